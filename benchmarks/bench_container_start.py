@@ -15,10 +15,9 @@ from pathlib import Path
 from paired import compare
 from pyscale.errors import UserError
 from pyscale.images.engine import find_engine
-from pyscale.images.lockfile import ImageFolder
-from pyscale.images.verify import verify_image
-from pyscale_stages.binds import OPTIONS, task_binds
+from pyscale.images.lockfile import ImageFolder, verify_image
 from pyscale.settings import load_settings
+from pyscale_stages.binds import OPTIONS, task_binds
 from pyscale_stages.errors import MissingPart
 
 REPEATS = 25

@@ -15,7 +15,7 @@ from pyscale.images.build import BuildOptions, build
 from pyscale.images.buildlog import BuildProgress
 from pyscale.images.engine import Engine, find_engine
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.selection import buildable
+from pyscale.images.parts import buildable
 from pyscale.settings import load_settings
 from pyscale.store import journal
 from pyscale_stages import atomic
@@ -148,7 +148,7 @@ def built_images(engine: Engine, missing: Callable[[str, str], None]) -> ImageFo
     folder = ImageFolder(load_settings().images_folder)
     with BuildProgress() as progress:
         try:
-            chosen = buildable(folder, BuildOptions(), progress.hear).chosen
+            chosen, _ = buildable(folder, None, progress.hear, force=False)
             build(chosen, folder, BuildOptions(), progress.hear)
         except MissingPart as error:
             missing("what builds images", str(error))

@@ -118,5 +118,5 @@ def build_toy(
         monkeypatch.setattr(f"pyscale.images.{module}.shipped", lambda _: containers)
     monkeypatch.setattr(build_module, "NEEDED_BYTES", {"cpu": 2**20, "cuda": 2**20})
     # Without a base of Debian there is nothing for debootstrap and a mirror to do.
-    monkeypatch.setattr("pyscale.images.bases.machine_mirror", lambda: "file:///nowhere")
+    monkeypatch.setattr("pyscale.images.content.machine_mirror", lambda: "file:///nowhere")
     return ToyBuild(images)

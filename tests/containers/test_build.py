@@ -23,12 +23,12 @@ import pytest
 
 import pyscale.images.build as build_module
 from pyscale.errors import UserError
-from pyscale.images.build import BuiltImage, is_current
+from pyscale.images.build import BuiltImage
 from pyscale.images.buildlog import BuildEvent
 from pyscale.images.catalog import ImageDefinition
 from pyscale.images.engine import Engine
-from pyscale.images.lockfile import ImageFolder
-from pyscale.images.verify import verify_image
+from pyscale.images.listing import is_current
+from pyscale.images.lockfile import ImageFolder, verify_image
 from pyscale_stages.errors import MissingPart, ResourceExhausted
 
 CHECKOUT = Path(__file__).resolve().parents[2]

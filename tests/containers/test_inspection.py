@@ -11,7 +11,7 @@ import pytest
 
 from pyscale.images.catalog import catalog
 from pyscale.images.engine import IMAGE_PYTHON, Engine
-from pyscale.images.inspection import describe
+from pyscale.images.listing import describe
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.partlocks import read_debian
 

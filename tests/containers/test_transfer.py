@@ -21,11 +21,10 @@ from ports import free_ports
 from pyscale.data.progress import SilentReport
 from pyscale.errors import UserError
 from pyscale.images.engine import Engine
-from pyscale.images.lockfile import ImageFolder, LockedImage
+from pyscale.images.lockfile import ImageFolder, LockedImage, sha256_of, verify_image
 from pyscale.images.registrycall import Reference, parse_reference
 from pyscale.images.sif import image_labels, read_sif
 from pyscale.images.transfer import PullOptions, pull, push
-from pyscale.images.verify import sha256_of, verify_image
 from pyscale_stages.errors import ResourceExhausted
 
 SifMaker = Callable[..., Path]

@@ -15,11 +15,12 @@ import psutil
 from pydantic import Field
 
 from pyscale import DISTRIBUTION
-from pyscale.images.bases import Base, choose_base
 from pyscale.images.buildlog import BuildEvent, Listener
 from pyscale.images.capabilities import lacks_for_building
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.content import (
+    Base,
+    choose_base,
     code_files,
     content_sha256,
     hash_of_words,
@@ -29,13 +30,17 @@ from pyscale.images.content import (
     stage_file,
 )
 from pyscale.images.engine import find_engine
-from pyscale.images.layerbuild import Ingredients, LayerBuilder, Recipe
-from pyscale.images.listing import image_state
-from pyscale.images.lockfile import ImageFolder, LockedImage, folder_errors_explained
+from pyscale.images.layerbuild import (
+    Ingredients,
+    LayerBuilder,
+    Recipe,
+    Workshop,
+    full_disk_explained,
+)
+from pyscale.images.listing import is_current
+from pyscale.images.lockfile import ImageFolder, LockedImage, folder_errors_explained, sha256_of
 from pyscale.images.partlocks import debian_packages, debian_text
 from pyscale.images.parts import fetch_parts
-from pyscale.images.verify import sha256_of
-from pyscale.images.workshop import Workshop, full_disk_explained
 from pyscale.store.provenance import code_commit
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
@@ -127,15 +132,6 @@ def _at_once() -> int:
     """How many images are built at the same time."""
     fit = psutil.virtual_memory().available // MEMORY_OF_EACH
     return max(1, min(MOST_AT_ONCE, len(usable_cpus()), fit))
-
-
-def is_current(folder: ImageFolder, definition: ImageDefinition) -> bool:
-    """Whether an image is there, as locked, and made from what is here now.
-
-    That its bytes are the locked ones is for `verify` to say.
-    """
-    locked = folder.read_lock().images.get(definition.name)
-    return image_state(folder.sif(definition.name), definition, locked) == "current"
 
 
 def _refuse_what_is_lacking(

@@ -93,18 +93,20 @@ def build(
     from pyscale.images.buildlog import BuildProgress
     from pyscale.images.catalog import definitions
     from pyscale.images.partlocks import doubts
-    from pyscale.images.selection import Selection, buildable
+    from pyscale.images.parts import buildable
     from pyscale.images.view import show_built
     from pyscale.interruption import termination_as_interrupt
 
     options = building.BuildOptions(base=base, mirror=mirror, wheels=wheels, force=force)
     folder, named = _folder(images_folder), definitions(names or [])
     with termination_as_interrupt(), BuildProgress() as progress:
-        chosen = Selection(named) if names else buildable(folder, options, progress.hear)
-        built = building.build(chosen.chosen, folder, options, progress.hear)
-    for name, why in chosen.left_out.items():
+        chosen, left_out = (
+            (named, {}) if names else buildable(folder, wheels, progress.hear, force=force)
+        )
+        built = building.build(chosen, folder, options, progress.hear)
+    for name, why in left_out.items():
         talk(f"not built: {name}: {why}")
-    for sentence in doubts(folder, chosen.chosen):
+    for sentence in doubts(folder, chosen):
         talk(f"warning: {sentence}")
     show_built(built)
 
@@ -122,7 +124,7 @@ def inspect(
 ) -> None:
     """Show labels, packages and origin of an image."""
     from pyscale.images.engine import find_engine
-    from pyscale.images.inspection import describe
+    from pyscale.images.listing import describe
     from pyscale.images.view import show_description
 
     folder = _folder(images_folder)
@@ -154,7 +156,7 @@ def verify(
     """
     from pyscale.data.progress import TerminalReport
     from pyscale.errors import UserError
-    from pyscale.images.verify import names_to_verify, verdict_on, verdict_on_file
+    from pyscale.images.lockfile import names_to_verify, verdict_on, verdict_on_file
     from pyscale.images.view import show_verdicts
 
     folder, report = _folder(images_folder), TerminalReport()
@@ -261,7 +263,7 @@ def _checked_name(name: str, folder: ImageFolder) -> str:
     """Return the name of an image that pyscale knows, or that is in the folder."""
     from pyscale.errors import UserError
     from pyscale.images.catalog import catalog
-    from pyscale.images.verify import names_to_verify
+    from pyscale.images.lockfile import names_to_verify
     from pyscale_stages.wording import did_you_mean
 
     known = {*catalog(), *names_to_verify(folder)}

@@ -29,62 +29,79 @@ _VARIABLE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 
 
 class Builds:
-    """Builds under way, in whichever thread, to be ended together."""
+    """Builds by one container program, in whichever thread, to be ended together."""
 
-    def __init__(self) -> None:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[str]] = set()
         self._ended = False
 
-    def add(self, process: subprocess.Popen[str]) -> None:
-        """Take one up that was just started."""
-        with self._lock:
-            self._running.add(process)
-            ended = self._ended
-        if ended:
-            _end(process)
-
     def end(self) -> None:
-        """End all, and whatever is taken up from now on; each fails in its own thread."""
+        """End all, and whatever begins from now on; each fails in its own thread."""
         with self._lock:
             self._ended = True
             running = list(self._running)
         for process in running:
             _end(process)
 
+    def build(
+        self,
+        definition_file: Path,
+        variables: Mapping[str, str],
+        target: Path,
+        scratch: Path,
+        *,
+        log: BuildLog,
+        hear: Callable[[str], None],
+    ) -> None:
+        """Build one definition into a file beside which its relative paths are.
 
-def build_sif(
-    engine: Engine,
-    definition_file: Path,
-    variables: Mapping[str, str],
-    target: Path,
-    scratch: Path,
-    *,
-    builds: Builds,
-    log: BuildLog,
-    hear: Callable[[str], None],
-) -> None:
-    """Build one definition into `target`.
+        What a failure leaves there is the caller's to remove.
+        """
+        command = _command(self._engine, definition_file, variables, target, scratch)
+        log.write(" ".join(command))
+        with subprocess.Popen(
+            [sys.executable, "-m", "pyscale.images.mortal", str(os.getpid()), *command],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            cwd=target.parent,
+            env=_environment(self._engine, scratch),
+            umask=0o022,
+            # Ctrl-C at the terminal reaches this process alone, which then ends the build in order.
+            start_new_session=True,
+        ) as process:
+            assert process.stdout is not None
+            try:
+                self._take_up(process)
+                for raw in process.stdout:
+                    line = log.write(raw)
+                    if line:
+                        hear(line)
+                returncode = process.wait()
+            except BaseException:
+                _end(process)
+                raise
+        if log.full_disk:
+            raise ResourceExhausted(
+                f"the disk of {scratch} filled up while {definition_file.name} was built: free "
+                f"space there and build again; see {log.path}"
+            )
+        if returncode != 0:
+            raise UserError(
+                f"building {definition_file.name} failed: {log.reason()}; the full output is in "
+                f"{log.path}"
+            )
 
-    `target`: file to write, in the folder that relative paths of the definition are beside. What a
-    failure leaves there is the caller's to remove.
-    `builds`: ends it where all are to end.
-    """
-    command = _command(engine, definition_file, variables, target, scratch)
-    log.write(" ".join(command))
-    returncode = _run(
-        command, target.parent, _environment(engine, scratch), builds=builds, log=log, hear=hear
-    )
-    if log.full_disk:
-        raise ResourceExhausted(
-            f"the disk of {scratch} filled up while {definition_file.name} was built: free space "
-            f"there and build again; see {log.path}"
-        )
-    if returncode != 0:
-        raise UserError(
-            f"building {definition_file.name} failed: {log.reason()}; the full output is in "
-            f"{log.path}"
-        )
+    def _take_up(self, process: subprocess.Popen[str]) -> None:
+        with self._lock:
+            self._running.add(process)
+            ended = self._ended
+        if ended:
+            _end(process)
 
 
 def _command(
@@ -142,41 +159,6 @@ def _environment(engine: Engine, scratch: Path) -> dict[str, str]:
         | inside
         | {f"{engine.option_prefix}{name}": value for name, value in own.items()}
     )
-
-
-def _run(
-    command: list[str],
-    folder: Path,
-    environment: dict[str, str],
-    *,
-    builds: Builds,
-    log: BuildLog,
-    hear: Callable[[str], None],
-) -> int:
-    with subprocess.Popen(
-        [sys.executable, "-m", "pyscale.images.mortal", str(os.getpid()), *command],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-        cwd=folder,
-        env=environment,
-        umask=0o022,
-        # Ctrl-C at the terminal reaches this process alone, which then ends the build in order.
-        start_new_session=True,
-    ) as process:
-        assert process.stdout is not None
-        try:
-            builds.add(process)
-            for raw in process.stdout:
-                line = log.write(raw)
-                if line:
-                    hear(line)
-            return process.wait()
-        except BaseException:
-            _end(process)
-            raise
 
 
 def _end(process: subprocess.Popen[str]) -> None:

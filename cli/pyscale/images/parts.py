@@ -1,4 +1,4 @@
-"""All that a build lays into an image, in one folder: wheels, lock, Debian packages and jars."""
+"""All that a build lays into an image: wheels, lock, Debian packages and jars, all fetched."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pyscale.errors import UserError
-from pyscale.images.catalog import ImageDefinition
-from pyscale.images.engine import Engine
+from pyscale.images.buildlog import BuildEvent, Listener
+from pyscale.images.catalog import ImageDefinition, catalog
+from pyscale.images.engine import Engine, find_engine
+from pyscale.images.layerbuild import Workshop
+from pyscale.images.listing import is_current
+from pyscale.images.lockfile import ImageFolder
 from pyscale.images.partlocks import JARS_RECORD, check_jars, jars_text
 from pyscale.images.wheels import fetch_wheels
 from pyscale_stages.atomic import write_atomically
@@ -181,3 +185,40 @@ def _resolve(definition: ImageDefinition, jars: Path, scratch: Path, fetched: Pa
             f"from Maven ({type(error).__name__}): connect to the network, or put them with "
             f"their dependencies into {jars}"
         ) from error
+
+
+def buildable(
+    folder: ImageFolder, wheels: Path | None, listener: Listener, *, force: bool
+) -> tuple[list[ImageDefinition], dict[str, str]]:
+    """Images for CPUs whose parts are within reach, and a sentence for each that is left out.
+
+    Few clusters reach a Maven repository, while every build needs a package index: only what
+    lacks the first is left out, and what lacks the second fails.
+    """
+    chosen, left_out = [], {}
+    for definition in catalog().values():
+        why = None
+        if definition.device != "cpu":
+            why = f"it is for {definition.device}: name it to build it"
+        elif definition.maven and (force or not is_current(folder, definition)):
+            why = _out_of_reach(
+                definition, wheels or Workshop(folder.path, find_engine()).parts, listener
+            )
+        if why is None:
+            chosen.append(definition)
+        else:
+            left_out[definition.name] = why
+    return chosen, left_out
+
+
+def _out_of_reach(definition: ImageDefinition, parts: Path, listener: Listener) -> str | None:
+    """Fetch the jars of an image; return why that cannot be."""
+
+    def hear(line: str) -> None:
+        listener(BuildEvent(definition.name, "libraries", "said", line))
+
+    try:
+        fetch_jars(definition, parts, hear)
+    except (UserError, MissingPart) as error:
+        return str(error)
+    return None

@@ -15,10 +15,15 @@ from pyscale.errors import UserError
 from pyscale.filelocks import claimed, file_lock
 from pyscale.images.catalog import catalog
 from pyscale.images.engine import Engine
-from pyscale.images.lockfile import ImageFolder, LockedImage, folder_errors_explained
+from pyscale.images.lockfile import (
+    ImageFolder,
+    LockedImage,
+    folder_errors_explained,
+    sha256_of,
+    verify_image,
+)
 from pyscale.images.registrycall import Reference, call_registry
-from pyscale.images.sif import image_labels, read_sif, refuse_foreign
-from pyscale.images.verify import sha256_of, verify_image
+from pyscale.images.sif import ImageLabels, image_labels, read_sif, refuse_foreign
 from pyscale_stages.atomic import atomic_path
 
 ARRIVALS = ".arriving"
@@ -39,15 +44,6 @@ class PullOptions:
     sha256: str | None = None
     replace: bool = False
     no_https: bool = False
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """A pulled SIF that has no name yet."""
-
-    image: str
-    stage: str
-    sha256: str
 
 
 def push(
@@ -85,10 +81,10 @@ def pull(
             header = read_sif(sif)
             labels = image_labels(sif, header)
             refuse_foreign(sif, header)
-        arrival = Arrival(labels.image, labels.stage, sha256_of(sif, report))
-        name = _admitted(folder, source, arrival, options, report)
+        sha256 = sha256_of(sif, report)
+        name = _admitted(folder, source, labels, sha256, options, report=report)
         locked = LockedImage(
-            sha256=arrival.sha256,
+            sha256=sha256,
             size_bytes=header.size_bytes,
             content_sha256=labels.content_sha256,
             pyscale_version=labels.version,
@@ -117,30 +113,32 @@ def _refuse_nonsense(options: PullOptions) -> None:
 def _admitted(
     folder: ImageFolder,
     source: Reference,
-    arrival: Arrival,
+    labels: ImageLabels,
+    sha256: str,
     options: PullOptions,
+    *,
     report: Report,
 ) -> str:
     """Name of what arrived, if it may have it."""
-    if options.sha256 is not None and arrival.sha256 != options.sha256:
+    if options.sha256 is not None and sha256 != options.sha256:
         raise UserError(
-            f"{source} has sha256 {arrival.sha256} instead of {options.sha256}: nothing was "
+            f"{source} has sha256 {sha256} instead of {options.sha256}: nothing was "
             "installed; ask whoever pushed it"
         )
-    name = options.as_name or arrival.image
+    name = options.as_name or labels.image
     known = catalog().get(name)
-    if known is not None and known.stage != arrival.stage:
+    if known is not None and known.stage != labels.stage:
         raise UserError(
-            f"{source} runs the stage {arrival.stage}, but {name} is an image of {known.stage}: "
+            f"{source} runs the stage {labels.stage}, but {name} is an image of {known.stage}: "
             "give it another name by --as"
         )
     if not options.replace:
-        _refuse_difference(folder, name, source, arrival, report)
+        _refuse_difference(folder, name, source, sha256, report)
     return name
 
 
 def _refuse_difference(
-    folder: ImageFolder, name: str, source: Reference, arrival: Arrival, report: Report
+    folder: ImageFolder, name: str, source: Reference, sha256: str, report: Report
 ) -> None:
     locked = folder.read_lock().images.get(name)
     here = folder.sif(name)
@@ -150,9 +148,9 @@ def _refuse_difference(
         other, where = sha256_of(here, report), f"the unlocked {here}"
     else:
         return
-    if other != arrival.sha256:
+    if other != sha256:
         raise UserError(
-            f"{source} has sha256 {arrival.sha256[:12]}…, but {where} of {name} has "
+            f"{source} has sha256 {sha256[:12]}…, but {where} of {name} has "
             f"{other[:12]}…: nothing was installed; add --replace to have the new one, or --as "
             "to have both"
         )

@@ -16,9 +16,8 @@ from pyscale.console import answer
 
 if TYPE_CHECKING:
     from pyscale.images.build import BuiltImage
-    from pyscale.images.inspection import ImageDescription
-    from pyscale.images.listing import ListedImage
-    from pyscale.images.verify import Verdict
+    from pyscale.images.listing import ImageDescription, ListedImage
+    from pyscale.images.lockfile import Verdict
 
 SHORT_SHA256 = 12
 

@@ -11,9 +11,8 @@ from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
 from pyscale.images.content import content_sha256
 from pyscale.images.engine import Engine, find_engine
-from pyscale.images.lockfile import ImageFolder
+from pyscale.images.lockfile import ImageFolder, Verdict, sha256_of, verdict_on
 from pyscale.images.sif import PREFIX, UNKNOWN, read_sif, refuse_foreign
-from pyscale.images.verify import Verdict, sha256_of, verdict_on
 from pyscale.plan import Plan, Trial
 from pyscale.runtimes.apptainer import ApptainerRuntime
 from pyscale.runtimes.base import refuse_changed_base

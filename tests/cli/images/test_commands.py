@@ -14,8 +14,7 @@ from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
 from pyscale.images.commands import image_app
 from pyscale.images.content import content_sha256
-from pyscale.images.lockfile import ImageFolder
-from pyscale.images.verify import sha256_of
+from pyscale.images.lockfile import ImageFolder, sha256_of
 from pyscale_stages.errors import MissingPart
 
 

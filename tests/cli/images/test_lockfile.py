@@ -1,6 +1,9 @@
 from __future__ import annotations
 
 import json
+import os
+import shutil
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +12,15 @@ from typing import Any
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.images.lockfile import ImageFolder, LockedImage
+from pyscale.images.lockfile import (
+    ImageFolder,
+    LockedImage,
+    names_to_verify,
+    sha256_of,
+    verdict_on,
+    verdict_on_file,
+    verify_image,
+)
 
 
 def locked(**changes: Any) -> LockedImage:
@@ -115,3 +126,144 @@ def test_the_lock_is_plain_json_for_other_tools(folder: ImageFolder) -> None:
     assert read["schema_version"] == 1
     assert read["images"]["contact"]["sha256"] == "a" * 64
     assert read["images"]["contact"]["built_utc"] == "2026-03-17T00:00:00Z"
+
+
+ARCHITECTURE_AT = 45
+
+
+def flip(sif: Path, at: int) -> None:
+    """Change one byte and nothing else, the time of the file included."""
+    before = sif.stat()
+    with sif.open("r+b") as file:
+        file.seek(at)
+        (byte,) = file.read(1)
+        file.seek(at)
+        file.write(bytes([byte ^ 1]))
+    os.utime(sif, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_an_image_that_is_as_locked_passes(folder: ImageFolder, contact: Path) -> None:
+    assert verify_image(folder, "contact") == folder.read_lock().images["contact"]
+    verdict = verdict_on(folder, "contact")
+    assert (verdict.state, verdict.sentence) == ("as locked", "")
+    assert verdict.sha256 == sha256_of(contact)
+
+
+def test_one_flipped_byte_in_the_middle_is_found(folder: ImageFolder, contact: Path) -> None:
+    verify_image(folder, "contact")
+    flip(contact, contact.stat().st_size // 2)
+    with pytest.raises(UserError, match="contact.sif has sha256 .* records .*image build contact"):
+        verify_image(folder, "contact")
+    flip(contact, contact.stat().st_size // 2)
+    verify_image(folder, "contact")
+
+
+def test_a_file_of_another_size_is_changed(folder: ImageFolder, contact: Path) -> None:
+    size_bytes = contact.stat().st_size
+    with contact.open("ab") as file:
+        file.write(b"x")
+    verdict = verdict_on(folder, "contact")
+    assert verdict.state == "changed"
+    assert f"has {size_bytes + 1} bytes, but" in verdict.sentence
+    assert f"records {size_bytes}" in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("left", "said"), [(0, "cut short"), (40, "cut short"), (5000, "cut short"), (-1, "cut short")]
+)
+def test_an_image_that_was_cut_short_is_damaged(
+    folder: ImageFolder, contact: Path, left: int, said: str
+) -> None:
+    contact.write_bytes(contact.read_bytes()[:left])
+    verdict = verdict_on(folder, "contact")
+    assert verdict.state == "damaged"
+    assert said in verdict.sentence
+
+
+def test_an_image_without_its_magic_is_damaged(folder: ImageFolder, contact: Path) -> None:
+    flip(contact, 33)
+    verdict = verdict_on(folder, "contact")
+    assert verdict.state == "damaged"
+    assert "is not a SIF image" in verdict.sentence
+
+
+def test_an_image_for_another_machine_is_foreign(
+    folder: ImageFolder, contact: Path, lock: Callable[..., LockedImage]
+) -> None:
+    with contact.open("r+b") as file:
+        file.seek(ARCHITECTURE_AT)
+        file.write(b"04\0")
+    lock("contact")
+    with pytest.raises(UserError, match="is for aarch64, but this machine is"):
+        verify_image(folder, "contact")
+    assert verdict_on(folder, "contact").state == "foreign"
+
+
+def test_an_absent_image_says_how_to_get_it(folder: ImageFolder, contact: Path) -> None:
+    contact.unlink()
+    assert verdict_on(folder, "contact").state == "absent"
+    with pytest.raises(UserError, match="`pyscale image build contact`, or pull it"):
+        verify_image(folder, "contact")
+    with pytest.raises(UserError, match="no image track at"):
+        verify_image(folder, "track")
+
+
+def test_an_image_that_nothing_locks_is_unlocked(
+    folder: ImageFolder, make_sif: Callable[..., Path]
+) -> None:
+    sif = make_sif(folder.sif("contact"))
+    with pytest.raises(UserError, match="has no entry for contact.*copy its images.lock"):
+        verify_image(folder, "contact")
+    verdict = verdict_on(folder, "contact")
+    assert (verdict.state, verdict.sha256) == ("unlocked", sha256_of(sif))
+
+
+def test_everything_that_is_locked_or_lies_there_is_verified(
+    folder: ImageFolder, contact: Path
+) -> None:
+    shutil.copy(contact, folder.sif("track"))
+    contact.unlink()
+    assert names_to_verify(folder) == ["contact", "track"]
+
+
+def test_a_file_elsewhere_is_compared_with_the_image_that_its_labels_name(
+    folder: ImageFolder, contact: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "any name.sif"
+    shutil.copy(contact, elsewhere)
+    assert verdict_on_file(elsewhere, folder).state == "as locked"
+    flip(elsewhere, 30000)
+    verdict = verdict_on_file(elsewhere, folder)
+    assert (verdict.name, verdict.file, verdict.state) == ("contact", elsewhere, "changed")
+
+
+def test_a_file_beside_a_lock_is_compared_with_that_lock(
+    folder: ImageFolder, contact: Path, tmp_path: Path
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(folder.path, copy)
+    flip(contact, 30000)
+    other = ImageFolder(tmp_path / "none")
+    assert verdict_on_file(copy / "contact.sif", other).state == "as locked"
+    assert verdict_on_file(contact, ImageFolder(copy)).state == "changed"
+
+
+@pytest.mark.parametrize(("content", "state"), [(b"text", "damaged"), (None, "absent")])
+def test_a_file_that_is_no_image_or_not_there_is_one_sentence(
+    folder: ImageFolder, tmp_path: Path, content: bytes | None, state: str
+) -> None:
+    path = tmp_path / "other.sif"
+    if content is not None:
+        path.write_bytes(content)
+    verdict = verdict_on_file(path, folder)
+    assert verdict.state == state
+    assert str(path) in verdict.sentence
+
+
+def test_a_sif_that_is_none_of_pyscale_is_called_so(
+    folder: ImageFolder, make_sif: Callable[..., Path], tmp_path: Path
+) -> None:
+    sif = make_sif(tmp_path / "other.sif", image="")
+    verdict = verdict_on_file(sif, folder)
+    assert verdict.state == "unlocked"
+    assert "is not an image of pyscale" in verdict.sentence

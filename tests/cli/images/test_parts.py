@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 
 from pyscale.errors import UserError
+from pyscale.images.buildlog import BuildEvent
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.engine import Engine
+from pyscale.images.lockfile import ImageFolder
 from pyscale.images.partlocks import JARS_RECORD, jars_text
-from pyscale.images.parts import fetch_debian, fetch_jars
+from pyscale.images.parts import buildable, fetch_debian, fetch_jars
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.track.jvm import MAVEN_COORDINATES
 
@@ -164,3 +166,43 @@ def test_without_the_resolver_the_way_to_it_is_told(
     monkeypatch.setitem(sys.modules, "jgo", None)
     with pytest.raises(MissingPart, match="pip install pyimagej=="):
         fetch_jars(TRACKMATE, tmp_path, print)
+
+
+Choose = Callable[[], tuple[list[ImageDefinition], dict[str, str]]]
+
+
+@pytest.fixture
+def choose(folder: ImageFolder, tmp_path: Path) -> Choose:
+    """Choose among all images, with parts from a folder of the test's own."""
+    heard: list[BuildEvent] = []
+    return lambda: buildable(folder, tmp_path / "parts", heard.append, force=False)
+
+
+def test_images_for_cpus_are_built_and_others_only_by_name(
+    choose: Choose,
+) -> None:
+    definitions, left_out = choose()
+    assert {definition.device for definition in definitions} == {"cpu"}
+    chosen = {definition.name for definition in definitions}
+    assert {"register_denoise", "segment", "segment_cellpose3", "contact", "track"} <= chosen
+    assert {"storage", "decompress", "kernels"} <= chosen
+    assert chosen | set(left_out) == set(catalog())
+    assert left_out["segment-cuda"] == "it is for cuda: name it to build it"
+
+
+def test_an_image_whose_java_libraries_are_incomplete_is_left_out_with_its_sentence(
+    choose: Choose, tmp_path: Path
+) -> None:
+    jars = tmp_path / "parts" / "track_trackmate" / "jars"
+    jars.mkdir(parents=True)
+    (jars / "other-1.0.jar").touch()
+    assert "track_trackmate/jars lacks the jars of" in choose()[1]["track_trackmate"]
+
+
+def test_an_image_whose_java_libraries_lie_there_is_built(choose: Choose, tmp_path: Path) -> None:
+    jars = tmp_path / "parts" / "track_trackmate" / "jars"
+    jars.mkdir(parents=True)
+    for coordinate in catalog()["track_trackmate"].maven:
+        _, artifact, version = coordinate.split(":")
+        (jars / f"{artifact}-{version}.jar").touch()
+    assert "track_trackmate" in {definition.name for definition in choose()[0]}
