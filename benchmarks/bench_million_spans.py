@@ -179,7 +179,7 @@ def make_tables(folder: Path, shape: Shape) -> None:
     import numpy as np
     import polars as pl
 
-    from pyscale.store.columns import span_schema, task_schema
+    from pyscale.store.tables import span_schema, task_schema
 
     random = np.random.default_rng(1)
     planned = pl.DataFrame(

@@ -20,7 +20,7 @@ from pyscale.references.files import load_reference
 from pyscale.report.context import ReportContext
 from pyscale.report.results import Results
 from pyscale.results import analysed
-from pyscale.store.columns import call_schema, task_schema
+from pyscale.store.tables import call_schema, task_schema
 
 # Test folders are no packages, so the builder beside the tests of analysis is loaded by path.
 _found = spec_from_file_location(

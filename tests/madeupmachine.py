@@ -35,7 +35,7 @@ from pyscale.analysis.workertable import worker_table
 from pyscale.report.context import ReportContext
 from pyscale.report.results import Results
 from pyscale.results import analysed
-from pyscale.store.columns import task_schema, timing_schema
+from pyscale.store.tables import task_schema, timing_schema
 
 # Test folders are no packages, so the builder beside the tests of analysis is loaded by path.
 _found = spec_from_file_location(

@@ -34,7 +34,7 @@ class MeasuredRun:
         Names of the nodes that its tasks ran on.
     trials : polars.DataFrame
     timings : polars.DataFrame
-        Of tests of the machine itself (see `pyscale.store.columns.timing_schema`).
+        Of tests of the machine itself (see `pyscale.store.tables.timing_schema`).
     samples : polars.DataFrame
         Of work whose wall time says nothing (see `pyscale.analysis.measures.samples`).
     """

@@ -33,7 +33,7 @@ def between_versions(
     manifest : mapping
         From `pyscale.store.manifest.build_manifest`.
     tasks, trials : polars.DataFrame
-        Of the run, as `pyscale.store.columns` and `trial_table` give them.
+        Of the run, as `pyscale.store.tables` and `trial_table` give them.
     at_least : float
         Least change that counts.
     """

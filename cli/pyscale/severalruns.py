@@ -25,11 +25,10 @@ from pyscale.report.viewer.several import Several
 from pyscale.report.write import writing_into
 from pyscale.runfacts import differing
 from pyscale.runreport import tables_folder
-from pyscale.store.columns import timing_schema
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.ranktables import loading_schema, reconstruction_schema
-from pyscale.store.tables import LOADING_FILE, RECONSTRUCTION_FILE, TIMINGS_FILE
+from pyscale.store.tables import LOADING_FILE, RECONSTRUCTION_FILE, TIMINGS_FILE, timing_schema
 
 
 def report_several(

@@ -213,7 +213,7 @@ def make_settings(folder: Path) -> None:
 
 def read_settings(path: Path) -> None:
     """Load it; of a site, write its batch scripts."""
-    from pyscale.sbatch.scripts import render
+    from pyscale.sbatch.emit import render
     from pyscale.settings import load_settings
     from pyscale.sites import load_site
     from pyscale.suite import load_suite

@@ -58,7 +58,7 @@ def starts(tasks: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     tasks : polars.DataFrame
-        As `pyscale.store.columns.task_schema` describes them.
+        As `pyscale.store.tables.task_schema` describes them.
     trials : polars.DataFrame
         As `trial_table` gives them for these tasks; those that are not valid are left out.
 

@@ -10,7 +10,7 @@ from polars.exceptions import PolarsError
 
 from pyscale.errors import UserError
 from pyscale.references.model import Reference
-from pyscale.store.columns import timing_schema
+from pyscale.store.tables import timing_schema
 
 REQUIRED = ("test", "wall_s")
 TEXTS = ("stage", "device", "test", "timing", "unit", "bottleneck", "cache")

@@ -32,9 +32,8 @@ from pyscale.analysis.spending import with_costs
 from pyscale.analysis.starts import start_schema
 from pyscale.analysis.trials import trial_table
 from pyscale.report.csv import FILES, RARE_FILES
-from pyscale.store.columns import span_schema, task_schema
 from pyscale.store.tables import FILES as STORED
-from pyscale.store.tables import TABLES
+from pyscale.store.tables import TABLES, span_schema, task_schema
 from pyscale_stages.contract import Counters
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loading import Loading

@@ -1,4 +1,4 @@
-"""The tidy tables of a run, rebuilt from the records at any time."""
+"""The tidy tables of a run: their columns, and all of them rebuilt from the records."""
 
 from __future__ import annotations
 
@@ -9,16 +9,90 @@ from pathlib import Path
 
 import polars as pl
 
+from pyscale.analysis.declared import schema_of
 from pyscale.analysis.lanes import on_one_clock, with_lanes
-from pyscale.analysis.schema import Schema
-from pyscale.store.columns import call_schema, span_schema, task_schema, timing_schema
+from pyscale.analysis.schema import FLAG, REAL, TEXT, TIME, WHOLE, Schema, columns
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import Sources
 from pyscale.store.ranktables import loading_schema, reconstruction_schema
 from pyscale.store.rows import Rows, trial_rows
 from pyscale.store.taskfiles import RecordError, read_task
 from pyscale_stages.atomic import atomic_path
+from pyscale_stages.contract import Counters
 from pyscale_stages.parquet import write_table
+from pyscale_stages.timing import Timing
+
+
+def task_schema() -> Schema:
+    """Columns of the table of tasks, as docs/columns.md has them; what is not known is null."""
+    planned = columns(
+        (TEXT, "trial suite stage"),
+        (WHOLE, "workers windows block position"),
+        (TEXT, "task verb"),
+        (WHOLE, "lane"),
+        (TEXT, "status error device family point"),
+        (WHOLE, "threads"),
+        (TEXT, "gpu_sharing start origin worker"),
+        (REAL, "worker_start_s wall_s"),
+        (TIME, "submit_utc begin_utc start_utc end_utc"),
+        (REAL, "queue_s prepare_s"),
+        (TEXT, "node job_id"),
+        (REAL, "clock_offset_s clock_error_s"),
+    )
+    return (
+        planned
+        | schema_of(Counters)
+        | columns(
+            (REAL, "cores_used memory_used_share"),
+            (WHOLE, "requested_cpus requested_memory_bytes requested_time_s requested_gpus"),
+            (TEXT, "cache_asked cache_state input_storage"),
+            (REAL, "agreement"),
+            (FLAG, "agreement_same agreement_identical"),
+            (TEXT, "agreement_measure"),
+            (REAL, "agreement_tolerance"),
+            (TEXT, "quality beside_trial"),
+            (REAL, "beside_agreement beside_tolerance"),
+            (TEXT, "beside_measure"),
+            (FLAG, "beside_identical"),
+            (TEXT, "beside_details"),
+            (WHOLE, "attempt"),
+            (FLAG, "oversubscribed disturbed"),
+            (TEXT, "hardware image image_sha256 warned"),
+        )
+    )
+
+
+def span_schema() -> Schema:
+    """Columns of the table of spans, one row a phase of a task; times as in the table of tasks."""
+    return columns(
+        (TEXT, "trial stage"),
+        (WHOLE, "workers block"),
+        (TEXT, "task phase"),
+        (TIME, "start_utc"),
+        (REAL, "wall_s"),
+    )
+
+
+def call_schema() -> Schema:
+    """Columns of the table of calls, one row a part of a call."""
+    return columns(
+        (TEXT, "trial stage family"),
+        (WHOLE, "workers block"),
+        (TEXT, "task"),
+        (WHOLE, "frame call pixels"),
+        (TEXT, "part"),
+        (REAL, "wall_s"),
+        (WHOLE, "objects"),
+    )
+
+
+def timing_schema() -> Schema:
+    """Columns of the table of timings, one row a repeat of a test of the machine or of its step."""
+    header = columns(
+        (TEXT, "trial stage kind suite"), (WHOLE, "workers block"), (TEXT, "task node hardware")
+    )
+    return header | schema_of(Timing)
+
 
 TABLES: dict[str, tuple[str, Callable[[], Schema]]] = {
     "tasks": ("Tasks that ended, one row a task", task_schema),

@@ -18,8 +18,7 @@ from pyscale.executors.submission import setup_lines
 from pyscale.grid import unfolded
 from pyscale.plan import Plan
 from pyscale.planning import Dataset, make_plan
-from pyscale.sbatch.emit import write_scripts
-from pyscale.sbatch.scripts import render
+from pyscale.sbatch.emit import render, write_scripts
 from pyscale.settings import Settings
 from pyscale.sites import Override, Site, load_site
 from pyscale.store.provenance import ImageFile

@@ -14,10 +14,9 @@ import pytest
 from pyscale.benchmark import execute
 from pyscale.executors.mock import MockExecutor
 from pyscale.plan import Plan
-from pyscale.store.columns import call_schema, span_schema, task_schema, timing_schema
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
-from pyscale.store.tables import build_tables
+from pyscale.store.tables import build_tables, call_schema, span_schema, task_schema, timing_schema
 from pyscale.store.taskfiles import read_task
 
 TRIAL = "register_denoise-n2-b1"

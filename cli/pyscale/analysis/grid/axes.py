@@ -24,7 +24,7 @@ def points_of(tasks: pl.DataFrame, entries: Sequence[str] = ()) -> dict[str, dic
     Parameters
     ----------
     tasks : polars.DataFrame
-        `stage`, `family` and `point`, a JSON object (see `pyscale.store.columns.task_schema`).
+        `stage`, `family` and `point`, a JSON object (see `pyscale.store.tables.task_schema`).
         Stages without a grid have no point, and are left out.
     entries : sequence of str
         Names of stages in the order of the suite; others follow in the order of the table.

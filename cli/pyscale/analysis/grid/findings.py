@@ -74,7 +74,7 @@ def grid_findings(
     Parameters
     ----------
     tasks, calls : polars.DataFrame
-        As `pyscale.store.columns` describes them.
+        As `pyscale.store.tables` describes them.
     trials, configurations : polars.DataFrame
         As `trial_table` and `configurations` give them for these tasks.
     versus, against : str or None

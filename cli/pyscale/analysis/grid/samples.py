@@ -32,7 +32,7 @@ def samples(calls: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     calls : polars.DataFrame
-        As `pyscale.store.columns.call_schema` describes it.
+        As `pyscale.store.tables.call_schema` describes it.
     trials : polars.DataFrame
         As `pyscale.analysis.trials.trial_table` gives them; those not `valid` are left out.
 

@@ -48,7 +48,7 @@ def machine_findings(
     Parameters
     ----------
     timings, tasks, spans : polars.DataFrame
-        As `pyscale.store.columns` describes them.
+        As `pyscale.store.tables` describes them.
     places : mapping of str to mapping of str to str
         By node, as in `MachineFindings`.
 

@@ -38,7 +38,7 @@ def process_medians(timings: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     timings : polars.DataFrame
-        One row a repeat, as `pyscale.store.columns.timing_schema` describes it.
+        One row a repeat, as `pyscale.store.tables.timing_schema` describes it.
 
     Returns
     -------

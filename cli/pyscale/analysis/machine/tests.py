@@ -50,7 +50,7 @@ def machine_tests(timings: pl.DataFrame) -> pl.DataFrame:
     Parameters
     ----------
     timings : polars.DataFrame
-        One row a repeat, as `pyscale.store.columns.timing_schema` describes it.
+        One row a repeat, as `pyscale.store.tables.timing_schema` describes it.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from pyscale.analysis.grid.findings import GridFindings, grid_findings
 from pyscale.analysis.grid.samples import samples
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
-from pyscale.store.columns import call_schema, span_schema, task_schema
+from pyscale.store.tables import call_schema, span_schema, task_schema
 
 START = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
 

@@ -12,7 +12,7 @@ import pytest
 from pyscale.analysis.machine.processes import trial_medians
 from pyscale.analysis.machine.sidebyside import MachineSide
 from pyscale.analysis.machine.tests import machine_tests
-from pyscale.store.columns import timing_schema
+from pyscale.store.tables import timing_schema
 
 SAME_SIZE = {"storage": "the same size"}
 

@@ -10,7 +10,7 @@ from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.machine.findings import MachineFindings, machine_findings
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.report.results import Results
-from pyscale.store.columns import span_schema, task_schema, timing_schema
+from pyscale.store.tables import span_schema, task_schema, timing_schema
 
 
 @pytest.fixture(scope="module")

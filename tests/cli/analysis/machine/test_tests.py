@@ -9,7 +9,7 @@ import pytest
 
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.analysis.machine.tests import test_schema as columns
-from pyscale.store.columns import timing_schema
+from pyscale.store.tables import timing_schema
 
 SIX = (4.0, 2.0, 8.0, 5.0, 10.0, 1.0)
 MB = 10**6
