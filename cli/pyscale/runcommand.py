@@ -120,7 +120,7 @@ def run(
     ] = None,
     check: Annotated[
         str | None,
-        _option(STEP, "Compare outputs with the baseline's, or do not.", "equal|none"),
+        _option(STEP, "Compare outputs with the baseline's, or do not.", "equal|labels|none"),
     ] = None,
     environment: Annotated[
         Path | None,

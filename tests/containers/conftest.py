@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +14,7 @@ from pyscale.images.buildlog import BuildEvent
 from pyscale.images.catalog import ImageDefinition
 from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
+from smallsystem import small_system
 
 CONTACT = ImageDefinition(name="contact", stage="contact", definition="contact")
 
@@ -34,21 +32,6 @@ From: {{ libraries }}
 %post
     echo stage > /stage
 """
-
-
-def small_system() -> str:
-    """Definition of a system of a shell and a few programs, with the libraries that they need."""
-    files: dict[str, str] = {}
-    for name in ("sh", "sleep", "cat", "touch", "chmod", "ln", "rm"):
-        program = shutil.which(name)
-        assert program is not None
-        files[f"/bin/{name}"] = program
-        said = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
-        files |= {library: library for library in re.findall(r"(/\S+) \(0x", said)}
-    lines = "".join(
-        f"    {Path(source).resolve()} {inside}\n" for inside, source in sorted(files.items())
-    )
-    return f"Bootstrap: scratch\n\n%files\n{lines}"
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -158,7 +158,8 @@ def _refuse_changed(image: ImageFile, run: str) -> None:
 def _try(engine: Engine, image: ImageFile) -> None:
     """Start a container that does nothing, and learn from its words."""
     tried = engine.ask(*OPTIONS, str(image.path), "true")
-    if tried.returncode != 0:
+    # An image of the user's own may hold one program alone.
+    if tried.returncode != 0 and "executable file not found" not in tried.stderr:
         why = why_no_container(tried.stderr, tried.returncode)
         said = tried.stderr.strip().rpartition("\n")[2]
         raise UserError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, MissingPart
 
 ENGINES = ("apptainer", "singularity")
+AMD_DEVICE, NVIDIA_DEVICE = Path("/dev/kfd"), Path("/dev/nvidiactl")
 
 
 def in_container(
@@ -20,6 +22,7 @@ def in_container(
     *,
     reads: Iterable[Path],
     output: Path,
+    scratch: Path,
     environment: Mapping[str, str],
     device: Device,
 ) -> list[str]:
@@ -37,6 +40,8 @@ def in_container(
     reads : iterable of Path
     output : Path
         Folder that it writes into.
+    scratch : Path
+        Folder for its temporary files.
     environment : mapping of str to str
         Variables that it sees.
     device : {"cpu", "cuda", "mps"}
@@ -46,9 +51,13 @@ def in_container(
     BadInput, MissingPart
         As `engine_for` does.
     """
-    line = [engine_for(image), "exec", *OPTIONS, "--pwd", str(folder)]
+    # Root needs no privileges of the host here, and where it is one of a sandbox it has none.
+    userns = ["--userns"] if os.geteuid() == 0 else []
+    line = [engine_for(image), "exec", *userns, *OPTIONS, "--pwd", str(folder)]
+    # A container's own /tmp lies in memory, with room for 64 MB in some installations.
+    line += ["--workdir", str(scratch)]
     if device == "cuda":
-        line.append("--nv")
+        line.append("--rocm" if AMD_DEVICE.exists() and not NVIDIA_DEVICE.exists() else "--nv")
     for bind in task_binds(output, [*reads, folder]):
         line += bind.option()
     for name, value in environment.items():

@@ -22,8 +22,9 @@ OF_FILES = ("files", "file", "name")
 """What it may name of its share of a folder: a list file, or one file at a time and its stem."""
 OF_MERGE = ("inputs", "output", "folder")
 """What a merge of the user's own may name."""
+IMAGES = (".tif", ".tiff")
 MERGES = {
-    **dict.fromkeys((".tif", ".tiff"), "frames"),
+    **dict.fromkeys(IMAGES, "frames"),
     **dict.fromkeys((".csv", ".tsv", ".parquet"), "tables"),
     "": "folder",
 }
@@ -73,8 +74,10 @@ class CommandParams(StageParams):
         description="Column of tables to which the window's first frame is added when they are "
         "joined",
     )
-    check: Literal["equal", "none"] = Field(
-        "equal", description="How outputs at other N are compared with the baseline's"
+    check: Literal["equal", "labels", "none"] = Field(
+        "equal",
+        description="How outputs at other N are compared with the baseline's: by pixels, rows or "
+        "bytes; labels by the cells that are the same",
     )
     tolerance: float = Field(
         0.0, ge=0, description="Largest difference of pixels, or of numbers in tables, that is none"
@@ -113,6 +116,8 @@ class CommandParams(StageParams):
             raise ValueError("the command never names where it writes: use {output}")
         if "files" in named and named & {"file", "name"}:
             raise ValueError("the command names {files} and {file}: it gets a list, or one file")
+        if self.check == "labels" and Path(self.output_name).suffix.lower() not in IMAGES:
+            raise ValueError(f'check = "labels" compares label images, and not {self.output_name}')
         if self.window == "file" and self.split == "files":
             raise ValueError('window = "file" cuts frames, and this step shares files')
         return self

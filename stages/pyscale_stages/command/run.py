@@ -6,6 +6,7 @@ import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from pyscale_stages.command.container import in_container
 from pyscale_stages.command.params import CommandParams
@@ -38,6 +39,10 @@ def run(task: Task) -> None:
             take(task, frames=n if params.joined == "frames" else None, calls=len(share.calls))
             task.write_window(share.window, share.whole)
     task.count(frames=n)
+
+
+SEEN_INSIDE = (*THREAD_VARIABLES, "CUDA_VISIBLE_DEVICES")
+"""Variables that a command in an image sees."""
 
 
 def params_of(task: Task) -> CommandParams:
@@ -91,17 +96,19 @@ def execute(
     else:
         words = [*all_filled(command, values)]
     environment = environment_of(params)
-    if params.image is not None:
-        words = in_container(
-            words,
-            params.image,
-            params.folder,
-            reads=[*(path for _, path in task.spec.inputs), *reads],
-            output=task.output.absolute(),
-            environment={name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
-            device=task.spec.device,
-        )
-    heard = run_command(words, params.folder, environment, params.at_most_s)
+    with TemporaryDirectory(prefix="pyscale-step-") as scratch:
+        if params.image is not None:
+            words = in_container(
+                words,
+                params.image,
+                params.folder,
+                reads=[*(path for _, path in task.spec.inputs), *reads],
+                output=task.output.absolute(),
+                scratch=Path(scratch),
+                environment={name: os.environ[name] for name in SEEN_INSIDE if name in os.environ},
+                device=task.spec.device,
+            )
+        heard = run_command(words, params.folder, environment, params.at_most_s)
     for phase, start, end in heard.phases:
         task.add_span(phase, start, end)
     for name in dict.fromkeys(heard.unknown):

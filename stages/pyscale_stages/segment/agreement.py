@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from pyscale_stages.contract import Agreement, Window
 from pyscale_stages.errors import BadInput
@@ -17,62 +15,15 @@ from pyscale_stages.segment.labels import LABELS_FILE, Crop, centre_crop, open_l
 from pyscale_stages.segment.models import Labels
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task
+from pyscale_stages.truth.matching import AGREEMENT_IOU, Matches, match_cells, summed
 from pyscale_stages.truth.reading import kind_of, own_labels
 from pyscale_stages.windows import folders_to_check, read_window, same_bytes
 
 if TYPE_CHECKING:
-    from scipy.sparse import coo_array
+    pass
 
-TRUTH_IOU = 0.5
-"""What the field counts as the same cell when a segmentation is compared with the truth."""
-AGREEMENT_IOU = 0.9
-"""Of two outputs of one model more is asked: rounding moves boundary pixels, not cells."""
 TOLERANCE = 0.99
 """Rounding of another device or thread count can change one doubtful cell in a hundred."""
-
-
-@dataclass(frozen=True)
-class Matches:
-    """Cells of two label images that are the same cell by their intersection over union.
-
-    `matched`: pairs of cells with an IoU of `TRUTH_IOU` or more. `matched_closely`: pairs with an
-    IoU of `AGREEMENT_IOU` or more. `identical_px`, `size_px`: pixels with the same label, and all
-    pixels. `jaccard`: sum of the IoU of each cell of the reference with the cell that covers most
-    of it.
-    """
-
-    matched: int = 0
-    matched_closely: int = 0
-    cells_reference: int = 0
-    cells_other: int = 0
-    identical_px: int = 0
-    size_px: int = 0
-    jaccard: float = 0.0
-
-    def __add__(self, more: Matches) -> Matches:
-        return Matches(
-            self.matched + more.matched,
-            self.matched_closely + more.matched_closely,
-            self.cells_reference + more.cells_reference,
-            self.cells_other + more.cells_other,
-            self.identical_px + more.identical_px,
-            self.size_px + more.size_px,
-            self.jaccard + more.jaccard,
-        )
-
-    @property
-    def average_precision(self) -> float:
-        """Matched cells among all cells of either: TP / (TP + FP + FN); 1 where none has any."""
-        return self._among_all(self.matched)
-
-    @property
-    def close_precision(self) -> float:
-        """The same of the cells that match closely."""
-        return self._among_all(self.matched_closely)
-
-    def _among_all(self, matched: int) -> float:
-        cells = self.cells_reference + self.cells_other - matched
-        return matched / cells if cells else 1.0
 
 
 def check(task: Task) -> Agreement:
@@ -92,7 +43,7 @@ def check(task: Task) -> Agreement:
     reference = open_labels(reference_folder, length)
     other = open_labels(other_folder, length)
     if task.spec.truth is not None:
-        found = _sum(_matches_with_truth(task, task.spec.truth, window, other))
+        found = summed(_matches_with_truth(task, task.spec.truth, window, other))
         if found != Matches():
             task.set_quality(ap_iou50=found.average_precision)
         if found.cells_reference:
@@ -100,7 +51,7 @@ def check(task: Task) -> Agreement:
             task.set_quality(ctc_seg=found.jaccard / found.cells_reference)
     whole = centre_crop(reference, None)
     by_frame = list(_matches_by_frame(reference, whole, (0, length), other))
-    total = _sum(by_frame)
+    total = summed(by_frame)
     task.count(frames=length, objects=total.cells_other)
     return Agreement(
         same=total.close_precision >= TOLERANCE,
@@ -120,60 +71,6 @@ def check(task: Task) -> Agreement:
             "cells_other": float(total.cells_other),
         },
     )
-
-
-def match_cells(reference: Labels, other: Labels) -> Matches:
-    """Match the cells of two label images of shape (Y, X), one to one.
-
-    As many cells are matched as one-to-one pairs allow. Above an IoU of 0.5 a cell can have no
-    second partner; at 0.5 itself it can. Only cells that overlap are looked at, so that memory
-    and time grow with the number of cells and not with its square.
-    """
-    import fastremap
-
-    identical = int((reference == other).sum())
-    # Numbers without gaps are places in the arrays below; 0 stays background.
-    reference, _ = fastremap.renumber(reference, in_place=False)
-    other, _ = fastremap.renumber(other, in_place=False)
-    area_reference, area_other = (np.bincount(labels.ravel()) for labels in (reference, other))
-    overlap = _overlap(reference, other)
-    a, b = overlap.coords
-    iou = overlap.data / (area_reference[a] + area_other[b] - overlap.data)
-    of_cells = (a > 0) & (b > 0)
-    matched, matched_closely = (
-        _most_pairs(a[of_cells & (iou >= least)], b[of_cells & (iou >= least)])
-        for least in (TRUTH_IOU, AGREEMENT_IOU)
-    )
-    most_of_reference = of_cells & (2 * overlap.data > area_reference[a])
-    return Matches(
-        matched=matched,
-        matched_closely=matched_closely,
-        cells_reference=len(area_reference) - 1,
-        cells_other=len(area_other) - 1,
-        identical_px=identical,
-        size_px=reference.size,
-        jaccard=float(iou[most_of_reference].sum()),
-    )
-
-
-def _overlap(reference: Labels, other: Labels) -> coo_array:
-    """Pixels that each pair of labels shares, where there are any; background included."""
-    from scipy.sparse import coo_array
-
-    ones = np.ones(reference.size, dtype=np.int32)
-    # Summing by rows counts in one pass, where a list of places would be sorted.
-    return coo_array((ones, (reference.ravel(), other.ravel()))).tocsr().tocoo()
-
-
-def _most_pairs(a: npt.NDArray[Any], b: npt.NDArray[Any]) -> int:
-    """Largest number of one-to-one pairs among the given ones."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import maximum_bipartite_matching
-
-    if not len(a):
-        return 0
-    allowed = coo_array((np.ones(len(a), dtype=np.int8), (a, b))).tocsr()
-    return int((maximum_bipartite_matching(allowed) >= 0).sum())
 
 
 def _matches_by_frame(
@@ -219,10 +116,6 @@ def _same_part(path: Path, true: Labels, length_px: int | None, other: Movie) ->
             f"{other.shape_yx} pixels: name the truth of this movie"
         )
     return Crop((height - rows) // 2, (width - columns) // 2, other.shape_yx).of(true)
-
-
-def _sum(matches: Iterable[Matches]) -> Matches:
-    return sum(matches, start=Matches())
 
 
 def _open_truth(task: Task, folder: Path, window: Window) -> tuple[Movie, Crop]:

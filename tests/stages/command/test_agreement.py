@@ -66,6 +66,37 @@ def test_tables_are_compared_by_rows(
     assert found.identical == (value == "2.0")
 
 
+CELLS = """\
+import numpy, sys, tifffile
+frames = numpy.zeros((4, 20, 20), "uint16")
+frames[:, 2:8, 2:8], frames[:, 12:18, 12:18] = {a}, {b}
+frames[0, {lost}] = 0
+tifffile.imwrite(sys.argv[2], frames, photometric="minisblack")
+"""
+
+
+@pytest.mark.parametrize(
+    ("numbers", "lost", "score"),
+    [((7, 3), "0:0", 1.0), ((1, 2), "2:8", 7 / 8), ((1, 1), "0:0", 0.0)],
+)
+def test_labels_are_compared_by_cells_whatever_their_numbers(
+    step: RunStep, tmp_path: Path, numbers: tuple[int, int], lost: str, score: float
+) -> None:
+    first = CELLS.format(a=1, b=2, lost="0:0")
+    second = CELLS.format(a=numbers[0], b=numbers[1], lost=lost)
+    found = compared(step, tmp_path, first, second, check="labels")
+    assert (found.same, found.score) == (score == 1.0, pytest.approx(score))
+
+
+def test_labels_of_other_sizes_cannot_be_compared(step: RunStep, tmp_path: Path) -> None:
+    first = CELLS.format(a=1, b=2, lost="0:0")
+    for name, program in (("one", first), ("other", first.replace("20, 20", "20, 24"))):
+        step(program, into=tmp_path / name)
+    result = step("", verb="check", inputs=[tmp_path / "one", tmp_path / "other"], check="labels")
+    assert result.error is not None
+    assert "no cells can be compared" in result.error.message
+
+
 def test_folders_are_compared_file_by_file(step: RunStep, tmp_path: Path) -> None:
     writes = (
         "import sys\nfor name in {names!r}: open(f'{{sys.argv[2]}}/{{name}}', 'w').write('x')\n"

@@ -26,6 +26,7 @@ GOOD = "segment {input} {output} {first}:{stop}"
         ({"command": "a {file} {files} {output}", "split": "files"}, "a list, or one file"),
         ({"command": "a {output}", "split": "files"}, "use {file} and {files}"),
         ({"command": "a {file} {output}", "split": "files", "window": "file"}, "cuts frames"),
+        ({"command": GOOD, "output": "a.csv", "check": "labels"}, "compares label images, and not"),
         ({"command": GOOD, "output": "cells.json"}, "nothing says how windows of cells.json"),
         ({"command": GOOD, "output": "../cells.tif"}, "should match pattern"),
         ({"command": GOOD, "merge": "frame"}, "did you mean 'frames'"),

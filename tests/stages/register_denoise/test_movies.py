@@ -13,10 +13,10 @@ import tifffile
 from pyscale_stages.commandline import main
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.movie import Pixels
-from pyscale_stages.segment.agreement import match_cells
 from pyscale_stages.synth.drifted import DriftedParams, write_drifted_movie
 from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams
+from pyscale_stages.truth.matching import match_cells
 
 RunStage = Callable[..., TaskResult]
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pytest
 
 from pyscale_stages.contract import TaskResult, Window
-from pyscale_stages.segment.agreement import Matches, match_cells
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack
 from pyscale_stages.segment.params import SegmentParams
+from pyscale_stages.truth.matching import Matches, match_cells
 
 Labels = npt.NDArray[np.uint16]
 

@@ -1,0 +1,116 @@
+"""A step of the user's own in an image that holds a shell and a few programs, and no pyscale."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from commandline import answer_of
+from pyscale.images.engine import Engine
+from pyscale.store.folder import RunFolder
+from pyscale.store.provenance import read_provenance
+from smallsystem import small_system
+
+pytestmark = pytest.mark.slow
+
+COPIES = "cat {file} > {output}/{name}.txt"
+
+
+@pytest.fixture
+def image(engine: Engine, tmp_path: Path) -> Path:
+    definition, path = tmp_path / "mine.def", tmp_path / "mine.sif"
+    definition.write_text(small_system())
+    subprocess.run(
+        [engine.program, "build", "--fakeroot", str(path), str(definition)],
+        env={**os.environ, f"{engine.option_prefix}USERNS": "1"},
+        check=True,
+        capture_output=True,
+    )
+    return path
+
+
+@pytest.fixture
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], image: Path
+) -> Callable[..., tuple[int, str]]:
+    """Run a step over four files of a folder, in the image."""
+    monkeypatch.chdir(tmp_path)
+    texts = tmp_path / "my texts, [new]"
+    texts.mkdir()
+    for number in range(4):
+        (texts / f"{number}.txt").write_text(f"text {number}")
+
+    def start(step: str, *more: str) -> tuple[int, str]:
+        told = answer_of(
+            capsys,
+            *("pyscale", "run", "--step", step, "--shell", "--split", "files", "--data", texts),
+            *("--image", image, "--workers", "1,2", "--repeats", "1", "--keep-outputs", "all"),
+            *more,
+        )
+        return told.code, told.out + told.err
+
+    return start
+
+
+def found(tmp_path: Path) -> RunFolder:
+    (path,) = (tmp_path / "runs").iterdir()
+    return RunFolder(path)
+
+
+@pytest.mark.parametrize("runtime", ["native", "apptainer"])
+def test_an_image_that_knows_nothing_of_pyscale_is_measured(
+    run: Callable[..., tuple[int, str]], tmp_path: Path, image: Path, runtime: str
+) -> None:
+    code, said = run(COPIES, "--runtime", runtime)
+    assert code == 0, said
+    assert "Outputs: same bytes at every N." in said
+    measured = found(tmp_path)
+    output = measured.output(measured.plan.trial("step-n2-b1")) / "output"
+    assert {path.name: path.read_text() for path in output.iterdir()} == {
+        f"{number}.txt": f"text {number}" for number in range(4)
+    }
+    containers = read_provenance(measured.path).containers
+    assert containers is not None
+    (used,) = containers.images
+    assert (used.path, used.size_bytes) == (image, image.stat().st_size)
+
+
+def test_it_can_write_neither_its_input_nor_the_folder_of_the_user(
+    run: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    code, said = run("touch {input}/new; touch {folder}/new; cat {files} > {output}/list.txt")
+    # Both windows write one name, which is refused where they are joined.
+    assert code == 1, said
+    assert not list(tmp_path.rglob("new"))
+    assert (
+        "Read-only file system"
+        in (
+            found(tmp_path).task(found(tmp_path).plan.trial("step-n1-b1"), "w0") / "stderr"
+        ).read_text()
+    )
+
+
+def test_a_program_that_the_image_lacks_is_told(run: Callable[..., tuple[int, str]]) -> None:
+    code, said = run("no-such-program {file} {output}")
+    assert code == 1
+    assert "no-such-program" in said
+    assert "not found" in said
+
+
+def test_an_image_that_changed_ends_a_run_that_goes_on(
+    run: Callable[..., tuple[int, str]],
+    tmp_path: Path,
+    image: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, said = run("no-such-program {file} {output}")
+    assert code == 1, said
+    with image.open("ab") as file:
+        file.write(b"x")
+    told = answer_of(capsys, "pyscale", "run", "--resume", "latest")
+    assert told.code == 2
+    assert "mine.sif has sha256" in " ".join(told.err.split())
