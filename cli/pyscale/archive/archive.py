@@ -42,27 +42,12 @@ MakeReport = Callable[[RunFolder], object]
 
 
 def archive(run: RunFolder, out: Path, make_report: MakeReport, *, masked: bool) -> Path:
-    """Write one zip of a run, without the outputs of its stages.
+    """Write one zip of a run, named by it, without the outputs of its stages.
 
-    Unpacked into a folder it is a run that pyscale reads, and an RO-Crate. Tables and report are
-    made anew from the records in it: where those are masked, nothing else of the run gets in.
-
-    Parameters
-    ----------
-    run : RunFolder
-        It is only read, and may be under way.
-    out : Path
-        Folder for the zip; made if absent.
-    make_report : callable
-        Makes tables, manifest, report and RO-Crate of the copy.
-    masked : bool
-        Whether paths and the names of hosts, people and accounts are replaced, each by the same
-        word everywhere.
-
-    Returns
-    -------
-    Path
-        The zip, named by the run; it appears whole or not at all.
+    Unpacked into a folder it is a run that pyscale reads, and an RO-Crate. Tables, report and crate
+    are made anew from the records in it: where paths and the names of hosts, people and accounts
+    are masked in those, each by the same word everywhere, nothing else of the run gets in. The run
+    is only read, and may be under way; the zip appears whole or not at all.
 
     Raises
     ------

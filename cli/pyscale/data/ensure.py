@@ -39,21 +39,8 @@ def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) 
 
     A synthetic movie, in the data folder or anywhere else, brings its truth. What a dataset of
     the registry holds is known before it is fetched; of a path only its pixels tell. A suite of
-    slides takes any path at which patches may be read: slides, a stack, or an OME-Zarr image.
-
-    Parameters
-    ----------
-    settings : Settings
-        They name the data.
-    suite : Suite
-        It says whether it measures frames, labels or slides.
-    accept_terms : bool
-        Whether the user has agreed to the terms of a licence.
-
-    Returns
-    -------
-    Dataset
-        Of slides its `movie` is their file or folder, and its `frames` is how many there are.
+    slides takes any path at which patches may be read: slides, a stack, or an OME-Zarr image;
+    `frames` is how many there are.
 
     Raises
     ------
@@ -72,11 +59,6 @@ def find_own_data(
     """Find the datasets that entries of a suite name for themselves, as `find_movie` finds its one.
 
     They are movies, labels or images, whatever the suite measures on; axes are their own.
-
-    Raises
-    ------
-    UserError
-        If there is no such dataset or path, or it is slides.
     """
     found = {}
     for name in suite.own_data:

@@ -28,14 +28,6 @@ def dataset_path(name_or_path: str, registry: Registry, data_root: Path) -> Path
     A name of the registry comes first, then one of synthetic data, then a path of the user's
     own; a file that is named like a dataset is meant by `./NAME`. Looks at names and sizes only:
     reading the files would warm the page cache that a run is about to measure.
-
-    Parameters
-    ----------
-    name_or_path : str
-        Name of a dataset, or any existing file or folder.
-    registry : Registry
-    data_root : Path
-        Folder that holds the datasets.
     """
     dataset = registry.datasets.get(name_or_path)
     if dataset is not None:

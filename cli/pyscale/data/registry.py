@@ -176,13 +176,7 @@ class Registry(Record):
 
 
 def load_registry(config_dir: Path) -> Registry:
-    """Read `datasets.toml` of a configuration folder.
-
-    Raises
-    ------
-    UserError
-        If the file is absent or not TOML, or a key or value is wrong; names the key.
-    """
+    """Read `datasets.toml` of a configuration folder; a wrong key or value is named."""
     path = config_dir / REGISTRY_FILE
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -28,15 +28,7 @@ MPS_VARIABLE = "CUDA_MPS_PIPE_DIRECTORY"
 
 @contextmanager
 def prepared(container: Mapping[str, Any], own: Mapping[str, str]) -> Iterator[dict[str, str]]:
-    """Yield the environment that starts a container; its scratch folder goes with the block.
-
-    Parameters
-    ----------
-    container : mapping
-        The order's `container`.
-    own : mapping of str to str
-        Variables of the task itself.
-    """
+    """Yield the environment that starts an order's `container`; its scratch folder goes with it."""
     inside = {name: os.environ[name] for name in container["passed"] if name in os.environ}
     prefix, option = container["variable_prefix"], container["option_prefix"]
     # A container's own /tmp lies in memory, with room for 64 MB in some installations.
@@ -77,14 +69,9 @@ def _sockets(option_prefix: str, own: Mapping[str, str]) -> dict[str, str]:
 
 
 def scratch_prefix(run: Path) -> str:
-    """How the names of a run's scratch folders begin, on every node.
+    """How the names of a run's scratch folders begin, on every node; a copy of the run has its own.
 
     It is short: tasks put sockets there, and of their paths Linux takes 107 bytes.
-
-    Parameters
-    ----------
-    run : Path
-        The run's folder; a copy of the run has a name of its own.
     """
     return f"pyscale-{hashlib.sha256(os.fsencode(run)).hexdigest()[:8]}-"
 

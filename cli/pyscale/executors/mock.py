@@ -35,25 +35,16 @@ from pyscale_stages.registry import load_stage
 
 @dataclass(frozen=True)
 class MockEnd:
-    """How a pretended task ends.
-
-    Attributes
-    ----------
-    wall_s : float
-        The time it claims to have taken.
-    returncode : int or None
-        Its exit code, or minus a signal; None pretends that it vanished without a word.
-    agrees : bool
-        What a check finds.
-    error : TaskError, optional
-        Why it failed: the task says so itself where it has an exit code of its own; where it was
-        killed or vanished somebody else knows, as Slurm does.
-    """
+    """How a pretended task ends."""
 
     wall_s: float = 1.0
+    """The time it claims to have taken."""
     returncode: int | None = 0
+    """Its exit code, or minus a signal; None pretends that it vanished without a word."""
     agrees: bool = True
+    """What a check finds."""
     error: TaskError | None = None
+    """Why it failed; where it was killed or vanished somebody else knows, as Slurm does."""
 
 
 Behaviour = Callable[[str, str, TaskSpec], MockEnd]
@@ -64,29 +55,11 @@ What it raises kills the pretended pyscale, and leaves this task running and the
 
 
 class MockExecutor:
-    """Writes the records that real tasks would leave.
+    """Writes the records that real tasks would leave, and keeps what was asked of it.
 
-    Parameters
-    ----------
-    behaviour : callable, optional
-        How each task ends; by default all succeed after one claimed second.
-    on_this_node : bool
-        Whether pyscale prepares the page cache itself; false is a cluster.
-    takes_up : bool
-        Whether tasks of a killed pyscale go on, and are waited for by the next.
-    room : int
-        How many batches its queue takes in all.
-
-    Attributes
-    ----------
-    started : list of tuple of str
-        Trial and task in the order in which they were started.
-    batches : list of Batch
-        Every batch that was run.
-    queued : list of tuple of str
-        Trial and task of those that were queued ahead.
-    taken_up : list of tuple of str
-        Trial and task of those that had been queued, or ordered by an earlier pyscale.
+    With `takes_up` tasks of a killed pyscale go on, and are waited for by the next; its queue has
+    `room` for so many batches. Lists tell trial and task of those that were `started`, that were
+    `queued` ahead, and that were `taken_up` of the queue or of an earlier pyscale.
     """
 
     def __init__(

@@ -16,52 +16,33 @@ WINDOWS = "windows"
 
 @dataclass(frozen=True)
 class WarmStart:
-    """How the warm workers of a trial are started, where they are not ready yet.
-
-    Attributes
-    ----------
-    memory_bytes : int
-        What one of them takes, as its stage declares.
-    draft : callable
-        Writes what a worker needs into its folder, and drafts its order.
-    """
+    """How the warm workers of a trial are started, where they are not ready yet."""
 
     memory_bytes: int
+    """What one of them takes, as its stage declares."""
     draft: Callable[[Path], TaskOrder]
+    """Writes what a worker needs into its folder, and drafts its order."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Tasks of one trial that are started together: its windows, or one that follows them.
-
-    Attributes
-    ----------
-    trial : Trial
-    name : str
-        `windows`, `merge`, `check` or `beside`.
-    orders : mapping of Path to TaskOrder
-        Task folder and draft of its order, in the order in which they should start. The
-        executor adds what depends on the place and writes it.
-    at_once : int
-        How many may run at the same time.
-    submitted : callable
-        To be told of the jobs, by task, as soon as they are submitted.
-    taken_up : callable
-        To be told when tasks are found running and are waited for, and not started.
-    threads : int
-        Cores and threads of each task.
-    warm : WarmStart, optional
-        Absent where each task is a new process.
-    """
+    """Tasks of one trial that are started together: its windows, or one that follows them."""
 
     trial: Trial
     name: str
+    """`windows`, `merge`, `check` or `beside`."""
     orders: Mapping[Path, TaskOrder]
+    """Task folder and draft of its order, in the order in which they should start. The executor
+    adds what depends on the place and writes it."""
     at_once: int
     submitted: Callable[[Mapping[str, str]], None]
+    """To be told of the jobs, by task, as soon as they are submitted."""
     taken_up: Callable[[], None]
+    """To be told when tasks are found running and are waited for, and not started."""
     threads: int = 1
+    """Cores and threads of each task."""
     warm: WarmStart | None = None
+    """Absent where each task is a new process."""
 
 
 class Executor(Protocol):
@@ -75,21 +56,12 @@ class Executor(Protocol):
         """Start the tasks of a batch and return when all have an exit record."""
 
     def queue(self, batch: Batch) -> str | None:
-        """Queue the tasks of a batch behind all that was queued before, and do not wait for them.
-
-        Returns
-        -------
-        str or None
-            Why nothing was queued, in a clause; None where it was.
-        """
+        """Queue the tasks of a batch behind all others, and do not wait; say why if that fails."""
 
     def take_up(self, batch: Batch) -> bool:
         """Wait for tasks that an earlier pyscale started, until all have an exit record.
 
-        Returns
-        -------
-        bool
-            False, and nothing was done, where none of them was left running.
+        False, and nothing was done, where none of them was left running.
         """
 
     def end_strays(self) -> int:

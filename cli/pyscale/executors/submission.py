@@ -32,22 +32,14 @@ AWAY = ("unable to contact", "timed out", "connection refused", "try again", "ze
 
 @dataclass(frozen=True)
 class Submission:
-    """Tasks of a trial that one call of sbatch submits.
-
-    Attributes
-    ----------
-    trial : Trial
-    batch_name : str
-        `windows`, `merge`, `check` or `beside`.
-    tasks : int
-    at_once : int
-        How many of them may run at the same time.
-    """
+    """Tasks of a trial that one call of sbatch submits."""
 
     trial: Trial
     batch_name: str
+    """`windows`, `merge`, `check` or `beside`."""
     tasks: int
     at_once: int
+    """How many of them may run at the same time."""
 
     @property
     def is_gang(self) -> bool:
@@ -94,18 +86,8 @@ def asked_for(site: Site, trial: Trial, batch_name: str, threads: int) -> Alloca
 def options_of(site: Site, submission: Submission, threads: int) -> dict[str, str | None]:
     """Options of sbatch by which a job of a submission asks a site for what it needs.
 
-    Parameters
-    ----------
-    site : Site
-    submission : Submission
-        Its job has all tasks of a gang, and one of an array.
-    threads : int
-        Threads of each task.
-
-    Raises
-    ------
-    UserError
-        If the site's file leaves open what it needs to say.
+    The job of a gang has all its tasks, one of an array one. A site's file that leaves open what it
+    needs to say is a UserError.
     """
     trial = submission.trial
     wanted = asked_for(site, trial, submission.batch_name, threads)

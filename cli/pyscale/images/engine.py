@@ -57,13 +57,7 @@ class Engine:
 
 
 def find_engine() -> Engine:
-    """The container program of this machine.
-
-    Raises
-    ------
-    MissingPart
-        If there is none, or it does not answer.
-    """
+    """The container program of this machine; MissingPart where there is none, or it fails."""
     found = shutil.which("apptainer") or shutil.which("singularity")
     if found is None:
         raise MissingPart(

@@ -54,13 +54,7 @@ class SifHeader(Record):
 
 
 def read_sif(path: Path) -> SifHeader:
-    """Read the header of a SIF.
-
-    Raises
-    ------
-    UserError
-        If the file is absent, unreadable, no SIF, cut short, or its header is damaged.
-    """
+    """Read the header of a SIF; UserError where it is absent, damaged, cut short or no SIF."""
     try:
         with path.open("rb") as file:
             return _read(path, file)

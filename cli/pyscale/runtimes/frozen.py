@@ -25,15 +25,7 @@ from pyscale_stages.registry import load_stage
 
 
 def freeze_containers(plan: Plan, report: Report) -> Containers | None:
-    """Verify every image that a plan needs, all its bytes; None where it needs none.
-
-    Raises
-    ------
-    UserError
-        If one is absent, damaged, for another kind of machine, or not the locked one.
-    MissingPart
-        If this machine has no container program.
-    """
+    """Verify every image that a plan needs, all its bytes; None where it needs none."""
     of_steps = sorted({str(trial.params["image"]) for trial in plan.trials if _names_image(trial)})
     if plan.settings["runtime"] == "native" and not of_steps:
         return None
@@ -62,13 +54,7 @@ def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
 
 
 def runtime_of(run: RunFolder) -> Runtime:
-    """The runtime of a run, tried on this machine before anything is measured.
-
-    Raises
-    ------
-    UserError
-        If an image is another than when the run began, or no container starts here.
-    """
+    """The runtime of a run, tried on this machine before anything is measured."""
     containers = read_provenance(run.path).containers
     refuse_changed_base(run.plan, run.path.name)
     if containers is None:

@@ -37,41 +37,17 @@ class Runtime(Protocol):
     """Says how a task is started; it starts nothing."""
 
     def start(self, spec: TaskSpec, folder: Path, image: str | None) -> Start:
-        """How to start a task.
-
-        Parameters
-        ----------
-        spec : TaskSpec
-        folder : Path
-            The task's folder, which holds its parameters and takes its record.
-        image : str or None
-            Name of the image that the plan gives the task.
-        """
+        """How to start a task, whose folder holds its parameters, in the image of the plan."""
 
     def serve(self, spec: TaskSpec, folder: Path, tasks: Path, image: str | None) -> Start:
-        """How to start a warm worker.
+        """How to start a warm worker in its own folder, by the spec of any of its tasks.
 
-        Parameters
-        ----------
-        spec : TaskSpec
-            Of any of its tasks.
-        folder : Path
-            The worker's own, which holds its parameters and takes its record.
-        tasks : Path
-            Folder that holds those of all its tasks, and inputs that other tasks write.
-        image : str or None
-            Name of the image that the plan gives the tasks.
+        `tasks` is the folder of those of all its tasks, and of inputs that other tasks write.
         """
 
 
 class NativeRuntime:
-    """Starts tasks with the Python that runs pyscale, or with that of another environment.
-
-    Parameters
-    ----------
-    interpreter : Path, optional
-        Of the other environment.
-    """
+    """Starts tasks with the Python that runs pyscale, or with that of another environment."""
 
     def __init__(self, interpreter: Path | None = None) -> None:
         self._interpreter = interpreter

@@ -46,13 +46,7 @@ def emit(
     *,
     accept_terms: bool,
 ) -> None:
-    """Write the batch scripts of a suite on a movie for a site.
-
-    Raises
-    ------
-    UserError
-        If the suite, the data, the site, an image or the folder cannot be used.
-    """
+    """Write the batch scripts of a suite on a movie for a site."""
     if suite is None:
         raise UserError(f"name a suite to write scripts for: {', '.join(suite_names())}")
     given = [f"--{name.replace('_', '-')}" for name in MEASURING if flags[name] is not None]

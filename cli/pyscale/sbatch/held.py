@@ -52,13 +52,7 @@ class Held(Record):
         return f"1-{most}" if most > 1 else "1"
 
     def options(self, site: Site, time_min: int) -> dict[str, str | None]:
-        """Options of sbatch that ask for the job.
-
-        Raises
-        ------
-        UserError
-            If the site's file leaves open what it needs to say.
-        """
+        """Options of sbatch that ask for the job."""
         slot = self.slot.model_copy(update={"time_min": time_min})
         return {**slurm_options(site, slot, self.slots, self.nodes), "nodes": self.nodes_option}
 
@@ -92,13 +86,7 @@ def why_not_held(plan: Plan, site: Site) -> str | None:
 
 
 def held_by(plan: Plan, site: Site) -> Held:
-    """The smallest job of equal tasks that every trial of a plan fits into.
-
-    Raises
-    ------
-    UserError
-        If the site's file leaves open what it needs to say.
-    """
+    """The smallest job of equal tasks that every trial of a plan fits into."""
     asked = [(one, _asked(plan, site, one)) for t in plan.trials for one in submissions(t)]
     windows = [wanted for one, wanted in asked if one.batch_name == WINDOWS]
     cpus = max(wanted.cpus for _, wanted in asked)
@@ -123,16 +111,9 @@ def held_by(plan: Plan, site: Site) -> Held:
 def times_min(
     trials: Sequence[str], known_s: Mapping[str, float], limit_min: int
 ) -> tuple[int, ...]:
-    """Time limits in minutes of the allocations that trials need, one after the other.
+    """Time limits in minutes of the allocations that the trials left need, one after the other.
 
-    Parameters
-    ----------
-    trials : sequence of str
-        Trials that are left, by id.
-    known_s : mapping of str to float
-        Trial -> seconds that it took in earlier runs.
-    limit_min : int
-        The most that one of them may ask for.
+    `known_s` has the seconds that trials took in earlier runs; one asks for `limit_min` at most.
     """
     if any(trial not in known_s for trial in trials):
         return (limit_min,)

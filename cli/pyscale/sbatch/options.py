@@ -58,20 +58,11 @@ def allocation(
     threads: int,
     gpus: int | Literal["all"] | None = None,
 ) -> Allocation:
-    """What a task asks for at a site.
+    """What a task asks for at a site, or as its stage says where the site says nothing.
 
-    Parameters
-    ----------
-    site : Site
-    stage : Stage
-        Says what it needs where the site says nothing.
-    device : {"cpu", "cuda", "mps"}
-        Where the task computes.
-    threads : int
-        Threads of the task; it gets at least as many cores.
-    gpus : int or "all" or None
-        GPUs of a task that computes on cuda: a number, all that the site says of a node, or what
-        the site says of such a job, which is one where it says nothing.
+    It gets at least as many cores as threads. On cuda it gets its number of GPUs, all that the site
+    says of a node, or for None what the site says of such a job, which is one where it says
+    nothing.
 
     Raises
     ------
@@ -106,24 +97,11 @@ def _gpus(site: Site, request: Request, stage: Stage, gpus: int | Literal["all"]
 def slurm_options(
     site: Site, wanted: Allocation, ranks: int = 1, nodes: Sequence[str] = ()
 ) -> dict[str, str | None]:
-    """Options of sbatch that ask for an allocation, in the site's dialect.
+    """Options of sbatch, by name, that ask for an allocation in the dialect of a site.
 
-    Parameters
-    ----------
-    site : Site
-    wanted : Allocation
-        What one task asks for.
-    ranks : int
-        Tasks that share the job, on as many nodes as it takes. Unless the site says how many a node
-        takes, what it says by the node is asked for by the task then, as nobody knows how many
-        tasks a node will have.
-    nodes : sequence of str
-        Names of the nodes that have one of these tasks each.
-
-    Returns
-    -------
-    dict
-        Name to value; None for an option that takes none.
+    `ranks` are tasks that share the job, on as many nodes as it takes. Unless the site says how
+    many a node takes, what it says by the node is asked for by the task then, as nobody knows how
+    many tasks a node will have. `nodes` are names of those that have one of these tasks each.
 
     Raises
     ------

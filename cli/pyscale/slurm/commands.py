@@ -107,13 +107,7 @@ def without_defaults(prefix: str) -> dict[str, str]:
 
 
 def nodes_of(partition: str) -> list[NodeState]:
-    """Nodes of a partition, each once, sorted by name.
-
-    Raises
-    ------
-    UserError
-        If Slurm is not here or does not answer, or there is no such partition.
-    """
+    """Nodes of a partition, each once, sorted by name; UserError where Slurm knows no such one."""
     known = partitions()
     if partition not in known:
         raise UserError(
@@ -138,13 +132,7 @@ def partitions() -> list[str]:
 
 
 def default_partition() -> str:
-    """Partition of jobs that name none.
-
-    Raises
-    ------
-    UserError
-        If Slurm does not tell, or has none.
-    """
+    """Partition of jobs that name none; UserError where Slurm does not tell."""
     answer = ask("sinfo", "--noheader", "--format=%P")
     marked = [name for name in answer.out.split() if name.endswith("*")]
     if answer.code != 0 or not marked:

@@ -62,15 +62,8 @@ _ENDINGS: dict[str, tuple[str, str, int]] = {
 def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None, node: str = "") -> TaskError:
     """Why a task's job is gone and its task has no exit record.
 
-    Parameters
-    ----------
-    job_id : str
-    job : QueuedJob or None
-        What the controller last said of it, where it still knew it.
-    end : JobEnd or None
-        What the accounts say, where there are any; they know more, and longer.
-    node : str
-        Where the task ran, of all nodes that its job may have; empty where that is not known.
+    The controller may have told of it last by `job`; the accounts by `end`, which know more, and
+    longer. `node`: where the task ran, of all that its job may have; empty where not known.
     """
     by_slurm = ended_by_slurm(job_id, job, end, node)
     if by_slurm is not None:

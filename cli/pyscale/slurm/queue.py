@@ -19,12 +19,8 @@ def array_of(job_id: str) -> str:
 def elements(job_ids: str) -> list[str]:
     """Ids of elements that Slurm tells together, like 17_[3,5-9,20-60:10%8]; of others their own.
 
-    squeue can tell them one by one too, but as of Slurm 22.05 leaves the last of 20-60:10 out.
-
-    Raises
-    ------
-    ValueError
-        If it is no such expression, as where it was cut short.
+    squeue can tell them one by one too, but as of Slurm 22.05 leaves the last of 20-60:10 out. A
+    list that was cut short is a ValueError.
     """
     array, several, indices = job_ids.partition("_[")
     if not several:
@@ -95,13 +91,7 @@ class QueuedJob:
 
 
 def jobs_named(name: str) -> dict[str, QueuedJob]:
-    """Jobs of this user that have a name, by their id; ended ones some minutes long.
-
-    Raises
-    ------
-    SlurmSilent
-        If the controller does not answer.
-    """
+    """Jobs of this user that have a name, by their id; ended ones some minutes long."""
     answer = ask(
         "squeue",
         "--noheader",
@@ -154,11 +144,6 @@ def cancel(job_ids: Collection[str]) -> None:
     That one has ended already is no error. Jobs are named by id alone: where scancel is told a
     name or a user too, Slurm forgets which elements of an array waited, and an ended job is an
     error.
-
-    Raises
-    ------
-    SlurmSilent
-        If the controller does not answer.
     """
     arrays = sorted({array_of(job_id) for job_id in job_ids})
     answer = ask("scancel", *arrays, env=without_defaults("SCANCEL_"))

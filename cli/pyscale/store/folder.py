@@ -27,18 +27,7 @@ MOST_NAMED = 5
 
 
 class RunFolder:
-    """Paths of one run, and its plan.
-
-    Parameters
-    ----------
-    path : Path
-        An existing run folder; `create` makes one.
-
-    Raises
-    ------
-    UserError
-        If there is no readable plan at `path`.
-    """
+    """Paths of one run, and its plan; UserError where the plan is missing or unreadable."""
 
     def __init__(self, path: Path) -> None:
         # One spelling, whatever link it was reached by: processes are found by it.
@@ -231,13 +220,7 @@ def run_folders(runs_folder: Path) -> list[Path]:
 
 
 def find_run(runs_folder: Path, name: str | None) -> RunFolder:
-    """Open a run by its id, the start or end of one, a path, or the latest.
-
-    Raises
-    ------
-    UserError
-        If there is no such run, or several.
-    """
+    """Open the one run of an id, of the start or end of one, at a path, or the latest."""
     if name is not None and name != LATEST:
         path = Path(name) if (Path(name) / PLAN_FILE).exists() else runs_folder / name
         return RunFolder(path if path.is_dir() else _only(runs_folder, name))

@@ -49,16 +49,7 @@ class LockHolder(Record):
 def run_lock(run: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
     """Hold the run for this process; the kernel releases it when the process dies.
 
-    Parameters
-    ----------
-    run : Path
-    patience_s : float
-        How long to wait for another process that holds it.
-
-    Raises
-    ------
-    UserError
-        If another process holds it, or may hold it.
+    It is a UserError that another process holds it after a while, or may hold it.
     """
     lock = file_lock(run / LOCK_FILE)
     try:
@@ -112,11 +103,8 @@ def lock_doubt(run: Path) -> str | None:
 def writer_here(run: Path) -> psutil.Process:
     """Return the process that writes the run, which is locked, if this user may end it from here.
 
-    Raises
-    ------
-    UserError
-        If it is on another node or another user's, or is not the one that `lock.json` names: a
-        run folder may come from anybody, and name any process.
+    It must be of this node, this user's, and the one that `lock.json` names: a run folder may come
+    from anybody, and name any process.
     """
     if (doubt := lock_doubt(run)) is not None:
         raise UserError(doubt)

@@ -112,11 +112,6 @@ def build_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, 
     """Collect the provenance of a run from what was frozen at its start and its records.
 
     Its records are read, unless they were for its tables: what they tell is in `sources` then.
-
-    Raises
-    ------
-    UserError
-        If the run does not tell what it was made from.
     """
     plan = run.plan
     told = read_sources(run) if sources is None else sources

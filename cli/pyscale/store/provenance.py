@@ -93,13 +93,7 @@ def code_commit() -> str | None:
 
 
 def read_provenance(run: Path) -> Provenance:
-    """Read the provenance of a run.
-
-    Raises
-    ------
-    UserError
-        If it is missing or unreadable.
-    """
+    """Read the provenance of a run; UserError where it is missing or unreadable."""
     try:
         return Provenance.model_validate_json((run / PROVENANCE_FILE).read_bytes())
     except (OSError, ValidationError) as error:
@@ -110,13 +104,7 @@ def read_provenance(run: Path) -> Provenance:
 
 
 def refuse_changed_input(run: Path, movies: Mapping[str, Path]) -> None:
-    """Raise where a dataset is not the one that the run began with.
-
-    Raises
-    ------
-    UserError
-        If a file is gone, is new, or has another size or time of change.
-    """
+    """Raise where a file of a dataset is gone, new or changed since the run began."""
     origin = read_provenance(run)
     known = {file.name: file for file in (*origin.input_files, *origin.truth_files)}
     present = {

@@ -59,15 +59,10 @@ class RecordError(UserError):
 
 
 def read_task(folder: Path) -> TaskRecord:
-    """Derive the state of a task from its files.
+    """Derive the state of a task from its files; RecordError where one of them cannot be read.
 
     A task is done when its process ended with 0 and its record says so; it has failed when its
     process ended otherwise, with or without a record.
-
-    Raises
-    ------
-    RecordError
-        If one of them is there and cannot be read.
     """
     order = read_record(TaskOrder, folder / ORDER_FILE)
     if order is None:
@@ -253,10 +248,7 @@ def _end_of(path: Path) -> str:
 def read_record(model: type[R], path: Path) -> R | None:
     """Read a record that may not be there yet.
 
-    Raises
-    ------
-    RecordError
-        If it is there and cannot be read: taking it for absent would run its task again.
+    One that cannot be read is a RecordError: to take it for absent would run its task again.
     """
     try:
         return model.model_validate_json(path.read_bytes())
