@@ -21,7 +21,7 @@ from typing import Any, TextIO
 
 LIBRARIES = {
     "register_denoise": ("ants", "pywt", "skimage"),
-    "segment": ("torch", "cv2", "fastremap"),
+    "segment": ("torch", "cellpose", "cv2", "fastremap"),
     "contact": ("scipy.spatial.distance", "polars"),
     "track": ("laptrack", "polars"),
     "storage": ("imagecodecs", "tifffile", "polars"),
@@ -31,6 +31,7 @@ LIBRARIES = {
     "reconstruct": ("torch", "torchvision", "deepinv", "tifffile"),
     "command": (),
 }
+"""What each stage imports, in the order in which what is absent is told."""
 _NO_NUMBA_CACHE = "no locator available"
 """What numba says where it finds no folder that it may write compiled functions to."""
 

@@ -24,6 +24,7 @@ from pyscale.doctor.disks import FULL_DISK, nearest, page_cache, place
 from pyscale.doctor.elsewhere import misread_by_slurm, out_of_nodes_sight, overriding
 from pyscale.doctor.findings import Finding, problem, refused, warning
 from pyscale.doctor.gpu import missing_device, torch_without_cuda
+from pyscale.doctor.inside import LIBRARIES
 from pyscale.doctor.slurm import refusals
 from pyscale.doctor.stages import distinct
 from pyscale.doctor.subject import Entry, Subject
@@ -39,18 +40,6 @@ Looks = Mapping[str, Callable[[Entry], None]]
 
 AMPLE = 8
 """Times the movie's size that the outputs of a whole run stay below."""
-_MODULES = {
-    "register_denoise": ("ants", "pywt", "skimage"),
-    "segment": ("torch", "cellpose"),
-    "contact": ("scipy",),
-    "track": ("laptrack",),
-    "storage": ("imagecodecs", "tifffile"),
-    "decompress": ("imagecodecs", "tifffile"),
-    "kernels": ("torch", "scipy"),
-    "loader": ("torch", "cv2", "openslide", "tiffslide", "zarr"),
-    "reconstruct": ("torch", "torchvision", "deepinv"),
-    "command": (),
-}
 _OF_CHOICE = {
     ("backend", "opencl"): (("pyclesperanto", "scipy"), "contact"),
     ("backend", "trackmate"): (("jpype", "scyjava"), "track_trackmate"),
@@ -151,8 +140,9 @@ def _native(entry: Entry, looks: Looks) -> Iterator[Finding]:
 
 def libraries(stage: Stage, params: Mapping[str, object]) -> tuple[tuple[str, ...], str]:
     """Modules that a stage imports with given parameters, and the extra that installs them."""
+    top_level = tuple(dict.fromkeys(name.partition(".")[0] for name in LIBRARIES[stage.name]))
     chosen = (_OF_CHOICE.get((name, str(value))) for name, value in params.items())
-    return next(filter(None, chosen), (_MODULES[stage.name], stage.extra))
+    return next(filter(None, chosen), (top_level, stage.extra))
 
 
 def _look_for_weights(entry: Entry) -> None:

@@ -27,6 +27,21 @@ def subject(tmp_path: Path) -> Callable[..., Subject]:
 
 
 @pytest.fixture
+def put_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Put shell programs on PATH by name, in place of those of Slurm."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
+
+    def put(**programs: str) -> None:
+        for name, body in programs.items():
+            (folder / name).write_text(f"#!/bin/sh\n{body}\n")
+            (folder / name).chmod(0o755)
+
+    return put
+
+
+@pytest.fixture
 def small_disk(
     tmp_path: Path, missing: Callable[[str, str], None]
 ) -> Iterator[Callable[[str], Path]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,21 +39,12 @@ case "$*" in --version) ;; *) echo "allocation failure: no" >&2; exit 1 ;; esac
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def cluster(put_on_path: Callable[..., None]) -> Callable[..., None]:
     """Put stand-ins on PATH; those of a cluster that takes all jobs are there."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
-
-    def make(**programs: str) -> None:
-        for name, body in programs.items():
-            (folder / name).write_text(f"#!/bin/sh\n{body}\n")
-            (folder / name).chmod(0o755)
-
     config = CONFIG.format(kind="accounting_storage/slurmdbd")
-    make(sinfo=SINFO, sbatch=VERSION, squeue=VERSION, scancel=VERSION, scontrol=config)
-    make(sacctmgr="exit 1")
-    return make
+    put_on_path(sinfo=SINFO, sbatch=VERSION, squeue=VERSION, scancel=VERSION, scontrol=config)
+    put_on_path(sacctmgr="exit 1")
+    return put_on_path
 
 
 def site(**fields: Any) -> Site:

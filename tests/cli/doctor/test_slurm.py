@@ -40,19 +40,10 @@ done
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def cluster(put_on_path: Callable[..., None]) -> Callable[..., None]:
     """Put stand-ins on PATH."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-
-    def make(**programs: str) -> None:
-        for name, body in programs.items():
-            (folder / name).write_text(f"#!/bin/sh\n{body}\n")
-            (folder / name).chmod(0o755)
-        monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
-
-    make(sinfo=SINFO, sbatch=VERSION, squeue=VERSION, scancel=VERSION, sacct="exit 0")
-    return make
+    put_on_path(sinfo=SINFO, sbatch=VERSION, squeue=VERSION, scancel=VERSION, sacct="exit 0")
+    return put_on_path
 
 
 def by_check(requests: list[JobRequest]) -> dict[str, Finding]:
