@@ -17,6 +17,7 @@ from pyscale.data.download import Patience
 from pyscale.data.fetch import FetchOptions, fetch_dataset
 from pyscale.data.progress import Report, SilentReport, asked
 from pyscale.data.registry import Dataset, Registry
+from pyscale.data.synthetic import make_synthetic
 
 LONG_S = 600.0
 """What a server that answers is never silent for, however busy the machine is."""
@@ -238,6 +239,20 @@ SMALL_SLIDES: dict[str, Any] = {"slides": 2, "height_px": 512, "width_px": 640, 
 def slides_registry(registry_of: Callable[..., Registry]) -> Registry:
     """A registry whose only dataset, `cells`, is slides that are made here."""
     return registry_of([], base_url=None, kind="slides", slides=SMALL_SLIDES, axes="YXS")
+
+
+@pytest.fixture
+def make_own(
+    registry_of: Callable[..., Registry],
+    row: Callable[..., list[Any]],
+    data_root: Path,
+    report: Talk,
+) -> Callable[..., Path]:
+    """Make a synthetic movie, or slides, of the user's own."""
+    registry = registry_of([row("a.tif", b"a")])
+    return lambda name, params, **options: make_synthetic(
+        name, registry, data_root, params, report, **options
+    )
 
 
 @pytest.fixture

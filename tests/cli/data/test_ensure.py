@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from pyscale.data.ensure import find_movie
-from pyscale.data.synthetic import make_synthetic
 from pyscale.errors import UserError
 from pyscale.planning import Dataset
 from pyscale.settings import Settings
@@ -46,11 +45,8 @@ def test_a_real_movie_is_fetched_and_its_frames_counted(
     assert found.movie.exists()
 
 
-def test_a_synthetic_movie_brings_its_truth(
-    find: Any, registry_of: Any, row: Any, data_root: Path, report: Any
-) -> None:
-    registry = registry_of([row("a.tif", b"a")])
-    movie = make_synthetic("dense", registry, data_root, SMALL, report)
+def test_a_synthetic_movie_brings_its_truth(find: Any, make_own: Any) -> None:
+    movie = make_own("dense", SMALL)
     for data in ("dense", str(movie), str(movie.parent)):
         found = find(data)
         assert (found.movie, found.frames, found.truth) == (movie, 3, movie.parent / "truth")
@@ -88,10 +84,8 @@ def test_a_dataset_of_another_kind_is_refused_before_it_is_fetched(
     assert not data_root.exists()
 
 
-def test_a_synthetic_movie_holds_no_labels_but_its_truth_does(
-    find: Any, registry_of: Any, row: Any, data_root: Path, report: Any
-) -> None:
-    movie = make_synthetic("dense", registry_of([row("a.tif", b"a")]), data_root, SMALL, report)
+def test_a_synthetic_movie_holds_no_labels_but_its_truth_does(find: Any, make_own: Any) -> None:
+    movie = make_own("dense", SMALL)
     for data in ("dense", str(movie.parent)):
         with pytest.raises(UserError, match="holds a movie, but the suite labels"):
             find(data, suite="labels")
@@ -118,9 +112,9 @@ def test_an_unknown_name_is_answered_with_the_nearest(find: Any) -> None:
 
 
 def test_an_unknown_name_is_answered_with_the_synthetic_movies_too(
-    find: Any, registry_of: Any, row: Any, data_root: Path, report: Any
+    find: Any, make_own: Any
 ) -> None:
-    make_synthetic("dense", registry_of([row("a.tif", b"a")]), data_root, SMALL, report)
+    make_own("dense", SMALL)
     with pytest.raises(UserError, match="did you mean 'dense'"):
         find("dens")
 
@@ -146,11 +140,8 @@ def test_slides_of_the_registry_are_made_and_counted(
     assert found == Dataset(movie=data_root / "cells", frames=2)
 
 
-def test_own_slides_are_found_by_name_and_by_path(
-    find_slides: Any, registry_of: Any, row: Any, data_root: Path, report: Any
-) -> None:
-    registry = registry_of([row("a.tif", b"a")])
-    folder = make_synthetic("own", registry, data_root, SMALL_SLIDES, report, kind="slides")
+def test_own_slides_are_found_by_name_and_by_path(find_slides: Any, make_own: Any) -> None:
+    folder = make_own("own", SMALL_SLIDES, kind="slides")
     for data in ("own", str(folder)):
         assert find_slides(data) == Dataset(movie=folder, frames=1)
     slide = folder / "slide_000.svs"
@@ -185,20 +176,15 @@ def test_a_dataset_that_holds_no_slides_is_refused_before_it_is_fetched(
     assert not data_root.exists()
 
 
-def test_a_movie_has_patches_where_it_is_named_by_its_path(
-    find_slides: Any, registry_of: Any, row: Any, data_root: Path, report: Any
-) -> None:
-    movie = make_synthetic("dense", registry_of([row("a.tif", b"a")]), data_root, SMALL, report)
+def test_a_movie_has_patches_where_it_is_named_by_its_path(find_slides: Any, make_own: Any) -> None:
+    movie = make_own("dense", SMALL)
     assert find_slides(str(movie)) == Dataset(movie=movie, frames=1)
     with pytest.raises(UserError, match="dense holds a movie, but the suite loader needs slid"):
         find_slides("dense")
 
 
-def test_slides_are_no_movie(
-    find: Any, registry_of: Any, row: Any, data_root: Path, report: Any
-) -> None:
-    registry = registry_of([row("a.tif", b"a")])
-    folder = make_synthetic("own", registry, data_root, SMALL_SLIDES, report, kind="slides")
+def test_slides_are_no_movie(find: Any, make_own: Any) -> None:
+    folder = make_own("own", SMALL_SLIDES, kind="slides")
     for data in ("own", str(folder)):
         with pytest.raises(UserError, match="holds slides, but the suite pipeline needs a mov"):
             find(data)

@@ -28,12 +28,8 @@ MADE_FILES = {"movie": "movie.ome.tif", "slides": "slide_001.svs"}
 
 
 @pytest.fixture
-def make(registry_of: Any, row: Any, data_root: Path, report: Any) -> Any:
-    registry = registry_of([row("a.tif", b"a")])
-
-    return lambda name, **changes: make_synthetic(
-        name, registry, data_root, SMALL | changes, report
-    )
+def make(make_own: Any) -> Any:
+    return lambda name, **changes: make_own(name, SMALL | changes)
 
 
 def test_a_synthetic_movie_is_known_by_its_name(
@@ -73,16 +69,22 @@ def test_what_cannot_be_made_is_refused_and_nothing_is_written(
     assert not data_root.exists()
 
 
-@pytest.mark.parametrize("damage", ["a byte more", "another byte", "no file"])
-def test_a_movie_that_changed_on_disk_is_not_passed_as_made(make: Any, damage: str) -> None:
-    movie = make("dense")
-    content = movie.read_bytes()
-    if damage == "no file":
-        movie.unlink()
-    elif damage == "a byte more":
-        movie.write_bytes(content + b"x")
+def damage(file: Path, how: str) -> None:
+    content = file.read_bytes()
+    if how == "no file":
+        file.unlink()
+    elif how == "a byte more":
+        file.write_bytes(content + b"x")
     else:
-        movie.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+
+
+damaged = pytest.mark.parametrize("how", ["a byte more", "another byte", "no file"])
+
+
+@damaged
+def test_a_movie_that_changed_on_disk_is_not_passed_as_made(make: Any, how: str) -> None:
+    damage(make("dense"), how)
     with pytest.raises(UserError, match=r"changed on disk .*movie.ome.tif.* remove this folder"):
         make("dense")
 
@@ -97,11 +99,9 @@ def test_a_movie_that_changed_on_disk_is_not_passed_as_made(make: Any, damage: s
     ],
 )
 def test_without_a_number_cells_fill_any_field_alike(
-    registry_of: Any, row: Any, data_root: Path, report: Any, params: Any, cells: int
+    make_own: Any, params: Any, cells: int
 ) -> None:
-    registry = registry_of([row("a.tif", b"a")])
-    params = {"frames": 1, "cell_types": 1} | params
-    movie = make_synthetic("dense", registry, data_root, params, report)
+    movie = make_own("dense", {"frames": 1, "cell_types": 1} | params)
     assert json.loads((movie.parent / "synth.json").read_text())["cells"] == cells
 
 
@@ -168,18 +168,13 @@ def test_a_synthetic_dataset_of_the_registry_is_made_where_others_are_fetched(
     assert report.said[-1].endswith("and unchanged")
 
 
-@pytest.mark.parametrize("damage", ["another byte", "a byte more", "no file"])
+@damaged
 def test_a_synthetic_dataset_that_changed_on_disk_is_made_again(
-    made: Made, data_root: Path, report: Any, damage: str
+    made: Made, data_root: Path, report: Any, how: str
 ) -> None:
     made.fetch()
     content = made.file.read_bytes()
-    if damage == "no file":
-        made.file.unlink()
-    elif damage == "a byte more":
-        made.file.write_bytes(content + b"x")
-    else:
-        made.file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    damage(made.file, how)
     made.fetch()
     assert made.file.read_bytes() == content
     what = "movie is" if made.kind == "movie" else "slides are"
@@ -251,22 +246,15 @@ def test_two_at_once_make_it_once(made: Made, data_root: Path) -> None:
     assert left_of(data_root) == {"cells"}
 
 
-def test_own_slides_that_changed_are_not_passed_as_made(
-    registry_of: Any, row: Any, data_root: Path, report: Any
-) -> None:
-    registry = registry_of([row("a.tif", b"a")])
+def test_own_slides_that_changed_are_not_passed_as_made(make_own: Any) -> None:
     params = {"slides": 1, "height_px": 512, "width_px": 512}
-
-    def make() -> Path:
-        return make_synthetic("own", registry, data_root, params, report, kind="slides")
-
-    folder = make()
-    assert make() == folder
+    folder = make_own("own", params, kind="slides")
+    assert make_own("own", params, kind="slides") == folder
     (folder / "slide_000.svs").write_bytes(b"short")
     with pytest.raises(UserError, match=r"the slides in .*own changed on disk .*slide_000.svs is"):
-        make()
+        make_own("own", params, kind="slides")
     with pytest.raises(UserError, match="is not a synthetic movie of this version"):
-        make_synthetic("own", registry, data_root, SMALL, report)
+        make_own("own", SMALL)
 
 
 def left_of(data_root: Path) -> set[str]:
