@@ -86,7 +86,8 @@ class Job:
     @property
     def output(self) -> str:
         """File that later stages read, from the folder of all."""
-        return f"{_output_folder(self.trial)}/{self.stage.output}"
+        params = self.stage.params.model_validate(self.trial.params)
+        return f"{_output_folder(self.trial)}/{self.stage.output_with(params)}"
 
     def texts(self, templates: Environment) -> dict[str, str]:
         """Files of this configuration."""

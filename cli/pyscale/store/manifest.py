@@ -59,8 +59,9 @@ class Sources:
         found["tasks"].append(name)
         is_base = run.plan.suite.stages[trial.entry].version_of is not None
         versions = self.base_versions if is_base else self.versions
-        versions[result.spec.stage] = result.versions
-        self.entry_versions[trial.entry] = result.versions
+        # Windows may tell what a merge or a check has no need of.
+        for known, name in ((versions, result.spec.stage), (self.entry_versions, trial.entry)):
+            known[name] = known.get(name, {}) | result.versions
         self.determinism[result.spec.stage] = result.determinism
         self.warnings.update(result.warnings)
         if result.timings and record.launch is not None:

@@ -10,11 +10,12 @@ from tempfile import TemporaryDirectory
 
 from pyscale_stages.command.container import in_container
 from pyscale_stages.command.params import CommandParams
-from pyscale_stages.command.placeholders import PARAMS, all_filled
+from pyscale_stages.command.placeholders import PARAMS, all_filled, fields_of
 from pyscale_stages.command.process import run_command
 from pyscale_stages.command.share import share_of
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import BadInput
+from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 
@@ -38,9 +39,12 @@ def run(task: Task) -> None:
             n = share.window[1] - share.window[0]
             take(task, frames=n if params.joined == "frames" else None, calls=len(share.calls))
             task.write_window(share.window, share.whole)
+    task.versions |= versions_of(params)
     task.count(frames=n)
 
 
+MOST_HASHED_BYTES = 1 << 20
+"""A larger program is known by its own version, and reading it all would take measured time."""
 SEEN_INSIDE = (*THREAD_VARIABLES, "CUDA_VISIBLE_DEVICES")
 """Variables that a command in an image sees."""
 
@@ -62,6 +66,17 @@ def common(task: Task) -> dict[str, str]:
         "threads": str(task.spec.threads),
         "seed": str(task.spec.seed),
         "device": task.spec.device,
+    }
+
+
+def versions_of(params: CommandParams) -> dict[str, str]:
+    """The beginning of the SHA-256 of each script or small program that the command names."""
+    words = [word for text in params.command for word in text.split()]
+    files = (params.folder / word for word in words if not fields_of(word))
+    return {
+        file.name: f"sha256 {sha256_of(file)[:12]}"
+        for file in files
+        if file.is_file() and file.stat().st_size <= MOST_HASHED_BYTES
     }
 
 

@@ -16,6 +16,7 @@ import pytest
 import tifffile
 
 from pyscale_stages.contract import TaskResult
+from pyscale_stages.hashing import sha256_of
 from pyscale_stages.task import WINDOW_FILE
 from pyscale_stages.windows import read_window
 
@@ -55,6 +56,11 @@ def test_a_window_is_told_by_its_frames(step: RunStep, movie: Path, tmp_path: Pa
     assert read_window(tmp_path / "out").frames == (2, 5)
     assert result.counters.frames == 3
     assert {output.name for output in result.outputs} == {"output.tif", WINDOW_FILE}
+
+
+def test_the_script_is_known_by_its_checksum(step: RunStep, tmp_path: Path) -> None:
+    versions = step(COPIES).versions
+    assert versions["program.py"] == f"sha256 {sha256_of(tmp_path / 'program.py')[:12]}"
 
 
 def test_a_window_can_be_a_file_of_its_own(step: RunStep, movie: Path, tmp_path: Path) -> None:
