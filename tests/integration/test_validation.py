@@ -18,7 +18,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.records import RESULT_FILE
 from pyscale.validation import ofrun
 from pyscale.validation.expected import Expected, load_expected
-from pyscale.validation.renewing import renewed
+from renew_validation import renewed
 
 pytestmark = pytest.mark.slow
 

@@ -37,11 +37,7 @@ _NO_NUMBA_CACHE = "no locator available"
 
 
 class Teller:
-    """Tells what is found, a line each.
-
-    `entry`: entry of the suite that is asked about; part of every check's name. `out`: where the
-    lines go.
-    """
+    """Tells what is found of an entry of the suite, a line each."""
 
     def __init__(self, entry: str, out: TextIO) -> None:
         self._entry = entry
@@ -55,49 +51,29 @@ class Teller:
         """Tell that something is well."""
         self._found(check, "ok", sentence, value=value)
 
-    def warning(
-        self, check: str, sentence: str, remedy: str, value: str = "", source: str = ""
-    ) -> None:
+    def warning(self, check: str, sentence: str, remedy: str, **more: str) -> None:
         """Tell of something that is not as one would think."""
-        self._found(check, "warning", sentence, remedy, value, source=source)
+        self._found(check, "warning", sentence, remedy=remedy, **more)
 
     def problem(self, check: str, sentence: str, remedy: str) -> None:
         """Tell of something that would end a task."""
-        self._found(check, "problem", sentence, remedy)
+        self._found(check, "problem", sentence, remedy=remedy)
 
     def refused(self, check: str, message: str) -> None:
         """Tell what a stage refuses, in its own sentence: what is wrong, then what to do."""
         sentence, _, remedy = message.rpartition(": ")
-        self._found(check, "problem", sentence or remedy, remedy if sentence else "")
+        self.problem(check, sentence or remedy, remedy if sentence else "")
 
-    def _found(
-        self,
-        check: str,
-        status: str,
-        sentence: str,
-        remedy: str = "",
-        value: str = "",
-        *,
-        source: str = "",
-    ) -> None:
-        self._line(
-            check=f"stage.{self._entry}.{check}",
-            status=status,
-            sentence=f"{self._entry}: {sentence}",
-            remedy=remedy,
-            value=value,
-            source=source,
-        )
+    def _found(self, check: str, status: str, sentence: str, **more: str) -> None:
+        said = f"{self._entry}: {sentence}"
+        self._line(check=f"stage.{self._entry}.{check}", status=status, sentence=said, **more)
 
     def _line(self, **fields: str) -> None:
         print(json.dumps(fields), file=self._out, flush=True)
 
 
 def ask(request: dict[str, Any], out: TextIO) -> None:
-    """Answer what this interpreter can do for a stage.
-
-    `out`: where the answers go.
-    """
+    """Answer what this interpreter can do for a stage."""
     from pyscale_stages.commandline import THREAD_VARIABLES
     from pyscale_stages.errors import StageError
     from pyscale_stages.registry import load_stage

@@ -62,7 +62,7 @@ class Builds:
         command = _command(self._engine, definition_file, variables, target, scratch)
         log.write(" ".join(command))
         with subprocess.Popen(
-            [sys.executable, "-m", "pyscale.images.mortal", str(os.getpid()), *command],
+            [sys.executable, "-m", "pyscale.interruption", str(os.getpid()), *command],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

@@ -126,7 +126,7 @@ def call_registry(
     environment = dict(os.environ)
     if scratch is not None:
         environment |= {f"{engine.option_prefix}TMPDIR": str(scratch), "TMPDIR": str(scratch)}
-    command = [sys.executable, "-m", "pyscale.images.mortal", str(os.getpid())]
+    command = [sys.executable, "-m", "pyscale.interruption", str(os.getpid())]
     command += [engine.program, verb, *arguments]
     with (
         tempfile.TemporaryFile() as said,

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
+import renew_validation
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd
 from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import RESULT_FILE
-from pyscale.validation import renewing
 from pyscale.validation.expected import Expected, Installation, read_expected
-from pyscale.validation.renewing import as_toml, renewed
+from renew_validation import as_toml, renewed
 
 PlanMaker = Callable[..., Plan]
 Carried = Callable[..., RunFolder]
@@ -25,7 +25,7 @@ Carried = Callable[..., RunFolder]
 def _installation(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pretended records tell of no machine."""
     here = Installation(machine="here", system="some", software="numpy 3")
-    monkeypatch.setattr(renewing, "_installation", lambda _run: here)
+    monkeypatch.setattr(renew_validation, "_installation", lambda _run: here)
 
 
 def change(run: RunFolder, trial: str, task: str, **fields: object) -> None:
