@@ -18,7 +18,7 @@ from rich.progress import track
 
 from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition, definitions
-from pyscale.images.pythonlocks import WheelPin, lock_text, platform_options
+from pyscale.images.partlocks import WheelPin, lock_text, platform_options
 from pyscale_stages.atomic import write_atomically
 
 CONSTRAINTS = Path(__file__).resolve().parents[1] / "constraints.txt"

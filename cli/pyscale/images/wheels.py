@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pyscale.errors import Sayings, UserError, explained
 from pyscale.images.catalog import ImageDefinition
-from pyscale.images.pythonlocks import WheelPin, package_key, platform_options, read_pins
+from pyscale.images.partlocks import WheelPin, package_key, platform_options, read_pins
 from pyscale_stages.errors import MissingPart, ResourceExhausted
 from pyscale_stages.hashing import sha256_of
 
