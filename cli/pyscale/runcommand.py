@@ -120,7 +120,13 @@ def run(
     ] = None,
     check: Annotated[
         str | None,
-        _option(STEP, "Compare outputs with the baseline's, or do not.", "equal|labels|none"),
+        _option(
+            STEP,
+            "Compare outputs with the baseline's: equal, labels, none, or a command with "
+            "{reference} and {other}.",
+            "HOW",
+            show_default="equal",
+        ),
     ] = None,
     environment: Annotated[
         Path | None,

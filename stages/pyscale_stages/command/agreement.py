@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyscale_stages.command.run import params_of
+from pyscale_stages.command.params import CHECKS
+from pyscale_stages.command.run import execute, params_of
 from pyscale_stages.command.tables import read_table
 from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
@@ -49,6 +50,8 @@ def check(task: Task) -> Agreement:
     reference, other = (folder / params.output_name for folder in folders_to_check(task))
     if params.check == "labels":
         return _of_labels(reference, other)
+    if params.check not in CHECKS:
+        return _by_command(task, reference, other)
     names = _names(reference) | _names(other)
     both = _names(reference) & _names(other)
     found = Difference(0, len(names - both))
@@ -62,6 +65,26 @@ def check(task: Task) -> Agreement:
         + (f" within {params.tolerance:g}" if params.tolerance else ""),
         tolerance=1.0,
         details={"largest_difference": found.largest, "files_of_one_alone": len(names - both)},
+    )
+
+
+def _by_command(task: Task, reference: Path, other: Path) -> Agreement:
+    """Let a command of the user's own judge: 0 is the same, 1 is not."""
+    params = params_of(task)
+    files = {"reference": str(reference.absolute()), "other": str(other.absolute())}
+    values = {**files, "folder": str(params.folder)}
+    heard = execute(task, params.words_of(params.check), values, fine=(0, 1))
+    for line in heard.unread:
+        task.warn(f"the check said {line!r}, which names no number", "unread-metric")
+    task.set_quality(**heard.metrics)
+    same = heard.returncode == 0
+    return Agreement(
+        same=same,
+        identical=False,
+        score=float(same),
+        measure="what a command of one's own says",
+        tolerance=1.0,
+        details=heard.metrics,
     )
 
 

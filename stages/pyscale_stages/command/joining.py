@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,6 @@ from pathlib import Path
 from pyscale_stages.command.cutting import join
 from pyscale_stages.command.run import common, execute, fresh_output, params_of, take
 from pyscale_stages.command.tables import appended, write_table
-from pyscale_stages.contract import Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
@@ -38,17 +36,10 @@ def merge(task: Task) -> None:
         case "folder":
             _join_folders([path for path, _ in parts], output)
         case _:
-            execute(task, _own_merge(params.merge, parts), common(task))
+            inputs = [str(path.absolute()) for path, _ in parts]
+            execute(task, params.words_of(params.merge), {**common(task), "inputs": inputs})
     take(task)
     task.write_whole(windows[0][1])
-
-
-def _own_merge(text: str, parts: Sequence[tuple[Path, Window]]) -> list[str]:
-    """Words of a merge of the user's own: `{inputs}` is as many words as there are parts."""
-    words: list[str] = []
-    for word in shlex.split(text):
-        words += [str(path.absolute()) for path, _ in parts] if word == "{inputs}" else [word]
-    return words
 
 
 def _of_one_shape(movies: Sequence[Movie]) -> Sequence[Movie]:

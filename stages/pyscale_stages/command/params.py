@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -21,7 +21,10 @@ OF_FRAMES = ("first", "stop", "frames")
 OF_FILES = ("files", "file", "name")
 """What it may name of its share of a folder: a list file, or one file at a time and its stem."""
 OF_MERGE = ("inputs", "output", "folder")
-"""What a merge of the user's own may name."""
+"""What a merge of the user's own may name; the first two it must."""
+OF_CHECK = ("reference", "other", "folder")
+"""What a check of the user's own may name; the first two it must."""
+CHECKS = ("equal", "labels", "none")
 IMAGES = (".tif", ".tiff")
 MERGES = {
     **dict.fromkeys(IMAGES, "frames"),
@@ -74,10 +77,11 @@ class CommandParams(StageParams):
         description="Column of tables to which the window's first frame is added when they are "
         "joined",
     )
-    check: Literal["equal", "labels", "none"] = Field(
+    check: str = Field(
         "equal",
-        description="How outputs at other N are compared with the baseline's: by pixels, rows or "
-        "bytes; labels by the cells that are the same",
+        description="How outputs at other N are compared with the baseline's: equal (by pixels, "
+        "rows or bytes), labels (by cells), none, or a command of one's own with {reference} and "
+        "{other} that ends with 1 where they differ",
     )
     tolerance: float = Field(
         0.0, ge=0, description="Largest difference of pixels, or of numbers in tables, that is none"
@@ -123,19 +127,16 @@ class CommandParams(StageParams):
         return self
 
     @model_validator(mode="after")
-    def _can_be_joined(self) -> Self:
+    def _can_be_joined_and_checked(self) -> Self:
         if not self.merge and self.joined is None:
             raise ValueError(
                 f"nothing says how windows of {self.output_name} become one: set merge to "
                 f"{', '.join(JOINED)} or a command with {_braced(OF_MERGE[:2])}"
             )
         if self.merge and self.joined is None:
-            named = {field for word in _words(self.merge) for field in fields_of(word)}
-            if not named:
-                raise ValueError(f"merge: {did_you_mean(self.merge, JOINED)}")
-            _refuse_unknown(named, {*OF_MERGE})
-            if not {*OF_MERGE[:2]} <= named:
-                raise ValueError(f"a merge of one's own names {_braced(OF_MERGE[:2])}")
+            _refuse_wrong_words("merge", self.merge, OF_MERGE, JOINED)
+        if self.check not in CHECKS:
+            _refuse_wrong_words("check", self.check, OF_CHECK, CHECKS)
         return self
 
     @property
@@ -159,6 +160,10 @@ class CommandParams(StageParams):
         joined = self.merge or MERGES.get(Path(self.output_name).suffix.lower())
         return joined if joined in JOINED else None
 
+    def words_of(self, text: str) -> Sequence[str]:
+        """Words of a command of the user's own; with a shell it stays one text."""
+        return (text,) if self.shell else _words(text)
+
     @property
     def a_call_per_file(self) -> bool:
         """Whether the command is called for each file by itself."""
@@ -170,6 +175,21 @@ def _words(text: str) -> list[str]:
         return shlex.split(text)
     except ValueError as error:
         raise ValueError(f"{text!r} is no command line: {error}") from error
+
+
+def _refuse_wrong_words(
+    key: str, text: str, placeholders: Sequence[str], kinds: Iterable[str]
+) -> None:
+    """Raise where a key is neither one of some kinds nor a command with both placeholders."""
+    named = {field for word in _words(text) for field in fields_of(word)}
+    if not named:
+        raise ValueError(
+            f"{key}: {did_you_mean(text, kinds)} or write a command with "
+            f"{_braced(placeholders[:2])}"
+        )
+    _refuse_unknown(named, {*placeholders})
+    if not {*placeholders[:2]} <= named:
+        raise ValueError(f"a {key} of one's own names {_braced(placeholders[:2])}")
 
 
 def _refuse_unknown(named: set[str], known: set[str]) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from string import Formatter
 
+Value = str | Sequence[str]
+"""What a name stands for: one word or several."""
 PARAMS = "params."
 """What stands before the name of a parameter of the user's own."""
 
@@ -29,14 +32,34 @@ def fields_of(word: str) -> set[str]:
     return {field for _, field, _, _ in parts if field is not None}
 
 
-def filled(word: str, values: Mapping[str, str]) -> str:
-    """Put values into the place of names; a word stays one, whatever they hold."""
-    return "".join(
-        text + (values[field] if field is not None else "")
+def filled(words: Sequence[str], values: Mapping[str, Value], *, shell: bool) -> list[str]:
+    """Put values into the place of names in the words of a command.
+
+    A word stays one, whatever the values hold; only a list that is named alone is as many words.
+
+    Parameters
+    ----------
+    words : sequence of str
+    values : mapping of str to str or sequence of str
+    shell : bool
+        Whether `sh` will split the only word: then values are quoted.
+    """
+    if shell:
+        return ["/bin/sh", "-c", *(_filled(word, values, shlex.quote) for word in words)]
+    found: list[str] = []
+    for word in words:
+        alone = values.get(word[1:-1]) if word[:1] + word[-1:] == "{}" else None
+        found += [_filled(word, values, str)] if alone is None else _several(alone)
+    return found
+
+
+def _filled(word: str, values: Mapping[str, Value], written: Callable[[str], str]) -> str:
+    parts = (
+        (text, [] if field is None else _several(values[field]))
         for text, field, _, _ in Formatter().parse(word)
     )
+    return "".join(text + " ".join(map(written, named)) for text, named in parts)
 
 
-def all_filled(words: Sequence[str], values: Mapping[str, str]) -> tuple[str, ...]:
-    """Fill every word of a command."""
-    return tuple(filled(word, values) for word in words)
+def _several(value: Value) -> Sequence[str]:
+    return [value] if isinstance(value, str) else value

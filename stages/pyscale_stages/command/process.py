@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,9 @@ from pyscale_stages.errors import BadInput, MissingPart, StageError
 
 SAYS_PHASE = "::phase "
 """A line of stderr that begins so names the phase which begins with it."""
+SAYS_METRIC = "::metric "
+METRIC = re.compile(r"([a-z][a-z0-9_]*)=(-?\d+(?:\.\d+)?(?:e-?\d+)?)")
+"""What a line tells that begins so: a name and a number."""
 LAST_LINES = 3
 """Lines that are repeated of a command that failed."""
 
@@ -38,6 +42,11 @@ class Heard:
     left_running: bool = False
     """Whether processes that it had started outlived it, and were ended."""
     end: float = 0.0
+    returncode: int = 0
+    metrics: dict[str, float] = field(default_factory=dict)
+    """Numbers that it named."""
+    unread: list[str] = field(default_factory=list)
+    """Lines that should name a number and do not."""
 
     def line(self, line: str) -> None:
         """Take in one line."""
@@ -48,6 +57,12 @@ class Heard:
                 self.marks.append((known[name], time.monotonic()))
             else:
                 self.unknown.append(name)
+        elif line.startswith(SAYS_METRIC):
+            told = METRIC.fullmatch(line.removeprefix(SAYS_METRIC).strip())
+            if told is not None:
+                self.metrics[told[1]] = float(told[2])
+            else:
+                self.unread.append(line)
         elif line.strip():
             self.last_lines.append(line.strip())
 
@@ -61,7 +76,11 @@ class Heard:
 
 
 def run_command(
-    words: Sequence[str], folder: Path, environment: Mapping[str, str], at_most_s: float | None
+    words: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    at_most_s: float | None,
+    fine: Collection[int] = (0,),
 ) -> Heard:
     """Run a command to its end; what it says goes to the stderr of this process.
 
@@ -73,6 +92,8 @@ def run_command(
     environment : mapping of str to str
     at_most_s : float or None
         Seconds after which it is ended.
+    fine : collection of int
+        Exit codes that are no failure.
 
     Raises
     ------
@@ -99,7 +120,9 @@ def run_command(
     finally:
         heard.end = time.monotonic()
         heard.left_running = _end_group(process)
-    _refuse_failed(process.returncode, heard, None if in_time else at_most_s)
+    heard.returncode = process.returncode
+    if not in_time or heard.returncode not in fine:
+        raise _why_failed(heard, None if in_time else at_most_s)
     return heard
 
 
@@ -173,14 +196,12 @@ def _why_not_started(error: OSError, program: str, folder: Path) -> StageError:
     return BadInput(f"{program!r} cannot be started ({error.strerror}): name a program")
 
 
-def _refuse_failed(returncode: int, heard: Heard, at_most_s: float | None) -> None:
+def _why_failed(heard: Heard, at_most_s: float | None) -> StageError:
     words = f"; its last lines: {' / '.join(heard.last_lines)}" if heard.last_lines else ""
     if at_most_s is not None:
-        raise StageError(
-            f"the command of the step was ended, as it took longer than {at_most_s:g} s{words}"
-        )
-    if returncode < 0:
-        how = f"was killed by {signal.Signals(-returncode).name}"
-        raise StageError(f"the command of the step {how}{words}")
-    if returncode:
-        raise StageError(f"the command of the step failed with exit code {returncode}{words}")
+        how = f"was ended, as it took longer than {at_most_s:g} s"
+    elif heard.returncode < 0:
+        how = f"was killed by {signal.Signals(-heard.returncode).name}"
+    else:
+        how = f"failed with exit code {heard.returncode}"
+    return StageError(f"the command of the step {how}{words}")

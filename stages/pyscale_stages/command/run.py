@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyscale_stages.command.container import in_container
 from pyscale_stages.command.params import CommandParams
-from pyscale_stages.command.placeholders import PARAMS, all_filled, fields_of
-from pyscale_stages.command.process import run_command
+from pyscale_stages.command.placeholders import PARAMS, Value, fields_of, filled
+from pyscale_stages.command.process import Heard, run_command
 from pyscale_stages.command.share import share_of
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import BadInput
@@ -101,15 +100,18 @@ def fresh_output(task: Task) -> Path:
 
 
 def execute(
-    task: Task, command: Sequence[str], values: Mapping[str, str], reads: Iterable[Path] = ()
-) -> None:
-    """Fill a command and run it where the step says, with its phases in the record."""
+    task: Task,
+    command: Sequence[str],
+    values: Mapping[str, Value],
+    reads: Iterable[Path] = (),
+    fine: Collection[int] = (0,),
+) -> Heard:
+    """Fill a command and run it where the step says, with its phases in the record.
+
+    `fine`: exit codes that are no failure.
+    """
     params = params_of(task)
-    if params.shell:
-        quoted = {name: shlex.quote(value) for name, value in values.items()}
-        words = ["/bin/sh", "-c", *all_filled(command, quoted)]
-    else:
-        words = [*all_filled(command, values)]
+    words = filled(command, values, shell=params.shell)
     environment = environment_of(params)
     with TemporaryDirectory(prefix="pyscale-step-") as scratch:
         if params.image is not None:
@@ -118,13 +120,14 @@ def execute(
                 params.image,
                 params.folder,
                 reads=[*(path for _, path in task.spec.inputs), *reads],
-                output=task.output.absolute(),
+                output=(task.spec.output or Path(scratch)).absolute(),
                 scratch=Path(scratch),
                 environment={name: os.environ[name] for name in SEEN_INSIDE if name in os.environ},
                 device=task.spec.device,
             )
-        heard = run_command(words, params.folder, environment, params.at_most_s)
-    for phase, start, end in heard.phases:
+        heard = run_command(words, params.folder, environment, params.at_most_s, fine)
+    # All of a merge is the phase of that name, and nobody times a check.
+    for phase, start, end in heard.phases if task.spec.verb == "run" else ():
         task.add_span(phase, start, end)
     for name in dict.fromkeys(heard.unknown):
         task.warn(f"the command names a phase {name!r}, which there is not", "unknown-phase")
@@ -134,6 +137,7 @@ def execute(
             "left-running",
             doubts_result=True,
         )
+    return heard
 
 
 def take(task: Task, *, frames: int | None = None, calls: int = 1) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -95,6 +96,40 @@ def test_labels_of_other_sizes_cannot_be_compared(step: RunStep, tmp_path: Path)
     result = step("", verb="check", inputs=[tmp_path / "one", tmp_path / "other"], check="labels")
     assert result.error is not None
     assert "no cells can be compared" in result.error.message
+
+
+JUDGE = """\
+import sys
+one, other = (open(path).read() for path in sys.argv[1:])
+print("::metric apart=1.5e-1", file=sys.stderr)
+print("::metric half", file=sys.stderr)
+sys.exit({"broken": 3}.get(other, int(one != other)))
+"""
+
+
+@pytest.mark.parametrize(("second", "same"), [("a", True), ("b", False)])
+def test_a_command_of_ones_own_judges_and_measures(
+    step: RunStep, tmp_path: Path, second: str, same: bool
+) -> None:
+    (tmp_path / "judge.py").write_text(JUDGE)
+    writes = "import sys; open(sys.argv[2], 'w').write({!r})"
+    judge = f"{sys.executable} judge.py {{reference}} {{other}}"
+    keys = {"output": "rows.csv", "check": judge}
+    found = compared(step, tmp_path, writes.format("a"), writes.format(second), **keys)
+    assert (found.same, found.score) == (same, float(same))
+    result = step("", verb="check", inputs=[tmp_path / "one", tmp_path / "other"], **keys)
+    assert result.quality == {"apart": 0.15}
+    assert [warning.code for warning in result.warned] == ["unread-metric"]
+
+
+def test_a_judge_that_fails_is_no_judgement(step: RunStep, tmp_path: Path) -> None:
+    (tmp_path / "judge.py").write_text(JUDGE)
+    keys = {"output": "a.csv", "check": f"{sys.executable} judge.py {{reference}} {{other}}"}
+    for name in ("one", "other"):
+        step("import sys; open(sys.argv[2], 'w').write('broken')", into=tmp_path / name, **keys)
+    result = step("", verb="check", inputs=[tmp_path / "one", tmp_path / "other"], **keys)
+    assert result.error is not None
+    assert "failed with exit code 3" in result.error.message
 
 
 def test_folders_are_compared_file_by_file(step: RunStep, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,17 @@ def test_a_command_of_ones_own_joins(step: RunStep, tmp_path: Path) -> None:
     result = merged(step, tmp_path, ROWS, **keys)
     assert result.status == "done", result.error
     assert (tmp_path / "merged" / "rows.json").read_text() == "3"
+
+
+def test_a_shell_joins_what_has_odd_names(step: RunStep, tmp_path: Path) -> None:
+    folder = tmp_path / "my $HOME, 'new'"
+    folder.mkdir()
+    prints = f"{sys.executable} program.py {{input}} {{output}} {{first}} {{stop}}"
+    keys = {"shell": True, "command": prints, "output": "rows.json"}
+    result = merged(step, folder, ROWS, merge="cat {inputs} > {output}", **keys)
+    assert result.status == "done", result.error
+    assert (folder / "merged" / "rows.json").read_text().count("frame,size") == 3
+    assert [span.phase for span in result.spans].count("compute") == 0
 
 
 @pytest.mark.parametrize(
