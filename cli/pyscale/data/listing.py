@@ -69,33 +69,20 @@ def show_verified(
 
 def _rows(registry: Registry, data_root: Path) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
+
+    def add(name: str, kind: str, state: str, size_bytes: int | None, **words: str) -> None:
+        path = dataset_path(name, registry, data_root)
+        told = {"name": name, "kind": kind, "state": state, "size_bytes": size_bytes, **words}
+        rows.append(told | {"path": None if path is None else str(path)})
+
     for name, dataset in registry.datasets.items():
-        path = dataset_path(name, registry, data_root)
-        made = dataset.made is not None and path is not None
-        rows.append(
-            {
-                "name": name,
-                "kind": dataset.kind,
-                "state": presence(name, dataset, data_root),
-                "size_bytes": _size_bytes(data_root / name) if made else dataset.size_bytes,
-                "licence": dataset.licence,
-                "title": dataset.title,
-                "path": None if path is None else str(path),
-            }
-        )
+        state = presence(name, dataset, data_root)
+        made = dataset.made is not None and state == "here"
+        size_bytes = _size_bytes(data_root / name) if made else dataset.size_bytes
+        add(name, dataset.kind, state, size_bytes, licence=dataset.licence, title=dataset.title)
     for name, kind in synthetic_kinds(registry, data_root).items():
-        path = dataset_path(name, registry, data_root)
-        rows.append(
-            {
-                "name": name,
-                "kind": kind,
-                "state": "here",
-                "size_bytes": _size_bytes(data_root / name),
-                "licence": "yours",
-                "title": OWN_TITLES[kind],
-                "path": str(path),
-            }
-        )
+        size_bytes = _size_bytes(data_root / name)
+        add(name, kind, "here", size_bytes, licence="yours", title=OWN_TITLES[kind])
     return rows
 
 

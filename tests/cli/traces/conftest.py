@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from pyscale.errors import UserError
 from pyscale.traces.command import import_traces
 
 START = 1_773_747_744
@@ -106,5 +107,20 @@ def imported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Imported:
         import_traces(trace_format, files, out=out, **options)  # type: ignore[arg-type]
         words = dict.fromkeys(("stage", "task", "trial"), pl.String)
         return pl.read_csv(out, schema_overrides=words), capsys.readouterr().err
+
+    return call
+
+
+@pytest.fixture
+def refused(imported: Imported) -> Callable[..., str]:
+    """Import what cannot be; return the one sentence that says why, which begins with the file."""
+
+    def call(trace_format: str, path: Path, **options: str) -> str:
+        with pytest.raises(UserError) as raised:
+            imported(trace_format, path, **options)
+        said = str(raised.value)
+        assert said.startswith(str(path))
+        assert "\n" not in said
+        return said
 
     return call
