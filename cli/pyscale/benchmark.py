@@ -149,7 +149,7 @@ def _usual_workers(
         threads = max(step.cores or settings.cpus_per_worker for step in sharing)
         most = local_placement(threads).most_workers
     lengths = [dataset.frames for dataset in datasets if dataset is not None]
-    if not suite.is_of_threads:
+    if not suite.shares_no_frames:
         most = min([most, *(length // (suite.frames_per_worker or 1) for length in lengths)])
     return powers_of_two(max(1, most))
 

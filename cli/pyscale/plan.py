@@ -133,6 +133,11 @@ class Trial(Record):
         return min(self.workers, len(self.windows))
 
     @property
+    def joins(self) -> bool:
+        """Whether its windows are joined to one output: of copies of one work each is whole."""
+        return len(set(self.windows)) > 1
+
+    @property
     def window_tasks(self) -> tuple[str, ...]:
         """Names of the tasks that process windows."""
         return tuple(f"w{window}" for window in range(len(self.windows)))
@@ -140,7 +145,7 @@ class Trial(Record):
     @property
     def output_task(self) -> str:
         """Name of the task that leaves the whole output: the merge, or the only one."""
-        return "merge" if len(self.windows) > 1 else "w0"
+        return "merge" if self.joins else "w0"
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -149,7 +154,7 @@ class Trial(Record):
         The output of one window is the whole already. The reference needs no comparison with
         itself, but its quality is measured where the truth is known.
         """
-        merge = ("merge",) if len(self.windows) > 1 else ()
+        merge = ("merge",) if self.joins else ()
         checked = self.truth is not None if self.is_reference else self.compared
         beside = ("beside",) if self.beside_trial else ()
         return (*self.window_tasks, *merge, *(("check",) if checked else ()), *beside)

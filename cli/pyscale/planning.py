@@ -19,7 +19,7 @@ from pyscale.rankrules import refuse_more_ranks_than_slides, refuse_ranks_apart
 from pyscale.sites import Site
 from pyscale.suite import MOVIE, SLIDES, TRUTH, Layout, Start, Suite, load_suite, suite_names
 from pyscale.sweep import Sweep
-from pyscale_stages.contract import Device, GpuSharing, Stage, StageParams
+from pyscale_stages.contract import Device, GpuSharing, Sharing, Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.truth.reading import tells
 from pyscale_stages.wording import did_you_mean, first_problem
@@ -194,7 +194,7 @@ def _sweep(
         refuse_more_ranks_than_slides(max(workers), dataset.movie, dataset.frames)
         return Sweep.of_ranks(workers)
     sweep = Sweep(settings["scaling"], workers, dataset.frames, suite.frames_per_worker)
-    if not suite.is_of_threads:
+    if not suite.shares_no_frames:
         sweep.refuse_too_short(dataset.movie.name)
     return sweep
 
@@ -348,7 +348,7 @@ class _Entry:
     stage: Stage
     output: str
     compared: bool
-    in_one_process: bool
+    sharing: Sharing
     inputs: tuple[TrialInput, ...]
     data: str | None
     params: dict[str, JsonValue]
@@ -441,7 +441,7 @@ class _Entry:
             repeats=settings["repeats"],
             output=stage.output_with(params),
             compared=stage.is_compared(params),
-            in_one_process=stage.in_one_process(params),
+            sharing=stage.sharing(params),
             image=None if settings["runtime"] == "native" else image,
             interpreter=older.python if older else None,
             truth=truth,
@@ -471,9 +471,7 @@ class _Entry:
             layout=self.layout,
             # What a step of the user's own reads may be no movie, which would tell its length.
             movie_frames=frames if self.sweep.is_weak or self.stage.runs_outside else None,
-            windows=even_windows(
-                frames, 1 if self.in_one_process else min(frames, workers * self.chunks)
-            ),
+            windows=self._windows(frames, workers),
             inputs=self.inputs,
             data=self.data,
             params=self.params,
@@ -494,9 +492,16 @@ class _Entry:
             other = self.base
         return trial_id(other, workers, 1) if other is not None and other in measured else None
 
+    def _windows(self, frames: int, workers: int) -> tuple[tuple[int, int], ...]:
+        """Windows of N workers."""
+        if self.sharing == "copies":
+            return ((0, frames),) * workers
+        count = 1 if self.sharing == "threads" else min(frames, workers * self.chunks)
+        return even_windows(frames, count)
+
     def _threads_at(self, workers: int) -> int | None:
         """Cores and threads of each of N workers; None is the run's choice."""
-        if self.in_one_process:
+        if self.sharing == "threads":
             return workers * (self.threads or 1)
         if self.threads is None or not self.shares_cores:
             return self.threads

@@ -107,7 +107,12 @@ def run(
     ] = None,
     split: Annotated[
         str | None,
-        _option(STEP, "Workers share frames of a movie, or files of a folder.", "frames|files"),
+        _option(
+            STEP,
+            "Workers share frames of a movie or files of a folder, are threads, or copies (none).",
+            "frames|files|threads|none",
+            show_default="frames",
+        ),
     ] = None,
     merge: Annotated[
         str | None,

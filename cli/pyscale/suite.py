@@ -222,10 +222,10 @@ class Suite(Record):
         return self.data if self.data in {"slides", "files"} else "frames"
 
     @property
-    def is_of_threads(self) -> bool:
-        """Whether N workers are threads of one process in every entry, and share no frames."""
-        own = (step.params.get("split") for step in self.stages.values())
-        return {*map(self.stage_name, self.stages)} == {OWN_STEP} and {*own} == {"threads"}
+    def shares_no_frames(self) -> bool:
+        """Whether in every entry N workers are threads of one process, or copies of it."""
+        own = {step.params.get("split") for step in self.stages.values()}
+        return {*map(self.stage_name, self.stages)} == {OWN_STEP} and own <= {"threads", "none"}
 
     @property
     def reads_data(self) -> bool:

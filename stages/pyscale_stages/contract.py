@@ -43,6 +43,8 @@ Phase = Literal[
 PHASES: tuple[Phase, ...] = get_args(Phase)
 Verb = Literal["run", "merge", "check"]
 Device = Literal["cpu", "cuda", "mps"]
+Sharing = Literal["windows", "threads", "copies"]
+"""Each worker has windows of its own; N are threads of one process; each does all of the work."""
 GpuSharing = Literal["own", "time_slicing", "mps"]
 """A GPU for each worker; one for all, by turns; one for all, at once by NVIDIA's MPS."""
 
@@ -345,6 +347,10 @@ def _never(_params: StageParams) -> bool:
     return False
 
 
+def _windows(_params: StageParams) -> Sharing:
+    return "windows"
+
+
 def _always(_params: StageParams) -> bool:
     return True
 
@@ -404,8 +410,8 @@ class Stage:
     """Whether these ranks work on one image together, which the stage makes itself."""
     outputs: Callable[[Any], str] | None = None
     """Name of the main output with given parameters, where `output` is not always its name."""
-    in_one_process: Callable[[Any], bool] = _never
-    """Whether N workers are N threads of one process, with given parameters."""
+    sharing: Callable[[Any], Sharing] = _windows
+    """How N workers share the work, with given parameters."""
     is_compared: Callable[[Any], bool] = _always
     """Whether outputs at other N are compared with the baseline's, with given parameters."""
     runs_outside: bool = False

@@ -115,6 +115,26 @@ def test_threads_of_one_process_on_a_single_image(
     assert trials.filter(workers=2)["idle_s"].to_list() == pytest.approx([0.0], abs=1e-9)
 
 
+def test_independent_copies_tell_what_workers_cost_each_other(
+    pyscale: CommandLine, home: Path, movie: Path
+) -> None:
+    example("threshold", home)
+    step = f"{sys.executable} threshold.py {{input}} {{output}} --frames {{first}}:{{stop}}"
+    told = pyscale("run", "--step", step, "--split", "none", "--data", movie, *FEW)
+    assert told.code == 0, told.err
+    assert "Outputs: same bytes at every N." in told.text
+    (path,) = (home / "runs").iterdir()
+    run = RunFolder(path)
+    trial = run.plan.trial("step-n2-b1")
+    assert trial.tasks == ("w0", "w1", "check")
+    assert set(trial.windows) == {(0, run.plan.movie_frames)}
+    trials = pl.read_csv(path / "report" / "benchmark_trials.csv").sort("workers")
+    assert trials["work"].to_list() == [run.plan.movie_frames, 2 * run.plan.movie_frames]
+    table = pl.read_csv(path / "report" / "benchmark_results_aggregated.csv").sort("workers")
+    one, two = trials["wall_s"].to_list()
+    assert table["efficiency"].to_list() == pytest.approx([1.0, one / two], rel=1e-3)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

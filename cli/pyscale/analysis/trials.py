@@ -130,9 +130,8 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
         input_files=sum_if_all(pl.col("input_files").filter(run)),
         gpu_mean_utilisation=sum_if_all((used * wall_s).filter(run)) / wall_s.filter(run).sum(),
         energy_j=pl.lit(None, dtype=pl.Float64),
-        # What was one window is whole.
         _has_all_tasks=(run.sum() == pl.col("windows").first())
-        & (merges == (pl.col("windows").first() > 1).cast(pl.UInt32)),
+        & (merges == pl.col("joins").first().cast(pl.UInt32)),
     )
 
 

@@ -139,6 +139,7 @@ algorithm: Algorithm that ran, with its version; empty for a table measured else
 family: Entry of the suite with the grid that this is a point of
 workers: N, the number of workers (or ranks) that ran at once
 windows: Windows (shares of the frames) that a trial was cut into
+joins: Whether its windows are joined to one output; a single one and copies of one work are not
 repeats: Timed trials
 trials: Timed trials
 device: What computed: cpu, cuda or mps; in tests of the machine its name, empty for the processor

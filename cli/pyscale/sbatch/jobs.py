@@ -52,7 +52,7 @@ class Job:
         self.trial = trial
         self.name = folder_name(trial)
         self.stage: Stage = load_stage(trial.stage)
-        self.merges = len(trial.windows) > 1
+        self.merges = trial.joins
         self.image = None if trial.image is None else images[trial.image]
         self._plan = plan
         self._site = site

@@ -53,6 +53,7 @@ def _header(run: RunFolder, trial: Trial, task: str) -> Row:
         "stage": trial.entry,
         "workers": trial.workers,
         "windows": len(trial.windows),
+        "joins": trial.joins,
         "block": trial.block,
         "task": task,
         "verb": _VERBS.get(task, "run"),

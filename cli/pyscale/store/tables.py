@@ -27,7 +27,9 @@ def task_schema() -> Schema:
     """Columns of the table of tasks, as docs/columns.md has them; what is not known is null."""
     planned = columns(
         (TEXT, "trial suite stage"),
-        (WHOLE, "workers windows block position"),
+        (WHOLE, "workers windows"),
+        (FLAG, "joins"),
+        (WHOLE, "block position"),
         (TEXT, "task verb"),
         (WHOLE, "lane"),
         (TEXT, "status error device family point"),

@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from pyscale_stages.command.placeholders import PARAMS, fields_of
-from pyscale_stages.contract import Device, StageParams
+from pyscale_stages.contract import Device, Sharing, StageParams
 from pyscale_stages.method import Method
 from pyscale_stages.wording import did_you_mean
 
@@ -51,10 +51,10 @@ class CommandParams(StageParams):
         "as a shell does, but no shell runs it",
     )
     folder: Path = Field(Path(), description="Folder that it runs in: the suite's, or the caller's")
-    split: Literal["frames", "files", "threads"] = Field(
+    split: Literal["frames", "files", "threads", "none"] = Field(
         "frames",
         description="What workers share: the frames of a movie, or files of a folder; or they are "
-        "the {threads} of one process",
+        "the {threads} of one process; or nothing, and each does all of the work",
     )
     window: Literal["whole", "file"] = Field(
         "whole",
@@ -201,6 +201,12 @@ def _refuse_unknown(named: set[str], known: set[str]) -> None:
 
 def _braced(names: Iterable[str]) -> str:
     return " and ".join(f"{{{name}}}" for name in sorted(names))
+
+
+def sharing(params: CommandParams) -> Sharing:
+    """How N workers share the work."""
+    known: dict[str, Sharing] = {"threads": "threads", "none": "copies"}
+    return known.get(params.split, "windows")
 
 
 def method(params: CommandParams, device: Device) -> Method:  # noqa: ARG001 - the contract's

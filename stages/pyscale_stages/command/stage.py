@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyscale_stages.command.agreement import check
 from pyscale_stages.command.joining import merge
-from pyscale_stages.command.params import CommandParams, method
+from pyscale_stages.command.params import CommandParams, method, sharing
 from pyscale_stages.command.run import run
 from pyscale_stages.contract import Resources, Slot, Stage
 
@@ -26,7 +26,7 @@ STAGE = Stage(
     check=check,
     method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
-    in_one_process=lambda params: params.split == "threads",
+    sharing=sharing,
     is_compared=lambda params: params.check != "none",
     runs_outside=True,
 )

@@ -59,6 +59,7 @@ class GridBuilder:
             "point": json.dumps(point),
             "workers": len(workers),
             "windows": len(workers),
+            "joins": len(workers) > 1,
             "block": block,
             "position": len(self._tasks),
             "verb": "run",
