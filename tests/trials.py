@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from pyscale.plan import Trial
 from pyscale.store.folder import RunFolder
+from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, ExitRecord, LaunchRecord
 from pyscale.store.taskfiles import read_task
+from pyscale_stages.contract import TaskError
 
 
 def one_trial(stage: str, workers: int = 1) -> Trial:
@@ -33,3 +37,21 @@ def outputs(run: RunFolder) -> dict[str, tuple[str, ...]]:
             assert result is not None, f"{trial.id}/{task} has no record"
             found[f"{trial.id}/{task}"] = tuple(sorted(o.sha256 for o in result.outputs))
     return found
+
+
+def error_of(folder: Path) -> TaskError:
+    """Why a task failed."""
+    record = read_task(folder)
+    assert record.error is not None, f"{folder} is {record.state}"
+    assert record.state == "failed"
+    return record.error
+
+
+def ended(folder: Path) -> ExitRecord:
+    """How the process of a task ended."""
+    return ExitRecord.model_validate_json((folder / EXIT_FILE).read_bytes())
+
+
+def launched(folder: Path) -> LaunchRecord:
+    """Where and how the process of a task was started."""
+    return LaunchRecord.model_validate_json((folder / LAUNCH_FILE).read_bytes())

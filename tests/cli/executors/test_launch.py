@@ -17,17 +17,15 @@ from pyscale.executors.clock import telling_time
 from pyscale.executors.rankend import tell_other_ranks
 from pyscale.store.records import (
     EXIT_FILE,
-    LAUNCH_FILE,
     NODE_FILE,
     ORDER_FILE,
-    ExitRecord,
-    LaunchRecord,
     NodeWork,
     TaskOrder,
 )
 from pyscale.store.taskfiles import read_node, read_task
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.rank_failure import ended_file
+from trials import ended, error_of, launched
 
 pytestmark = pytest.mark.slow
 
@@ -78,14 +76,6 @@ def launch(*arguments: object, program: str = LAUNCH, env: Mapping[str, str] | N
         capture_output=True,
         text=True,
     ).stdout
-
-
-def launched(folder: Path) -> LaunchRecord:
-    return LaunchRecord.model_validate_json((folder / LAUNCH_FILE).read_bytes())
-
-
-def ended(folder: Path) -> ExitRecord:
-    return ExitRecord.model_validate_json((folder / EXIT_FILE).read_bytes())
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -180,9 +170,7 @@ def test_an_input_that_is_not_there_is_said_by_the_task(order: Order, tmp_path: 
         node_work=NodeWork(folder=trial, cache="cold", inputs=(gone,)),
     )
     launch(folder, env={"SLURMD_NODENAME": "n1"})
-    record = read_task(folder)
-    assert record.error is not None
-    assert "No such file" in record.error.message
+    assert "No such file" in error_of(folder).message
     assert "No such file" in (trial / NODE_FILE.format(node="n1")).read_text()
 
 
@@ -190,8 +178,7 @@ def test_a_merge_of_too_many_windows_says_so(order: Order) -> None:
     """The kernel bounds what a command line may name."""
     folder = order(program="#" * (4 << 20))
     launch(folder)
-    error = read_task(folder).error
-    assert error is not None
+    error = error_of(folder)
     assert "Argument list too long" in error.message
     assert "--chunks-per-worker" in error.message
     assert "install" not in error.message
@@ -252,9 +239,7 @@ class TestHowARankEnded:
         (folder / ORDER_FILE).write_text(json.dumps(of_then))
         launch(folder)
         assert ended(folder).returncode == -9
-        error = read_task(folder).error
-        assert error is not None
-        assert error.kind == "Killed"
+        assert error_of(folder).kind == "Killed"
 
     def test_is_recorded_though_it_cannot_be_said(self, order: Order, meeting: Path) -> None:
         ended_file(meeting, 1).mkdir()
@@ -278,8 +263,7 @@ class TestAnOrderThatWasBegunBefore:
         (folder / EXIT_FILE).unlink()
         launch(folder, env={"SLURMD_NODENAME": "n2"})
         assert (folder / "ran").read_text() == "x"
-        error = read_task(folder).error
-        assert error is not None
+        error = error_of(folder)
         assert (error.kind, error.exit_code) == ("Requeued", 1)
         assert "after the task had begun on n1" in error.message
 
@@ -296,9 +280,7 @@ class TestAnOrderThatWasBegunBefore:
         launch(folder)
         assert ended(folder).returncode == -15
         launch(folder)
-        error = read_task(folder).error
-        assert error is not None
-        assert error.kind == "Requeued"
+        assert error_of(folder).kind == "Requeued"
 
     def test_is_another_one_in_a_folder_that_was_ordered_anew(self, order: Order) -> None:
         folder = order(token="old")

@@ -25,10 +25,10 @@ from pyscale.executors.local import LocalExecutor
 from pyscale.executors.protocol import Batch
 from pyscale.placement import Placement
 from pyscale.processes import wait_until_ended
-from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, ExitRecord, LaunchRecord, TaskOrder
+from pyscale.store.records import LAUNCH_FILE, LaunchRecord, TaskOrder
 from pyscale.store.taskfiles import has_ended, read_task, write_order
 from standinmps import put_on_path
-from trials import one_trial
+from trials import ended, error_of, launched, one_trial
 
 pytestmark = pytest.mark.slow
 
@@ -108,14 +108,6 @@ def lives(pid: int) -> bool:
         return False
 
 
-def ended(folder: Path) -> ExitRecord:
-    return ExitRecord.model_validate_json((folder / EXIT_FILE).read_bytes())
-
-
-def launched(folder: Path) -> LaunchRecord:
-    return LaunchRecord.model_validate_json((folder / LAUNCH_FILE).read_bytes())
-
-
 def wait_until_ready(folder: Path) -> LaunchRecord:
     """Return when the program of a task has said that it runs."""
     for _ in watch(folder, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
@@ -131,10 +123,7 @@ def test_what_a_task_says_and_how_it_ends_is_kept(executor: LocalExecutor, tmp_p
     assert (folder / "stdout").read_text() == "out\n"
     assert (folder / "stderr").read_text() == "err\n"
     assert ended(folder).returncode == 7
-    record = read_task(folder)
-    assert record.state == "failed"
-    assert record.error is not None
-    assert record.error.message == "err"
+    assert error_of(folder).message == "err"
 
 
 def test_a_task_is_pinned_and_has_its_variables(executor: LocalExecutor, tmp_path: Path) -> None:
@@ -301,9 +290,7 @@ def test_a_killed_task_tells_its_signal(executor: LocalExecutor, tmp_path: Path)
     folder = tmp_path / "task"
     run(executor, folder, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     assert ended(folder).returncode == -signal.SIGKILL
-    record = read_task(folder)
-    assert record.error is not None
-    assert "SIGKILL" in record.error.message
+    assert "SIGKILL" in error_of(folder).message
 
 
 @pytest.mark.parametrize("module", ["pyscale.executors.controller", "submitit.core._submit"])
@@ -451,11 +438,9 @@ class TestTemporaryFiles:
 def test_a_program_that_is_not_there_is_said(executor: LocalExecutor, tmp_path: Path) -> None:
     folder = tmp_path / "task"
     executor.run(batch_of({folder: TaskOrder(argv=(str(tmp_path / "none"),))}))
-    record = read_task(folder)
-    assert record.state == "failed"
-    assert record.error is not None
-    assert f"{tmp_path}/none cannot be started on {os.uname().nodename}" in record.error.message
-    assert "No such file" in record.error.message
+    error = error_of(folder)
+    assert f"{tmp_path}/none cannot be started on {os.uname().nodename}" in error.message
+    assert "No such file" in error.message
 
 
 def test_what_a_task_leaves_behind_ends_with_it(executor: LocalExecutor, tmp_path: Path) -> None:

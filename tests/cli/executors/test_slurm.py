@@ -20,6 +20,7 @@ from pyscale.store.journal import Journal
 from pyscale.store.records import EXIT_FILE, ExitRecord, Jobs, TaskOrder
 from pyscale.store.taskfiles import read_jobs, read_task, write_jobs, write_order
 from pyscale_stages.atomic import write_atomically
+from trials import error_of
 
 TASKS = ("w0", "w1")
 SQUEUE = """\
@@ -134,9 +135,7 @@ def test_a_killed_task_whose_job_never_ends_stays_unexplained(
     for task in TASKS:
         end(run.task(trial, task), -9)
     assert executor.take_up(batch(run, trial, "windows", *TASKS))
-    error = read_task(run.task(trial, "w0")).error
-    assert error is not None
-    assert error.kind == "Killed"
+    assert error_of(run.task(trial, "w0")).kind == "Killed"
 
 
 def test_a_merge_that_is_submitted_again_is_not_known_by_its_earlier_job(

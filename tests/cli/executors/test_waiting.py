@@ -17,6 +17,7 @@ from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder
 from pyscale.store.taskfiles import read_task, write_order
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskError
+from trials import error_of
 
 
 class PretendedJob:
@@ -105,9 +106,7 @@ def test_a_few_records_are_seen_though_nobody_asks_for_the_jobs(
 def test_a_job_that_is_gone_is_given_a_record(folders: list[Path]) -> None:
     gone = PretendedJob(alive=False)
     assert set(wait_for_any({folders[0]: gone, folders[1]: PretendedJob()})) == {folders[0]}
-    error = read_task(folders[0]).error
-    assert error is not None
-    assert error.kind == "Lost"
+    assert error_of(folders[0]).kind == "Lost"
 
 
 def test_where_somebody_knows_why_the_record_says_it(folders: list[Path]) -> None:
