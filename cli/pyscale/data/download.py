@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import requests
@@ -61,12 +62,17 @@ class Transfer:
     """Whether a checksum will prove the whole: only then are bytes of a server that names no
     version of its file joined to those of an earlier try."""
     patience: Patience
+    login: tuple[str, str] | None = None
+    """Name and password for the server."""
+
+
+class Watch(NamedTuple):
+    """What goes on with a transfer."""
+
     advance: Advance
     """Told of every byte that counts, including those of an earlier try."""
     stop: threading.Event
     """Set to end the download at the next chunk."""
-    login: tuple[str, str] | None = None
-    """Name and password for the server."""
 
 
 class Stopped(Exception):  # noqa: N818 - not an error: somebody asked for it
@@ -90,13 +96,13 @@ class _Retry(Retry):
         return asked_s and min(asked_s, LONGEST_PAUSE_S)
 
 
-def download(transfer: Transfer) -> None:
+def download(transfer: Transfer, watch: Watch) -> None:
     """Bring all bytes of a file into its part, going on from what is there already."""
     transfer.part.parent.mkdir(parents=True, exist_ok=True)
     if urlsplit(transfer.address).scheme in {"http", "https"}:
-        _download_http(transfer)
+        _download_http(transfer, watch)
     else:
-        _copy(transfer)
+        _copy(transfer, watch)
     size = _size_of(transfer.part)
     if size == 0 or size != (transfer.size_bytes or size):
         discard(transfer.part)
@@ -109,7 +115,7 @@ def discard(part: Path) -> None:
     _origin_file(part).unlink(missing_ok=True)
 
 
-def _copy(transfer: Transfer) -> None:
+def _copy(transfer: Transfer, watch: Watch) -> None:
     address = transfer.address
     is_url = address.startswith("file://")
     source = Path(unquote(urlsplit(address).path) if is_url else address).expanduser()
@@ -121,10 +127,10 @@ def _copy(transfer: Transfer) -> None:
     size = source.stat().st_size
     _refuse_size(transfer, size)
     with source.open("rb") as stream:
-        _append(iter(lambda: stream.read(CHUNK_BYTES), b""), transfer, have=0, most=size)
+        _append(iter(lambda: stream.read(CHUNK_BYTES), b""), transfer, watch, have=0, most=size)
 
 
-def _download_http(transfer: Transfer) -> None:
+def _download_http(transfer: Transfer, watch: Watch) -> None:
     patience = transfer.patience
     fresh = _Retry(
         total=patience.retries,
@@ -140,7 +146,7 @@ def _download_http(transfer: Transfer) -> None:
         while True:
             had = _size_of(transfer.part)
             try:
-                _ask_for_the_rest(session, transfer)
+                _ask_for_the_rest(session, transfer, watch)
                 return
             except _BrokenOff as broken:
                 # Only tries that bring nothing wear out patience.
@@ -155,7 +161,7 @@ def _download_http(transfer: Transfer) -> None:
                 raise _cannot_fetch(transfer, _reason(error, patience)) from error
 
 
-def _ask_for_the_rest(session: requests.Session, transfer: Transfer) -> None:
+def _ask_for_the_rest(session: requests.Session, transfer: Transfer, watch: Watch) -> None:
     """Ask once for what is missing and add it to the part."""
     part = transfer.part
     origin = _read_origin(part)
@@ -163,7 +169,7 @@ def _ask_for_the_rest(session: requests.Session, transfer: Transfer) -> None:
         discard(part)
     have = _size_of(part)
     if have and have == transfer.size_bytes:
-        transfer.advance(have)
+        watch.advance(have)
         return
     headers = {"Range": f"bytes={have}-"} if have else {}
     if have and origin is not None and origin.validator:
@@ -193,15 +199,17 @@ def _ask_for_the_rest(session: requests.Session, transfer: Transfer) -> None:
             most = transfer.limit_bytes or have + shutil.disk_usage(part.parent).free // 2
         _write_origin(transfer, response)
         try:
-            _append(response.iter_content(CHUNK_BYTES), transfer, have, most)
+            _append(response.iter_content(CHUNK_BYTES), transfer, watch, have=have, most=most)
         except requests.RequestException as error:
-            transfer.advance(-_size_of(part))
+            watch.advance(-_size_of(part))
             raise _BrokenOff(str(error)) from error
 
 
-def _append(chunks: Iterable[bytes], transfer: Transfer, have: int, most: int | None) -> None:
+def _append(
+    chunks: Iterable[bytes], transfer: Transfer, watch: Watch, *, have: int, most: int | None
+) -> None:
     """Write chunks after the first `have` bytes of the part, and all of it to the disk."""
-    transfer.advance(have)
+    watch.advance(have)
     with transfer.part.open("ab" if have else "wb") as file:
         for chunk in chunks:
             have += len(chunk)
@@ -212,8 +220,8 @@ def _append(chunks: Iterable[bytes], transfer: Transfer, have: int, most: int | 
                     "later, or from a --mirror that has the original"
                 )
             file.write(chunk)
-            transfer.advance(len(chunk))
-            if transfer.stop.is_set():
+            watch.advance(len(chunk))
+            if watch.stop.is_set():
                 raise Stopped
         file.flush()
         os.fsync(file.fileno())

@@ -18,7 +18,7 @@ from requests.utils import get_auth_from_url
 
 from pyscale.data.archives import unpack
 from pyscale.data.disk import disk_errors_explained, require_space
-from pyscale.data.download import Patience, Transfer, discard, download
+from pyscale.data.download import Patience, Transfer, Watch, discard, download
 from pyscale.data.place import dataset_path, presence, synthetic_names
 from pyscale.data.progress import Report
 from pyscale.data.registry import Dataset, Registry, RemoteFile
@@ -145,21 +145,10 @@ class _Job:
     """One file to fetch."""
 
     file: RemoteFile
-    source: str
-    """Without a name and password, which `login` has."""
-    login: tuple[str, str] | None
     address: str
     sha256: str | None
     folder: Path
-    patience: Patience
-
-    @property
-    def incoming(self) -> Path:
-        return self.folder / INCOMING
-
-    @property
-    def part(self) -> Path:
-        return self.incoming / f"{self.file.name}.part"
+    transfer: Transfer
 
 
 def _wanted(
@@ -184,12 +173,19 @@ def _wanted(
             jobs.append(
                 _Job(
                     file=file,
-                    source=without_login(_source(name, dataset, file, options.mirror)),
-                    login=_login(options.mirror),
                     address=dataset.address(file),
                     sha256=sha256,
                     folder=data_root / name,
-                    patience=options.patience,
+                    transfer=Transfer(
+                        address=without_login(_source(name, dataset, file, options.mirror)),
+                        part=data_root / name / INCOMING / f"{file.name}.part",
+                        size_bytes=file.size_bytes,
+                        # An archive is never larger than what is in it by more than its names.
+                        limit_bytes=file.unpacked_limit_bytes,
+                        checked=sha256 is not None,
+                        patience=options.patience,
+                        login=_login(options.mirror),
+                    ),
                 )
             )
             if any(state.state == "changed" for state in states):
@@ -241,7 +237,7 @@ def _fetch_one(job: _Job, stop: threading.Event, report: Report) -> None:
     if job.file.unpack is None or job.file.unpacked_limit_bytes is None:
         arrived.replace(final)
         return
-    staging = job.incoming / f"{job.file.local_name}.unpacking"
+    staging = job.transfer.part.parent / f"{job.file.local_name}.unpacking"
     unpack(arrived, job.file.unpack, final, staging, job.file.unpacked_limit_bytes)
     with report.bar(f"check {job.file.local_name}", None) as advance:
         write_contents(final, survey(final, advance, origin_sha256=sha256))
@@ -252,37 +248,26 @@ def _download_checked(job: _Job, stop: threading.Event, report: Report) -> Path:
     """Let pooch fetch the file: it downloads by our function and compares the checksum."""
     pooch.get_logger().setLevel("ERROR")
 
-    def into_part_then(source: str, output: str, _: pooch.Pooch) -> None:
-        with report.bar(job.file.name, job.file.size_bytes) as advance:
-            download(
-                Transfer(
-                    address=source,
-                    login=job.login,
-                    part=job.part,
-                    size_bytes=job.file.size_bytes,
-                    # An archive is never larger than what is in it by more than its names.
-                    limit_bytes=job.file.unpacked_limit_bytes,
-                    checked=job.sha256 is not None,
-                    patience=job.patience,
-                    advance=advance,
-                    stop=stop,
-                )
-            )
-        job.part.replace(output)
-        discard(job.part)
+    name, part = job.file.name, job.transfer.part
+
+    def into_part_then(_source: str, output: str, _: pooch.Pooch) -> None:
+        with report.bar(name, job.file.size_bytes) as advance:
+            download(job.transfer, Watch(advance, stop))
+        part.replace(output)
+        discard(part)
 
     store = pooch.Pooch(
-        path=job.incoming,
+        path=part.parent,
         base_url="",
-        registry={job.file.name: job.sha256},
-        urls={job.file.name: job.source},
+        registry={name: job.sha256},
+        urls={name: job.transfer.address},
     )
     try:
-        return Path(store.fetch(job.file.name, downloader=into_part_then))
+        return Path(store.fetch(name, downloader=into_part_then))
     except ValueError as error:
         raise UserError(
-            f"{job.source} does not match the checksum {job.sha256}: the download was removed; "
-            "fetch again, or from a --mirror that has the original"
+            f"{job.transfer.address} does not match the checksum {job.sha256}: the download was "
+            "removed; fetch again, or from a --mirror that has the original"
         ) from error
 
 
@@ -318,7 +303,8 @@ def _clean(incoming: Path) -> None:
 
 
 def _require_space_for(jobs: Sequence[_Job], folder: Path) -> None:
-    arrived = sum(job.part.stat().st_size for job in jobs if job.part.exists())
+    parts = [job.transfer.part for job in jobs]
+    arrived = sum(part.stat().st_size for part in parts if part.exists())
     needed = sum(job.file.size_bytes or 0 for job in jobs) - arrived
     require_space(folder, needed, "the download")
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from pyscale.data.disk import disk_errors_explained
-from pyscale.data.download import CHUNK_BYTES, Patience, Transfer, download
+from pyscale.data.download import CHUNK_BYTES, Patience, Transfer, Watch, download
 from pyscale.data.fetch import INCOMING, FetchOptions, ensure, fetch_dataset
 from pyscale.data.progress import asked
 from pyscale.data.registry import Dataset, Registry, load_registry
@@ -427,14 +427,12 @@ def test_a_full_disk_is_one_sentence(cells: Dataset, server: Any, tmp_path: Path
         limit_bytes=None,
         checked=True,
         patience=Patience(),
-        advance=lambda _: None,
-        stop=threading.Event(),
     )
     with (
         pytest.raises(UserError, match="is full: free space"),
         disk_errors_explained(tmp_path),
     ):
-        download(transfer)
+        download(transfer, Watch(lambda _: None, threading.Event()))
 
 
 def test_links_among_what_arrives_are_removed_and_never_followed(
