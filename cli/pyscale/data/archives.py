@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Literal
 
-from pyscale.data.disk import FULL, READ_ONLY, require_space
+from pyscale.data.verify import FULL, READ_ONLY, require_space
 from pyscale.errors import UserError
 
 ENCRYPTED = 0x1

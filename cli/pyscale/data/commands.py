@@ -217,8 +217,8 @@ def path(
 
 
 def _opened(data_folder: Path | None, mirror: str | None) -> tuple[Registry, Settings]:
-    from pyscale.data.disk import refuse_file
     from pyscale.data.registry import load_registry
+    from pyscale.data.verify import refuse_file
     from pyscale.settings import load_settings
     from pyscale.shipped import shipped
 

@@ -19,8 +19,8 @@ from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import MaxRetryError
 from urllib3.util.retry import Retry
 
-from pyscale.data.disk import require_space
 from pyscale.data.progress import Advance
+from pyscale.data.verify import require_space
 from pyscale.errors import UserError
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record

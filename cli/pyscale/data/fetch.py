@@ -17,7 +17,6 @@ from pydantic import Field
 from requests.utils import get_auth_from_url
 
 from pyscale.data.archives import unpack
-from pyscale.data.disk import disk_errors_explained, require_space
 from pyscale.data.download import Patience, Transfer, Watch, discard, download
 from pyscale.data.place import dataset_path, presence, synthetic_names
 from pyscale.data.progress import Report
@@ -25,9 +24,11 @@ from pyscale.data.registry import Dataset, Registry, RemoteFile
 from pyscale.data.synthetic import make_known
 from pyscale.data.verify import (
     add_trust,
+    disk_errors_explained,
     expected_sha256,
     file_states,
     read_trust,
+    require_space,
     survey,
     write_contents,
 )

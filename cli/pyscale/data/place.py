@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pyscale.data.disk import disk_errors_explained
 from pyscale.data.registry import (
     FILES,
     READS,
@@ -16,7 +15,7 @@ from pyscale.data.registry import (
     RemoteFile,
     made_by,
 )
-from pyscale.data.verify import read_contents
+from pyscale.data.verify import disk_errors_explained, read_contents
 
 Presence = Literal["here", "partly", "changed", "absent"]
 """changed: a file is there in another size, or made by other parameters, than it must have."""

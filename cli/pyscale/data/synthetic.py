@@ -10,7 +10,6 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from pyscale.data.disk import disk_errors_explained, require_space
 from pyscale.data.progress import Report
 from pyscale.data.registry import (
     NAME_PATTERN,
@@ -21,7 +20,14 @@ from pyscale.data.registry import (
     made_by,
     made_kind,
 )
-from pyscale.data.verify import read_contents, survey, verify_synthetic, write_contents
+from pyscale.data.verify import (
+    disk_errors_explained,
+    read_contents,
+    require_space,
+    survey,
+    verify_synthetic,
+    write_contents,
+)
 from pyscale.errors import UserError
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.synthetic import SlidesParams

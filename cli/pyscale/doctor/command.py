@@ -13,9 +13,14 @@ from rich.console import Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
 
 from pyscale.console import Console, answer
-from pyscale.doctor import view
 from pyscale.doctor.data import found_movie
-from pyscale.doctor.findings import Finding, counted
+from pyscale.doctor.findings import (
+    Finding,
+    counted,
+    differences_table,
+    findings_table,
+    verdict_line,
+)
 from pyscale.doctor.jobrequest import JobRequest, job_requests
 from pyscale.doctor.nodes import ask_nodes
 from pyscale.doctor.probe import (
@@ -157,10 +162,10 @@ def _show(found: Diagnosis) -> None:
     title = f"{found.suite} on {found.node}"
     if found.partitions:
         title += f" and {counted(len(found.nodes), 'node')} of {', '.join(found.partitions)}"
-    parts = [view.findings_table(found.findings, title)]
+    parts = [findings_table(found.findings, title)]
     if found.differences:
-        parts.append(view.differences_table(found.differences, len(found.nodes)))
-    answer(Group(*parts, view.verdict_line(found.findings, found.differences)))
+        parts.append(differences_table(found.differences, len(found.nodes)))
+    answer(Group(*parts, verdict_line(found.findings, found.differences)))
 
 
 @contextmanager

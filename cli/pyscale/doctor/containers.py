@@ -12,8 +12,13 @@ from pathlib import Path
 from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, refused, warning
 from pyscale.doctor.subject import Subject
 from pyscale.errors import UserError
-from pyscale.images.capabilities import Lack, lack_of_user_namespaces, lacks_for_building
-from pyscale.images.engine import Engine, find_engine
+from pyscale.images.engine import (
+    Engine,
+    Lack,
+    find_engine,
+    lack_of_user_namespaces,
+    lacks_for_building,
+)
 from pyscale.images.listing import ListedImage, listed_images
 from pyscale.images.lockfile import ImageFolder
 from pyscale_stages.errors import MissingPart

@@ -16,7 +16,6 @@ from pydantic import Field
 
 from pyscale import DISTRIBUTION
 from pyscale.images.buildlog import BuildEvent, Listener
-from pyscale.images.capabilities import lacks_for_building
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.content import (
     Base,
@@ -29,7 +28,7 @@ from pyscale.images.content import (
     lock_sha256,
     stage_file,
 )
-from pyscale.images.engine import find_engine
+from pyscale.images.engine import find_engine, lacks_for_building
 from pyscale.images.layerbuild import (
     Ingredients,
     LayerBuilder,

@@ -1,14 +1,25 @@
-"""The program that builds and runs images: Apptainer, or SingularityCE where it stands in."""
+"""The program that builds and runs images, Apptainer or SingularityCE, and what builds need beside.
+
+Each function `lack_of_…` answers one question with a `Lack`, or None where all is well. Places to
+look are arguments, so that other machines can be tried.
+"""
 
 from __future__ import annotations
 
 import os
+import platform
+import pwd
 import re
 import shutil
 import subprocess
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
+from pydantic import Field
+
+from pyscale_stages.contract import Record
 from pyscale_stages.errors import MissingPart
 
 IMAGE_PYTHON = "/opt/pyscale/venv/bin/python"
@@ -83,3 +94,154 @@ def find_engine() -> Engine:
         )
     name: EngineName = "apptainer" if told[1].lower() == "apptainer" else "singularity-ce"
     return Engine(found, name, told[2])
+
+
+LOCKED_ARCHITECTURE = "x86_64"
+"""Machine that the locks name wheels for."""
+
+IDS_OF_A_SYSTEM = 65536
+"""User ids that a Debian system may use: 0 to `nobody`, 65534, and one more."""
+
+_STAFF = "ask the cluster's staff, or build elsewhere and copy or pull the images"
+
+
+class Lack(Record):
+    """One thing that is missing."""
+
+    part: str = Field(description="Stable name of what was looked for")
+    sentence: str = Field(description="What is wrong, and where")
+    remedy: str = Field(description="What to do")
+
+    def __str__(self) -> str:
+        return f"{self.sentence}: {self.remedy}"
+
+
+def lacks_for_building(folder: Path, needed_bytes: int, *, debootstrap: bool) -> list[Lack]:
+    """All that stands in the way of a build, beside the container program itself.
+
+    The build takes `needed_bytes` at most in the folder of the images; `debootstrap`: makes a base.
+    """
+    answers: Iterable[Lack | None] = (
+        lack_of_architecture(),
+        lack_of_user_namespaces(),
+        lack_of_id_ranges(),
+        lack_of_programs(("mksquashfs", "unsquashfs"), "squashfs-tools"),
+        lack_of_programs(("newuidmap", "newgidmap"), "uidmap"),
+        lack_of_programs(("debootstrap",), "debootstrap") if debootstrap else None,
+        lack_of_space(folder, needed_bytes),
+    )
+    return [answer for answer in answers if answer is not None]
+
+
+def lack_of_architecture(machine: str | None = None) -> Lack | None:
+    """Whether the locks name wheels for this kind of machine."""
+    machine = machine or platform.machine()
+    if machine == LOCKED_ARCHITECTURE:
+        return None
+    return Lack(
+        part="architecture",
+        sentence=f"this machine is {machine}, but the images' locks are for {LOCKED_ARCHITECTURE}",
+        remedy=f"build on a {LOCKED_ARCHITECTURE} machine, or use --runtime native here",
+    )
+
+
+def lack_of_user_namespaces(
+    kernel: Path = Path("/proc/sys"), *, is_root: bool | None = None
+) -> Lack | None:
+    """Whether this user may make a user namespace, in which a build is root."""
+    root = os.geteuid() == 0 if is_root is None else is_root
+    if _number(kernel / "user" / "max_user_namespaces") == 0:
+        return _no_namespaces(
+            "/proc/sys/user/max_user_namespaces is 0", "user.max_user_namespaces=15000"
+        )
+    if not root and _number(kernel / "kernel" / "unprivileged_userns_clone") == 0:
+        return _no_namespaces(
+            "/proc/sys/kernel/unprivileged_userns_clone is 0", "kernel.unprivileged_userns_clone=1"
+        )
+    if _number(kernel / "kernel" / "apparmor_restrict_unprivileged_userns") == 1:
+        # AppArmor may still allow it to the container program by name: only its own try tells.
+        return None
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        return None
+    tried = subprocess.run([unshare, "--user", "true"], capture_output=True, text=True, check=False)
+    if tried.returncode == 0:
+        return None
+    return _no_namespaces(tried.stderr.strip() or "the kernel refuses them", None)
+
+
+def lack_of_id_ranges(user: str | None = None, etc: Path = Path("/etc")) -> Lack | None:
+    """Whether this user has a range of ids to give to the users inside an image."""
+    try:
+        name, number = (user, None) if user else (pwd.getpwuid(os.geteuid()).pw_name, os.geteuid())
+    except KeyError:
+        name, number = str(os.geteuid()), os.geteuid()
+    for file in (etc / "subuid", etc / "subgid"):
+        if _largest_range(file, {name, str(number)}) < IDS_OF_A_SYSTEM:
+            return Lack(
+                part="id ranges",
+                sentence=f"{file} gives the user {name} no range of {IDS_OF_A_SYSTEM} ids, which "
+                "builds need",
+                remedy="let an administrator run `usermod --add-subuids 200000-265535 "
+                f"--add-subgids 200000-265535 {name}` (with numbers that are free)",
+            )
+    return None
+
+
+def lack_of_programs(
+    names: Iterable[str], package: str, find: Callable[[str], str | None] = shutil.which
+) -> Lack | None:
+    """Whether programs are on PATH, which one package brings."""
+    absent = [name for name in names if find(name) is None and find(f"/usr/sbin/{name}") is None]
+    if not absent:
+        return None
+    return Lack(
+        part=package,
+        sentence=f"not on PATH, but needed to build images: {' and '.join(absent)}",
+        remedy=f"install the package {package!r} (Debian's name)",
+    )
+
+
+def lack_of_space(folder: Path, needed_bytes: int) -> Lack | None:
+    """Whether the disk of a folder, which need not exist yet, has room."""
+    existing = next(path for path in (folder, *folder.absolute().parents) if path.exists())
+    free = shutil.disk_usage(existing).free
+    if free >= needed_bytes:
+        return None
+    return Lack(
+        part="space",
+        sentence=f"the disk of {folder} has {free / 2**30:.1f} GiB left, but a build takes up "
+        f"to {needed_bytes / 2**30:.1f} GiB",
+        remedy="free space, or name another folder by the setting images_folder",
+    )
+
+
+def _no_namespaces(why: str, setting: str | None) -> Lack:
+    how = f"let an administrator run `sysctl -w {setting}`" if setting else _STAFF
+    return Lack(
+        part="user namespaces",
+        sentence=f"this user cannot create user namespaces on this machine ({why}), which builds "
+        "without privileges need",
+        remedy=how,
+    )
+
+
+def _number(path: Path) -> int | None:
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
+
+
+def _largest_range(file: Path, owners: set[str]) -> int:
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return 0
+    counts = [0]
+    for line in lines:
+        owner, _, rest = line.partition(":")
+        count = rest.partition(":")[2].strip()
+        if owner.strip() in owners and count.isdigit():
+            counts.append(int(count))
+    return max(counts)

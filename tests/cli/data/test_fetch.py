@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from pyscale.data.disk import disk_errors_explained
 from pyscale.data.download import CHUNK_BYTES, Patience, Transfer, Watch, download
 from pyscale.data.fetch import INCOMING, FetchOptions, ensure, fetch_dataset
 from pyscale.data.progress import asked
 from pyscale.data.registry import Dataset, Registry, load_registry
-from pyscale.data.verify import verify_dataset
+from pyscale.data.verify import disk_errors_explained, verify_dataset
 from pyscale.errors import UserError
 from pyscale.shipped import shipped
 

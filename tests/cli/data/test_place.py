@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pyscale.data.disk import disk_errors_explained
 from pyscale.data.place import dataset_path, presence
 from pyscale.data.registry import Registry
+from pyscale.data.verify import disk_errors_explained
 from pyscale.errors import UserError
 
 

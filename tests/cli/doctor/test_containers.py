@@ -18,10 +18,9 @@ from pyscale.doctor.containers import (
 )
 from pyscale.doctor.findings import Finding
 from pyscale.doctor.subject import Subject
-from pyscale.images.capabilities import lack_of_user_namespaces
 from pyscale.images.catalog import catalog
 from pyscale.images.content import content_sha256
-from pyscale.images.engine import Engine
+from pyscale.images.engine import Engine, lack_of_user_namespaces
 from pyscale.images.lockfile import ImageFolder, LockedImage
 from pyscale.images.sif import read_sif
 

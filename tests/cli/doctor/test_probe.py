@@ -6,9 +6,19 @@ import io
 
 from rich.console import Console, RenderableType
 
-from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, verdict, warning
+from pyscale.doctor.findings import (
+    Finding,
+    beside_the_point,
+    differences_table,
+    findings_table,
+    node_names,
+    ok,
+    problem,
+    verdict,
+    verdict_line,
+    warning,
+)
 from pyscale.doctor.probe import Difference, NodeAnswer, differences, in_common
-from pyscale.doctor.view import differences_table, findings_table, node_names, verdict_line
 
 FINE = ok("cpu.usable", "2 of 2 CPUs are usable")
 SLOW = warning("system.load", "the load was 9", "measure on a quiet node")
