@@ -137,7 +137,7 @@ def run(
         Path | None,
         _option(STEP, "Prefix of the conda or virtual environment that it runs in.", "DIR"),
     ] = None,
-    image: Annotated[Path | None, _option(STEP, "Image that it runs in.", "SIF")] = None,
+    image: Annotated[str | None, _option(STEP, "Image that it runs in.", "SIF")] = None,
     shell: Annotated[
         bool | None,
         typer.Option("--shell", help="Let sh run it, for pipes.", rich_help_panel=STEP),

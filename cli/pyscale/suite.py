@@ -279,7 +279,7 @@ def in_its_folder(suite: Suite, folder: Path) -> Suite:
             files = {
                 key: str(folder / Path(str(step.params[key])).expanduser())
                 for key in ("folder", "environment", "image")
-                if step.params.get(key) is not None
+                if step.params.get(key) is not None and "://" not in str(step.params[key])
             }
             params = {"folder": str(folder), **step.params, **files}
             stages[entry] = step.model_copy(update={"params": params})

@@ -101,6 +101,13 @@ class CommandParams(StageParams):
             return given
         return (given,) if known.data.get("shell") else tuple(_words(given))
 
+    @field_validator("image", mode="before")
+    @classmethod
+    def _is_a_file(cls, given: Any) -> Any:
+        if "://" in str(given):
+            raise ValueError(f"an image is a file: make one by `apptainer pull mine.sif {given}`")
+        return given
+
     @model_validator(mode="after")
     def _can_be_filled(self) -> Self:
         named = {field for word in self.command for field in fields_of(word)}

@@ -30,6 +30,7 @@ GOOD = "segment {input} {output} {first}:{stop}"
         ({"command": GOOD, "output": "cells.json"}, "nothing says how windows of cells.json"),
         ({"command": GOOD, "output": "../cells.tif"}, "should match pattern"),
         ({"command": GOOD, "merge": "frame"}, "did you mean 'frames'"),
+        ({"command": GOOD, "image": "docker://a/b"}, "apptainer pull mine.sif docker://a/b"),
         ({"command": GOOD, "check": "label"}, "did you mean 'labels'"),
         ({"command": GOOD, "check": "judge {other}"}, "names {other} and {reference}"),
         ({"command": GOOD, "merge": "join {inputs}"}, "names {inputs} and {output}"),

@@ -1,0 +1,109 @@
+"""A step on the command line becomes a suite, and the suite that command line again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pyscale.errors import UserError
+from pyscale.ownstep import suite_asked_for, words_for
+from pyscale.suite import Suite, load_suite
+
+STEP = "python 'my segment.py' {input} {output} --frames {first}:{stop}"
+NOTHING: dict[str, Any] = dict.fromkeys(
+    ("output", "split", "merge", "check", "environment", "image", "shell")
+)
+
+
+def asked(step: str, **keys: Any) -> Suite:
+    found = suite_asked_for(None, step, NOTHING | keys)
+    assert isinstance(found, Suite)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({}, []),
+        ({"output": "cells.csv", "check": "none"}, ["--output", "cells.csv", "--check", "none"]),
+        ({"split": "threads", "shell": True}, ["--split", "threads", "--shell"]),
+    ],
+)
+def test_a_step_is_asked_for_again_by_the_same_words(
+    keys: dict[str, Any], words: list[str]
+) -> None:
+    suite = asked(STEP, **keys)
+    assert words_for(suite) == ["--step", STEP, *words]
+    assert asked(STEP, **keys) == suite
+
+
+def test_files_are_found_from_the_folder_of_the_caller(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    params = asked(STEP, environment=Path("env"), image="mine.sif").stages["step"].params
+    assert params["folder"] == str(tmp_path)
+    assert params["environment"] == str(tmp_path / "env")
+    assert params["image"] == str(tmp_path / "mine.sif")
+
+
+def test_steps_of_a_suite_run_in_the_folder_of_its_file(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(
+        'name = "mine"\nsummary = "Mine"\n'
+        '[stages.one]\ncommand = "a {input} {output} {params.n}"\nparams = { n = 2 }\n'
+        '[stages.two]\ncommand = ["b", "{input}", "{output}"]\ninputs = { input = "one" }\n'
+        'folder = "scripts"\n'
+    )
+    suite = load_suite(str(tmp_path / "mine.toml"))
+    assert suite.stage_name("one") == suite.stage_name("two") == "command"
+    assert suite.stages["one"].inputs == {"input": "movie"}
+    assert suite.stages["one"].params["folder"] == str(tmp_path)
+    assert suite.stages["two"].params["folder"] == str(tmp_path / "scripts")
+    assert words_for(suite) is None
+
+
+def test_files_of_a_folder_are_the_data_of_a_step_that_shares_them() -> None:
+    assert asked("a {file} {output}", split="files").unit == "files"
+    assert asked(STEP).unit == "frames"
+
+
+@pytest.mark.parametrize(
+    ("suite", "step", "keys", "words"),
+    [
+        ("pipeline", STEP, {}, "leave out the suite pipeline"),
+        (None, None, {"check": "none"}, "--check: that is said of a step"),
+        (None, STEP, {"image": "docker://a"}, "apptainer pull mine.sif docker://a"),
+        (None, STEP, {"split": "frame"}, "'split'"),
+    ],
+)
+def test_what_cannot_be_is_refused(
+    suite: str | None, step: str | None, keys: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(UserError, match=words):
+        suite_asked_for(suite, step, NOTHING | keys)
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        ('command = "a {input} {output}"\noutptu = "b"', "unknown key 'outptu'; did you mean 'out"),
+        ('command = "a {input} {output}"\nparams = { output = 1 }', "params.output has the name"),
+    ],
+)
+def test_a_wrong_step_of_a_suite_is_refused(tmp_path: Path, more: str, words: str) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(f'name = "mine"\nsummary = "Mine"\n[stages.one]\n{more}\n')
+    with pytest.raises(UserError, match=words):
+        load_suite(str(path))
+
+
+def test_a_stage_that_reads_a_movie_has_no_place_beside_files(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    path.write_text(
+        'name = "mine"\nsummary = "Mine"\ndata = "files"\n'
+        '[stages.segment]\ninputs = { frames = "movie" }\n'
+    )
+    with pytest.raises(UserError, match="put it into another suite"):
+        load_suite(str(path))
