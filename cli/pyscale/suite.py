@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -277,7 +278,8 @@ def in_its_folder(suite: Suite, folder: Path) -> Suite:
     for entry, step in suite.stages.items():
         if suite.stage_name(entry) == OWN_STEP:
             files = {
-                key: str(folder / Path(str(step.params[key])).expanduser())
+                # Unlike that of Path it takes a name of nobody as it is.
+                key: str(folder / os.path.expanduser(str(step.params[key])))  # noqa: PTH111
                 for key in ("folder", "environment", "image")
                 if step.params.get(key) is not None and "://" not in str(step.params[key])
             }

@@ -54,13 +54,14 @@ def test_steps_of_a_suite_run_in_the_folder_of_its_file(tmp_path: Path) -> None:
         'name = "mine"\nsummary = "Mine"\n'
         '[stages.one]\ncommand = "a {input} {output} {params.n}"\nparams = { n = 2 }\n'
         '[stages.two]\ncommand = ["b", "{input}", "{output}"]\ninputs = { input = "one" }\n'
-        'folder = "scripts"\n'
+        'folder = "scripts"\nenvironment = "~no-such-user/env"\n'
     )
     suite = load_suite(str(tmp_path / "mine.toml"))
     assert suite.stage_name("one") == suite.stage_name("two") == "command"
     assert suite.stages["one"].inputs == {"input": "movie"}
     assert suite.stages["one"].params["folder"] == str(tmp_path)
     assert suite.stages["two"].params["folder"] == str(tmp_path / "scripts")
+    assert suite.stages["two"].params["environment"] == str(tmp_path / "~no-such-user" / "env")
     assert words_for(suite) is None
 
 

@@ -203,8 +203,10 @@ def make_settings(folder: Path) -> None:
     from pyscale.shipped import shipped
 
     config = shipped("config")
+    examples = Path(__file__).resolve().parents[2] / "docs" / "examples"
+    own = {"suites": examples.glob("*/*.toml")}
     for kind in ("suites", "sites"):
-        for file in (config / kind).glob("*.toml"):
+        for file in (*(config / kind).glob("*.toml"), *own.get(kind, ())):
             (folder / f"{kind}-{file.stem}").mkdir()
             shutil.copyfile(file, folder / f"{kind}-{file.stem}" / f"{kind}.toml")
     (folder / "settings").mkdir()

@@ -115,6 +115,10 @@ def run_command(
         )
     except OSError as error:
         raise _why_not_started(error, words[0], folder) from error
+    except ValueError as error:
+        raise BadInput(
+            f"the command cannot be given to a program ({error}): see its words"
+        ) from error
     try:
         in_time = _listen(process, heard, at_most_s)
     finally:

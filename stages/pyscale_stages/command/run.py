@@ -18,6 +18,11 @@ from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 
+MOST_HASHED_BYTES = 1 << 20
+"""A larger program is known by its own version, and reading it all would take measured time."""
+SEEN_INSIDE = (*THREAD_VARIABLES, "CUDA_VISIBLE_DEVICES")
+"""Variables that a command in an image sees."""
+
 
 def run(task: Task) -> None:
     """Call the command for the frames or files of this task.
@@ -40,12 +45,6 @@ def run(task: Task) -> None:
             task.write_window(share.window, share.whole)
     task.versions |= versions_of(params)
     task.count(frames=n)
-
-
-MOST_HASHED_BYTES = 1 << 20
-"""A larger program is known by its own version, and reading it all would take measured time."""
-SEEN_INSIDE = (*THREAD_VARIABLES, "CUDA_VISIBLE_DEVICES")
-"""Variables that a command in an image sees."""
 
 
 def params_of(task: Task) -> CommandParams:

@@ -168,6 +168,7 @@ def test_a_call_that_overwrites_what_another_left_is_found(step: RunStep, tmp_pa
     [
         ("no-such-program {input} {output}", "'no-such-program' of the step is not found"),
         ("./program.py {input} {output}", "may not be run: make it executable"),
+        ("cp {input} {output} \0", "cannot be given to a program (embedded null byte)"),
     ],
 )
 def test_a_program_that_cannot_start_is_told_with_the_remedy(
