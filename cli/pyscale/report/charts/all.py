@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from pyscale.report.charts import (
-    callparts,
     gridcharts,
     gridrows,
     reconstructcharts,
@@ -14,14 +13,13 @@ from pyscale.report.charts.cache import cache
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.curvecharts import cost, memory, speedup, throughput, walltime
 from pyscale.report.charts.draw import chart_of
+from pyscale.report.charts.drawstack import stack_chart
 from pyscale.report.charts.look import colour_rows
-from pyscale.report.charts.losses import LOSSES, losses
 from pyscale.report.charts.points import CONFIGURATIONS, IDEAL, LAWS, REFERENCES, TRIALS
 from pyscale.report.charts.rows import (
     configuration_rows,
     ideal_rows,
     law_rows,
-    loss_rows,
     reference_rows,
     trial_rows,
 )
@@ -29,8 +27,9 @@ from pyscale.report.charts.timeline import TIMELINE, timeline, timeline_rows
 from pyscale.report.curves import Curve, curves
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.grid.sweep import sweeps
-from pyscale.report.plots.all import plots
+from pyscale.report.plots.all import plots, stacks
 from pyscale.report.plots.reconstructrows import speedup_rows
+from pyscale.report.plots.stacks import call_parts, losses
 from pyscale.report.results import Results
 
 Row = dict[str, Any]
@@ -63,7 +62,7 @@ def _over_sizes(results: Results) -> list[Chart | None]:
     return [
         gridcharts.ratios(found, *compared, elsewhere),
         gridcharts.times(found, gridrows.point_rows(found), elsewhere),
-        callparts.call_parts(found, gridrows.part_rows(found)),
+        stack_chart(call_parts(results)),
     ]
 
 
@@ -73,7 +72,7 @@ def _drawn(found: list[Curve], results: Results) -> list[Chart | None]:
     return [
         speedup(found, rows, reference_rows(found, results.references), laws),
         walltime(found, rows, laws),
-        losses(loss_rows(found, results.losses)),
+        stack_chart(losses(results)),
         None if laid is None else timeline(found, laid, results.trials),
         throughput(found, rows),
         memory(found, rows),
@@ -86,6 +85,7 @@ def datasets(results: Results) -> dict[str, list[Row]]:
     """Rows of every dataset that charts name, and the colours of the themes."""
     over_sizes = _datasets_over_sizes(results)
     apart = {plot.dataset: plot.rows for plot in plots(results) if plot.rows}
+    apart |= {stack.dataset: stack.rows for stack in stacks(results) if stack.rows}
     if results.reconstruct is not None:
         apart[reconstructcharts.COMPONENTS] = speedup_rows(results)
     results = about_workers(results)
@@ -97,7 +97,6 @@ def datasets(results: Results) -> dict[str, list[Row]]:
         "colours": colour_rows(),
         CONFIGURATIONS: configuration_rows(found),
         IDEAL: ideal_rows(found),
-        LOSSES: loss_rows(found, results.losses),
         TRIALS: trial_rows(found, results.trials),
         REFERENCES: reference_rows(found, results.references),
         TIMELINE: [] if laid is None else timeline_rows(found, laid, results.trials),
@@ -115,7 +114,6 @@ def _datasets_over_sizes(results: Results) -> dict[str, list[Row]]:
         gridcharts.GRID_RATIOS: gridrows.ratio_rows(found),
         gridcharts.CEILINGS: gridrows.ceiling_rows(found),
         gridcharts.ELSEWHERE: gridrows.elsewhere_rows(found, results.grid_references),
-        callparts.DATA: gridrows.part_rows(found),
     }
 
 

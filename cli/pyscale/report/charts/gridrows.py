@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.grid.sweep import Line, Sweep, sweeps
 from pyscale.report.grid.trust import codes
-from pyscale.report.grid.words import part, size, the
+from pyscale.report.grid.words import size, the
 from pyscale.report.wording import (
     ABSENT,
     gib,
     listing,
     number,
-    percent,
     ratio,
-    seconds,
     with_interval,
 )
 
@@ -136,43 +134,6 @@ def elsewhere_told(rows: Sequence[Row]) -> str:
 
 def _ratios(sweep: Sweep, line: Line) -> dict[int, float]:
     return {row["pixels"]: row["ratio"] for row in sweep.ratios(line, sweep.measure)}
-
-
-def part_rows(found: Sequence[Sweep]) -> list[Row]:
-    """Parts of the calls of every point; those that took nothing are left out."""
-    names = part_names(found)
-    return [
-        {
-            "curve": sweep.name,
-            "panel": panel_name(found, sweep, line),
-            "length_px": row["length_px"],
-            "of": f"{row['length_px']:.0f}",
-            "part": part(row["part"]),
-            "order": names.index(row["part"]),
-            "part_s": row["part_s"],
-            "share": row["share"],
-            "size": size(row["length_px"]),
-            "took": f"{seconds(row['part_s'])} s",
-            "shared": f"{percent(row['share'])} of the call",
-            "faster": ratio(row["part_ratio"]),
-        }
-        for sweep in found
-        for line in sweep.lines
-        for point in line.points
-        for row in sweep.parts(point)
-        if row["part_s"] > 0
-    ]
-
-
-def part_names(found: Sequence[Sweep]) -> list[str]:
-    """Every part of a call, in the order in which bars stack them."""
-    rows = (row for sweep in found for point in sweep.points for row in sweep.parts(point))
-    return list(dict.fromkeys(row["part"] for row in rows))
-
-
-def panel_name(found: Sequence[Sweep], sweep: Sweep, line: Line) -> str:
-    """Name the panel of a line, by its sweep too where there are several."""
-    return line.name if len(found) == 1 else f"{sweep.name}: {line.name}"
 
 
 def line_names(found: Sequence[Sweep]) -> list[str]:

@@ -12,18 +12,13 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.laws import Fit, OnLaw
 from pyscale.references.model import Referred
 from pyscale.report.curves import Curve, curves
-from pyscale.report.palette import PARTS
 from pyscale.report.wording import (
     amount,
     coarse,
     efficiency,
     gib,
-    growth,
     number,
-    percent,
-    phase,
     ratio,
-    seconds,
     speedup,
     wall_time,
 )
@@ -219,37 +214,6 @@ def _cost(row: Row) -> Row:
         "gpus": number(costs["gpu_hours"]),
         "price": f"{number(costs['money'])} {currency}" if currency else "not known",
     }
-
-
-def loss_rows(found: Sequence[Curve], losses: pl.DataFrame) -> list[Row]:
-    """Worker-seconds of every configuration by part; parts that took nothing are left out."""
-    rows = []
-    for curve in found:
-        invalid = {row["workers"]: row["invalid"] for row in curve.timed}
-        needed = {
-            row["workers"]: row["growth"] * curve.timed[0]["worker_seconds"] for row in curve.timed
-        }
-        own = curve.select(losses).to_dicts()
-        totals = {n: sum(r["worker_seconds"] for r in own if r["workers"] == n) for n in invalid}
-        rows += [
-            {
-                "curve": curve.name,
-                "workers": row["workers"],
-                "invalid": invalid[row["workers"]],
-                "part": phase(row["part"]),
-                "order": list(PARTS).index(row["part"]),
-                "worker_s": row["worker_seconds"],
-                "share": row["worker_seconds"] / totals[row["workers"]],
-                "needed_s": needed[row["workers"]],
-                "needed_share": needed[row["workers"]] / totals[row["workers"]],
-                "took": f"{seconds(row['worker_seconds'])} worker-seconds",
-                "shared": f"{percent(row['worker_seconds'] / totals[row['workers']])} of all",
-                "grown": f"{growth(row['growth_s'])} worker-seconds",
-            }
-            for row in own
-            if row["worker_seconds"] > 0
-        ]
-    return rows
 
 
 def trial_rows(found: Sequence[Curve], trials: pl.DataFrame) -> list[Row]:

@@ -10,8 +10,7 @@ import polars as pl
 from pyscale.analysis.losses import middle_trials
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.look import AUTOSIZE, colour, config, dashes
-from pyscale.report.charts.losses import part_colour, part_legend
-from pyscale.report.charts.points import tooltips
+from pyscale.report.charts.points import legend_of, tooltips
 from pyscale.report.curves import Curve
 from pyscale.report.palette import PARTS
 from pyscale.report.wording import coarse, number, phase
@@ -49,7 +48,9 @@ def timeline(found: Sequence[Curve], table: pl.DataFrame, trials: pl.DataFrame) 
     (shown,) = rows
     is_whole = trials.filter("valid")["trial"].is_in(table["trial"].unique().to_list()).all()
     note = NOTE if is_whole else f"{NOTE} {MIDDLE_ONLY}"
-    legend = part_legend({phase(part) for part in table["part"].unique()})
+    seen = set(table["part"])
+    parts = [part for part in PARTS if part in seen]
+    legend = legend_of(list(map(phase, parts)), [colour(f"part-{part}") for part in parts])
     return Chart(
         id="timeline",
         title="What every worker did when",
@@ -96,7 +97,7 @@ def _spec(first: str, *, lanes: int) -> dict[str, Any]:
         "long": "Took",
     }
     bars = pieces.mark_bar(clip=True).encode(
-        x=x, x2="end_s:Q", y=worker, color=part_colour(), tooltip=tooltips(seen)
+        x=x, x2="end_s:Q", y=worker, color=_tint(), tooltip=tooltips(seen)
     )
     slowest = (
         trial.transform_filter("datum.workers > 1")
@@ -174,3 +175,11 @@ def _summary(pieces: pl.DataFrame, *, last: int, workers: int) -> str:
     waited_s = float(idle.filter(pl.col("task") != "merge")["wall_s"].sum())
     said = f"Worker {last} ended last; the others waited {coarse(waited_s)} worker-seconds for it"
     return f"{said}, and then {coarse(merge_s)} s for the merge." if merge_s else f"{said}."
+
+
+def _tint() -> Any:
+    """A colour a part, the same in every chart."""
+    import altair as alt
+
+    scale = alt.Scale(domain=NAMES, range=[colour(f"part-{part}") for part in PARTS])
+    return alt.Color("part:N", scale=scale, legend=None)

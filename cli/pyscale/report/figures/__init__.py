@@ -1,10 +1,11 @@
 """Figures for papers, by plotnine: a function each, usable from a notebook."""
 
 from pyscale.report.figures.cache import cache
-from pyscale.report.figures.call_parts import call_parts
 from pyscale.report.figures.comparison import comparison
 from pyscale.report.figures.declared import (
+    call_parts,
     loader_pareto,
+    losses,
     machine_codecs,
     machine_kernels,
     machine_nodes,
@@ -12,7 +13,6 @@ from pyscale.report.figures.declared import (
     machine_storage,
 )
 from pyscale.report.figures.house import NothingToDrawError
-from pyscale.report.figures.losses import losses
 from pyscale.report.figures.reconstruct import components
 from pyscale.report.figures.saving import save
 from pyscale.report.figures.size_speedup import size_speedup

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pyscale.report.figures.draw import figure_of
+from pyscale.report.figures.drawstack import stack_figure
 from pyscale.report.figures.house import Width
-from pyscale.report.plots import loaderplots, machineplots
+from pyscale.report.plots import loaderplots, machineplots, stacks
 from pyscale.report.results import Results
 
 if TYPE_CHECKING:
@@ -44,3 +45,13 @@ def machine_codecs(results: Results, *, width_mm: Width = 180) -> ggplot:
 def loader_pareto(results: Results, *, width_mm: Width = 180) -> ggplot:
     """Draw every configuration of a loader by its diversity and by what it delivers."""
     return figure_of(loaderplots.pareto(results), results, width_mm)
+
+
+def losses(results: Results, *, width_mm: Width = 180) -> ggplot:
+    """Draw the worker-seconds of every configuration as bars, stacked by part."""
+    return stack_figure(stacks.losses(results), results, width_mm)
+
+
+def call_parts(results: Results, *, width_mm: Width = 180) -> ggplot:
+    """Draw the shares of a call's parts at every size as stacked bars, a panel a device."""
+    return stack_figure(stacks.call_parts(results), results, width_mm)

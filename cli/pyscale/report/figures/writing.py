@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale.report.figures.cache import cache
-from pyscale.report.figures.call_parts import call_parts
 from pyscale.report.figures.declared import (
+    call_parts,
     loader_pareto,
+    losses,
     machine_codecs,
     machine_kernels,
     machine_nodes,
@@ -17,7 +18,6 @@ from pyscale.report.figures.declared import (
     machine_storage,
 )
 from pyscale.report.figures.house import NothingToDrawError, Width
-from pyscale.report.figures.losses import losses
 from pyscale.report.figures.reconstruct import components
 from pyscale.report.figures.saving import FORMATS, save
 from pyscale.report.figures.size_speedup import size_speedup

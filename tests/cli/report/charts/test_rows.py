@@ -6,11 +6,11 @@ from pyscale.report.charts.rows import (
     configuration_rows,
     ideal_rows,
     law_rows,
-    loss_rows,
     reference_rows,
     trial_rows,
 )
 from pyscale.report.curves import curves
+from pyscale.report.plots.stacks import loss_rows
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_an_ideal_needs_more_than_the_base_case(new_run, results_of):
 
 
 def test_the_parts_of_a_bar_are_all_of_its_worker_seconds(uneven, found):
-    rows = loss_rows(found, uneven.losses)
+    rows = loss_rows(uneven)
     wall_s = row(configuration_rows(found), "segment", 2)["wall_s"]
     own = [one for one in rows if (one["curve"], one["workers"]) == ("segment", 2)]
     assert sum(one["worker_s"] for one in own) == pytest.approx(2 * wall_s)
@@ -121,7 +121,7 @@ def test_with_twice_the_work_the_ideal_is_twice_the_base_cases_worker_seconds(ne
     found = curves(results.configurations)
     ideal = {one["workers"]: one["wall_s_ideal"] for one in ideal_rows(found)}
     assert ideal == {1: pytest.approx(4), 2: pytest.approx(4)}
-    needed = {one["workers"]: one["needed_s"] for one in loss_rows(found, results.losses)}
+    needed = {one["workers"]: one["needed_s"] for one in loss_rows(results)}
     assert needed == {1: pytest.approx(4), 2: pytest.approx(8)}
 
 
