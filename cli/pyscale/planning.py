@@ -419,6 +419,8 @@ class _Entry:
                 f"{name} is a step without an image, and --runtime {settings['runtime']} runs "
                 "tasks in images: give it one by --image or the key image, or use --runtime native"
             )
+        if stage.sharing(params) != "windows":
+            _refuse_windows(name, sweep, settings)
         image = None
         if not stage.runs_outside:
             image = image_for(own, stage, params, device, settings["images"])
@@ -511,6 +513,18 @@ class _Entry:
 def trial_id(entry: str, workers: int, block: int) -> str:
     """Name of a trial."""
     return f"{entry}-n{workers}-b{block}"
+
+
+def _refuse_windows(entry: str, sweep: Sweep, settings: Mapping[str, Any]) -> None:
+    """Raise where a flag tells of windows, and workers of an entry have none of their own."""
+    flags = ["--scaling weak"] if sweep.is_weak else []
+    if settings["chunks_per_worker"] > 1:
+        flags.append(f"--chunks-per-worker {settings['chunks_per_worker']}")
+    if flags:
+        raise UserError(
+            f"{' and '.join(flags)}: workers of {entry} have no windows of their own, as they are "
+            "threads or copies of one process: leave that out"
+        )
 
 
 def _validated(entry: str, stage: Stage, given: dict[str, JsonValue]) -> StageParams:

@@ -148,6 +148,10 @@ def test_independent_copies_tell_what_workers_cost_each_other(
             "step is a step without an image",
         ),
         (
+            ("run", "--step", "true {input} {output}", "--split", "none", "--scaling", "weak"),
+            "--scaling weak: workers of step have no windows of their own",
+        ),
+        (
             ("run", "--step", "true {input} {output}", "--image", "absent.sif"),
             "absent.sif",
         ),
