@@ -280,6 +280,8 @@ class Plan(Record):
     @property
     def how_much(self) -> str:
         """Frames of the movie, or slides or files of the folder, in words."""
+        if self.suite.shares_no_frames:
+            return "whole"
         unit = self.suite.unit
         one = self.movie_frames == 1 and unit != "frames"
         return f"{self.movie_frames} {unit.removesuffix('s') if one else unit}"

@@ -115,6 +115,21 @@ def test_threads_of_one_process_on_a_single_image(
     assert trials.filter(workers=2)["idle_s"].to_list() == pytest.approx([0.0], abs=1e-9)
 
 
+def test_threads_of_a_program_on_a_file_that_is_no_movie(pyscale: CommandLine, home: Path) -> None:
+    numbers = [str(n * 7919 % 10007) for n in range(10007)]
+    (home / "my numbers.txt").write_text("\n".join(numbers) + "\n")
+    step = "sort --numeric-sort --parallel={threads} --output={output} {input}"
+    told = pyscale(
+        *("run", "--step", step, "--split", "threads", "--output", "sorted.txt"),
+        *("--data", "my numbers.txt", *FEW),
+    )
+    assert told.code == 0, told.err
+    assert "suite step, on my numbers.txt (whole)" in told.text
+    assert "Outputs: same bytes at every N." in told.text
+    _, two = outputs(home, "step")
+    assert (two / "sorted.txt").read_text().split() == sorted(numbers, key=int)
+
+
 def test_independent_copies_tell_what_workers_cost_each_other(
     pyscale: CommandLine, home: Path, movie: Path
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -50,6 +51,11 @@ def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) 
     path = _brought(settings, suite, accept_terms=accept_terms)
     if suite.data in {"slides", "files"}:
         return _counted(path, slide_files if suite.data == "slides" else files_of)
+    if suite.shares_no_frames:
+        # Nobody cuts it, so it may be of any format that the user's program reads.
+        with suppress(UserError):
+            return _movie(path, settings, None)
+        return Dataset(movie=path, frames=1)
     return _movie(path, settings, suite)
 
 

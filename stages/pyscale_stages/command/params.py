@@ -135,7 +135,7 @@ class CommandParams(StageParams):
 
     @model_validator(mode="after")
     def _can_be_joined_and_checked(self) -> Self:
-        if not self.merge and self.joined is None:
+        if not self.merge and self.joined is None and sharing(self) == "windows":
             raise ValueError(
                 f"nothing says how windows of {self.output_name} become one: set merge to "
                 f"{', '.join(JOINED)} or a command with {_braced(OF_MERGE[:2])}"

@@ -52,6 +52,8 @@ def test_what_cannot_be_is_refused_in_a_sentence(keys: dict[str, Any], words: st
         ({"output": "crops"}, "crops", "folder"),
         ({"output": "cells.json", "merge": "join {inputs} {output}"}, "cells.json", None),
         ({"split": "files", "command": "a {files} {output}"}, "output", "folder"),
+        # Threads of one process leave one output.
+        ({"split": "threads", "output": "cells.json"}, "cells.json", None),
     ],
 )
 def test_the_ending_of_the_output_says_how_windows_are_joined(
