@@ -7,7 +7,6 @@ from typing import Any
 from pyscale.report.charts import (
     gridcharts,
     gridrows,
-    reconstructcharts,
 )
 from pyscale.report.charts.cache import cache
 from pyscale.report.charts.chart import Chart
@@ -28,7 +27,7 @@ from pyscale.report.curves import Curve, curves
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.grid.sweep import sweeps
 from pyscale.report.plots.all import plots, stacks
-from pyscale.report.plots.reconstructrows import speedup_rows
+from pyscale.report.plots.reconstructplots import component_shares
 from pyscale.report.plots.stacks import call_parts, losses
 from pyscale.report.results import Results
 
@@ -49,8 +48,8 @@ def charts(results: Results) -> list[Chart]:
         drawn = [
             *_over_sizes(results),
             *(_drawn(found, about) if found else []),
-            reconstructcharts.components(speedup_rows(results)),
             *map(chart_of, plots(results)),
+            stack_chart(component_shares(results)),
         ]
     return [chart for chart in drawn if chart is not None]
 
@@ -86,8 +85,6 @@ def datasets(results: Results) -> dict[str, list[Row]]:
     over_sizes = _datasets_over_sizes(results)
     apart = {plot.dataset: plot.rows for plot in plots(results) if plot.rows}
     apart |= {stack.dataset: stack.rows for stack in stacks(results) if stack.rows}
-    if results.reconstruct is not None:
-        apart[reconstructcharts.COMPONENTS] = speedup_rows(results)
     results = about_workers(results)
     found = _curves(results)
     laid = results.timeline

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.look import TEXT_PX, colour, curve_colours, curve_shapes, dashes
-from pyscale.report.charts.points import Shown, finished, legend_of, tooltips
+from pyscale.report.charts.points import ASIDE_PX, Shown, finished, legend_of, tooltips
 from pyscale.report.plots.plot import Plot
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ class _Layers:
         rows, low = self.rows(), f"{self.plot.value.column}_low"
         high = {f"{self.across}2": f"{self.plot.value.column}_high:Q"}
         layers = [self.level(rows)] if self.plot.level else []
+        if self.plot.ideal:
+            layers.append(self.ideal(rows))
         if self.plot.front:
             layers += self.front(rows.transform_filter(f"datum.{self.plot.front}"))
         if self.plot.is_joined:
@@ -66,14 +68,14 @@ class _Layers:
         if self.plot.value.has_bars:
             layers.append(
                 rows.transform_filter(f"isValid(datum.{low})")
-                .mark_rule(strokeWidth=2.5, opacity=0.55, strokeCap="round")
+                .mark_rule(strokeWidth=2.5, opacity=0.55, strokeCap="round", **self.aside)
                 .encode(**self.at("_low"), **high, color=self.colour)
             )
         told = tooltips(self.plot.seen)
         # Hollow on lanes: two GPUs of one kind lie upon each other.
         mark: dict[str, Any] = {"filled": not self.plot.lanes, "size": 75, "opacity": 1}
         layers.append(
-            rows.mark_point(**mark, strokeWidth=2).encode(
+            rows.mark_point(**mark, strokeWidth=2, **self.aside).encode(
                 **self.at(), color=self.colour, shape=self.shape, tooltip=told
             )
         )
@@ -156,6 +158,23 @@ class _Layers:
         )
         rule = once.mark_rule(color=colour("ideal"), **dashes())
         line: alt.Chart = rule.encode(**{self.across: "level:Q"})
+        return line
+
+    @property
+    def aside(self) -> dict[str, Any]:
+        """Pixels beside the place of a mark."""
+        import altair as alt
+
+        if not self.plot.aside:
+            return {}
+        return {"xOffset": alt.expr(f"{ASIDE_PX} * datum.{self.plot.aside}")}
+
+    def ideal(self, rows: alt.Chart) -> alt.Chart:
+        """A dashed line through what would be ideal at each count."""
+        along, column = self.plot.along.column, self.plot.value.column
+        ideal: dict[str, Any] = {column: f"max({self.plot.ideal})"}
+        once = rows.transform_aggregate(groupby=[along], **ideal)
+        line: alt.Chart = once.mark_line(color=colour("ideal"), **dashes()).encode(**self.at())
         return line
 
     def front(self, rows: alt.Chart) -> list[alt.Chart]:

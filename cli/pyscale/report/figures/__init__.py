@@ -4,6 +4,8 @@ from pyscale.report.figures.cache import cache
 from pyscale.report.figures.comparison import comparison
 from pyscale.report.figures.declared import (
     call_parts,
+    component_shares,
+    components,
     loader_pareto,
     losses,
     machine_codecs,
@@ -13,7 +15,6 @@ from pyscale.report.figures.declared import (
     machine_storage,
 )
 from pyscale.report.figures.house import NothingToDrawError
-from pyscale.report.figures.reconstruct import components
 from pyscale.report.figures.saving import save
 from pyscale.report.figures.size_speedup import size_speedup
 from pyscale.report.figures.size_sweep import size_sweep
@@ -28,6 +29,7 @@ __all__ = [
     "cache",
     "call_parts",
     "comparison",
+    "component_shares",
     "components",
     "loader_pareto",
     "losses",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyscale.report.figures.draw import figure_of
 from pyscale.report.figures.drawstack import stack_figure
 from pyscale.report.figures.house import Width
-from pyscale.report.plots import loaderplots, machineplots, stacks
+from pyscale.report.plots import loaderplots, machineplots, reconstructplots, stacks
 from pyscale.report.results import Results
 
 if TYPE_CHECKING:
@@ -55,3 +55,13 @@ def losses(results: Results, *, width_mm: Width = 180) -> ggplot:
 def call_parts(results: Results, *, width_mm: Width = 180) -> ggplot:
     """Draw the shares of a call's parts at every size as stacked bars, a panel a device."""
     return stack_figure(stacks.call_parts(results), results, width_mm)
+
+
+def components(results: Results, *, width_mm: Width = 180) -> ggplot:
+    """Draw the speedup of each component of a reconstruction over ranks."""
+    return figure_of(reconstructplots.components(results), results, width_mm)
+
+
+def component_shares(results: Results, *, width_mm: Width = 180) -> ggplot:
+    """Draw the shares of an iteration that each component of a reconstruction takes."""
+    return stack_figure(reconstructplots.component_shares(results), results, width_mm)

@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import math
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pyscale.report import palette
-from pyscale.report.figures.axes import log_breaks, tick_labels, workers_axis
+from pyscale.report.figures.axes import log_breaks, power_breaks, tick_labels, workers_axis
 from pyscale.report.figures.dots import Below, Looks
 from pyscale.report.figures.house import (
     IDEAL_LINE,
@@ -21,7 +23,7 @@ from pyscale.report.figures.house import (
     figure,
     in_panels,
 )
-from pyscale.report.plots.plot import Plot
+from pyscale.report.plots.plot import Plot, Row
 from pyscale.report.results import Results
 
 if TYPE_CHECKING:
@@ -34,6 +36,8 @@ BESIDE_MM = 3.0
 """Between the names of lanes and the panel."""
 LABELLED_MM = 60
 """Height of a panel whose marks have labels, so that those of neighbours have room."""
+ASIDE = 0.12
+"""Between marks beside each other, of the distance between the closest two counts."""
 LABEL_SHARE = 0.2
 """Of an axis, beyond the outermost mark: room for its label."""
 
@@ -51,8 +55,8 @@ def figure_of(plot: Plot, results: Results, width_mm: Width) -> ggplot:
     sheet = _sheet(plot, width_mm)
     titles = {name: sheet.title(name) for name in plot.panels}
     looks = Looks.of(plot.rows, plot.series, plot.known)
-    rows = [{**row, "panel": titles[row["curve"]]} for row in plot.rows]
-    table = in_panels(plot.columns, rows, list(titles.values()))
+    rows = [{**row, "panel": titles[row["curve"]], "at": _at(plot, row)} for row in plot.rows]
+    table = in_panels([*plot.columns, *(["at"] if plot.aside else [])], rows, [*titles.values()])
     whole: ggplot = (
         figure(
             sheet,
@@ -77,6 +81,16 @@ def _sheet(plot: Plot, width_mm: Width) -> Sheet:
     return Below(len(plot.panels), width_mm, max(LEAST_MM, LANE_MM * len(plot.lanes)), beside_mm)
 
 
+def _at(plot: Plot, row: Row) -> Any:
+    """Where a mark stands, beside its count where several would hide each other."""
+    at = row[plot.along.column]
+    if not plot.aside:
+        return at
+    counts = sorted({row[plot.along.column] for row in plot.rows})
+    octaves = min((math.log2(after / before) for before, after in pairwise(counts)), default=1.0)
+    return at * 2 ** (ASIDE * octaves * row[plot.aside])
+
+
 def _layers(plot: Plot, table: pd.DataFrame) -> list[Any]:
     """Marks with what belongs to them; what lies below comes first."""
     from plotnine import (
@@ -94,13 +108,17 @@ def _layers(plot: Plot, table: pd.DataFrame) -> list[Any]:
     value, series = plot.value.column, plot.series
     low, high = f"{value}_low", f"{value}_high"
     v, a = ("x", "y") if plot.lanes else ("y", "x")
-    place, beside = {v: value}, {a: plot.along.column}
+    place, beside = {v: value}, {a: "at" if plot.aside else plot.along.column}
     layers: list[Any] = []
     if plot.level:
         levels = table.dropna(subset=[plot.level]).drop_duplicates(["panel", plot.level])
         level: dict[str, Any] = {f"{v}intercept": plot.level}
         line = geom_vline if plot.lanes else geom_hline
         layers.append(line(aes(**level), levels, **IDEAL_LINE))
+    if plot.ideal:
+        ideals = table.drop_duplicates(["panel", plot.along.column])
+        ideals = ideals[ideals.duplicated("panel", keep=False)]
+        layers.append(geom_line(aes(plot.along.column, plot.ideal), ideals, **IDEAL_LINE))
     if plot.front:
         front = table[table[plot.front].astype(bool)].sort_values(plot.along.column)
         joined = front[front.duplicated("panel", keep=False)]
@@ -152,6 +170,9 @@ def _axes(plot: Plot, sheet: Sheet) -> list[Any]:
         room = (0.03, 0, 0.08, 0)
         scale = scale_y_continuous(name=title, labels=tick_labels, expand=room)
         values = [scale, expand_limits(y=0)]
+    elif plot.value.scale == "log2":
+        log["breaks"] = power_breaks
+        values = [scale_y_continuous(name=title, trans="log2", **log)]
     else:
         values = [scale_y_log10(name=title, **log)]
     if plot.along.kind == "linear":

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 from pyscale.report.figures.cache import cache
 from pyscale.report.figures.declared import (
     call_parts,
+    component_shares,
+    components,
     loader_pareto,
     losses,
     machine_codecs,
@@ -18,7 +20,6 @@ from pyscale.report.figures.declared import (
     machine_storage,
 )
 from pyscale.report.figures.house import NothingToDrawError, Width
-from pyscale.report.figures.reconstruct import components
 from pyscale.report.figures.saving import FORMATS, save
 from pyscale.report.figures.size_speedup import size_speedup
 from pyscale.report.figures.size_time import size_time
@@ -51,8 +52,11 @@ OF_A_MACHINE: Mapping[str, Figure] = {
 """Those of every report with tests of the machine."""
 OF_A_LOADER: Mapping[str, Figure] = {"benchmark_loader_pareto": loader_pareto}
 """That of every report of loading patches."""
-OF_RECONSTRUCTION: Mapping[str, Figure] = {"benchmark_components": components}
-"""That of every report of reconstruction over ranks."""
+OF_RECONSTRUCTION: Mapping[str, Figure] = {
+    "benchmark_components": components,
+    "benchmark_component_shares": component_shares,
+}
+"""Those of every report of reconstruction over ranks."""
 ALL: Mapping[str, Figure] = {
     "wall_time": wall_time,
     "speedup": speedup,

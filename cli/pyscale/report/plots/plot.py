@@ -55,6 +55,12 @@ class Plot(Record):
     is_joined: bool = Field(False, description="Whether lines join the marks of a series")
     printed: list[str] = Field([], description="More sentences of the caption in print")
     level: str | None = Field(None, description="Column that says where a dashed line lies across")
+    ideal: str | None = Field(
+        None, description="Column that says where a dashed line lies at each count"
+    )
+    aside: str | None = Field(
+        None, description="Column with steps beside a count, so that no mark hides another"
+    )
     front: str | None = Field(
         None,
         description="Column that says which marks a stepped line joins, with what `label` holds",
@@ -77,7 +83,7 @@ class Plot(Record):
         value = self.value.column
         drawn = (self.along.column, value, f"{value}_low", f"{value}_high", self.series)
         front = (self.front, "label") if self.front else ()
-        return [name for name in (*drawn, self.ringed, self.level, *front) if name]
+        return [name for name in (*drawn, self.ringed, self.level, self.ideal, *front) if name]
 
     @property
     def lanes(self) -> list[str]:

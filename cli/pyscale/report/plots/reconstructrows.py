@@ -61,24 +61,17 @@ def share_rows(results: Results) -> list[Row]:
     return [
         {
             "curve": parts.names[point["stage"]],
-            "line": NAMES[name],
+            "part": NAMES[name],
+            "order": DRAWN.index(name),
             "workers": point["workers"],
             "share": row["share"],
+            "shared": percent(row["share"]),
+            "took": f"{milliseconds(row['seconds'])} ms",
         }
         for point in parts.timed
         for name in COMPONENTS
         if (row := parts.component(point, name))["share"]
     ]
-
-
-def panels_of(rows: list[Row]) -> list[str]:
-    """Panels, in order: a reconstruction each."""
-    return list(dict.fromkeys(row["curve"] for row in rows))
-
-
-def lines_of(rows: list[Row]) -> list[str]:
-    """Components that have a speedup, in order; each is told by a colour and a mark."""
-    return [NAMES[name] for name in DRAWN if any(row["line"] == NAMES[name] for row in rows)]
 
 
 def _has_speedup(row: Row) -> bool:

@@ -13,8 +13,8 @@ from rich.console import Console
 
 from pyscale.report.charts.all import charts, datasets
 from pyscale.report.csv import RECONSTRUCT_FILES, write_csv
+from pyscale.report.figures import component_shares, components
 from pyscale.report.figures.house import NothingToDrawError
-from pyscale.report.figures.reconstruct import components
 from pyscale.report.figures.writing import write_figures
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.values import RECONSTRUCT, RECONSTRUCT_POINT
@@ -130,20 +130,24 @@ def test_the_terminal_answers_first_and_fits_100_columns(shared, beside):
 
 @pytest.mark.slow
 def test_the_figure_of_components_stands_instead_of_those_over_n(shared, tmp_path):
-    assert {path.stem for path in write_figures(tmp_path, shared)} == {"benchmark_components"}
+    assert {path.stem for path in write_figures(tmp_path, shared)} == {
+        "benchmark_components",
+        "benchmark_component_shares",
+    }
     assert write_figures(tmp_path, replace(shared, reconstruct=None)) == []
-    assert not list(tmp_path.glob("benchmark_components.*"))
+    assert not list(tmp_path.glob("benchmark_component*"))
 
 
 def test_without_reconstruction_there_is_no_figure_and_one_rank_alone_has_one(full, beside):
     with pytest.raises(NothingToDrawError, match="stage reconstruct"):
         components(full)
     components(beside, width_mm=88)
+    component_shares(beside, width_mm=88)
 
 
 def test_the_chart_draws_every_speedup_beside_the_ideal(shared):
-    (chart,) = charts(shared)
-    assert chart.id == "components"
+    chart, shares = charts(shared)
+    assert [chart.id, shares.id] == ["components", "componentshares"]
     rows = datasets(shared)["reconstruct_components"]
     scaling = shared.reconstruct.scaling.filter(pl.col("component") != "objective")
     known = scaling.drop_nulls("speedup").filter(pl.col("repeats") > 0)
@@ -152,4 +156,4 @@ def test_the_chart_draws_every_speedup_beside_the_ideal(shared):
         *(1.0, 2.0, 4.0),
     }
     assert len(chart.spec["usermeta"]["panels"]) == 3
-    assert "at N = 8 iteration 3.42 times" in chart.description
+    assert "iteration 3.42 times at N = 8" in chart.description
