@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyscale.report.charts import (
-    gridcharts,
-    gridrows,
-)
 from pyscale.report.charts.cache import cache
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.curvecharts import cost, memory, speedup, throughput, walltime
@@ -25,7 +21,6 @@ from pyscale.report.charts.rows import (
 from pyscale.report.charts.timeline import TIMELINE, timeline, timeline_rows
 from pyscale.report.curves import Curve, curves
 from pyscale.report.grid.scope import about_workers
-from pyscale.report.grid.sweep import sweeps
 from pyscale.report.plots.all import plots, stacks
 from pyscale.report.plots.reconstructplots import component_shares
 from pyscale.report.plots.stacks import call_parts, losses
@@ -46,23 +41,12 @@ def charts(results: Results) -> list[Chart]:
     # Altair would check every part of every chart against its schema, for seconds.
     with debug_mode(False):
         drawn = [
-            *_over_sizes(results),
+            stack_chart(call_parts(results)),
             *(_drawn(found, about) if found else []),
             *map(chart_of, plots(results)),
             stack_chart(component_shares(results)),
         ]
     return [chart for chart in drawn if chart is not None]
-
-
-def _over_sizes(results: Results) -> list[Chart | None]:
-    found = sweeps(results.grids)
-    elsewhere = gridrows.elsewhere_rows(found, results.grid_references)
-    compared = gridrows.ratio_rows(found), gridrows.ceiling_rows(found)
-    return [
-        gridcharts.ratios(found, *compared, elsewhere),
-        gridcharts.times(found, gridrows.point_rows(found), elsewhere),
-        stack_chart(call_parts(results)),
-    ]
 
 
 def _drawn(found: list[Curve], results: Results) -> list[Chart | None]:
@@ -82,8 +66,9 @@ def _drawn(found: list[Curve], results: Results) -> list[Chart | None]:
 
 def datasets(results: Results) -> dict[str, list[Row]]:
     """Rows of every dataset that charts name, and the colours of the themes."""
-    over_sizes = _datasets_over_sizes(results)
     apart = {plot.dataset: plot.rows for plot in plots(results) if plot.rows}
+    beside = [one for plot in plots(results) for one in (plot.others, plot.ends) if one]
+    apart |= {one.dataset: one.rows for one in beside}
     apart |= {stack.dataset: stack.rows for stack in stacks(results) if stack.rows}
     results = about_workers(results)
     found = _curves(results)
@@ -97,20 +82,7 @@ def datasets(results: Results) -> dict[str, list[Row]]:
         TRIALS: trial_rows(found, results.trials),
         REFERENCES: reference_rows(found, results.references),
         TIMELINE: [] if laid is None else timeline_rows(found, laid, results.trials),
-        **over_sizes,
         **apart,
-    }
-
-
-def _datasets_over_sizes(results: Results) -> dict[str, list[Row]]:
-    found = sweeps(results.grids)
-    if not found:
-        return {}
-    return {
-        gridcharts.GRID_POINTS: gridrows.point_rows(found),
-        gridcharts.GRID_RATIOS: gridrows.ratio_rows(found),
-        gridcharts.CEILINGS: gridrows.ceiling_rows(found),
-        gridcharts.ELSEWHERE: gridrows.elsewhere_rows(found, results.grid_references),
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.look import TEXT_PX, colour, curve_colours, curve_shapes, dashes
 from pyscale.report.charts.points import ASIDE_PX, Shown, finished, legend_of, tooltips
-from pyscale.report.plots.plot import Plot
+from pyscale.report.plots.plot import Beside, Plot
 
 if TYPE_CHECKING:
     import altair as alt
@@ -17,6 +17,8 @@ LANE_PX, BESIDE_PX = 24, 40
 LABEL_PX = 210
 ROOM = 1.2
 """Factor by which an axis reaches beyond the marks: labels and marks need room."""
+DASHES = ([5.0, 4], [2.0, 2], [7, 3, 1.5, 3], [9.0, 2], [1.5, 4], [7, 2, 1.5, 2, 1.5, 2])
+"""Of lines of other machines."""
 BASES = {"log": 10, "log2": 2}
 
 
@@ -30,15 +32,36 @@ def chart_of(plot: Plot) -> Chart | None:
     several = plot.panels if len(plot.panels) > 1 else []
     spec = finished(
         alt.layer(*_Layers(plot).all()),
-        Shown(plot.value.column, plot.value.column, plot.value.title, plot.value.title),
+        Shown(
+            plot.value.column,
+            plot.value.relative or plot.value.column,
+            plot.value.title,
+            plot.value.relative_title or plot.value.title,
+        ),
         note,
         panels=several,
         wide=bool(several and plot.lanes),
-        legend=legend_of(plot.names, *_looks(plot)) if len(plot.names) > 1 else None,
+        # Marks of a stage that the reader does not choose are left out.
+        params=[] if several else [alt.param(name="stages", value=plot.panels)],
+        legend=_legend(plot),
     )
     if plot.lanes:
         spec["height"] = BESIDE_PX + LANE_PX * len(plot.lanes)
     return Chart(id=plot.id, title=plot.title, description=f"{note} {plot.told}", spec=spec)
+
+
+def _legend(plot: Plot) -> list[dict[str, str]] | None:
+    """Series and what was measured elsewhere, where there are several."""
+    titles = {row[plot.series]: row["title"] for row in plot.others.rows} if plot.others else {}
+    entries = legend_of(plot.names, *_looks(plot))
+    for (name, title), dash in zip(titles.items(), _dashes(len(titles)), strict=True):
+        grey = {"colour": colour("reference"), "dash": " ".join(map(str, dash))}
+        entries.append({"name": f"{name} ({title})", **grey})
+    return entries if len(entries) > 1 else None
+
+
+def _dashes(count: int) -> list[list[float]]:
+    return [DASHES[place % len(DASHES)] for place in range(count)]
 
 
 def _looks(plot: Plot) -> tuple[list[str], list[str]]:
@@ -56,9 +79,13 @@ class _Layers:
 
     def all(self) -> list[alt.Chart]:
         """What lies below comes first."""
-        rows, low = self.rows(), f"{self.plot.value.column}_low"
-        high = {f"{self.across}2": f"{self.plot.value.column}_high:Q"}
+        rows, low = self.rows(self.plot.dataset), f"{self.column}_low"
+        high = {f"{self.across}2": f"{self.column}_high:Q"}
         layers = [self.level(rows)] if self.plot.level else []
+        if self.plot.ends:
+            layers += self.ends(self.plot.ends)
+        if self.plot.others:
+            layers += self.others(self.plot.others)
         if self.plot.ideal:
             layers.append(self.ideal(rows))
         if self.plot.front:
@@ -88,13 +115,51 @@ class _Layers:
             )
         return layers
 
-    def rows(self) -> alt.Chart:
-        """Rows of the panel."""
+    def rows(self, dataset: str) -> alt.Chart:
+        """Rows of the panel, by the amount that the reader has chosen."""
         import altair as alt
 
-        chart: alt.Chart = alt.Chart(alt.NamedData(name=self.plot.dataset))
-        is_one = len(self.plot.panels) == 1
-        return chart if is_one else chart.transform_filter("datum.curve == panel")
+        chosen = "indexof(stages, datum.curve) >= 0"
+        if len(self.plot.panels) > 1:
+            chosen = "datum.curve == panel"
+        chart: alt.Chart = alt.Chart(alt.NamedData(name=dataset)).transform_filter(chosen)
+        absolute, relative = self.plot.value.column, self.plot.value.relative
+        for end in ("", "_low", "_high") if relative else ():
+            shown = f"amount == 'relative' ? datum.{relative}{end} : datum.{absolute}{end}"
+            chart = chart.transform_calculate(f"shown{end}", shown)
+        return chart
+
+    @property
+    def column(self) -> str:
+        """Column of the values, which is made where there are two amounts."""
+        return "shown" if self.plot.value.relative else self.plot.value.column
+
+    def ends(self, ends: Beside) -> list[alt.Chart]:
+        """Lines with bands."""
+        rows, told = self.rows(ends.dataset), tooltips(ends.seen)
+        x = self.along
+        x.shorthand = "from:Q"
+        over = {"x": x, "x2": "to:Q", "color": self.colour, "tooltip": told}
+        return [
+            rows.mark_rect(opacity=0.16).encode(**over, y="low:Q", y2="high:Q"),
+            rows.mark_rule(strokeWidth=1.5).encode(**over, y="ceiling:Q"),
+        ]
+
+    def others(self, others: Beside) -> list[alt.Chart]:
+        """Grey broken lines, told apart by their dashes."""
+        import altair as alt
+
+        rows = self.rows(others.dataset).transform_filter(f"isValid(datum.{self.column})")
+        names = list(dict.fromkeys(row[self.plot.series] for row in others.rows))
+        scale = alt.Scale(domain=names, range=_dashes(len(names)))
+        dash = alt.StrokeDash(f"{self.plot.series}:N", title=None, scale=scale, legend=None)
+        grey = colour("reference")
+        return [
+            rows.mark_line(color=grey, strokeWidth=1.3).encode(**self.at(), strokeDash=dash),
+            rows.mark_point(filled=False, size=28, strokeWidth=1.2, color=grey).encode(
+                **self.at(), tooltip=tooltips(others.seen)
+            ),
+        ]
 
     @property
     def across(self) -> str:
@@ -115,7 +180,7 @@ class _Layers:
             base = BASES[self.plot.value.scale]
             scale = alt.Scale(type="log", base=base, nice=False, padding=16)
             axis = alt.Axis(grid=True, tickCount=6, format="~g")
-        return channel(f"{self.plot.value.column}{end}:Q", title=None, scale=scale, axis=axis)
+        return channel(f"{self.column}{end}:Q", title=None, scale=scale, axis=axis)
 
     @property
     def along(self) -> Any:
@@ -130,7 +195,9 @@ class _Layers:
         scale = alt.Scale(zero=True, nice=True, domainMax=ROOM * places[-1])
         axis = alt.Axis(tickCount=5)
         if along.kind == "counts":
-            domain = [places[0] / ROOM, places[-1] * ROOM]
+            elsewhere = self.plot.others.rows if self.plot.others else []
+            every = [*places, *(row[along.column] for row in elsewhere)]
+            domain = [min(every) / ROOM, max(every) * ROOM]
             scale = alt.Scale(type="log", base=2, domain=domain, nice=False)
             axis = alt.Axis(values=places, format=".0f", labelOverlap="greedy")
         return alt.X(f"{along.column}:Q", title=along.title, scale=scale, axis=axis)
@@ -171,8 +238,8 @@ class _Layers:
 
     def ideal(self, rows: alt.Chart) -> alt.Chart:
         """A dashed line through what would be ideal at each count."""
-        along, column = self.plot.along.column, self.plot.value.column
-        ideal: dict[str, Any] = {column: f"max({self.plot.ideal})"}
+        along = self.plot.along.column
+        ideal: dict[str, Any] = {self.column: f"max({self.plot.ideal})"}
         once = rows.transform_aggregate(groupby=[along], **ideal)
         line: alt.Chart = once.mark_line(color=colour("ideal"), **dashes()).encode(**self.at())
         return line

@@ -13,12 +13,12 @@ from pyscale.report.figures.declared import (
     machine_nodes,
     machine_readers,
     machine_storage,
+    size_speedup,
+    size_time,
 )
 from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.saving import save
-from pyscale.report.figures.size_speedup import size_speedup
 from pyscale.report.figures.size_sweep import size_sweep
-from pyscale.report.figures.size_time import size_time
 from pyscale.report.figures.speedup import speedup
 from pyscale.report.figures.timeline import timeline
 from pyscale.report.figures.wall_time import wall_time

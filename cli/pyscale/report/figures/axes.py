@@ -20,7 +20,7 @@ MOST_TICKS = 9
 
 
 def workers_axis(
-    counts: Sequence[int], sheet: Sheet, name: str = "Workers N"
+    counts: Sequence[float], sheet: Sheet, name: str = "Workers N"
 ) -> scale_x_continuous:
     """Return the axis of N, logarithmic, with a tick at every count that was measured."""
     from plotnine import scale_x_continuous
@@ -31,7 +31,7 @@ def workers_axis(
         breaks=list(counts),
         # plotnine cannot place minor ticks beside a single major one.
         minor_breaks=[],
-        labels=thinned([str(n) for n in counts], [math.log2(n) for n in counts], sheet),
+        labels=thinned([f"{n:.0f}" for n in counts], [math.log2(n) for n in counts], sheet),
         expand=(0.08, 0),
     )
 

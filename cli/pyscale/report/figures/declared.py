@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from pyscale.report.figures.draw import figure_of
 from pyscale.report.figures.drawstack import stack_figure
 from pyscale.report.figures.house import Width
-from pyscale.report.plots import loaderplots, machineplots, reconstructplots, stacks
+from pyscale.report.plots import loaderplots, machineplots, reconstructplots, sizeplots, stacks
 from pyscale.report.results import Results
 
 if TYPE_CHECKING:
@@ -65,3 +65,13 @@ def components(results: Results, *, width_mm: Width = 180) -> ggplot:
 def component_shares(results: Results, *, width_mm: Width = 180) -> ggplot:
     """Draw the shares of an iteration that each component of a reconstruction takes."""
     return stack_figure(reconstructplots.component_shares(results), results, width_mm)
+
+
+def size_time(results: Results, *, width_mm: Width = 180) -> ggplot:
+    """Draw the time of a call over sizes, both axes logarithmic, a line a device."""
+    return figure_of(sizeplots.times(results), results, width_mm)
+
+
+def size_speedup(results: Results, *, width_mm: Width = 180) -> ggplot:
+    """Draw ratios of times over sizes, and what they flatten at."""
+    return figure_of(sizeplots.ratios(results), results, width_mm)

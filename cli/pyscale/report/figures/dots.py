@@ -11,9 +11,10 @@ from typing import Any
 
 from pyscale.report import palette
 from pyscale.report.figures.house import Sheet
-from pyscale.report.figures.sizes import MARKS
 
 Row = dict[str, Any]
+MARKS = ("o", "s", "^", "D", "P", "v", "X")
+"""Of series, with the colours of `palette.CURVES`."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +51,13 @@ class Looks:
             column, names, [looks[name][0] for name in names], [looks[name][1] for name in names]
         )
 
-    def scales(self, sheet: Sheet) -> list[Any]:
-        """Scales of colours and marks, with their legend where there are several."""
+    def scales(self, sheet: Sheet, *, is_named: bool = False) -> list[Any]:
+        """Scales of colours and marks, with their legend where there are several or `is_named`."""
         from plotnine import guide_legend, scale_color_manual, scale_shape_manual
 
         def guide() -> Any:
             # One a scale: a shared one would lose what it was given first.
-            if len(self.names) < 2:
+            if len(self.names) < 2 and not is_named:
                 return None
             return guide_legend(ncol=sheet.legend_columns(self.names), byrow=True)
 

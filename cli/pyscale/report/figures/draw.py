@@ -38,6 +38,8 @@ LABELLED_MM = 60
 """Height of a panel whose marks have labels, so that those of neighbours have room."""
 ASIDE = 0.12
 """Between marks beside each other, of the distance between the closest two counts."""
+DASHES = ("dashed", "dotted", "dashdot", (0, (6, 1.5)), (0, (1, 3)), (0, (6, 2, 1, 2, 1, 2)))
+"""Of lines of other machines."""
 LABEL_SHARE = 0.2
 """Of an axis, beyond the outermost mark: room for its label."""
 
@@ -53,7 +55,7 @@ def figure_of(plot: Plot, results: Results, width_mm: Width) -> ggplot:
     if not plot.rows:
         raise NothingToDrawError(f"there is no figure in {results.context.title} of {plot.absent}")
     sheet = _sheet(plot, width_mm)
-    titles = {name: sheet.title(name) for name in plot.panels}
+    titles = {name: sheet.title(*plot.headings.get(name, [name])) for name in plot.panels}
     looks = Looks.of(plot.rows, plot.series, plot.known)
     rows = [{**row, "panel": titles[row["curve"]], "at": _at(plot, row)} for row in plot.rows]
     table = in_panels([*plot.columns, *(["at"] if plot.aside else [])], rows, [*titles.values()])
@@ -64,10 +66,11 @@ def figure_of(plot: Plot, results: Results, width_mm: Width) -> ggplot:
             *plot.sentences,
             *plot.printed,
             scales="free" if plot.front else "fixed",
-            legend=looks.legend,
+            legend=_legend(plot, looks, sheet),
         )
-        + drawn(*_layers(plot, table))
-        + looks.scales(sheet)
+        + drawn(*_beside(plot, looks, titles), *_layers(plot, table))
+        + looks.scales(sheet, is_named=plot.others is not None)
+        + _dashes(plot, sheet)
         + _axes(plot, sheet)
     )
     return whole
@@ -89,6 +92,62 @@ def _at(plot: Plot, row: Row) -> Any:
     counts = sorted({row[plot.along.column] for row in plot.rows})
     octaves = min((math.log2(after / before) for before, after in pairwise(counts)), default=1.0)
     return at * 2 ** (ASIDE * octaves * row[plot.aside])
+
+
+def _others(plot: Plot) -> list[str]:
+    """Names of lines that were measured elsewhere."""
+    return list(dict.fromkeys(row[plot.series] for row in plot.others.rows)) if plot.others else []
+
+
+def _legend(plot: Plot, looks: Looks, sheet: Sheet) -> list[str]:
+    """Entries that need room below the panels: each kind of line begins a row."""
+    others = _others(plot)
+    if not others:
+        return looks.legend
+    kinds = (looks.names, others)
+    rows = sum(map(sheet.legend_rows, kinds))
+    longest = max((name for names in kinds for name in names), key=len)
+    return [longest] * (sheet.legend_columns([longest]) * (rows - 1) + 1)
+
+
+def _dashes(plot: Plot, sheet: Sheet) -> list[Any]:
+    """Scale of what was measured elsewhere, below that of the series."""
+    from plotnine import guide_legend, scale_linetype_manual, theme
+
+    if not (others := _others(plot)):
+        return []
+    dashes = [DASHES[place % len(DASHES)] for place in range(len(others))]
+    guide: Any = guide_legend(ncol=sheet.legend_columns(others), byrow=True)
+    return [
+        scale_linetype_manual(dashes, limits=others, guide=guide),
+        theme(legend_box="vertical", legend_box_just="center"),
+    ]
+
+
+def _beside(plot: Plot, looks: Looks, titles: dict[str, str]) -> list[Any]:
+    """What was measured elsewhere, and where series end."""
+    from plotnine import aes, geom_line, geom_rect, geom_segment
+
+    def table(rows: list[Row], columns: list[str]) -> pd.DataFrame:
+        own = [{**row, "panel": titles[row["curve"]]} for row in rows if row["curve"] in titles]
+        return in_panels(columns, own, list(titles.values()))
+
+    along, value, series = plot.along.column, plot.value.column, plot.series
+    layers: list[Any] = []
+    if plot.others:
+        others = table(plot.others.rows, [along, series, value]).dropna(subset=[value])
+        joined = others[others.duplicated(["panel", series], keep=False)]
+        grey: dict[str, Any] = {"color": palette.REFERENCE, "size": 0.45}
+        layers.append(geom_line(aes(along, value, linetype=series), joined, **grey))
+    if plot.ends:
+        ends = table(plot.ends.rows, ["from", "to", "ceiling", "low", "high", series])
+        for name, tint in zip(looks.names, looks.colours, strict=True):
+            # A scale of fills would take the colours out of the legend.
+            band = aes(xmin="from", xmax="to", ymin="low", ymax="high")
+            layers.append(geom_rect(band, ends[ends[series] == name], fill=tint, alpha=0.2))
+        line = aes("from", "ceiling", xend="to", yend="ceiling", color=series)
+        layers.append(geom_segment(line, ends, size=0.5, show_legend=False))
+    return layers
 
 
 def _layers(plot: Plot, table: pd.DataFrame) -> list[Any]:

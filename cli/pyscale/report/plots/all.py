@@ -6,6 +6,7 @@ from pyscale.report.plots.loaderplots import pareto
 from pyscale.report.plots.machineplots import codecs, kernels, nodes, readers, storage
 from pyscale.report.plots.plot import Plot
 from pyscale.report.plots.reconstructplots import component_shares, components
+from pyscale.report.plots.sizeplots import ratios, times
 from pyscale.report.plots.stack import Stack
 from pyscale.report.plots.stacks import call_parts, losses
 from pyscale.report.results import Results
@@ -13,9 +14,8 @@ from pyscale.report.results import Results
 
 def plots(results: Results) -> list[Plot]:
     """Every plot, with rows or without, in the order of the page."""
-    return [
-        draw(results) for draw in (components, pareto, nodes, storage, readers, codecs, kernels)
-    ]
+    of_a_machine = (nodes, storage, readers, codecs, kernels)
+    return [draw(results) for draw in (ratios, times, components, pareto, *of_a_machine)]
 
 
 def stacks(results: Results) -> list[Stack]:

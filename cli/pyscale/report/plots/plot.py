@@ -20,7 +20,17 @@ class Value(Record):
     scale: Literal["log", "log2", "linear"] = Field(
         "log", description="Logarithmic to base 10 or 2, where ratios count, else from 0"
     )
+    relative: str | None = Field(None, description="Column that the page shows instead, if asked")
+    relative_title: str = Field("", description="What that is, with its unit")
     has_bars: bool = Field(True, description="Whether intervals are drawn, where there are any")
+
+
+class Beside(Record):
+    """More rows of the same panels and series."""
+
+    dataset: str = Field(description="What the page calls them")
+    rows: list[Row] = Field(description="Numbers that are drawn, and texts that are told of them")
+    seen: dict[str, str] = Field(description="Columns that are told of one, and what they are")
 
 
 class Along(Record):
@@ -53,6 +63,18 @@ class Plot(Record):
     told: str = Field(description="What can be seen in it, for those who do not see it")
     absent: str = Field(description="What there is no figure of without rows, and what it needs")
     is_joined: bool = Field(False, description="Whether lines join the marks of a series")
+    headings: dict[str, list[str]] = Field(
+        {}, description="Lines above a panel in print, by the name of the panel"
+    )
+    others: Beside | None = Field(
+        None,
+        description="What was measured elsewhere: grey broken lines by series, each with the "
+        "`title` of its source",
+    )
+    ends: Beside | None = Field(
+        None,
+        description="Where series end: `ceiling` with `low` and `high`, between `from` and `to`",
+    )
     printed: list[str] = Field([], description="More sentences of the caption in print")
     level: str | None = Field(None, description="Column that says where a dashed line lies across")
     ideal: str | None = Field(

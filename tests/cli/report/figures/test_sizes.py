@@ -82,7 +82,7 @@ def test_no_label_touches_another(request, which, width_mm):
 def test_one_device_has_times_and_nothing_to_compare():
     results = made_up(("cpu",), (224, 448), repeats=1, parts=False)
     assert len(layers(size_time(results), "geom_point")) == 1
-    with pytest.raises(NothingToDrawError, match="no ratio over sizes"):
+    with pytest.raises(NothingToDrawError, match="of ratios over sizes"):
         size_speedup(results)
     with pytest.raises(NothingToDrawError, match="parts of its calls"):
         call_parts(results)

@@ -1,4 +1,4 @@
-"""Datasets of the charts over size: what is drawn as numbers, what is read on it as text."""
+"""Rows of the plots over size: what is drawn as numbers, what is read on it as text."""
 
 from __future__ import annotations
 
@@ -66,6 +66,7 @@ def ratio_rows(found: Sequence[Sweep]) -> list[Row]:
             "line": line.name,
             "length_px": row["length_px"],
             **{f"ratio{end}": row[f"ratio{end}"] for end in ENDS},
+            "same": 1.0,
             "size": size(row["length_px"]),
             "faster": _written(row, "ratio", ratio),
             "base": f"{the(row['base'])}, {number(row['base_s'])} s",
@@ -84,8 +85,8 @@ def ceiling_rows(found: Sequence[Sweep]) -> list[Row]:
         {
             "curve": sweep.name,
             "line": line.name,
-            "from_px": one.smallest_px,
-            "to_px": one.largest_px,
+            "from": one.smallest_px,
+            "to": one.largest_px,
             "ceiling": one.ceiling,
             "low": one.low,
             "high": one.high,
