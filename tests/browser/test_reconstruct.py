@@ -103,4 +103,4 @@ def test_the_chart_is_described_for_those_who_do_not_see_it(
     for svg in page.locator("[data-chart=components] .chart-plot svg").all():
         label = svg.get_attribute("aria-label") or ""
         assert "Speedup of each component" in label
-        assert "at N = 8 iteration" in label
+        assert "times at N = 8" in label
