@@ -12,6 +12,7 @@ import polars as pl
 
 from pyscale.errors import UserError
 from pyscale.report.figures.axes import log_breaks, seconds_axis, tick_labels
+from pyscale.report.figures.dots import MARKS
 from pyscale.report.figures.house import (
     IDEAL_LINE,
     NothingToDrawError,
@@ -24,9 +25,6 @@ from pyscale.report.palette import CURVES
 
 if TYPE_CHECKING:
     from plotnine import ggplot
-
-SHAPES = ("o", "s", "^", "D", "P", "v", "X")
-"""Of devices, with the colours of `CURVES`."""
 
 
 def size_sweep(
@@ -79,9 +77,9 @@ def size_sweep(
     if table.is_empty():
         raise NothingToDrawError("there is no figure of the sizes: the table has no rows")
     devices = [str(name) for name in table[device].unique(maintain_order=True)]
-    if len(devices) > len(SHAPES):
+    if len(devices) > len(MARKS):
         raise UserError(
-            f"{len(devices)} devices cannot be told apart in one figure: draw {len(SHAPES)} or "
+            f"{len(devices)} devices cannot be told apart in one figure: draw {len(MARKS)} or "
             "fewer, by a filter on the table"
         )
     sheet = Sheet(1, width_mm, 72)
@@ -129,7 +127,7 @@ def size_sweep(
         )
         + geom_point(aes("megapixels", "wall_s", color="device", shape="device"), marked, size=1.9)
         + scale_color_manual(CURVES[: len(devices)], **marks)
-        + scale_shape_manual(SHAPES[: len(devices)], **marks)
+        + scale_shape_manual(MARKS[: len(devices)], **marks)
         + scale_x_log10(
             name="Pixels of the image (millions)",
             breaks=log_breaks,

@@ -138,15 +138,13 @@ def _headings(found: list[Sweep]) -> dict[str, list[str]]:
     headings = {}
     for sweep in found:
         base = next((line for line in sweep.lines if line.base is None), sweep.lines[0])
-        told = (
-            listing(
+        headings[sweep.name] = [sweep.name]
+        if timed := base.timed(sweep.measure):
+            told = listing(
                 f"{number(row[f'{sweep.measure}_s'])} s at {row['length_px']:.0f} px"
                 for row in ends(timed)
             )
-            if (timed := base.timed(sweep.measure))
-            else ""
-        )
-        headings[sweep.name] = [sweep.name, *([f"{base.name}: {told}"] if told else [])]
+            headings[sweep.name].append(f"{base.name}: {told}")
     return headings
 
 
