@@ -23,6 +23,8 @@ from pyscale_stages.contract import Record
 from pyscale_stages.errors import MissingPart
 
 IMAGE_PYTHON = "/opt/pyscale/venv/bin/python"
+EXIT_CONTAINER = 255
+"""Exit code of a container program that did not come as far as the task; no stage has it."""
 EngineName = Literal["apptainer", "singularity-ce"]
 
 # SingularityPRO and the releases before the two parted answer like SingularityCE.

@@ -15,9 +15,10 @@ from pydantic import Field
 
 from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition
-from pyscale.images.engine import Engine
+from pyscale.images.engine import EXIT_CONTAINER, Engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.shipped import shipped
+from pyscale_stages.binds import ISOLATED
 from pyscale_stages.contract import Record
 from pyscale_stages.hashing import sha256_of
 
@@ -108,8 +109,19 @@ _LIST = "/opt/pyscale/debian-packages.txt"
 
 
 def debian_packages(sif: Path, engine: Engine) -> dict[str, str]:
-    """Versions of the Debian packages that an image or layer lists; empty where it lists none."""
-    done = engine.ask(*str(sif), "cat", _LIST)
+    """Versions of the Debian packages that an image or layer lists; empty where it lists none.
+
+    Raises
+    ------
+    UserError
+        If it does not start here.
+    """
+    done = engine.ask(*ISOLATED, str(sif), "cat", _LIST)
+    if done.returncode == EXIT_CONTAINER:
+        raise UserError(
+            f"{sif} does not start here ({done.stderr.strip().rpartition(chr(10))[2]}): "
+            "see `pyscale doctor`"
+        )
     lines = done.stdout.splitlines() if done.returncode == 0 else ()
     return {name: version for name, version, *_ in (line.split("\t") for line in lines)}
 

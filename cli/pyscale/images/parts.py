@@ -19,6 +19,7 @@ from pyscale.images.lockfile import ImageFolder
 from pyscale.images.partlocks import JARS_RECORD, check_jars, jars_text
 from pyscale.images.wheels import fetch_wheels
 from pyscale_stages.atomic import write_atomically
+from pyscale_stages.binds import ISOLATED
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.libraries import how_to_install
@@ -81,7 +82,7 @@ def fetch_debian(
     listener(f"fetching Debian packages: {', '.join(definition.debian)}")
     with _arriving(packages) as (scratch, fetched):
         shell = ("sh", "-c", _FETCH, "sh", *definition.debian)
-        answer = engine.ask(*"--bind", f"{scratch}:/fetched", str(base), *shell)
+        answer = engine.ask(*ISOLATED, "--bind", f"{scratch}:/fetched", str(base), *shell)
         if answer.returncode != 0:
             lines = [line for line in answer.stderr.splitlines() if line.startswith(("E:", "W:"))]
             reason = lines[0] if lines else answer.stderr.strip()[-300:]

@@ -7,10 +7,8 @@ import re
 import signal
 
 from pyscale.errors import Sayings, explained
+from pyscale.images.engine import EXIT_CONTAINER
 from pyscale_stages.errors import MissingPart, ResourceExhausted, StageError
-
-EXIT_CONTAINER = 255
-"""Exit code of a container program that did not come as far as the task; no stage has it."""
 
 SLOW_START = (
     "the container program could not mount the image and unpacked it instead, which takes long, "
