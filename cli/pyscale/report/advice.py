@@ -65,10 +65,6 @@ HOW_SURE = (
     f"{percent(LIKELY)}, else undecided; unknown where an N has fewer than {repeats_needed()} "
     "timed trials, or there is no other"
 )
-COLUMNS = (
-    *("Stage", "Objective", "N", "Wall time (s)", "Speedup", "Efficiency", "Worker-hours"),
-    "Confidence",
-)
 
 
 class StageAdvice(Record):
@@ -143,17 +139,7 @@ def section(
     return told
 
 
-def rows(found: Sequence[Curve], choices: Sequence[Choice]) -> list[list[str]]:
-    """Cells of every choice, below `COLUMNS`."""
-    return [
-        [curve.name, NAMES[choice.objective], *cells(choice)]
-        for curve in found
-        for choice in choices
-        if curve.owns(choice)
-    ]
-
-
-def cells(choice: Choice, *, intervals: bool = True) -> list[str]:
+def cells(choice: Choice, *, intervals: bool) -> list[str]:
     """Cells of one choice, after its stage and objective; without intervals they are narrow."""
     if choice.workers is None:
         return [ABSENT] * 6

@@ -22,6 +22,11 @@ def at(name: str, row: Mapping[str, Any]) -> str:
     return f"{name} at N = {row['workers']}"
 
 
+def told_doubts(row: Row) -> str:
+    """Flags of a configuration, and the error of one that failed."""
+    return "; ".join([*flags_of(row), *([row["error"]] if row["error"] else [])])
+
+
 def trials_of(points: Sequence[Row]) -> str:
     """State the numbers of ranks and of trials."""
     counts = sorted({row["workers"] for row in points})

@@ -8,8 +8,9 @@ from typing import Any
 
 from pyscale.report.context import Work
 from pyscale.report.curves import Curve, curves
-from pyscale.report.page.table import Column, Row, Table, laid_out
-from pyscale.report.page.values import cell
+from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
+from pyscale.report.page.tables import WORKERS
+from pyscale.report.page.values import CONFIGURATIONS, Row
 from pyscale.report.results import Results
 from pyscale.report.wording import ABSENT, number, quality
 
@@ -22,24 +23,20 @@ def right(found: Sequence[Curve], works: Mapping[str, Work]) -> Table | None:
 
     Worker counts that give the same as the one before them are left out.
     """
-    columns = [
-        (Column(name="N", means="Workers that run at once"), lambda row: cell(row, "workers", str)),
-        (Column(name="Dataset", is_text=True), lambda row: (_work(row, works).data,)),
-        (Column(name="Algorithm", is_text=True), lambda row: (_work(row, works).how,)),
-        (
-            Column(name="Quality against the truth", means="Medians over trials", is_text=True),
-            lambda row: (quality(row["quality"]),),
+    columns: Columns = [
+        WORKERS,
+        words("Dataset", lambda row: _work(row, works).data),
+        words("Algorithm", lambda row: _work(row, works).how),
+        words(
+            "Quality against the truth",
+            lambda row: quality(row["quality"]),
+            "Medians over trials",
         ),
-        (
-            Column(name="Required", means="By the suite", is_text=True),
-            lambda row: (_work(row, works).asked or ABSENT,),
-        ),
-        (
-            Column(name="Wall time (s)", means="Median over trials"),
-            lambda row: cell(row, "wall_s", number) if row["wall_s"] is not None else (ABSENT,),
-        ),
+        words("Required", lambda row: _work(row, works).asked, "By the suite"),
+        numbers("Wall time (s)", CONFIGURATIONS.plain("wall_s"), "Median over trials"),
     ]
-    return laid_out(CAPTION, found, columns, rows=_distinct)
+    rows = ((curve.name, row) for curve in found for row in _distinct(curve))
+    return laid_out(CAPTION, rows, columns)
 
 
 def missed(results: Results) -> Iterator[str]:

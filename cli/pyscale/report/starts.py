@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import polars as pl
 
 from pyscale.analysis.starts import MANY
-from pyscale.report.page.table import Column, Group, Line, Table
-from pyscale.report.page.values import START, Cell, value_of
-from pyscale.report.wording import ABSENT, number
-
-Row = dict[str, Any]
+from pyscale.report.page.table import Columns, Table, laid_out, numbers, words, yes_no
+from pyscale.report.page.values import STARTS, Row
+from pyscale.report.wording import number
 
 METHOD = (
     "Start: from the start of a warm worker until it can take a window (container, interpreter, "
@@ -62,48 +60,19 @@ def _gain(row: Row) -> str:
     )
 
 
-def _table(found: pl.DataFrame) -> Table:
+def _table(found: pl.DataFrame) -> Table | None:
     """Both starts at each N, each number tied to the CSV."""
-    return Table(
-        caption="New processes and warm workers",
-        columns=tuple(column for column, _ in _COLUMNS),
-        groups=tuple(
-            Group(
-                name=rows["family"][0],
-                lines=tuple(
-                    Line(cells=tuple(write(row) for _, write in _COLUMNS))
-                    for row in rows.iter_rows(named=True)
-                ),
-            )
-            for rows in found.partition_by("stage", "device", maintain_order=True)
-        ),
-    )
-
-
-def _value(column: str) -> Callable[[Row], Cell]:
-    return lambda row: (value_of("starts", START, row, column, number(row[column])),)
-
-
-def _windows(row: Row) -> Cell:
-    count = row["windows_to_repay"]
-    return (
-        value_of("starts", START, row, "windows_to_repay", ABSENT if count is None else str(count)),
-    )
-
-
-def _same(row: Row) -> Cell:
-    return ({True: "yes", False: "no", None: ABSENT}[row["identical"]],)
-
-
-_COLUMNS: tuple[tuple[Column, Callable[[Row], Cell]], ...] = (
-    (Column(name="N"), lambda row: (str(row["workers"]),)),
-    (Column(name="Start (s)"), _value("worker_start_s")),
-    (Column(name="Window cold (s)"), _value("window_cold_s")),
-    (Column(name="Window warm (s)"), _value("window_warm_s")),
-    (Column(name="Windows to repay"), _windows),
-    (Column(name="One movie cold (s)"), _value("movie_cold_s")),
-    (Column(name="One movie warm (s)"), _value("movie_warm_s")),
-    (Column(name=f"{MANY} movies cold (s)"), _value("movies_cold_s")),
-    (Column(name=f"{MANY} movies warm (s)"), _value("movies_warm_s")),
-    (Column(name="Same bytes", is_text=True), _same),
-)
+    columns: Columns = [
+        numbers("N", STARTS.plain("workers", str)),
+        numbers("Start (s)", STARTS.plain("worker_start_s")),
+        numbers("Window cold (s)", STARTS.plain("window_cold_s")),
+        numbers("Window warm (s)", STARTS.plain("window_warm_s")),
+        numbers("Windows to repay", STARTS.plain("windows_to_repay", str)),
+        numbers("One movie cold (s)", STARTS.plain("movie_cold_s")),
+        numbers("One movie warm (s)", STARTS.plain("movie_warm_s")),
+        numbers(f"{MANY} movies cold (s)", STARTS.plain("movies_cold_s")),
+        numbers(f"{MANY} movies warm (s)", STARTS.plain("movies_warm_s")),
+        words("Same bytes", lambda row: yes_no(row["identical"])),
+    ]
+    rows = [(row["family"], row) for row in found.iter_rows(named=True)]
+    return laid_out("New processes and warm workers", rows, columns)

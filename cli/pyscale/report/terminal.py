@@ -20,7 +20,6 @@ from pyscale.report.grid.sweep import sweeps
 from pyscale.report.grid.table import grid_summary
 from pyscale.report.loader.summary import loader_summary
 from pyscale.report.machine.summary import machine_summary
-from pyscale.report.machine.tables import plain
 from pyscale.report.reconstruct.summary import reconstruct_summary
 from pyscale.report.results import Results
 from pyscale.report.starts import headlines
@@ -156,7 +155,7 @@ def _right(drawn: list[Curve], works: Mapping[str, Work]) -> list[Table]:
     found = quality.right(drawn, works)
     if found is None:
         return []
-    (_, *names), rows = plain(found)
+    (_, *names), rows = found.header, found.texts
     table = empty_table()
     table.title, table.title_justify, table.title_style = f"\n{quality.CAPTION}", "left", ""
     for name in names:

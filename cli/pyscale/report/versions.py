@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from pyscale.analysis.comparison import reasons
 from pyscale.report.comparison import (
     OTHER_RESULT,
-    Row,
     VersionComparison,
     has_other_result,
     method,
@@ -19,9 +17,9 @@ from pyscale.report.comparison import (
     remarks,
     stage_name,
 )
-from pyscale.report.page.table import Column, Group, Line, Table
-from pyscale.report.page.values import VERSIONS, Cell, interval_of, value_of
-from pyscale.report.wording import ABSENT, INVALID, number
+from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
+from pyscale.report.page.values import VERSIONS, Row
+from pyscale.report.wording import ABSENT, INVALID
 
 DIFFERENCE_COLUMNS = ("Difference", "Baseline", "New")
 
@@ -63,64 +61,35 @@ def headline(rows: list[Row]) -> str:
 
 def _table(rows: list[Row]) -> Table | None:
     """Ratio and verdict of each configuration, each number tied to the CSV."""
-    names = [stage_name(row, rows) for row in rows]
-    if not rows:
-        return None
-    return Table(
-        caption="New version against the baseline, by pairs of trials",
-        columns=tuple(column for column, _ in _COLUMNS),
-        groups=tuple(
-            Group(
-                name=name,
-                lines=tuple(
-                    Line(
-                        cells=tuple(write(row) for _, write in _COLUMNS),
-                        is_invalid=bool(row["base_invalid"] or row["new_invalid"]),
-                    )
-                    for row, own in zip(rows, names, strict=True)
-                    if own == name
-                ),
-            )
-            for name in dict.fromkeys(names)
+    columns: Columns = [
+        numbers("N", VERSIONS.plain("workers", str)),
+        numbers(
+            "Baseline (s)",
+            VERSIONS.plain("base_wall_s"),
+            "Median wall time of the baseline version",
         ),
-    )
+        numbers("New (s)", VERSIONS.plain("new_wall_s"), "Median wall time of the new version"),
+        numbers(
+            "New / baseline",
+            VERSIONS.interval("ratio", ratio3),
+            "Ratio of wall times within a block, above 1 slower, with its interval",
+        ),
+        words("Verdict", _verdict),
+        numbers(
+            "Output",
+            lambda row: (VERSIONS.value(row, "output_agreement", output(row) or ABSENT),),
+            "Agreement of the new output with the baseline's, from 0 to 1; =: equal bytes",
+        ),
+    ]
+    named = [(stage_name(row, rows), row | {"invalid": _is_invalid(row)}) for row in rows]
+    return laid_out("New version against the baseline, by pairs of trials", named, columns)
 
 
-def _value(column: str, written: Callable[[Any], str]) -> Callable[[Row], Cell]:
-    return lambda row: (value_of("versions", VERSIONS, row, column, written(row[column])),)
+def _is_invalid(row: Row) -> bool:
+    return bool(row["base_invalid"] or row["new_invalid"])
 
 
-def _verdict(row: Row) -> Cell:
-    doubts = [INVALID] if row["base_invalid"] or row["new_invalid"] else []
+def _verdict(row: Row) -> str:
+    doubts = [INVALID] if _is_invalid(row) else []
     doubts += [OTHER_RESULT] if has_other_result(row) else []
-    return (", ".join([row["verdict"], *doubts]),)
-
-
-_COLUMNS: tuple[tuple[Column, Callable[[Row], Cell]], ...] = (
-    (Column(name="N"), _value("workers", str)),
-    (
-        Column(name="Baseline (s)", means="Median wall time of the baseline version"),
-        _value("base_wall_s", number),
-    ),
-    (
-        Column(name="New (s)", means="Median wall time of the new version"),
-        _value("new_wall_s", number),
-    ),
-    (
-        Column(
-            name="New / baseline",
-            means="Ratio of wall times within a block, above 1 slower, with its interval",
-        ),
-        lambda row: interval_of("versions", VERSIONS, row, "ratio", ratio3),
-    ),
-    (Column(name="Verdict", is_text=True), _verdict),
-    (
-        Column(
-            name="Output",
-            means="Agreement of the new output with the baseline's, from 0 to 1; =: equal bytes",
-        ),
-        lambda row: (
-            value_of("versions", VERSIONS, row, "output_agreement", output(row) or ABSENT),
-        ),
-    ),
-)
+    return ", ".join([row["verdict"], *doubts])

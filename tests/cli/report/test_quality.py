@@ -9,7 +9,6 @@ import pytest
 
 from pyscale.report.context import ReportContext, Work
 from pyscale.report.curves import curves
-from pyscale.report.machine.tables import plain
 from pyscale.report.quality import missed, right
 from pyscale.report.results import Results
 
@@ -24,7 +23,7 @@ def test_every_quality_stands_once_beside_data_algorithm_and_time(full: Results)
     results = with_work(full, at_least={"link_recall": 0.9}, at_most={"error_px": 1})
     table = right(curves(results.configurations), results.context.works)
     assert table is not None
-    _, rows = plain(table)
+    rows = table.texts
     assert [row[0] for row in rows] == ["register_denoise", "segment", "contact", "track"]
     assert rows[-1][1:-1] == [
         "1",

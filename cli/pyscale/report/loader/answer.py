@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.loader.advice import COMPARABLE
-from pyscale.report.loader.cells import value
-from pyscale.report.loader.words import DATASET, LOADER, names_of, settings_of, varied_in
+from pyscale.report.loader.words import DATALOADER, DATASET, names_of, settings_of, varied_in
 from pyscale.report.machine.told import named
 from pyscale.report.ofranks import Row, ranks
-from pyscale.report.page.values import Cell, cell_text
-from pyscale.report.wording import number, percent
+from pyscale.report.page.values import LOADER, Cell, cell_text
+from pyscale.report.wording import percent
 from pyscale_stages.loader.params import SHIPPED
 
 if TYPE_CHECKING:
@@ -51,11 +50,11 @@ def feeds(findings: LoaderFindings) -> Said | None:
     if row["feeds"] is None:
         return Said((NOT_TOLD,), (": ", *_delivered(row), f". {HOW_TO_TELL}."))
     consumer = f" ({row['consumer']})" if row["consumer"] else ""
-    consumed = value(row, "consumed_per_s", number(row["consumed_per_s"]))
+    consumed = LOADER.cell(row, "consumed_per_s")
     return Said(
         (HEADS[row["feeds"]],),
         (
-            *(": ", *_delivered(row), " against ", consumed, f" consumed{consumer}"),
+            *(": ", *_delivered(row), " against ", *consumed, f" consumed{consumer}"),
             *_why_not_sure(row),
             *_other(findings, row),
             ".",
@@ -69,16 +68,16 @@ def settings(findings: LoaderFindings, advice: LoaderAdvice) -> Said:
     names = names_of(rows)
     row = _row(rows, advice.stage, advice.workers)
     head = (", ".join(settings_of(row, varied_in(rows))) or names[advice.stage],)
-    slides = value(row, "effective_slides", number(row["effective_slides"]))
+    slides = LOADER.cell(row, "effective_slides")
     if _is_alone(rows, row):
         only = f": the only timed one {_where(rows, row)} ("
-        return Said(head, (only, slides, _EFFECTIVE, ")."))
+        return Said(head, (only, *slides, _EFFECTIVE, ")."))
     return Said(
         head,
         (
             f": the fastest {_where(rows, row)} that keeps {percent(findings.keep)} of the "
             "diversity (",
-            slides,
+            *slides,
             f"{_EFFECTIVE}, {percent(advice.keeps)} of the maximum)"
             f"{_as_fast([names[stage] for stage in advice.as_fast], row)}.",
         ),
@@ -97,9 +96,9 @@ def given_up(findings: LoaderFindings, advice: LoaderAdvice) -> Said:
         (percent(advice.given_up),),
         (
             f" of the speed: {names_of(rows)[advice.fastest_stage]} delivers ",
-            value(fastest, "patches_per_s", number(fastest["patches_per_s"])),
+            *LOADER.cell(fastest, "patches_per_s"),
             " patches/s with ",
-            value(fastest, "effective_slides", number(fastest["effective_slides"])),
+            *LOADER.cell(fastest, "effective_slides"),
             " effective slides.",
         ),
     )
@@ -111,7 +110,7 @@ def to_paste(row: Row) -> list[tuple[str, str]]:
     make = "make_dataset" if factory in SHIPPED else str(factory).rpartition(":")[2]
     whose = f"the factory {factory}" if factory in SHIPPED else factory
     # torch refuses prefetch_factor where there is no loader process.
-    known = [name for name in LOADER if row["num_workers"] or name != "prefetch_factor"]
+    known = [name for name in DATALOADER if row["num_workers"] or name != "prefetch_factor"]
     data = ", ".join(settings_of(row, DATASET))
     return [
         (f"Dataset of each rank, by {whose}", f"dataset = {make}(slide_paths, {data})"),
@@ -120,18 +119,12 @@ def to_paste(row: Row) -> list[tuple[str, str]]:
 
 
 def _delivered(row: Row) -> Cell:
-    rate = value(row, "patches_per_s", number(row["patches_per_s"]))
-    low, high = (
-        value(row, f"patches_per_s_{end}", number(row[f"patches_per_s_{end}"]))
-        for end in ("low", "high")
-    )
-    sure: Cell = (
-        (" [no 95 % interval]",)
-        if row["patches_per_s_low"] is None
-        else (" [", low, ", ", high, "]")
-    )
+    rate, *interval = LOADER.interval_cell(row, "patches_per_s")
     in_step = " in step" if row["workers"] > 1 else ""
-    return rate, " patches/s", *sure, f" measured{in_step} on {ranks(row['workers'])}"
+    return (
+        *(rate, " patches/s", *(interval or [" [no 95 % interval]"])),
+        f" measured{in_step} on {ranks(row['workers'])}",
+    )
 
 
 def _why_not_sure(row: Row) -> Cell:
@@ -150,8 +143,8 @@ def _other(findings: LoaderFindings, row: Row) -> Cell:
     if row["feeds"] == "yes" or not able:
         return ("",)
     best = max(able, key=lambda one: float(one["patches_per_s"]))
-    rate = value(best, "patches_per_s", number(best["patches_per_s"]))
-    return ("; ", names_of(rows)[best["stage"]], " would feed it with ", rate, " patches/s")
+    rate = LOADER.cell(best, "patches_per_s")
+    return ("; ", names_of(rows)[best["stage"]], " would feed it with ", *rate, " patches/s")
 
 
 def _peers(rows: Sequence[Row], row: Row) -> list[Row]:

@@ -7,22 +7,33 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pyscale.report.loader.cells import value
 from pyscale.report.ofranks import Row
-from pyscale.report.page.table import Column, Group, Line, Table
-from pyscale.report.page.values import Cell
-from pyscale.report.wording import ABSENT, number
+from pyscale.report.page.table import Columns, laid_out, numbers, words
+from pyscale.report.page.values import LOADER
+from pyscale.report.wording import number
 
 if TYPE_CHECKING:
     from pyscale.references.model import Reference
 
-COLUMNS = (
-    Column(name="N", means="Ranks, there and here"),
-    Column(name="Measured here (patches/s)", means="In step"),
-    Column(name="Inferred here", means="N times the slowest rank, as published"),
-    Column(name="Published", means="N times the slowest rank", is_text=True),
-    Column(name="Published sum", means="Of all ranks, each by itself", is_text=True),
-)
+COLUMNS: Columns = [
+    numbers("N", LOADER.plain("workers", str), "Ranks, there and here"),
+    numbers("Measured here (patches/s)", LOADER.plain("patches_per_s"), "In step"),
+    numbers(
+        "Inferred here",
+        LOADER.plain("inferred_per_s"),
+        "N times the slowest rank, as published",
+    ),
+    words(
+        "Published",
+        lambda row: f"{number(row['effective_patches_per_s'])} patches/s",
+        "N times the slowest rank",
+    ),
+    words(
+        "Published sum",
+        lambda row: f"{number(row['aggregate_patches_per_s'])} patches/s",
+        "Of all ranks, each by itself",
+    ),
+]
 
 
 def beside(
@@ -31,47 +42,23 @@ def beside(
     names: Mapping[str, str],
 ) -> list[dict[str, Any]]:
     """Lay out every reference that has settings of this report, with its caveats."""
-    rows = {(row["stage"], row["workers"]): row for row in points}
+    own = {(row["stage"], row["workers"]): row for row in points}
     shown = []
     for reference, table in found:
-        groups = [
-            Group(
-                name=names[other["stage"]],
-                lines=(_line(rows[other["stage"], other["workers"]], other),),
-            )
+        rows = [
+            (names[other["stage"]], other | own[other["stage"], other["workers"]])
             for other in table.iter_rows(named=True)
         ]
+        caption = f"Beside: {reference.title}"
         shown.append(
             {
                 "title": reference.title,
-                "table": Table(
-                    caption=f"Beside: {reference.title}",
-                    head="Configuration",
-                    columns=COLUMNS,
-                    groups=tuple(groups),
-                ),
+                "table": laid_out(caption, rows, COLUMNS, head="Configuration"),
                 "figures": f"Published: {reference.figures}; on {_machine(reference)}.",
                 "caveats": list(reference.caveats),
             }
         )
     return shown
-
-
-def _line(row: Row, other: Row) -> Line:
-    return Line(
-        cells=(
-            (value(row, "workers", str(row["workers"])),),
-            _rate(row, "patches_per_s"),
-            _rate(row, "inferred_per_s"),
-            (f"{number(other['effective_patches_per_s'])} patches/s",),
-            (f"{number(other['aggregate_patches_per_s'])} patches/s",),
-        )
-    )
-
-
-def _rate(row: Row, column: str) -> Cell:
-    known = row[column]
-    return (ABSENT,) if known is None else (value(row, column, number(known)),)
 
 
 def _machine(reference: Reference) -> str:

@@ -2,186 +2,166 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from pyscale.analysis.aggregate import folded
-from pyscale.report.loader.cells import (
-    Writer,
-    cache,
-    doubts,
-    fed,
-    in_unit,
-    interval,
-    of_several,
-    point,
-    rank,
-)
-from pyscale.report.loader.words import MILLI
-from pyscale.report.machine.tables import laid_out
-from pyscale.report.ofranks import Row
-from pyscale.report.page.table import Column, Table
+from pyscale.report.loader.words import KILO, MILLI
+from pyscale.report.machine.words import MEGA, STATES
+from pyscale.report.ofranks import Row, told_doubts
+from pyscale.report.page.table import Columns, Table, laid_out, numbers, words, yes_no
+from pyscale.report.page.values import LOADER, LOADER_RANKS, Cell, Written
 from pyscale.report.wording import ABSENT, gib, number, percent, ratio
 from pyscale_stages.loading import Loading
 
-Columns = list[tuple[Column, Writer]]
 HEAD = "Configuration"
-MEASURED = Column(
-    name="Measured (patches/s)",
-    means="Of all ranks in step: every rank waits for the slowest after each batch, as training "
-    "does; median over trials, 95 % interval",
+RANKS = numbers("N", LOADER.plain("workers", str), "Ranks: processes that load at once")
+
+
+def _rate(row: Row) -> Cell:
+    """Write the measured rate; what has none says why."""
+    if row["patches_per_s"] is None and row["failed"]:
+        return ("failed",)
+    return LOADER.interval_cell(row, "patches_per_s")
+
+
+MEASURED = numbers(
+    "Measured (patches/s)",
+    _rate,
+    "Of all ranks in step: every rank waits for the slowest after each batch, as training does; "
+    "median over trials, 95 % interval",
 )
+UNITS: dict[str, tuple[Written, float | None]] = {
+    "ms": (number, MILLI),
+    "kB": (number, KILO),
+    "MB": (number, MEGA),
+    "GiB": (gib, None),
+}
+"""How numbers are written in the unit that a column's head has in brackets, and its size."""
 
 
 def rates(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
     """Rate of each configuration; failed ones with their error."""
     columns: Columns = [
-        _ranks_column(),
-        (Column(name="Trials", means="Timed, of all trials"), point("repeats", str)),
-        (MEASURED, lambda row: interval(row, "patches_per_s")),
-        (
-            Column(
-                name="Inferred",
-                means="What others publish: N times the slowest rank, each rank timed by itself",
-            ),
-            lambda row: interval(row, "inferred_per_s"),
+        RANKS,
+        numbers("Trials", LOADER.plain("repeats", str), "Timed, of all trials"),
+        MEASURED,
+        numbers(
+            "Inferred",
+            LOADER.interval("inferred_per_s"),
+            "What others publish: N times the slowest rank, each rank timed by itself",
+        ),
+        numbers(
+            "Of inferred",
+            LOADER.interval("effective_over_inferred", ratio),
+            "Measured over inferred: the effect of ranks' waits; 95 % interval",
+        ),
+        numbers(
+            "Aggregate",
+            LOADER.plain("aggregate_per_s"),
+            "Sum of the rates of the ranks, each by itself",
+        ),
+        numbers("Slowest rank", LOADER.plain("slowest_per_s"), "Rate by itself"),
+        numbers(
+            "Behind",
+            LOADER.of_several("straggling", percent),
+            "Gap of the slowest rank below the middle one",
         ),
         (
-            Column(
-                name="Of inferred",
-                means="Measured over inferred: the effect of ranks' waits; 95 % interval",
-            ),
-            lambda row: interval(row, "effective_over_inferred", ratio),
+            words(
+                "Feeds",
+                str,
+                "Whether the rate covers the patches/s that training takes of all ranks",
+            )[0],
+            _fed,
         ),
-        (
-            Column(name="Aggregate", means="Sum of the rates of the ranks, each by itself"),
-            point("aggregate_per_s", number),
+        words(
+            "Page cache",
+            lambda row: STATES.get(row["cache_state"] or "", row["cache_state"]),
+            "Before each trial, or each window that slides were evicted for",
         ),
-        (
-            Column(name="Slowest rank", means="Rate by itself"),
-            point("slowest_per_s", number),
-        ),
-        (
-            Column(name="Behind", means="Gap of the slowest rank below the middle one"),
-            of_several("straggling", percent),
-        ),
-        (
-            Column(
-                name="Feeds",
-                means="Whether the rate covers the patches/s that training takes of all ranks",
-                is_text=True,
-            ),
-            fed,
-        ),
-        (
-            Column(
-                name="Page cache",
-                means="Before each trial, or each window that slides were evicted for",
-                is_text=True,
-            ),
-            cache,
-        ),
-        (Column(name="Doubts", means="Flags, explained below; errors", is_text=True), doubts),
+        words("Doubts", told_doubts, "Flags, explained below; errors"),
     ]
-    return laid_out("Patches a second", HEAD, _named(points, names), columns)
+    return laid_out("Patches a second", _named(points, names), columns, head=HEAD)
 
 
 def waits(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
     """Waits for a batch, memory, storage and cores of loading, as its record declares."""
     columns: Columns = [
-        _ranks_column(),
+        RANKS,
         *(
-            (Column(name=each.shown, means=each.means), in_unit(each.shown, column))
+            numbers(each.shown, LOADER.plain(column, *_in_unit(each.shown)), each.means)
             for column, each in folded(Loading).items()
             if each.shown
         ),
     ]
-    return laid_out("Waiting, memory and storage", HEAD, _timed(points, names), columns)
+    return laid_out("Waiting, memory and storage", _timed(points, names), columns, head=HEAD)
 
 
 def diversity(points: Sequence[Row], names: Mapping[str, str], keep: float) -> Table | None:
     """Diversity of the patches of each configuration, beside its rate."""
     known = [row for row in points if row["effective_slides"] is not None]
     columns: Columns = [
-        _ranks_column(),
-        (MEASURED, lambda row: interval(row, "patches_per_s")),
-        (
-            Column(
-                name="Effective slides",
-                means="Slides of equal share that would be as diverse, in 1,000 patches of each "
-                "rank; of all ranks together",
-            ),
-            point("effective_slides", number),
+        RANKS,
+        MEASURED,
+        numbers(
+            "Effective slides",
+            LOADER.plain("effective_slides"),
+            "Slides of equal share that would be as diverse, in 1,000 patches of each rank; of all "
+            "ranks together",
         ),
-        (
-            Column(name="Slides in a batch", means="Mean, of all ranks"),
-            point("slides_per_batch", number),
+        numbers("Slides in a batch", LOADER.plain("slides_per_batch"), "Mean, of all ranks"),
+        numbers(
+            "Distance (px)",
+            LOADER.plain("distance_px"),
+            "Mean between patches of one slide in a batch, in pixels of its largest level",
         ),
-        (
-            Column(
-                name="Distance (px)",
-                means="Mean between patches of one slide in a batch, in pixels of its largest "
-                "level",
-            ),
-            point("distance_px", number),
+        numbers("Patches", LOADER.plain("diversity_patches", str), "From which diversity is known"),
+        words(
+            f"Keeps {percent(keep)}",
+            lambda row: yes_no(row["keeps_diversity"]),
+            "Of the most effective slides that any configuration has at this N",
         ),
-        (
-            Column(name="Patches", means="From which diversity is known"),
-            point("diversity_patches", str),
-        ),
-        (
-            Column(
-                name=f"Keeps {percent(keep)}",
-                means="Of the most effective slides that any configuration has at this N",
-                is_text=True,
-            ),
-            lambda row: ({True: "yes", False: "no"}.get(row["keeps_diversity"], ABSENT),),
-        ),
-        (
-            Column(
-                name="On the front",
-                means="No configuration at this N is both faster and more diverse",
-                is_text=True,
-            ),
-            lambda row: ({True: "yes", False: "no"}.get(row["on_front"], ABSENT),),
+        words(
+            "On the front",
+            lambda row: yes_no(row["on_front"]),
+            "No configuration at this N is both faster and more diverse",
         ),
     ]
-    return laid_out("Diversity beside speed", HEAD, _timed(known, names), columns)
+    return laid_out("Diversity beside speed", _timed(known, names), columns, head=HEAD)
 
 
 def of_ranks(rows: Sequence[Row], names: Mapping[str, str]) -> Table | None:
     """Rate of each rank by itself."""
     columns: Columns = [
-        (Column(name="N", means="Ranks that load at once"), rank("workers", str)),
-        (Column(name="Rank"), rank("rank", str)),
-        (Column(name="Node", is_text=True), lambda row: (row["node"] or ABSENT,)),
-        (Column(name="Slides", means="Read by this rank"), rank("slides", str)),
-        (
-            Column(name="Patches/s", means="By itself; median over trials"),
-            rank("patches_per_s", number),
-        ),
+        numbers("N", LOADER_RANKS.plain("workers", str), "Ranks that load at once"),
+        numbers("Rank", LOADER_RANKS.plain("rank", str)),
+        words("Node", lambda row: row["node"]),
+        numbers("Slides", LOADER_RANKS.plain("slides", str), "Read by this rank"),
+        numbers("Patches/s", LOADER_RANKS.plain("patches_per_s"), "By itself; median over trials"),
         *(
-            (
-                Column(name=f"p{share} (ms)", means=f"Wait that {share} % do not exceed"),
-                rank(f"wait_p{share}_s", number, MILLI),
+            numbers(
+                f"p{share} (ms)",
+                LOADER_RANKS.plain(f"wait_p{share}_s", number, MILLI),
+                f"Wait that {share} % do not exceed",
             )
             for share in (50, 95, 99)
         ),
-        (
-            Column(name="Memory (GiB)", means="Of its processes (PSS)"),
-            rank("pss_bytes", gib),
-        ),
+        numbers("Memory (GiB)", LOADER_RANKS.plain("pss_bytes", gib), "Of its processes (PSS)"),
     ]
-    # `laid_out` asks every row for its flags.
-    return laid_out(
-        "Rank by rank",
-        HEAD,
-        [(names.get(row["stage"], row["stage"]), row | {"flags": None}) for row in rows],
-        columns,
-    )
+    named = [(names.get(row["stage"], row["stage"]), row) for row in rows]
+    return laid_out("Rank by rank", named, columns, head=HEAD)
 
 
-def _ranks_column() -> tuple[Column, Writer]:
-    return Column(name="N", means="Ranks: processes that load at once"), point("workers", str)
+def _fed(row: Row) -> Cell:
+    """Say whether what training takes is delivered, and how much that is."""
+    if row["feeds"] is None:
+        return (ABSENT,)
+    return (f"{row['feeds']}, takes ", *LOADER.cell(row, "consumed_per_s"))
+
+
+def _in_unit(head: str) -> tuple[Written, float | None]:
+    return UNITS[re.split(r"[(/)]", head)[1]]
 
 
 def _named(points: Sequence[Row], names: Mapping[str, str]) -> list[tuple[str, Row]]:

@@ -10,7 +10,7 @@ from pyscale.report.ofranks import Row
 
 DATASET = ("pool_size", "patches_per_slide", "patches_per_visit")
 """Settings of a dataset's factory."""
-LOADER = ("batch_size", "num_workers", "prefetch_factor", "pin_memory")
+DATALOADER = ("batch_size", "num_workers", "prefetch_factor", "pin_memory")
 """Settings of torch's DataLoader."""
 SHORT = {
     "num_workers": "workers",

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pyscale.report.curves import Curve
-from pyscale.report.machine.words import MEGA, Row, megabytes
-from pyscale.report.page.table import Column, Group, Line, Table
-from pyscale.report.page.values import HEADROOM, value_of
+from pyscale.report.machine.words import MEGA, megabytes
+from pyscale.report.page.table import Columns, Table, laid_out, numbers, words, yes_no
+from pyscale.report.page.values import HEADROOM, Row
 from pyscale.report.wording import number, percent
 
 if TYPE_CHECKING:
@@ -18,35 +18,40 @@ NEAR, FAR = 0.8, 0.5
 """Shares of the storage's rate above which it may limit reading, and below which it does not."""
 HARDLY = 0.01
 """Share of the wall time below which faster reading would not matter."""
-COLUMNS = (
-    Column(name="N", means="Workers on all nodes together"),
-    Column(name="Node", is_text=True),
-    Column(name="Readers", means="Workers that read on this node at once, at most"),
-    Column(name="Trials", means="That read their input cold"),
-    Column(name="Reading (s)", means="Time in which any of them was reading; median over trials"),
-    Column(
-        name="Read (MB/s)",
-        means="Upper bound: bytes of the input from storage over this time",
+COLUMNS: Columns = [
+    numbers("N", HEADROOM.plain("workers", str), "Workers on all nodes together"),
+    words("Node", lambda row: row["node"]),
+    numbers(
+        "Readers",
+        HEADROOM.plain("readers", str),
+        "Workers that read on this node at once, at most",
     ),
-    Column(name="Storage (MB/s)", means="Cold and in order, with as many readers or fewer"),
-    Column(name="Its readers"),
-    Column(name="Share", means="Upper bound: the one rate over the other"),
-    Column(name="Cold verified", means="On both sides", is_text=True),
-)
+    numbers("Trials", HEADROOM.plain("trials", str), "That read their input cold"),
+    numbers(
+        "Reading (s)",
+        HEADROOM.plain("read_s"),
+        "Time in which any of them was reading; median over trials",
+    ),
+    numbers(
+        "Read (MB/s)",
+        HEADROOM.plain("read_bytes_per_s", number, MEGA),
+        "Upper bound: bytes of the input from storage over this time",
+    ),
+    numbers(
+        "Storage (MB/s)",
+        HEADROOM.plain("storage_bytes_per_s", number, MEGA),
+        "Cold and in order, with as many readers or fewer",
+    ),
+    numbers("Its readers", HEADROOM.plain("test_readers", str)),
+    numbers("Share", HEADROOM.plain("share", percent), "Upper bound: the one rate over the other"),
+    words("Cold verified", lambda row: yes_no(row["proved"]), "On both sides"),
+]
 
 
 def table(machine: MachineFindings) -> Table | None:
     """Lay out every stage that read cold."""
-    groups: dict[str, list[Line]] = {}
-    for row in machine.headroom.iter_rows(named=True):
-        groups.setdefault(row["stage"], []).append(_line(row))
-    if not groups:
-        return None
-    return Table(
-        caption="Reading of the stages, and the storage's rate",
-        columns=COLUMNS,
-        groups=tuple(Group(name=name, lines=tuple(lines)) for name, lines in groups.items()),
-    )
+    rows = [(row["stage"], row) for row in machine.headroom.iter_rows(named=True)]
+    return laid_out("Reading of the stages, and the storage's rate", rows, COLUMNS)
 
 
 def sentences(machine: MachineFindings, found: Sequence[Curve]) -> Iterator[str]:
@@ -87,23 +92,3 @@ def _follows(row: Row) -> str:
     if row["share"] < NEAR:
         return f"up to {share} was used; storage may limit reading at times"
     return f"up to {share} was used; storage may limit reading, so try faster storage"
-
-
-def _line(row: Row) -> Line:
-    def of(column: str, text: str) -> Any:
-        return value_of("headroom", HEADROOM, row, column, text)
-
-    return Line(
-        cells=(
-            (of("workers", str(row["workers"])),),
-            (row["node"],),
-            (of("readers", str(row["readers"])),),
-            (of("trials", str(row["trials"])),),
-            (of("read_s", number(row["read_s"])),),
-            (of("read_bytes_per_s", number(row["read_bytes_per_s"] / MEGA)),),
-            (of("storage_bytes_per_s", number(row["storage_bytes_per_s"] / MEGA)),),
-            (of("test_readers", str(row["test_readers"])),),
-            (of("share", percent(row["share"])),),
-            ("yes" if row["proved"] else "no",),
-        )
-    )

@@ -7,23 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.machine.nodes import FAST, LEAST_NODES, SLOW
 from pyscale.report.machine.told import name_of, named
-from pyscale.report.machine.words import Row, rate_parts
-from pyscale.report.page.table import Column, Group, Line, Table
-from pyscale.report.page.values import MACHINE_NODE, Cell, value_of
-from pyscale.report.wording import ABSENT, listing, number, ratio, with_interval
+from pyscale.report.machine.words import rate_parts
+from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
+from pyscale.report.page.values import NODES, Cell, Row
+from pyscale.report.wording import listing, number, ratio, with_interval
 
 if TYPE_CHECKING:
     from pyscale.analysis.machine.findings import MachineFindings
 
-COLUMNS = (
-    Column(name="Nodes", means="With this test"),
-    Column(name="Median", means="Of the nodes' rates, or of 1/time without an amount"),
-    Column(name="Slowest node", is_text=True),
-    Column(name="Its ratio", means="Its rate over the median of all nodes; 95 % interval"),
-    Column(name="Fastest node", is_text=True),
-    Column(name="Its ratio ", means="The same"),
-    Column(name="Outliers", means="Nodes whose ratio stands below", is_text=True),
-)
 MOST_TESTS = 3
 """More tests in which a node is an outlier are counted; the table names it in each."""
 TEST = ("stage", "workers", "device", "test", "step", "at_once")
@@ -39,10 +30,31 @@ def by_test(machine: MachineFindings) -> list[list[Row]]:
 
 def table(machine: MachineFindings) -> Table | None:
     """Lay out every test that several nodes did."""
-    groups = [Group(name=label(rows[0]), lines=(_line(rows),)) for rows in by_test(machine)]
-    if not groups:
-        return None
-    return Table(caption="Nodes compared", head="Test", columns=COLUMNS, groups=tuple(groups))
+    columns: Columns = [
+        numbers("Nodes", NODES.plain("nodes", str), "With this test"),
+        numbers("Median", _median, "Of the nodes' rates, or of 1/time without an amount"),
+        words("Slowest node", lambda row: row["node"]),
+        numbers(
+            "Its ratio",
+            NODES.interval("ratio", ratio),
+            "Its rate over the median of all nodes; 95 % interval",
+        ),
+        words("Fastest node", lambda row: row["fastest"]["node"]),
+        numbers(
+            "Its ratio ",
+            lambda row: NODES.interval_cell(row["fastest"], "ratio", ratio),
+            "The same",
+        ),
+        words("Outliers", lambda row: row["apart"], "Nodes whose ratio stands below"),
+    ]
+    rows = []
+    for own in by_test(machine):
+        slowest, fastest = (
+            choose(own, key=lambda row: float(row["ratio"])) for choose in (min, max)
+        )
+        apart = ", ".join(row["node"] for row in own if row["outlier"])
+        rows.append((label(own[0]), slowest | {"fastest": fastest, "apart": apart}))
+    return laid_out("Nodes compared", rows, columns, head="Test")
 
 
 def in_short(machine: MachineFindings) -> tuple[str, str]:
@@ -108,39 +120,11 @@ def label(row: Row) -> str:
     return f"{name_of(row)}{many}"
 
 
-def _line(rows: list[Row]) -> Line:
-    slowest, fastest = (choose(rows, key=lambda row: float(row["ratio"])) for choose in (min, max))
-    apart = [row["node"] for row in rows if row["outlier"]]
-    return Line(
-        cells=(
-            (_value(slowest, "nodes", str(slowest["nodes"])),),
-            _median(slowest),
-            (slowest["node"],),
-            _ratio(slowest),
-            (fastest["node"],),
-            _ratio(fastest),
-            (", ".join(apart) or ABSENT,),
-        )
-    )
-
-
 def _median(row: Row) -> Cell:
     scale, unit = (
         (1.0, "/s") if row["unit"] is None else rate_parts(row["median_rate"], row["unit"])
     )
-    return (_value(row, "median_rate", number(row["median_rate"] / scale)), f" {unit}")
-
-
-def _ratio(row: Row) -> Cell:
-    found = _value(row, "ratio", ratio(row["ratio"]))
-    if row["ratio_low"] is None:
-        return (found,)
-    low, high = (_value(row, f"ratio_{end}", ratio(row[f"ratio_{end}"])) for end in ("low", "high"))
-    return (found, " [", low, ", ", high, "]")
-
-
-def _value(row: Row, column: str, text: str) -> Any:
-    return value_of("nodes", MACHINE_NODE, row, column, text)
+    return (*NODES.cell(row, "median_rate", number, scale), f" {unit}")
 
 
 def ratio_text(row: Row) -> str:

@@ -80,7 +80,7 @@ def _tables(bench: Bench) -> Iterator[Table]:
 def _drawn(shown: Table) -> RichTable:
     from rich.text import Text
 
-    names, rows = tables.plain(shown)
+    names, rows = shown.header, shown.texts
     places = [place for place, name in enumerate(names) if name not in LEFT_OUT]
     table = empty_table()
     table.columns[0].header = shown.head

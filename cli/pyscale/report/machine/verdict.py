@@ -8,7 +8,7 @@ from pyscale.analysis.trust import trust_in_tests
 from pyscale.report.machine.bench import MOST_BENCHES, PROCESSOR, Bench, timed
 from pyscale.report.machine.words import CODECS, MEGA, MODES, STATES, UNCODED, Row, rate_parts
 from pyscale.report.page.answers import Answer, Answered
-from pyscale.report.page.values import MACHINE_TEST, Cell, Value, value_of
+from pyscale.report.page.values import TESTS, Cell, Value
 from pyscale.report.wording import listing, number
 
 HERE = "This machine"
@@ -59,7 +59,7 @@ def _storage(bench: Bench) -> Iterator[Answer]:
     for row in others:
         rest = (*rest, "; ", _megabytes(row), f" {_state(row)}")
     if (alone := bench.storage(f"{RANDOM}_cold")) and alone["iops"] is not None:
-        rest = (*rest, "; ", _value(alone, "iops", number(alone["iops"])), " random reads/s")
+        rest = (*rest, "; ", TESTS.value(alone, "iops", number(alone["iops"])), " random reads/s")
     yield Answer(
         question="Storage",
         answers="storage",
@@ -127,16 +127,12 @@ def _named(row: Row) -> str:
 
 
 def _megabytes(row: Row) -> Value | str:
-    return _value(row, "rate", number(row["rate"] / MEGA))
+    return TESTS.value(row, "rate", number(row["rate"] / MEGA))
 
 
 def _scaled(row: Row) -> Value | str:
-    return _value(row, "rate", number(row["rate"] / rate_parts(row["rate"], row["unit"])[0]))
+    return TESTS.value(row, "rate", number(row["rate"] / rate_parts(row["rate"], row["unit"])[0]))
 
 
 def _unit(row: Row) -> str:
     return rate_parts(row["rate"], row["unit"])[1]
-
-
-def _value(row: Row, column: str, text: str) -> Value | str:
-    return value_of("tests", MACHINE_TEST, row, column, text)

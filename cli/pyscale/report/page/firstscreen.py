@@ -12,7 +12,7 @@ from pyscale.analysis.trust import Trust
 from pyscale.report.bottomline import BottomLine, Point, StageLine, Total
 from pyscale.report.curves import curves
 from pyscale.report.grid.scope import about_workers
-from pyscale.report.page.values import Cell, Row, cell, value, with_interval
+from pyscale.report.page.values import CONFIGURATIONS, Cell, Row
 from pyscale.report.results import Results
 from pyscale.report.wording import number, ratio
 from pyscale_stages.contract import Record
@@ -118,7 +118,9 @@ def _of_stage(line: StageLine, timed: Mapping[int, Row], counts: Sequence[int]) 
         limit=told[: len(line.limit)],
         limit_more=told[len(line.limit) :].lstrip(" ,:"),
         times=tuple(_time(timed[count]) if count in timed else None for count in counts),
-        speedup=() if shown is None else with_interval(timed[shown.workers], "speedup", ratio),
+        speedup=()
+        if shown is None
+        else CONFIGURATIONS.interval_cell(timed[shown.workers], "speedup", ratio),
         **_beside(shown),
     )
 
@@ -141,8 +143,8 @@ def _beside(shown: Point | None) -> dict[str, Any]:
 
 
 def _time(row: Row) -> Time:
-    ends: Cell = with_interval(row, "wall_s", number)[1:]
+    ends: Cell = CONFIGURATIONS.interval_cell(row, "wall_s", number)[1:]
     if not ends and row["repeats"] > 1:
-        low, high = (value(row, f"wall_s_{end}", number(row[f"wall_s_{end}"])) for end in EXTREMES)
-        ends = (low, " to ", high)
-    return Time(time=cell(row, "wall_s", number), ends=ends, is_invalid=row["invalid"])
+        low, high = (CONFIGURATIONS.cell(row, f"wall_s_{end}") for end in EXTREMES)
+        ends = (*low, " to ", *high)
+    return Time(time=CONFIGURATIONS.cell(row, "wall_s"), ends=ends, is_invalid=row["invalid"])

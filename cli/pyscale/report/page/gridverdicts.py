@@ -10,8 +10,8 @@ from pyscale.report.grid.told import not_compared
 from pyscale.report.grid.trust import trust_in_sweep
 from pyscale.report.grid.words import plural, size, the
 from pyscale.report.page.answers import Answer, Answered
-from pyscale.report.page.values import POINT, RATIO, Cell, interval_of, value_of
-from pyscale.report.wording import listing, number, percent, ratio
+from pyscale.report.page.values import POINTS, RATIOS, Cell
+from pyscale.report.wording import listing, percent, ratio
 
 LONGEST_NAME = 12
 """Letters of a line's name that stand beside its answer; a longer one stands in it."""
@@ -63,7 +63,7 @@ def _faster(sweep: Sweep, line: Line) -> Answer:
         *([] if win is None else [ratios.where_it_wins(win)]),
         *([] if ceiling is None else [ratios.in_short(ceiling)]),
     ]
-    point, *interval = interval_of("ratios", RATIO, row, "ratio", ratio)
+    point, *interval = RATIOS.interval_cell(row, "ratio", ratio)
     is_long = len(line.name) > LONGEST_NAME
     told = (
         f" times as fast as {the(line.base)} at {size(row['length_px'])}"
@@ -98,7 +98,7 @@ def _times(sweep: Sweep) -> Iterator[Answer]:
             continue
         ends = timed if len(timed) < 2 else [timed[0], timed[-1]]
         column = f"{sweep.measure}_s"
-        cells = [value_of("points", POINT, row, column, number(row[column])) for row in ends]
+        cells = [POINTS.cell(row, column)[0] for row in ends]
         more: list[Cell] = [(f" s at {size(row['length_px'])}",) for row in ends]
         tail = cells[1:]
         is_long = len(line.name) > LONGEST_NAME
@@ -109,10 +109,7 @@ def _times(sweep: Sweep) -> Iterator[Answer]:
             head=(cells[0],),
             rest=(*more[0], *([" to ", tail[0], *more[1]] if tail else []), where),
         )
-        rates = [
-            value_of("points", POINT, row, "throughput_mp_s", number(row["throughput_mp_s"]))
-            for row in ends
-        ]
+        rates = [POINTS.cell(row, "throughput_mp_s")[0] for row in ends]
         rest: Cell = (" to ", *rates[1:]) if rates[1:] else ()
         yield Answer(
             question="Speed",

@@ -79,6 +79,8 @@ def sections(results: Results) -> dict[str, Any]:
         "hardware": hardware(context),
         "title": subject(results),
         "stages": [*(sweep.name for sweep in over_sizes), *(curve.name for curve in found)],
+        "curves": {curve.name: curve.key["stage"] for curve in found},
+        "is_over_n": bool(found) or not (over_sizes or apart),
         "bottom": bottom,
         "overview": overview(bottom, results) if bottom.stages else None,
         "pictures": results.pictures,
@@ -223,8 +225,11 @@ def method(found: Sequence[Curve], results: Results) -> list[str]:
 def _told(curve: Curve, results: Results) -> dict[str, Any]:
     return {
         "name": curve.name,
+        "title": results.context.named(curve.name, curve.key["stage"]),
         "base_case": sentences.base_case(curve),
         "work": scalingkind.work(curve),
+        "losses": tables.losses([curve], results),
+        "held_against": scalingkind.held_against(curve.rows[0]),
         "speedups": list(sentences.speedups(curve)),
         "lost_time": list(sentences.lost_time(curve, results.losses)),
         "request": advice.section(

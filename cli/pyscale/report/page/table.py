@@ -1,19 +1,14 @@
-"""A table of the page: what its cells hold, and how configurations are laid out in it."""
+"""A table of the page and of the text: what its cells hold, and how rows are laid out in it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from pydantic import Field
 
-from pyscale.report.curves import Curve
-from pyscale.report.page.values import Cell
+from pyscale.report.page.values import Cell, Row, Writer, cell_text
+from pyscale.report.wording import ABSENT
 from pyscale_stages.contract import Record
-
-Row = dict[str, Any]
-Writer = Callable[[Row], Cell]
-"""What a column shows of one configuration."""
 
 
 class Column(Record):
@@ -25,48 +20,87 @@ class Column(Record):
 
 
 class Line(Record):
-    """One row, after the name of its curve."""
+    """One row, after its name."""
 
     cells: tuple[Cell, ...]
     is_invalid: bool = Field(False, description="Whether it did other work than the baseline")
 
 
 class Group(Record):
-    """The rows of one curve, or of what else the table names."""
+    """The rows of one name."""
 
     name: str
     lines: tuple[Line, ...]
 
 
 class Table(Record):
-    """What a table of the page shows."""
+    """What a table shows."""
 
     caption: str
     head: str = Field("Stage", description="What the names of the groups are")
     columns: tuple[Column, ...] = Field(description="After the one with the names of the groups")
     groups: tuple[Group, ...]
 
+    @property
+    def header(self) -> list[str]:
+        """Names of all columns."""
+        return [self.head, *(column.name for column in self.columns)]
+
+    @property
+    def texts(self) -> list[list[str]]:
+        """Rows as texts; each begins with its name."""
+        return [
+            [group.name, *map(cell_text, line.cells)]
+            for group in self.groups
+            for line in group.lines
+        ]
+
+
+Columns = list[tuple[Column, Writer]]
+
+
+def numbers(name: str, write: Writer, means: str = "") -> tuple[Column, Writer]:
+    """Declare a column of numbers."""
+    return Column(name=name, means=means), write
+
+
+def words(name: str, text: Callable[[Row], str | None], means: str = "") -> tuple[Column, Writer]:
+    """Declare a column of words."""
+    return Column(name=name, means=means, is_text=True), lambda row: (text(row) or ABSENT,)
+
 
 def laid_out(
-    caption: str,
-    found: Iterable[Curve],
-    columns: Sequence[tuple[Column, Writer]],
-    *,
-    knows: Sequence[str] = (),
-    rows: Callable[[Curve], list[Row]] = lambda curve: curve.timed,
+    caption: str, rows: Iterable[tuple[str, Row]], columns: Columns, *, head: str = "Stage"
 ) -> Table | None:
-    """Lay out configurations of which any column of `knows` is known; None where there are none."""
-    groups = []
-    for curve in found:
-        lines = tuple(
-            Line(cells=tuple(write(row) for _, write in columns), is_invalid=row["invalid"])
-            for row in rows(curve)
-            if not knows or any(row[column] is not None for column in knows)
-        )
-        if lines:
-            groups.append(Group(name=curve.name, lines=lines))
-    if not groups:
+    """Lay rows out under their names; columns of which nothing is known are left out.
+
+    Returns None where there is no row, or nothing is known of any.
+    """
+    lines = [(name, [write(row) for _, write in columns], _is_invalid(row)) for name, row in rows]
+    known = [
+        place
+        for place in range(len(columns))
+        if any(cells[place] != (ABSENT,) for _, cells, _ in lines)
+    ]
+    if not known:
         return None
+    groups: dict[str, list[Line]] = {}
+    for name, cells, is_invalid in lines:
+        line = Line(cells=tuple(cells[place] for place in known), is_invalid=is_invalid)
+        groups.setdefault(name, []).append(line)
     return Table(
-        caption=caption, columns=tuple(column for column, _ in columns), groups=tuple(groups)
+        caption=caption,
+        head=head,
+        columns=tuple(columns[place][0] for place in known),
+        groups=tuple(Group(name=name, lines=tuple(own)) for name, own in groups.items()),
     )
+
+
+def yes_no(known: bool | None) -> str:
+    """Write whether something is so; empty where that is unknown."""
+    return {True: "yes", False: "no"}.get(known, "") if known is not None else ""
+
+
+def _is_invalid(row: Row) -> bool:
+    """Whether a row did other work than its baseline; tables without that column have a flag."""
+    return bool(row.get("invalid")) or "disagrees" in (row.get("flags") or [])

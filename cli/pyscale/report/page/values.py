@@ -2,48 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from pydantic import Field
 
-from pyscale.report.wording import ABSENT
+from pyscale.report.wording import ABSENT, number
 from pyscale_stages.contract import Record
 
-CONFIGURATION = ("suite", "stage", "device", "workers")
-"""Columns whose values name a row of the table of configurations."""
-START = ("stage", "device", "workers")
-"""The same for the table of cold and warm starts."""
-VERSIONS = ("stage", "device", "workers")
-"""The same for the comparison of two versions."""
-PART = (*CONFIGURATION, "part")
-"""The same for the table of losses."""
-POINT = ("suite", "stage", "workers")
-"""The same for the table of points."""
-RATIO = ("suite", "family", "series", "value", "workers", "measure", "pixels")
-"""The same for the table of ratios."""
-CALL_PART = (*POINT, "part")
-"""The same for the table of the parts of a call."""
-MACHINE_TEST = (
-    *("kind", "stage", "workers", "node", "hardware", "device", "test", "step", "at_once"),
-)
-"""The same for the table of tests of the machine."""
-MACHINE_NODE = (
-    *("kind", "stage", "workers", "device", "test", "step", "at_once", "node", "hardware"),
-)
-"""The same for the comparison of nodes."""
-HEADROOM = ("stage", "workers", "node")
-"""The same for what stages read beside what the storage gives."""
-LOADER_POINT = ("stage", "workers")
-"""The same for configurations that load patches."""
-LOADER_RANK = ("stage", "workers", "rank", "node")
-"""The same for what each of their ranks delivers."""
-RECONSTRUCT = ("stage", "workers", "component")
-"""The same for components of a distributed reconstruction."""
-RECONSTRUCT_POINT = ("stage", "workers")
-"""The same for what an entry of such reconstructions gave at one N."""
-
-Row = Mapping[str, Any]
+Row = dict[str, Any]
 
 
 class Value(Record):
@@ -58,60 +25,82 @@ class Value(Record):
 
 Cell = tuple[Value | str, ...]
 """What stands in one cell of a table: numbers, and text around them."""
+Writer = Callable[[Row], Cell]
+"""What a column shows of one row."""
+Written = Callable[[Any], str]
+"""How a number is read."""
+
+
+class Numbers(Record):
+    """The numbers of one table: each is tied to its row and column of the table's CSV."""
+
+    table: str = Field(description="A key of the tables in `pyscale.report.csv`")
+    key: tuple[str, ...] = Field(description="Columns whose values name a row")
+
+    def value(self, row: Row, column: str, text: str) -> Value | str:
+        """Tie a text for one number; what is absent is only text."""
+        if row[column] is None:
+            return text
+        named = "|".join("" if row[name] is None else str(row[name]) for name in self.key)
+        raw = repr(row[column])
+        return Value(table=self.table, key=named, column=column, raw=raw, text=text)
+
+    def cell(
+        self, row: Row, column: str, written: Written = number, scale: float | None = None
+    ) -> Cell:
+        """Write one number, divided by `scale`."""
+        if row[column] is None:
+            return (ABSENT,)
+        known = row[column] if scale is None else row[column] / scale
+        return (self.value(row, column, written(known)),)
+
+    def interval_cell(
+        self, row: Row, column: str, written: Written = number, scale: float | None = None
+    ) -> Cell:
+        """Write one number, divided by `scale`, with its interval where there is one."""
+        found, low, high = (
+            self.cell(row, f"{column}{end}", written, scale) for end in ("", "_low", "_high")
+        )
+        return found if (ABSENT,) in {low, high} else (*found, " [", *low, ", ", *high, "]")
+
+    def plain(self, column: str, written: Written = number, scale: float | None = None) -> Writer:
+        """Make the writer of a column of numbers."""
+        return lambda row: self.cell(row, column, written, scale)
+
+    def interval(
+        self, column: str, written: Written = number, scale: float | None = None
+    ) -> Writer:
+        """Make the writer of a column of numbers with their intervals."""
+        return lambda row: self.interval_cell(row, column, written, scale)
+
+    def of_several(self, column: str, written: Written = number) -> Writer:
+        """Make the writer of a column of numbers that one worker alone has not."""
+        return lambda row: (ABSENT,) if row["workers"] == 1 else self.cell(row, column, written)
+
+
+CONFIGURATIONS = Numbers(table="configurations", key=("suite", "stage", "device", "workers"))
+LOSSES = Numbers(table="losses", key=(*CONFIGURATIONS.key, "part"))
+STARTS = Numbers(table="starts", key=("stage", "device", "workers"))
+VERSIONS = Numbers(table="versions", key=("stage", "device", "workers"))
+POINTS = Numbers(table="points", key=("suite", "stage", "workers"))
+RATIOS = Numbers(
+    table="ratios", key=("suite", "family", "series", "value", "workers", "measure", "pixels")
+)
+CALL_PARTS = Numbers(table="parts", key=(*POINTS.key, "part"))
+_OF_TEST = ("kind", "stage", "workers")
+TESTS = Numbers(
+    table="tests", key=(*_OF_TEST, "node", "hardware", "device", "test", "step", "at_once")
+)
+NODES = Numbers(
+    table="nodes", key=(*_OF_TEST, "device", "test", "step", "at_once", "node", "hardware")
+)
+HEADROOM = Numbers(table="headroom", key=("stage", "workers", "node"))
+LOADER = Numbers(table="loader", key=("stage", "workers"))
+LOADER_RANKS = Numbers(table="loader_ranks", key=("stage", "workers", "rank", "node"))
+COMPONENTS = Numbers(table="reconstruct", key=("stage", "workers", "component"))
+RECONSTRUCTIONS = Numbers(table="reconstruct_points", key=("stage", "workers"))
 
 
 def cell_text(cell: Cell) -> str:
     """Text of a cell."""
     return "".join(part.text if isinstance(part, Value) else part for part in cell)
-
-
-def value(row: Row, column: str, text: str) -> Value | str:
-    """Tie the text for one number of a configuration to the CSV; what is absent is only text."""
-    return value_of("configurations", CONFIGURATION, row, column, text)
-
-
-def value_of(table: str, columns: tuple[str, ...], row: Row, column: str, text: str) -> Value | str:
-    """Tie the text for one number of any table, whose rows these columns name."""
-    if row[column] is None:
-        return text
-    return Value(
-        table=table, key=key(row, columns), column=column, raw=repr(row[column]), text=text
-    )
-
-
-def part_value(row: Row, column: str, text: str) -> Value:
-    """Tie the text for one number of a part of the worker-seconds to the CSV."""
-    return Value(
-        table="losses", key=key(row, PART), column=column, raw=repr(row[column]), text=text
-    )
-
-
-def cell(row: Row, column: str, written: Callable[[Any], str]) -> Cell:
-    """One number of a configuration."""
-    return (value(row, column, written(row[column])),)
-
-
-def with_interval(row: Row, column: str, written: Callable[[Any], str]) -> Cell:
-    """One number of a configuration, with its interval where there is one."""
-    return interval_of("configurations", CONFIGURATION, row, column, written)
-
-
-def interval_of(
-    table: str,
-    columns: tuple[str, ...],
-    row: Row,
-    column: str,
-    written: Callable[[Any], str],
-) -> Cell:
-    """One number of any table, with its interval where there is one."""
-    low, high = (f"{column}_{end}" for end in ("low", "high"))
-    found = value_of(table, columns, row, column, written(row[column]))
-    if ABSENT in {written(row[low]), written(row[high])}:
-        return (found,)
-    first, last = (value_of(table, columns, row, end, written(row[end])) for end in (low, high))
-    return (found, " [", first, ", ", last, "]")
-
-
-def key(row: Row, columns: tuple[str, ...]) -> str:
-    """Values that name a row."""
-    return "|".join("" if row[column] is None else str(row[column]) for column in columns)

@@ -9,11 +9,11 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.advice import NO_LARGER
 from pyscale.report.ofranks import Row, ranks
 from pyscale.report.page.answers import Answer
-from pyscale.report.page.values import Cell
-from pyscale.report.reconstruct.cells import component_value, decibels, milliseconds, value
+from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell
+from pyscale.report.reconstruct.cells import decibels, milliseconds
 from pyscale.report.reconstruct.components import NOT_TOLD, fastest, limit, scales, work_normalised
 from pyscale.report.reconstruct.parts import Parts
-from pyscale.report.wording import listing, number, ratio
+from pyscale.report.wording import listing, ratio
 
 if TYPE_CHECKING:
     from pyscale.analysis.reconstruct.answers import ReconstructAnswer
@@ -44,28 +44,28 @@ def _nothing(own: Sequence[Row]) -> Answer:
 def _faster(parts: Parts, advised: ReconstructAnswer) -> Answer:
     """State the largest speedup of an iteration over the baseline."""
     best, base = fastest(parts, advised), parts.at(advised.stage, advised.baseline_workers)
-    base_s = value(base, "wall_s", milliseconds(base["wall_s"]))
+    base_s = RECONSTRUCTIONS.cell(base, "wall_s", milliseconds)
     with_base = ranks(base["workers"])
     if best["workers"] == base["workers"]:
         several = len([row for row in parts.timed if row["stage"] == advised.stage]) > 1
         head = "Not faster" if several else NOT_TOLD
         told = f" with more than {with_base}: " if several else f": {with_base} alone was timed, "
         end = f" with {with_base}." if several else "."
-        return Answer("Faster", "faster", (head,), (told, base_s, f" ms an iteration{end}"))
+        return Answer("Faster", "faster", (head,), (told, *base_s, f" ms an iteration{end}"))
     whole = parts.component(best)
     return Answer(
         "Faster",
         "faster",
-        (component_value(whole, "speedup", ratio(whole["speedup"])), " times"),
+        (*COMPONENTS.cell(whole, "speedup", ratio), " times"),
         (
             f" with {ranks(best['workers'])}",
             *_sure(whole),
             ": ",
-            value(best, "wall_s", milliseconds(best["wall_s"])),
+            *RECONSTRUCTIONS.cell(best, "wall_s", milliseconds),
             " ms an iteration, ",
-            base_s,
+            *base_s,
             f" ms with {with_base}; efficiency ",
-            component_value(whole, "efficiency", ratio(whole["efficiency"])),
+            *COMPONENTS.cell(whole, "efficiency", ratio),
             *work_normalised(whole),
             ".",
         ),
@@ -104,9 +104,9 @@ def _beyond(parts: Parts, advised: ReconstructAnswer) -> Cell:
 
 def _gain(row: Row) -> Cell:
     return (
-        component_value(row, "speedup", ratio(row["speedup"])),
+        *COMPONENTS.cell(row, "speedup", ratio),
         f" times as fast as with {row['baseline_workers']}, efficiency ",
-        component_value(row, "efficiency", ratio(row["efficiency"])),
+        *COMPONENTS.cell(row, "efficiency", ratio),
     )
 
 
@@ -150,7 +150,7 @@ def _worst(own: Sequence[Row], column: str) -> Cell:
     if not known:
         return ()
     row = max(known, key=lambda one: float(one[column]))
-    return (value(row, column, number(row[column])),)
+    return RECONSTRUCTIONS.cell(row, column)
 
 
 def _image(parts: Parts, advised: ReconstructAnswer) -> Answer:
@@ -165,22 +165,17 @@ def _image(parts: Parts, advised: ReconstructAnswer) -> Answer:
     if row["workers"] != row["baseline_workers"] and row["psnr_drift_db"] is not None:
         drift = (
             ", ",
-            value(row, "psnr_drift_db", decibels(row["psnr_drift_db"])),
+            *RECONSTRUCTIONS.cell(row, "psnr_drift_db", decibels),
             f" dB from that with {ranks(row['baseline_workers'])}.",
         )
     return Answer(
         "Image",
         "image",
-        (value(row, "psnr_db", ratio(row["psnr_db"])), " dB"),
+        (*RECONSTRUCTIONS.cell(row, "psnr_db", ratio), " dB"),
         (f" PSNR with {ranks(row['workers'])}", *drift),
     )
 
 
 def _sure(whole: Row) -> Cell:
-    if whole["speedup_low"] is None:
-        return (" [no 95 % interval]",)
-    low, high = (
-        component_value(whole, f"speedup_{end}", ratio(whole[f"speedup_{end}"]))
-        for end in ("low", "high")
-    )
-    return (" [", low, ", ", high, "]")
+    _, *interval = COMPONENTS.interval_cell(whole, "speedup", ratio)
+    return tuple(interval) or (" [no 95 % interval]",)

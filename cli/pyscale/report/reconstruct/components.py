@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from pyscale.report.ofranks import Row, ranks
 from pyscale.report.page.answers import Answer
-from pyscale.report.page.values import Cell
-from pyscale.report.reconstruct.cells import component_value, milliseconds, value
+from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell
+from pyscale.report.reconstruct.cells import milliseconds
 from pyscale.report.reconstruct.parts import Parts
 from pyscale.report.reconstruct.words import COMPUTED, NAMES, titled
 from pyscale.report.wording import percent, ratio
@@ -65,9 +65,9 @@ def scales(parts: Parts, advised: ReconstructAnswer) -> list[Answer]:
 def _gain(one: Row) -> Cell:
     return (
         " ",
-        component_value(one, "speedup", ratio(one["speedup"])),
+        *COMPONENTS.cell(one, "speedup", ratio),
         " times, efficiency ",
-        component_value(one, "efficiency", ratio(one["efficiency"])),
+        *COMPONENTS.cell(one, "efficiency", ratio),
         *work_normalised(one),
     )
 
@@ -79,7 +79,7 @@ def work_normalised(one: Row) -> Cell:
         return ()
     return (
         " (work-normalised ",
-        component_value(one, "normalised_efficiency", ratio(known)),
+        *COMPONENTS.cell(one, "normalised_efficiency", ratio),
         ")",
     )
 
@@ -102,7 +102,7 @@ def limit(parts: Parts, advised: ReconstructAnswer) -> Answer:
         (titled(NAMES[advised.limit]),),
         (
             f": with {ranks(row['workers'])} ",
-            component_value(lost, "loss_s", milliseconds(lost["loss_s"])),
+            *COMPONENTS.cell(lost, "loss_s", milliseconds),
             " ms an iteration more than ideal scaling",
             "" if share is None else f", {percent(share)} of the loss",
             *_why(row, advised),
@@ -119,6 +119,6 @@ def _why(row: Row, advised: ReconstructAnswer) -> Cell:
             return ("; margins of tiles explain all of it",)
         return (f"; margins of tiles explain {explained} ms of it",)
     if advised.limit == "barrier" and row["balance"] is not None:
-        balance = value(row, "balance", ratio(row["balance"]))
-        return ("; the mean rank computes ", balance, " times as long as the busiest")
+        balance = RECONSTRUCTIONS.cell(row, "balance", ratio)
+        return ("; the mean rank computes ", *balance, " times as long as the busiest")
     return ()

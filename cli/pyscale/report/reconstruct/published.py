@@ -7,11 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pyscale.report.machine.tables import laid_out
-from pyscale.report.ofranks import Row
-from pyscale.report.page.table import Column
-from pyscale.report.page.values import Cell
-from pyscale.report.reconstruct.cells import Writer, component_value
+from pyscale.report.page.table import Columns, laid_out, numbers, words
+from pyscale.report.page.values import COMPONENTS, Cell, Row
 from pyscale.report.reconstruct.parts import Parts
 from pyscale.report.reconstruct.words import NAMES, problem, titled
 from pyscale.report.wording import ABSENT, percent, ratio
@@ -26,13 +23,14 @@ def beside(found: Iterable[tuple[Reference, pl.DataFrame]], parts: Parts) -> lis
     """Lay out every reference on a problem of this report, with its caveats."""
     shown = []
     for reference, table in found:
-        # `laid_out` asks every row for its flags.
-        rows = [(_name(row), row | {"flags": None}) for row in table.iter_rows(named=True)]
+        rows = [(_name(row), row) for row in table.iter_rows(named=True)]
         hardware = "; ".join(f"{name} {told}" for name, told in reference.hardware.items())
         shown.append(
             {
                 "title": reference.title,
-                "table": laid_out(f"Beside: {reference.title}", "Published", rows, _columns(parts)),
+                "table": laid_out(
+                    f"Beside: {reference.title}", rows, _columns(parts), head="Published"
+                ),
                 "figures": f"Published: {reference.figures}; on {hardware}. {NOTE}.",
                 "caveats": list(reference.caveats),
             }
@@ -45,31 +43,27 @@ def _name(row: Row) -> str:
     return f"{told}{row['size_px']} px"
 
 
-def _columns(parts: Parts) -> list[tuple[Column, Writer]]:
+def _columns(parts: Parts) -> Columns:
     return [
-        (Column(name="Component", is_text=True), lambda row: (NAMES[row["component"]],)),
-        (
-            Column(name="Ranks", means="There, and those of its baseline", is_text=True),
-            lambda row: (f"{row['workers']}, over {row['baseline_workers']}",),
+        words("Component", lambda row: NAMES[row["component"]]),
+        words(
+            "Ranks",
+            lambda row: f"{row['workers']}, over {row['baseline_workers']}",
+            "There, and those of its baseline",
         ),
-        (
-            Column(name="Published speedup", means="Over its baseline", is_text=True),
-            lambda row: (f"{ratio(row['speedup'])} times",),
+        words(
+            "Published speedup", lambda row: f"{ratio(row['speedup'])} times", "Over its baseline"
         ),
-        (
-            Column(name="Efficiency", means="That speedup x N0/N", is_text=True),
-            lambda row: (percent(row["efficiency"]),),
+        words("Efficiency", lambda row: percent(row["efficiency"]), "That speedup x N0/N"),
+        words(
+            "Work-normalised",
+            lambda row: percent(row["normalised_efficiency"]),
+            "For as many denoised pixels",
         ),
-        (
-            Column(name="Work-normalised", means="For as many denoised pixels", is_text=True),
-            lambda row: (percent(row["normalised_efficiency"]),),
-        ),
-        (
-            Column(
-                name="Here",
-                means="Speedup of the same problem, size, component and numbers of ranks here",
-            ),
+        numbers(
+            "Here",
             lambda row: _here(row, parts),
+            "Speedup of the same problem, size, component and numbers of ranks here",
         ),
     ]
 
@@ -81,5 +75,5 @@ def _here(row: Row, parts: Parts) -> Cell:
         if all(point[name] == row[name] for name in same):
             own = parts.component(point, row["component"])
             if own["speedup"] is not None:
-                return (component_value(own, "speedup", ratio(own["speedup"])),)
+                return COMPONENTS.cell(own, "speedup", ratio)
     return (ABSENT,)

@@ -4,68 +4,61 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyscale.report.machine.tables import laid_out
-from pyscale.report.ofranks import Row
-from pyscale.report.page.table import Column, Table
-from pyscale.report.page.values import Cell
-from pyscale.report.reconstruct.cells import Writer, decibels, point, value
+from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
+from pyscale.report.page.values import RECONSTRUCTIONS, Cell, Row, Writer
+from pyscale.report.reconstruct.cells import decibels
 from pyscale.report.reconstruct.parts import Parts
-from pyscale.report.reconstruct.tables import HEAD, RANKS, Columns, named
+from pyscale.report.reconstruct.tables import HEAD, RANKS, named
 from pyscale.report.reconstruct.words import problem, titled
-from pyscale.report.wording import ABSENT, number, ratio
+from pyscale.report.wording import ABSENT, ratio
+
+OF = RECONSTRUCTIONS
+DEVIATIONS = (
+    ("Gradient", "gate_gradient", "Deviation from one rank's gradient"),
+    (
+        "Interior",
+        "gate_interior",
+        "Of the image denoised once, where tiles contain the whole receptive field",
+    ),
+    ("Border", "gate_border", "The same elsewhere, where tiles do change it"),
+    ("Result, interior", "deviation_interior", "Deviation of the result from that at N0"),
+    ("Result, border", "deviation_border", "The same elsewhere"),
+)
+SIGNALS = (
+    ("PSNR", "psnr", "Peak signal-to-noise ratio of the result"),
+    ("PSNR, interior", "psnr_interior", "Of the interior alone"),
+    ("PSNR, border", "psnr_border", "Elsewhere"),
+)
 
 
 def quality(parts: Parts) -> Table | None:
     """Whether ranks compute what one does, and how good the image is."""
     columns: Columns = [
-        (RANKS, point("workers", str)),
-        (
-            Column(
-                name="Agrees",
-                means="Gradient and denoised interior of N ranks with those of one",
-                is_text=True,
-            ),
-            lambda row: (row["gate"] or ABSENT,),
+        RANKS,
+        words(
+            "Agrees",
+            lambda row: row["gate"],
+            "Gradient and denoised interior of N ranks with those of one",
         ),
         *(
-            (Column(name=name, means=f"{means}; share of the largest value"), point(column, number))
-            for name, column, means in (
-                ("Gradient", "gate_gradient", "Deviation from one rank's gradient"),
-                (
-                    "Interior",
-                    "gate_interior",
-                    "Of the image denoised once, where tiles contain the whole receptive field",
-                ),
-                ("Border", "gate_border", "The same elsewhere, where tiles do change it"),
-                (
-                    "Result, interior",
-                    "deviation_interior",
-                    "Deviation of the result from that at N0",
-                ),
-                ("Result, border", "deviation_border", "The same elsewhere"),
-            )
+            numbers(name, OF.plain(column), f"{means}; share of the largest value")
+            for name, column, means in DEVIATIONS
         ),
         *(
             pair
-            for name, column, means in (
-                ("PSNR", "psnr", "Peak signal-to-noise ratio of the result"),
-                ("PSNR, interior", "psnr_interior", "Of the interior alone"),
-                ("PSNR, border", "psnr_border", "Elsewhere"),
-            )
+            for name, column, means in SIGNALS
             for pair in (
-                (Column(name=f"{name} (dB)", means=means), point(f"{column}_db", ratio)),
-                (
-                    Column(name="Drift (dB)", means="From that at N0"),
-                    _drift(f"{column}_drift_db"),
-                ),
+                numbers(f"{name} (dB)", OF.plain(f"{column}_db", ratio), means),
+                numbers("Drift (dB)", _drift(f"{column}_drift_db"), "From that at N0"),
             )
         ),
-        (
-            Column(name="Weights", means="Of the denoiser", is_text=True),
-            lambda row: (f"{row['weights']}{': timing only' if row['timing_only'] else ''}",),
+        words(
+            "Weights",
+            lambda row: f"{row['weights']}{': timing only' if row['timing_only'] else ''}",
+            "Of the denoiser",
         ),
     ]
-    return laid_out("Agreement and quality", HEAD, named(parts, parts.timed), columns)
+    return laid_out("Agreement and quality", named(parts, parts.timed), columns, head=HEAD)
 
 
 def largest(rows: Sequence[Row], parts: Parts) -> Table | None:
@@ -74,18 +67,20 @@ def largest(rows: Sequence[Row], parts: Parts) -> Table | None:
     many = {name for name, _ in sizes if len([one for one, _ in sizes if one == name]) > 1}
     shown = [row for row in rows if row["problem"] in many or row["exhausted_px"] is not None]
     columns: Columns = [
-        (RANKS, lambda row: _at_size(parts, row, ("largest_px", "exhausted_px"), "workers")),
-        (
-            Column(name="Largest that ran (px)", means="Length of the largest image with a time"),
+        (RANKS[0], lambda row: _at_size(parts, row, ("largest_px", "exhausted_px"), "workers")),
+        numbers(
+            "Largest that ran (px)",
             lambda row: _at_size(parts, row, ("largest_px",), "size_px"),
+            "Length of the largest image with a time",
         ),
-        (
-            Column(name="Out of memory (px)", means="Smallest image that ran out of memory"),
+        numbers(
+            "Out of memory (px)",
             lambda row: _at_size(parts, row, ("exhausted_px",), "size_px"),
+            "Smallest image that ran out of memory",
         ),
     ]
-    shown_rows = [(titled(problem(row["problem"])), row | {"flags": None}) for row in shown]
-    return laid_out("Largest image that fits", "Problem", shown_rows, columns)
+    found = [(titled(problem(row["problem"])), row) for row in shown]
+    return laid_out("Largest image that fits", found, columns, head="Problem")
 
 
 def _at_size(parts: Parts, row: Row, sizes: Sequence[str], column: str) -> Cell:
@@ -94,11 +89,11 @@ def _at_size(parts: Parts, row: Row, sizes: Sequence[str], column: str) -> Cell:
     wanted = (row["family"], row["problem"], row["workers"], size)
     for one in parts.points:
         if (one["family"], one["problem"], one["workers"], one["size_px"]) == wanted:
-            return (value(one, column, str(one[column])),)
+            return OF.cell(one, column, str)
     return (ABSENT,)
 
 
 def _drift(column: str) -> Writer:
     """Write how far a result at N is from that at N0."""
-    write = point(column, decibels)
+    write = OF.plain(column, decibels)
     return lambda row: (ABSENT,) if row["workers"] == row["baseline_workers"] else write(row)

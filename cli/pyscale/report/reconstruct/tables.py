@@ -4,178 +4,143 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyscale.report.machine.tables import laid_out
-from pyscale.report.ofranks import Row
-from pyscale.report.page.table import Column, Table
-from pyscale.report.page.values import Cell
-from pyscale.report.reconstruct.cells import (
-    Writer,
-    component,
-    doubts,
-    iteration,
-    milliseconds,
-    of_several,
-    point,
-    speedup,
-)
+from pyscale.report.ofranks import told_doubts
+from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
+from pyscale.report.page.values import RECONSTRUCTIONS, Cell, Row, Writer
+from pyscale.report.reconstruct.cells import component, iteration, milliseconds, speedup
 from pyscale.report.reconstruct.parts import Parts
 from pyscale.report.reconstruct.words import COMPUTED, NAMES, OBJECTIVE, TOTAL, titled
-from pyscale.report.wording import ABSENT, gib, number, percent, ratio
+from pyscale.report.wording import ABSENT, gib, percent, ratio
 from pyscale_stages.reconstruction import COMPONENTS
 
-Columns = list[tuple[Column, Writer]]
 HEAD = "Reconstruction"
-RANKS = Column(name="N", means="Ranks, each with its own GPU or cores")
+OF = RECONSTRUCTIONS
+RANKS = numbers("N", OF.plain("workers", str), "Ranks, each with its own GPU or cores")
 
 
 def scaling(parts: Parts) -> Table | None:
     """Speedup of an iteration; failed configurations with their error."""
     columns: Columns = [
-        (RANKS, point("workers", str)),
-        (Column(name="Trials", means="Timed"), point("repeats", str)),
-        (
-            Column(
-                name="Iteration (ms)",
-                means="Of the rank that takes longest: median over trials of the median over "
-                "iterations, 95 % interval",
-            ),
+        RANKS,
+        numbers("Trials", OF.plain("repeats", str), "Timed"),
+        numbers(
+            "Iteration (ms)",
             iteration,
+            "Of the rank that takes longest: median over trials of the median over iterations, "
+            "95 % interval",
         ),
-        (
-            Column(name="Speedup", means="Over the fewest ranks with a time, N0; 95 % interval"),
+        numbers(
+            "Speedup",
             speedup(parts, TOTAL),
+            "Over the fewest ranks with a time, N0; 95 % interval",
         ),
-        (
-            Column(name="Efficiency", means="Speedup x N0/N"),
-            component(parts, TOTAL, "efficiency", ratio),
-        ),
-        (
-            Column(
-                name="Work-normalised",
-                means="Efficiency for as many denoised pixels: times the work at N over that at N0",
-            ),
+        numbers("Efficiency", component(parts, TOTAL, "efficiency", ratio), "Speedup x N0/N"),
+        numbers(
+            "Work-normalised",
             component(parts, TOTAL, "normalised_efficiency", ratio),
+            "Efficiency for as many denoised pixels: times the work at N over that at N0",
         ),
-        (
-            Column(
-                name="Work",
-                means="Pixels that all ranks denoise, over those of the image: tiles have margins",
-            ),
-            point("work_multiplier", ratio),
+        numbers(
+            "Work",
+            OF.plain("work_multiplier", ratio),
+            "Pixels that all ranks denoise, over those of the image: tiles have margins",
         ),
-        (Column(name="Doubts", means="Flags, explained below; errors", is_text=True), doubts),
+        words("Doubts", told_doubts, "Flags, explained below; errors"),
     ]
-    return laid_out("Strong scaling of an iteration", HEAD, named(parts, parts.points), columns)
+    rows = named(parts, parts.points)
+    return laid_out("Strong scaling of an iteration", rows, columns, head=HEAD)
 
 
 def components(parts: Parts) -> Table | None:
     """Components of an iteration at every N."""
     columns: Columns = [
-        (RANKS, point("workers", str)),
+        RANKS,
         *(
-            (
-                Column(
-                    name=f"{titled(NAMES[name])} (ms)",
-                    means="Mean of the ranks: median over iterations, and share of the time of all "
-                    f"iterations{_means(name)}",
-                ),
+            numbers(
+                f"{titled(NAMES[name])} (ms)",
                 _with_share(parts, name),
+                "Mean of the ranks: median over iterations, and share of the time of all "
+                f"iterations{_means(name)}",
             )
             for name in COMPONENTS
         ),
-        (
-            Column(name="Rest", means="In no component: the largest share of any rank's iteration"),
-            point("rest_share", _fine_percent),
+        numbers(
+            "Rest",
+            OF.plain("rest_share", lambda share: f"{100 * share:.2g} %"),
+            "In no component: the largest share of any rank's iteration",
         ),
-        (
-            Column(
-                name=f"{titled(NAMES[OBJECTIVE])} (ms)", means="Computed after iterations, apart"
-            ),
+        numbers(
+            f"{titled(NAMES[OBJECTIVE])} (ms)",
             component(parts, OBJECTIVE, "mean_seconds", milliseconds),
+            "Computed after iterations, apart",
         ),
     ]
-    return laid_out("Components of an iteration", HEAD, named(parts, parts.timed), columns)
+    return laid_out("Components of an iteration", named(parts, parts.timed), columns, head=HEAD)
 
 
 def speedups(parts: Parts) -> Table | None:
     """Speedup of each component that one rank has too."""
-    columns: Columns = [(RANKS, point("workers", str))]
+    columns: Columns = [RANKS]
     for name in COMPUTED:
         columns += [
-            (
-                Column(
-                    name=f"{titled(NAMES[name])}: speedup",
-                    means="Of the rank that takes longest, over N0; 95 % interval",
-                ),
+            numbers(
+                f"{titled(NAMES[name])}: speedup",
                 speedup(parts, name),
+                "Of the rank that takes longest, over N0; 95 % interval",
             ),
-            (
-                Column(name="Efficiency", means="Speedup x N0/N"),
-                component(parts, name, "efficiency", ratio),
-            ),
+            numbers("Efficiency", component(parts, name, "efficiency", ratio), "Speedup x N0/N"),
         ]
     columns.append(
-        (
-            Column(name="Work-normalised", means="Of the denoiser: for as many denoised pixels"),
+        numbers(
+            "Work-normalised",
             component(parts, "denoiser", "normalised_efficiency", ratio),
+            "Of the denoiser: for as many denoised pixels",
         )
     )
-    return laid_out("Strong scaling of components", HEAD, named(parts, parts.timed), columns)
+    return laid_out("Strong scaling of components", named(parts, parts.timed), columns, head=HEAD)
 
 
 def sharing(parts: Parts) -> Table | None:
     """Balance of the ranks, exchange between them, and memory of each."""
     columns: Columns = [
-        (RANKS, point("workers", str)),
-        (Column(name="Tiles", means="Of all ranks"), point("tiles", str)),
-        (
-            Column(name="Tile (px)", means="Length without margin; none where it is not cut"),
-            point("tile_px", str),
+        RANKS,
+        numbers("Tiles", OF.plain("tiles", str), "Of all ranks"),
+        numbers(
+            "Tile (px)", OF.plain("tile_px", str), "Length without margin; none where it is not cut"
         ),
-        (
-            Column(name="Tiles' balance", means="Mean number of tiles of a rank over the largest"),
-            of_several("tiles_balance", ratio),
+        numbers(
+            "Tiles' balance",
+            OF.of_several("tiles_balance", ratio),
+            "Mean number of tiles of a rank over the largest",
         ),
-        (
-            Column(
-                name="Balance",
-                means="Mean time of gradient and denoiser over the longest, of ranks",
-            ),
-            of_several("balance", ratio),
+        numbers(
+            "Balance",
+            OF.of_several("balance", ratio),
+            "Mean time of gradient and denoiser over the longest, of ranks",
         ),
-        (
-            Column(
-                name="Collectives",
-                means="Exchange of the gradient and gathering of tiles: share of ranks' time",
-            ),
-            of_several("collectives_share", percent),
+        numbers(
+            "Collectives",
+            OF.of_several("collectives_share", percent),
+            "Exchange of the gradient and gathering of tiles: share of ranks' time",
         ),
-        (
-            Column(name="Waiting", means="For other ranks: share of ranks' time"),
-            of_several("barrier_share", percent),
+        numbers(
+            "Waiting",
+            OF.of_several("barrier_share", percent),
+            "For other ranks: share of ranks' time",
         ),
-        (
-            Column(name="Memory (GiB)", means="Peak of a rank: of the GPU's, or else"),
-            point("memory_peak_bytes", gib),
+        numbers(
+            "Memory (GiB)",
+            OF.plain("memory_peak_bytes", gib),
+            "Peak of a rank: of the GPU's, or else",
         ),
-        (
-            Column(name="Of (GiB)", means="Least memory of a rank"),
-            point("memory_total_bytes", gib),
+        numbers("Of (GiB)", OF.plain("memory_total_bytes", gib), "Least memory of a rank"),
+        numbers(
+            "Set-up (s)", OF.plain("setup_s"), "Image, physics and network, before any iteration"
         ),
-        (
-            Column(name="Set-up (s)", means="Image, physics and network, before any iteration"),
-            point("setup_s", number),
-        ),
-        (
-            Column(name="Device", is_text=True),
-            lambda row: (row["device_name"] or row["device"] or ABSENT,),
-        ),
-        (
-            Column(name="By", means="Transport of tensors between ranks", is_text=True),
-            lambda row: (row["backend"] or ABSENT,),
-        ),
+        words("Device", lambda row: row["device_name"] or row["device"]),
+        words("By", lambda row: row["backend"], "Transport of tensors between ranks"),
     ]
-    return laid_out("Balance, exchange and memory", HEAD, named(parts, parts.timed), columns)
+    return laid_out("Balance, exchange and memory", named(parts, parts.timed), columns, head=HEAD)
 
 
 def _with_share(parts: Parts, name: str) -> Writer:
@@ -187,10 +152,6 @@ def _with_share(parts: Parts, name: str) -> Writer:
         return found if found == (ABSENT,) else (*found, " (", *share(row), ")")
 
     return write
-
-
-def _fine_percent(value: float) -> str:
-    return f"{100 * value:.2g} %"
 
 
 def _means(name: str) -> str:

@@ -14,14 +14,14 @@ from pyscale.report.csv import GRID_FILES, csv_texts, write_csv
 from pyscale.report.figures import write_figures
 from pyscale.report.grid.sweep import sweeps
 from pyscale.report.markdown import write_markdown
-from pyscale.report.page.values import CALL_PART, POINT, RATIO
+from pyscale.report.page.values import CALL_PARTS, POINTS, RATIOS
 from pyscale.report.page.write import write_page
 from pyscale.report.terminal import summary_of
 
 TIED = re.compile(
     r'<data data-table="(.*?)" data-key="(.*?)" data-column="(.*?)" value="(.*?)">(.*?)</data>'
 )
-KEYS = {"points": POINT, "ratios": RATIO, "parts": CALL_PART}
+KEYS = {numbers.table: numbers.key for numbers in (POINTS, RATIOS, CALL_PARTS)}
 
 
 @pytest.fixture(scope="module")
@@ -109,11 +109,11 @@ def test_a_cpu_alone_says_what_would_compare_it(cpu_alone, tmp_path):
 def test_the_text_has_a_section_a_sweep_and_none_on_n(both, mixed, tmp_path):
     text = write_markdown(tmp_path, both).read_text()
     assert "\n## CPU against GPU, by size\n" in text
-    assert "\n### Parts of a call\n" in text
+    assert "\n### Parts of a call (s), in brackets their share\n" in text
     assert "\n## Results\n" not in text
     assert "Karp" not in text
     text = write_markdown(tmp_path, mixed).read_text()
-    assert "\n## CPU against GPU, by size: segment (model cyto3)\n" in text
+    assert "\n### segment (model cyto3)\n" in text
     assert "\n## Results\n" in text
     assert "\n## track\n" in text
 

@@ -18,7 +18,7 @@ from pyscale.report.figures import loader_pareto
 from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.writing import write_figures
 from pyscale.report.markdown import write_markdown
-from pyscale.report.page.values import LOADER_POINT, LOADER_RANK
+from pyscale.report.page.values import LOADER, LOADER_RANKS
 from pyscale.report.page.write import write_page
 from pyscale.report.terminal import summary_of
 
@@ -54,8 +54,8 @@ def test_loading_has_tables_more_and_a_later_report_without_it_none(fed, full, t
 
 
 def test_columns_that_name_a_row_name_one(fed):
-    assert not fed.loader.points.select(LOADER_POINT).is_duplicated().any()
-    assert not fed.loader.ranks.select(LOADER_RANK).is_duplicated().any()
+    assert not fed.loader.points.select(LOADER.key).is_duplicated().any()
+    assert not fed.loader.ranks.select(LOADER_RANKS.key).is_duplicated().any()
 
 
 def test_loading_alone_has_nothing_about_speedups(page):

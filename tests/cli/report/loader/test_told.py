@@ -14,7 +14,6 @@ from pyscale.references.files import all_references
 from pyscale.references.matching import matching_loading
 from pyscale.report.loader import answer
 from pyscale.report.loader.section import section
-from pyscale.report.machine.tables import plain
 from pyscale.report.wording import number
 
 BEST = "num_workers=8, pool_size=16"
@@ -135,12 +134,12 @@ def test_factories_with_equal_settings_are_said_to_deliver_the_same_patches_or_n
 
 def test_a_failed_configuration_is_a_row_with_its_error(failing):
     rates = told(failing)["tables"][0]
-    columns, rows = plain(rates)
+    columns, rows = rates.header, rates.texts
     (row,) = (row for row in rows if "workers 8" in row[0] and row[1] == "2")
     assert row[columns.index("Measured (patches/s)")] == "failed"
     assert "CMU-1.svs" in row[columns.index("Doubts")]
     assert "1 configuration failed" in told(failing)["verdict"].reasons
-    others = [plain(table)[1] for table in told(failing)["tables"][1:]]
+    others = [table.texts for table in told(failing)["tables"][1:]]
     assert not any("workers 8" in row[0] for rows in others for row in rows)
 
 
@@ -200,6 +199,6 @@ def test_published_rates_stand_beside_the_same_settings_on_as_many_ranks(tmp_pat
     assert reference.name == "wsistream-sample"
     assert table.select("stage", "workers").rows() == [(like.stage, 4)]
     (shown,) = told(replace(four, loader_references=[(reference, table)]))["published"]
-    _, (row,) = plain(shown["table"])
+    (row,) = shown["table"].texts
     assert "2150 patches/s" in row
     assert any("page cache is not controlled" in sentence for sentence in shown["caveats"])

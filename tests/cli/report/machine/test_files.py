@@ -18,11 +18,11 @@ from pyscale.report.figures.writing import write_figures
 from pyscale.report.machine import tables
 from pyscale.report.machine.bench import benches
 from pyscale.report.markdown import write_markdown
-from pyscale.report.page.values import HEADROOM, MACHINE_NODE, MACHINE_TEST
+from pyscale.report.page.values import HEADROOM, NODES, TESTS
 from pyscale.report.page.write import write_page
 from pyscale.report.terminal import summary_of
 
-KEYS = {"tests": MACHINE_TEST, "nodes": MACHINE_NODE, "headroom": HEADROOM}
+KEYS = {numbers.table: numbers.key for numbers in (TESTS, NODES, HEADROOM)}
 OVER_N = {"results", "request", "where", "laws", "timeline", "agreement", "throughput", "cost"}
 
 
@@ -98,17 +98,17 @@ def test_a_pipeline_beside_keeps_its_sections_and_no_machine_entry_in_them(besid
 
 def test_what_cannot_run_is_no_number_anywhere(one):
     (bench,) = benches(one.machine)
-    _, rows = tables.plain(tables.kernels(bench, "CPU"))
+    rows = tables.kernels(bench, "CPU").texts
     (transfer,) = (row for row in rows if row[0] == "host_to_device_pinned")
     assert transfer[1] == "not applicable"
     assert "nothing is transferred" in transfer[-1]
-    _, rows = tables.plain(tables.reads(bench))
+    rows = tables.reads(bench).texts
     assert any("cannot run" in row and "refuses" in row[-1] for row in rows)
 
 
 def test_unproved_cold_reads_are_said_to_be(one, tmp_path):
     (bench,) = benches(one.machine)
-    _, rows = tables.plain(tables.reads(bench))
+    rows = tables.reads(bench).texts
     (movies,) = (row for row in rows if row[0] == "Movies, EER")
     assert "evicted, unverified" in movies
     assert "evicted, unverified" in write_markdown(tmp_path, one).read_text()

@@ -18,7 +18,7 @@ from pyscale.report.context import Command, Node, ReportContext, Work
 from pyscale.report.csv import csv_texts
 from pyscale.report.page.pictures import Picture, Pictures
 from pyscale.report.page.sections import STAGES_BY_NAME
-from pyscale.report.page.values import CONFIGURATION, PART
+from pyscale.report.page.values import CONFIGURATIONS, LOSSES
 from pyscale.report.page.write import write_page
 from pyscale.report.verdicts import verdicts
 from pyscale.results import analysed
@@ -26,7 +26,7 @@ from pyscale.results import analysed
 TIED = re.compile(
     r'<data data-table="(.*?)" data-key="(.*?)" data-column="(.*?)" value="(.*?)">(.*?)</data>'
 )
-KEYS = {"configurations": CONFIGURATION, "losses": PART}
+KEYS = {"configurations": CONFIGURATIONS.key, "losses": LOSSES.key}
 
 A_RUN = ReportContext(
     title="run 20260317T114224Z-k3f9, suite pipeline, on hela.tif (80 frames)",
@@ -171,7 +171,7 @@ def test_names_are_never_taken_for_markup(tmp_path, new_run, results_from):
 def test_an_invalid_configuration_has_no_speedup(tmp_path, broken):
     text = page_of(tmp_path, broken)
     (row,) = broken.configurations.filter("invalid").to_dicts()
-    key = "|".join(str(row[column]) for column in CONFIGURATION)
+    key = "|".join(str(row[column]) for column in CONFIGURATIONS.key)
     columns = {column for table, own, column, *_ in TIED.findall(text) if own == key}
     assert "wall_s" in columns
     assert {"speedup", "efficiency"}.isdisjoint(columns)

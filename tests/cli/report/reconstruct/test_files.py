@@ -17,7 +17,7 @@ from pyscale.report.figures import component_shares, components
 from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.writing import write_figures
 from pyscale.report.markdown import write_markdown
-from pyscale.report.page.values import RECONSTRUCT, RECONSTRUCT_POINT
+from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS
 from pyscale.report.page.write import write_page
 from pyscale.report.terminal import summary_of
 
@@ -59,16 +59,16 @@ def test_reconstruction_has_two_tables_more_and_a_later_report_without_it_none(
 
 
 def test_columns_that_name_a_row_name_one(shared):
-    assert not shared.reconstruct.scaling.select(RECONSTRUCT).is_duplicated().any()
-    assert not shared.reconstruct.points.select(RECONSTRUCT_POINT).is_duplicated().any()
+    assert not shared.reconstruct.scaling.select(COMPONENTS.key).is_duplicated().any()
+    assert not shared.reconstruct.points.select(RECONSTRUCTIONS.key).is_duplicated().any()
 
 
 def test_every_number_of_the_page_is_that_of_its_place_in_the_tables(shared, page):
     rows = {
         (table, "|".join(str(row[column]) for column in key)): row
         for table, key, frame in (
-            ("reconstruct", RECONSTRUCT, shared.reconstruct.scaling),
-            ("reconstruct_points", RECONSTRUCT_POINT, shared.reconstruct.points),
+            ("reconstruct", COMPONENTS.key, shared.reconstruct.scaling),
+            ("reconstruct_points", RECONSTRUCTIONS.key, shared.reconstruct.points),
         )
         for row in frame.to_dicts()
     }

@@ -13,7 +13,6 @@ from madeupreconstructrun import made_up
 from pyscale.analysis.reconstruct.findings import reconstruct_findings
 from pyscale.references.files import all_references
 from pyscale.references.matchingreconstruct import matching_reconstruct
-from pyscale.report.machine.tables import plain
 from pyscale.report.reconstruct.cells import decibels
 from pyscale.report.reconstruct.section import section
 
@@ -28,7 +27,7 @@ def verdict_of(results, name):
 
 def table_of(results, caption):
     (shown,) = (one for one in section(results)["tables"] if one.caption == caption)
-    columns, rows = plain(shown)
+    columns, rows = shown.header, shown.texts
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
@@ -196,7 +195,7 @@ def published(tmp_path: Path):
         results = made_up(entries, ranks=ranks, repeats=1)
         found = matching_reconstruct(known, results.reconstruct.points)
         told = section(replace(results, reconstruct_references=found))["published"]
-        return [(shown["title"], *plain(shown["table"])) for shown in told]
+        return [(shown["title"], shown["table"].header, shown["table"].texts) for shown in told]
 
     return beside
 
