@@ -16,59 +16,41 @@ FILES = {
     "trials": "benchmark_trials.csv",
 }
 """Field of `Results` and the file that it is written to."""
-GRID_FILES = {
+RARE_FILES = {
     "points": "benchmark_points.csv",
     "ratios": "benchmark_ratios.csv",
     "parts": "benchmark_call_parts.csv",
-}
-"""Field of `GridFindings` and the file that it is written to, where there is a grid."""
-MACHINE_FILES = {
     "tests": "benchmark_tests.csv",
     "nodes": "benchmark_nodes.csv",
     "headroom": "benchmark_headroom.csv",
-}
-"""Field of `MachineFindings` and the file that it is written to, where the machine was tested."""
-LOADER_FILES = {
     "loader": "benchmark_loader.csv",
     "loader_ranks": "benchmark_loader_ranks.csv",
-}
-"""Points and ranks of `LoaderFindings` and the files that they are written to."""
-
-RECONSTRUCT_FILES = {
     "reconstruct": "benchmark_reconstruct.csv",
     "reconstruct_points": "benchmark_reconstruct_points.csv",
+    "versions": "benchmark_versions.csv",
+    "starts": "benchmark_starts.csv",
 }
-"""Scaling and points of `ReconstructFindings` and the files that they are written to."""
-VERSION_FILES = {"versions": "benchmark_versions.csv"}
-"""The comparison of two versions and the file that it is written to."""
-START_FILES = {"starts": "benchmark_starts.csv"}
-"""The table of cold and warm starts and the file that it is written to."""
-RARE_FILES = GRID_FILES | MACHINE_FILES | LOADER_FILES | RECONSTRUCT_FILES | VERSION_FILES
-RARE_FILES |= START_FILES
 """Tables that not every report has, and the files that they are written to."""
 
 
 def csv_texts(results: Results) -> dict[str, str]:
-    """Every table by its field of `Results` or of findings, or by its name in the files above."""
-    tables = {name: getattr(results, name) for name in FILES} | _rare(results)
+    """Every table by its name in the files above."""
     algorithms = {entry: work.how for entry, work in results.context.works.items()}
-    return {name: csv_text(_with_algorithm(table, algorithms)) for name, table in tables.items()}
+    return {
+        name: csv_text(_with_algorithm(table, algorithms))
+        for name, table in _tables(results).items()
+    }
 
 
 def files_of(results: Results) -> dict[str, str]:
     """Every table that there is, and the file that it is written to."""
-    return FILES | {name: RARE_FILES[name] for name in _rare(results)}
+    return {name: (FILES | RARE_FILES)[name] for name in _tables(results)}
 
 
 def write_csv(folder: Path, results: Results) -> list[Path]:
-    """Write every table: one row a configuration, one a part of its worker-seconds, one a trial.
+    """Write every table that there is, as docs/columns.md tells what its rows are.
 
-    Where there is a grid: one row a point, one a ratio, one a part of a call. Where the machine
-    was tested: one row a test, one a test and node, one a stage that reads. Where patches were
-    loaded: one row a configuration, one a rank of it. Where images were reconstructed over ranks:
-    one row a component at each N, one an image at each N. Where two versions were measured: one row
-    a configuration of both. Where warm workers were measured beside new processes: one row a stage
-    and N. Files of an earlier report that this one has no table for are removed.
+    Files of an earlier report that this one has no table for are removed.
     """
     files = files_of(results)
     for name, file in RARE_FILES.items():
@@ -79,54 +61,27 @@ def write_csv(folder: Path, results: Results) -> list[Path]:
     return [folder / file for file in files.values()]
 
 
-def _rare(results: Results) -> dict[str, pl.DataFrame]:
-    """Tables that not every report has, as far as they have rows."""
-    found = (_of_grids, _of_machine, _of_loader, _of_reconstruct, _of_versions, _of_starts)
-    return {
-        name: table
-        for of_results in found
-        for name, table in of_results(results).items()
-        if not table.is_empty()
+def _tables(results: Results) -> dict[str, pl.DataFrame]:
+    """Every table; those that not every report has as far as they have rows."""
+    machine, loader, reconstruct = results.machine, results.loader, results.reconstruct
+    rare: dict[str, pl.DataFrame | None] = {
+        name: pl.concat([getattr(grid, name) for grid in results.grids])
+        for name in ("points", "ratios", "parts")
+        if results.grids
     }
-
-
-def _of_grids(results: Results) -> dict[str, pl.DataFrame]:
-    """Tables of all grids."""
-    if not results.grids:
-        return {}
-    return {name: pl.concat([getattr(grid, name) for grid in results.grids]) for name in GRID_FILES}
-
-
-def _of_machine(results: Results) -> dict[str, pl.DataFrame]:
-    """Tables of the machine's tests."""
-    if results.machine is None:
-        return {}
-    return {name: getattr(results.machine, name) for name in MACHINE_FILES}
-
-
-def _of_loader(results: Results) -> dict[str, pl.DataFrame]:
-    """Tables of loading patches."""
-    if results.loader is None:
-        return {}
-    return {"loader": results.loader.points, "loader_ranks": results.loader.ranks}
-
-
-def _of_reconstruct(results: Results) -> dict[str, pl.DataFrame]:
-    """Tables of reconstruction over ranks."""
-    found = results.reconstruct
-    if found is None:
-        return {}
-    return {"reconstruct": found.scaling, "reconstruct_points": found.points}
-
-
-def _of_versions(results: Results) -> dict[str, pl.DataFrame]:
-    """The comparison of two versions."""
-    return {} if results.versions is None else {"versions": results.versions.table}
-
-
-def _of_starts(results: Results) -> dict[str, pl.DataFrame]:
-    """New processes and warm workers side by side."""
-    return {} if results.starts is None else {"starts": results.starts}
+    if machine is not None:
+        rare |= {"tests": machine.tests, "nodes": machine.nodes, "headroom": machine.headroom}
+    if loader is not None:
+        rare |= {"loader": loader.points, "loader_ranks": loader.ranks}
+    if reconstruct is not None:
+        rare |= {"reconstruct": reconstruct.scaling, "reconstruct_points": reconstruct.points}
+    if results.versions is not None:
+        rare |= {"versions": results.versions.table}
+    rare |= {"starts": results.starts}
+    found = {name: getattr(results, name) for name in FILES}
+    return found | {
+        name: table for name, table in rare.items() if table is not None and not table.is_empty()
+    }
 
 
 def _with_algorithm(table: pl.DataFrame, algorithms: Mapping[str, str]) -> pl.DataFrame:

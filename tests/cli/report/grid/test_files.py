@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from pyscale.report.csv import GRID_FILES, csv_texts, write_csv
+from pyscale.report.csv import RARE_FILES, csv_texts, write_csv
 from pyscale.report.figures import write_figures
 from pyscale.report.grid.sweep import sweeps
 from pyscale.report.markdown import write_markdown
@@ -22,6 +22,7 @@ TIED = re.compile(
     r'<data data-table="(.*?)" data-key="(.*?)" data-column="(.*?)" value="(.*?)">(.*?)</data>'
 )
 KEYS = {numbers.table: numbers.key for numbers in (POINTS, RATIOS, CALL_PARTS)}
+GRID_FILES = {name: RARE_FILES[name] for name in ("points", "ratios", "parts")}
 
 
 @pytest.fixture(scope="module")

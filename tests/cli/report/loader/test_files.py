@@ -13,7 +13,7 @@ from rich.console import Console
 from madeuploader import ENTRIES
 from madeuploaderrun import made_up
 from pyscale.report.charts.all import charts, datasets
-from pyscale.report.csv import LOADER_FILES, write_csv
+from pyscale.report.csv import RARE_FILES, write_csv
 from pyscale.report.figures import loader_pareto
 from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.writing import write_figures
@@ -23,6 +23,7 @@ from pyscale.report.page.write import write_page
 from pyscale.report.terminal import summary_of
 
 OVER_N = {"results", "request", "where", "laws", "timeline", "agreement", "throughput", "cost"}
+LOADER_FILES = {name: RARE_FILES[name] for name in ("loader", "loader_ranks")}
 
 
 def seen(text):

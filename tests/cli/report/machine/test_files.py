@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from pyscale.report.csv import MACHINE_FILES, csv_texts, write_csv
+from pyscale.report.csv import RARE_FILES, csv_texts, write_csv
 from pyscale.report.figures import machine_kernels, machine_nodes, machine_storage
 from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.writing import write_figures
@@ -24,6 +24,7 @@ from pyscale.report.terminal import summary_of
 
 KEYS = {numbers.table: numbers.key for numbers in (TESTS, NODES, HEADROOM)}
 OVER_N = {"results", "request", "where", "laws", "timeline", "agreement", "throughput", "cost"}
+MACHINE_FILES = {name: RARE_FILES[name] for name in ("tests", "nodes", "headroom")}
 
 
 def seen(text):

@@ -12,7 +12,7 @@ import pytest
 from rich.console import Console
 
 from pyscale.report.charts.all import charts, datasets
-from pyscale.report.csv import RECONSTRUCT_FILES, write_csv
+from pyscale.report.csv import RARE_FILES, write_csv
 from pyscale.report.figures import component_shares, components
 from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.writing import write_figures
@@ -25,6 +25,7 @@ OVER_N = {"results", "request", "where", "laws", "timeline", "agreement", "throu
 VALUE = re.compile(
     r'<data data-table="(reconstruct\w*)" data-key="(.*?)" data-column="(\w+)" value="(.*?)">'
 )
+RECONSTRUCT_FILES = {name: RARE_FILES[name] for name in ("reconstruct", "reconstruct_points")}
 
 
 def seen(text):
