@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.loader.findings import LoaderFindings, loader_findings
+from pyscale.analysis.measured import measured_points, measured_trials
 from pyscale.analysis.reconstruct.findings import ReconstructFindings, reconstruct_findings
 from pyscale.analysis.starts import starts
 from pyscale.analysis.trials import trial_table
@@ -48,6 +49,8 @@ class Measured:
         What each entry computed.
     starts : polars.DataFrame or None
         Warm workers beside new processes (see `pyscale.analysis.starts`); None of a table.
+    measures : polars.DataFrame or None
+        Numbers that stages measure (see `pyscale.analysis.measured`); None of a table.
     loader : LoaderFindings or None
         What ranks that load patches told; None where none did.
     reconstruct : ReconstructFindings or None
@@ -63,6 +66,7 @@ class Measured:
     cores: int | None = None
     works: Mapping[str, Work] = field(default_factory=dict)
     starts: pl.DataFrame | None = None
+    measures: pl.DataFrame | None = None
     loader: LoaderFindings | None = None
     reconstruct: ReconstructFindings | None = None
 
@@ -99,6 +103,7 @@ def measured_run(name: str | None) -> Measured:
         works=works(plan, tables.sources.entry_versions),
         cores=stamps[0].get("cpu", {}).get("cores") if len(stamps) == 1 else None,
         starts=starts(tables.tasks, trials),
+        measures=measured_points(measured_trials(tables.measures, trials)),
         loader=loader_findings(tables.loading, keep=load_settings().keep_diversity),
         reconstruct=reconstruct_findings(tables.reconstruction),
     )

@@ -26,6 +26,7 @@ from pyscale.report.bottomline import bottom_line
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.directives import Dialect, directives
+from pyscale.report.measured import worse
 from pyscale.report.rankadvice import rank_advice
 from pyscale.report.results import Results
 from pyscale.report.starts import headlines
@@ -167,6 +168,7 @@ def _advice(
         warnings=tuple(shortly(one) for one in said(trials) if one.doubts_result),
         line=line,
         starts=() if measured.starts is None else tuple(headlines(measured.starts)),
+        worse=tuple(worse(measured.measures)),
     )
 
 

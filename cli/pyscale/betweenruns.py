@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.measures import samples
 from pyscale.analysis.trials import trial_table
 from pyscale.console import talk
@@ -36,7 +37,7 @@ class MeasuredRun:
     timings : polars.DataFrame
         Of tests of the machine itself (see `pyscale.store.tables.timing_schema`).
     samples : polars.DataFrame
-        Of work whose wall time says nothing (see `pyscale.analysis.measures.samples`).
+        Of what counts beside wall times (see `pyscale.analysis.measures.samples`).
     """
 
     run: RunFolder
@@ -61,7 +62,10 @@ class MeasuredRun:
         nodes = tables.tasks["node"].drop_nulls().unique().sort().to_list()
         manifest = build_manifest(run, tables.sources)
         trials = trial_table(tables.tasks, tables.spans)
-        found = samples({"loading": tables.loading, "reconstruction": tables.reconstruction})
+        found = samples(
+            {"loading": tables.loading, "reconstruction": tables.reconstruction},
+            measured_trials(tables.measures, trials),
+        )
         return cls(run, manifest, tuple(nodes), trials, tables.timings, found)
 
     def facts(self, entries: set[str]) -> Facts:

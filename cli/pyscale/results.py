@@ -19,6 +19,7 @@ from pyscale.analysis.grid.findings import GridFindings, grid_findings
 from pyscale.analysis.loader.findings import LoaderFindings, loader_findings
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.machine.findings import MachineFindings, machine_findings
+from pyscale.analysis.measured import measured_points, measured_trials
 from pyscale.analysis.reconstruct.findings import reconstruct_findings
 from pyscale.analysis.requests import request_of
 from pyscale.analysis.scaling import OVER_N, configurations
@@ -174,6 +175,9 @@ def results_of(
             stamps[0].get("cpu", {}).get("cores") if len(stamps) == 1 else None,
         ),
         starts=starts(tasks, trials),
+        measured=None
+        if tables.measures.is_empty()
+        else measured_points(measured_trials(tables.measures, trials)),
         versions=between_versions(run.plan, manifest, tasks, trials),
     )
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import polars as pl
 
+from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.measures import compared_samples, samples
 from pyscale.analysis.schema import Schema
 from pyscale.betweenruns import MeasuredRun, between
@@ -28,7 +29,14 @@ from pyscale.runreport import tables_folder
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.ranktables import loading_schema, reconstruction_schema
-from pyscale.store.tables import LOADING_FILE, RECONSTRUCTION_FILE, TIMINGS_FILE, timing_schema
+from pyscale.store.tables import (
+    LOADING_FILE,
+    MEASURES_FILE,
+    RECONSTRUCTION_FILE,
+    TIMINGS_FILE,
+    measure_schema,
+    timing_schema,
+)
 
 
 def report_several(
@@ -111,7 +119,8 @@ def _measured(run: RunFolder, results: Results, report: Path) -> MeasuredRun:
             {
                 "loading": _table(folder / LOADING_FILE, loading_schema()),
                 "reconstruction": _table(folder / RECONSTRUCTION_FILE, reconstruction_schema()),
-            }
+            },
+            measured_trials(_table(folder / MEASURES_FILE, measure_schema()), results.trials),
         ),
     )
 

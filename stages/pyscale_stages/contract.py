@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 from pydantic import AliasChoices, ConfigDict, Field, JsonValue, model_validator
 
 from pyscale_stages.loading import Loading
+from pyscale_stages.measured import Measured
 from pyscale_stages.method import Method as Method  # noqa: PLC0414 - what stages import from here
 from pyscale_stages.reconstruction import Reconstruction
 from pyscale_stages.record import Amount, Bytes, Count, Finite, Seconds
@@ -266,6 +267,7 @@ class TaskResult(Record):
     reconstruction: Reconstruction | None = Field(
         None, description="What reconstructing an image with others gave this rank"
     )
+    measured: tuple[Measured, ...] = Field((), description="Numbers that it measured of its work")
     warned: Warnings = Field(
         (),
         # Records before there were codes call their sentences so.

@@ -113,6 +113,7 @@ def run_task(
         timings=tuple(task.timings) if task else (),
         loading=task.loading if task else None,
         reconstruction=task.reconstruction if task else None,
+        measured=tuple(task.measured) if task else (),
         warned=(
             *(task.warned if task else ()),
             *(Warned(code="gpu-not-sampled", text=sentence) for sentence in usage.warnings),

@@ -17,6 +17,7 @@ from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.loading import Loading
 from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.measured import Measured
 from pyscale_stages.movie import Movie
 from pyscale_stages.reconstruction import Reconstruction
 from pyscale_stages.timing import Timing
@@ -32,7 +33,7 @@ class Task:
     """One running task.
 
     A stage reads its inputs by `movie`, brackets its work by `span`, writes files by
-    `writing`, and reports by `count`, `set_quality` and `warn`.
+    `writing`, and reports by `count`, `measure`, `set_quality` and `warn`.
 
     Parameters
     ----------
@@ -60,6 +61,7 @@ class Task:
         self.reconstruction: Reconstruction | None = None
         self.gpu_own_peak_bytes: int | None = None
         self.quality: dict[str, float] = {}
+        self.measured: list[Measured] = []
         self.warned: list[Warned] = []
         self.written: list[Path] = []
         self.versions: dict[str, str] = {}
@@ -219,6 +221,10 @@ class Task:
     def set_reconstruction(self, reconstruction: Reconstruction) -> None:
         """Record what reconstructing an image with others gave this rank."""
         self.reconstruction = reconstruction
+
+    def measure(self, *found: Measured) -> None:
+        """Record numbers that tables, charts and comparisons show as they show wall times."""
+        self.measured += found
 
     def set_quality(self, **measures: float) -> None:
         """Record how right the output is, where the truth is known.

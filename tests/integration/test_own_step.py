@@ -54,6 +54,12 @@ def test_a_script_over_frames_in_one_line(pyscale: CommandLine, home: Path, movi
     one, two = outputs(home, "step")
     assert np.array_equal(tifffile.imread(one / "output.tif"), tifffile.imread(two / "output.tif"))
     assert tifffile.imread(one / "output.tif").max() > 0
+    (report,) = (home / "runs").glob("*/report")
+    objects = pl.read_csv(report / "benchmark_measures.csv")
+    assert objects["name"].to_list() == ["objects", "objects"]
+    found = sum(int(frame.max()) for frame in tifffile.imread(one / "output.tif"))
+    assert objects["value"].to_list() == [found, found]
+    assert "| step | objects | 1 |" in (report / "scaling_analysis.md").read_text()
     again = pyscale("run", "--step", step, "--data", movie, *FEW, "--dry-run")
     assert again.code == 0, again.err
     advised = pyscale("advise")

@@ -1,10 +1,10 @@
-"""What counts of work whose wall time says nothing: declared once, sampled and compared alike."""
+"""What counts beside wall times: sampled of each trial, and compared alike."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import polars as pl
 
@@ -15,6 +15,8 @@ from pyscale.analysis.loader.trials import loader_trials
 from pyscale.analysis.reconstruct.columns import EVERY, column
 from pyscale.analysis.reconstruct.trials import reconstruct_trials
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
+
+Better = Literal["higher", "lower"]
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,7 @@ class Measure:
         What is measured, and its column of the trials. The first decides; others tell why.
     work : tuple of str
         Columns of the stored table that are equal where trials did the same work.
-    is_rate : bool
-        Whether a larger value is faster.
+    better : {"higher", "lower"}
     """
 
     title: str
@@ -39,7 +40,7 @@ class Measure:
     trials: Callable[[pl.DataFrame], pl.DataFrame]
     values: Mapping[str, str]
     work: tuple[str, ...]
-    is_rate: bool = False
+    better: Better = "lower"
 
     @property
     def primary(self) -> str:
@@ -54,7 +55,7 @@ MEASURES = {
         trials=loader_trials,
         values={"rate": "patches_per_s"},
         work=("patch_px", "mpp"),
-        is_rate=True,
+        better="higher",
     ),
     "reconstruction": Measure(
         title="An iteration of reconstruction",
@@ -65,24 +66,50 @@ MEASURES = {
     ),
 }
 """By the name of the table that a run stores."""
+MEASURED = "measured"
+"""The kind of numbers that stages measure of their work, each with its own unit and direction."""
+TITLE = "What stages measure"
 
 KEY = ("kind", "value", "stage", "workers")
 """Columns that name what is compared in both runs."""
 _SIDES = ("base", "new")
 
 
-def samples(tables: Mapping[str, pl.DataFrame]) -> pl.DataFrame:
-    """Give every value of every trial that counts, of tables by their key of `MEASURES`.
+def samples(
+    tables: Mapping[str, pl.DataFrame], measured: pl.DataFrame | None = None
+) -> pl.DataFrame:
+    """Give every value of every trial that counts.
+
+    Parameters
+    ----------
+    tables : mapping of str to polars.DataFrame
+        Stored tables by their key of `MEASURES`.
+    measured : polars.DataFrame, optional
+        As `pyscale.analysis.measured.measured_trials` gives it.
 
     Returns
     -------
     polars.DataFrame
-        The columns of `KEY`, `work` in words and `amount` in the measure's unit. What took no time
+        The columns of `KEY`, `work` in words, `amount` in `unit`, and `better`. What took no time
         is left out: nothing can be so many times as long.
     """
-    schema = columns((TEXT, "kind value stage"), (WHOLE, "workers"), (TEXT, "work"))
+    schema = columns(
+        (TEXT, "kind value stage"), (WHOLE, "workers"), (TEXT, "work unit better"), (REAL, "amount")
+    )
     found = [_samples(kind, table) for kind, table in tables.items() if not table.is_empty()]
-    return pl.concat([pl.DataFrame(schema=schema | {"amount": pl.Float64}), *found])
+    if measured is not None:
+        known = measured.filter(pl.col("value") > 0)
+        found.append(
+            known.select(
+                pl.lit(MEASURED).alias("kind"),
+                pl.col("name").alias("value"),
+                *("stage", "workers"),
+                pl.lit("").alias("work"),
+                *("unit", "better"),
+                pl.col("value").alias("amount"),
+            )
+        )
+    return pl.concat([pl.DataFrame(schema=schema), *found])
 
 
 def _samples(kind: str, table: pl.DataFrame) -> pl.DataFrame:
@@ -105,7 +132,13 @@ def _samples(kind: str, table: pl.DataFrame) -> pl.DataFrame:
         )
         .filter(pl.col("amount") > 0)
         .join(work, on="trial", how="left", maintain_order="left")
-        .select(pl.lit(kind).alias("kind"), *KEY[1:], "work", pl.col("amount").cast(REAL))
+        .select(
+            pl.lit(kind).alias("kind"),
+            *(*KEY[1:], "work"),
+            pl.lit(measure.unit).alias("unit"),
+            pl.lit(measure.better).alias("better"),
+            pl.col("amount").cast(REAL),
+        )
     )
 
 
@@ -126,9 +159,9 @@ def compared_samples(
     Returns
     -------
     polars.DataFrame
-        One row a stage, N and value: its `unit`, of both sides `work`, `repeats` and the median
-        `amount`, and a judgement as `pyscale.analysis.comparison.comparison` gives it, whose ratio
-        is that of the amounts. Without a verdict one side alone has it, or the reason is that the
+        One row a stage, N and value: its `unit` and `better`, of both sides `work`, `repeats` and
+        the median `amount`, and a judgement as `pyscale.analysis.comparison.comparison` gives it,
+        whose ratio is that of the amounts. Without a verdict one side alone has it, or the reason is that the
         work is another.
     """
     sides = [_by_key(side) for side in (base, new)]
@@ -136,20 +169,22 @@ def compared_samples(
     both = [key for key in keys if all(key in side for side in sides)]
     alike = [key for key in both if sides[0][key]["work"] == sides[1][key]["work"]]
     judged: dict[tuple[Any, ...], Judgement] = {}
-    for family in dict.fromkeys(key[:2] for key in alike):
-        own = [key for key in alike if key[:2] == family]
-        is_rate = MEASURES[family[0]].is_rate
+    families = {key: (*key[:2], sides[0][key]["better"]) for key in alike}
+    for family in dict.fromkeys(families.values()):
+        own = [key for key in alike if families[key] == family]
+        is_rate = family[-1] == "higher"
         arms = [tuple(_costs(side[key]["amount"], is_rate) for side in sides) for key in own]
         verdicts = judge([(one, other) for one, other in arms], at_least=at_least, scatter=scatter)
         judged |= zip(own, map(_of_rates, verdicts) if is_rate else verdicts, strict=True)
     rows = []
     for key in _in_order(list(keys)):
-        row: dict[str, Any] = {**dict(zip(KEY, key, strict=True)), "unit": MEASURES[key[0]].unit}
+        told = next(side[key] for side in sides if key in side)
+        row: dict[str, Any] = {name: told[name] for name in (*KEY, "unit", "better")}
         for name, side in zip(_SIDES, sides, strict=True):
             if key in side:
                 amounts = side[key]["amount"]
                 row |= {f"{name}_work": side[key]["work"], f"{name}_repeats": len(amounts)}
-                middle = median_rate if MEASURES[key[0]].is_rate else pl.Series.median
+                middle = median_rate if key[0] in RATES else pl.Series.median
                 row[f"{name}_amount"] = middle(pl.Series(amounts))
         if key in judged:
             row |= cells(judged[key])
@@ -159,7 +194,7 @@ def compared_samples(
     schema = columns(
         (TEXT, "kind value stage"),
         (WHOLE, "workers"),
-        (TEXT, "unit base_work new_work"),
+        (TEXT, "unit better base_work new_work"),
         (WHOLE, "base_repeats new_repeats"),
         (REAL, "base_amount new_amount ratio ratio_low ratio_high p_adjusted p_beyond"),
         (TEXT, "verdict reason"),
@@ -168,26 +203,35 @@ def compared_samples(
 
 
 def is_primary() -> pl.Expr:
-    """Whether a row is of the value that decides of its kind."""
+    """Whether a row is of a value that decides of its kind: a number needs a direction for that."""
     return pl.any_horizontal(
-        (pl.col("kind") == kind) & (pl.col("value") == measure.primary)
-        for kind, measure in MEASURES.items()
+        (pl.col("kind") == MEASURED) & pl.col("better").is_not_null(),
+        *(
+            (pl.col("kind") == kind) & (pl.col("value") == measure.primary)
+            for kind, measure in MEASURES.items()
+        ),
     )
 
 
 def _by_key(table: pl.DataFrame) -> dict[tuple[Any, ...], dict[str, Any]]:
-    grouped = table.group_by(KEY, maintain_order=True).agg(pl.col("work").first(), "amount")
+    told = (pl.col(name).first() for name in ("work", "unit", "better"))
+    grouped = table.group_by(KEY, maintain_order=True).agg(*told, "amount")
     return {tuple(row[name] for name in KEY): row for row in grouped.to_dicts()}
+
+
+RATES = {kind for kind, measure in MEASURES.items() if measure.better == "higher"}
+"""Kinds whose medians go by way of costs."""
 
 
 def _in_order(keys: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Kind by kind and stage by stage as they come, by rising N, the value that decides first."""
     stages = list(dict.fromkeys((kind, stage) for kind, _, stage, _ in keys))
     values = {kind: list(measure.values) for kind, measure in MEASURES.items()}
+    values[MEASURED] = list(dict.fromkeys(key[1] for key in keys))
     return sorted(
         keys,
         key=lambda key: (
-            list(MEASURES).index(key[0]),
+            list(values).index(key[0]),
             stages.index((key[0], key[2])),
             key[3],
             values[key[0]].index(key[1]),

@@ -108,6 +108,7 @@ class Advice(Record):
     ranks: tuple[RankAdvice, ...] = Field((), description="Of what ranks do together")
     doubts: tuple[str, ...] = Field(description="Flags by which another N could be the best")
     starts: tuple[str, ...] = Field((), description="What warm workers gain, where measured")
+    worse: tuple[str, ...] = Field((), description="What stages measure, where it gets worse")
     directives: str = Field(description="What asks for the requests, to paste")
     warnings: tuple[str, ...] = Field(
         (), exclude=True, description="Of stages whose result may be wrong, in short"

@@ -25,6 +25,7 @@ from pyscale.analysis.losses import loss_table
 from pyscale.analysis.machine.headroom import headroom_schema
 from pyscale.analysis.machine.nodes import node_schema
 from pyscale.analysis.machine.tests import test_schema
+from pyscale.analysis.measured import point_schema as measure_points
 from pyscale.analysis.reconstruct.columns import point_schema as reconstruct_schema
 from pyscale.analysis.reconstruct.columns import scaling_schema
 from pyscale.analysis.scaling import configurations
@@ -37,6 +38,7 @@ from pyscale.store.tables import TABLES, span_schema, task_schema
 from pyscale_stages.contract import Counters
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loading import Loading
+from pyscale_stages.measured import Measured
 from pyscale_stages.reconstruction import Iteration, Reconstruction
 from pyscale_stages.record import Record
 from pyscale_stages.timing import Timing
@@ -70,6 +72,7 @@ SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
     "headroom": headroom_schema,
     "loader": loader_schema,
     "loader_ranks": rank_schema,
+    "measures": measure_points,
     "reconstruct": scaling_schema,
     "reconstruct_points": reconstruct_schema,
     **{STORED[name]: schema for name, (_, schema) in TABLES.items()},
@@ -79,6 +82,8 @@ RECORDS: dict[str, tuple[type[BaseModel], ...]] = {
     "timings.parquet": (Timing,),
     "loading.parquet": (Loading, LoaderParams),
     "reconstruction.parquet": (Reconstruction, Iteration),
+    "measures.parquet": (Measured,),
+    "measures": (Measured,),
     "loader": (LoaderParams,),
     "loader_ranks": (Loading,),
     "reconstruct": (Reconstruction,),
@@ -129,6 +134,8 @@ OTHER_UNITS = {
     "amount": "`unit`",
     "rate": "`unit`/s",
     "median_rate": "`unit`/s",
+    "measures.value": "`unit`",
+    "measures.parquet.value": "`unit`",
     "iops": "1/s",
 }
 
@@ -416,6 +423,9 @@ loading.parquet.error: Why the rank failed
 loading.parquet.cache_state: Of the slides before the trial, or the window they were evicted for
 reconstruction.parquet.error: Why the rank failed
 reconstruction.parquet.exhausted: Whether memory ran out on this rank, by its own error or by Slurm
+measures.value: Median over the timed trials
+over_baseline: Value over that at the fewest workers
+worse: Whether it is worse than at the fewest workers beyond 5 % and chance; empty where unknown
 versions.ratio: Wall time of the new version over that of the base: above 1 it is slower
 """
 
@@ -435,6 +445,7 @@ ROWS = {
     "loader_ranks": "A row a rank of such a configuration.",
     "reconstruct": "A row a component of a reconstruction at one N.",
     "reconstruct_points": "A row a reconstruction at one N.",
+    "measures": "A row a number that a stage measures, at one N.",
     "versions": "A row a configuration that two versions measured.",
     **{STORED[name]: f"{rows}." for name, (rows, _) in TABLES.items()},
 }
@@ -468,11 +479,10 @@ def meaning(table: str, column: str) -> str:
 
 def unit(table: str, column: str) -> str:
     """Unit of a column; empty for what has none."""
-    if f"{table}.{column}" in OTHER_UNITS:
-        return OTHER_UNITS[f"{table}.{column}"]
     name = column.removesuffix("_low").removesuffix("_high")
-    if name in OTHER_UNITS:
-        return OTHER_UNITS[name]
+    for known in (f"{table}.{name}", name):
+        if known in OTHER_UNITS:
+            return OTHER_UNITS[known]
     if name.startswith("phase_"):
         return "worker-seconds"
     return next((known for end, known in UNITS.items() if name.endswith(end)), "")

@@ -227,15 +227,20 @@ def conclusion(context: ComparisonContext, table: pl.DataFrame) -> str | None:
     return said and f"{said}{_outputs_in_short(context)}"
 
 
-def in_short(rows: Sequence[Row], at_least: float, times: str = "times as long") -> str | None:
+def in_short(
+    rows: Sequence[Row],
+    at_least: float,
+    times: str = "times as long",
+    ways: tuple[str, str] = ("slower", "faster"),
+) -> str | None:
     """Say which configurations are slower, faster or the same; None where none was judged."""
     rows = [row for row in rows if row["verdict"] is not None]
     if not rows:
         return None
     told = []
     for words_of, verdicts in (
-        ("slower for {}", ("worse", "slower")),
-        ("faster for {}", ("better", "faster")),
+        (f"{ways[0]} for {{}}", ("worse", "slower")),
+        (f"{ways[1]} for {{}}", ("better", "faster")),
         (f"the same within {percent(at_least)} for {{}}", ("same",)),
     ):
         own = [row for row in rows if row["verdict"] in verdicts]

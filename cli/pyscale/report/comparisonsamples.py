@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pyscale.analysis.comparison import OTHER_WORK, reasons
-from pyscale.analysis.measures import MEASURES, is_primary
+from pyscale.analysis.measures import MEASURED, MEASURES, TITLE, is_primary
 from pyscale.report.comparison import (
     ComparisonContext,
     Row,
@@ -21,6 +21,7 @@ from pyscale.report.comparison import (
     verdict_of,
     verdicts_mean,
 )
+from pyscale.report.measured import titled
 from pyscale.report.wording import ABSENT, listing, number, with_interval
 
 if TYPE_CHECKING:
@@ -28,20 +29,46 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 
+WAYS = {"worse": "worse", "slower": "perhaps worse", "faster": "perhaps better"}
+"""Verdicts on numbers that are no times; that of `better` is called so."""
+NEITHER = {
+    "worse": "higher",
+    "slower": "perhaps higher",
+    "better": "lower",
+    "faster": "perhaps lower",
+}
+"""The same of numbers of which neither is better."""
+
+
 def conclusions(table: pl.DataFrame, at_least: float) -> Iterator[str]:
-    """Answer for each kind in one sentence, by the value that decides."""
+    """Answer for each kind in one sentence, by what decides; for each number by itself."""
     for kind, rows in _by_kind(table.filter(is_primary())):
+        if kind == MEASURED:
+            for name in dict.fromkeys(row["value"] for row in rows):
+                own = [row for row in rows if row["value"] == name]
+                yield from _told(
+                    name, in_short(own, at_least, "times as much", ("worse", "better"))
+                )
+            continue
         measure = MEASURES[kind]
-        times = f"times the {measure.unit}" if measure.is_rate else "times as long"
-        told = in_short(rows, at_least, times)
-        if told is not None:
-            yield f"{measure.title}: {told[0].lower()}{told[1:]}"
+        times = f"times the {measure.unit}" if measure.better == "higher" else "times as long"
+        yield from _told(measure.title, in_short(rows, at_least, times))
+
+
+def _told(title: str, told: str | None) -> Iterator[str]:
+    if told is not None:
+        yield f"{title}: {told[0].lower()}{told[1:]}"
+
+
+def title_of(kind: str) -> str:
+    """Title of a kind."""
+    return TITLE if kind == MEASURED else MEASURES[kind].title
 
 
 def differing(table: pl.DataFrame) -> Iterator[str]:
     """Say what was not compared, as one run alone has it or its work is another."""
     for kind, rows in _by_kind(table.filter(is_primary())):
-        title = MEASURES[kind].title
+        title = title_of(kind)
         other = [row for row in rows if row["reason"] == OTHER_WORK]
         if other:
             works = f"{other[0]['base_work']} in base and {other[0]['new_work']} in new"
@@ -77,7 +104,7 @@ def shown(table: pl.DataFrame, context: ComparisonContext) -> RenderableType:
     marks = marks_of(judged.to_dicts(), sentences)
     parts: list[RenderableType] = []
     for kind, rows in _by_kind(judged):
-        parts += [Text(f"\n{MEASURES[kind].title}", "bold"), _verdicts(rows, marks)]
+        parts += [Text(f"\n{title_of(kind)}", "bold"), _verdicts(rows, marks)]
     parts += [
         Text.assemble((mark, "bold"), f": {sentences[reason]}") for reason, mark in marks.items()
     ]
@@ -90,14 +117,14 @@ def _verdicts(rows: Sequence[Row], marks: dict[str, str]) -> Table:
     """Lay out one kind, with a column of values where there are several."""
     from rich.text import Text
 
-    measure = MEASURES[rows[0]["kind"]]
+    is_measured = rows[0]["kind"] == MEASURED
     table = empty_table()
     table.add_column("stage", overflow="fold")
     table.add_column("N", justify="right", no_wrap=True)
-    several = len(measure.values) > 1
+    several = is_measured or len({row["value"] for row in rows}) > 1
     of_values = ("value",) if several else ()
-    unit = measure.unit
-    for header in (*of_values, f"base {unit}", f"new {unit}", "new / base", "verdict"):
+    unit = "" if is_measured else f" {rows[0]['unit']}"
+    for header in (*of_values, f"base{unit}", f"new{unit}", "new / base", "verdict"):
         table.add_column(header, no_wrap=True)
     for (stage, workers), own in groupby(rows, lambda row: (row["stage"], row["workers"])):
         for place, row in enumerate(found := list(own)):
@@ -105,13 +132,19 @@ def _verdicts(rows: Sequence[Row], marks: dict[str, str]) -> Table:
             table.add_row(
                 Text("" if place else stage),
                 "" if place else str(workers),
-                *((row["value"],) if several else ()),
+                *((titled(row["value"], row["unit"] if is_measured else ""),) if several else ()),
                 *(_amount(row, side) for side in ("base", "new")),
                 Text(with_interval(*ratio)),
-                verdict_of(row, marks),
+                verdict_of(_in_words(row) if is_measured else row, marks),
                 end_section=several and place + 1 == len(found),
             )
     return table
+
+
+def _in_words(row: Row) -> Row:
+    """Give the verdict on a number in words that fit it."""
+    words = WAYS if row["better"] else NEITHER
+    return row | {"verdict": words.get(row["verdict"], row["verdict"])}
 
 
 def _amount(row: Row, side: str) -> str:

@@ -29,6 +29,7 @@ RARE_FILES = {
     "reconstruct_points": "benchmark_reconstruct_points.csv",
     "versions": "benchmark_versions.csv",
     "starts": "benchmark_starts.csv",
+    "measures": "benchmark_measures.csv",
 }
 """Tables that not every report has, and the files that they are written to."""
 
@@ -77,7 +78,7 @@ def _tables(results: Results) -> dict[str, pl.DataFrame]:
         rare |= {"reconstruct": reconstruct.scaling, "reconstruct_points": reconstruct.points}
     if results.versions is not None:
         rare |= {"versions": results.versions.table}
-    rare |= {"starts": results.starts}
+    rare |= {"starts": results.starts, "measures": results.measured}
     found = {name: getattr(results, name) for name in FILES}
     return found | {
         name: table for name, table in rare.items() if table is not None and not table.is_empty()

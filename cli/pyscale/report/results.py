@@ -94,6 +94,9 @@ class Results:
         What the two versions that the run measured show; None where it measured one.
     starts : polars.DataFrame or None
         Warm workers beside new processes (see `pyscale.analysis.starts`); None of a table.
+    measured : polars.DataFrame or None
+        Numbers that stages measure of their work (see `pyscale.analysis.measured`); None where
+        none does.
     pictures : Pictures or None
         What it computed, in small; None where it kept no outputs of the kind.
     """
@@ -126,6 +129,7 @@ class Results:
     next_runs: tuple[Experiment, ...] = ()
     versions: VersionComparison | None = None
     starts: pl.DataFrame | None = None
+    measured: pl.DataFrame | None = None
     pictures: Pictures | None = None
 
     @property

@@ -20,6 +20,7 @@ from pyscale.report.grid.sweep import sweeps
 from pyscale.report.grid.table import grid_summary
 from pyscale.report.loader.summary import loader_summary
 from pyscale.report.machine.summary import machine_summary
+from pyscale.report.measured import worse
 from pyscale.report.reconstruct.summary import reconstruct_summary
 from pyscale.report.results import Results
 from pyscale.report.starts import headlines
@@ -81,6 +82,7 @@ def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
         told += [Text(concluded, "bold")] if concluded else []
     if results.starts is not None:
         told += map(Text, headlines(results.starts))
+    told += map(Text, worse(results.measured))
     told += map(_warning, said(results.trials, results.grids))
     if line.stages:
         told += [Text()] if told else []

@@ -40,6 +40,7 @@ def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) 
                 rows["spans"].extend(_spans(trial, task, record.result))
                 rows["calls"].extend(_calls(run, trial, task, record.result))
                 rows["timings"].extend(_timings(run, trial, task, record))
+                rows["measures"].extend(_measures(trial, task, record.result))
     _add_what_nodes_were_like(run, trial, rows["tasks"])
     rows["loading"].extend(loading_rows(trial, rows["tasks"], records))
     rows["reconstruction"].extend(reconstruction_rows(trial, rows["tasks"], records))
@@ -114,6 +115,18 @@ def _calls(run: RunFolder, trial: Trial, task: str, result: TaskResult) -> Itera
         parts = {} if call.build_s is None else {"build": call.build_s}
         for part, wall_s in (parts | call.parts).items():
             yield header | {"part": part, "wall_s": wall_s}
+
+
+def _measures(trial: Trial, task: str, result: TaskResult) -> Iterator[Row]:
+    header = {
+        "trial": trial.id,
+        "stage": trial.entry,
+        "workers": trial.workers,
+        "block": trial.block,
+        "task": task,
+        "verb": _VERBS.get(task, "run"),
+    }
+    return (header | row_of(one) for one in result.measured)
 
 
 def _timings(run: RunFolder, trial: Trial, task: str, record: TaskRecord) -> Iterator[Row]:

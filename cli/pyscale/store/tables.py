@@ -19,6 +19,7 @@ from pyscale.store.rows import Rows, trial_rows
 from pyscale.store.taskfiles import RecordError, read_task
 from pyscale_stages.atomic import atomic_path
 from pyscale_stages.contract import Counters
+from pyscale_stages.measured import Measured
 from pyscale_stages.parquet import write_table
 from pyscale_stages.timing import Timing
 
@@ -96,6 +97,12 @@ def timing_schema() -> Schema:
     return header | schema_of(Timing)
 
 
+def measure_schema() -> Schema:
+    """Columns of the table of measures, one row a number that a task measured."""
+    header = columns((TEXT, "trial stage"), (WHOLE, "workers block"), (TEXT, "task verb"))
+    return header | schema_of(Measured)
+
+
 TABLES: dict[str, tuple[str, Callable[[], Schema]]] = {
     "tasks": ("Tasks that ended, one row a task", task_schema),
     "spans": ("Phases of all tasks, one row a phase", span_schema),
@@ -109,10 +116,12 @@ TABLES: dict[str, tuple[str, Callable[[], Schema]]] = {
         "Reconstruction over ranks, one row a timed iteration of a rank",
         reconstruction_schema,
     ),
+    "measures": ("Numbers that stages measured of their work, one row a number", measure_schema),
 }
 """What each table of a run holds, and its columns; see docs/columns.md."""
 FILES = {name: f"{name}.parquet" for name in TABLES}
-TASKS_FILE, SPANS_FILE, CALLS_FILE, TIMINGS_FILE, LOADING_FILE, RECONSTRUCTION_FILE = FILES.values()
+TASKS_FILE, SPANS_FILE, CALLS_FILE, TIMINGS_FILE, *_OF_RANKS, MEASURES_FILE = FILES.values()
+LOADING_FILE, RECONSTRUCTION_FILE = _OF_RANKS
 
 
 @dataclass(frozen=True)
@@ -129,6 +138,7 @@ class Tables:
     timings: pl.DataFrame
     loading: pl.DataFrame
     reconstruction: pl.DataFrame
+    measures: pl.DataFrame
     sources: Sources
 
 

@@ -74,9 +74,8 @@ def _by_command(task: Task, reference: Path, other: Path) -> Agreement:
     files = {"reference": str(reference.absolute()), "other": str(other.absolute())}
     values = {**files, "folder": str(params.folder)}
     heard = execute(task, params.words_of(params.check), values, fine=(0, 1))
-    for line in heard.unread:
-        task.warn(f"the check said {line!r}, which names no number", "unread-metric")
-    task.set_quality(**heard.metrics)
+    quality = {one.name: one.value for one in heard.measured}
+    task.set_quality(**quality)
     same = heard.returncode == 0
     return Agreement(
         same=same,
@@ -84,7 +83,7 @@ def _by_command(task: Task, reference: Path, other: Path) -> Agreement:
         score=float(same),
         measure="what a command of one's own says",
         tolerance=1.0,
-        details=heard.metrics,
+        details=quality,
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -19,12 +18,12 @@ from typing import get_args
 
 from pyscale_stages.contract import Phase
 from pyscale_stages.errors import BadInput, MissingPart, StageError
+from pyscale_stages.measured import Measured, read_measured
 
 SAYS_PHASE = "::phase "
 """A line of stderr that begins so names the phase which begins with it."""
 SAYS_METRIC = "::metric "
-METRIC = re.compile(r"([a-z][a-z0-9_]*)=(-?\d+(?:\.\d+)?(?:e-?\d+)?)")
-"""What a line tells that begins so: a name and a number."""
+"""A line of stderr that begins so names a number (see `pyscale_stages.measured`)."""
 LAST_LINES = 3
 """Lines that are repeated of a command that failed."""
 
@@ -43,10 +42,10 @@ class Heard:
     """Whether processes that it had started outlived it, and were ended."""
     end: float = 0.0
     returncode: int = 0
-    metrics: dict[str, float] = field(default_factory=dict)
+    measured: list[Measured] = field(default_factory=list)
     """Numbers that it named."""
     unread: list[str] = field(default_factory=list)
-    """Lines that should name a number and do not."""
+    """Sentences on lines that should name a number and do not."""
 
     def line(self, line: str) -> None:
         """Take in one line."""
@@ -58,11 +57,10 @@ class Heard:
             else:
                 self.unknown.append(name)
         elif line.startswith(SAYS_METRIC):
-            told = METRIC.fullmatch(line.removeprefix(SAYS_METRIC).strip())
-            if told is not None:
-                self.metrics[told[1]] = float(told[2])
-            else:
-                self.unread.append(line)
+            try:
+                self.measured.append(read_measured(line.removeprefix(SAYS_METRIC)))
+            except ValueError as error:
+                self.unread.append(f"the command said {line!r}, which names no number: {error}")
         elif line.strip():
             self.last_lines.append(line.strip())
 

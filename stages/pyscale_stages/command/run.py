@@ -105,7 +105,7 @@ def execute(
     reads: Iterable[Path] = (),
     fine: Collection[int] = (0,),
 ) -> Heard:
-    """Fill a command and run it where the step says, with its phases in the record.
+    """Fill a command and run it where the step says; what it says of itself is in the record.
 
     `fine`: exit codes that are no failure.
     """
@@ -128,6 +128,10 @@ def execute(
     # All of a merge is the phase of that name, and nobody times a check.
     for phase, start, end in heard.phases if task.spec.verb == "run" else ():
         task.add_span(phase, start, end)
+    if task.spec.verb != "check":
+        task.measure(*heard.measured)
+    for sentence in dict.fromkeys(heard.unread):
+        task.warn(sentence, "unread-metric")
     for name in dict.fromkeys(heard.unknown):
         task.warn(f"the command names a phase {name!r}, which there is not", "unknown-phase")
     if heard.left_running:

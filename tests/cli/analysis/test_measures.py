@@ -28,7 +28,7 @@ def found(kind: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataF
 @every_kind
 def test_a_ratio_is_that_of_the_amounts_and_its_verdict_that_of_the_speed(kind: str) -> None:
     table = found(kind, lambda own: own.with_columns(amount=1.3 * pl.col("amount")))
-    assert set(table["verdict"]) == {"better" if MEASURES[kind].is_rate else "worse"}
+    assert set(table["verdict"]) == {"better" if MEASURES[kind].better == "higher" else "worse"}
     assert table["ratio"].to_list() == pytest.approx([1.3] * table.height)
     assert (table["ratio_low"] <= table["ratio"]).all()
     assert (table["new_amount"] / table["base_amount"]).to_list() == pytest.approx(

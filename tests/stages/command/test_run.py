@@ -39,6 +39,15 @@ tifffile.imwrite(sys.argv[2], frames)
 """
 
 
+MEASURES = (
+    COPIES
+    + """
+print("::metric bright=3 unit=px better=higher over=mean", file=sys.stderr)
+print("::metric bri", file=sys.stderr)
+"""
+)
+
+
 def assert_frames(path: Path, expected: npt.NDArray[Any]) -> None:
     assert np.array_equal(tifffile.imread(path), expected)
 
@@ -47,6 +56,15 @@ def message_of(result: TaskResult) -> str:
     assert result.status == "failed"
     assert result.error is not None
     return result.error.message
+
+
+def test_a_number_that_a_program_tells_is_in_its_record(step: RunStep) -> None:
+    result = step(MEASURES, frames=(0, 2))
+    told = {"name": "bright", "value": 3.0, "unit": "px", "better": "higher", "over": "mean"}
+    assert [one.model_dump(exclude={"means"}) for one in result.measured] == [told]
+    (warning,) = result.warned
+    assert warning.code == "unread-metric"
+    assert "'::metric bri', which names no number: it is not name=number" in warning.sentence
 
 
 def test_a_window_is_told_by_its_frames(step: RunStep, movie: Path, tmp_path: Path) -> None:

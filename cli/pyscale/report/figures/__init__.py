@@ -13,6 +13,7 @@ from pyscale.report.figures.declared import (
     machine_nodes,
     machine_readers,
     machine_storage,
+    measures,
     size_speedup,
     size_time,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "machine_nodes",
     "machine_readers",
     "machine_storage",
+    "measures",
     "save",
     "size_speedup",
     "size_sweep",

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from pyscale.report.figures.draw import figure_of
 from pyscale.report.figures.drawstack import stack_figure
 from pyscale.report.figures.house import Width
-from pyscale.report.plots import loaderplots, machineplots, reconstructplots, sizeplots, stacks
+from pyscale.report.plots import (
+    loaderplots,
+    machineplots,
+    measuredplots,
+    reconstructplots,
+    sizeplots,
+    stacks,
+)
 from pyscale.report.results import Results
 
 if TYPE_CHECKING:
@@ -55,6 +62,11 @@ def losses(results: Results, *, width_mm: Width = 180) -> ggplot:
 def call_parts(results: Results, *, width_mm: Width = 180) -> ggplot:
     """Draw the shares of a call's parts at every size as stacked bars, a panel a device."""
     return stack_figure(stacks.call_parts(results), results, width_mm)
+
+
+def measures(results: Results, *, width_mm: Width = 180) -> ggplot:
+    """Draw the numbers that stages measure of their work over the number of workers."""
+    return figure_of(measuredplots.measures(results), results, width_mm)
 
 
 def components(results: Results, *, width_mm: Width = 180) -> ggplot:

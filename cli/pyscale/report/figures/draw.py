@@ -65,7 +65,7 @@ def figure_of(plot: Plot, results: Results, width_mm: Width) -> ggplot:
             list(titles.values()),
             *plot.sentences,
             *plot.printed,
-            scales="free" if plot.front else "fixed",
+            scales="free" if plot.front else "free_y" if plot.has_own_scales else "fixed",
             legend=_legend(plot, looks, sheet),
         )
         + drawn(*_beside(plot, looks, titles), *_layers(plot, table))

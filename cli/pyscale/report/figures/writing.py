@@ -18,6 +18,7 @@ from pyscale.report.figures.declared import (
     machine_nodes,
     machine_readers,
     machine_storage,
+    measures,
     size_speedup,
     size_time,
 )
@@ -35,7 +36,11 @@ if TYPE_CHECKING:
 Figure = Callable[..., "ggplot"]
 """Draws results, `width_mm` wide."""
 
-OF_A_REPORT: Mapping[str, Figure] = {"benchmark_results": wall_time, "benchmark_losses": losses}
+OF_A_REPORT: Mapping[str, Figure] = {
+    "benchmark_results": wall_time,
+    "benchmark_losses": losses,
+    "benchmark_measures": measures,
+}
 """Those of every report about N, by the name of their files."""
 OF_A_GRID: Mapping[str, Figure] = {
     "benchmark_size_sweep": size_time,
@@ -72,7 +77,7 @@ FORMER = ("benchmark_speedup",)
 
 
 def write_figures(folder: Path, results: Results, *, width_mm: Width = 180) -> list[Path]:
-    """Write the two figures of every report, two of a grid, those of a machine and of ranks.
+    """Write the figures of every report, two of a grid, those of a machine and of ranks.
 
     None is written of which nothing was timed.
 

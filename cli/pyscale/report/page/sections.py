@@ -8,7 +8,17 @@ from typing import Any
 
 from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
-from pyscale.report import advice, beside, gate, laws, scalingkind, sentences, starts, versions
+from pyscale.report import (
+    advice,
+    beside,
+    gate,
+    laws,
+    measured,
+    scalingkind,
+    sentences,
+    starts,
+    versions,
+)
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import files_of
@@ -95,6 +105,8 @@ def sections(results: Results) -> dict[str, Any]:
         "agreement": tables.agreement(found),
         "right": right(found, context.works),
         "cache": tables.cache(found),
+        "measured": measured.table(results.measured),
+        "worse": list(measured.worse(results.measured)),
         "told": [_told(curve, results) for curve in found],
         "meaning": [
             f"{advice.NAMES[objective]}: {meaning}"

@@ -94,6 +94,7 @@ TESTS = Numbers(
 NODES = Numbers(
     table="nodes", key=(*_OF_TEST, "device", "test", "step", "at_once", "node", "hardware")
 )
+MEASURES = Numbers(table="measures", key=("suite", "stage", "device", "workers", "name"))
 HEADROOM = Numbers(table="headroom", key=("stage", "workers", "node"))
 LOADER = Numbers(table="loader", key=("stage", "workers"))
 LOADER_RANKS = Numbers(table="loader_ranks", key=("stage", "workers", "rank", "node"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pyscale.report.plots.loaderplots import pareto
 from pyscale.report.plots.machineplots import codecs, kernels, nodes, readers, storage
+from pyscale.report.plots.measuredplots import measures
 from pyscale.report.plots.plot import Plot
 from pyscale.report.plots.reconstructplots import component_shares, components
 from pyscale.report.plots.sizeplots import ratios, times
@@ -15,7 +16,7 @@ from pyscale.report.results import Results
 def plots(results: Results) -> list[Plot]:
     """Every plot, with rows or without, in the order of the page."""
     of_a_machine = (nodes, storage, readers, codecs, kernels)
-    return [draw(results) for draw in (ratios, times, components, pareto, *of_a_machine)]
+    return [draw(results) for draw in (ratios, times, measures, components, pareto, *of_a_machine)]
 
 
 def stacks(results: Results) -> list[Stack]:

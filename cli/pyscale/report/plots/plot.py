@@ -63,6 +63,9 @@ class Plot(Record):
     told: str = Field(description="What can be seen in it, for those who do not see it")
     absent: str = Field(description="What there is no figure of without rows, and what it needs")
     is_joined: bool = Field(False, description="Whether lines join the marks of a series")
+    has_own_scales: bool = Field(
+        False, description="Whether each panel has a scale of values of its own, in its own unit"
+    )
     headings: dict[str, list[str]] = Field(
         {}, description="Lines above a panel in print, by the name of the panel"
     )

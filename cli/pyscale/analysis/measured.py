@@ -1,0 +1,104 @@
+"""Numbers that stages measure of their work: of each trial, over N, and against the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from pyscale.analysis.comparison import MARGIN
+from pyscale.analysis.intervals import median_interval, with_ends
+from pyscale.analysis.losses import GROUP
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
+from pyscale_stages.measured import Over
+
+OVER: dict[Over, Callable[[pl.Expr], pl.Expr]] = {
+    "sum": pl.Expr.sum,
+    "mean": pl.Expr.mean,
+    "most": pl.Expr.max,
+    "least": pl.Expr.min,
+}
+"""How what the windows of a trial tell becomes one number."""
+DECLARED = ("unit", "better", "means")
+"""Columns that tell what a number is."""
+
+
+def measured_trials(measures: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
+    """Take what the tasks of each timed trial measured together.
+
+    What a merge tells is of the whole output, so that it counts in place of what windows tell.
+
+    Parameters
+    ----------
+    measures : polars.DataFrame
+        One row a number of a task (see `pyscale.store.tables.measure_schema`).
+    trials : polars.DataFrame
+        As `pyscale.analysis.trials.trial_table` gives it.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a trial and number: the columns of a curve, `workers`, `trial`, `name`, `value`, and
+        those of `DECLARED`.
+    """
+    one = ["trial", "name"]
+    is_merged = pl.col("verb") == "merge"
+    whole = measures.filter(is_merged | ~is_merged.any().over(one))
+    over = pl.col("over").first()
+    folded = pl.coalesce(
+        pl.when(over == how).then(fold(pl.col("value"))) for how, fold in OVER.items()
+    )
+    found = whole.group_by(one, maintain_order=True).agg(
+        folded.alias("value"), *(pl.col(name).first() for name in DECLARED)
+    )
+    timed = trials.filter("valid").select("trial", *GROUP, "workers")
+    return timed.join(found, on="trial", maintain_order="left_right")
+
+
+def point_schema() -> Schema:
+    """Columns of `measured_points`, as docs/columns.md has them for benchmark_measures.csv."""
+    return columns(
+        (TEXT, "suite stage device"),
+        (WHOLE, "workers"),
+        (TEXT, "name unit better means"),
+        (WHOLE, "repeats"),
+        (REAL, "value value_low value_high"),
+        (WHOLE, "baseline_workers"),
+        (REAL, "over_baseline"),
+        (FLAG, "worse"),
+    )
+
+
+def measured_points(of_trials: pl.DataFrame) -> pl.DataFrame:
+    """Give the median of each number over the trials at each N, beside that at the fewest workers.
+
+    `worse` is true where the direction is known, the medians differ by more than 5 % that way, and
+    so do the intervals, which do not overlap; without intervals it is null.
+    """
+    one = [*GROUP, "name"]
+    rows: list[dict[str, Any]] = []
+    for _, own in of_trials.sort("workers", maintain_order=True).group_by(one, maintain_order=True):
+        base: dict[str, Any] | None = None
+        for (workers,), at in own.group_by("workers", maintain_order=True):
+            values = at["value"].to_list()
+            row = {name: at[name][0] for name in (*one, *DECLARED)} | {
+                "workers": workers,
+                "repeats": len(values),
+                **with_ends("value", median(values), median_interval(values)),
+            }
+            base = base or row
+            row["baseline_workers"] = base["workers"]
+            row["over_baseline"] = row["value"] / base["value"] if base["value"] else None
+            row["worse"] = _is_worse(row, base)
+            rows.append(row)
+    return pl.DataFrame(rows, point_schema(), orient="row")
+
+
+def _is_worse(row: dict[str, Any], base: dict[str, Any]) -> bool | None:
+    if None in (row["better"], row["over_baseline"], row["value_low"], base["value_low"]):
+        return None
+    if row["better"] == "higher":
+        return bool(row["over_baseline"] < 1 - MARGIN and row["value_high"] < base["value_low"])
+    return bool(row["over_baseline"] > 1 + MARGIN and row["value_low"] > base["value_high"])

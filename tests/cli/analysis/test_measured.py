@@ -1,0 +1,119 @@
+"""Numbers that stages measure: windows taken together, and what is worse than at the baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+import pytest
+
+from pyscale.analysis.measured import measured_points, measured_trials
+from pyscale.analysis.measures import compared_samples, is_primary, samples
+from pyscale.analysis.trials import trial_table
+from pyscale.store.tables import measure_schema
+
+REPEATS = 6
+
+
+def told(trial: str, verb: str, *values: float, **declared: str) -> list[dict[str, Any]]:
+    """What the tasks of a trial say of one number."""
+    number = {"name": "cells", "unit": "", "better": "higher", "over": "sum", "means": ""}
+    return [
+        {"trial": trial, "task": f"{verb}{place}", "verb": verb, "value": value} | number | declared
+        for place, value in enumerate(values)
+    ]
+
+
+@pytest.fixture
+def trials(new_run: Callable[[], Any]) -> pl.DataFrame:
+    """Six trials of one worker and six of two."""
+    run = new_run()
+    for block in range(REPEATS):
+        for workers in (1, 2):
+            run.trial("segment", [{"compute": 8.0 / workers}] * workers, block=block)
+    return trial_table(run.tasks, run.spans)
+
+
+def measures(*rows: list[dict[str, Any]]) -> pl.DataFrame:
+    return pl.DataFrame([row for own in rows for row in own], measure_schema(), orient="row")
+
+
+def at_each_n(trials: pl.DataFrame, one: list[float], two: list[float], **declared: str) -> Any:
+    """Numbers of all trials of one worker, and of two."""
+    values = {1: iter(one), 2: iter(two)}
+    rows = [
+        told(row["trial"], "run", next(values[row["workers"]]), **declared)
+        for row in trials.iter_rows(named=True)
+    ]
+    return measured_trials(measures(*rows), trials)
+
+
+@pytest.mark.parametrize(
+    ("over", "value"), [("sum", 9.0), ("mean", 3.0), ("most", 6.0), ("least", 1.0)]
+)
+def test_windows_are_taken_together_as_the_number_says(
+    trials: pl.DataFrame, over: str, value: float
+) -> None:
+    found = measured_trials(
+        measures(told(trials["trial"][0], "run", 1.0, 2.0, 6.0, over=over)), trials
+    )
+    assert found.select("stage", "workers", "name", "value").rows() == [
+        ("segment", 1, "cells", value)
+    ]
+
+
+def test_what_a_merge_tells_counts_in_place_of_what_windows_tell(trials: pl.DataFrame) -> None:
+    first = trials["trial"][0]
+    table = measures(told(first, "run", 1.0, 2.0), told(first, "merge", 2.5))
+    assert measured_trials(table, trials)["value"].to_list() == [2.5]
+
+
+def test_trials_that_do_not_count_tell_nothing(trials: pl.DataFrame) -> None:
+    failed = trials.with_columns(valid=pl.lit(False))
+    table = measures(told(trials["trial"][0], "run", 1.0))
+    assert measured_trials(table, failed).is_empty()
+    assert measured_points(measured_trials(table, failed)).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("two", "declared", "worse"),
+    [
+        (0.8, {"better": "higher"}, True),
+        (1.2, {"better": "higher"}, False),
+        (1.2, {"better": "lower"}, True),
+        (0.98, {"better": "higher"}, False),
+        (0.8, {"better": None}, None),
+    ],
+)
+def test_a_number_is_worse_beyond_five_percent_in_its_own_direction(
+    trials: pl.DataFrame, two: float, declared: Any, worse: bool | None
+) -> None:
+    values = [100.0 + place / 100 for place in range(REPEATS)]
+    table = at_each_n(trials, values, [two * value for value in values], **declared)
+    first, second = measured_points(table).iter_rows(named=True)
+    assert (first["over_baseline"], first["repeats"]) == (1.0, REPEATS)
+    assert second["over_baseline"] == pytest.approx(two)
+    assert second["value_low"] <= second["value"] <= second["value_high"]
+    assert (second["baseline_workers"], second["worse"]) == (1, worse)
+
+
+def test_numbers_that_scatter_as_much_as_they_differ_are_not_worse(trials: pl.DataFrame) -> None:
+    one, two = [80.0, 90.0, 100.0, 110.0, 120.0, 130.0], [70.0, 80.0, 85.0, 95.0, 100.0, 110.0]
+    assert measured_points(at_each_n(trials, one, two))["worse"].to_list() == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("better", "verdict"), [("higher", "worse"), ("lower", "better"), (None, "better")]
+)
+def test_two_runs_are_judged_by_the_direction_of_the_number(
+    trials: pl.DataFrame, better: Any, verdict: str
+) -> None:
+    values = [100.0 + place for place in range(REPEATS)]
+    base = at_each_n(trials, values, values, better=better)
+    new = base.with_columns(pl.col("value") * 0.5)
+    table = compared_samples(samples({}, base), samples({}, new))
+    assert table["verdict"].to_list() == [verdict] * 2
+    assert table["ratio"].to_list() == pytest.approx([0.5, 0.5])
+    # Without a direction it decides nothing.
+    assert table.filter(is_primary()).height == (2 if better else 0)

@@ -1,0 +1,92 @@
+"""What a report says of numbers that stages measure."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from drawn import layers
+from pyscale.analysis.measured import point_schema
+from pyscale.analysis.measures import compared_samples, samples
+from pyscale.report import comparisonsamples
+from pyscale.report.charts.all import charts, datasets
+from pyscale.report.comparison import ComparisonContext
+from pyscale.report.figures import NothingToDrawError, measures
+from pyscale.report.markdown import write_markdown
+from pyscale.report.page.write import write_page
+from pyscale.report.results import Results
+from pyscale.report.terminal import summary_of
+
+POINT = {
+    "suite": "demo", "stage": "segment", "device": "cpu", "name": "cells", "unit": "cells",
+    "better": "higher", "means": "", "repeats": 6, "baseline_workers": 1,
+}
+CONTEXT = ComparisonContext(base="one", new="other", measured_here=True)
+WORSE = "segment at N = 2: cells is 80.0 cells, 0.80 times that at N = 1; higher is better."
+
+
+@pytest.fixture
+def measured(full: Results) -> Results:
+    """Cells at N = 1, and fewer at N = 2."""
+    at = [(1, 100.0, 1.0, None), (2, 80.0, 0.8, True)]
+    rows = [
+        POINT
+        | {"workers": workers, "value": value, "value_low": value - 1, "value_high": value + 1}
+        | {"over_baseline": over, "worse": worse}
+        for workers, value, over, worse in at
+    ]
+    return replace(full, measured=pl.DataFrame(rows, point_schema(), orient="row"))
+
+
+def test_numbers_have_a_table_and_what_gets_worse_a_sentence(
+    measured: Results, full: Results, tmp_path: Path
+) -> None:
+    text = write_markdown(tmp_path, measured).read_text()
+    section = text.partition("\n## Numbers that stages measure\n")[2].partition("\n## ")[0]
+    assert "| segment | cells | 2 | 6 | 80.0 [79.0, 81.0] | cells | 0.80 | higher |" in section
+    assert f"\n- {WORSE}\n" in section
+    page = write_page(tmp_path, measured).read_text()
+    assert '<section id="measures">' in page
+    out = io.StringIO()
+    Console(file=out, width=100).print(summary_of(measured))
+    assert WORSE in " ".join(out.getvalue().split())
+    assert "Numbers that stages measure" not in write_markdown(tmp_path, full).read_text()
+    assert '<section id="measures">' not in write_page(tmp_path, full).read_text()
+
+
+def test_every_number_has_a_panel_in_its_own_unit(measured: Results, full: Results) -> None:
+    (marks,) = layers(measures(measured), "geom_point")
+    assert marks.data["value"].tolist() == [100.0, 80.0]
+    assert set(marks.data["panel"]) == {"segment: cells (cells)"}
+    (chart,) = (one for one in charts(measured) if one.id == "measures")
+    assert "80.0 [79.0, 81.0] at N = 2" in chart.description
+    assert len(datasets(measured)["measures"]) == 2
+    with pytest.raises(NothingToDrawError, match="stage that measures any"):
+        measures(full)
+
+
+@pytest.mark.parametrize(
+    ("better", "sentence", "word"),
+    [
+        ("higher", "cells: new is worse for every configuration (0.50 times as much).", "worse"),
+        ("lower", "cells: new is better for every configuration (0.50 times as much).", "better"),
+        (None, None, "lower"),
+    ],
+)
+def test_a_comparison_says_of_each_number_whether_it_is_worse(
+    better: str | None, sentence: str | None, word: str
+) -> None:
+    rows = [POINT | {"better": better, "workers": 1, "value": 100.0 + n} for n in range(6)]
+    base = pl.DataFrame(rows, schema_overrides={"better": pl.String})
+    new = base.with_columns(pl.col("value") / 2)
+    table = compared_samples(samples({}, base), samples({}, new))
+    assert list(comparisonsamples.conclusions(table, 0.05)) == ([sentence] if sentence else [])
+    out = io.StringIO()
+    Console(file=out, width=100).print(comparisonsamples.shown(table, CONTEXT))
+    assert "cells (cells)" in out.getvalue()
+    assert out.getvalue().splitlines()[4].split()[-1] == word
