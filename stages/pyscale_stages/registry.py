@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from pyscale_stages.contract import Stage
 from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.task import Task
 from pyscale_stages.wording import did_you_mean
 
 STAGE_NAMES = (
@@ -52,3 +56,15 @@ def load_stage(name: str) -> Stage:
         )
     stage: Stage = import_module(f"pyscale_stages.{name}.stage").STAGE
     return stage
+
+
+def later(module: str, name: str) -> Callable[[Task], Any]:
+    """A verb whose module is imported when it is done: plans ask for stages without libraries."""
+
+    def verb(task: Task) -> Any:
+        # What `merge` and `check` import is part of their own time.
+        with task.span("import") if task.spec.verb == "run" else nullcontext():
+            found = getattr(import_module(f"pyscale_stages.{module}"), name)
+        return found(task)
+
+    return verb

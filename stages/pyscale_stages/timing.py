@@ -10,6 +10,8 @@ from pyscale_stages.metric import Metric
 from pyscale_stages.record import Amount, Finite, Record, Seconds
 from pyscale_stages.residency import CacheState
 
+TIMINGS = "timings.parquet"
+"""File of the table of timings that a stage leaves."""
 Bottleneck = Literal[
     "cpu", "memory", "gpu", "gpu_memory", "pcie", "allocation", "storage", "metadata"
 ]

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
 from pyscale_stages.contract import Agreement
-from pyscale_stages.machine.timingtable import TIMINGS, read_table
+from pyscale_stages.machine.timingtable import read_table
 from pyscale_stages.task import Task
+from pyscale_stages.timing import TIMINGS
 from pyscale_stages.windows import folders_to_check, same_bytes
-
-if TYPE_CHECKING:
-    import polars as pl
 
 NOT_RUN = "not run"
 Results = dict[str, frozenset[str]]

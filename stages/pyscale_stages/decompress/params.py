@@ -67,6 +67,13 @@ class DecompressParams(StageParams):
         return tuple(sorted({*powers, most}))
 
 
+def room_bytes(params: DecompressParams) -> int:
+    """Most that the files of all codecs need, also of those that this installation lacks."""
+    return sum(
+        params.camera(name).pixels * CODECS[name].most_bytes_per_px for name in {*params.codecs}
+    )
+
+
 def method(params: DecompressParams, _device: Device) -> Method:
     """Decoding by imagecodecs."""
     return Method(

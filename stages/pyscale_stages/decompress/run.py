@@ -6,15 +6,22 @@ import random
 from contextlib import suppress
 from pathlib import Path
 
+import numpy.random  # noqa: F401 - else its import would be taken for writing
+import tifffile  # noqa: F401 - as above
+
 from pyscale_stages.decompress.codecs import CODECS, CodecName, why_not
 from pyscale_stages.decompress.files import MovieFile, write_movie_file
 from pyscale_stages.decompress.memory import need_memory
-from pyscale_stages.decompress.params import DecompressParams
+from pyscale_stages.decompress.params import DecompressParams, room_bytes
 from pyscale_stages.decompress.timed import Attempt, Results, time_repeat
 from pyscale_stages.machine.place import in_words, place_of, refuse_lack_of_space
 from pyscale_stages.machine.scratch import scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.task import Task
+
+# Without it, MRC and plain TIFF are still measured.
+with suppress(ImportError):
+    import imagecodecs  # noqa: F401
 
 LOWER = "measure smaller or fewer movies"
 """What makes the test smaller, for sentences on room."""
@@ -32,14 +39,6 @@ def run(task: Task) -> None:
     """
     assert isinstance(task.params, DecompressParams)
     params = task.params
-    with task.span("import"):
-        import numpy.random  # noqa: F401 - the import is what is timed
-        import polars  # noqa: F401
-        import tifffile  # noqa: F401
-
-        # Without it, MRC and plain TIFF are still measured.
-        with suppress(ImportError):
-            import imagecodecs  # noqa: F401
     results = Results(task)
     present = _present(results, params)
     need_memory(max((_memory_bytes(params, name) for name in present), default=0))
@@ -58,13 +57,6 @@ def _present(results: Results, params: DecompressParams) -> list[CodecName]:
         if reason:
             results.cannot(name, reason)
     return [name for name, reason in reasons.items() if not reason]
-
-
-def room_bytes(params: DecompressParams) -> int:
-    """Most that the files of all codecs need, also of those that this installation lacks."""
-    return sum(
-        params.camera(name).pixels * CODECS[name].most_bytes_per_px for name in {*params.codecs}
-    )
 
 
 def _memory_bytes(params: DecompressParams, name: CodecName) -> int:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Slot, Stage
-from pyscale_stages.decompress.agreement import check
-from pyscale_stages.decompress.params import DecompressParams, method
-from pyscale_stages.decompress.run import room_bytes, run
-from pyscale_stages.machine.joining import merge
-from pyscale_stages.machine.timingtable import TIMINGS
+from pyscale_stages.decompress.params import DecompressParams, method, room_bytes
+from pyscale_stages.registry import later
+from pyscale_stages.timing import TIMINGS
 
 STAGE = Stage(
     name="decompress",
@@ -28,9 +26,9 @@ STAGE = Stage(
         "The same seed gives the same frames, and every codec keeps them exactly: checksums of "
         "decoded frames are the same on every machine. Times differ"
     ),
-    run=run,
-    merge=merge,
-    check=check,
+    run=later("decompress.run", "run"),
+    merge=later("machine.joining", "merge"),
+    check=later("decompress.agreement", "check"),
     method=method,
     resources=Resources(cpus=4, memory_gib=4.0, devices=("cpu",)),
     extra="decompress",

@@ -5,18 +5,16 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from math import isclose
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale_stages.contract import Agreement
-from pyscale_stages.machine.timingtable import TIMINGS, read_table
+from pyscale_stages.kernels.params import SAME_CHECKSUM
+from pyscale_stages.machine.timingtable import read_table
 from pyscale_stages.task import Task
+from pyscale_stages.timing import TIMINGS
 from pyscale_stages.windows import folders_to_check, same_bytes
 
-if TYPE_CHECKING:
-    import polars as pl
-
-SAME_CHECKSUM = 1e-3
-"""Largest relative difference: devices add single-precision numbers in different orders."""
 NOT_APPLICABLE = "not applicable"
 
 
@@ -51,8 +49,6 @@ def _results(table: pl.DataFrame) -> dict[str, list[float] | None]:
 
     None where the test does not apply to the device.
     """
-    import polars as pl
-
     found: dict[str, list[float] | None] = {}
     spoilt: set[str] = set()
     checksums: defaultdict[str, list[float]] = defaultdict(list)

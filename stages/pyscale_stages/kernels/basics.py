@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+import torch
 
 from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.device import give_memory_back
 from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.work import Bench, Judgement, Work
-
-if TYPE_CHECKING:
-    import torch
 
 TRIAD_SCALE = 3.0
 PRODUCT_TOLERANCE = 1e-4
@@ -30,8 +28,6 @@ def product_flop(params: KernelParams) -> float:
 
 def prepare_allocation(bench: Bench) -> Work[tuple[float, float]]:
     """Take memory from the system, write all of it, and give it back."""
-    import torch
-
     n_bytes = bench.params.allocation_bytes
 
     def before() -> None:
@@ -59,8 +55,6 @@ def prepare_allocation(bench: Bench) -> Work[tuple[float, float]]:
 
 def prepare_launches(bench: Bench) -> Work[float]:
     """The smallest kernel many times: launched in a row, and each waited for."""
-    import torch
-
     count = bench.params.launches
 
     def once(clock: StepClock) -> float:
@@ -82,9 +76,6 @@ def prepare_launches(bench: Bench) -> Work[float]:
 
 def prepare_triad(bench: Bench) -> Work[torch.Tensor]:
     """Compute a = b + s * c on arrays too large for a cache, as in McCalpin's STREAM."""
-    import numpy as np
-    import torch
-
     n = bench.params.triad_elements
     rng = bench.rng("triad")
     b, c = (torch.from_numpy(rng.random(n, dtype=np.float32)).to(bench.device) for _ in "bc")
@@ -108,9 +99,6 @@ def prepare_triad(bench: Bench) -> Work[torch.Tensor]:
 
 def prepare_product(bench: Bench) -> Work[torch.Tensor]:
     """Product of two square matrices in single precision, without shortened numbers."""
-    import numpy as np
-    import torch
-
     n = bench.params.matrix_size
     rng = bench.rng("matrix_product")
     hosts = [rng.standard_normal((n, n), dtype=np.float32) for _ in "ab"]

@@ -7,8 +7,7 @@ from functools import partial
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels import basics, engine, filters, fourier, fsc, picking, transfers
-from pyscale_stages.kernels.engine import Combination
-from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.params import COMBINATIONS, Combination, KernelParams
 from pyscale_stages.kernels.work import Kernel
 from pyscale_stages.timing import Bottleneck
 from pyscale_stages.wording import did_you_mean
@@ -48,24 +47,6 @@ _STEPS_OF_ENGINE: Mapping[str, Bottleneck] = {
     "insert": "gpu_memory",
     "get_result": "pcie",
 }
-
-COMBINATIONS = (
-    Combination("disk", "single", "linear10", "max", "C1"),
-    Combination("disk", "single", "linear20", "max", "C1"),
-    Combination("disk", "multi", "linear10", "max", "C1"),
-    Combination("disk", "multi", "linear20", "max", "C1"),
-    Combination("memory", "single", "linear10", "max", "C1"),
-    Combination("memory", "single", "linear10", "marg", "C1"),
-    Combination("memory", "single", "linear10", "max", "D7"),
-    Combination("memory", "single", "linear20", "max", "C1"),
-    Combination("memory", "single", "linear20", "marg", "C1"),
-    Combination("memory", "multi", "linear10", "max", "C1"),
-    Combination("memory", "multi", "linear10", "marg", "C1"),
-    Combination("memory", "multi", "linear10", "max", "D7"),
-    Combination("memory", "multi", "linear20", "max", "C1"),
-    Combination("memory", "multi", "linear20", "marg", "C1"),
-)
-"""Tests A to N of CryoSPARC's benchmark."""
 
 
 def _two_maps(_params: KernelParams) -> float:

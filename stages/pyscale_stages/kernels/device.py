@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+
+import torch
 
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput
 from pyscale_stages.torchdevice import require_working
-
-if TYPE_CHECKING:
-    import torch
 
 _NAMES: Mapping[str, str | None] = {"cpu": None, "mps": "Apple GPU"}
 
@@ -21,8 +19,6 @@ def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.dev
 
     `wanted`: how many GPUs; None is all.
     """
-    import torch
-
     torch.set_num_threads(threads)
     # Shortened numbers (TF32) are faster, and are not the single precision that is tested.
     torch.backends.cuda.matmul.allow_tf32 = False
@@ -46,8 +42,6 @@ def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.dev
 
 def wait_for(device: torch.device) -> None:
     """Return when the device has done all that it was given; a processor has."""
-    import torch
-
     if device.type == "cuda":
         torch.cuda.synchronize(device)
     elif device.type == "mps":
@@ -56,8 +50,6 @@ def wait_for(device: torch.device) -> None:
 
 def give_memory_back(device: torch.device) -> None:
     """Return to the driver what torch keeps for later."""
-    import torch
-
     if device.type == "cuda":
         with torch.cuda.device(device):
             torch.cuda.empty_cache()
@@ -74,8 +66,6 @@ def forget(device: torch.device) -> None:
 
 def names_of(found: Sequence[torch.device]) -> list[str | None]:
     """What devices are called, equal ones with their numbers; a processor is None."""
-    import torch
-
     names = [
         torch.cuda.get_device_name(device) if device.type == "cuda" else _NAMES[device.type]
         for device in found
@@ -88,8 +78,6 @@ def names_of(found: Sequence[torch.device]) -> list[str | None]:
 
 def held_bytes(device: torch.device) -> int | None:
     """Most memory of the device that torch has held; None where that is the host's."""
-    import torch
-
     if device.type == "cuda":
         return torch.cuda.max_memory_reserved(device)
     if device.type == "mps":

@@ -10,16 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
 
 from pyscale_stages.kernels.clock import StepClock
-from pyscale_stages.kernels.maps import Symmetry, symmetry_matrices
-from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.maps import symmetry_matrices
+from pyscale_stages.kernels.params import Combination, KernelParams
 from pyscale_stages.kernels.particles import InMemory, OnDisk, Particles, simulate
-from pyscale_stages.kernels.poses import Assigned, Assignment, assign, log_likelihoods, shift_phases
+from pyscale_stages.kernels.poses import Assigned, assign, log_likelihoods, shift_phases
 from pyscale_stages.kernels.slices import (
     PADDING,
-    Kernel,
     Reconstruction,
     disc,
     image_transforms,
@@ -29,29 +32,9 @@ from pyscale_stages.kernels.slices import (
 )
 from pyscale_stages.kernels.work import Bench, Judgement, Work
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
 LEAST_WEIGHT = 0.5
 """Voxels that got less than this part of a coefficient stay empty."""
 ERROR_TOLERANCE = 0.1
-
-
-@dataclass(frozen=True)
-class Combination:
-    """One of the combinations of CryoSPARC's benchmark, as its name spells them."""
-
-    place: Literal["disk", "memory"]
-    threads: Literal["single", "multi"]
-    kernel: Kernel
-    assignment: Assignment
-    symmetry: Symmetry
-
-    @property
-    def name(self) -> str:
-        """Like disk_single_linear10_max_C1."""
-        return "_".join((self.place, self.threads, self.kernel, self.assignment, self.symmetry))
 
 
 @dataclass(frozen=True)
@@ -74,8 +57,6 @@ class Engine:
     """The reference, the orientations and the constants of a run, where the device is."""
 
     def __init__(self, bench: Bench, made: Particles, how: Combination) -> None:
-        import torch
-
         self.bench, self.made, self.how = bench, made, how
         self.box_px = bench.params.particle_px
         self.grid_px = PADDING * self.box_px
@@ -102,8 +83,6 @@ class Engine:
     def _batch(
         self, images: npt.NDArray[np.float32], built: Reconstruction, clock: StepClock
     ) -> Assigned:
-        import torch
-
         with clock.transfer("put_particles_on_device", images.nbytes):
             there = torch.from_numpy(images).to(self.bench.device)
         with clock.step("fft"):
@@ -131,8 +110,6 @@ class Engine:
 
 def prepare(bench: Bench, *, how: Combination) -> Work[Outcome]:
     """Particles in memory or in a file, and everything constant on the device."""
-    import torch
-
     # All combinations of a symmetry see the same particles, so that they can be compared.
     made = simulate(bench.params, bench.rng(f"particles_{how.symmetry}"), how.symmetry)
     source: InMemory | OnDisk
@@ -185,8 +162,6 @@ def judged(
     truth: npt.NDArray[np.complex64],
 ) -> Judgement:
     """Poses must explain the images, and the reconstruction must be that of the object."""
-    import numpy as np
-
     found = zip(order, result.pose, result.shift, strict=True)
     right = np.mean([made.explains(*particle) for particle in found])
     real, imag, weight = (

@@ -8,18 +8,17 @@ purpose: that is what makes this test one of the connection and of one core, too
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import numpy as np
+import numpy.typing as npt
+import torch
 
 from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.maps import HalfMaps, half_maps, shape_mask
 from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.work import Bench, Judgement, Work
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+Choice = npt.NDArray[np.int16]
 
-    Choice = npt.NDArray[np.int16]
 
 ORDER = 4
 """Of the Butterworth filters."""
@@ -29,8 +28,6 @@ NEIGHBOURHOOD_PX = 3.0
 
 def cutoffs(params: KernelParams) -> npt.NDArray[np.float64]:
     """Cut-off shells, evenly from coarse to the finest."""
-    import numpy as np
-
     return np.linspace(2.0, params.map_px / 2, params.cutoffs)
 
 
@@ -41,8 +38,6 @@ def filtered_maps(params: KernelParams) -> float:
 
 def radii(box_px: int) -> npt.NDArray[np.float32]:
     """Distance from the origin of a real map's half transform, in shells, as (z, y, x)."""
-    import numpy as np
-
     full = np.fft.fftfreq(box_px, 1 / box_px)
     half = np.arange(box_px // 2 + 1)
     squares = full[:, None, None] ** 2 + full[:, None] ** 2 + half**2
@@ -52,9 +47,6 @@ def radii(box_px: int) -> npt.NDArray[np.float32]:
 
 def prepare(bench: Bench) -> Work[Choice]:
     """Half maps on the host; whatever the device needs of them it is sent within the loop."""
-    import numpy as np
-    import torch
-
     box_px = bench.params.map_px
     maps = half_maps(box_px, bench.seed)
     radius = torch.from_numpy(radii(box_px)).to(bench.device)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
 
 from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.work import Bench, Judgement, Work
-
-if TYPE_CHECKING:
-    import torch
 
 ROUND_TRIP_TOLERANCE = 1e-5
 """Single precision has steps of 6e-8, and errors grow with the logarithm of the size."""
@@ -50,9 +49,6 @@ def prepare_3d(bench: Bench) -> Work[tuple[torch.Tensor, torch.Tensor]]:
 def _prepared(
     bench: Bench, name: str, shape: tuple[int, ...], axes: tuple[int, ...]
 ) -> Work[tuple[torch.Tensor, torch.Tensor]]:
-    import numpy as np
-    import torch
-
     host = bench.rng(name).standard_normal(shape, dtype=np.float32)
     values = torch.from_numpy(host).to(bench.device)
     size = tuple(shape[axis] for axis in axes)

@@ -8,18 +8,19 @@ phases are randomised beyond a shell, and FSC = (FSC_t - FSC_n) / (1 - FSC_n) fr
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.fft import rfftn
 
 from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.maps import HalfMaps, half_maps, shape_mask, spherical_mask
 from pyscale_stages.kernels.work import Bench, Judgement, Work
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import torch
+Curve = npt.NDArray[np.float64]
 
-    Curve = npt.NDArray[np.float64]
 
 Mask = Literal["spherical", "loose", "tight"]
 PROPERTY_TOLERANCE = 0.05
@@ -43,8 +44,6 @@ def shells_of(box_px: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float3
     What lies beyond the last whole shell is put into shell box_px // 2, which is not reported.
     Each coefficient stands for its conjugate too, but those with x = 0 and x = box_px / 2.
     """
-    import numpy as np
-
     full = np.fft.fftfreq(box_px, 1 / box_px)
     half = np.arange(box_px // 2 + 1)
     radius = np.sqrt(full[:, None, None] ** 2 + full[:, None] ** 2 + half**2)
@@ -60,9 +59,6 @@ def expected_curve(maps: HalfMaps, mask: npt.NDArray[np.float32]) -> Curve:
     White noise of variance s^2 has the power s^2 sum(mask^2) in every coefficient; the signal's
     power P is that of the masked signal itself: P / (P + s^2 sum(mask^2)).
     """
-    import numpy as np
-    from scipy.fft import rfftn
-
     box_px = mask.shape[0]
     shells, weights = shells_of(box_px)
     power = weights * np.abs(rfftn(maps.signal * mask)) ** 2
@@ -78,9 +74,6 @@ def expected_curve(maps: HalfMaps, mask: npt.NDArray[np.float32]) -> Curve:
 
 def prepare(bench: Bench, *, mask: Mask, noise_substituted: bool = False) -> Work[Curve]:
     """Half maps and mask on the host; each repeat starts with the transfer of the maps."""
-    import numpy as np
-    import torch
-
     box_px = bench.params.map_px
     maps = half_maps(box_px, bench.seed)
     of_host = mask_of(mask, maps)
@@ -139,9 +132,6 @@ def prepare(bench: Bench, *, mask: Mask, noise_substituted: bool = False) -> Wor
 
 def random_phases(bench: Bench, shape: tuple[int, ...]) -> torch.Tensor:
     """Angles for the coefficients of two maps, drawn on the host to be alike on every device."""
-    import numpy as np
-    import torch
-
     angles = bench.rng("fsc_phases").uniform(0, 2 * np.pi, (2, *shape))
     return torch.from_numpy(angles.astype(np.float32)).to(bench.device)
 
@@ -150,8 +140,6 @@ def shell_correlation(
     first: torch.Tensor, second: torch.Tensor, shells: torch.Tensor, weights: torch.Tensor
 ) -> torch.Tensor:
     """FSC of two half transforms, where the device is; the last value is of the corners."""
-    import torch
-
     n_shells = first.shape[0] // 2 + 1
     products = (
         first.real * second.real + first.imag * second.imag,
@@ -176,8 +164,6 @@ def fetched(curve: torch.Tensor, box_px: int) -> Curve:
 
 def first_below(curve: Curve, threshold: float) -> int:
     """First shell in which a curve is below a threshold; the number of shells if in none."""
-    import numpy as np
-
     below = np.flatnonzero(curve < threshold)
     return int(below[0]) if below.size else len(curve)
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
+from scipy.ndimage import distance_transform_edt
+from scipy.spatial.transform import Rotation
 
-    Array = npt.NDArray[np.float32]
+from pyscale_stages.kernels.params import Symmetry
 
-Symmetry = Literal["C1", "D7"]
+Array = npt.NDArray[np.float32]
+
+
 N_BLOBS = 40
 _RADIUS_OF_BOX = 0.25
 _SIGMA_PX = 1.3
@@ -31,8 +34,6 @@ class Blobs:
 
     def volume(self, box_px: int) -> Array:
         """Density as (z, y, x), its middle at voxel `box_px // 2`."""
-        import numpy as np
-
         along_x, along_y, along_z = (self._profile(axis, box_px) for axis in range(3))
         planes = np.einsum("by,bx->byx", along_y, along_x).reshape(len(along_x), -1)
         density: Array = (along_z.T @ planes).reshape((box_px,) * 3).astype(np.float32)
@@ -40,8 +41,6 @@ class Blobs:
 
     def projection(self, box_px: int) -> Array:
         """Sum of the density along z as (y, x), without sampling it."""
-        import numpy as np
-
         along_x, along_y = (self._profile(axis, box_px) for axis in range(2))
         height = self.sigma_px * np.sqrt(2 * np.pi)
         sums: Array = (height * along_y.T @ along_x).astype(np.float32)
@@ -53,14 +52,10 @@ class Blobs:
 
     def shifted(self, x_px: float, y_px: float) -> Blobs:
         """The same, moved in the plane of projection."""
-        import numpy as np
-
         return Blobs(self.centres_px + np.array([x_px, y_px, 0.0]), self.sigma_px)
 
     def _profile(self, axis: int, box_px: int) -> npt.NDArray[np.float64]:
         """Gaussian of each blob along one axis, as (blob, position)."""
-        import numpy as np
-
         positions = np.arange(box_px) - box_px // 2
         offsets = positions[None, :] - self.centres_px[:, axis, None]
         profile: npt.NDArray[np.float64] = np.exp(-0.5 * (offsets / self.sigma_px) ** 2)
@@ -69,8 +64,6 @@ class Blobs:
 
 def random_blobs(rng: np.random.Generator, box_px: int, symmetry: Symmetry = "C1") -> Blobs:
     """Blobs in a ball that fills half the box, of a point group."""
-    import numpy as np
-
     matrices = symmetry_matrices(symmetry)
     n = max(3, N_BLOBS // len(matrices))
     directions = rng.standard_normal((n, 3))
@@ -81,8 +74,6 @@ def random_blobs(rng: np.random.Generator, box_px: int, symmetry: Symmetry = "C1
 
 def symmetry_matrices(group: Symmetry) -> npt.NDArray[np.float64]:
     """Rotation matrices of a point group, with its main axis along z."""
-    from scipy.spatial.transform import Rotation
-
     # The library takes any such name; its annotations know only the letters.
     rotations = Rotation.create_group(group, axis="Z")  # type: ignore[arg-type]
     matrices: npt.NDArray[np.float64] = rotations.as_matrix()
@@ -101,8 +92,6 @@ class HalfMaps:
 @lru_cache(maxsize=1)
 def half_maps(box_px: int, seed: int) -> HalfMaps:
     """Half maps as (z, y, x); the tests that use them share them."""
-    import numpy as np
-
     rng = np.random.default_rng([seed, box_px])
     signal = random_blobs(rng, box_px).volume(box_px)
     noise_std = _NOISE_OF_SIGNAL * float(signal.std())
@@ -115,8 +104,6 @@ def half_maps(box_px: int, seed: int) -> HalfMaps:
 
 def soft_mask(distance_px: npt.NDArray[Any], edge_px: float) -> Array:
     """1 where the distance is none or negative, falling to 0 over `edge_px` as a cosine."""
-    import numpy as np
-
     mask: Array = (0.5 + 0.5 * np.cos(np.pi * np.clip(distance_px / edge_px, 0, 1))).astype(
         np.float32
     )
@@ -125,8 +112,6 @@ def soft_mask(distance_px: npt.NDArray[Any], edge_px: float) -> Array:
 
 def radius_px(box_px: int, n_axes: int) -> npt.NDArray[np.float64]:
     """Distance from the middle of a box or image."""
-    import numpy as np
-
     squares = (np.arange(box_px) - box_px // 2) ** 2.0
     total = squares
     for _ in range(n_axes - 1):
@@ -142,7 +127,5 @@ def spherical_mask(box_px: int) -> Array:
 
 def shape_mask(signal: Array, reach_px: float, edge_px: float) -> Array:
     """The signal's own shape, made larger by `reach_px`, with a soft edge outside it."""
-    from scipy.ndimage import distance_transform_edt
-
     outside_px = distance_transform_edt(signal < 0.1 * signal.max())
     return soft_mask(outside_px - reach_px, edge_px)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -36,6 +37,13 @@ LARGE: Mapping[str, Any] = MappingProxyType(
 
 LOWER = "lower particles or particle_px"
 """What makes the files of a test smaller, for sentences on room."""
+SAME_CHECKSUM = 1e-3
+"""Largest relative difference: devices add single-precision numbers in different orders."""
+
+Assignment = Literal["max", "marg"]
+Kernel = Literal["linear10", "linear20"]
+"""The names in CryoSPARC's benchmark of trilinear and tricubic."""
+Symmetry = Literal["C1", "D7"]
 
 
 class KernelParams(StageParams):
@@ -101,6 +109,41 @@ class KernelParams(StageParams):
         if self.marginal_poses > self.poses:
             raise ValueError("marginal_poses must not be more than poses")
         return self
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One of the combinations of CryoSPARC's benchmark, as its name spells them."""
+
+    place: Literal["disk", "memory"]
+    threads: Literal["single", "multi"]
+    kernel: Kernel
+    assignment: Assignment
+    symmetry: Symmetry
+
+    @property
+    def name(self) -> str:
+        """Like disk_single_linear10_max_C1."""
+        return "_".join((self.place, self.threads, self.kernel, self.assignment, self.symmetry))
+
+
+COMBINATIONS = (
+    Combination("disk", "single", "linear10", "max", "C1"),
+    Combination("disk", "single", "linear20", "max", "C1"),
+    Combination("disk", "multi", "linear10", "max", "C1"),
+    Combination("disk", "multi", "linear20", "max", "C1"),
+    Combination("memory", "single", "linear10", "max", "C1"),
+    Combination("memory", "single", "linear10", "marg", "C1"),
+    Combination("memory", "single", "linear10", "max", "D7"),
+    Combination("memory", "single", "linear20", "max", "C1"),
+    Combination("memory", "single", "linear20", "marg", "C1"),
+    Combination("memory", "multi", "linear10", "max", "C1"),
+    Combination("memory", "multi", "linear10", "marg", "C1"),
+    Combination("memory", "multi", "linear10", "max", "D7"),
+    Combination("memory", "multi", "linear20", "max", "C1"),
+    Combination("memory", "multi", "linear20", "marg", "C1"),
+)
+"""Tests A to N of CryoSPARC's benchmark."""
 
 
 def method(params: KernelParams, _device: Device) -> Method:

@@ -5,20 +5,21 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial.transform import Rotation
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.kernels.maps import Blobs, Symmetry, random_blobs
-from pyscale_stages.kernels.params import LOWER, KernelParams
+from pyscale_stages.kernels.maps import Blobs, random_blobs
+from pyscale_stages.kernels.params import LOWER, KernelParams, Symmetry
 from pyscale_stages.machine.place import refuse_lack_of_space
 from pyscale_stages.measure import pagecache
 from pyscale_stages.residency import CacheState
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+Images = npt.NDArray[np.float32]
 
-    Images = npt.NDArray[np.float32]
 
 SHIFTS_PX = ((0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
 """Shifts (x, y) that each particle may have."""
@@ -64,9 +65,6 @@ class Particles:
 
 def simulate(params: KernelParams, rng: np.random.Generator, symmetry: Symmetry) -> Particles:
     """Project a symmetric object exactly, in orientations that the search contains."""
-    import numpy as np
-    from scipy.spatial.transform import Rotation
-
     blobs = random_blobs(rng, params.particle_px, symmetry)
     rotations = Rotation.random(params.poses, random_state=rng).as_matrix()
     pose = rng.integers(params.poses, size=params.particles)
@@ -124,8 +122,6 @@ class OnDisk:
 
     def batch(self, order: npt.NDArray[np.int64]) -> Images:
         """Images of the given particles, in that order."""
-        import numpy as np
-
         images = np.empty((len(order), *self._shape), dtype=np.float32)
         descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
         try:

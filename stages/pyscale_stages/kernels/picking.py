@@ -9,19 +9,21 @@ doi:10.1016/S0304-3991(02)00333-9).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from scipy.spatial import KDTree
+from scipy.spatial.transform import Rotation
+from torch.nn.functional import affine_grid, grid_sample
 
 from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.maps import random_blobs
 from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.work import Bench, Judgement, Work
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import torch
+Places = npt.NDArray[np.int64]
 
-    Places = npt.NDArray[np.int64]
 
 N_VIEWS = 2
 NOISE_OF_SIGNAL = 1.0
@@ -49,9 +51,6 @@ def micrographs(params: KernelParams) -> float:
 
 def simulate(params: KernelParams, rng: np.random.Generator) -> Micrographs:
     """Put particles, in-plane rotated at random, on a loose grid that keeps them apart."""
-    import numpy as np
-    from scipy.spatial.transform import Rotation
-
     px, size = params.template_px, params.micrograph_px
     blobs = random_blobs(rng, px)
     views = [
@@ -76,9 +75,6 @@ def simulate(params: KernelParams, rng: np.random.Generator) -> Micrographs:
 
 def prepare(bench: Bench) -> Work[list[Places]]:
     """Micrographs on the host; templates are rotated on the device, in every run."""
-    import numpy as np
-    import torch
-
     params = bench.params
     made = simulate(params, bench.rng("picking"))
     templates = torch.from_numpy(made.templates).to(bench.device)
@@ -127,17 +123,12 @@ def prepare(bench: Bench) -> Work[list[Places]]:
 
 def disc(px: int, device: torch.device) -> torch.Tensor:
     """Largest round mask of a template, as (y, x)."""
-    import torch
-
     from_middle = torch.arange(px, device=device) - px // 2
     return ((from_middle[:, None] ** 2 + from_middle**2) <= (px // 2) ** 2).float()
 
 
 def rotate(templates: torch.Tensor, n_angles: int) -> torch.Tensor:
     """Each template at each angle, as (view and angle, y, x), interpolated bilinearly."""
-    import torch
-    from torch.nn.functional import affine_grid, grid_sample
-
     angles = torch.arange(n_angles, device=templates.device) * (2 * torch.pi / n_angles)
     cos, sin, zero = torch.cos(angles), torch.sin(angles), torch.zeros_like(angles)
     matrices = torch.stack([cos, -sin, zero, sin, cos, zero], dim=1).reshape(-1, 2, 3)
@@ -156,8 +147,6 @@ def normalised(templates: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
 
 def transform(templates: torch.Tensor, size: int) -> torch.Tensor:
     """Transforms of templates in the corner of a micrograph, their middle at pixel 0."""
-    import torch
-
     px = templates.shape[-1]
     padded = torch.nn.functional.pad(templates, (0, size - px, 0, size - px))
     middle_first = padded.roll((-(px // 2), -(px // 2)), dims=(-2, -1))
@@ -167,8 +156,6 @@ def transform(templates: torch.Tensor, size: int) -> torch.Tensor:
 
 def correlate(of_image: torch.Tensor, of_templates: torch.Tensor, size: int) -> torch.Tensor:
     """Correlation of a micrograph with templates, as (template, y, x), around its edges."""
-    import torch
-
     scores: torch.Tensor = torch.fft.irfft2(of_image * of_templates.conj(), s=(size, size))
     return scores
 
@@ -188,8 +175,6 @@ def local_spread(
 
 def highest_peaks(scores: torch.Tensor, n: int, apart_px: int) -> torch.Tensor:
     """Places (y, x) of the n highest maxima of their neighbourhoods, the highest first."""
-    import torch
-
     pool, edge = torch.nn.functional.max_pool2d, 2 * apart_px + 1
     # The maximum of a square is that of its columns' maxima: far fewer comparisons.
     columns = pool(scores[None, None], (edge, 1), stride=1, padding=(apart_px, 0))
@@ -202,7 +187,4 @@ def highest_peaks(scores: torch.Tensor, n: int, apart_px: int) -> torch.Tensor:
 
 def distances_px(known: Places, found: Places) -> npt.NDArray[np.float64]:
     """Distance from each known place to the nearest one found."""
-    import numpy as np
-    from scipy.spatial import KDTree
-
     return np.asarray(KDTree(found).query(known)[0], dtype=np.float64)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import NamedTuple
 
+import torch
+
+from pyscale_stages.kernels.params import Assignment
 from pyscale_stages.kernels.particles import SHIFTS_PX
-
-if TYPE_CHECKING:
-    import torch
-
-Assignment = Literal["max", "marg"]
 
 
 class Assigned(NamedTuple):
@@ -23,8 +21,6 @@ class Assigned(NamedTuple):
 
 def shift_phases(frequencies: torch.Tensor, box_px: int) -> torch.Tensor:
     """Factors (shift, coefficient) that move a shifted image back to the middle."""
-    import torch
-
     shifts = torch.tensor(SHIFTS_PX, device=frequencies.device)
     turns = shifts @ frequencies[:, :2].T / box_px
     return torch.polar(torch.ones_like(turns), 2 * torch.pi * turns)
@@ -38,8 +34,6 @@ def log_likelihoods(
     White noise: -|X - C|^2 / (2 v) summed over all coefficients, in which each real number of
     the image counts twice, as a coefficient and its conjugate. |X|^2 is the same for all.
     """
-    import torch
-
     of_images = torch.view_as_real(images).flatten(1)
     of_references = torch.view_as_real(references).flatten(1)
     cross = of_images @ of_references.T

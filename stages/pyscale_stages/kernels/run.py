@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from pyscale_stages.errors import ResourceExhausted, StageError, as_stage_error
 from pyscale_stages.kernels.catalog import chosen
@@ -21,9 +23,6 @@ from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.residency import CacheState
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
-
-if TYPE_CHECKING:
-    import torch
 
 
 def run(task: Task) -> None:
@@ -42,10 +41,6 @@ def run(task: Task) -> None:
     assert isinstance(params, KernelParams)
     kernels = chosen(params.tests)
     place = place_of(task)
-    with task.span("import"):
-        import scipy.ndimage
-        import scipy.spatial  # noqa: F401 - the import is what is timed
-        import torch  # noqa: F401
     with task.span("model_load"):
         found = devices(task.spec.device, wanted=params.gpus, threads=task.spec.threads)
     names = names_of(found)

@@ -11,13 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
-from typing import TYPE_CHECKING, Literal
 
-if TYPE_CHECKING:
-    import torch
+import torch
 
-Kernel = Literal["linear10", "linear20"]
-"""The names in CryoSPARC's benchmark of trilinear and tricubic."""
+from pyscale_stages.kernels.params import Kernel
+
 REACH: dict[Kernel, int] = {"linear10": 1, "linear20": 2}
 """Neighbours on either side of a coefficient, along each axis."""
 PADDING = 2
@@ -30,8 +28,6 @@ def disc(box_px: int) -> tuple[torch.Tensor, torch.Tensor]:
     Returns `index`: int64; where they lie in a flattened, centred transform of an image,
     `frequencies`: float32; (n, xyz) in cycles per box, z being 0.
     """
-    import torch
-
     axis = torch.arange(box_px) - box_px // 2
     y, x = torch.meshgrid(axis, axis, indexing="ij")
     # Two short of the edge, so that all 64 neighbours lie on the grid at any rotation.
@@ -42,8 +38,6 @@ def disc(box_px: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 def volume_transform(volume: torch.Tensor) -> torch.Tensor:
     """Centred transform of a volume (z, y, x) padded with zeros to twice its edge."""
-    import torch
-
     pad = volume.shape[0] * (PADDING - 1) // 2
     padded = torch.nn.functional.pad(volume, (pad,) * 6)
     centred: torch.Tensor = torch.fft.fftshift(torch.fft.fftn(torch.fft.ifftshift(padded)))
@@ -52,8 +46,6 @@ def volume_transform(volume: torch.Tensor) -> torch.Tensor:
 
 def image_transforms(images: torch.Tensor) -> torch.Tensor:
     """Centred transforms of images (n, y, x), each flattened."""
-    import torch
-
     axes = (-2, -1)
     shifted = torch.fft.ifftshift(images, dim=axes)
     centred: torch.Tensor = torch.fft.fftshift(torch.fft.fft2(shifted, dim=axes), dim=axes)
@@ -75,8 +67,6 @@ def neighbours(
     positions: torch.Tensor, grid_px: int, kernel: Kernel
 ) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """For each neighbour, its flat index in the grid and its weight, for all positions at once."""
-    import torch
-
     corner = positions.floor()
     fraction = positions - corner
     base = corner.to(torch.int64)
@@ -91,8 +81,6 @@ def neighbours(
 
 def _weight(distance: torch.Tensor, kernel: Kernel) -> torch.Tensor:
     """Weight of a neighbour along one axis, by its distance in voxels."""
-    import torch
-
     if kernel == "linear10":
         return 1 - distance
     near = (1.5 * distance - 2.5) * distance**2 + 1
@@ -102,8 +90,6 @@ def _weight(distance: torch.Tensor, kernel: Kernel) -> torch.Tensor:
 
 def project(grid: torch.Tensor, positions: torch.Tensor, kernel: Kernel) -> torch.Tensor:
     """Coefficients of the grid at the positions, as (slice, coefficient)."""
-    import torch
-
     flat = grid.reshape(-1)
     total = torch.zeros(positions.shape[:-1], dtype=grid.dtype, device=grid.device)
     for index, weight in neighbours(positions, grid.shape[0], kernel):
@@ -118,8 +104,6 @@ class Reconstruction:
     """
 
     def __init__(self, grid_px: int, device: torch.device) -> None:
-        import torch
-
         self.grid_px = grid_px
         self.real, self.imag, self.weight = (
             torch.zeros(grid_px**3, device=device) for _ in range(3)
@@ -142,8 +126,6 @@ class Reconstruction:
 
     def transform(self, least_weight: float) -> torch.Tensor:
         """The mean coefficient of each voxel that has enough weight, and 0 elsewhere."""
-        import torch
-
         enough = self.weight > least_weight
         divisor = torch.where(enough, self.weight, torch.ones_like(self.weight))
         parts = (
@@ -154,8 +136,6 @@ class Reconstruction:
 
     def volume(self, box_px: int, least_weight: float) -> torch.Tensor:
         """The density (z, y, x) of which the slices were taken, as far as they cover it."""
-        import torch
-
         centred = torch.fft.ifftshift(self.transform(least_weight))
         whole: torch.Tensor = torch.fft.fftshift(torch.fft.ifftn(centred)).real
         start = (self.grid_px - box_px) // 2

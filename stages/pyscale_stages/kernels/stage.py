@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Slot, Stage
-from pyscale_stages.kernels.agreement import SAME_CHECKSUM, check
-from pyscale_stages.kernels.params import KernelParams, method
-from pyscale_stages.kernels.run import run
-from pyscale_stages.machine.joining import merge
-from pyscale_stages.machine.timingtable import TIMINGS
+from pyscale_stages.kernels.params import SAME_CHECKSUM, KernelParams, method
+from pyscale_stages.registry import later
+from pyscale_stages.timing import TIMINGS
 
 STAGE = Stage(
     name="kernels",
@@ -27,9 +25,9 @@ STAGE = Stage(
         "The same seed gives the same inputs everywhere. Results are single precision: a test's "
         f"checksums agree within {SAME_CHECKSUM}, on one device and between devices; times differ"
     ),
-    run=run,
-    merge=merge,
-    check=check,
+    run=later("kernels.run", "run"),
+    merge=later("machine.joining", "merge"),
+    check=later("kernels.agreement", "check"),
     method=method,
     resources=Resources(cpus=2, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
     extra="kernels",

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+import numpy as np
+import torch
 
 from pyscale_stages.kernels.clock import NOTHING_TO_TRANSFER, StepClock
 from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.work import Bench, Judgement, Work
-
-if TYPE_CHECKING:
-    import torch
 
 Direction = Literal["host_to_device", "device_to_host"]
 SMALLEST_BYTES = 1 << 12
@@ -58,9 +58,6 @@ def why_not_pinned(device: str) -> str:
 
 def prepare(bench: Bench, *, direction: Direction, pinned: bool) -> Work[torch.Tensor]:
     """Copy each size, many times if it is small, and wait after the last copy of a size."""
-    import numpy as np
-    import torch
-
     n_most = sizes(bench.params)[-1]
     random = bench.rng("transfers").integers(0, 256, n_most, dtype=np.uint8)
     host = torch.empty(n_most, dtype=torch.uint8, pin_memory=pinned)

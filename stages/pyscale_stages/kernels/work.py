@@ -7,16 +7,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
+
+import numpy as np
+import torch
 
 from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.residency import CacheState
 from pyscale_stages.timing import Bottleneck
-
-if TYPE_CHECKING:
-    import numpy as np
-    import torch
 
 Result = TypeVar("Result")
 Family = Literal["fft", "fsc", "filters", "picking", "engine", "transfers", "basics"]
@@ -34,8 +33,6 @@ class Bench:
 
     def rng(self, test: str) -> np.random.Generator:
         """Generator of a test's input: the same on every device, another for every test."""
-        import numpy as np
-
         return np.random.default_rng([self.seed, zlib.crc32(test.encode())])
 
 

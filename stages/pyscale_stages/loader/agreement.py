@@ -6,7 +6,8 @@ from pathlib import Path
 
 from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
-from pyscale_stages.loader.table import LOADING, RANK, read_batches
+from pyscale_stages.loader.params import LOADING
+from pyscale_stages.loader.table import RANK, read_batches
 from pyscale_stages.task import Task
 from pyscale_stages.windows import folders_to_check, same_bytes
 

@@ -10,14 +10,17 @@ from multiprocessing import connection
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
+import torch
+from torch.utils.data import DataLoader, Dataset
+
 from pyscale_stages.errors import BadInput
+from pyscale_stages.loader.mapstyle import sampler_of
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.threads import begin_loader_process
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-    from torch.utils.data import Dataset
 
 ENDING_S = 10.0
 """For a loader process to end after it was told to; then it is killed."""
@@ -34,10 +37,6 @@ class Batches:
     def __init__(
         self, dataset: Dataset[Any], params: LoaderParams, seed: int, num_workers: int
     ) -> None:
-        import torch
-        from torch.utils.data import DataLoader
-
-        from pyscale_stages.loader.mapstyle import sampler_of
 
         of_processes: dict[str, Any] = {
             "multiprocessing_context": params.start_method,

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import statistics
 import time
-from typing import TYPE_CHECKING
+
+import torch
+from torch import nn
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.torchdevice import name_of
-
-if TYPE_CHECKING:
-    import torch
 
 STATED = "stated by the user"
 WARM_UP_STEPS = 3
@@ -32,8 +31,6 @@ def measured_consumption(
 
     Returns `name`: what was trained, and where.
     """
-    import torch
-
     if len(shape) != 4:
         raise BadInput(
             "the model of consumer takes patches of channels, height and width, but these are of "
@@ -61,8 +58,6 @@ def measured_consumption(
 
 
 def _small_model(channels: int) -> torch.nn.Module:
-    from torch import nn
-
     layers: list[nn.Module] = []
     for wide in WIDTHS:
         layers += [
@@ -77,8 +72,6 @@ def _small_model(channels: int) -> torch.nn.Module:
 
 
 def _median_step_s(model: torch.nn.Module, patches: torch.Tensor, labels: torch.Tensor) -> float:
-    import torch
-
     optimiser = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
     steps_s: list[float] = []
     begin_s = time.perf_counter()

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.items import on_device
 from pyscale_stages.torchdevice import require_working
 
-if TYPE_CHECKING:
-    import torch
-
 
 def device_of(kind: Device) -> torch.device:
     """The device of a task, proven to work."""
-    import torch
-
     device = torch.device(kind)
     if kind != "cpu":
         # Also makes what torch keeps on a GPU, so that no timed copy pays for it.
@@ -27,8 +24,6 @@ def device_of(kind: Device) -> torch.device:
 
 def copy_to(device: torch.device) -> Callable[[Any], None]:
     """A function that copies every tensor of a batch and returns when the copies are there."""
-    import torch
-
     if device.type != "cuda":
         raise BadInput(
             f"to_device copies batches to a GPU, but this task runs on {device.type}: use "

@@ -8,23 +8,20 @@ import traceback
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
-from importlib.machinery import PathFinder
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pyscale_stages.contract import Surroundings
+from torch.utils.data import Dataset
+
 from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
 from pyscale_stages.libraries import how_to_install
-from pyscale_stages.loader.params import SHIPPED, LoaderParams
-
-if TYPE_CHECKING:
-    from torch.utils.data import Dataset
-
-    from pyscale_stages.loader.keptslides import PatchOptions
-
-FOLDER_VARIABLE = "PYSCALE_FACTORY_FOLDER"
-"""Names the folder that the module of a factory lies in."""
+from pyscale_stages.loader.dataset import PatchDataset
+from pyscale_stages.loader.keptslides import PatchOptions
+from pyscale_stages.loader.params import FOLDER_VARIABLE, SHIPPED, LoaderParams
+from pyscale_stages.loader.pool import Rotation
+from pyscale_stages.slides.reading import open_slide
+from pyscale_stages.slides.slide import level_for
 
 Factory = Callable[[list[str], int, int, int, int], "Dataset[Any]"]
 """A function of slide paths, pool_size, patches_per_slide, patches_per_visit and seed."""
@@ -41,9 +38,6 @@ def make_dataset(
     options: PatchOptions,
 ) -> Dataset[Any]:
     """Make the data set that is shipped."""
-    from pyscale_stages.loader.dataset import PatchDataset
-    from pyscale_stages.loader.pool import Rotation
-
     rotation = Rotation(pool_size, patches_per_slide, patches_per_visit)
     return PatchDataset(slide_paths, rotation, seed, options)
 
@@ -63,8 +57,6 @@ def factory_of(params: LoaderParams) -> Factory:
     MissingPart
         The library that it needs is not installed.
     """
-    from pyscale_stages.loader.keptslides import PatchOptions
-
     options = PatchOptions(params.reader, params.patch_px, params.mpp, params.tissue)
     if params.factory == "pyscale":
         return partial(make_dataset, options=options)
@@ -75,8 +67,6 @@ def factory_of(params: LoaderParams) -> Factory:
 
 def dataset_of(params: LoaderParams, slide_paths: list[str], seed: int) -> Dataset[Any]:
     """Make the data set of one rank."""
-    from torch.utils.data import Dataset
-
     factory = factory_of(params)
     try:
         made = factory(
@@ -107,9 +97,6 @@ def refuse_unsaid(params: LoaderParams, slides: list[str]) -> None:
 
     It opens every slide, so it is for after the timing.
     """
-    from pyscale_stages.slides.reading import open_slide
-    from pyscale_stages.slides.slide import level_for
-
     if params.factory != "wsistream":
         return
     for path in slides:
@@ -183,22 +170,6 @@ def _imported(path: str) -> Factory:
 def _a(thing: object) -> str:
     """Say what something is."""
     return "None" if thing is None else f"an object of class {type(thing).__name__}"
-
-
-def folder_of_factory(params: LoaderParams) -> Surroundings:
-    """Name the folder of PYTHONPATH that holds a user's own factory; shipped ones need none.
-
-    A module that none of them holds is looked for where the task runs, which says what is absent.
-    """
-    module, colon, _ = params.factory.partition(":")
-    if not colon:
-        return Surroundings()
-    top = module.partition(".")[0]
-    for folder in filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
-        if PathFinder.find_spec(top, [folder]) is not None:
-            path = Path(folder).absolute()
-            return Surroundings(files=(path,), variables={FOLDER_VARIABLE: str(path)})
-    return Surroundings()
 
 
 def look_in_folder() -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from pyscale_stages.errors import BadInput
-
-if TYPE_CHECKING:
-    import torch
 
 SLIDE_KEYS = ("slide_path", "slide")
 """Names under which a data set may say the slide of a patch."""
@@ -74,8 +73,6 @@ def _numbers(values: object) -> tuple[float, ...]:
 
 def _tensors(part: object) -> Iterator[torch.Tensor]:
     """Every tensor in nested dicts, lists and tuples, in their order."""
-    import torch
-
     if isinstance(part, torch.Tensor):
         yield part
     elif isinstance(part, Mapping):
@@ -88,8 +85,6 @@ def _tensors(part: object) -> Iterator[torch.Tensor]:
 
 def on_device(part: Any, device: torch.device) -> Any:
     """Copy every tensor of a batch to a device, from pinned memory without waiting for it."""
-    import torch
-
     if isinstance(part, torch.Tensor):
         return part.to(device, non_blocking=True)
     if isinstance(part, Mapping):

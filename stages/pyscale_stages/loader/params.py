@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import os
 import re
+from importlib.machinery import PathFinder
+from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from pyscale_stages.contract import Device, Method, StageParams
+from pyscale_stages.contract import Device, Method, StageParams, Surroundings
 
+LOADING = "loading.parquet"
+"""The table of batches that a rank leaves."""
 SHIPPED = ("pyscale", "wsistream")
 """Factories that are known by name."""
+FOLDER_VARIABLE = "PYSCALE_FACTORY_FOLDER"
+"""Names the folder that the module of a factory lies in."""
+
 
 Opening = Literal["excluded", "empty", "published"]
 """How the clock starts: after what lay ready in queues, with empty queues, or as published."""
@@ -131,3 +139,19 @@ def method(params: LoaderParams, _device: Device) -> Method:
         ),
         cites=("paszke2019", *cites),
     )
+
+
+def folder_of_factory(params: LoaderParams) -> Surroundings:
+    """Name the folder of PYTHONPATH that holds a user's own factory; shipped ones need none.
+
+    A module that none of them holds is looked for where the task runs, which says what is absent.
+    """
+    module, colon, _ = params.factory.partition(":")
+    if not colon:
+        return Surroundings()
+    top = module.partition(".")[0]
+    for folder in filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep)):
+        if PathFinder.find_spec(top, [folder]) is not None:
+            path = Path(folder).absolute()
+            return Surroundings(files=(path,), variables={FOLDER_VARIABLE: str(path)})
+    return Surroundings()

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 
 from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.checksums import checksum_of
@@ -59,9 +60,6 @@ def run(task: Task) -> None:
     """
     params = task.params
     assert isinstance(params, LoaderParams)
-    with task.span("import"):
-        import polars  # noqa: F401 - the import is what is timed
-        import torch  # noqa: F401
     with Rank.of(task.spec).joined() as group:
         with hearing(group):
             slides = slides_of_rank(task, group.number, group.count)
@@ -184,8 +182,6 @@ def _checksum(params: LoaderParams, slides: list[str], seed: int) -> tuple[str |
 
 def _seed_globals(seed: int) -> None:
     """Seed what a data set may draw from that does not keep to the seed that it is given."""
-    import torch
-
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002 - what data sets draw from
     torch.manual_seed(seed)

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Slot, Stage
-from pyscale_stages.loader.agreement import check
-from pyscale_stages.loader.factories import folder_of_factory
-from pyscale_stages.loader.params import LoaderParams, method
-from pyscale_stages.loader.run import run
-from pyscale_stages.loader.table import LOADING, merge
+from pyscale_stages.loader.params import LOADING, LoaderParams, folder_of_factory, method
+from pyscale_stages.registry import later
 
 STAGE = Stage(
     name="loader",
@@ -22,9 +19,9 @@ STAGE = Stage(
         "The same seed, parameters and ranks give the same patches if the dataset keeps to its "
         "seed, which the checksum of the first ones proves; times differ"
     ),
-    run=run,
-    merge=merge,
-    check=check,
+    run=later("loader.run", "run"),
+    merge=later("loader.table", "merge"),
+    check=later("loader.agreement", "check"),
     method=method,
     resources=Resources(cpus=2, memory_gib=8.0, devices=("cpu", "cuda")),
     extra="loader",

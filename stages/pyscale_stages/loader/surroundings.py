@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.factories import idle_processes
 from pyscale_stages.loader.params import LoaderParams
@@ -31,8 +33,6 @@ def slides_of_rank(task: Task, number: int, count: int) -> list[str]:
 
 def warn_of_surroundings(task: Task, params: LoaderParams, slides: int, group: Group) -> None:
     """Say what the numbers are not: of a node with enough cores, of pinned memory, of all."""
-    import torch
-
     node = node_name()
     crews = group.all_gather((node, tuple(affinity()), len(usable_cpus()), params.num_workers + 1))
     is_first = next(i for i, crew in enumerate(crews) if crew[0] == node) == group.number

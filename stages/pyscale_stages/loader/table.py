@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import polars as pl
+
+from pyscale_stages.loader.params import LOADING
+from pyscale_stages.loader.windows import Timed
 from pyscale_stages.parquet import read_table, write_table
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_ranks
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pyscale_stages.loader.windows import Timed
-    from pyscale_stages.task import Task
-
-LOADING = "loading.parquet"
 RANK = "rank"
 TYPES = {
     RANK: "Int64",
@@ -37,8 +33,6 @@ def batches_table(windows: Mapping[str, Timed], rank: int, checksum: str | None)
 
     `checksum`: of the first patches of the rank.
     """
-    import polars as pl
-
     rows = [
         {
             RANK: rank,
@@ -70,8 +64,6 @@ def read_batches(folder: Path) -> pl.DataFrame:
 
 def merge(task: Task) -> None:
     """Put the batches of all ranks one below the other, in the order of the ranks."""
-    import polars as pl
-
     found = ordered_ranks(task)
     batches = pl.concat([read_batches(path) for path, _ in found])
     write_batches(task, batches)

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import torch
+
 from pyscale_stages.commandline import THREAD_VARIABLES
 
 VARIABLES = (
@@ -27,8 +29,6 @@ def one_thread_each() -> Iterator[None]:
     Loader processes are the parallelism that is measured: threads inside them would be another
     one, of unknown number.
     """
-    import torch
-
     before = {name: os.environ.get(name) for name in VARIABLES}
     threads = torch.get_num_threads()
     try:
@@ -56,8 +56,6 @@ def begin_loader_process(_number: int) -> None:
 
 def pin_this_process() -> None:
     """Pin libraries that are already imported; those that come later read the variables."""
-    import torch
-
     torch.set_num_threads(1)
     if (opencv := sys.modules.get("cv2")) is not None:
         opencv.setNumThreads(1)

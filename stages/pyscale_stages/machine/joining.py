@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from pyscale_stages.errors import BadInput
-from pyscale_stages.machine.timingtable import TIMINGS, WORKER, read_table, write_tables
+from pyscale_stages.machine.timingtable import WORKER, read_table, write_tables
 from pyscale_stages.task import Task
+from pyscale_stages.timing import TIMINGS
 from pyscale_stages.windows import read_window
 
 
@@ -26,8 +29,6 @@ def merge(task: Task, others: tuple[str, ...] = ()) -> None:
         If there is no folder, one is given twice, or one is no output of this stage with the
         same parameters.
     """
-    import polars as pl
-
     found = [(path, read_window(path)) for _, path in task.spec.inputs]
     if not found:
         raise BadInput("merge needs the output of at least one worker: give --input FOLDER")

@@ -5,17 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale_stages import parquet
-from pyscale_stages.timing import Timing
+from pyscale_stages.task import Task
+from pyscale_stages.timing import TIMINGS, Timing
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from pyscale_stages.task import Task
-
-TIMINGS = "timings.parquet"
 WORKER = "worker"
 """Column that says which of the joined outputs a row is from; 0 before they are joined."""
 TYPES = {
@@ -47,8 +43,6 @@ def timings_table(
     more : mapping, optional
         Texts of further columns, one for each timing.
     """
-    import polars as pl
-
     rows = [
         {WORKER: 0}
         | timing.model_dump(mode="json")

@@ -6,8 +6,8 @@ import numpy as np
 
 from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
-from pyscale_stages.reconstruct.output import IMAGE, Image, read_image
-from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.output import Image, read_image
+from pyscale_stages.reconstruct.params import IMAGE, ReconstructParams
 from pyscale_stages.reconstruct.tiles import interior_mask
 from pyscale_stages.task import Task
 from pyscale_stages.windows import folders_to_check, read_window, same_bytes

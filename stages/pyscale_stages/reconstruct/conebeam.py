@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    import torch
+import torch
+from torch.nn.functional import grid_sample
 
 SOURCE_LENGTHS, DETECTOR_LENGTHS = 2.0, 1.0
 """Distances of source and detector from the axis, in lengths of the volume."""
@@ -53,8 +53,6 @@ class ConeBeam:
         the detector's middle, the step from a column to the next, and the step from a row to the
         next.
         """
-        import torch
-
         source, detector = self.source_distance, self.detector_distance
         rows = []
         for angle in self.angles_deg:
@@ -74,8 +72,6 @@ class ConeBeam:
         `volume`: shape (1, channels, z, y, x). Returns: shape (1, channels, rows, angles, columns);
         in units of the volume times voxels, on its device.
         """
-        from torch.nn.functional import grid_sample
-
         seen = volume.new_zeros(*volume.shape[:2], self.size, len(self.angles_deg), self.size)
         for number in range(len(self.angles_deg)):
             for places in self._places(number, volume):
@@ -90,8 +86,6 @@ class ConeBeam:
         `seen`: shape (1, channels, rows, angles, columns). Returns: shape (1, channels, z, y, x);
         on the same device.
         """
-        import torch
-
         shape = (*seen.shape[:2], self.size, self.size, self.size)
         volume = seen.new_zeros(shape)
         # Its values do not matter, as the projection is linear in them: one number will do.
@@ -115,23 +109,17 @@ class ConeBeam:
 
     def _step_lengths(self, number: int, like: torch.Tensor) -> torch.Tensor:
         """What each ray covers from a plane to the next: (rows, columns), in voxels."""
-        import torch
-
         _, step = self._planes(number)
         slope = self._cells(like) / (self.source_distance + self.detector_distance)
         return step * torch.sqrt(1 + slope[:, None] ** 2 + slope[None, :] ** 2)
 
     def _cells(self, like: torch.Tensor) -> torch.Tensor:
         """Where rows, and columns, lie from the detector's middle, in voxels."""
-        import torch
-
         cells = torch.arange(self.size, dtype=like.dtype, device=like.device)
         return MAGNIFICATION * (cells - (self.size - 1) / 2)
 
     def _places(self, number: int, like: torch.Tensor) -> Iterator[torch.Tensor]:
         """Give places of samples, (1, planes, rows, columns, 3), as x, y, z from -1 to 1."""
-        import torch
-
         angle = math.radians(self.angles_deg[number])
         cosine, sine = math.cos(angle), math.sin(angle)
         count, step = self._planes(number)

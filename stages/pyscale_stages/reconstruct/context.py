@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
 from deepinv.distributed import DistributedContext
 
 from pyscale_stages.errors import as_stage_error
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruction import Component
-
-if TYPE_CHECKING:
-    import torch
 
 _EXCHANGE_IN: Mapping[Component, Component] = {"gradient": "communication", "denoiser": "gather"}
 """As what an exchange counts that the engine begins in a component."""

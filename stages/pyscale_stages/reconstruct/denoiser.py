@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 import pickle
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.reconstruct.params import ReconstructParams
-
-if TYPE_CHECKING:
-    import torch
 
 RANDOM = "random"
 _DIGITS = 12
@@ -45,7 +44,6 @@ def network_of(
     shape: tuple[int, ...], params: ReconstructParams, seed: int, device: torch.device
 ) -> torch.nn.Module:
     """Build the network for an image, ready to denoise and never to be trained."""
-    import torch
     from deepinv.models import DRUNet
 
     channels, *lengths = shape
@@ -75,8 +73,6 @@ def memory_needed_bytes(shape: tuple[int, ...], params: ReconstructParams) -> in
 
 def _fill(network: torch.nn.Module, file: Path, params: ReconstructParams) -> None:
     """Give the network the weights of a file, which must be all of its own."""
-    import torch
-
     try:
         weights: Any = torch.load(file, map_location="cpu", weights_only=True)
     except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:

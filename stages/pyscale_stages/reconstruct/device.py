@@ -6,7 +6,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+import torch.distributed as dist
 
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, StageError
@@ -15,9 +18,6 @@ from pyscale_stages.measure.usage import peak_rss_bytes
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.place import Place
 from pyscale_stages.torchdevice import name_of, require_working
-
-if TYPE_CHECKING:
-    import torch
 
 LOCAL_RANK_VARIABLE = "SLURM_LOCALID"
 """Number of this process among those of its job on this node."""
@@ -43,8 +43,6 @@ class Report:
         cls, place: Place, device: torch.device, weights: str, params: ReconstructParams, seed: int
     ) -> Report:
         """Return that of this rank."""
-        import torch
-
         uuid = ""
         if device.type == "cuda":
             uuid = str(torch.cuda.get_device_properties(device).uuid)
@@ -59,8 +57,6 @@ class Report:
 
 def backend_of(kind: Device) -> str:
     """What carries tensors between devices of a kind, as `torch.distributed` names it."""
-    import torch.distributed as dist
-
     # The ranks' own meetings go by the host's memory.
     return "cpu:gloo,cuda:nccl" if kind == "cuda" and dist.is_nccl_available() else "gloo"
 
@@ -73,8 +69,6 @@ def prepared(kind: Device, rank: int, threads: int) -> torch.device:
     `rank`: of all ranks; it tells which GPU is this rank's where all are visible and no scheduler
     says which process of the node this is.
     """
-    import torch
-
     if kind == "mps":
         raise BadInput(
             "reconstruct cannot run on the device mps, because torch exchanges nothing between "

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import torch
+
 from pyscale_stages.errors import ResourceExhausted, as_stage_error
 from pyscale_stages.reconstruct.denoiser import memory_needed_bytes
 from pyscale_stages.reconstruct.device import memory_left_bytes
@@ -15,8 +17,6 @@ from pyscale_stages.reconstruct.tiles import interior_mask
 from pyscale_stages.reconstruction import Gate
 
 if TYPE_CHECKING:
-    import torch
-
     from pyscale_stages.reconstruct.problems import Problem
 
 
@@ -35,8 +35,6 @@ def gate_of(
 
     Returns: None on all ranks but the first, and where there is one alone.
     """
-    import torch
-
     context = solver.context
     if context.world_size == 1:
         return None
@@ -89,8 +87,6 @@ def gate_of(
 
 def _serial_gradient(problem: Problem, image: torch.Tensor) -> torch.Tensor:
     """The gradient of one rank alone, an operator after the other."""
-    import torch
-
     total = torch.zeros_like(image)
     for index in range(problem.operators):
         operator = problem.operator(index, image.device)

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from pyscale_stages.errors import StageError
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct.clock import Components
@@ -16,8 +18,6 @@ from pyscale_stages.reconstruct.tiles import Grid
 from pyscale_stages.reconstruction import Iteration
 
 if TYPE_CHECKING:
-    import torch
-
     from pyscale_stages.reconstruct.context import TimedContext
     from pyscale_stages.reconstruct.problems import Problem
 
@@ -77,7 +77,6 @@ def solver_of(
 
     All ranks call this: they agree on random weights and on the length of a step.
     """
-    import torch
     from deepinv.distributed import distribute
     from deepinv.optim.data_fidelity import L2
 
@@ -129,8 +128,6 @@ def timed_iterations(
     All ranks begin each iteration together. Nothing is computed between iterations: the objective
     there would leave in the caches what the next gradient begins with.
     """
-    import torch
-
     components = solver.context.components
     image = torch.zeros((1, *solver.shape), device=solver.context.device)
     timed = []

@@ -5,23 +5,18 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 from shutil import copyfile
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput, StageError
+from pyscale_stages.moviewriter import CLASSIC_TIFF_BYTES
+from pyscale_stages.reconstruct.params import IMAGE
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_ranks
 
-if TYPE_CHECKING:
-    from pyscale_stages.task import Task
-
-IMAGE = "reconstruction.tif"
 AXES = {3: "CYX", 4: "CZYX"}
 """Of an image, by the number of its axes."""
-CLASSIC_TIFF_BYTES = 2**32 - 2**25
-"""What a TIFF with 32-bit offsets can hold, less room for its pages' headers."""
 
 Image = npt.NDArray[np.float32]
 

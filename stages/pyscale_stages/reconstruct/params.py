@@ -9,6 +9,8 @@ from pydantic import Field, model_validator
 
 from pyscale_stages.contract import Device, Method, StageParams, Surroundings
 
+IMAGE = "reconstruction.tif"
+"""File of the image that the ranks leave."""
 Problem = Literal["colour_deblur", "tomography_2d", "tomography_3d"]
 STEP_PX = 8
 """The network halves an image three times, so that all lengths are multiples of this."""

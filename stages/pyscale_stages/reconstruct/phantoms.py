@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from pyscale_stages.reconstruct.params import ReconstructParams
-
-if TYPE_CHECKING:
-    import torch
 
 Pixels = NDArray[np.float32]
 
@@ -59,8 +55,6 @@ def phantom(params: ReconstructParams, seed: int) -> torch.Tensor:
     Returns: float32 on the CPU, values from 0 to 1; (1, 3, y, x) of a colour image, (1, 1, y, x)
     and (1, 1, z, y, x) of a head.
     """
-    import torch
-
     size = params.size_px
     if params.problem == "colour_deblur":
         pixels = _colour_image(size, seed)

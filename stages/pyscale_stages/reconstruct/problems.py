@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.libraries import how_to_install
@@ -15,7 +16,6 @@ from pyscale_stages.reconstruct.phantoms import phantom
 from pyscale_stages.torchvision_cpu import make_importable
 
 if TYPE_CHECKING:
-    import torch
     from deepinv.physics import LinearPhysics
 
 LENGTHS_PX = (2.0, 4.0)
@@ -90,8 +90,6 @@ class Problem:
         `index`: which operator, from 0 to `operators`. `operator`: the same operator on that
         device, where it is built already. Returns: float32 on the device; as the operator's answer.
         """
-        import torch
-
         with torch.no_grad():
             sees = operator if operator is not None else self.operator(index, device)
             clean: torch.Tensor = sees.A(self.image.to(device))
@@ -122,7 +120,6 @@ def angles_of(params: ReconstructParams, index: int) -> tuple[float, ...]:
 def _parallel_beams(
     params: ReconstructParams, index: int, device: torch.device | str
 ) -> LinearPhysics:
-    import torch
     from deepinv.physics import Tomography
 
     operator = Tomography(
@@ -149,7 +146,6 @@ def _cone_beams(params: ReconstructParams, index: int, device: torch.device | st
 
 def _by_astra(beams: ConeBeam, device: torch.device | str) -> LinearPhysics:
     """Let ASTRA compute the same rays; its back projection is near the transpose, not the same."""
-    import torch
     from deepinv.physics import TomographyWithAstra
 
     if torch.device(device).type != "cuda" or torch.version.cuda is None:
@@ -179,8 +175,6 @@ def anisotropic_gaussian(index: int, count: int) -> torch.Tensor:
     `index`: which, from 0. Returns: float32, (1, 1, KERNEL_PX, KERNEL_PX); its sum is 1, so that no
     blur makes an image brighter.
     """
-    import torch
-
     share = index / max(1, count - 1)
     along, across = (first + share * (last - first) for first, last in (LENGTHS_PX, WIDTHS_PX))
     angle = np.pi * index / count

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+
+import torch
 
 from pyscale_stages.ranks.group import Group, hearing
 from pyscale_stages.ranks.rank import Rank
@@ -31,9 +32,6 @@ from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
 from pyscale_stages.task import Task
 from pyscale_stages.torchdevice import name_of
 from pyscale_stages.torchvision_cpu import make_importable
-
-if TYPE_CHECKING:
-    import torch
 
 Psnrs = tuple[float | None, float | None, float | None]
 
@@ -85,7 +83,6 @@ def run(task: Task) -> None:
     with task.span("import"):
         make_importable()
         import deepinv.distributed  # noqa: F401 - the import is what is timed
-        import torch
     with Rank.of(spec).joined(backend_of(spec.device)) as group, torch.no_grad():
         place = Place.of(group)
         with task.span("model_load"):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage
-from pyscale_stages.reconstruct.agreement import check
-from pyscale_stages.reconstruct.output import IMAGE, merge
-from pyscale_stages.reconstruct.params import ReconstructParams, method, weights_file
-from pyscale_stages.reconstruct.run import run
+from pyscale_stages.reconstruct.params import IMAGE, ReconstructParams, method, weights_file
+from pyscale_stages.registry import later
 
 STAGE = Stage(
     name="reconstruct",
@@ -19,9 +17,9 @@ STAGE = Stage(
         "The same seed, parameters and ranks give the same image on one device, apart from the "
         "order of sums; tiles change it near their borders; times differ"
     ),
-    run=run,
-    merge=merge,
-    check=check,
+    run=later("reconstruct.run", "run"),
+    merge=later("reconstruct.output", "merge"),
+    check=later("reconstruct.agreement", "check"),
     method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="reconstruct",

@@ -9,15 +9,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruction import Tiling
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
 
 _HALVINGS = 3
 _STEPS_OF_A_BLOCK = 2
@@ -140,8 +138,6 @@ def interior(
     (n,): a pixel is of the interior where all axes say so (`numpy.ix_` selects these). None where
     tiles of this size cut no such image, or leave no such pixel.
     """
-    import numpy as np
-
     lengths = tuple(shape[1:])
     if not _can_be_cut(lengths, params):
         return None
@@ -161,8 +157,6 @@ def interior(
 
 def interior_mask(shape: Sequence[int], params: ReconstructParams) -> npt.NDArray[np.bool_]:
     """Pixels of the `interior`, of the shape of the image without its channels; none where none."""
-    import numpy as np
-
     inside = np.zeros(tuple(shape[1:]), np.bool_)
     if (along := interior(shape, params)) is not None:
         inside[np.ix_(*along)] = True

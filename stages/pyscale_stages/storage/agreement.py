@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import polars as pl
 
 from pyscale_stages.contract import Agreement
-from pyscale_stages.machine.timingtable import TIMINGS, read_table
+from pyscale_stages.machine.timingtable import read_table
 from pyscale_stages.task import Task
+from pyscale_stages.timing import TIMINGS
 from pyscale_stages.windows import folders_to_check, same_bytes
-
-if TYPE_CHECKING:
-    import polars as pl
 
 CHECKSUM = "checksum_crc32"
 KEY = ["test", "workers", "repeat"]
@@ -28,8 +26,6 @@ def results(timings: pl.DataFrame) -> pl.DataFrame:
 
     Several workers that read the same give one row.
     """
-    import polars as pl
-
     return (
         timings.filter(pl.col("step").is_null())
         .select(
@@ -47,8 +43,6 @@ def agreement_of(reference: pl.DataFrame, other: pl.DataFrame, *, identical: boo
     A test that only one of the two could run is no disagreement: machines differ in what they
     can do. A test that only one of the two knows is one.
     """
-    import polars as pl
-
     both = reference.join(other, on=KEY, suffix="_other")
     ran = both.filter(pl.col("ran") & pl.col("ran_other"))
     different = ran.filter(~pl.col(CHECKSUM).eq_missing(pl.col(f"{CHECKSUM}_other")))

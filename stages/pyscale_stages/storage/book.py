@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from pyscale_stages.storage.cachestate import Proof
 from pyscale_stages.storage.params import Mode, StorageParams
 from pyscale_stages.task import Task
@@ -95,8 +97,6 @@ def latency_details(latency_ns: Sequence[int]) -> dict[str, float]:
 
     `latency_ns`: in any order; at least one.
     """
-    import numpy as np
-
     seconds = np.asarray(latency_ns) / 1e9
     details = {"latency_mean_s": float(seconds.mean()), "latency_max_s": float(seconds.max())}
     for name, share in QUANTILES.items():

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import polars as pl
 
 from pyscale_stages.machine.timingtable import WORKER
 from pyscale_stages.measure import pagecache
 from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState, Residency
 from pyscale_stages.storage.params import Mode
-
-if TYPE_CHECKING:
-    import polars as pl
 
 RESIDENCY = "residency.parquet"
 _TYPES = {
@@ -109,7 +108,5 @@ def _warmed(path: Path) -> FileState:
 
 def residency_table(proofs: Sequence[dict[str, Any]]) -> pl.DataFrame:
     """Make one row of each proof."""
-    import polars as pl
-
     schema = {name: getattr(pl, kind) for name, kind in _TYPES.items()}
     return pl.DataFrame(proofs, schema=schema).with_columns(pl.lit(0, pl.Int64).alias(WORKER))

@@ -9,40 +9,16 @@ from typing import Any
 
 import numpy.typing as npt
 
-from pyscale_stages.movieformats.counting import PRESETS, Camera, counting_frames
+from pyscale_stages.movieformats.counting import counting_frames
 from pyscale_stages.movieformats.eer import write_eer
 from pyscale_stages.movieformats.mrc import write_mrc
 from pyscale_stages.movieformats.tiff import write_tiff
 from pyscale_stages.storage.book import Book, FileSet
-from pyscale_stages.storage.params import MovieFormat, StorageParams
+from pyscale_stages.storage.params import MovieFormat, camera_of
 from pyscale_stages.storage.reading import Reader
 
-CAMERA_OF: dict[MovieFormat, str] = {"tiff": "k3", "mrc": "k2", "eer": "falcon4"}
-"""The camera whose movies come in a format, as in CryoSPARC's benchmark."""
 SUFFIX_OF: dict[MovieFormat, str] = {"tiff": ".tif", "mrc": ".mrc", "eer": ".eer"}
-LAPTOP_FRAMES, LAPTOP_SIDE_PX = 8, 2048
-MRC_PIXEL_BYTES = 2
 _BLOCK_BYTES = 1 << 20
-
-
-def camera_of(params: StorageParams, kind: MovieFormat) -> Camera:
-    """Size and dose of the movies of one format."""
-    camera = PRESETS[CAMERA_OF[kind]]
-    frames, side_px = params.movie_frames, params.movie_side_px
-    if params.movie_set == "laptop":
-        frames, side_px = frames or LAPTOP_FRAMES, side_px or LAPTOP_SIDE_PX
-    changes: dict[str, int] = {}
-    if frames is not None:
-        changes["frames"] = frames
-    if side_px is not None:
-        changes |= {"height_px": side_px, "width_px": side_px}
-    return camera.model_copy(update=changes)
-
-
-def most_bytes(params: StorageParams) -> int:
-    """What the movies need at most: none is larger than its pixels of 16 bits."""
-    pixels = sum(camera_of(params, kind).pixels for kind in set(params.movie_formats))
-    return params.movies * pixels * MRC_PIXEL_BYTES
 
 
 def write_movies(book: Book, folder: Path, kind: MovieFormat) -> FileSet:

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pyscale_stages.contract import Device, Method, StageParams
+from pyscale_stages.movieformats.counting import PRESETS as CAMERAS
+from pyscale_stages.movieformats.counting import Camera
 
 Mode = Literal["cold", "warm", "direct"]
 MovieFormat = Literal["mrc", "tiff", "eer"]
@@ -26,6 +28,12 @@ LOWER = "lower particles, particle_files, movies or small_files"
 """What makes the test smaller, for sentences on room."""
 PIXEL_BYTES = 4
 """Particles are float32."""
+CAMERA_OF: dict[MovieFormat, str] = {"tiff": "k3", "mrc": "k2", "eer": "falcon4"}
+"""The camera whose movies come in a format, as in CryoSPARC's benchmark."""
+LAPTOP_FRAMES, LAPTOP_SIDE_PX = 8, 2048
+MRC_PIXEL_BYTES = 2
+SMALL_FILE_BYTES = 8192
+"""What a small file takes at least, with its name and attributes, on common filesystems."""
 
 
 class StorageParams(StageParams):
@@ -122,6 +130,32 @@ class StorageParams(StageParams):
         """Bytes of the stack divided by those of CryoSPARC's benchmark."""
         particles, side_px, _ = PRESETS["published"]
         return self.stack_bytes / (particles * side_px**2 * PIXEL_BYTES)
+
+
+def camera_of(params: StorageParams, kind: MovieFormat) -> Camera:
+    """Size and dose of the movies of one format."""
+    camera = CAMERAS[CAMERA_OF[kind]]
+    frames, side_px = params.movie_frames, params.movie_side_px
+    if params.movie_set == "laptop":
+        frames, side_px = frames or LAPTOP_FRAMES, side_px or LAPTOP_SIDE_PX
+    changes: dict[str, int] = {}
+    if frames is not None:
+        changes["frames"] = frames
+    if side_px is not None:
+        changes |= {"height_px": side_px, "width_px": side_px}
+    return camera.model_copy(update=changes)
+
+
+def most_bytes(params: StorageParams) -> int:
+    """What the movies need at most: none is larger than its pixels of 16 bits."""
+    pixels = sum(camera_of(params, kind).pixels for kind in set(params.movie_formats))
+    return params.movies * pixels * MRC_PIXEL_BYTES
+
+
+def room_bytes(params: StorageParams) -> int:
+    """Most that lies in the place at once."""
+    small_bytes = params.small_files * max(params.small_file_bytes, SMALL_FILE_BYTES)
+    return params.stack_bytes + most_bytes(params) + small_bytes
 
 
 def method(params: StorageParams, _device: Device) -> Method:

@@ -6,6 +6,10 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+import imagecodecs  # noqa: F401 - else its import would be taken for writing
+import tifffile  # noqa: F401 - as above
+
+from pyscale_stages.machine import joining
 from pyscale_stages.machine.place import (
     filesystem_versions,
     in_words,
@@ -18,13 +22,13 @@ from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.storage.book import Book
 from pyscale_stages.storage.cachestate import RESIDENCY, residency_table
 from pyscale_stages.storage.fio import fio_version
-from pyscale_stages.storage.movies import most_bytes, write_movies
-from pyscale_stages.storage.params import LOWER, StorageParams
+from pyscale_stages.storage.movies import write_movies
+from pyscale_stages.storage.params import LOWER, StorageParams, room_bytes
 from pyscale_stages.storage.plan import Bench, tests_of
 from pyscale_stages.task import Task
 
-SMALL_FILE_BYTES = 8192
-"""What a small file takes at least, with its name and attributes, on common filesystems."""
+merge = partial(joining.merge, others=(RESIDENCY,))
+"""The tables of all workers one below the other."""
 
 
 def run(task: Task) -> None:
@@ -40,10 +44,6 @@ def run(task: Task) -> None:
         If what is read is not what was written, or the filesystem answers with an error.
     """
     assert isinstance(task.params, StorageParams)
-    with task.span("import"):
-        import imagecodecs  # noqa: F401 - the import is what is timed
-        import polars  # noqa: F401
-        import tifffile  # noqa: F401
     book = Book(task, task.params)
     place, cache = _folders(task, task.params)
     _describe(book, place, cache)
@@ -60,12 +60,6 @@ def run(task: Task) -> None:
             }
         _measure(Bench(book, folder, cache_folder, movies))
     write_results(task, timings_table(task.timings), {RESIDENCY: residency_table(book.proofs)})
-
-
-def room_bytes(params: StorageParams) -> int:
-    """Most that lies in the place at once."""
-    small_bytes = params.small_files * max(params.small_file_bytes, SMALL_FILE_BYTES)
-    return params.stack_bytes + most_bytes(params) + small_bytes
 
 
 def _measure(bench: Bench) -> None:

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from pyscale_stages.contract import Resources, Slot, Stage, Surroundings
-from pyscale_stages.machine.joining import merge
-from pyscale_stages.machine.timingtable import TIMINGS
-from pyscale_stages.storage.agreement import check
-from pyscale_stages.storage.cachestate import RESIDENCY
-from pyscale_stages.storage.params import StorageParams, method
-from pyscale_stages.storage.run import room_bytes, run
+from pyscale_stages.registry import later
+from pyscale_stages.storage.params import StorageParams, method, room_bytes
+from pyscale_stages.timing import TIMINGS
 
 
 def surroundings(params: StorageParams) -> Surroundings:
@@ -37,9 +32,9 @@ STAGE = Stage(
         "The same seed, parameters and versions of NumPy, tifffile and imagecodecs give the same "
         "files and the same checksums. Times differ"
     ),
-    run=run,
-    merge=partial(merge, others=(RESIDENCY,)),
-    check=check,
+    run=later("storage.run", "run"),
+    merge=later("storage.run", "merge"),
+    check=later("storage.agreement", "check"),
     method=method,
     resources=Resources(cpus=1, memory_gib=2.0),
     surroundings=surroundings,

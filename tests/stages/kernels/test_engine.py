@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from pyscale_stages.kernels import engine, particles
-from pyscale_stages.kernels.catalog import COMBINATIONS
 from pyscale_stages.kernels.clock import StepClock
+from pyscale_stages.kernels.params import COMBINATIONS
 from pyscale_stages.kernels.poses import Assignment
 from pyscale_stages.kernels.slices import disc
 from pyscale_stages.kernels.work import Bench

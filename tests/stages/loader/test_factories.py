@@ -16,13 +16,11 @@ from pyscale_stages.errors import BadInput, MissingPart, StageError
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loader.dataset import PatchDataset
 from pyscale_stages.loader.factories import (
-    FOLDER_VARIABLE,
     dataset_of,
     factory_of,
-    folder_of_factory,
     idle_processes,
 )
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.params import FOLDER_VARIABLE, LoaderParams, folder_of_factory
 
 WriteModule = Callable[[str], str]
 

@@ -10,7 +10,8 @@ import pytest
 
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.errors import BadInput, StageError
-from pyscale_stages.reconstruct.output import IMAGE, Image, read_image
+from pyscale_stages.reconstruct.output import Image, read_image
+from pyscale_stages.reconstruct.params import IMAGE
 from pyscale_stages.windows import read_window
 
 WriteOutput = Callable[..., Path]

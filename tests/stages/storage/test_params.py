@@ -6,8 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from pyscale_stages.contract import Surroundings
-from pyscale_stages.storage.movies import camera_of
-from pyscale_stages.storage.params import StorageParams
+from pyscale_stages.storage.params import StorageParams, camera_of
 from pyscale_stages.storage.stack import particles_by_file
 from pyscale_stages.storage.stage import STAGE
 

@@ -12,7 +12,7 @@ import tifffile
 
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.movieformats.mrc import open_mrc
-from pyscale_stages.storage import movies, reads, stack
+from pyscale_stages.storage import movies, params, reads, stack
 from pyscale_stages.storage.stack import particles_of
 
 RunStorage = Callable[..., TaskResult]
@@ -141,7 +141,7 @@ def test_movies_need_no_more_room_than_was_asked_for(
         files = movies.write_movies(book, folder, kind)
         sizes[kind] = files.total_bytes
         asked = book.params.model_copy(update={"movie_formats": (kind,)})
-        assert files.total_bytes < movies.most_bytes(asked) * 1.05
+        assert files.total_bytes < params.most_bytes(asked) * 1.05
         return files
 
     monkeypatch.setattr("pyscale_stages.storage.run.write_movies", write)
