@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale_stages.errors import BadInput
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def write_table(path: Path, table: pl.DataFrame) -> None:
@@ -37,8 +35,6 @@ def read_table(path: Path, columns: Iterable[str]) -> pl.DataFrame:
     BadInput
         If it is missing, damaged or another table.
     """
-    import polars as pl
-
     try:
         table = pl.read_parquet(path, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
@@ -48,5 +44,8 @@ def read_table(path: Path, columns: Iterable[str]) -> pl.DataFrame:
         ) from error
     lacking = [column for column in columns if column not in table.columns]
     if lacking:
-        raise BadInput(f"{path} has no column {lacking[0]!r}: it is another table or version")
+        raise BadInput(
+            f"{path} has no column {lacking[0]!r}: it is another table or version; run the "
+            "stage that wrote it again"
+        )
     return table

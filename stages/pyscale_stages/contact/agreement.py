@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale_stages.contact.quality import contact_quality
 from pyscale_stages.contact.tables import Tables, read_tables
 from pyscale_stages.contract import Agreement
 from pyscale_stages.task import Task
 from pyscale_stages.windows import folders_to_check, read_window, same_bytes
-
-if TYPE_CHECKING:
-    import polars as pl
 
 SAME_CENTROID_PX = 1e-3
 """Centroids are float32 on the device: at 2048 px its steps are 0.0001 px."""
@@ -89,8 +87,6 @@ def _largest_shift(one: pl.DataFrame, two: pl.DataFrame) -> float:
 
 def _shift_px() -> pl.Expr:
     """Distance between the centroids of a cell in two tables."""
-    import polars as pl
-
     shift_y, shift_x = (pl.col(f"{axis}_px") - pl.col(f"{axis}_px_two") for axis in "yx")
     return (shift_y**2 + shift_x**2).sqrt()
 

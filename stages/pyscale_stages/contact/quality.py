@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
-from pyscale_stages.contact.tables import Tables, read_table
+from pyscale_stages.contact.tables import Tables
 from pyscale_stages.contract import Window
 from pyscale_stages.errors import BadInput
+from pyscale_stages.parquet import read_table
 from pyscale_stages.truth.reading import kind_of, own_contacts
-
-if TYPE_CHECKING:
-    import polars as pl
 
 TRACK_COLUMNS = ("channel", "track_id", "frame", "y_px", "x_px")
 PAIR = ["frame", "track_a", "track_b"]
@@ -32,8 +30,6 @@ def contact_quality(folder: Path, tables: Tables, truth: Path, window: Window) -
     `contact_recall`: share of truly touching pairs that were measured. A share of nothing is left
     out.
     """
-    import polars as pl
-
     frames, n_types = window.frames, len(window.inputs)
     covered = pl.col("frame").is_between(frames[0], frames[1], closed="left")
     tracks, contacts = _true_tables(truth)
@@ -78,8 +74,6 @@ def _true_tables(truth: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 def _matched(cells: pl.DataFrame, tracks: pl.DataFrame) -> pl.DataFrame:
     """Table frame, cell_type, label, track_id of the cells that have a true one."""
-    import polars as pl
-
     true = dict(iter(tracks.group_by("frame", "channel")))
     parts = [
         pl.DataFrame(
@@ -119,8 +113,6 @@ def _mutual_nearest(
 
 def _ordered(pairs: pl.DataFrame, n_types: int) -> pl.DataFrame:
     """Pairs of one type with the smaller id first; of two types as they are."""
-    import polars as pl
-
     if n_types == 2:
         return pairs.select(PAIR)
     return pairs.select(

@@ -53,8 +53,7 @@ def preload(task: Task) -> None:
     assert isinstance(task.params, ContactParams)
     on_device = task.params.uses_opencl(task.spec.device)
     with task.span("import"):
-        import polars  # noqa: F401 - the import is what is timed
-        import scipy.spatial  # noqa: F401
+        import scipy.spatial  # noqa: F401 - the import is what is timed
         import tifffile  # noqa: F401
 
         if on_device:

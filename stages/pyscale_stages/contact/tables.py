@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from pyscale_stages.contact.labels import DenseLabels
 from pyscale_stages.contact.neighbours import delaunay_edges, nearest
 from pyscale_stages.contact.strips import Pairs, PixelMeasures
 from pyscale_stages.errors import BadInput
-from pyscale_stages.parquet import write_table
+from pyscale_stages.parquet import read_table, write_table
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pyscale_stages.task import Task
 
 COLUMNS = {
@@ -88,8 +87,6 @@ def frame_rows(frame: int, types: Sequence[DenseLabels], pixels: PixelMeasures) 
 
 def tables_of(frames: Sequence[Rows]) -> Tables:
     """Make the tables of consecutive frames; without any frame they are empty."""
-    import polars as pl
-
     tables = {
         name: pl.DataFrame(
             [
@@ -112,8 +109,6 @@ def tables_of(frames: Sequence[Rows]) -> Tables:
 
 def joined(parts: Iterable[Tables]) -> Tables:
     """Put tables of consecutive windows one below the other."""
-    import polars as pl
-
     parts = list(parts)
     # One chunk: how many windows the rows came from must not show in the file.
     return {name: pl.concat([part[name] for part in parts], rechunk=True) for name in COLUMNS}
@@ -129,26 +124,6 @@ def write_tables(task: Task, tables: Tables) -> None:
 def read_tables(folder: Path) -> Tables:
     """Read the three tables of an output folder."""
     return {name: read_table(folder / f"{name}.parquet", COLUMNS[name]) for name in COLUMNS}
-
-
-def read_table(path: Path, columns: Iterable[str]) -> pl.DataFrame:
-    """Read a table that must have certain columns."""
-    import polars as pl
-
-    try:
-        table = pl.read_parquet(path, glob=False)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadInput(
-            f"{path} is missing or damaged ({str(error).splitlines()[0]}): run the stage that "
-            "wrote it again"
-        ) from error
-    lacking = [name for name in columns if name not in table.columns]
-    if lacking:
-        raise BadInput(
-            f"{path} has no column {lacking[0]!r}: it is another table or another version; run "
-            "the stage that wrote it again"
-        )
-    return table
 
 
 def _contacts(types: Sequence[DenseLabels], pairs: Pairs) -> dict[str, npt.NDArray[Any]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from pyscale_stages.contract import Agreement, Window
 from pyscale_stages.errors import BadInput
@@ -23,9 +23,6 @@ from pyscale_stages.register_denoise.transforms import (
 from pyscale_stages.task import Task
 from pyscale_stages.validarea import VALID_FILE
 from pyscale_stages.windows import folders_to_check, read_window, same_bytes
-
-if TYPE_CHECKING:
-    import polars as pl
 
 CORNER_TOLERANCE_PX = 0.5
 """Frames that agree to half a pixel everywhere show a cell in the same pixels."""
@@ -105,8 +102,6 @@ def drift_errors(
 
 def _true_drift(truth: Path, window: Window, counted: int | None) -> Vector:
     """Drift (dy, dx) of each frame of the movie, or of the first that count."""
-    import polars as pl
-
     path = truth / TRUTH_FILE
     try:
         table = pl.read_parquet(path, glob=False).sort("frame")[:counted]

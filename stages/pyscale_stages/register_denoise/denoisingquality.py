@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from pyscale_stages.contract import Window
 from pyscale_stages.errors import BadInput
@@ -16,9 +16,6 @@ from pyscale_stages.register_denoise.frames import FRAMES_FILE
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import LinearTransform, read_transforms
 from pyscale_stages.task import Task
-
-if TYPE_CHECKING:
-    import polars as pl
 
 LEAST_GAIN_DB = 3.0
 """Half of the noise's power is left; the mean of two frames gains as much."""
@@ -96,8 +93,6 @@ def _gain_and_bias(denoised: Image, true: Image, noise_rms: float) -> tuple[floa
 
 def _unmoved(transforms: pl.DataFrame) -> list[int]:
     """Frames whose transform is the identity."""
-    import polars as pl
-
     frames: list[int] = transforms.filter(
         *(pl.col(name) == value for name, value in IDENTITY.items()), pl.col("warp_max_px") == 0
     )["frame"].to_list()
@@ -106,8 +101,6 @@ def _unmoved(transforms: pl.DataFrame) -> list[int]:
 
 def _noise_rms(truth: Path) -> dict[tuple[int, int], float]:
     """Root mean square noise of the movie, in counts, by channel and frame."""
-    import polars as pl
-
     try:
         table = pl.read_parquet(truth / NOISE_FILE, glob=False)
         rows = table.select("channel", "frame", "noise_rms_counts").rows()

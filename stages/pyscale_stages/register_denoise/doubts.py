@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import polars as pl
+
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.warned import Warned
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pyscale_stages.register_denoise.ants_calls import Correction
 
 MIN_CORRELATION = 0.5

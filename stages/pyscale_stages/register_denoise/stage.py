@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import polars as pl
 
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
@@ -43,9 +44,6 @@ from pyscale_stages.register_denoise.transforms import (
 from pyscale_stages.task import Task
 from pyscale_stages.validarea import VALID_FILE, Mask, ValidArea, beside, refuse_other
 from pyscale_stages.windows import ordered_windows
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 def run(task: Task) -> None:
@@ -101,7 +99,6 @@ def preload(task: Task) -> None:
     params = task.params
     assert isinstance(params, RegisterDenoiseParams)
     with task.span("import"):
-        import polars  # noqa: F401
         import tifffile  # noqa: F401
 
         import_denoiser(params)
@@ -114,8 +111,6 @@ def merge(task: Task) -> None:
 
     Where frames were registered to their neighbours, the steps are added up here.
     """
-    import polars as pl
-
     params = task.params
     assert isinstance(params, RegisterDenoiseParams)
     windows = ordered_windows(task)

@@ -16,15 +16,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from pyscale_stages.errors import BadInput
-
-if TYPE_CHECKING:
-    import polars as pl
 
 TRANSFORMS_FILE = "transforms.parquet"
 
@@ -110,8 +108,6 @@ def mapped(table: pl.DataFrame, points: Points) -> Points:
 
 def table_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
     """Table of transforms, one row a frame."""
-    import polars as pl
-
     linear = (field.name for field in fields(LinearTransform))
     numbers = (*linear, "warp_max_px", "warp_mean_px", "correlation")
     schema = {"frame": pl.Int32, "status": pl.String} | dict.fromkeys(numbers, pl.Float64)
@@ -120,8 +116,6 @@ def table_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 def read_transforms(folder: Path, frames: tuple[int, int]) -> pl.DataFrame:
     """Read the transforms in an output folder, sorted by frame."""
-    import polars as pl
-
     path = folder / TRANSFORMS_FILE
     try:
         table = pl.read_parquet(path, glob=False).cast(table_of([]).schema).sort("frame")

@@ -6,6 +6,8 @@ import time
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from pyscale_stages.contract import Call
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Pixels
@@ -37,7 +39,6 @@ def load_for_tasks(task: Task, model: Model) -> None:
 
     One thread builds it: a fork could not use the threads of a pool.
     """
-    import numpy as np
     import torch
 
     spec = task.spec

@@ -6,6 +6,8 @@ import os
 import warnings
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from pyscale_stages.contract import Device
 from pyscale_stages.torchdevice import first_used
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
 def prepare(name: Device, *, threads: int, seed: int) -> torch.device:
     """Set torch up for a reproducible task and return a device that works."""
     import cv2
-    import numpy as np
     import torch
 
     torch.set_num_threads(threads)

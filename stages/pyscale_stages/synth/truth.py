@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from pyscale_stages.atomic import atomic_path
 from pyscale_stages.parquet import write_table
 from pyscale_stages.synth.cells import Cells
 from pyscale_stages.synth.shapes import Labels
 from pyscale_stages.truth.cells import centroids, count_contacts
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class TruthTables:
@@ -57,8 +54,6 @@ class TruthTables:
         a division that nobody can see is no division to be found. A cell that leaves the view
         and comes back keeps its track id; the frames between have no row.
         """
-        import polars as pl
-
         rows = np.concatenate(self._tracks)
         table = pl.DataFrame(
             {
@@ -88,24 +83,18 @@ class TruthTables:
 
     def contacts(self) -> pl.DataFrame:
         """Table `contacts`: one row for each pair of cells that touch in a frame."""
-        import polars as pl
-
         rows = np.concatenate(self._contacts).astype(np.int32)
         names = ("frame", "label_a", "label_b", "contact_px")
         return pl.DataFrame({name: rows[:, i] for i, name in enumerate(names)})
 
     def noise(self) -> pl.DataFrame:
         """Table `noise`: root mean square noise of each channel of each frame."""
-        import polars as pl
-
         schema = {"channel": pl.Int32, "frame": pl.Int32, "noise_rms_counts": pl.Float64}
         return pl.DataFrame(self._noise, schema=schema, orient="row")
 
 
 def write_tables(folder: Path, tables: TruthTables, drift: npt.NDArray[np.float64]) -> None:
     """Write tracks, contacts, drift and, where it was added, noise as Parquet into a folder."""
-    import polars as pl
-
     drift_table = pl.DataFrame(
         {
             "frame": np.arange(len(drift), dtype=np.int32),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from pyscale_stages.atomic import atomic_path
 from pyscale_stages.errors import BadInput
@@ -18,8 +19,6 @@ CSV_FILE = "tracks.csv"
 
 def export_csv(folder: Path, _labels: Movie | None, output: Path) -> None:
     """Write `tracks.csv`: one line for each cell of each frame, ordered by track, then frame."""
-    import polars as pl
-
     tracks = whole_tracks(folder)
     found = tracks.detections
     parent_of = np.zeros(int(tracks.track_id.max(initial=0)) + 1, dtype=np.int64)

@@ -157,8 +157,7 @@ def preload(task: Task) -> None:
     assert isinstance(params, TrackParams)
     jars = jvm.jars_folder(params.trackmate_jars, os.environ)
     with task.span("import"):
-        import polars  # noqa: F401 - imported here, so that writing is only writing
-        import tifffile  # noqa: F401
+        import tifffile  # noqa: F401 - imported here, so that reading is only reading
 
         if params.backend == "laptrack":
             import laptrack  # noqa: F401 - as above

@@ -9,16 +9,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 
-from pyscale_stages.errors import BadInput
-from pyscale_stages.parquet import write_table
+from pyscale_stages.parquet import read_table, write_table
 from pyscale_stages.track.detections import Detections
 from pyscale_stages.track.distances import DISTANCES_FILE, Distances
 from pyscale_stages.track.lineage import Tracks
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from pyscale_stages.task import Task
 
 TRACKS_FILE = "tracks.parquet"
@@ -27,8 +25,6 @@ SPLITS_FILE = "splits.parquet"
 
 def write_tracks(task: Task, tracks: Tracks) -> None:
     """Write both tables into the task's output folder."""
-    import polars as pl
-
     found = tracks.detections
     detections = pl.DataFrame(
         {
@@ -80,21 +76,3 @@ def read_tracks(folder: Path) -> Tracks:
         track_id=table["track_id"].cast(int).to_numpy(),
         splits=splits.sort("parent_id", "child_id").to_numpy().astype(np.int64).reshape(-1, 2),
     )
-
-
-def read_table(path: Path, columns: tuple[str, ...]) -> pl.DataFrame:
-    """Read the named columns of a Parquet file."""
-    import polars as pl
-
-    try:
-        table = pl.read_parquet(path, glob=False)
-        return table.select(columns)
-    except pl.exceptions.ColumnNotFoundError as error:
-        raise BadInput(
-            f"{path} lacks a column of {', '.join(columns)}: it is another table than its name says"
-        ) from error
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadInput(
-            f"{path} cannot be read ({str(error).splitlines()[0]}): it is missing or damaged; "
-            "run the stage that writes it again"
-        ) from error

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.parquet import read_table
 from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.lineage import Tracks, links_of
-from pyscale_stages.track.tables import TRACKS_FILE, read_table
+from pyscale_stages.track.tables import TRACKS_FILE
 from pyscale_stages.truth.reading import kind_of, own_tracks
 
 MATCH_PX = 5.0

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import polars as pl
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.truth import ctc, trackmate
 from pyscale_stages.truth.cells import TrueCell, centroids, count_contacts
 from pyscale_stages.truth.labelimages import SUFFIXES, TrueLabels, image_files, label_images
-
-if TYPE_CHECKING:
-    import polars as pl
 
 Kind = Literal["synthetic", "ctc", "images", "trackmate"]
 What = Literal["labels", "tracks"]
@@ -123,8 +121,6 @@ def own_contacts(path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     BadInput
         If they cannot be read.
     """
-    import polars as pl
-
     labels = own_labels(path)
     rows = [
         np.insert(count_contacts([image]), 0, frame, axis=1)
@@ -145,8 +141,6 @@ def _cells(labels: TrueLabels, parent_of: dict[int, int]) -> pl.DataFrame:
 
 
 def _table(cells: Iterable[TrueCell]) -> pl.DataFrame:
-    import polars as pl
-
     whole = dict.fromkeys(("frame", "track_id", "parent_id"), pl.Int32)
     schema = {**whole, "y_px": pl.Float64, "x_px": pl.Float64}
     table = pl.DataFrame(list(cells), schema=schema, orient="row")
