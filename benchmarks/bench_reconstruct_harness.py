@@ -18,6 +18,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -30,12 +31,13 @@ from pyscale_stages.ranks.group import Group
 from pyscale_stages.ranks.rank import Rank
 from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruct.denoiser import network_of
-from pyscale_stages.reconstruct.device import prepared, waiting_for
+from pyscale_stages.reconstruct.device import prepared
 from pyscale_stages.reconstruct.iterate import Solver, solver_of, timed_iterations
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import Problem, problem_of
 from pyscale_stages.reconstruct.tiles import grid_of
 from pyscale_stages.reconstruction import COMPONENTS, Component
+from pyscale_stages.torchdevice import wait_for
 from pyscale_stages.torchvision_cpu import make_importable
 
 BARS = {1: 0.01, 2: 0.02}
@@ -135,7 +137,7 @@ def rank_main(count: int, meeting: Path, number: int) -> None:
         device = prepared("cpu", number, threads=1)
         problem = problem_of(PARAMS, seed=0)
         network = network_of(problem.shape, PARAMS, 0, device)
-        context = TimedContext(group, device, Components(waiting_for(device)))
+        context = TimedContext(group, device, Components(partial(wait_for, device)))
         grid = grid_of(problem.shape, PARAMS, count)
         solver = solver_of(problem, network, PARAMS, grid, context)
         plain = as_users_write_it(problem, network, solver.step)

@@ -109,7 +109,7 @@ def _nothing_waits_for_the_disk() -> Iterator[None]:
     Pretended runs write thousands of them, and each would wait for whatever else the disk does.
     """
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(atomic, "_flush_to_disk", lambda _path: None)
+        patch.setattr(atomic, "flush_to_disk", lambda _path: None)
         patch.setattr(journal, "fsync", lambda _descriptor: None)
         yield
 

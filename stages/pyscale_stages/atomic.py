@@ -24,9 +24,9 @@ def atomic_path(final: Path) -> Iterator[Path]:
     try:
         with naming(final):
             yield temporary
-            _flush_to_disk(temporary)
+            flush_to_disk(temporary)
             temporary.replace(final)
-            _flush_to_disk(final.parent)
+            flush_to_disk(final.parent)
     finally:
         with suppress(FileNotFoundError):
             temporary.unlink()
@@ -50,8 +50,9 @@ def naming(path: Path) -> Iterator[None]:
         raise
 
 
-def _flush_to_disk(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
+def flush_to_disk(path: Path) -> None:
+    """Have the kernel write what it still holds of a file or folder."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         os.fsync(descriptor)
     finally:

@@ -8,7 +8,6 @@ import re
 import sys
 from typing import ClassVar
 
-EXIT_DONE = 0
 EXIT_FAILED = 1
 EXIT_BAD_INPUT = 2
 EXIT_RESOURCE_EXHAUSTED = 3

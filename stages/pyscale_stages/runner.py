@@ -82,7 +82,7 @@ def run_task(
         error = _describe(raised, stage)
     end = time.monotonic()
 
-    usage = meter.stop()
+    used = meter.stop()
     outputs = tuple(_described(path, task.output) for path in task.written) if task else ()
     result = TaskResult(
         spec=spec,
@@ -92,13 +92,15 @@ def run_task(
         end_utc=recorder.utc(end),
         wall_s=end - recorder.start_monotonic_s,
         spans=recorder.spans,
-        counters=usage.counters(
-            frames=task.frames if task else 0,
-            objects=task.objects if task else 0,
-            input_bytes=sum(residency.size_bytes for residency in before),
-            input_files=len(before),
-            output_bytes=sum(output.size_bytes for output in outputs),
-            gpu_own_peak_bytes=task.gpu_own_peak_bytes if task else None,
+        counters=used.model_copy(
+            update={
+                "frames": task.frames if task else 0,
+                "objects": task.objects if task else 0,
+                "input_bytes": sum(residency.size_bytes for residency in before),
+                "input_files": len(before),
+                "output_bytes": sum(output.size_bytes for output in outputs),
+                "gpu_own_peak_bytes": task.gpu_own_peak_bytes if task else None,
+            }
         ),
         page_cache=tuple(
             InputCache(before=first, after=pagecache.probe(first.path)) for first in before
@@ -116,7 +118,7 @@ def run_task(
         measured=tuple(task.measured) if task else (),
         warned=(
             *(task.warned if task else ()),
-            *(Warned(code="gpu-not-sampled", text=sentence) for sentence in usage.warnings),
+            *(Warned(code="gpu-not-sampled", text=sentence) for sentence in meter.warnings),
         ),
         error=error,
     )

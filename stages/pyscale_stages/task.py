@@ -206,22 +206,6 @@ class Task:
         self.frames += frames
         self.objects += objects
 
-    def add_call(self, call: Call) -> None:
-        """Record one call of the stage's computation."""
-        self.calls.append(call)
-
-    def add_timing(self, timing: Timing) -> None:
-        """Record one repeat of a test of the machine."""
-        self.timings.append(timing)
-
-    def set_loading(self, loading: Loading) -> None:
-        """Record what loading patches gave this rank."""
-        self.loading = loading
-
-    def set_reconstruction(self, reconstruction: Reconstruction) -> None:
-        """Record what reconstructing an image with others gave this rank."""
-        self.reconstruction = reconstruction
-
     def measure(self, *found: Measured) -> None:
         """Record numbers that tables, charts and comparisons show as they show wall times."""
         self.measured += found

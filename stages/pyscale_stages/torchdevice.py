@@ -100,3 +100,28 @@ def _why_unusable(device: torch.device, said: str) -> tuple[str, str]:
             "administrator to set its compute mode to Default",
         )
     return said.partition("\n")[0].partition(". ")[0].rstrip("."), _WAY_OUT[device.type]
+
+
+def wait_for(device: torch.device) -> None:
+    """Return when the device has done all that it was given, as a processor has when it answers."""
+    import torch
+
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+    elif device.type == "mps":
+        torch.mps.synchronize()
+
+
+def held_bytes(device: torch.device) -> int | None:
+    """Most memory of the device that torch has held for this process; None on a CPU.
+
+    Of Apple's GPU torch tells what it holds now. It keeps what it once took, so that after a
+    call this is the most of that call.
+    """
+    import torch
+
+    if device.type == "cuda":
+        return torch.cuda.max_memory_reserved(device)
+    if device.type == "mps":
+        return torch.mps.driver_allocated_memory()
+    return None

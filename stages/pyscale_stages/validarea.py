@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zlib
 from pathlib import Path
 
 import numpy as np
@@ -10,32 +9,11 @@ import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
-from pyscale_stages.moviewriter import write_pages
 
 Mask = npt.NDArray[np.bool_]
 
 VALID_FILE = "valid.ome.tif"
 """A movie of uint8 beside the frames: 1 is a pixel that the camera saw, 0 one that was filled."""
-
-
-class ValidArea:
-    """Masks of frames, gathered one by one and written as one file.
-
-    They are kept compressed: they are written after the frames that they belong to.
-    """
-
-    def __init__(self) -> None:
-        self._pages: list[bytes] = []
-        self._shape_yx: tuple[int, ...] = ()
-
-    def add(self, seen: Mask) -> None:
-        """Add the next frame's mask, shape (Y, X)."""
-        self._shape_yx = seen.shape
-        self._pages.append(zlib.compress(np.ascontiguousarray(seen, np.uint8).data))
-
-    def write(self, path: Path) -> None:
-        """Write the masks of all frames."""
-        write_pages(path, self._pages, (len(self._pages), *self._shape_yx), np.uint8)
 
 
 def beside(frames: Path) -> Movie | None:

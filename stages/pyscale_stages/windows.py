@@ -40,7 +40,7 @@ def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
         If they are not windows of one stage, one movie and one set of parameters, or if
         frames are missing or given twice.
     """
-    found = _of_one_measurement(task, "windows")
+    found = of_one_measurement(task, "windows")
     first = found[0][1]
     expected_start = 0
     for path, window in found:
@@ -76,7 +76,7 @@ def ordered_ranks(task: Task) -> list[tuple[Path, Window]]:
         If they are not of one stage and one set of parameters, or the ranks are not each one of
         those that met, once.
     """
-    found = _of_one_measurement(task, "ranks")
+    found = of_one_measurement(task, "ranks")
     first, of_first = found[0]
     for path, window in found:
         if window.movie_frames != of_first.movie_frames:
@@ -93,7 +93,7 @@ def ordered_ranks(task: Task) -> list[tuple[Path, Window]]:
     return found
 
 
-def _of_one_measurement(task: Task, parts: str) -> list[tuple[Path, Window]]:
+def of_one_measurement(task: Task, parts: str) -> list[tuple[Path, Window]]:
     """Return the folders given to `merge`, all of its stage, with its parameters, in order."""
     found = sorted(
         ((path, read_window(path)) for _, path in task.spec.inputs),

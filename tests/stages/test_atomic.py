@@ -20,7 +20,7 @@ def flushed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, list[str]]]:
         names = sorted(file.name for file in folder.iterdir() if not file.name.startswith("."))
         found.append((path, names))
 
-    monkeypatch.setattr(atomic, "_flush_to_disk", flush)
+    monkeypatch.setattr(atomic, "flush_to_disk", flush)
     return found
 
 

@@ -22,14 +22,14 @@ SLOW_DISK = """
 import runpy, sys
 from pyscale_stages import atomic
 
-flush = atomic._flush_to_disk
+flush = atomic.flush_to_disk
 
 def slowly(path):
     print("writing", flush=True)
     sys.stdin.readline()
     flush(path)
 
-atomic._flush_to_disk = slowly
+atomic.flush_to_disk = slowly
 runpy.run_module("pyscale_stages", run_name="__main__", alter_sys=True)
 """
 """A stage whose disk takes a line to write a file."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 
 from pyscale_stages.errors import BadInput, ResourceExhausted
-from pyscale_stages.measure.cgroups import limits
+from pyscale_stages.measure.cgroups import usable_bytes
 from pyscale_stages.measure.mounts import filesystem_of
 
 SHARED_MEMORY = Path("/dev/shm")
@@ -68,12 +68,7 @@ def read_into(buffer: mmap.mmap, path: Path) -> None:
 
 def need_memory(needed_bytes: int) -> None:
     """Refuse to begin what cannot end."""
-    import psutil
-
-    allowed = limits().memory_bytes
-    available: int = psutil.virtual_memory().available
-    if allowed is not None:
-        available = min(available, allowed)
+    available = usable_bytes()
     if needed_bytes > available:
         raise ResourceExhausted(
             f"decoding needs {needed_bytes / 1e9:.3g} GB of memory, but {available / 1e9:.3g} GB "

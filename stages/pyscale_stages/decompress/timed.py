@@ -48,7 +48,7 @@ class Results:
 
     def add(self, timing: Timing, sha256: str = "") -> None:
         """Keep a timing, with the checksum of what came out."""
-        self.task.add_timing(timing)
+        self.task.timings.append(timing)
         self.sha256.append(sha256)
 
     def cannot(self, name: CodecName, reason: str, attempt: Attempt = FIRST) -> None:

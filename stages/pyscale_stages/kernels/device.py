@@ -40,14 +40,6 @@ def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.dev
     return found
 
 
-def wait_for(device: torch.device) -> None:
-    """Return when the device has done all that it was given; a processor has."""
-    if device.type == "cuda":
-        torch.cuda.synchronize(device)
-    elif device.type == "mps":
-        torch.mps.synchronize()
-
-
 def give_memory_back(device: torch.device) -> None:
     """Return to the driver what torch keeps for later."""
     if device.type == "cuda":
@@ -74,12 +66,3 @@ def names_of(found: Sequence[torch.device]) -> list[str | None]:
         f"{name} #{device.index}" if name and names.count(name) > 1 else name
         for name, device in zip(names, found, strict=True)
     ]
-
-
-def held_bytes(device: torch.device) -> int | None:
-    """Most memory of the device that torch has held; None where that is the host's."""
-    if device.type == "cuda":
-        return torch.cuda.max_memory_reserved(device)
-    if device.type == "mps":
-        return torch.mps.driver_allocated_memory()
-    return None

@@ -14,7 +14,7 @@ import torch
 from pyscale_stages.errors import ResourceExhausted, StageError, as_stage_error
 from pyscale_stages.kernels.catalog import chosen
 from pyscale_stages.kernels.clock import StepClock
-from pyscale_stages.kernels.device import devices, forget, held_bytes, names_of, wait_for
+from pyscale_stages.kernels.device import devices, forget, names_of
 from pyscale_stages.kernels.params import LOWER, KernelParams
 from pyscale_stages.kernels.work import Bench, Judgement, Kernel, Work, bottleneck_on
 from pyscale_stages.machine.place import in_words, place_of
@@ -23,6 +23,7 @@ from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.residency import CacheState
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
+from pyscale_stages.torchdevice import held_bytes, wait_for
 
 
 def run(task: Task) -> None:
@@ -51,7 +52,7 @@ def run(task: Task) -> None:
             more = {"threads": float(task.spec.threads)} if device.type == "cpu" else {}
             for timing in _timings(task, params, place, device, kernel):
                 details = {**more, **timing.details}
-                task.add_timing(timing.model_copy(update={"device": name, "details": details}))
+                task.timings.append(timing.model_copy(update={"device": name, "details": details}))
             forget(device)
     held = [n_bytes for device in found if (n_bytes := held_bytes(device)) is not None]
     task.gpu_own_peak_bytes = max(held, default=None)

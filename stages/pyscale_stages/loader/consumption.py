@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.torchdevice import name_of
+from pyscale_stages.torchdevice import name_of, wait_for
 
 STATED = "stated by the user"
 WARM_UP_STEPS = 3
@@ -81,8 +81,7 @@ def _median_step_s(model: torch.nn.Module, patches: torch.Tensor, labels: torch.
         loss = torch.nn.functional.cross_entropy(model(patches), labels)
         loss.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
-        if patches.device.type == "cuda":
-            torch.cuda.synchronize(patches.device)
+        wait_for(patches.device)
         end_s = time.perf_counter()
         if index >= WARM_UP_STEPS:
             steps_s.append(end_s - start_s)

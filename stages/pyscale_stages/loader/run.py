@@ -82,23 +82,21 @@ def run(task: Task) -> None:
                 )
         count = group.count
     free, together = measured.free, measured.together
-    task.set_loading(
-        Loading(
-            factory=params.factory,
-            slides=len(slides),
-            cores=len(usable_cpus()),
-            batch_size=params.batch_size,
-            patch_bytes=measured.patch_bytes,
-            free=free.window,
-            together=together.window if together else None,
-            pss_bytes=measured.memory.pss_bytes,
-            rss_bytes=measured.memory.rss_bytes,
-            diversity=diversity_of(free.places),
-            checksum=checksum,
-            checksum_patches=checksum_patches,
-            consumed_per_s=consumed_per_s,
-            consumer=consumer,
-        )
+    task.loading = Loading(
+        factory=params.factory,
+        slides=len(slides),
+        cores=len(usable_cpus()),
+        batch_size=params.batch_size,
+        patch_bytes=measured.patch_bytes,
+        free=free.window,
+        together=together.window if together else None,
+        pss_bytes=measured.memory.pss_bytes,
+        rss_bytes=measured.memory.rss_bytes,
+        diversity=diversity_of(free.places),
+        checksum=checksum,
+        checksum_patches=checksum_patches,
+        consumed_per_s=consumed_per_s,
+        consumer=consumer,
     )
     windows = {"free": free} | ({"together": together} if together else {})
     with task.span("write"):

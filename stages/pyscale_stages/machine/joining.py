@@ -8,7 +8,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.machine.timingtable import WORKER, read_table, write_tables
 from pyscale_stages.task import Task
 from pyscale_stages.timing import TIMINGS
-from pyscale_stages.windows import read_window
+from pyscale_stages.windows import of_one_measurement
 
 
 def merge(task: Task, others: tuple[str, ...] = ()) -> None:
@@ -29,25 +29,14 @@ def merge(task: Task, others: tuple[str, ...] = ()) -> None:
         If there is no folder, one is given twice, or one is no output of this stage with the
         same parameters.
     """
-    found = [(path, read_window(path)) for _, path in task.spec.inputs]
-    if not found:
-        raise BadInput("merge needs the output of at least one worker: give --input FOLDER")
-    asked = task.params.model_dump(mode="json"), task.spec.seed
+    # Workers that measured the same thing at once may have the same frames; then the order given
+    # is kept.
+    found = of_one_measurement(task, "workers")
     seen = set()
-    for path, window in found:
-        if window.stage != task.stage.name:
-            raise BadInput(f"{path} is the output of {window.stage}, not of {task.stage.name}")
-        if (window.params, window.seed) != asked:
-            raise BadInput(
-                f"{path} was measured with other parameters than those of the merge: give all "
-                "workers and the merge the same --params and --seed"
-            )
+    for path, _ in found:
         if path.resolve() in seen:
             raise BadInput(f"{path} is given twice: give each worker's output once")
         seen.add(path.resolve())
-    # Workers that measured the same thing at once may have the same frames; then the order given
-    # is kept.
-    found.sort(key=lambda item: item[1].frames)
     parts: dict[str, list[pl.DataFrame]] = {name: [] for name in (TIMINGS, *others)}
     workers = 0
     for path, _ in found:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import resource
 import sys
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,54 +16,6 @@ from pyscale_stages.measure.kernel_text import kernel_text
 
 GPU_PERIOD_S = 0.1
 """Between two samples of the GPU. NVML's own utilisation spans 1/6 to 1 s."""
-
-
-@dataclass(frozen=True)
-class Usage:
-    """What a process used."""
-
-    cpu_s: float
-    cpu_wait_s: float | None
-    peak_rss_bytes: int
-    read_bytes: int | None
-    write_bytes: int | None
-    storage_read_bytes: int | None
-    gpu_peak_bytes: int | None
-    gpu_mean_utilisation: float | None
-    gpu_energy_j: float | None
-    cpu_energy_j: float | None
-    warnings: tuple[str, ...] = ()
-    """What could not be measured although it was asked for."""
-
-    def counters(
-        self,
-        *,
-        frames: int,
-        objects: int,
-        input_bytes: int,
-        input_files: int,
-        output_bytes: int,
-        gpu_own_peak_bytes: int | None,
-    ) -> Counters:
-        """Join what was used with what was processed."""
-        return Counters(
-            frames=frames,
-            objects=objects,
-            input_bytes=input_bytes,
-            input_files=input_files,
-            output_bytes=output_bytes,
-            read_bytes=self.read_bytes,
-            write_bytes=self.write_bytes,
-            storage_read_bytes=self.storage_read_bytes,
-            cpu_s=self.cpu_s,
-            cpu_wait_s=self.cpu_wait_s,
-            peak_rss_bytes=self.peak_rss_bytes,
-            gpu_peak_bytes=self.gpu_peak_bytes,
-            gpu_mean_utilisation=self.gpu_mean_utilisation,
-            gpu_own_peak_bytes=gpu_own_peak_bytes,
-            gpu_energy_j=self.gpu_energy_j,
-            cpu_energy_j=self.cpu_energy_j,
-        )
 
 
 class UsageMeter:
@@ -88,8 +39,13 @@ class UsageMeter:
         self._cpu_wait_s = _cpu_wait_s()
         self._cpu_s = _cpu_s()
 
-    def stop(self) -> Usage:
-        """Stop sampling and say what was used."""
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What could not be measured although it was asked for."""
+        return self._gpu.warnings if self._gpu else ()
+
+    def stop(self) -> Counters:
+        """Stop sampling and say what was used; what was processed is for others to add."""
         cpu_s = _cpu_s() - self._cpu_s
         waited_s = [
             # The number of a thread that ended may have been given to a new one.
@@ -100,7 +56,7 @@ class UsageMeter:
         cpu_energy_j = self._cpu_energy.stop()
         if self._gpu is not None:
             self._gpu.stop()
-        return Usage(
+        return Counters(
             cpu_s=cpu_s,
             cpu_wait_s=sum(waited_s) if waited_s else None,
             peak_rss_bytes=peak_rss_bytes(),
@@ -111,7 +67,6 @@ class UsageMeter:
             gpu_mean_utilisation=self._gpu.mean_utilisation if self._gpu else None,
             gpu_energy_j=self._gpu.energy_j if self._gpu else None,
             cpu_energy_j=cpu_energy_j,
-            warnings=self._gpu.warnings if self._gpu else (),
         )
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import torch
@@ -85,19 +84,6 @@ def prepared(kind: Device, rank: int, threads: int) -> torch.device:
     require_working(device)
     torch.cuda.set_device(device)
     return device
-
-
-def waiting_for(device: torch.device) -> Callable[[], None]:
-    """A function that returns when the device has done all that it was given."""
-    if device.type == "cuda":
-        import torch
-
-        return partial(torch.cuda.synchronize, device)
-    return _at_once
-
-
-def _at_once() -> None:
-    """A processor has done what it was given when the call returns."""
 
 
 def memory_total_bytes(device: torch.device) -> int:

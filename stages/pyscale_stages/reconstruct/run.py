@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict, dataclass
+from functools import partial
 
 import torch
 
@@ -18,7 +19,6 @@ from pyscale_stages.reconstruct.device import (
     memory_total_bytes,
     prepared,
     refuse_unequal,
-    waiting_for,
 )
 from pyscale_stages.reconstruct.gate import gate_of
 from pyscale_stages.reconstruct.iterate import Solver, solver_of, timed_iterations, timed_objectives
@@ -30,7 +30,7 @@ from pyscale_stages.reconstruct.quality import psnr_db
 from pyscale_stages.reconstruct.tiles import Grid, grid_of, interior_mask
 from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
 from pyscale_stages.task import Task
-from pyscale_stages.torchdevice import name_of
+from pyscale_stages.torchdevice import name_of, wait_for
 from pyscale_stages.torchvision_cpu import make_importable
 
 Psnrs = tuple[float | None, float | None, float | None]
@@ -90,7 +90,7 @@ def run(task: Task) -> None:
         _warn_of_idle_physics(task, params, group)
         with told(place, params):
             solved = _solved(task, params, group, ready)
-    task.set_reconstruction(_record(task, params, ready, solved))
+    task.reconstruction = _record(task, params, ready, solved)
     if ready.device.type == "cuda":
         task.gpu_own_peak_bytes = solved.peak_bytes
     with told(place, params), task.span("write"):
@@ -114,7 +114,7 @@ def _ready(task: Task, params: ReconstructParams, group: Group, place: Place) ->
         network = network_of(problem.shape, params, spec.seed, device)
         report = Report.of(place, device, weights, params, spec.seed)
     refuse_unequal([Report.read(said) for said in group.all_gather(asdict(report))])
-    context = TimedContext(group, device, Components(waiting_for(device)))
+    context = TimedContext(group, device, Components(partial(wait_for, device)))
     with told(place, params):
         solver = solver_of(problem, network, params, grid, context)
     return Ready(

@@ -12,7 +12,7 @@ import polars as pl
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.moviewriter import write_pages
+from pyscale_stages.moviewriter import PackedFrames, write_pages
 from pyscale_stages.parquet import write_table
 from pyscale_stages.register_denoise.agreement import check
 from pyscale_stages.register_denoise.ants_calls import set_seed
@@ -42,7 +42,7 @@ from pyscale_stages.register_denoise.transforms import (
     table_of,
 )
 from pyscale_stages.task import Task
-from pyscale_stages.validarea import VALID_FILE, Mask, ValidArea, beside, refuse_other
+from pyscale_stages.validarea import VALID_FILE, Mask, beside, refuse_other
 from pyscale_stages.windows import ordered_windows
 
 
@@ -164,7 +164,7 @@ def _write(
     dtype: np.dtype[Any],
 ) -> pl.DataFrame:
     """Write the output as it comes, and return its table of transforms."""
-    area = ValidArea()
+    area = PackedFrames(np.uint8)
     rows: list[dict[str, Any]] = []
 
     def images() -> Iterator[Pixels]:

@@ -17,6 +17,7 @@ from pyscale_stages.segment.models import Labels, Limits, Model, Segmenter
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.segment.parts import HOOKS, SIZE_HOOK, timed_parts
 from pyscale_stages.task import Task
+from pyscale_stages.torchdevice import held_bytes, wait_for
 
 if TYPE_CHECKING:
     import torch
@@ -99,7 +100,7 @@ class ModelCalls:
             self._wait()
             wall_s = time.monotonic() - start
         self._task.gpu_own_peak_bytes = self._most_held_bytes()
-        self._task.add_call(
+        self._task.calls.append(
             Call(
                 frame=number,
                 index=len(self._task.calls),
@@ -153,10 +154,10 @@ class ModelCalls:
         return device.prepare(spec.device, threads=spec.threads, seed=spec.seed)
 
     def _wait(self) -> None:
-        device.wait_for(self._device)
+        wait_for(self._device)
 
     def _most_held_bytes(self) -> int | None:
-        held = device.held_bytes(self._device)
+        held = held_bytes(self._device)
         return None if held is None else max(held, self._task.gpu_own_peak_bytes or 0)
 
     def _warn_of_padding(self, frame: Pixels, segmenter: Segmenter) -> None:

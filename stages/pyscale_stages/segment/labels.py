@@ -2,53 +2,30 @@
 
 from __future__ import annotations
 
-import zlib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.moviewriter import write_pages
+from pyscale_stages.moviewriter import PackedFrames
 from pyscale_stages.segment.models import Labels
 
 LABELS_FILE = "labels.ome.tif"
-ZLIB_LEVEL = 6
 
 
-class LabelStack:
-    """Label images kept compressed, about a hundredth of their size, until they are written.
-
-    The same frames give the same bytes, whether one task added them or `merge` did.
-    """
+class LabelStack(PackedFrames):
+    """Label images: uint16, or uint32 where a frame has more than 65,535 cells."""
 
     def __init__(self) -> None:
-        self._pages: list[bytes] = []
-        self._shape_yx: tuple[int, ...] = ()
-        self._dtype: np.dtype[Any] = np.dtype(np.uint16)
+        super().__init__(np.uint16)
 
-    def add(self, labels: Labels) -> None:
+    def add(self, image: Labels) -> None:
         """Add the next frame, shape (Y, X)."""
-        self._shape_yx = labels.shape
-        if self._dtype == np.uint16 and labels.max(initial=0) > np.iinfo(np.uint16).max:
-            self._widen()
-        self._pages.append(self._packed(labels))
-
-    def write(self, path: Path) -> None:
-        """Write all frames as uint16, or as uint32 where a frame has more than 65,535 cells."""
-        shape = (len(self._pages), *self._shape_yx)
-        write_pages(path, self._pages, shape, self._dtype)
-
-    def _packed(self, labels: Labels) -> bytes:
-        return zlib.compress(np.ascontiguousarray(labels, self._dtype).data, ZLIB_LEVEL)
-
-    def _widen(self) -> None:
-        narrow, self._dtype = self._dtype, np.dtype(np.uint32)
-        self._pages = [
-            self._packed(np.frombuffer(zlib.decompress(page), narrow)) for page in self._pages
-        ]
+        if self._dtype == np.uint16 and image.max(initial=0) > np.iinfo(np.uint16).max:
+            self.widen(np.uint32)
+        super().add(image)
 
 
 def open_labels(folder: Path, n_frames: int) -> Movie:

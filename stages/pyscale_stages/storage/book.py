@@ -25,10 +25,6 @@ class Book:
     params: StorageParams
     proofs: list[dict[str, Any]] = field(default_factory=list)
 
-    def note(self, timing: Timing) -> None:
-        """Keep a timing."""
-        self.task.add_timing(timing)
-
     def prove(self, name: str, repeat: int, workers: int, proof: Proof) -> None:
         """Keep the state of every file before one repeat of a test."""
         self.proofs += [
@@ -50,7 +46,9 @@ class Book:
 
     def cannot(self, test: str, repeat: int, why_not: str, **more: Any) -> None:
         """Keep that a test cannot run here, and why."""
-        self.note(Timing(test=test, repeat=repeat, wall_s=None, why_not=why_not, **more))
+        self.task.timings.append(
+            Timing(test=test, repeat=repeat, wall_s=None, why_not=why_not, **more)
+        )
 
 
 @dataclass(frozen=True)

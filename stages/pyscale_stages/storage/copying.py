@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from dataclasses import replace
 from pathlib import Path
 
+from pyscale_stages.atomic import flush_to_disk
 from pyscale_stages.storage.book import Book
 from pyscale_stages.storage.cachestate import prepare
 from pyscale_stages.storage.reading import Reader
@@ -36,18 +36,14 @@ def copy_stack(book: Book, stack: Stack, folder: Path, repeat: int) -> Stack:
             begin = time.perf_counter()
             shutil.copyfile(source, copy)
             copied = time.perf_counter()
-            descriptor = os.open(copy, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+            flush_to_disk(copy)
             flush_s += time.perf_counter() - copied
             copy_s += copied - begin
     with book.task.span("compute"):
         block_bytes = book.params.block_bytes
         checksum = float(verified(Reader(block_bytes), copies, block_bytes))
     for step, wall_s in ((None, copy_s + flush_s), ("copy", copy_s), ("flush", flush_s)):
-        book.note(
+        book.task.timings.append(
             Timing(
                 test=COPY,
                 step=step,

@@ -56,7 +56,7 @@ def measure_metadata(book: Book, folder: Path, repeat: int) -> None:
         ("delete", deleted, {}),
     ):
         files = float(len(paths))
-        book.note(
+        book.task.timings.append(
             Timing(
                 test=f"{NAME}_{operation}",
                 repeat=repeat,

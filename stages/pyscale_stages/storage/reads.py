@@ -64,7 +64,7 @@ def timed_read(
         with book.task.span("compute"):
             details["checksum_crc32"] = float(verify())
     book.prove(case.test, case.repeat, case.workers, proof)
-    book.note(
+    book.task.timings.append(
         Timing(
             test=case.test,
             repeat=case.repeat,

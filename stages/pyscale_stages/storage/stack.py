@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 import zlib
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pyscale_stages.atomic import flush_to_disk
 from pyscale_stages.movieformats.mrc import HEADER, write_mrc
 from pyscale_stages.storage.book import Book, FileSet
 from pyscale_stages.storage.params import StorageParams
@@ -72,7 +72,7 @@ def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
             begin = time.perf_counter()
             write_mrc(path, particles)
             written = time.perf_counter()
-            _flush(path)
+            flush_to_disk(path)
             flush_s += time.perf_counter() - written
             write_s += written - begin
         with book.task.span("compute"):
@@ -92,40 +92,27 @@ def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
         pieces=tuple(pieces),
         piece_crc32=np.array(piece_crc32, np.uint32),
     )
-    _note(book, stack, repeat, write_s, flush_s)
-    return stack
-
-
-def _note(book: Book, stack: Stack, repeat: int, write_s: float, flush_s: float) -> None:
-    amount = stack.total_bytes
     details = {
         "files": float(len(stack.files)),
         "particles": float(len(stack.pieces)),
-        "particle_side_px": float(book.params.shape[1]),
-        "scale_to_published": book.params.scale_to_published,
+        "particle_side_px": float(params.shape[1]),
+        "scale_to_published": params.scale_to_published,
         "checksum_crc32": float(zlib.crc32(np.array(stack.crc32, "<u4").tobytes())),
     }
     for step, wall_s in ((None, write_s + flush_s), ("write", write_s), ("flush", flush_s)):
-        book.note(
+        book.task.timings.append(
             Timing(
                 test=TEST,
                 step=step,
                 repeat=repeat,
                 wall_s=wall_s,
-                amount=amount,
+                amount=stack.total_bytes,
                 unit="B",
                 bottleneck="memory" if step == "write" else "storage",
                 details=details if step is None else {},
             )
         )
-
-
-def _flush(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    return stack
 
 
 def _header(path: Path) -> bytes:

@@ -56,10 +56,10 @@ def test_what_was_joined_can_be_joined_again(
     ("wrong", "said"),
     [
         ("twice", "is given twice"),
-        ("params", "was measured with other parameters"),
+        ("params", "was computed with other parameters"),
         ("stage", "is the output of kernels, not of decompress"),
         ("broken", "missing or damaged"),
-        ("nothing", "the output of at least one worker"),
+        ("nothing", "at least one output of the workers"),
     ],
 )
 def test_what_cannot_be_joined_is_refused(

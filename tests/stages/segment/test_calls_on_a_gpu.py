@@ -69,8 +69,8 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Gpu:
     clock = SimpleNamespace(monotonic=lambda: gpu.now_s)
     for module in (calls, parts):
         monkeypatch.setattr(module, "time", clock)
-    monkeypatch.setattr(device, "wait_for", gpu.wait)
-    monkeypatch.setattr(device, "held_bytes", lambda _device: gpu.held_bytes.pop(0))
+    monkeypatch.setattr(calls, "wait_for", gpu.wait)
+    monkeypatch.setattr(calls, "held_bytes", lambda _device: gpu.held_bytes.pop(0))
     monkeypatch.setattr(device, "prepare", lambda *_given, **_options: None)
     monkeypatch.setattr(calls, "sha256_of", lambda _path: "")
     return gpu
