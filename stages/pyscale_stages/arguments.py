@@ -167,13 +167,7 @@ def _frame_range(text: str | None) -> tuple[int, int] | None:
 
 
 def read_params(path: Path | None) -> dict[str, Any]:
-    """Stage parameters from their file.
-
-    Raises
-    ------
-    BadInput
-        If it cannot be read, or holds something else.
-    """
+    """Stage parameters from their file, which must hold one JSON object."""
     from pyscale_stages.errors import BadInput
 
     if path is None:

@@ -33,14 +33,9 @@ THREAD_VARIABLES = (
 
 
 def main(arguments: Sequence[str], main_monotonic_s: float) -> int:
-    """Run one command and return its exit code.
+    """Run the command that follows `python -m pyscale_stages` and return its exit code.
 
-    Parameters
-    ----------
-    arguments : sequence of str
-        What follows `python -m pyscale_stages`.
-    main_monotonic_s : float
-        The monotonic clock at the program's first line.
+    `main_monotonic_s`: the monotonic clock at the program's first line.
     """
     options = _parsed(arguments)
     if options.stage == "list":

@@ -49,16 +49,9 @@ class PackedFrames:
 
 
 def write_movie(path: Path, frames: Pixels, axes: str) -> None:
-    """Write frames or labels that are in memory.
+    """Write frames or labels that are in memory, of the axes "TYX" or "TCYX".
 
-    Parameters
-    ----------
-    path : Path
-        Final or temporary name; it must end in `.ome.tif` for readers to know the format.
-    frames : ndarray
-        Shape as `axes` say.
-    axes : str
-        "TYX" or "TCYX".
+    `path`: final or temporary name; it must end in `.ome.tif` for readers to know the format.
     """
     if frames.ndim != len(axes):
         raise ValueError(f"frames of shape {frames.shape} have no axes {axes}")
@@ -73,15 +66,8 @@ def write_pages(
 ) -> None:
     """Write images one by one, each a page of its own, zlib-compressed.
 
-    Parameters
-    ----------
-    path : Path
-        Final or temporary name, ending in `.ome.tif`.
-    pages : iterable of ndarray or bytes
-        Images of shape (Y, X) in the order of the axes, or their bytes compressed by zlib.
-    shape : tuple of int
-        (T, Y, X) or (T, C, Y, X).
-    dtype : numpy dtype
+    `path`: ends in `.ome.tif`. `pages`: images (Y, X) in the order of the axes, or their bytes
+    compressed by zlib. `shape`: (T, Y, X) or (T, C, Y, X).
     """
     import tifffile
 

@@ -14,13 +14,8 @@ from pyscale_stages.errors import BadInput
 def write_table(path: Path, table: pl.DataFrame) -> None:
     """Write a table as Parquet.
 
-    It is put together in memory, because polars itself tells of a full disk in words that
-    differ with the byte at which it filled up.
-
-    Raises
-    ------
-    OSError
-        If the disk is full or `path` may not be written.
+    It is put together in memory, because polars itself tells of a full disk in words that differ
+    with the byte at which it filled up.
     """
     buffer = BytesIO()
     table.write_parquet(buffer)
@@ -28,13 +23,7 @@ def write_table(path: Path, table: pl.DataFrame) -> None:
 
 
 def read_table(path: Path, columns: Iterable[str]) -> pl.DataFrame:
-    """Read a table that has certain columns.
-
-    Raises
-    ------
-    BadInput
-        If it is missing, damaged or another table.
-    """
+    """Read a table that has certain columns; a missing, damaged or other one is a `BadInput`."""
     try:
         table = pl.read_parquet(path, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:

@@ -12,18 +12,7 @@ MODEL_FOLDERS = (_PACKAGE / "resources" / "models", _PACKAGE.parents[1] / "confi
 
 
 def embedded_model(name: str) -> Path:
-    """Weights file of a model that ships with pyscale.
-
-    Parameters
-    ----------
-    name : str
-        Name of the model, which is the file's stem.
-
-    Raises
-    ------
-    MissingPart
-        If the file is in neither place.
-    """
+    """Weights file of a model that ships with pyscale, by its name, which is the file's stem."""
     for folder in MODEL_FOLDERS:
         path = folder / f"{name}.pt"
         if path.is_file():

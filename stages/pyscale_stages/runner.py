@@ -42,26 +42,13 @@ def run_task(
     result_file: Path | None,
     origin: Origin = "start",
 ) -> TaskResult:
-    """Do what `spec` says and record it, whatever happens.
+    """Do what `spec` says and record it, whatever happens: a failure is the result's `error`.
 
-    The task's wall time ends with its work. Hashing the outputs, stamping the hardware and
-    writing the record come after it: they are the measurement's cost, not the stage's.
+    The task's wall time ends with its work. Hashing the outputs, stamping the hardware and writing
+    the record come after it: they are the measurement's cost, not the stage's.
 
-    Parameters
-    ----------
-    stage : Stage
-    spec : TaskSpec
-    recorder : SpanRecorder
-        Holds the spans since the process was started.
-    result_file : Path or None
-        Where the record goes; None writes none.
-    origin : {"start", "fork", "kept"}
-        Where this process comes from.
-
-    Returns
-    -------
-    TaskResult
-        Also when the stage failed: then `error` says why.
+    `recorder`: holds the spans since the process was started. `result_file`: where the record goes;
+    None writes none. `origin`: where this process comes from.
     """
     meter = UsageMeter(device=spec.device)
     task: Task | None = None
@@ -156,13 +143,7 @@ def _input_files(stage: Stage, spec: TaskSpec) -> list[Path]:
 
 
 def validated_params(stage: Stage, spec: TaskSpec) -> StageParams:
-    """Parameters of a task, of the type that its stage names.
-
-    Raises
-    ------
-    BadInput
-        If they are none.
-    """
+    """Parameters of a task, of the type that its stage names."""
     try:
         return stage.params.model_validate(spec.params)
     except ValidationError as error:

@@ -48,19 +48,7 @@ _FORGET_PEAK = "5"
 def serve(options: argparse.Namespace, main_monotonic_s: float, do: Do) -> int:
     """Load what the stage needs, say so in the file `--result`, and do tasks until stdin ends.
 
-    Parameters
-    ----------
-    options : argparse.Namespace
-        Of the command `serve`.
-    main_monotonic_s : float
-        The monotonic clock at the program's first line.
-    do : callable
-        Does one task.
-
-    Raises
-    ------
-    BadInput
-        If `--result` is missing.
+    `main_monotonic_s`: the monotonic clock at the program's first line. `do`: does one task.
     """
     if options.result is None:
         raise BadInput("serve needs --result FILE.json, which tells what it has loaded")

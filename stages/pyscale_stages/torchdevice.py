@@ -24,15 +24,7 @@ _BUILT_WITHOUT = ("Torch not compiled with CUDA enabled", "with arguments from t
 
 
 def require_working(device: torch.device) -> None:
-    """Compute one number there: that a device is listed does not prove that it works.
-
-    Raises
-    ------
-    MissingPart
-        If it cannot compute.
-    ResourceExhausted
-        If others have left none of its memory.
-    """
+    """Compute one number there: that a device is listed does not prove that it works."""
     import torch
 
     with first_used(device):
@@ -43,12 +35,7 @@ def require_working(device: torch.device) -> None:
 def first_used(device: torch.device) -> Iterator[None]:
     """Tell in a sentence why a device does not work, where its first use in the block fails.
 
-    Raises
-    ------
-    MissingPart
-        If it cannot compute.
-    ResourceExhausted
-        If others have left none of its memory.
+    It is a `MissingPart`, or `ResourceExhausted` where others have left none of its memory.
     """
     try:
         yield

@@ -17,13 +17,7 @@ VALID_FILE = "valid.ome.tif"
 
 
 def beside(frames: Path) -> Movie | None:
-    """Open the valid area that lies beside a file of frames; None where there is none.
-
-    Raises
-    ------
-    BadInput
-        If it is not a movie of one channel of uint8.
-    """
+    """Open the valid area (uint8) beside a file of frames; None where there is none."""
     path = frames.parent / VALID_FILE
     if not frames.is_file() or path == frames or not path.is_file():
         return None

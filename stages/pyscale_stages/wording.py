@@ -27,12 +27,7 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 def first_problem(error: ValidationError, model: type[BaseModel]) -> str:
     """Say the first problem that pydantic found, as one clause with the key's full name.
 
-    Parameters
-    ----------
-    error : ValidationError
-        What pydantic raised.
-    model : type of BaseModel
-        The model that refused; its fields are what a misspelt key is compared with.
+    `model`: what refused; its fields are what a misspelt key is compared with.
     """
     problems = error.errors(include_url=False)
     # A misspelt key is also a missing one: the first says what to do about both.

@@ -30,13 +30,7 @@ class ContactParams(StageParams):
     )
 
     def uses_opencl(self, device: Device) -> bool:
-        """Whether pixels are measured by OpenCL on this kind of device.
-
-        Raises
-        ------
-        BadInput
-            If NumPy is to run on another device than a processor.
-        """
+        """Whether pixels are measured by OpenCL on this kind of device; NumPy has only the CPU."""
         if self.backend == "numpy" and device != "cpu":
             raise BadInput(f"backend numpy does not run on {device}: use --device cpu")
         return self.backend == "opencl" or (self.backend == "auto" and device != "cpu")

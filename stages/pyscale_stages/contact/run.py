@@ -22,17 +22,7 @@ from pyscale_stages.task import Task
 
 
 def run(task: Task) -> None:
-    """Measure every frame of the window and write contacts, cells and neighbours.
-
-    Raises
-    ------
-    BadInput
-        If the input is no label movie, or the whole movie holds no cell.
-    MissingPart
-        If pixels are to be measured by OpenCL and the machine has no such device.
-    ResourceExhausted
-        If the OpenCL device cannot hold the matrices of a frame.
-    """
+    """Measure every frame of the window and write contacts, cells and neighbours."""
     assert isinstance(task.params, ContactParams)
     with task.span("read"):
         movies = open_labels(task)

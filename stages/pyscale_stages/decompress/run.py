@@ -28,15 +28,7 @@ LOWER = "measure smaller or fewer movies"
 
 
 def run(task: Task) -> None:
-    """Write a movie in each codec, and time how it is read and decoded.
-
-    Raises
-    ------
-    BadInput
-        If the place to measure cannot be written.
-    ResourceExhausted
-        If the place has too little room for the movies, or the task too little memory.
-    """
+    """Write a movie in each codec, and time how it is read and decoded."""
     assert isinstance(task.params, DecompressParams)
     params = task.params
     results = Results(task)

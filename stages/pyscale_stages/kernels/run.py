@@ -27,17 +27,7 @@ from pyscale_stages.torchdevice import held_bytes, wait_for
 
 
 def run(task: Task) -> None:
-    """Run the tests that were asked for on each device and write their timings.
-
-    Raises
-    ------
-    BadInput
-        If a test or the place is not known, or there are fewer GPUs than asked for.
-    MissingPart
-        If torch or the device is not there.
-    ResourceExhausted
-        If the disk cannot hold the particles.
-    """
+    """Run the tests that were asked for on each device and write their timings."""
     params = task.params
     assert isinstance(params, KernelParams)
     kernels = chosen(params.tests)

@@ -43,20 +43,7 @@ def make_dataset(
 
 
 def factory_of(params: LoaderParams) -> Factory:
-    """Find what makes the data set.
-
-    Parameters
-    ----------
-    params : LoaderParams
-        `factory` names it; what a patch is matters to the shipped ones alone.
-
-    Raises
-    ------
-    BadInput
-        There is no such factory, or it is no function.
-    MissingPart
-        The library that it needs is not installed.
-    """
+    """Find what makes the data set; what a patch is matters to the shipped factories alone."""
     options = PatchOptions(params.reader, params.patch_px, params.mpp, params.tissue)
     if params.factory == "pyscale":
         return partial(make_dataset, options=options)

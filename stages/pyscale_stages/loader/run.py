@@ -46,17 +46,6 @@ def run(task: Task) -> None:
     """Time batches free of the other ranks and in step with them, and write what was timed.
 
     Checksum and model come after all timing; what they take is in no phase.
-
-    Raises
-    ------
-    BadInput
-        If there are fewer slides than ranks, or slides or factory cannot be used.
-    MissingPart
-        If a library or the device is not there.
-    ResourceExhausted
-        If memory, shared or own, ran out.
-    StageError
-        If the data set, a loader process or another rank failed.
     """
     params = task.params
     assert isinstance(params, LoaderParams)

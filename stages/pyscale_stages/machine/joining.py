@@ -14,20 +14,8 @@ from pyscale_stages.windows import of_one_measurement
 def merge(task: Task, others: tuple[str, ...] = ()) -> None:
     """Put the tables of all workers one below the other, and number the workers.
 
-    Each did all tests, at the same time as the others or on another node: their rows stand
-    beside each other, and none replaces another.
-
-    Parameters
-    ----------
-    task : Task
-    others : tuple of str
-        Names of tables beside the timings.
-
-    Raises
-    ------
-    BadInput
-        If there is no folder, one is given twice, or one is no output of this stage with the
-        same parameters.
+    Each did all tests, at the same time as the others or on another node: their rows stand beside
+    each other, and none replaces another. `others`: names of tables beside the timings.
     """
     # Workers that measured the same thing at once may have the same frames; then the order given
     # is kept.

@@ -19,13 +19,7 @@ _GIVE = "name another one, as in --input place=FOLDER"
 
 
 def place_of(task: Task) -> Path:
-    """Folder to measure: the one that is given, or the output's.
-
-    Raises
-    ------
-    BadInput
-        If it does not exist, is none, or may not be written.
-    """
+    """Folder to measure: the one that is given, or the output's."""
     given = task.input("place")
     if given is None:
         with in_words(task.output, "free space there"):
@@ -36,13 +30,7 @@ def place_of(task: Task) -> Path:
 
 
 def ready(folder: Path, what: str, give: str = _GIVE) -> Path:
-    """Make sure that something can be written into a folder.
-
-    Raises
-    ------
-    BadInput
-        If it does not exist, is none, or may not be written.
-    """
+    """Return a folder as an absolute path; refuse one that is not there or not writable."""
     folder = folder.expanduser().absolute()
     if not folder.is_dir():
         raise BadInput(f"{what} {folder} does not exist or is not a folder: {give}")
@@ -61,17 +49,8 @@ def refuse_lack_of_space(needed: Mapping[Path, int], lower: str) -> None:
 
     A quota that the filesystem does not tell as free space is met only when it is used up.
 
-    Parameters
-    ----------
-    needed : mapping
-        Bytes by folder; folders of one filesystem are added up.
-    lower : str
-        What to do for smaller files, like "lower movies".
-
-    Raises
-    ------
-    ResourceExhausted
-        If one has too little.
+    `needed`: bytes by folder; folders of one filesystem are added up. `lower`: what to do for
+    smaller files, like "lower movies".
     """
     by_device: dict[int, list[Path]] = {}
     for folder in needed:

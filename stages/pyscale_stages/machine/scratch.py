@@ -23,21 +23,7 @@ ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 def scratch_folder(place: Path, stage: str, warn: Callable[[str], None]) -> Iterator[Path]:
     """Make a folder inside a place and remove it, also where the task is ended by a signal.
 
-    Parameters
-    ----------
-    place : Path
-        An existing folder.
-    stage : str
-        Name of the stage, for that of the folder.
-    warn : callable
-        Told where something could not be removed.
-
-    Raises
-    ------
-    BadInput
-        If no folder can be made in the place.
-    OSError
-        If there is no room for one.
+    `stage`: for the folder's name. `warn`: told where something could not be removed.
     """
     # Named before it is made: a signal in between finds it below.
     folder = place / f".pyscale-{stage}-{token_hex(4)}"

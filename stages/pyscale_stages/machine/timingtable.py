@@ -35,14 +35,7 @@ TYPES = {
 def timings_table(
     timings: Sequence[Timing], more: Mapping[str, Sequence[str]] | None = None
 ) -> pl.DataFrame:
-    """Make one row of each timing.
-
-    Parameters
-    ----------
-    timings : sequence of Timing
-    more : mapping, optional
-        Texts of further columns, one for each timing.
-    """
+    """Make one row of each timing; `more` has texts of further columns, one for each timing."""
     rows = [
         {WORKER: 0}
         | timing.model_dump(mode="json")
@@ -74,11 +67,5 @@ def write_results(
 
 
 def read_table(folder: Path, name: str = TIMINGS) -> pl.DataFrame:
-    """Read one of the tables of an output folder.
-
-    Raises
-    ------
-    BadInput
-        If it is missing, damaged or another table.
-    """
+    """Read one of the tables of an output folder."""
     return parquet.read_table(folder / name, TYPES if name == TIMINGS else (WORKER,))

@@ -25,13 +25,7 @@ class Limits(Record):
 
 
 def limits(proc: Path = Path("/proc/self")) -> Limits:
-    """Read the limits of this process.
-
-    Parameters
-    ----------
-    proc : Path
-        Folder of the process below /proc, whose `cgroup` and `mountinfo` say where to look.
-    """
+    """Read the limits of a process, whose folder below /proc says where to look."""
     unified, memory, cpu = [], [], []
     for kind, controllers, folders in _groups(proc):
         if kind == "cgroup2":

@@ -63,15 +63,7 @@ def usable_cpus() -> list[int]:
 
 
 def first_threads(cpus: list[int], folder: Path = _SYSTEM / "cpu") -> list[int]:
-    """Keep the first of the CPUs that are hardware threads of one physical core.
-
-    Parameters
-    ----------
-    cpus : list of int
-        CPU numbers.
-    folder : Path
-        The kernel's folder of CPUs.
-    """
+    """Keep the first of the CPUs that are hardware threads of one physical core."""
     first: dict[str, int] = {}
     for cpu in cpus:
         first.setdefault(_core_of(cpu, folder), cpu)
@@ -84,15 +76,7 @@ def _core_of(cpu: int, folder: Path) -> str:
 
 
 def one_thread_per_core_first(cpus: list[int], folder: Path = _SYSTEM / "cpu") -> list[int]:
-    """Order CPUs so that the hardware threads of one core lie far apart.
-
-    Parameters
-    ----------
-    cpus : list of int
-        CPU numbers in rising order.
-    folder : Path
-        The kernel's folder of CPUs.
-    """
+    """Order rising CPU numbers so that the hardware threads of one core lie far apart."""
     seen: dict[str, int] = {}
     rank = {}
     for cpu in cpus:

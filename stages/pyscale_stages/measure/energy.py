@@ -85,13 +85,7 @@ class EnergySum:
 
 
 class CpuEnergyMeter:
-    """Adds up the energy of the processor packages from its construction to `stop`.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the kernel shows its power zones.
-    """
+    """Adds up the energy of the processor packages from its construction to `stop`."""
 
     def __init__(self, folder: Path = POWERCAP_FOLDER) -> None:
         self._folder = folder

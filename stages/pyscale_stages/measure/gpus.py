@@ -59,13 +59,7 @@ def gpu_present() -> bool:
 
 @contextmanager
 def opened_nvml() -> Iterator[Any]:
-    """Yield the initialised `pynvml` module.
-
-    Raises
-    ------
-    MissingPart
-        If the Python library is not installed or the driver does not answer.
-    """
+    """Yield the initialised `pynvml` module; raise `MissingPart` without library or driver."""
     try:
         import pynvml
     except ModuleNotFoundError as error:
@@ -86,13 +80,7 @@ def opened_nvml() -> Iterator[Any]:
 
 
 def describe_gpus() -> tuple[Gpu, ...]:
-    """Describe every GPU that NVML shows to this process.
-
-    Raises
-    ------
-    MissingPart
-        If NVML cannot be asked.
-    """
+    """Describe every GPU that NVML shows to this process, or raise `MissingPart`."""
     with opened_nvml() as nvml:
         try:
             count = nvml.nvmlDeviceGetCount()

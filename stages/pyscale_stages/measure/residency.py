@@ -88,12 +88,7 @@ def own_cache(magic: int) -> str | None:
 def second_cache(magic: int, device: int) -> str | None:
     """Say what, below the page cache, may hold a file in this node's memory unseen.
 
-    Parameters
-    ----------
-    magic : int
-        The file system's magic number.
-    device : int
-        `st_dev` of the file.
+    `magic`: the file system's number. `device`: `st_dev` of the file.
     """
     if magic == _FUSE:
         return "a FUSE file system's daemon may keep the file in memory where no call shows it"

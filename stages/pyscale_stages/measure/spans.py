@@ -28,13 +28,10 @@ environment.
 class SpanRecorder:
     """Collects the spans of one process; spans follow each other and never overlap.
 
-    A span that is opened inside another suspends it: the outer one is recorded in parts, so
-    that a writer which asks for the next frame is not charged for making it.
+    A span that is opened inside another suspends it: the outer one is recorded in parts, so that a
+    writer which asks for the next frame is not charged for making it.
 
-    Parameters
-    ----------
-    main_monotonic_s : float
-        The monotonic clock at the first line of the program.
+    `main_monotonic_s`: the monotonic clock at the first line of the program.
     """
 
     def __init__(self, main_monotonic_s: float) -> None:

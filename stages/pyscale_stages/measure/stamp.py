@@ -136,10 +136,7 @@ def collect(paths: Sequence[Path]) -> dict[str, Any]:
 def take(paths: Iterable[Path] = ()) -> Stamp:
     """Take the stamp of this node and process.
 
-    Parameters
-    ----------
-    paths : iterable of Path
-        Input, output and scratch. Files that share a folder and a device share one entry.
+    `paths`: input, output and scratch. Files that share a folder and a device share one entry.
     """
     cpu, memory = cpus.describe(), _memory()
     gpus, gpu_reason = _gpus()

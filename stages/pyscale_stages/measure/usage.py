@@ -21,15 +21,11 @@ GPU_PERIOD_S = 0.1
 class UsageMeter:
     """Measures from its construction to `stop`.
 
-    CPU time and bytes are differences, and hold those of child processes that have ended and
-    been waited for. Peak memory is that of the process since its program was started, the
-    interpreter and every import included, because that is what a memory request must cover.
-
-    Parameters
-    ----------
-    device : {"cpu", "cuda", "mps"}
-        With "cuda" a thread samples the GPU that CUDA calls device 0. Its memory and energy are
-        those of all processes on that GPU.
+    CPU time and bytes are differences, and hold those of child processes that have ended and been
+    waited for. Peak memory is that of the process since its program was started, the interpreter
+    and every import included, because that is what a memory request must cover. With the device
+    "cuda" a thread samples the GPU that CUDA calls device 0. Its memory and energy are those of all
+    processes on that GPU.
     """
 
     def __init__(self, device: Device) -> None:

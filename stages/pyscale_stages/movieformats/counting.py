@@ -44,20 +44,10 @@ K2). The doses are chosen so that files here are about as large as published: 1.
 
 
 def counting_frames(camera: Camera, seed: int) -> Iterator[npt.NDArray[np.uint8]]:
-    """Draw the frames of a movie one by one.
+    """Draw the frames (Y, X) of a movie one by one; more than 255 electrons on a pixel are 255.
 
-    Electrons arrive independently of each other and of the place, so the count of each pixel is
-    a Poisson variable: their number is drawn first, and then where each one lands.
-
-    Parameters
-    ----------
-    camera : Camera
-    seed : int
-
-    Yields
-    ------
-    ndarray of uint8, shape (height_px, width_px)
-        Electrons of each pixel; more than 255 on one count as 255.
+    Electrons arrive independently of each other and of the place, so the count of each pixel is a
+    Poisson variable: their number is drawn first, and then where each one lands.
     """
     for number in range(camera.frames):
         # Each frame has a stream of its own, so that a longer movie begins with the same frames.

@@ -27,19 +27,9 @@ _UNDEFINED = 7
 
 
 def write_eer(path: Path, frames: Frames) -> None:
-    """Write a movie of electron events.
+    """Write a movie of electron events, its frames bool or uint8.
 
-    Parameters
-    ----------
-    path : Path
-        Usually ending in `.eer`.
-    frames : iterable of ndarray, or ndarray of shape (T, Y, X)
-        Types bool or uint8, 0 or 1: the format has room for one electron on a pixel of a frame.
-
-    Raises
-    ------
-    ValueError
-        If a pixel counts more than one electron.
+    A pixel of a frame is 0 or 1: the format has room for one electron, and more is a `ValueError`.
     """
     import tifffile
 

@@ -55,15 +55,9 @@ def mrc_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def write_mrc(path: Path, frames: Frames) -> None:
-    """Write a movie as a stack of images.
+    """Write a movie as a stack of images of int8, int16, uint16 or float32.
 
-    Parameters
-    ----------
-    path : Path
-        Usually ending in `.mrc`.
-    frames : iterable of ndarray, or ndarray of shape (T, Y, X)
-        Types int8, int16, uint16, float32; uint8 is written as uint16, because MRC has no
-        unsigned byte.
+    uint8 is written as uint16, because MRC has no unsigned byte.
     """
     shape_yx: tuple[int, ...] = ()
     kept: np.dtype[Any] = np.dtype(np.int8)
@@ -80,17 +74,7 @@ def write_mrc(path: Path, frames: Frames) -> None:
 
 
 def open_mrc(path: Path) -> Frame:
-    """Map a movie into memory, without reading its pixels.
-
-    Returns
-    -------
-    memmap of shape (T, Y, X), read-only
-
-    Raises
-    ------
-    BadInput
-        If it is no little-endian MRC2014 file of real numbers, or is cut short.
-    """
+    """Map a movie (T, Y, X) into memory to be read, without reading its pixels."""
     with path.open("rb") as file:
         content = file.read(HEADER.itemsize)
     if len(content) < HEADER.itemsize:

@@ -24,15 +24,7 @@ _AS_TIFFFILE_SAYS: dict[TiffCodec, dict[str, Any]] = {
 
 
 def write_tiff(path: Path, frames: Frames, codec: TiffCodec = "lzw") -> None:
-    """Write a movie, each frame a page with one strip; every codec keeps the pixels exactly.
-
-    Parameters
-    ----------
-    path : Path
-        Usually ending in `.tif`.
-    frames : iterable of ndarray, or ndarray of shape (T, Y, X)
-    codec : {"none", "lzw", "zlib", "zstd", "jpeg2000"}
-    """
+    """Write a movie, each frame a page with one strip; every codec keeps the pixels exactly."""
     import tifffile
 
     # Offsets of 64 bits: how large the file becomes is not known before it is written.

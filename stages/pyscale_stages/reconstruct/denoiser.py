@@ -22,13 +22,7 @@ two and three dimensions."""
 
 
 def weights_of(params: ReconstructParams) -> str:
-    """Name the weights: random, or the file and the beginning of its SHA-256.
-
-    Raises
-    ------
-    BadInput
-        If the file cannot be read.
-    """
+    """Name the weights: random, or the file and the beginning of its SHA-256."""
     if params.weights is None:
         return RANDOM
     try:

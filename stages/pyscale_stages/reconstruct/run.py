@@ -66,17 +66,6 @@ def run(task: Task) -> None:
     """Reconstruct the image of the task's seed, timing every iteration, and write what came out.
 
     Comparisons with one rank alone and with the truth come after all timing, in no phase.
-
-    Raises
-    ------
-    BadInput
-        If a rank would have no tile, or a file of weights cannot be used.
-    MissingPart
-        If a library or the device is not there.
-    ResourceExhausted
-        If memory or the disk ran out.
-    StageError
-        If GPUs are unequal, the iterations diverge, or another rank failed.
     """
     params, spec = task.params, task.spec
     assert isinstance(params, ReconstructParams)

@@ -68,19 +68,9 @@ class Grid:
 
 
 def grid_of(shape: Sequence[int], params: ReconstructParams, ranks: int) -> Grid:
-    """Cut an image for so many ranks.
+    """Cut an image for so many ranks, each of which must have a tile.
 
-    Parameters
-    ----------
-    shape : sequence of int
-        Channels and lengths of the image, in pixels; it is cut along all lengths.
-    params : ReconstructParams
-    ranks : int
-
-    Raises
-    ------
-    BadInput
-        If a tile is not smaller than the image, or a rank would have none.
+    `shape`: channels and lengths of the image, in pixels; it is cut along all lengths.
     """
     lengths = tuple(shape[1:])
     if ranks == 1 and params.whole_at_one:

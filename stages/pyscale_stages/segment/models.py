@@ -77,15 +77,7 @@ class Model:
 
 
 def find_model(params: SegmentParams) -> Model:
-    """Find what the parameters ask for on this machine; imports no library.
-
-    Raises
-    ------
-    BadInput
-        If there is no such model, or its version of Cellpose estimates no diameters.
-    MissingPart
-        If Cellpose, the version of it or the weights are absent.
-    """
+    """Find what the parameters ask for on this machine; imports no library."""
     cellpose = installed_cellpose()
     refuse_other_version(params.model, CELLPOSE_OF_MODEL.get(params.model, cellpose), cellpose)
     weights = find_weights(params.model)
@@ -102,13 +94,7 @@ def find_model(params: SegmentParams) -> Model:
 
 
 def installed_cellpose() -> int:
-    """Major version of the installed Cellpose.
-
-    Raises
-    ------
-    MissingPart
-        If there is none, or one that no adapter knows.
-    """
+    """Major version of the installed Cellpose, which must be one that an adapter knows."""
     try:
         found = version("cellpose")
     except PackageNotFoundError as error:
@@ -139,15 +125,7 @@ def refuse_other_version(model: str, needed: int, installed: int) -> None:
 
 
 def find_weights(model: str) -> Path:
-    """Weights file of a model, by its name or its path.
-
-    Raises
-    ------
-    BadInput
-        If it is neither a known name nor an existing file.
-    MissingPart
-        If the name is known and its file is absent.
-    """
+    """Weights file of a model, by its name or its path."""
     if model == EMBEDDED_MODEL:
         return embedded_model(model)
     if model in CELLPOSE_OF_MODEL:

@@ -15,23 +15,7 @@ _ZARR = ".zarr"
 
 
 def slide_files(path: Path) -> list[Path]:
-    """List the slides at a path.
-
-    Parameters
-    ----------
-    path : Path
-        A slide, or a folder of slides; folders in it are not looked into.
-
-    Returns
-    -------
-    list of Path
-        Sorted by name.
-
-    Raises
-    ------
-    BadInput
-        If there is no slide.
-    """
+    """List the slides at a path by name: itself, or those in a folder, but not in folders of it."""
     if not path.exists():
         raise BadInput(f"{path} does not exist: give a slide, or a folder of slides")
     if path.is_file() or path.suffix.lower() == _ZARR:

@@ -16,27 +16,11 @@ _TIFF_SUFFIXES = frozenset({".tif", ".tiff", ".svs"})
 
 
 def open_slide(path: Path, reader: Reader = "auto") -> Slide:
-    """Open a slide.
+    """Open a slide, a file or the folder of an OME-Zarr image.
 
-    Parameters
-    ----------
-    path : Path
-        A file, or the folder of an OME-Zarr image.
-    reader : str
-        What reads it. "auto" takes "zarr" for folders, "tifffile" for tiled TIFF (pyramids, SVS,
-        OME-TIFF), "stack" for other TIFF, and "openslide" for the rest and for TIFF slides whose
-        makers have rules of their own.
-
-    Returns
-    -------
-    Slide
-
-    Raises
-    ------
-    BadInput
-        If it cannot be opened, with the reason and what to do.
-    MissingPart
-        If the library of this reader is not installed.
+    "auto" takes "zarr" for folders, "tifffile" for tiled TIFF (pyramids, SVS, OME-TIFF), "stack"
+    for other TIFF, and "openslide" for the rest and for TIFF slides whose makers have rules of
+    their own.
     """
     if reader == "auto":
         return _by_file(path)

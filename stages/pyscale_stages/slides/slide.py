@@ -109,28 +109,11 @@ class Slide(ABC):
     def read(
         self, level: int, y0: int, x0: int, height_px: int, width_px: int, *, plane: int = 0
     ) -> Pixels:
-        """Read a region.
+        """Read a region; one outside the slide, or whose pixels cannot be read, is a `BadInput`.
 
-        Parameters
-        ----------
-        level : int
-            Which level; 0 is the finest.
-        y0, x0 : int
-            Upper left corner, in pixels of this level.
-        height_px, width_px : int
-            Size, in pixels of this level.
-        plane : int
-            Which plane, of several.
-
-        Returns
-        -------
-        ndarray
-            Shape (height_px, width_px, channels); not shared with any other region.
-
-        Raises
-        ------
-        BadInput
-            If the region lies outside the slide, or its pixels cannot be read.
+        `y0`, `x0`, `height_px`, `width_px`: upper left corner and size, in pixels of this level; 0
+        is the finest. `plane`: which plane, of several. Returns: shape (height_px, width_px,
+        channels); not shared with any other region.
         """
         if not 0 <= level < len(self.levels):
             raise BadInput(
@@ -230,24 +213,11 @@ class LevelChoice:
 def level_for(slide: Slide, mpp: float | None) -> LevelChoice:
     """Choose the level whose pixels are nearest in size to those asked.
 
-    Patches are taken from it as they are, never resampled; of two levels equally near the finer
-    one is taken.
+    Patches are taken from it as they are, never resampled; of two levels equally near the finer one
+    is taken. Refused is a slide without a pixel size, one whose finest level is coarser than asked
+    by more than a quarter, or whose coarsest is more than 2.5 times finer.
 
-    Parameters
-    ----------
-    slide : Slide
-    mpp : float or None
-        Micrometres per pixel asked; None takes the finest level.
-
-    Returns
-    -------
-    LevelChoice
-
-    Raises
-    ------
-    BadInput
-        If the slide does not say how large its pixels are, its finest level is coarser than
-        asked by more than a quarter, or its coarsest more than 2.5 times finer.
+    `mpp`: micrometres per pixel asked; None takes the finest level.
     """
     if mpp is None:
         return LevelChoice(0, 1.0)

@@ -53,28 +53,12 @@ def write_slides(
 ) -> Path:
     """Write slides as pyramidal TIFF in Aperio's layout; the folder appears whole or not at all.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder to make. If it already holds the slides of these parameters, it is kept.
-    params : SlidesParams
-        The same parameters give the same bytes in every file, with the same versions of the
-        libraries on the same kind of processor.
-    advance : callable, optional
-        Told the uncompressed bytes as they are drawn, `params.uncompressed_bytes` in all.
+    A folder that already holds the slides of these parameters is kept, and any other is refused.
+    The same parameters give the same bytes, with the same versions of the libraries on the same
+    kind of processor. The slides are `slide_000.svs` and so on, and `slides.json` says how they
+    were made.
 
-    Returns
-    -------
-    Path
-        `folder`: its slides are `slide_000.svs` and so on, and `slides.json` says how they
-        were made.
-
-    Raises
-    ------
-    BadInput
-        If `folder` holds anything else or cannot be made.
-    ResourceExhausted
-        If the disk is full.
+    `advance`: told the uncompressed bytes as they are drawn, `params.uncompressed_bytes` in all.
     """
 
     def write(partial: Path) -> None:

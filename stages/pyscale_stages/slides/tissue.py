@@ -36,22 +36,7 @@ class Tissue(NamedTuple):
 
 
 def tissue_mask(slide: Slide) -> Tissue:
-    """Find tissue, which is darker than glass.
-
-    Parameters
-    ----------
-    slide : Slide
-        With 8-bit pixels, grey or in colours.
-
-    Returns
-    -------
-    Tissue
-
-    Raises
-    ------
-    BadInput
-        If its pixels are no such ones, or cannot be read.
-    """
+    """Find tissue, which is darker than glass, in 8-bit pixels, grey or in colours."""
     import cv2
 
     seen = picture(slide)

@@ -32,17 +32,7 @@ merge = partial(joining.merge, others=(RESIDENCY,))
 
 
 def run(task: Task) -> None:
-    """Do every test as often as asked and write what was timed, with its proofs.
-
-    Raises
-    ------
-    BadInput
-        If a folder does not exist or may not be written, or something removes the test files.
-    ResourceExhausted
-        If a filesystem has not the room for the test files.
-    StageError
-        If what is read is not what was written, or the filesystem answers with an error.
-    """
+    """Do every test as often as asked and write what was timed, with its proofs."""
     assert isinstance(task.params, StorageParams)
     book = Book(task, task.params)
     place, cache = _folders(task, task.params)

@@ -63,30 +63,12 @@ def write_drifted_movie(
 ) -> Path:
     """Write a movie of a real image with the files and truth of a synthetic movie.
 
-    The cells do not move, so each keeps its label as its track. True labels in specimen
-    coordinates end where the camera's view of that frame ends.
+    The cells do not move, so each keeps its label as its track. True labels in specimen coordinates
+    end where the camera's view of that frame ends. A folder that already holds the movie of these
+    parameters is kept, and any other is refused.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder to make. If it already holds the movie of these parameters, it is kept.
-    params : DriftedParams
-    source : Path
-        Folder with the image and its labels.
-    progress : callable, optional
-        Called with the frames done and the frames in all.
-
-    Returns
-    -------
-    Path
-        `folder`.
-
-    Raises
-    ------
-    BadInput
-        If `folder` holds anything else or cannot be made, or the image or its labels do not fit.
-    ResourceExhausted
-        If the disk is full.
+    `source`: folder with the image and its labels. `progress`: told the frames done, and those in
+    all.
     """
     return make_whole(
         folder, params, KIND, lambda into: _write_into(into, params, source, progress)

@@ -28,30 +28,12 @@ def write_synthetic_movie(
 ) -> Path:
     """Write a movie and its exact truth; the folder appears whole or not at all.
 
-    While it is made, about the uncompressed size of the movie and its truth lies beside it.
+    While it is made, about the uncompressed size of the movie and its truth lies beside it. A
+    folder that already holds the movie of these parameters is kept, and any other is refused. The
+    same parameters give the same bytes, with the same versions of the libraries on the same kind of
+    processor.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder to make. If it already holds the movie of these parameters, it is kept.
-    params : SynthParams
-        The same parameters give the same bytes in every file, with the same versions of the
-        libraries on the same kind of processor.
-    progress : callable, optional
-        Called with the frames done and the frames in all.
-
-    Returns
-    -------
-    Path
-        `folder`.
-
-    Raises
-    ------
-    BadInput
-        If `folder` holds anything else or cannot be made, or the movie needs more track ids
-        than labels have.
-    ResourceExhausted
-        If the disk is full.
+    `progress`: told the frames done, and those in all.
     """
     return make_whole(folder, params, KIND, lambda partial: _write_into(partial, params, progress))
 

@@ -26,27 +26,8 @@ class Kind(NamedTuple):
 def make_whole(folder: Path, params: Record, kind: Kind, write: Callable[[Path], None]) -> Path:
     """Have a folder written beside its place and moved there, unless it is there already.
 
-    Parameters
-    ----------
-    folder : Path
-        The folder to make. If it already holds what these parameters give, it is kept.
-    params : Record
-        Written into it, so that this can be told.
-    kind : Kind
-    write : callable
-        Fills the folder that it is given.
-
-    Returns
-    -------
-    Path
-        `folder`.
-
-    Raises
-    ------
-    BadInput
-        If `folder` holds anything else or cannot be made.
-    ResourceExhausted
-        If the disk is full.
+    A folder that holds what these parameters give, by the file of them in it, is kept, and any
+    other is refused. `write`: fills the folder that it is given.
     """
     if _is_there(folder, params, kind):
         return folder

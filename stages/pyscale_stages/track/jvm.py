@@ -26,19 +26,8 @@ Setting = bool | int | float | Mapping[str, Any]
 def configure(*, from_maven: bool, threads: int, heap_mib: int | None) -> None:
     """Import what starts the machine, and set its options.
 
-    Parameters
-    ----------
-    from_maven : bool
-        Whether `start` will be given no jars.
-    threads : int
-        Processors that Java may use.
-    heap_mib : int or None
-        Largest heap; None leaves it to Java, which takes a quarter of the machine.
-
-    Raises
-    ------
-    MissingPart
-        If Java or pyimagej is not installed.
+    `from_maven`: whether `start` will be given no jars. `threads`: processors that Java may use.
+    `heap_mib`: largest heap; None leaves it to Java, which takes a quarter of the machine.
     """
     try:
         import jpype
@@ -75,16 +64,8 @@ def is_running() -> bool:
 def start(jars: Path | None) -> None:
     """Start the machine of this process with TrackMate on its class path.
 
-    Parameters
-    ----------
-    jars : Path or None
-        Fiji folder or folder of jars; None takes `MAVEN_COORDINATES` from Maven's cache or,
-        where that lacks them, from the network.
-
-    Raises
-    ------
-    MissingPart
-        If TrackMate cannot be had.
+    `jars`: Fiji folder or folder of jars; None takes `MAVEN_COORDINATES` from Maven's cache or,
+    where that lacks them, from the network.
     """
     if jars is None:
         _start_from_maven()
@@ -105,18 +86,11 @@ def options(*, threads: int, heap_mib: int | None) -> list[str]:
 def fitting_heap_mib(wanted: int | None, environment: Mapping[str, str]) -> int | None:
     """Heap that fits into the job's memory; None where nothing is wanted or limits it.
 
-    Parameters
-    ----------
-    wanted : int or None
-        Heap that the user asks for; None takes `HEAP_SHARE` of the job's memory.
-    environment : mapping
-        Slurm names the job's memory there, in MiB per node or per CPU (0 is the whole node);
-        the control group may set less.
+    More than the job has is refused: Java would end the process without a word.
 
-    Raises
-    ------
-    ResourceExhausted
-        If the job has less than what is wanted: Java would end the process without a word.
+    `wanted`: heap that the user asks for; None takes `HEAP_SHARE` of the job's memory.
+    `environment`: Slurm names the job's memory there, in MiB per node or per CPU (0 is the whole
+    node); the control group may set less.
     """
     per_node = int(environment.get("SLURM_MEM_PER_NODE", 0))
     per_cpu = int(environment.get("SLURM_MEM_PER_CPU", 0))
@@ -151,13 +125,7 @@ def surroundings(params: TrackParams) -> Surroundings:
 
 
 def trackmate_jars(folder: Path) -> list[str]:
-    """All jars below a folder that holds TrackMate.
-
-    Raises
-    ------
-    MissingPart
-        If there is no TrackMate.
-    """
+    """All jars below a folder that holds TrackMate."""
     jars = sorted(folder.rglob("*.jar"))
     if not any(jar.name.startswith("TrackMate") for jar in jars):
         raise MissingPart(

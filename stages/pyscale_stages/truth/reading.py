@@ -19,13 +19,7 @@ What = Literal["labels", "tracks"]
 
 
 def kind_of(path: Path) -> Kind:
-    """Kind of a truth, by what is in the folder.
-
-    Raises
-    ------
-    BadInput
-        If it is of none.
-    """
+    """Kind of a truth, by what is in the folder; one of no kind is refused."""
     try:
         if path.is_dir():
             if ctc.is_ctc(path):
@@ -58,13 +52,7 @@ def tells(path: Path) -> set[What]:
 
 
 def refuse_unfit(path: Path, n_frames: int) -> None:
-    """Raise where a truth is not that of a movie of so many frames.
-
-    Raises
-    ------
-    BadInput
-        If it is not, or cannot be read.
-    """
+    """Raise where a truth is not that of a movie of so many frames."""
     if kind_of(path) != "trackmate":
         own_labels(path).refuse_unfit(n_frames)
         return
@@ -77,13 +65,7 @@ def refuse_unfit(path: Path, n_frames: int) -> None:
 
 
 def own_labels(path: Path) -> TrueLabels:
-    """True labels of a truth that is not a synthetic movie's.
-
-    Raises
-    ------
-    BadInput
-        If they cannot be read.
-    """
+    """True labels of a truth that is not a synthetic movie's."""
     kind = kind_of(path)
     if kind == "trackmate":
         raise BadInput(
@@ -94,13 +76,7 @@ def own_labels(path: Path) -> TrueLabels:
 
 
 def own_tracks(path: Path) -> pl.DataFrame:
-    """Table of tracks as that of a synthetic movie.
-
-    Raises
-    ------
-    BadInput
-        If it has no tracks, or they cannot be read.
-    """
+    """Table of tracks as that of a synthetic movie."""
     kind = kind_of(path)
     if kind == "trackmate":
         return _table(trackmate.trackmate_cells(path))
@@ -114,13 +90,7 @@ def own_tracks(path: Path) -> pl.DataFrame:
 
 
 def own_contacts(path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Tables of the cells and of their contacts in each frame, as those of a synthetic movie.
-
-    Raises
-    ------
-    BadInput
-        If they cannot be read.
-    """
+    """Tables of the cells and of their contacts in each frame, as those of a synthetic movie."""
     labels = own_labels(path)
     rows = [
         np.insert(count_contacts([image]), 0, frame, axis=1)
