@@ -86,7 +86,7 @@ class KeptSlides:
     def open(self, path: str) -> Opened:
         """Open a slide."""
         slide = self._closed.pop(path, None) or open_slide(Path(path), self._options.reader)
-        level = level_for(slide, self._options.mpp).level
+        level = level_for(slide, self._options.mpp)
         tissue = self._tissue_of(path, slide) if self._options.tissue else None
         places = Places(slide, level, self._options.patch_px, tissue)
         return Opened(path, slide, level, places, self)

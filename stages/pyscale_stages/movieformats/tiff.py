@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pyscale_stages.movieformats.frames import Frames, alike
 
 TiffCodec = Literal["none", "lzw", "zlib", "zstd", "jpeg2000"]
-TIFF_CODECS: tuple[TiffCodec, ...] = get_args(TiffCodec)
 
 _AS_TIFFFILE_SAYS: dict[TiffCodec, dict[str, Any]] = {
     "none": {},

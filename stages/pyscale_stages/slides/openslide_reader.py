@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,8 +28,8 @@ class OpenSlideSlide(Slide):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._slide = PerProcess(partial(_open, path), _close)
-        slide = self._slide.get()
+        self._handle = PerProcess(partial(_open, path), methodcaller("close"))
+        slide = self._handle.get()
         self.levels = tuple(
             Level(height, width, downsample)
             for (width, height), downsample in zip(
@@ -61,23 +62,11 @@ class OpenSlideSlide(Slide):
         corner = (round(region.x0 * downsample), round(region.y0 * downsample))
         size = (region.width_px, region.height_px)
         try:
-            return np.asarray(self._slide.get().read_region(corner, region.level, size))
+            return np.asarray(self._handle.get().read_region(corner, region.level, size))
         except openslide.OpenSlideError as error:
             # After an error a handle answers nothing else any more.
-            self._slide.close()
-            raise BadInput(
-                f"{self.path} cannot be read at level {region.level}, row {region.y0}, column "
-                f"{region.x0} ({error}): it is damaged; copy it again, or remove it from the "
-                "folder"
-            ) from error
-
-    def close(self) -> None:
-        """Close the file; a later read opens it again."""
-        self._slide.close()
-
-
-def _close(slide: openslide.OpenSlide) -> None:
-    slide.close()
+            self._handle.close()
+            raise self._unreadable(region, error) from error
 
 
 def _open(path: Path) -> openslide.OpenSlide:

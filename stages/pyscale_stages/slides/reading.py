@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
@@ -9,8 +10,15 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.slide import Slide
 
 Reader = Literal["auto", "tifffile", "openslide", "tiffslide", "zarr", "stack"]
-READERS: tuple[Reader, ...] = ("auto", "tifffile", "openslide", "tiffslide", "zarr", "stack")
-
+READERS: dict[Reader, tuple[str, str]] = {
+    "auto": ("reading", "opened_by_file"),
+    "tifffile": ("tifffile_reader", "open_tiled_tiff"),
+    "openslide": ("openslide_reader", "OpenSlideSlide"),
+    "tiffslide": ("tiffslide_reader", "TiffSlideSlide"),
+    "zarr": ("zarr_reader", "ZarrSlide"),
+    "stack": ("stack_reader", "StackSlide"),
+}
+"""Module of each reader here, which imports its library, and what opens a slide there."""
 COLOURS = 3
 _TIFF_SUFFIXES = frozenset({".tif", ".tiff", ".svs"})
 
@@ -22,32 +30,15 @@ def open_slide(path: Path, reader: Reader = "auto") -> Slide:
     for other TIFF, and "openslide" for the rest and for TIFF slides whose makers have rules of
     their own.
     """
-    if reader == "auto":
-        return _by_file(path)
-    if reader == "tifffile":
-        from pyscale_stages.slides.tifffile_reader import open_tiled_tiff
-
-        return open_tiled_tiff(path)
-    if reader == "openslide":
-        from pyscale_stages.slides.openslide_reader import OpenSlideSlide
-
-        return OpenSlideSlide(path)
-    if reader == "tiffslide":
-        from pyscale_stages.slides.tiffslide_reader import TiffSlideSlide
-
-        return TiffSlideSlide(path)
-    if reader == "zarr":
-        from pyscale_stages.slides.zarr_reader import open_zarr
-
-        return open_zarr(path)
-    if reader == "stack":
-        from pyscale_stages.slides.stack_reader import StackSlide
-
-        return StackSlide(path)
-    raise BadInput(f"unknown reader {reader}: choose from {', '.join(READERS)}")
+    if reader not in READERS:
+        raise BadInput(f"unknown reader {reader}: choose from {', '.join(READERS)}")
+    module, name = READERS[reader]
+    slide: Slide = getattr(import_module(f"pyscale_stages.slides.{module}"), name)(path)
+    return slide
 
 
-def _by_file(path: Path) -> Slide:
+def opened_by_file(path: Path) -> Slide:
+    """Open a slide by the reader that its kind of file goes with."""
     if path.is_dir():
         return open_slide(path, "zarr")
     if path.suffix.lower() not in _TIFF_SUFFIXES:

@@ -105,6 +105,7 @@ class Slide(ABC):
     channels: int
     dtype: np.dtype[Any]
     planes: int = 1
+    _handle: PerProcess[Any]
 
     def read(
         self, level: int, y0: int, x0: int, height_px: int, width_px: int, *, plane: int = 0
@@ -148,9 +149,15 @@ class Slide(ABC):
     def _pixels(self, region: Region) -> Pixels:
         """Read a region that lies in the slide."""
 
-    @abstractmethod
     def close(self) -> None:
         """Close the file; a later read opens it again."""
+        self._handle.close()
+
+    def _unreadable(self, region: Region, error: Exception) -> BadInput:
+        return BadInput(
+            f"{self.path} cannot be read at level {region.level}, row {region.y0}, column "
+            f"{region.x0} ({error}): it is damaged; copy it again, or remove it from the folder"
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -198,19 +205,7 @@ class PerProcess(Generic[Handle]):
         return self.__dict__ | {"_handle": None}
 
 
-@dataclass(frozen=True, slots=True)
-class LevelChoice:
-    """A level, and how far it is from what was asked.
-
-    `scale`: micrometres per pixel of the level, in those asked; 1 where they are equal, or none
-    were.
-    """
-
-    level: int
-    scale: float
-
-
-def level_for(slide: Slide, mpp: float | None) -> LevelChoice:
+def level_for(slide: Slide, mpp: float | None) -> int:
     """Choose the level whose pixels are nearest in size to those asked.
 
     Patches are taken from it as they are, never resampled; of two levels equally near the finer one
@@ -220,7 +215,7 @@ def level_for(slide: Slide, mpp: float | None) -> LevelChoice:
     `mpp`: micrometres per pixel asked; None takes the finest level.
     """
     if mpp is None:
-        return LevelChoice(0, 1.0)
+        return 0
     if slide.mpp is None:
         raise BadInput(
             f"{slide.path} has no pixel size, so {mpp:g} micrometres per pixel cannot be found "
@@ -228,11 +223,10 @@ def level_for(slide: Slide, mpp: float | None) -> LevelChoice:
         )
     sizes = [slide.mpp * level.downsample for level in slide.levels]
     nearest = min(range(len(sizes)), key=lambda level: abs(sizes[level] - mpp))
-    scale = sizes[nearest] / mpp
-    if sizes[0] > COARSER * mpp or scale < 1 / FINER:
+    if sizes[0] > COARSER * mpp or sizes[nearest] * FINER < mpp:
         held = ", ".join(f"{size:.3g}" for size in sizes)
         raise BadInput(
             f"{slide.path} has no level near {mpp:g} micrometres per pixel (it has {held}): use "
             "one of these with --grid mpp, or leave that out"
         )
-    return LevelChoice(nearest, scale)
+    return nearest

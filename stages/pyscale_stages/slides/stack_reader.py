@@ -25,8 +25,8 @@ class StackSlide(Slide):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._movie = PerProcess(partial(Movie.open, path))
-        movie = self._movie.get()
+        self._handle = PerProcess(partial(Movie.open, path))
+        movie = self._handle.get()
         self.levels = levels_of([movie.shape_yx])
         self.mpp = mpp_of(path)
         self.channels = movie.n_channels
@@ -37,7 +37,7 @@ class StackSlide(Slide):
     def _pixels(self, region: Region) -> Pixels:
         frame = self._kept.get(region.plane)
         if frame is None:
-            (channels,) = self._movie.get().read(region.plane, region.plane + 1)
+            (channels,) = self._handle.get().read(region.plane, region.plane + 1)
             frame = np.moveaxis(channels, 0, -1)
             while self._kept and (len(self._kept) + 1) * frame.nbytes > KEPT_BYTES:
                 self._kept.popitem(last=False)
@@ -47,7 +47,7 @@ class StackSlide(Slide):
 
     def close(self) -> None:
         """Close the file and forget its frames; a later read opens it again."""
-        self._movie.close()
+        super().close()
         self._kept.clear()
 
     def __getstate__(self) -> dict[str, Any]:

@@ -81,10 +81,7 @@ class Thumbnail:
 class SmallerLevel:
     """A level of lower resolution, made from the rows of the one above as they come."""
 
-    def __init__(
-        self, shape_yx: tuple[int, int], spool: TileSpool, below: SmallerLevel | Thumbnail
-    ) -> None:
-        self._rows_left = shape_yx[0]
+    def __init__(self, spool: TileSpool, below: SmallerLevel | Thumbnail) -> None:
         self._spool = spool
         self._below = below
         self._above = _Waiting()

@@ -48,7 +48,7 @@ def write_pyramid(
     with TemporaryFile(dir=path.parent) as second, TemporaryFile(dir=path.parent) as third:
         spools = [TileSpool(file, tile_px, quality) for file in (second, third)]
         thumbnail = Thumbnail(shapes[-1])
-        smaller = SmallerLevel(shapes[1], spools[0], SmallerLevel(shapes[2], spools[1], thumbnail))
+        smaller = SmallerLevel(spools[0], SmallerLevel(spools[1], thumbnail))
 
         def full_resolution() -> Iterator[bytes]:
             for y0 in range(0, height, tile_px):

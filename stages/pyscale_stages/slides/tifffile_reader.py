@@ -34,7 +34,7 @@ class TiledTiff(Slide):
         self.channels = layout.channels
         self.dtype = layout.dtype
         self._tiles = layout.tiles
-        self._file = PerProcess(partial(os.open, path, os.O_RDONLY | os.O_CLOEXEC), os.close)
+        self._handle = PerProcess(partial(os.open, path, os.O_RDONLY | os.O_CLOEXEC), os.close)
         self._kept: OrderedDict[tuple[int, int, int], Pixels] = OrderedDict()
         self._kept_bytes = 0
 
@@ -84,7 +84,7 @@ class TiledTiff(Slide):
             shape = (decoder.height_px, decoder.width_px, decoder.samples)
             return np.full(shape, _WHITE if is_colour else 0, self.dtype)
         try:
-            data = os.pread(self._file.get(), size, offset)
+            data = os.pread(self._handle.get(), size, offset)
             if len(data) < size:
                 raise ValueError(f"it has {len(data)} of {size} bytes")
             return decoder.decode(data)
@@ -97,7 +97,7 @@ class TiledTiff(Slide):
 
     def close(self) -> None:
         """Close the file and forget its tiles; a later read opens it again."""
-        self._file.close()
+        super().close()
         self._kept.clear()
         self._kept_bytes = 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,8 +25,8 @@ class TiffSlideSlide(Slide):
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._slide = PerProcess(partial(_open, path), _close)
-        slide = self._slide.get()
+        self._handle = PerProcess(partial(_open, path), methodcaller("close"))
+        slide = self._handle.get()
         self.levels = levels_of([(height, width) for width, height in slide.level_dimensions])
         self.mpp = number_said(slide.properties.get("tiffslide.mpp-x"))
         series = slide.ts_tifffile.series[slide.properties["tiffslide.series-index"]]
@@ -38,28 +39,16 @@ class TiffSlideSlide(Slide):
         size = (region.width_px, region.height_px)
         try:
             return np.asarray(
-                self._slide.get().read_region(corner, region.level, size, as_array=True)
+                self._handle.get().read_region(corner, region.level, size, as_array=True)
             )
         except DAMAGE as error:
-            raise BadInput(
-                f"{self.path} cannot be read at level {region.level}, row {region.y0}, column "
-                f"{region.x0} ({error}): it is damaged; copy it again, or remove it from the "
-                "folder"
-            ) from error
-
-    def close(self) -> None:
-        """Close the file; a later read opens it again."""
-        self._slide.close()
+            raise self._unreadable(region, error) from error
 
 
 def _corner(position: int, downsample: float) -> int:
     """Find the pixel of level 0 from which TiffSlide comes to a pixel of a level, rounding down."""
     corner = math.ceil(position * downsample)
     return corner if int(corner / downsample) == position else corner + 1
-
-
-def _close(slide: tiffslide.TiffSlide) -> None:
-    slide.close()
 
 
 def _open(path: Path) -> tiffslide.TiffSlide:

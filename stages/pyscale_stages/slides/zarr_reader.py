@@ -26,13 +26,13 @@ _CHANNELS = ("c", "s")
 class ZarrSlide(Slide):
     """An OME-Zarr image of version 0.4 or 0.5; times and depths are its planes, times first.
 
-    `path`: its folder.
+    `path`: its folder, or one that holds several, of which this is the first.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._arrays = PerProcess(partial(_open, path))
-        image, arrays = _described(path), self._arrays.get()
+        self._handle = PerProcess(partial(_open, path))
+        image, arrays = _described(path), self._handle.get()
         try:
             self._axes = tuple(_axis_name(axis) for axis in image.get("axes", "tczyx"))
             self.mpp = _mpp(image)
@@ -64,30 +64,17 @@ class ZarrSlide(Slide):
         # What is chosen by a number loses its axis, and channels go last.
         kept = [name for name in self._axes if name not in self._others]
         try:
-            array = self._arrays.get()[region.level]
+            array = self._handle.get()[region.level]
             found = np.asarray(array[tuple(chosen.get(name, slice(None)) for name in self._axes)])
         except MemoryError:
             raise
         except Exception as error:  # zarr and the libraries that decode for it have many kinds
-            raise BadInput(
-                f"{self.path} cannot be read at level {region.level}, row {region.y0}, column "
-                f"{region.x0} ({error}): it is damaged; copy it again, or remove it from the "
-                "folder"
-            ) from error
+            raise self._unreadable(region, error) from error
         order = sorted(range(len(kept)), key=lambda axis: "yxcs".index(kept[axis]))
         pixels: Pixels = found.transpose(order).reshape(
             region.height_px, region.width_px, self.channels
         )
         return pixels
-
-    def close(self) -> None:
-        """Forget the arrays; a later read opens them again."""
-        self._arrays.close()
-
-
-def open_zarr(path: Path) -> ZarrSlide:
-    """Open an OME-Zarr image: that at `path`, or the first where it holds several."""
-    return ZarrSlide(path)
 
 
 def _described(path: Path) -> Mapping[str, Any]:
