@@ -27,7 +27,7 @@ STAGE = Stage(
         "decoded frames are the same on every machine. Times differ"
     ),
     run=later("decompress.run", "run"),
-    merge=later("machine.joining", "merge"),
+    merge=later("machine.timingtable", "merge"),
     check=later("decompress.agreement", "check"),
     method=method,
     resources=Resources(cpus=4, memory_gib=4.0, devices=("cpu",)),

@@ -26,7 +26,7 @@ STAGE = Stage(
         f"checksums agree within {SAME_CHECKSUM}, on one device and between devices; times differ"
     ),
     run=later("kernels.run", "run"),
-    merge=later("machine.joining", "merge"),
+    merge=later("machine.timingtable", "merge"),
     check=later("kernels.agreement", "check"),
     method=method,
     resources=Resources(cpus=2, memory_gib=4.0, devices=("cpu", "cuda", "mps")),

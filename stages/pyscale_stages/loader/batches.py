@@ -5,16 +5,16 @@ from __future__ import annotations
 import multiprocessing
 import signal
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing import connection
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import torch
-from torch.utils.data import DataLoader, Dataset
+from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.loader.mapstyle import sampler_of
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.threads import begin_loader_process
 
@@ -133,3 +133,37 @@ class Batches:
                 return f"{who} is killed by signal: {signal.strsignal(-process.exitcode)}"
             return f"{who} exited unexpectedly"
         return None
+
+
+class EndlessSampler(Sampler[int]):
+    """Every item once, in an order drawn at random, and then all again in another.
+
+    `items`: how many the data set has. `seed`: what the orders follow from.
+    """
+
+    def __init__(self, items: int, seed: int) -> None:
+        self._items = items
+        self._seed = seed
+
+    def __iter__(self) -> Iterator[int]:
+        generator = torch.Generator().manual_seed(self._seed)
+        while True:
+            yield from torch.randperm(self._items, generator=generator).tolist()
+
+
+def sampler_of(dataset: Dataset[Any], seed: int, factory: str) -> EndlessSampler | None:
+    """Give what draws the items of a data set; None where it gives them in its own order."""
+    if isinstance(dataset, IterableDataset):
+        return None
+    length = getattr(dataset, "__len__", None)
+    if length is None:
+        raise BadInput(
+            f"the dataset of the factory {factory} has neither a length nor its own order: give "
+            "its class __len__, or derive it from torch.utils.data.IterableDataset"
+        )
+    items = int(length())
+    if items == 0:
+        raise BadInput(
+            f"the dataset of the factory {factory} has no items: check that it finds its slides"
+        )
+    return EndlessSampler(items, seed)

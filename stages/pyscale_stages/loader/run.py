@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 
+from pyscale_stages.contract import Device
+from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.checksums import checksum_of
 from pyscale_stages.loader.consumption import STATED, measured_consumption
-from pyscale_stages.loader.device import copy_to, device_of
 from pyscale_stages.loader.diversity import diversity_of
 from pyscale_stages.loader.factories import dataset_of, refuse_unsaid
-from pyscale_stages.loader.items import pixels_of
+from pyscale_stages.loader.items import on_device, pixels_of
 from pyscale_stages.loader.loadererrors import told
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.processes import Memory, memory_of, process_tree
@@ -28,6 +31,7 @@ from pyscale_stages.measure.cpus import usable_cpus
 from pyscale_stages.ranks.group import Group, hearing
 from pyscale_stages.ranks.rank import Rank
 from pyscale_stages.task import Task
+from pyscale_stages.torchdevice import require_working
 
 
 @dataclass(frozen=True)
@@ -172,3 +176,28 @@ def _seed_globals(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002 - what data sets draw from
     torch.manual_seed(seed)
+
+
+def device_of(kind: Device) -> torch.device:
+    """The device of a task, proven to work."""
+    device = torch.device(kind)
+    if kind != "cpu":
+        # Also makes what torch keeps on a GPU, so that no timed copy pays for it.
+        require_working(device)
+    return device
+
+
+def copy_to(device: torch.device) -> Callable[[Any], None]:
+    """A function that copies every tensor of a batch and returns when the copies are there."""
+    if device.type != "cuda":
+        raise BadInput(
+            f"to_device copies batches to a GPU, but this task runs on {device.type}: use "
+            "--device cuda, or leave to_device out"
+        )
+
+    def copy(batch: Any) -> None:
+        there = on_device(batch, device)
+        torch.cuda.synchronize(device)
+        del there
+
+    return copy

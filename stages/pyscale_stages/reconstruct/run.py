@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import asdict, dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
 import torch
 
 from pyscale_stages.ranks.group import Group, hearing
@@ -26,12 +30,14 @@ from pyscale_stages.reconstruct.output import Image, write_image
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.place import Place, told
 from pyscale_stages.reconstruct.problems import Problem, problem_of
-from pyscale_stages.reconstruct.quality import psnr_db
 from pyscale_stages.reconstruct.tiles import Grid, grid_of, interior_mask
 from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
 from pyscale_stages.task import Task
 from pyscale_stages.torchdevice import name_of, wait_for
 from pyscale_stages.torchvision_cpu import make_importable
+
+if TYPE_CHECKING:
+    from pyscale_stages.reconstruct.output import Image
 
 Psnrs = tuple[float | None, float | None, float | None]
 
@@ -173,3 +179,18 @@ def _record(task: Task, params: ReconstructParams, ready: Ready, solved: Solved)
         psnr_border_db=psnr_border,
         gate=solved.gate,
     )
+
+
+def psnr_db(image: Image, truth: Image, where: npt.NDArray[np.bool_] | None = None) -> float | None:
+    """Peak signal-to-noise ratio, where the largest possible value is 1.
+
+    `image`, `truth`: float32, channels and lengths, of one shape. `where`: bool or None; of the
+    lengths' shape: which pixels count; None is all. Returns: in dB; None where no pixel counts, or
+    the two are equal.
+    """
+    squares = np.square(image.astype(np.float64) - truth).mean(axis=0)
+    if where is not None:
+        squares = squares[where]
+    if not squares.size or not (mean := float(squares.mean())):
+        return None
+    return -10 * math.log10(mean)

@@ -9,9 +9,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyscale_stages.storage.book import Book, Case
-from pyscale_stages.storage.direct import alignment_of, why_not_direct
 from pyscale_stages.storage.reading import Piece
-from pyscale_stages.storage.reads import Read, random_order, timed_read
+from pyscale_stages.storage.reads import (
+    Read,
+    alignment_of,
+    random_order,
+    timed_read,
+    why_not_direct,
+)
 from pyscale_stages.storage.stack import FILE_NAME, Stack
 
 ABSENT = "fio is not installed here: apt-get install fio"

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import os
 import time
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import StageError
+from pyscale_stages.measure import pagecache
+from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.storage.book import Book, Case, FileSet, latency_details
 from pyscale_stages.storage.cachestate import prepare, resident_bytes
-from pyscale_stages.storage.direct import alignment_of, why_not_direct
 from pyscale_stages.storage.movies import checksum
-from pyscale_stages.storage.reading import Reader
+from pyscale_stages.storage.reading import ALIGNMENT_BYTES, SMALLEST_BLOCK_BYTES, Piece, Reader
 from pyscale_stages.storage.stack import Stack
 from pyscale_stages.timing import Timing
+
+IN_MEMORY = {"tmpfs", "ramfs", "hugetlbfs"}
 
 
 class DamagedRead(StageError):  # noqa: N818 - named for what it says
@@ -147,3 +152,42 @@ def _refuse_damage(files: FileSet, found: npt.ArrayLike, written: npt.ArrayLike,
             f"{differ.sum()} of {differ.size} {what}s in {files.folder} differ from what was "
             f"written, the first is number {differ.argmax()}: do not trust this storage with data"
         )
+
+
+def why_not_direct(path: Path) -> str:
+    """Say why a file cannot be read past the page cache; empty where it can."""
+    fs_type = filesystem_of(path).fs_type
+    if fs_type in IN_MEMORY:
+        return f"{fs_type} keeps its files in memory, so there is no cache to bypass"
+    if not hasattr(os, "O_DIRECT"):
+        return "this operating system has no O_DIRECT"
+    try:
+        _read_block(path, ALIGNMENT_BYTES)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        return f"the filesystem refuses O_DIRECT ({error.strerror})"
+    return ""
+
+
+def alignment_of(path: Path) -> int:
+    """Find the size of blocks that a file can be read in directly: a sector's, or a page's.
+
+    A filesystem whose blocks are larger refuses a sector, or reads it through the page cache
+    without a word: a sector counts only where it leaves nothing there.
+    """
+    pagecache.evict(path)
+    try:
+        _read_block(path, SMALLEST_BLOCK_BYTES)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        return ALIGNMENT_BYTES
+    return ALIGNMENT_BYTES if pagecache.probe(path).resident_bytes else SMALLEST_BLOCK_BYTES
+
+
+def _read_block(path: Path, block_bytes: int) -> None:
+    # Not the first block, which is aligned to blocks of any size.
+    inside = block_bytes if path.stat().st_size > block_bytes else 0
+    reader = Reader(block_bytes, direct=True, alignment_bytes=block_bytes)
+    reader.pick([path], [Piece(0, inside, 1)])

@@ -9,7 +9,7 @@ from pathlib import Path
 import imagecodecs  # noqa: F401 - else its import would be taken for writing
 import tifffile  # noqa: F401 - as above
 
-from pyscale_stages.machine import joining
+from pyscale_stages.machine import timingtable
 from pyscale_stages.machine.place import (
     filesystem_versions,
     in_words,
@@ -27,7 +27,7 @@ from pyscale_stages.storage.params import LOWER, StorageParams, room_bytes
 from pyscale_stages.storage.plan import Bench, tests_of
 from pyscale_stages.task import Task
 
-merge = partial(joining.merge, others=(RESIDENCY,))
+merge = partial(timingtable.merge, others=(RESIDENCY,))
 """The tables of all workers one below the other."""
 
 

@@ -10,7 +10,7 @@ import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.loader.mapstyle import EndlessSampler, sampler_of
+from pyscale_stages.loader.batches import EndlessSampler, sampler_of
 
 
 def test_every_item_comes_once_before_any_comes_again() -> None:

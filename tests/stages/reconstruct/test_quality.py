@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyscale_stages.reconstruct.quality import psnr_db
+from pyscale_stages.reconstruct.run import psnr_db
 
 TRUTH = np.random.default_rng(0).random((3, 16, 16), np.float32)
 

@@ -19,7 +19,7 @@ from pyscale_stages.reconstruct.iterate import Solver, solver_of, timed_iteratio
 from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import problem_of
-from pyscale_stages.reconstruct.quality import psnr_db
+from pyscale_stages.reconstruct.run import psnr_db
 from pyscale_stages.reconstruct.tiles import grid_of, interior_mask
 from pyscale_stages.torchvision_cpu import make_importable
 from pyscale_stages.windows import read_window

@@ -16,7 +16,7 @@ from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.measure import cgroups
 from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment import device, memory, models
+from pyscale_stages.segment import device, models, stage
 from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 
@@ -48,8 +48,8 @@ def test_a_frame_larger_than_memory_is_refused_before_the_model_is_looked_for(
     file = movie / "movie.ome.tif"
     # 128 x 144 pixels of 2 bytes, and twenty numbers of 4 bytes for each.
     least = 128 * 144 * (2 + 80)
-    assert memory.least_bytes((128, 144), Movie.open(file), SegmentParams()) == least
-    monkeypatch.setattr(memory, "usable_bytes", lambda: least - 1)
+    assert stage.least_bytes((128, 144), Movie.open(file), SegmentParams()) == least
+    monkeypatch.setattr(stage, "usable_bytes", lambda: least - 1)
     monkeypatch.delattr(models, "find_model")
     out = tmp_path / "out"
     code, said = segment("run", "--input", file, "--output", out)
@@ -61,10 +61,10 @@ def test_a_frame_larger_than_memory_is_refused_before_the_model_is_looked_for(
 
 def test_the_middle_of_it_may_fit(movie: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frames = Movie.open(movie / "movie.ome.tif")
-    monkeypatch.setattr(memory, "usable_bytes", lambda: 128 * 144 * 2 + 64 * 64 * 80)
-    memory.refuse_beyond_memory((64, 64), frames, SegmentParams())
+    monkeypatch.setattr(stage, "usable_bytes", lambda: 128 * 144 * 2 + 64 * 64 * 80)
+    stage.refuse_beyond_memory((64, 64), frames, SegmentParams())
     with pytest.raises(ResourceExhausted):
-        memory.refuse_beyond_memory((65, 65), frames, SegmentParams())
+        stage.refuse_beyond_memory((65, 65), frames, SegmentParams())
 
 
 @pytest.mark.slow
@@ -77,7 +77,7 @@ def test_cellpose_really_holds_that_much(diameter_px: float | None, movie: Path)
     params = SegmentParams(diameter_px=diameter_px)
     shape_yx = (frame.shape[0], frame.shape[1])
     segmented = replace(frames, shape_yx=shape_yx)
-    least = memory.least_bytes(shape_yx, segmented, params) - frame.nbytes
+    least = stage.least_bytes(shape_yx, segmented, params) - frame.nbytes
     tracemalloc.start()
     try:
         segmenter.segment(frame, params)

@@ -12,7 +12,7 @@ import tifffile
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.segment.labels import LABELS_FILE
-from pyscale_stages.segment.seen import limits_of
+from pyscale_stages.segment.stage import limits_of
 from pyscale_stages.validarea import VALID_FILE
 
 Run = Callable[..., tuple[int, str]]

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from pyscale_stages.measure import pagecache
-from pyscale_stages.storage.direct import alignment_of, why_not_direct
 from pyscale_stages.storage.reading import Reader
+from pyscale_stages.storage.reads import alignment_of, why_not_direct
 
 IN_MEMORY = Path("/dev/shm")
 

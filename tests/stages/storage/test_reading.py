@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyscale_stages.storage.direct import why_not_direct
 from pyscale_stages.storage.reading import ALIGNMENT_BYTES, Piece, Reader
+from pyscale_stages.storage.reads import why_not_direct
 
 Write = Callable[[int], tuple[Path, bytes]]
 
