@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from pyscale_stages.contract import Stage, TaskSpec
 
 
+_AS_GIVEN = (
+    *("verb", "output", "movie_frames", "axes", "truth", "seed", "threads", "device"),
+    *("rank", "ranks", "meeting"),
+)
+"""Arguments that the task has under the same names."""
+
+
 def command_line() -> argparse.ArgumentParser:
     """Return what reads the arguments of the stages."""
     parser = argparse.ArgumentParser(
@@ -104,20 +111,10 @@ def spec_from(options: argparse.Namespace, stage: Stage) -> TaskSpec:
     try:
         return TaskSpec(
             stage=stage.name,
-            verb=options.verb,
             inputs=_named_inputs(options.input, stage, options.verb),
-            output=options.output,
             frames=_frame_range(options.frames),
-            movie_frames=options.movie_frames,
-            axes=options.axes,
             params=read_params(options.params),
-            truth=options.truth,
-            seed=options.seed,
-            threads=options.threads,
-            device=options.device,
-            rank=options.rank,
-            ranks=options.ranks,
-            meeting=options.meeting,
+            **{name: getattr(options, name) for name in _AS_GIVEN},
         )
     except ValidationError as error:
         raise BadInput(f"the command line is wrong: {first_problem(error, TaskSpec)}") from error

@@ -109,16 +109,15 @@ class TaskSpec(Record):
         line = [self.stage, self.verb]
         for slot, path in self.inputs:
             line += ["--input", f"{slot}={path}"]
-        if self.output is not None:
-            line += ["--output", str(self.output)]
-        if self.frames is not None:
-            line += ["--frames", f"{self.frames[0]}:{self.frames[1]}"]
-        if self.movie_frames is not None:
-            line += ["--movie-frames", str(self.movie_frames)]
-        if self.axes is not None:
-            line += ["--axes", self.axes]
-        if self.truth is not None:
-            line += ["--truth", str(self.truth)]
+        for option, value in (
+            ("--output", self.output),
+            ("--frames", None if self.frames is None else "{}:{}".format(*self.frames)),
+            ("--movie-frames", self.movie_frames),
+            ("--axes", self.axes),
+            ("--truth", self.truth),
+        ):
+            if value is not None:
+                line += [option, str(value)]
         line += ["--params", str(params_file), "--result", str(result_file)]
         line += ["--seed", str(self.seed), "--threads", str(self.threads)]
         if self.meeting is not None:
@@ -341,30 +340,6 @@ class Surroundings:
     """Folders to write into, which they name."""
 
 
-def _no_surroundings(_params: StageParams) -> Surroundings:
-    return Surroundings()
-
-
-def _never(_params: StageParams) -> bool:
-    return False
-
-
-def _windows(_params: StageParams) -> Sharing:
-    return "windows"
-
-
-def _always(_params: StageParams) -> bool:
-    return True
-
-
-def _no_room(_params: StageParams) -> int:
-    return 0
-
-
-def _is_ready(_task: Task) -> None:
-    pass
-
-
 def _forks_on_cpus(_params: StageParams, device: Device) -> str:
     return "" if device == "cpu" else f"a process that computes on {device} cannot be forked"
 
@@ -397,11 +372,11 @@ class Stage:
     """Extra of the distribution that installs the stage's libraries."""
     image: Callable[[Any], str] | None = None
     """Name of the image for given parameters; None is the stage's own name."""
-    surroundings: Callable[[Any], Surroundings] = _no_surroundings
+    surroundings: Callable[[Any], Surroundings] = lambda _params: Surroundings()
     """What the stage takes from the machine beside its inputs, with given parameters."""
-    room_bytes: Callable[[Any], int] = _no_room
+    room_bytes: Callable[[Any], int] = lambda _params: 0
     """Most that a task writes into the folder that it measures, with given parameters."""
-    moves_frames: Callable[[Any], bool] = _never
+    moves_frames: Callable[[Any], bool] = lambda _params: False
     """Whether its output is in other coordinates than its input, with given parameters."""
     meets: bool = False
     """Whether its workers are ranks that meet, so that all must run at the same time."""
@@ -412,13 +387,13 @@ class Stage:
     """Whether these ranks work on one image together, which the stage makes itself."""
     outputs: Callable[[Any], str] | None = None
     """Name of the main output with given parameters, where `output` is not always its name."""
-    sharing: Callable[[Any], Sharing] = _windows
+    sharing: Callable[[Any], Sharing] = lambda _params: "windows"
     """How N workers share the work, with given parameters."""
-    is_compared: Callable[[Any], bool] = _always
+    is_compared: Callable[[Any], bool] = lambda _params: True
     """Whether outputs at other N are compared with the baseline's, with given parameters."""
     runs_outside: bool = False
     """Whether it has no image of its own: its process starts what it measures, in an image too."""
-    preload: Callable[[Task], None] = _is_ready
+    preload: Callable[[Task], None] = lambda _task: None
     """Imports and loads what `run` needs, before a warm worker's first task, from a task without
     inputs. Where the worker forks it starts no thread: a fork has none but its own."""
     why_unforkable: Callable[[Any, Device], str] = _forks_on_cpus

@@ -83,11 +83,12 @@ def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
             frames = [np.frombuffer(strip, dtype).reshape(shape) for strip in strips]
             return _packed([partial(_copy, frame) for frame in frames], shape, dtype)
         decode = tifffile.TIFF.DECOMPRESSORS[pages[0].compression]
-    if name == "eer":
-        place_bits = PLACE_BITS // 2, PLACE_BITS // 2
-        into = partial(_decode_events, decode, (shape, RUN_BITS, *place_bits))
-    else:
-        into = partial(_decode_image if name == "tiff_jpeg2000" else _decode_bytes, decode)
+    layout = (shape, RUN_BITS, PLACE_BITS // 2, PLACE_BITS // 2) if name == "eer" else ()
+    knows_images = name in {"eer", "tiff_jpeg2000"}
+
+    def into(strip: memoryview, frame: Frame) -> None:
+        decode(strip, *layout, out=frame if knows_images else frame.reshape(-1).view(np.uint8))
+
     return _packed([partial(into, strip) for strip in strips], shape, dtype)
 
 
@@ -98,18 +99,6 @@ def _packed(decoders: Sequence[Decoder], shape: tuple[int, ...], dtype: np.dtype
 
 def _copy(packed: Frame, frame: Frame) -> None:
     np.copyto(frame, packed)
-
-
-def _decode_bytes(decode: Any, strip: memoryview, frame: Frame) -> None:
-    decode(strip, out=frame.reshape(-1).view(np.uint8))
-
-
-def _decode_image(decode: Any, strip: memoryview, frame: Frame) -> None:
-    decode(strip, out=frame)
-
-
-def _decode_events(decode: Any, layout: tuple[Any, ...], strip: memoryview, frame: Frame) -> None:
-    decode(strip, *layout, out=frame)
 
 
 @contextmanager

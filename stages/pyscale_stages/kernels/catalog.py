@@ -7,7 +7,7 @@ from functools import partial
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels import basics, engine, filters, fourier, fsc, picking, transfers
-from pyscale_stages.kernels.params import COMBINATIONS, Combination, KernelParams
+from pyscale_stages.kernels.params import COMBINATIONS, Combination
 from pyscale_stages.kernels.work import Kernel
 from pyscale_stages.timing import Bottleneck
 from pyscale_stages.wording import did_you_mean
@@ -49,18 +49,6 @@ _STEPS_OF_ENGINE: Mapping[str, Bottleneck] = {
 }
 
 
-def _two_maps(_params: KernelParams) -> float:
-    return 2.0
-
-
-def _allocated_bytes(params: KernelParams) -> float:
-    return float(params.allocation_bytes)
-
-
-def _launches(params: KernelParams) -> float:
-    return 2.0 * params.launches
-
-
 def _of_combination(how: Combination) -> Kernel:
     load: Bottleneck = "storage" if how.place == "disk" else "memory"
     return Kernel(
@@ -68,7 +56,7 @@ def _of_combination(how: Combination) -> Kernel:
         "engine",
         "storage" if how.place == "disk" else "gpu",
         "image",
-        engine.particles,
+        lambda params: params.particles,
         partial(engine.prepare, how=how),
         steps={"load_particles": load, **_STEPS_OF_ENGINE},
         workers=2 if how.threads == "multi" else 1,
@@ -81,7 +69,7 @@ def _of_mask(mask: fsc.Mask) -> Kernel:
         "fsc",
         "gpu",
         "map",
-        _two_maps,
+        lambda _params: 2.0,
         partial(fsc.prepare, mask=mask),
         steps=_STEPS_OF_FSC,
     )
@@ -110,7 +98,7 @@ KERNELS: tuple[Kernel, ...] = (
         "fsc",
         "gpu",
         "map",
-        _two_maps,
+        lambda _params: 2.0,
         partial(fsc.prepare, mask="tight", noise_substituted=True),
         steps=_STEPS_OF_FSC,
     ),
@@ -119,7 +107,7 @@ KERNELS: tuple[Kernel, ...] = (
         "filters",
         "pcie",
         "map",
-        filters.filtered_maps,
+        lambda params: 2.0 * params.cutoffs,
         filters.prepare,
         steps=_STEPS_OF_FILTERS,
     ),
@@ -128,7 +116,7 @@ KERNELS: tuple[Kernel, ...] = (
         "picking",
         "gpu",
         "image",
-        picking.micrographs,
+        lambda params: params.micrographs,
         picking.prepare,
         steps=_STEPS_OF_PICKING,
     ),
@@ -137,8 +125,22 @@ KERNELS: tuple[Kernel, ...] = (
     _of_transfer("host_to_device", pinned=True),
     _of_transfer("device_to_host", pinned=False),
     _of_transfer("device_to_host", pinned=True),
-    Kernel("allocation", "basics", "allocation", "B", _allocated_bytes, basics.prepare_allocation),
-    Kernel("launch_latency", "basics", "cpu", "launch", _launches, basics.prepare_launches),
+    Kernel(
+        "allocation",
+        "basics",
+        "allocation",
+        "B",
+        lambda params: params.allocation_bytes,
+        basics.prepare_allocation,
+    ),
+    Kernel(
+        "launch_latency",
+        "basics",
+        "cpu",
+        "launch",
+        lambda params: 2.0 * params.launches,
+        basics.prepare_launches,
+    ),
     Kernel("triad", "basics", "gpu_memory", "B", basics.triad_bytes, basics.prepare_triad),
     Kernel("matrix_product", "basics", "gpu", "flop", basics.product_flop, basics.prepare_product),
 )

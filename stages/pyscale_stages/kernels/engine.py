@@ -18,7 +18,7 @@ import torch
 
 from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.maps import symmetry_matrices
-from pyscale_stages.kernels.params import Combination, KernelParams
+from pyscale_stages.kernels.params import Combination
 from pyscale_stages.kernels.particles import InMemory, OnDisk, Particles, simulate
 from pyscale_stages.kernels.poses import Assigned, assign, log_likelihoods, shift_phases
 from pyscale_stages.kernels.slices import (
@@ -46,11 +46,6 @@ class Outcome:
     shift: npt.NDArray[np.int64]
     built: Reconstruction
     volume: npt.NDArray[np.float32]
-
-
-def particles(params: KernelParams) -> float:
-    """Particle images that one run aligns and inserts."""
-    return float(params.particles)
 
 
 class Engine:

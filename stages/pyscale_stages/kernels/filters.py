@@ -31,11 +31,6 @@ def cutoffs(params: KernelParams) -> npt.NDArray[np.float64]:
     return np.linspace(2.0, params.map_px / 2, params.cutoffs)
 
 
-def filtered_maps(params: KernelParams) -> float:
-    """Maps that one run filters: each half once for each cut-off."""
-    return 2.0 * params.cutoffs
-
-
 def radii(box_px: int) -> npt.NDArray[np.float32]:
     """Distance from the origin of a real map's half transform, in shells, as (z, y, x)."""
     full = np.fft.fftfreq(box_px, 1 / box_px)

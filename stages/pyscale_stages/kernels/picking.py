@@ -44,11 +44,6 @@ class Micrographs:
     """As (view, y, x)."""
 
 
-def micrographs(params: KernelParams) -> float:
-    """Micrographs that one run picks from."""
-    return float(params.micrographs)
-
-
 def simulate(params: KernelParams, rng: np.random.Generator) -> Micrographs:
     """Put particles, in-plane rotated at random, on a loose grid that keeps them apart."""
     px, size = params.template_px, params.micrograph_px

@@ -20,7 +20,6 @@ from pyscale_stages.kernels.work import Bench, Judgement, Kernel, Work, bottlene
 from pyscale_stages.machine.place import in_words, place_of
 from pyscale_stages.machine.scratch import scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
-from pyscale_stages.residency import CacheState
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
 from pyscale_stages.torchdevice import held_bytes, wait_for
@@ -54,7 +53,7 @@ def _timings(
 ) -> Iterator[Timing]:
     """All timings of one test on one device, or the one that says why there is none."""
     if why_not := kernel.why_not(device.type):
-        yield _absent(kernel, device, 0, why_not)
+        yield _timing(kernel, device, 0, why_not=why_not)
         return
     repeat = 0
     try:
@@ -73,7 +72,7 @@ def _timings(
                 f"{kernel.name} has no times from repeat {repeat} on: {why_not}",
                 "kernel-without-time",
             )
-        yield _absent(kernel, device, repeat, why_not)
+        yield _timing(kernel, device, repeat, why_not=why_not)
 
 
 NOT_APPLICABLE = "not applicable: "
@@ -114,49 +113,37 @@ def _repeat(
     judgement = work.judge(result)
     _warn_if_wrong(task, kernel, device, judgement)
     first = {"first_call": float(repeat == 0)}
-    yield Timing(
-        test=kernel.name,
-        repeat=repeat,
-        workers=kernel.workers,
+    yield _timing(
+        kernel,
+        device,
+        repeat,
         wall_s=wall_s,
         amount=kernel.amount(params),
         unit=kernel.unit,
-        bottleneck=bottleneck_on(device.type, kernel.bottleneck),
         cache=cache,
         details={**first, **judgement.details},
     )
-    yield from _steps(kernel, device, repeat, clock, cache)
-
-
-def _steps(
-    kernel: Kernel, device: torch.device, repeat: int, clock: StepClock, cache: CacheState | None
-) -> Iterator[Timing]:
     for name, step in clock.steps.items():
         depends_on = bottleneck_on(device.type, kernel.steps.get(name, kernel.bottleneck))
-        yield Timing(
-            test=kernel.name,
+        yield _timing(
+            kernel,
+            device,
+            repeat,
             step=name,
-            repeat=repeat,
-            workers=kernel.workers,
             wall_s=None if step.why_not else step.wall_s,
             amount=step.amount,
             unit=step.unit,
             bottleneck=depends_on,
             cache=cache if depends_on == "storage" else None,
             why_not=step.why_not,
-            details={"first_call": float(repeat == 0), "calls": float(step.calls)},
+            details={**first, "calls": float(step.calls)},
         )
 
 
-def _absent(kernel: Kernel, device: torch.device, repeat: int, why_not: str) -> Timing:
-    return Timing(
-        test=kernel.name,
-        repeat=repeat,
-        workers=kernel.workers,
-        wall_s=None,
-        bottleneck=bottleneck_on(device.type, kernel.bottleneck),
-        why_not=why_not,
-    )
+def _timing(kernel: Kernel, device: torch.device, repeat: int, **more: Any) -> Timing:
+    """A timing of one repeat of a test; `more` is what else it says, a step's bottleneck too."""
+    of_test = {"bottleneck": bottleneck_on(device.type, kernel.bottleneck), "wall_s": None}
+    return Timing(test=kernel.name, repeat=repeat, workers=kernel.workers, **{**of_test, **more})
 
 
 def _warn_if_wrong(task: Task, kernel: Kernel, device: torch.device, judgement: Judgement) -> None:

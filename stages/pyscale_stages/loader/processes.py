@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import resource
 import stat
-import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pyscale_stages.measure.kernel_text import kernel_text
+from pyscale_stages.measure.usage import peak_rss_bytes
 
 _PROC = Path("/proc")
 _SHARED_MEMORY = "/dev/shm/"
@@ -99,7 +99,7 @@ def memory_of(pids: Sequence[int]) -> Memory:
     resident = [kernel_text(_PROC / str(pid) / "statm").split() for pid in pids]
     rss_bytes = sum(int(fields[1]) for fields in resident if fields) * resource.getpagesize()
     if not rolled or any("Pss" not in sizes for sizes in rolled):
-        return Memory(None, rss_bytes or _own_peak_rss_bytes())
+        return Memory(None, rss_bytes or peak_rss_bytes())
     mapped = sum(sizes.get("Pss_Shmem", 0) for sizes in rolled)
     own = sum(sizes["Pss"] for sizes in rolled) - mapped
     return Memory(own + max(mapped, _shared_memory_bytes(pids)), rss_bytes)
@@ -139,11 +139,6 @@ def _descriptors(pid: int) -> list[Path]:
         return list((_PROC / str(pid) / "fd").iterdir())
     except OSError:
         return []
-
-
-def _own_peak_rss_bytes() -> int:
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def _grown(was: int | None, now: int | None) -> int | None:

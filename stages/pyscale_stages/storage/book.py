@@ -33,7 +33,7 @@ class Book:
                 "repeat": repeat,
                 "workers": workers,
                 "mode": proof.mode,
-                "file": file.name,
+                "file": file.path.name,
                 "size_bytes": file.after.size_bytes,
                 "resident_before_bytes": file.before.resident_bytes,
                 "resident_after_bytes": file.after.resident_bytes,

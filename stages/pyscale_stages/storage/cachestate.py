@@ -11,7 +11,9 @@ import polars as pl
 
 from pyscale_stages.machine.timingtable import WORKER
 from pyscale_stages.measure import pagecache
-from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState, Residency
+from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.measure.pagecache import Eviction
+from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState
 from pyscale_stages.storage.params import Mode
 
 RESIDENCY = "residency.parquet"
@@ -32,22 +34,11 @@ _TYPES = {
 
 
 @dataclass(frozen=True)
-class FileState:
-    """What is known of one file just before it was read."""
-
-    name: str
-    before: Residency
-    after: Residency
-    state: CacheState
-    reason: str
-
-
-@dataclass(frozen=True)
 class Proof:
     """State of every file that a test reads."""
 
     mode: Mode
-    files: tuple[FileState, ...]
+    files: tuple[Eviction, ...]
 
     @property
     def state(self) -> CacheState | Literal["direct"]:
@@ -86,13 +77,7 @@ def prepare(files: Sequence[Path], mode: Mode) -> Proof:
     """
     if mode == "warm":
         return Proof(mode, tuple(_warmed(path) for path in files))
-    return Proof(
-        mode,
-        tuple(
-            FileState(each.path.name, each.before, each.after, each.state, each.reason)
-            for each in pagecache.evict_all(files)
-        ),
-    )
+    return Proof(mode, pagecache.evict_all(files))
 
 
 def resident_bytes(files: Sequence[Path]) -> int:
@@ -100,10 +85,16 @@ def resident_bytes(files: Sequence[Path]) -> int:
     return sum(pagecache.probe(path).resident_bytes or 0 for path in files)
 
 
-def _warmed(path: Path) -> FileState:
-    before = pagecache.probe(path)
-    after = pagecache.warm(path)
-    return FileState(path.name, before, after, pagecache.state_of(after), after.reason)
+def _warmed(path: Path) -> Eviction:
+    before, after = pagecache.probe(path), pagecache.warm(path)
+    return Eviction(
+        path=path,
+        node=node_name(),
+        before=before,
+        after=after,
+        state=pagecache.state_of(after),
+        reason=after.reason,
+    )
 
 
 def residency_table(proofs: Sequence[dict[str, Any]]) -> pl.DataFrame:

@@ -5,14 +5,21 @@ from pathlib import Path
 
 import pytest
 
+from pyscale_stages.measure.pagecache import Eviction
 from pyscale_stages.residency import CacheState, Residency
-from pyscale_stages.storage.cachestate import FileState, Proof, prepare, resident_bytes
+from pyscale_stages.storage.cachestate import Proof, prepare, resident_bytes
 from pyscale_stages.storage.params import Mode
 
 
 def proof(mode: Mode, *states: CacheState) -> Proof:
     nothing = Residency(path=Path("f"), size_bytes=9, resident_bytes=None, method="none")
-    return Proof(mode, tuple(FileState("f", nothing, nothing, state, "") for state in states))
+    return Proof(
+        mode,
+        tuple(
+            Eviction(path=Path("f"), node="n", before=nothing, after=nothing, state=state)
+            for state in states
+        ),
+    )
 
 
 @pytest.mark.parametrize(
