@@ -18,7 +18,7 @@ from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.loading import Loading
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.measured import Measured
-from pyscale_stages.movie import Movie
+from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.reconstruction import Reconstruction
 from pyscale_stages.timing import Timing
 from pyscale_stages.validarea import beside, refuse_other
@@ -95,6 +95,21 @@ class Task:
         self._fingerprints[slot] = fingerprint_of(movie.files)
         return movie
 
+    def label_movie(self, slot: str) -> Movie:
+        """Open the label images of an input slot: one channel of whole numbers."""
+        movie = self.movie(slot)
+        if movie.dtype.kind not in "iu":
+            raise BadInput(
+                f"{movie.path} holds {movie.dtype} values, but labels are whole numbers: give the "
+                "label images that a segmentation wrote, as uint16 or uint32, with 0 as background"
+            )
+        if movie.n_channels != 1:
+            raise BadInput(
+                f"{movie.path} has {movie.n_channels} channels, but a label movie has one: give "
+                "one file per cell type, or name the axes with --axes TYX"
+            )
+        return movie
+
     def know_input(self, slot: str, fingerprint: str) -> None:
         """Keep by what an input is known that is no movie."""
         self._fingerprints[slot] = fingerprint
@@ -142,6 +157,15 @@ class Task:
                 f"which has the frames 0:{movie.n_frames}"
             )
         return start, stop
+
+    def read_frames(
+        self, movie: Movie, window: tuple[int, int], channel: int | None = None
+    ) -> Iterator[Pixels]:
+        """Yield the frames of a window as `Movie.frames` does, each block read in a span."""
+        for first, end in movie.blocks(*window, channel):
+            with self.span("read"):
+                frames = movie.read(first, end, channel)
+            yield from frames
 
     @property
     def output(self) -> Path:

@@ -128,3 +128,15 @@ def folders_to_check(task: Task) -> tuple[Path, Path]:
         if window.stage != task.stage.name:
             raise BadInput(f"{folder} is the output of {window.stage}, not of {task.stage.name}")
     return reference, other
+
+
+def common_window(reference: Path, other: Path) -> Window:
+    """What two output folders hold, which must be the same frames."""
+    first, second = read_window(reference), read_window(other)
+    if (first.frames, first.movie_frames) != (second.frames, second.movie_frames):
+        raise BadInput(
+            f"{reference} holds the frames {first.frames[0]}:{first.frames[1]} of "
+            f"{first.movie_frames}, but {other} the frames {second.frames[0]}:{second.frames[1]} "
+            f"of {second.movie_frames}: compare outputs of the same frames"
+        )
+    return first

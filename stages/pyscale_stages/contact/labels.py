@@ -18,10 +18,10 @@ MAX_LABEL = np.iinfo(np.uint32).max
 
 def open_labels(task: Task) -> tuple[Movie, ...]:
     """Open the label movie, and the second cell type's where it was given."""
-    first = _checked(task.movie("labels"))
+    first = task.label_movie("labels")
     if task.input("other_labels") is None:
         return (first,)
-    other = _checked(task.movie("other_labels"))
+    other = task.label_movie("other_labels")
     for what, of_first, of_other in (
         ("frames", first.n_frames, other.n_frames),
         ("pixels (height, width)", first.shape_yx, other.shape_yx),
@@ -86,20 +86,6 @@ def densify(image: npt.NDArray[Any]) -> DenseLabels:
     else:
         dense += np.uint32(1)
     return DenseLabels(labels=values.astype(np.uint32), area_px=area.astype(np.int64), image=dense)
-
-
-def _checked(movie: Movie) -> Movie:
-    if movie.dtype.kind not in "iu":
-        raise BadInput(
-            f"{movie.path} holds {movie.dtype} values, but labels are whole numbers: "
-            "give a label movie of uint16 or uint32, with 0 as background"
-        )
-    if movie.n_channels != 1:
-        raise BadInput(
-            f"{movie.path} has {movie.n_channels} channels, but a label movie has one: give one "
-            "file per cell type, as labels and other_labels"
-        )
-    return movie
 
 
 def _refuse(bad: npt.NDArray[np.bool_], problem: str, movie: Movie, start: int) -> None:

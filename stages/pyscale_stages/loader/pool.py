@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
+from pyscale_stages.loader.keptslides import Opened
 
-class Member(Protocol):
-    """What a pool holds: something that is open, until it is closed."""
-
-    def close(self) -> None:
-        """Let go of it."""
-
-
-M = TypeVar("M", bound=Member)
 D = TypeVar("D")
 
 
@@ -36,14 +29,14 @@ class Rotation:
 
 
 @dataclass
-class _Seat(Generic[M]):
+class _Seat:
     """A member, and how many patches it has given since it was opened."""
 
-    member: M
+    member: Opened
     given: int = 0
 
 
-class Pool(Generic[M]):
+class Pool:
     """Slides that are open at once, drawn from in turn and for ever.
 
     The order of the slides is drawn anew each time that all have had their turn. A slide that
@@ -60,16 +53,16 @@ class Pool(Generic[M]):
         paths: Sequence[str],
         rotation: Rotation,
         generator: np.random.Generator,
-        open_member: Callable[[str], M],
+        open_member: Callable[[str], Opened],
     ) -> None:
         self._paths = list(paths)
         self._rotation = rotation
         self._generator = generator
         self._open_member = open_member
         self._queue: deque[str] = deque()
-        self._seats: list[_Seat[M]] = []
+        self._seats: list[_Seat] = []
 
-    def drawn(self, draw: Callable[[M], D | None]) -> Iterator[D]:
+    def drawn(self, draw: Callable[[Opened], D | None]) -> Iterator[D]:
         """Draw from the members in turn.
 
         `draw`: draws from one member; None where it has nothing to give, and is replaced.

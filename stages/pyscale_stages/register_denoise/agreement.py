@@ -22,7 +22,7 @@ from pyscale_stages.register_denoise.transforms import (
 )
 from pyscale_stages.task import Task
 from pyscale_stages.validarea import VALID_FILE
-from pyscale_stages.windows import folders_to_check, read_window, same_bytes
+from pyscale_stages.windows import common_window, folders_to_check, read_window, same_bytes
 
 CORNER_TOLERANCE_PX = 0.5
 """Frames that agree to half a pixel everywhere show a cell in the same pixels."""
@@ -41,7 +41,7 @@ def check(task: Task) -> Agreement:
     `CORRELATION_TOLERANCE` in every channel.
     """
     reference, other = folders_to_check(task)
-    window = _common_window(reference, other)
+    window = common_window(reference, other)
     movies = [Movie.open(folder / FRAMES_FILE) for folder in (reference, other)]
     _refuse_different_movies(*movies)
     shape_yx = movies[0].shape_yx
@@ -117,17 +117,6 @@ def _true_drift(truth: Path, window: Window, counted: int | None) -> Vector:
             "truth of the registered movie"
         )
     return drift
-
-
-def _common_window(reference: Path, other: Path) -> Window:
-    first, second = read_window(reference), read_window(other)
-    if (first.frames, first.movie_frames) != (second.frames, second.movie_frames):
-        raise BadInput(
-            f"{reference} holds the frames {first.frames[0]}:{first.frames[1]} of "
-            f"{first.movie_frames}, but {other} the frames {second.frames[0]}:{second.frames[1]} "
-            f"of {second.movie_frames}: check two outputs of the same frames"
-        )
-    return first
 
 
 def _refuse_different_movies(reference: Movie, other: Movie) -> None:

@@ -61,7 +61,7 @@ def run(task: Task) -> None:
         start, stop = task.window(movie)
         refuse_unusable(movie, params)
         reference = reference_image(movie, start, params)
-    frames = _frames(task, movie, start, stop)
+    frames = task.read_frames(movie, (start, stop))
     first = next(frames)
     preload(task)
     with task.span("compute"):
@@ -181,14 +181,6 @@ def _write(
     with task.writing(TRANSFORMS_FILE) as path:
         write_table(path, transforms)
     return transforms
-
-
-def _frames(task: Task, movie: Movie, start: int, stop: int) -> Iterator[Pixels]:
-    """Yield the frames of a window, shape (C, Y, X), charging what reads them to `read`."""
-    for first, end in movie.blocks(start, stop):
-        with task.span("read"):
-            frames = movie.read(first, end)
-        yield from frames
 
 
 STAGE = Stage(

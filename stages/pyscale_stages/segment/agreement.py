@@ -17,7 +17,7 @@ from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task
 from pyscale_stages.truth.matching import AGREEMENT_IOU, Matches, match_cells, summed
 from pyscale_stages.truth.reading import kind_of, own_labels
-from pyscale_stages.windows import folders_to_check, read_window, same_bytes
+from pyscale_stages.windows import common_window, folders_to_check, same_bytes
 
 if TYPE_CHECKING:
     pass
@@ -33,12 +33,7 @@ def check(task: Task) -> Agreement:
     much as the cells it has.
     """
     reference_folder, other_folder = folders_to_check(task)
-    window = read_window(other_folder)
-    if read_window(reference_folder).frames != window.frames:
-        raise BadInput(
-            f"{reference_folder} and {other_folder} hold different frames of the movie: compare "
-            "outputs of the same frames"
-        )
+    window = common_window(reference_folder, other_folder)
     length = window.frames[1] - window.frames[0]
     reference = open_labels(reference_folder, length)
     other = open_labels(other_folder, length)

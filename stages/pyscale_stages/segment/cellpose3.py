@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
+from torch.nn.functional import pad
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Pixels
 from pyscale_stages.segment.models import Labels, Limits, refuse_other_version
 from pyscale_stages.segment.params import SegmentParams
+from pyscale_stages.segment.sizemodel import STYLE_WIDTH, load_size_model
 from pyscale_stages.segment.weights import State, cellpose_of_state, read_state
 
-if TYPE_CHECKING:
-    import torch
+IN_IMAGE = Path("/opt/pyscale/numba")
+"""Where an image has them from its build."""
 
 INPUT_CHANNELS = 2
 """The cells' channel and the nuclei's; a frame of one channel leaves the second at zero."""
 OUTPUTS = 3
 """Flow along Y, flow along X, and the cell's logit."""
-STYLE_WIDTH = 256
-"""Cellpose keeps the style vector in an array of this fixed width."""
 TILE_PX = 224
 """Side of the tiles that Cellpose cuts a larger frame into."""
 
@@ -51,8 +59,6 @@ class Cellpose3Segmenter:
         self.estimated_diameter_px: float | None = None
         self.size_model: Any = None
         if size_weights is not None:
-            from pyscale_stages.segment.sizemodel import load_size_model
-
             self.size_model = load_size_model(size_weights, self.model)
 
     def segment(self, frame: Pixels, params: SegmentParams, limits: Limits | None = None) -> Labels:
@@ -88,7 +94,6 @@ def build_net(widths: list[int], *, mkldnn: bool | None = False) -> Any:
     tensors, as Cellpose does on a CPU; not for training.
     """
     from cellpose.resnet_torch import CPnet
-    from torch.nn.functional import pad
 
     net = CPnet(list(widths), nout=OUTPUTS, sz=3, mkldnn=mkldnn, max_pool=True)
     missing_width = STYLE_WIDTH - widths[-1]
@@ -129,3 +134,36 @@ def _fill(net: Any, state: State, path: Path) -> None:
     absent = sorted(set(missing) - {"diam_mean", "diam_labels"}) + list(unexpected)
     if absent:
         raise BadInput(f"{path} is not a network of Cellpose 3 ({absent[0]}): name another file")
+
+
+@contextmanager
+def kept_by_numba() -> Iterator[None]:
+    """Have numba keep all that is compiled while modules are imported.
+
+    Three functions of `cellpose.dynamics` have signatures and no cache: compiling them takes more
+    than half of the CPU time of the import, in every task. What numba keeps depends on the source
+    and on the processor, so that another Cellpose or node compiles its own.
+    """
+    _take_from_image()
+    import numba
+
+    njit = numba.njit
+
+    def keeping(*arguments: Any, **options: Any) -> Any:
+        return njit(*arguments, **({"cache": True} | options))
+
+    numba.njit = keeping
+    try:
+        yield
+    finally:
+        numba.njit = njit
+
+
+def _take_from_image() -> None:
+    """Copy what the image has into a folder of this process: numba must be able to write there."""
+    if os.environ.get("NUMBA_CACHE_DIR") == str(IN_IMAGE) or not IN_IMAGE.is_dir():
+        return
+    folder = tempfile.TemporaryDirectory(prefix="pyscale-numba-")
+    atexit.register(folder.cleanup)
+    shutil.copytree(IN_IMAGE, folder.name, dirs_exist_ok=True)
+    os.environ["NUMBA_CACHE_DIR"] = folder.name

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import torch
 
 from pyscale_stages.movie import Pixels
 from pyscale_stages.segment.models import Labels, Limits, refuse_other_version
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.segment.weights import cellpose_of_state, read_state
-
-if TYPE_CHECKING:
-    import torch
 
 TILE_PX = {"sam_vitl": 256}
 OTHER_TILE_PX = 384

@@ -156,7 +156,7 @@ def import_cellpose(cellpose: int) -> None:
         torchvision_cpu.make_importable()
         import_module("cellpose.models")
         return
-    from pyscale_stages.segment.compiled import kept_by_numba
+    from pyscale_stages.segment.cellpose3 import kept_by_numba
 
     with kept_by_numba():
         import_module("cellpose.models")

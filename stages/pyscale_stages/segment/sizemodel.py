@@ -16,7 +16,6 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment.cellpose3 import STYLE_WIDTH
 from pyscale_stages.segment.models import (
     CELLPOSE_OF_MODEL,
     MODEL_FOLDER_VARIABLE,
@@ -24,6 +23,8 @@ from pyscale_stages.segment.models import (
 )
 from pyscale_stages.segment.params import EMBEDDED_MODEL
 
+STYLE_WIDTH = 256
+"""Cellpose keeps the style vector in an array of this fixed width."""
 _OF_ARRAYS = {
     (f"numpy.{core}.{module}", name)
     for core in ("core", "_core")

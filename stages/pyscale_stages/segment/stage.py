@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import chain
 
 import numpy as np
@@ -56,7 +55,7 @@ def run(task: Task) -> None:
         crop = centre_crop(movie, params.length_px)
         area = task.valid_area("frames", movie)
         refuse_beyond_memory(crop.shape_yx, movie, params)
-    frames = _frames(task, movie, start, stop, params.channel)
+    frames = task.read_frames(movie, (start, stop), params.channel)
     # Input that cannot be read ends the task before the libraries and the model are loaded.
     first = next(frames)
     calls = ModelCalls(task, params, _model(task, params))
@@ -116,13 +115,6 @@ def _model(task: Task, params: SegmentParams) -> models.Model:
 
         models.import_cellpose(model.cellpose)
     return model
-
-
-def _frames(task: Task, movie: Movie, start: int, stop: int, channel: int) -> Iterator[Pixels]:
-    for first, end in movie.blocks(start, stop, channel):
-        with task.span("read"):
-            frames = movie.read(first, end, channel)
-        yield from frames
 
 
 def _write(task: Task, stack: LabelStack) -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import torch
 
 from pyscale_stages.errors import BadInput
-
-if TYPE_CHECKING:
-    import torch
 
 State = dict[str, "torch.Tensor"]
 
@@ -18,8 +17,6 @@ def read_state(path: Path, *, mapped: bool = False) -> State:
 
     `mapped`: leave the values on the disk until they are used; only for files of over a gigabyte.
     """
-    import torch
-
     try:
         state: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
     except Exception as error:  # pickle, zip and torch each have their own kinds

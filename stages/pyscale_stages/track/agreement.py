@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from pyscale_stages.contract import Agreement
-from pyscale_stages.errors import BadInput
 from pyscale_stages.task import Task
 from pyscale_stages.track.detections import Ints
 from pyscale_stages.track.lineage import Tracks, links_of
 from pyscale_stages.track.tables import SPLITS_FILE, TRACKS_FILE, read_tracks
 from pyscale_stages.track.truth import link_quality
-from pyscale_stages.windows import folders_to_check, read_window, same_bytes
+from pyscale_stages.windows import common_window, folders_to_check, same_bytes
 
 TOLERANCE = 0.999
 
@@ -19,7 +16,7 @@ TOLERANCE = 0.999
 def check(task: Task) -> Agreement:
     """Compare the links of two outputs, and those of the second with the truth if given."""
     reference, other = folders_to_check(task)
-    frames = _frames_of_both(reference, other)
+    frames = common_window(reference, other).frames
     # Beyond its own frames a window holds what it read as context.
     expected, found = (read_tracks(folder).within(*frames) for folder in (reference, other))
     if task.spec.truth is not None:
@@ -69,14 +66,3 @@ class _Overlap:
 
 def _link_keys(tracks: Tracks) -> Ints:
     return tracks.detections.keys[links_of(tracks)]
-
-
-def _frames_of_both(reference: Path, other: Path) -> tuple[int, int]:
-    """Frames that both folders hold."""
-    first, second = (read_window(folder).frames for folder in (reference, other))
-    if first != second:
-        raise BadInput(
-            f"{reference} holds the frames {first[0]}:{first[1]}, but {other} the frames "
-            f"{second[0]}:{second[1]}: compare outputs of the same frames"
-        )
-    return first

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.movie import Pixels
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -46,20 +46,6 @@ class Detections:
         """Keep the marked detections."""
         return Detections(
             self.frame[chosen], self.label[chosen], self.y_px[chosen], self.x_px[chosen]
-        )
-
-
-def refuse_other_than_labels(movie: Movie) -> None:
-    """Raise unless the movie can hold labels."""
-    if movie.dtype.kind not in "ui":
-        raise BadInput(
-            f"{movie.path} holds {movie.dtype} pixels, but labels are whole numbers: "
-            "give the label images that a segmentation wrote, as uint16 or uint32"
-        )
-    if movie.n_channels != 1:
-        raise BadInput(
-            f"{movie.path} has {movie.n_channels} channels, but a label movie has one: "
-            "give the labels of one channel, or name the axes with --axes TYX"
         )
 
 

@@ -15,7 +15,6 @@ from pyscale_stages.track.detections import (
     Ints,
     detect,
     joined,
-    refuse_other_than_labels,
 )
 from pyscale_stages.track.distances import Distances, distances_of
 from pyscale_stages.track.doubts import cut_links, unlinked_cells
@@ -40,8 +39,7 @@ def run(task: Task) -> None:
     params = task.params
     assert isinstance(params, TrackParams)
     with task.span("read"):
-        labels = task.movie("labels")
-        refuse_other_than_labels(labels)
+        labels = task.label_movie("labels")
         start, stop = task.window(labels)
     first = max(0, start - params.context_frames)
     end = min(labels.n_frames, stop + params.context_frames)

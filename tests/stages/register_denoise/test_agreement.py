@@ -115,7 +115,7 @@ def test_outputs_of_different_frames_are_not_compared(
     error = stage("check", output, other).error
     assert error is not None
     assert error.exit_code == 2
-    assert "check two outputs of the same frames" in error.message
+    assert "compare outputs of the same frames" in error.message
 
 
 def test_outputs_of_movies_of_other_size_are_not_compared(

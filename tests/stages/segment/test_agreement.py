@@ -230,7 +230,7 @@ def test_outputs_of_other_frames_are_refused(
 ) -> None:
     code, said = segment("check", "--input", windows[0], "--input", windows[2])
     assert code == 2
-    assert "hold different frames of the movie" in said
+    assert "compare outputs of the same frames" in said
 
 
 def test_truth_of_another_movie_is_refused(
