@@ -82,5 +82,4 @@ def _chain(points: Points) -> Indices:
 
 def _in_order(edges: Indices) -> Indices:
     """Each pair once and with the smaller index first, sorted."""
-    found: Indices = np.unique(np.sort(edges, axis=1), axis=0)
-    return found
+    return np.unique(np.sort(edges, axis=1), axis=0)

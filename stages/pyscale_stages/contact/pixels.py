@@ -51,8 +51,7 @@ def build_kernels(n_types: int, shape_yx: tuple[int, int], layout: Layout) -> No
 
 def fits_sums(cells: DenseLabels) -> npt.NDArray[np.bool_]:
     """Tell for each cell whether its coordinate sums surely fit the device's integers."""
-    fits: npt.NDArray[np.bool_] = cells.area_px * (max(cells.image.shape) + 2) < SUM_LIMIT
-    return fits
+    return cells.area_px * (max(cells.image.shape) + 2) < SUM_LIMIT
 
 
 def measure(types: Sequence[DenseLabels], layout: Layout) -> PixelMeasures:
@@ -141,8 +140,7 @@ def _touching(stack: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint32]:
     """Symmetric matrix (capacity, capacity) of the pixel pairs between labels."""
     import pyclesperanto as cle
 
-    counts: npt.NDArray[np.uint32] = np.asarray(cle.generate_touching_area_matrix(stack))
-    return counts
+    return np.asarray(cle.generate_touching_area_matrix(stack))
 
 
 def _centroids(stack: npt.NDArray[np.uint32], capacity: int) -> npt.NDArray[np.float32]:
@@ -153,5 +151,4 @@ def _centroids(stack: npt.NDArray[np.uint32], capacity: int) -> npt.NDArray[np.f
     # three rows and so destroys the heap.
     rows_xyz = cle.create((3, capacity), dtype=np.float32)
     cle.centroids_of_labels(stack, rows_xyz, include_background=True)
-    points: npt.NDArray[np.float32] = np.asarray(rows_xyz)[:2]
-    return points
+    return np.asarray(rows_xyz)[:2]

@@ -76,8 +76,7 @@ def symmetry_matrices(group: Symmetry) -> npt.NDArray[np.float64]:
     """Rotation matrices of a point group, with its main axis along z."""
     # The library takes any such name; its annotations know only the letters.
     rotations = Rotation.create_group(group, axis="Z")  # type: ignore[arg-type]
-    matrices: npt.NDArray[np.float64] = rotations.as_matrix()
-    return matrices
+    return rotations.as_matrix()
 
 
 @dataclass(frozen=True)

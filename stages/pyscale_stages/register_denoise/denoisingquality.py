@@ -93,10 +93,9 @@ def _gain_and_bias(denoised: Image, true: Image, noise_rms: float) -> tuple[floa
 
 def _unmoved(transforms: pl.DataFrame) -> list[int]:
     """Frames whose transform is the identity."""
-    frames: list[int] = transforms.filter(
+    return transforms.filter(
         *(pl.col(name) == value for name, value in IDENTITY.items()), pl.col("warp_max_px") == 0
     )["frame"].to_list()
-    return frames
 
 
 def _noise_rms(truth: Path) -> dict[tuple[int, int], float]:

@@ -117,8 +117,7 @@ class TileDecoder:
         shape = (self.height_px, self.width_px, self.samples)
         if pixels.size != self.height_px * self.width_px * self.samples:
             raise ValueError(f"a tile has the shape {pixels.shape} instead of {shape}")
-        decoded: npt.NDArray[Any] = pixels.reshape(shape)
-        return decoded
+        return pixels.reshape(shape)
 
     def _unpacked(self, data: bytes) -> npt.NDArray[Any]:
         """Decode a tile whose compression knows nothing of images."""

@@ -71,10 +71,7 @@ class ZarrSlide(Slide):
         except Exception as error:  # zarr and the libraries that decode for it have many kinds
             raise self._unreadable(region, error) from error
         order = sorted(range(len(kept)), key=lambda axis: "yxcs".index(kept[axis]))
-        pixels: Pixels = found.transpose(order).reshape(
-            region.height_px, region.width_px, self.channels
-        )
-        return pixels
+        return found.transpose(order).reshape(region.height_px, region.width_px, self.channels)
 
 
 def _described(path: Path) -> Mapping[str, Any]:

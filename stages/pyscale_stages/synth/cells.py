@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -48,8 +47,7 @@ def radius_px(cells: Cells) -> npt.NDArray[np.float64]:
 
 def places_of(cells: Cells) -> npt.NDArray[np.float64]:
     """Centres of the cells, shape (n, 2): y and x."""
-    places: npt.NDArray[Any] = np.stack([cells["y_px"], cells["x_px"]], axis=1)
-    return places
+    return np.stack([cells["y_px"], cells["x_px"]], axis=1)
 
 
 def grown_cells(

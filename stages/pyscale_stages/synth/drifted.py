@@ -138,8 +138,7 @@ def _view(image: Pixels, shift_yx: Floats, params: DriftedParams) -> Floats:
 
     cut = slice(params.margin_px, -params.margin_px)
     # Splines overshoot beside bright pixels, and light is not negative.
-    moved: Floats = np.maximum(shift(image.astype(np.float64), shift_yx, order=3)[cut, cut], 0)
-    return moved
+    return np.maximum(shift(image.astype(np.float64), shift_yx, order=3)[cut, cut], 0)
 
 
 def _labels_seen(labels: Pixels, shift_yx: Floats, moved: Floats, params: DriftedParams) -> Labels:
@@ -150,8 +149,7 @@ def _labels_seen(labels: Pixels, shift_yx: Floats, moved: Floats, params: Drifte
     dy, dx = np.rint(shift_yx - moved).astype(int)
     seen = np.roll(seen, (dy, dx), axis=(0, 1))
     dy, dx = np.rint(shift_yx).astype(int)
-    own: Labels = (np.roll(labels, (dy, dx), axis=(0, 1)) * seen)[cut, cut].astype(np.uint16)
-    return own
+    return (np.roll(labels, (dy, dx), axis=(0, 1)) * seen)[cut, cut].astype(np.uint16)
 
 
 def _counts(electrons: Floats, params: DriftedParams) -> npt.NDArray[np.uint16]:

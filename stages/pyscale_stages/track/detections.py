@@ -101,8 +101,7 @@ def places(labels: Pixels, known: Ints) -> npt.NDArray[np.int32]:
         return np.where(labels == 0, 0, place).astype(np.int32)
     table = np.zeros(largest + 1, dtype=np.int32)
     table[known] = np.arange(1, len(known) + 1)
-    placed: npt.NDArray[np.int32] = table[labels]
-    return placed
+    return table[labels]
 
 
 def _ranked(values: Ints) -> tuple[Ints, Ints]:

@@ -94,5 +94,4 @@ def links_of(tracks: Tracks) -> Ints:
 
 def by_later(links: Ints) -> Ints:
     """Order links by their later detection, which is part of one link only."""
-    ordered: Ints = links[np.argsort(links[:, 1], kind="stable")]
-    return ordered
+    return links[np.argsort(links[:, 1], kind="stable")]
