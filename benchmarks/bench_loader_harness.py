@@ -20,7 +20,7 @@ from torch.utils.data import DataLoader, IterableDataset
 from paired import compare
 from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.params import LoaderParams
-from pyscale_stages.loader.windows import time_free
+from pyscale_stages.loader.windows import time_window
 
 PATCHES_PER_S = 500
 BATCH_SIZE = 64
@@ -82,7 +82,7 @@ def arms(batch_s: float, *, n_batches: int) -> tuple[Callable[[], None], Callabl
     bare = iter(DataLoader(Paced(batch_s), batch_size=BATCH_SIZE))
 
     def recorded() -> None:
-        time_free(batches, params, None, [])
+        time_window(batches, params, None, [])
 
     def alone() -> None:
         for _ in range(n_batches):

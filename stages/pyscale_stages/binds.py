@@ -17,20 +17,11 @@ OPTIONS = (*ISOLATED, "--no-eval")
 
 @dataclass(frozen=True)
 class Bind:
-    """One file or folder that is seen inside.
-
-    Attributes
-    ----------
-    source : Path
-        Where it lies.
-    seen_at : Path
-        Where it is seen: the path by which it was named, so that records name true paths.
-    writable : bool
-        Whether it may be changed.
-    """
+    """One file or folder that is seen inside."""
 
     source: Path
     seen_at: Path
+    """The path by which it was named, so that records name true paths."""
     writable: bool = False
 
     def option(self) -> list[str]:
@@ -45,20 +36,10 @@ class Bind:
 def task_binds(output: Path, inputs: Iterable[Path], written: Iterable[Path] = ()) -> list[Bind]:
     """Binds of a task: its inputs, which cannot be written, and the folders that can.
 
-    Parameters
-    ----------
-    output : Path
-        The task's own folder.
-    inputs : iterable of Path
-        Files and folders. What is not there is left out: the stage says so in its own words.
-    written : iterable of Path
-        Further folders that the task writes into. A stage makes there what it reads, so links in
-        them are not followed.
-
-    Returns
-    -------
-    list of Bind
-        Each path once, outer folders before what lies in them.
+    `output`: the task's own folder. `inputs`: what is not there is left out: the stage says so in
+    its own words. `written`: further folders that the task writes into. A stage makes there what it
+    reads, so links in them are not followed. Returns: each path once, outer folders before what
+    lies in them.
     """
     found = {output.absolute(): Bind(output, output.absolute(), writable=True)}
     for path in written:

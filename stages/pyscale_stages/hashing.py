@@ -12,23 +12,9 @@ SAMPLE_BYTES = 64 << 10
 
 
 def sha256_of(path: Path, advance: Callable[[int], object] | None = None) -> str:
-    """SHA-256 of a file of any size, a chunk in memory at a time.
+    """SHA-256 of a file of any size, a chunk in memory at a time, as hexadecimal digits.
 
-    Parameters
-    ----------
-    path : Path
-    advance : callable, optional
-        Told the number of bytes of each chunk after it was read, as for a progress bar.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
+    `advance`: told the number of bytes of each chunk after it was read, as for a progress bar.
     """
     digest = hashlib.sha256()
     # The chunks are large already: another buffer would only copy them.
@@ -41,20 +27,12 @@ def sha256_of(path: Path, advance: Callable[[int], object] | None = None) -> str
 
 
 def fingerprint_of(files: Sequence[Path]) -> str:
-    """Tell one set of files from another without reading it all.
+    """Tell one set of files from another without reading it all, by 64 hexadecimal digits.
 
-    Sizes of all files count, and the beginning, the middle and the end of the first, the middle
-    and the last one. Names and places do not: a copy is the same.
+    Sizes of all files count, and the beginning, the middle and the end of the first, the middle and
+    the last one. Names and places do not: a copy is the same.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        At least one, in an order that belongs to them.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
+    `files`: at least one, in an order that belongs to them.
     """
     sizes = [file.stat().st_size for file in files]
     digest = hashlib.sha256(repr(sizes).encode())

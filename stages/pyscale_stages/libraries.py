@@ -53,24 +53,13 @@ IMAGE_AGAIN = "build or pull the image again"
 
 
 def how_to_install(extra: str = "", missing: Iterable[str] = (), *, again: bool = False) -> str:
-    """Return the remedy where libraries are absent or broken.
+    """Return the command line that helps where libraries are absent or broken; another in an image.
 
-    The libraries are named, and not pyscale with an extra: the package index knows another
-    project by that name.
+    The libraries are named, and not pyscale with an extra: the package index knows another project
+    by that name.
 
-    Parameters
-    ----------
-    extra : str
-        Extra that has them.
-    missing : iterable of str
-        Modules that are absent, where that is known.
-    again : bool
-        Whether they are there and broken.
-
-    Returns
-    -------
-    str
-        A command line; in an image, what to do instead.
+    `extra`: has the libraries. `missing`: modules that are absent, where that is known. `again`:
+    whether they are there and broken.
     """
     if os.environ.get(CONTAINER_VARIABLE):
         return IMAGE_AGAIN

@@ -17,49 +17,31 @@ SHARES = (50, 95, 99)
 
 @dataclass(frozen=True)
 class Metric:
-    """How tables hold one field of a record.
-
-    Attributes
-    ----------
-    name : str or None
-        Of its column, without the prefix of the record that holds it; None is the field's own.
-        Columns of a record within the record begin with it, where it is not empty.
-    samples : mapping of str to str
-        Of a list of numbers: columns, and what each tells of them: count, mean, max, or a
-        percentile like p50.
-    ranks, trials : str
-        How it becomes a number of a trial, and that one of a configuration; without them only the
-        table of ranks has it.
-    """
+    """How tables hold one field of a record."""
 
     name: str | None = None
+    """Of its column, without the prefix of the record that holds it; None is the field's own.
+    Columns of a record within the record begin with it, where it is not empty."""
     samples: Mapping[str, str] = field(default_factory=dict)
+    """Of a list of numbers: columns, and what each tells of them: count, mean, max, or a percentile
+    like p50."""
     ranks: OverRanks = ""
     trials: OverTrials = ""
+    """How it becomes a number of a trial, and that one of a configuration; without them only the
+    table of ranks has it."""
 
 
 @dataclass(frozen=True)
 class Derived:
-    """A number of a trial that is made of columns of its ranks.
-
-    Attributes
-    ----------
-    of : str
-        The column; of several with blanks between them the first that is known.
-    means : str
-        What it is.
-    ranks, trials : str
-        As in `Metric`.
-    per : str
-        Column that it is divided by.
-    shown : str
-        Head of its column in the report's table, with the unit there in brackets; empty where it
-        is in the CSV alone.
-    """
+    """A number of a trial that is made of columns of its ranks."""
 
     of: str
+    """The column; of several with blanks between them the first that is known."""
     means: str
     ranks: OverRanks
     trials: OverTrials = "median"
     per: str = ""
+    """Column that it is divided by."""
     shown: str = ""
+    """Head of its column in the report's table, with the unit there in brackets; empty where it is
+    in the CSV alone."""

@@ -38,12 +38,7 @@ def present_stages(package: Path = _PACKAGE) -> tuple[str, ...]:
 def load_stage(name: str) -> Stage:
     """Import the folder of a stage and return its `STAGE`.
 
-    Raises
-    ------
-    BadInput
-        If no stage has this name.
-    MissingPart
-        If this is the image of another stage.
+    An unknown name is a `BadInput`; a known one in the image of another stage is a `MissingPart`.
     """
     if name not in STAGE_NAMES:
         raise BadInput(f"unknown stage {name!r}: {did_you_mean(name, STAGE_NAMES)}")

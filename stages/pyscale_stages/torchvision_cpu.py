@@ -19,15 +19,7 @@ _declared: list[Any] = []
 
 
 def make_importable() -> None:
-    """Import torchvision, with its operators declared where its own could not be loaded.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        If torchvision is not installed.
-    RuntimeError
-        If it cannot be imported for another reason.
-    """
+    """Import torchvision, with its operators declared where its own could not be loaded."""
     import torch
 
     try:

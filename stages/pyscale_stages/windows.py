@@ -14,13 +14,7 @@ from pyscale_stages.task import WINDOW_FILE, Task
 
 
 def read_window(folder: Path) -> Window:
-    """Read what an output folder says it holds.
-
-    Raises
-    ------
-    BadInput
-        If the folder is not the output of a stage.
-    """
+    """Read what an output folder says it holds; one that no stage finished is a `BadInput`."""
     path = folder / WINDOW_FILE
     try:
         return Window.model_validate_json(path.read_bytes())
@@ -34,11 +28,8 @@ def read_window(folder: Path) -> Window:
 def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
     """Folders given to `merge` in the order of their frames.
 
-    Raises
-    ------
-    BadInput
-        If they are not windows of one stage, one movie and one set of parameters, or if
-        frames are missing or given twice.
+    They must be windows of one stage, one movie and one set of parameters, without a frame missing
+    or given twice.
     """
     found = of_one_measurement(task, "windows")
     first = found[0][1]
@@ -70,11 +61,7 @@ def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
 def ordered_ranks(task: Task) -> list[tuple[Path, Window]]:
     """Folders given to `merge` in the order of the ranks that left them.
 
-    Raises
-    ------
-    BadInput
-        If they are not of one stage and one set of parameters, or the ranks are not each one of
-        those that met, once.
+    They must be of one stage and one set of parameters, and each rank of those that met, once.
     """
     found = of_one_measurement(task, "ranks")
     first, of_first = found[0]

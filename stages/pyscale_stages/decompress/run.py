@@ -13,7 +13,7 @@ from pyscale_stages.decompress.codecs import CODECS, CodecName, why_not
 from pyscale_stages.decompress.files import MovieFile, write_movie_file
 from pyscale_stages.decompress.memory import need_memory
 from pyscale_stages.decompress.params import DecompressParams, room_bytes
-from pyscale_stages.decompress.timed import Attempt, Results, time_repeat
+from pyscale_stages.decompress.timed import Results, time_repeat
 from pyscale_stages.machine.place import in_words, place_of, refuse_lack_of_space
 from pyscale_stages.machine.scratch import scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
@@ -77,7 +77,7 @@ def _time_all(
         for count in counts:
             if count > len(movie.sha256):
                 reason = f"{len(movie.sha256)} frames keep no more threads busy"
-                results.cannot(name, reason, Attempt(threads=count))
+                results.cannot(name, reason, threads=count)
     order = random.Random(task.spec.seed)
     rounds = [
         (repeat, name)

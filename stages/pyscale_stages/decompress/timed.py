@@ -26,17 +26,6 @@ LIBRARY_ERRORS = (RuntimeError, ValueError)
 """What imagecodecs and tifffile raise for what they cannot decode."""
 
 
-@dataclass(frozen=True)
-class Attempt:
-    """One decoding of a movie."""
-
-    repeat: int = 0
-    threads: int = 1
-
-
-FIRST = Attempt()
-
-
 @dataclass
 class Results:
     """A task and the checksums of what was decoded in its timings."""
@@ -51,14 +40,14 @@ class Results:
         self.task.timings.append(timing)
         self.sha256.append(sha256)
 
-    def cannot(self, name: CodecName, reason: str, attempt: Attempt = FIRST) -> None:
+    def cannot(self, name: CodecName, reason: str, repeat: int = 0, threads: int = 1) -> None:
         """Keep why a codec was not decoded."""
         self.add(
             Timing(
                 test=name,
                 step="decode",
-                repeat=attempt.repeat,
-                workers=attempt.threads,
+                repeat=repeat,
+                workers=threads,
                 wall_s=None,
                 bottleneck=CODECS[name].bottleneck,
                 why_not=reason,
@@ -112,28 +101,28 @@ def time_repeat(
         room = packed.room()
         # The first call loads the library of the codec, and is not timed.
         if trouble := _trouble(packed, room):
-            results.cannot(movie.name, trouble, Attempt(repeat))
+            results.cannot(movie.name, trouble, repeat)
             return
         for count in threads:
-            _decode(results, movie, packed, room, Attempt(repeat, count))
+            _decode(results, movie, packed, room, repeat=repeat, threads=count)
 
 
 def _decode(
-    results: Results, movie: MovieFile, packed: Packed, room: Frame, attempt: Attempt
+    results: Results, movie: MovieFile, packed: Packed, room: Frame, *, repeat: int, threads: int
 ) -> None:
     """Decode a movie and compare it with what was written."""
     task = results.task
     # Nothing of an earlier decoding may pass for this one's.
     room.fill(0)
-    with running_threads(attempt.threads) as pool, task.span("compute"):
+    with running_threads(threads) as pool, task.span("compute"):
         try:
-            decoding = decode_all(packed, room, pool, attempt.threads)
+            decoding = decode_all(packed, room, pool, threads)
         except LIBRARY_ERRORS as error:
-            results.cannot(movie.name, _in_words(error), attempt)
+            results.cannot(movie.name, _in_words(error), repeat, threads)
             return
     found = [sha256_of_frame(frame) for frame in room]
     if difference := first_difference(movie, found):
-        results.cannot(movie.name, difference, attempt)
+        results.cannot(movie.name, difference, repeat, threads)
         results.warn_once(
             f"{movie.name} is decoded wrongly here: {difference}",
             "wrong-decoder",
@@ -144,8 +133,8 @@ def _decode(
     timing = Timing(
         test=movie.name,
         step="decode",
-        repeat=attempt.repeat,
-        workers=attempt.threads,
+        repeat=repeat,
+        workers=threads,
         wall_s=decoding.wall_s,
         amount=movie.decoded_bytes,
         unit="B",

@@ -25,7 +25,7 @@ from pyscale_stages.loader.processes import Memory, memory_of, process_tree
 from pyscale_stages.loader.surroundings import slides_of_rank, warn_of_surroundings
 from pyscale_stages.loader.table import batches_table, write_batches
 from pyscale_stages.loader.threads import one_thread_each
-from pyscale_stages.loader.windows import Copy, Timed, late_start, time_free, time_together
+from pyscale_stages.loader.windows import Copy, Timed, late_start, time_window
 from pyscale_stages.loading import Loading
 from pyscale_stages.measure.cpus import usable_cpus
 from pyscale_stages.ranks.group import Group, hearing
@@ -128,7 +128,7 @@ def _windows(
         if group.count > 1:
             # It meets inside: a rank that fails there leaves, and the next meeting tells.
             with told(params), task.span("compute"):
-                together = time_together(batches, params, copy, slides, group)
+                together = time_window(batches, params, copy, slides, group)
             memory = memory.largest(memory_of(process_tree()))
         if batches.ended:
             task.warn(
@@ -151,7 +151,7 @@ def _free(
     task: Task, params: LoaderParams, batches: Batches, copy: Copy | None, slides: list[str]
 ) -> Timed:
     with task.span("compute"):
-        return time_free(batches, params, copy, slides)
+        return time_window(batches, params, copy, slides)
 
 
 def _warn_of_late_start(task: Task, group: Group, free: Timed) -> None:

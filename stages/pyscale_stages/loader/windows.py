@@ -69,40 +69,6 @@ def batches_to_time(params: LoaderParams) -> int:
     return -(-params.batches // params.num_workers) * params.num_workers
 
 
-def time_free(
-    batches: Batches, params: LoaderParams, copy: Copy | None, slides: Sequence[str]
-) -> Timed:
-    """Take batches as soon as they come.
-
-    All ranks are to begin at one moment, from a meeting: the batches that are left out come after
-    it, since queues fill again while a rank waits for the others.
-    """
-    pids = process_tree()
-    cache = evict_slides(slides) if params.cold_windows else None
-    excluded = _open(batches, params.opening, None)
-    return _timed(batches, params, copy, None, cache=cache, excluded=excluded, pids=pids)
-
-
-def time_together(
-    batches: Batches,
-    params: LoaderParams,
-    copy: Copy | None,
-    slides: Sequence[str],
-    group: Group,
-) -> Timed:
-    """Take each batch when all ranks have had their last one, as training does.
-
-    The batches that are left out are taken in step, too, so that all clocks start at one meeting.
-    So do they where queues are emptied: a slow rank waits there for what was asked for, and a
-    clock that ran meanwhile in a fast one would count it.
-    """
-    pids = process_tree()
-    group.barrier()
-    cache = evict_slides(slides) if params.cold_windows else None
-    excluded = _open(batches, params.opening, group.meet)
-    return _timed(batches, params, copy, group.meet, cache=cache, excluded=excluded, pids=pids)
-
-
 def _open(batches: Batches, opening: Opening, meet: Callable[[], None] | None) -> int:
     """Bring the queues to the state that is asked for; say how many batches were left out."""
     if opening == "empty":
@@ -118,16 +84,27 @@ def _open(batches: Batches, opening: Opening, meet: Callable[[], None] | None) -
     return batches.ready_at_most
 
 
-def _timed(
+def time_window(
     batches: Batches,
     params: LoaderParams,
     copy: Copy | None,
-    meet: Callable[[], None] | None,
-    *,
-    cache: CacheState | None,
-    excluded: int,
-    pids: Sequence[int],
+    slides: Sequence[str],
+    group: Group | None = None,
 ) -> Timed:
+    """Take batches as soon as they come or, in step with a group, as training does.
+
+    In step each batch is taken when all ranks have had their last one. All ranks are to begin at
+    one moment, from a meeting: the batches that are left out come after it, since queues fill
+    again while a rank waits for the others. In step they are met for, too, so that all clocks
+    start at one meeting. So do they where queues are emptied: a slow rank waits there for what was
+    asked for, and a clock that ran meanwhile in a fast one would count it.
+    """
+    pids = process_tree()
+    meet = None if group is None else group.meet
+    if group is not None:
+        group.barrier()
+    cache = evict_slides(slides) if params.cold_windows else None
+    excluded = _open(batches, params.opening, meet)
     n_batches = batches_to_time(params)
     now = time.perf_counter
     waits_s: list[float] = []

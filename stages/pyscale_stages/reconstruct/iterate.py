@@ -12,7 +12,6 @@ import torch
 
 from pyscale_stages.errors import StageError
 from pyscale_stages.ranks.group import Group
-from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.tiles import Grid
 from pyscale_stages.reconstruction import Iteration
@@ -136,7 +135,8 @@ def timed_iterations(
         with components.iteration():
             image = solver.iterate(image)
         if number >= params.warmup_iterations:
-            timed.append(_timed(components))
+            seconds = {f"{name}_s": taken for name, taken in components.seconds.items()}
+            timed.append(Iteration(wall_s=components.wall_s, **seconds))
     return image, tuple(timed)
 
 
@@ -156,18 +156,6 @@ def timed_objectives(
             "iterations with this denoiser diverge: use other weights"
         )
     return objective, tuple(seconds)
-
-
-def _timed(components: Components) -> Iteration:
-    seconds = components.seconds
-    return Iteration(
-        wall_s=components.wall_s,
-        gradient_s=seconds["gradient"],
-        denoiser_s=seconds["denoiser"],
-        communication_s=seconds["communication"],
-        gather_s=seconds["gather"],
-        barrier_s=seconds["barrier"],
-    )
 
 
 def _squared_norm(normal: Callable[[torch.Tensor], torch.Tensor], image: torch.Tensor) -> float:

@@ -14,8 +14,7 @@ from pyscale_stages.loader.windows import (
     Timed,
     batches_to_time,
     late_start,
-    time_free,
-    time_together,
+    time_window,
 )
 from pyscale_stages.ranks.group import Group
 
@@ -33,13 +32,13 @@ def first_x(timed: Timed) -> list[float]:
 
 def test_batches_that_may_lie_ready_are_left_out(make_batches: MakeBatches) -> None:
     batches = make_batches(num_workers=1, prefetch_factor=3)
-    timed = time_free(batches, params_of(), None, [])
+    timed = time_window(batches, params_of(), None, [])
     assert first_x(timed) == [12, 16, 20]
     assert timed.window.prefetched_batches == 3
 
 
 def test_nothing_lies_ready_without_loader_processes(make_batches: MakeBatches) -> None:
-    timed = time_free(make_batches(), params_of(num_workers=0), None, [])
+    timed = time_window(make_batches(), params_of(num_workers=0), None, [])
     assert first_x(timed) == [0, 4, 8]
     assert timed.window.prefetched_batches == 0
 
@@ -47,7 +46,7 @@ def test_nothing_lies_ready_without_loader_processes(make_batches: MakeBatches) 
 def test_queues_are_empty_where_a_new_pass_begins(make_batches: MakeBatches) -> None:
     batches = make_batches(num_workers=1, opening="empty")
     batches.take()
-    timed = time_free(batches, params_of(opening="empty"), None, [])
+    timed = time_window(batches, params_of(opening="empty"), None, [])
     assert first_x(timed) == [0, 4, 8]
     assert timed.window.prefetched_batches == 0
 
@@ -55,12 +54,12 @@ def test_queues_are_empty_where_a_new_pass_begins(make_batches: MakeBatches) -> 
 def test_the_published_window_begins_with_what_lies_ready(make_batches: MakeBatches) -> None:
     batches = make_batches(num_workers=1, opening="published")
     batches.take()
-    timed = time_free(batches, params_of(opening="published"), None, [])
+    timed = time_window(batches, params_of(opening="published"), None, [])
     assert first_x(timed) == [4, 8, 12]
 
 
 def test_each_wait_is_within_the_window(make_batches: MakeBatches) -> None:
-    window = time_free(make_batches(), params_of(num_workers=0), None, []).window
+    window = time_window(make_batches(), params_of(num_workers=0), None, []).window
     assert len(window.waits_s) == 3
     assert 0 < sum(window.waits_s) <= window.wall_s
     assert window.patches == 12
@@ -73,7 +72,7 @@ def test_each_step_holds_its_wait_its_copy_and_its_meeting(make_batches: MakeBat
     def copy(batch: dict[str, Any]) -> None:
         copied.append(int(batch["x"][0]))
 
-    timed = time_together(make_batches(), params_of(num_workers=0), copy, [], Group(0, 1))
+    timed = time_window(make_batches(), params_of(num_workers=0), copy, [], Group(0, 1))
     window = timed.window
     assert copied == [0, 4, 8]
     for wait_s, copy_s, step_s in zip(window.waits_s, window.copies_s, window.steps_s, strict=True):
@@ -91,7 +90,7 @@ def test_the_clock_runs_for_the_timed_batches_alone(
     monkeypatch.setattr(batches, "take", lambda: taken.append(take()))
     monkeypatch.setattr("pyscale_stages.loader.windows.pixels_of", lambda _: range(4))
     monkeypatch.setattr("pyscale_stages.loader.windows.time.perf_counter", lambda: len(taken))
-    window = time_free(batches, params_of(), None, []).window
+    window = time_window(batches, params_of(), None, []).window
     assert (window.wall_s, window.waits_s, len(taken)) == (3, (1, 1, 1), 6)
 
 
@@ -126,14 +125,14 @@ def test_all_clocks_start_at_a_meeting(
 ) -> None:
     group = Noting()
     batches = make_batches(num_workers=1, prefetch_factor=2, opening=opening)
-    timed = time_together(batches, params_of(opening=opening), None, [], group)
+    timed = time_window(batches, params_of(opening=opening), None, [], group)
     assert first_x(timed) == numbers
     assert group.noted == ["barrier"] + ["meet"] * (before + 3)
 
 
 def test_what_loader_processes_read_counts(make_batches: MakeBatches) -> None:
     batches = make_batches(factory="patchsets:reading", num_workers=1, prefetch_factor=1)
-    window = time_free(batches, params_of(), None, []).window
+    window = time_window(batches, params_of(), None, []).window
     # Of the three batches of four patches one may have been read before the clock started.
     assert window.read_bytes is not None
     assert window.read_bytes >= 2 * 4 * READ_BYTES
