@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyscale_stages.errors import BadInput
+
 if TYPE_CHECKING:
     from pyscale_stages.contract import Stage, TaskSpec
 
@@ -105,7 +107,6 @@ def spec_from(options: argparse.Namespace, stage: Stage) -> TaskSpec:
     from pydantic import ValidationError
 
     from pyscale_stages.contract import TaskSpec
-    from pyscale_stages.errors import BadInput
     from pyscale_stages.wording import first_problem
 
     try:
@@ -122,7 +123,6 @@ def spec_from(options: argparse.Namespace, stage: Stage) -> TaskSpec:
 
 def _named_inputs(given: Sequence[str], stage: Stage, verb: str) -> tuple[tuple[str, Path], ...]:
     """Give each `--input` its slot: named, or the next that is free."""
-    from pyscale_stages.errors import BadInput
     from pyscale_stages.wording import did_you_mean
 
     if verb != "run":
@@ -151,8 +151,6 @@ def _named_inputs(given: Sequence[str], stage: Stage, verb: str) -> tuple[tuple[
 
 
 def _frame_range(text: str | None) -> tuple[int, int] | None:
-    from pyscale_stages.errors import BadInput
-
     if text is None:
         return None
     first, colon, end = text.partition(":")
@@ -165,8 +163,6 @@ def _frame_range(text: str | None) -> tuple[int, int] | None:
 
 def read_params(path: Path | None) -> dict[str, Any]:
     """Stage parameters from their file, which must hold one JSON object."""
-    from pyscale_stages.errors import BadInput
-
     if path is None:
         return {}
     try:

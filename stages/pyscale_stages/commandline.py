@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale_stages.arguments import command_line, rank_alone, spec_from
+from pyscale_stages.errors import BadInput, StageError, as_stage_error
 
 if TYPE_CHECKING:
     from pyscale_stages.contract import Origin, TaskResult
@@ -58,16 +59,12 @@ def _parsed(arguments: Sequence[str]) -> argparse.Namespace:
     except SystemExit as end:
         rank = rank_alone(arguments)
         if end.code and rank is not None:
-            from pyscale_stages.errors import BadInput
-
             _tell_other_ranks(rank, BadInput("invalid command line: see its output"))
         raise
 
 
 def _with_sentence(command: Callable[[], int]) -> int:
     """Run a command; an error that a user can act on becomes one sentence."""
-    from pyscale_stages.errors import as_stage_error
-
     try:
         return command()
     except BrokenPipeError:
@@ -120,7 +117,6 @@ def _info(stage_name: str) -> int:
 
 def _export(options: argparse.Namespace) -> int:
     """Write an output of the stage in the format of another tool."""
-    from pyscale_stages.errors import BadInput
     from pyscale_stages.movie import Movie
     from pyscale_stages.registry import load_stage
     from pyscale_stages.wording import did_you_mean
@@ -160,8 +156,6 @@ def _run_task(
         _tell_other_ranks(options, raised)
         raise
     if result.error is not None:
-        from pyscale_stages.errors import StageError
-
         _tell_other_ranks(options, StageError(result.error.message))
         _talk(f"error: {result.error.message}")
         return result.error.exit_code

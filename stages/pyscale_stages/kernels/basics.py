@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.device import give_memory_back
 from pyscale_stages.kernels.params import KernelParams
-from pyscale_stages.kernels.work import Bench, Judgement, Work
+from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 
 TRIAD_SCALE = 3.0
 PRODUCT_TOLERANCE = 1e-4

@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.maps import HalfMaps, half_maps, shape_mask
 from pyscale_stages.kernels.params import KernelParams
-from pyscale_stages.kernels.work import Bench, Judgement, Work
+from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 
 Choice = npt.NDArray[np.int16]
 

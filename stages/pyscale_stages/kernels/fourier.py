@@ -7,9 +7,8 @@ import math
 import numpy as np
 import torch
 
-from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.params import KernelParams
-from pyscale_stages.kernels.work import Bench, Judgement, Work
+from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 
 ROUND_TRIP_TOLERANCE = 1e-5
 """Single precision has steps of 6e-8, and errors grow with the logarithm of the size."""

@@ -15,9 +15,8 @@ import numpy.typing as npt
 import torch
 from scipy.fft import rfftn
 
-from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.maps import HalfMaps, half_maps, shape_mask, spherical_mask
-from pyscale_stages.kernels.work import Bench, Judgement, Work
+from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 
 Curve = npt.NDArray[np.float64]
 

@@ -13,10 +13,9 @@ import torch
 
 from pyscale_stages.errors import ResourceExhausted, StageError, as_stage_error
 from pyscale_stages.kernels.catalog import chosen
-from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.device import devices, forget, names_of
 from pyscale_stages.kernels.params import LOWER, KernelParams
-from pyscale_stages.kernels.work import Bench, Judgement, Kernel, Work, bottleneck_on
+from pyscale_stages.kernels.work import Bench, Judgement, Kernel, StepClock, Work, bottleneck_on
 from pyscale_stages.machine.place import in_words, place_of
 from pyscale_stages.machine.scratch import scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results

@@ -7,9 +7,8 @@ from typing import Literal
 import numpy as np
 import torch
 
-from pyscale_stages.kernels.clock import NOTHING_TO_TRANSFER, StepClock
 from pyscale_stages.kernels.params import KernelParams
-from pyscale_stages.kernels.work import Bench, Judgement, Work
+from pyscale_stages.kernels.work import NOTHING_TO_TRANSFER, Bench, Judgement, StepClock, Work
 
 Direction = Literal["host_to_device", "device_to_host"]
 SMALLEST_BYTES = 1 << 12

@@ -8,7 +8,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import suppress
 from multiprocessing import connection
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import torch
@@ -67,12 +66,7 @@ class Batches:
         self._others = set(multiprocessing.active_children())
         return self
 
-    def __exit__(
-        self,
-        _kind: type[BaseException] | None,
-        _error: BaseException | None,
-        _trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         processes = self._processes | self._living()
         # torch does it when the iterator goes, but the trace of an error keeps that alive.
         if (shut_down := getattr(self._iterator, "_shutdown_workers", None)) is not None:

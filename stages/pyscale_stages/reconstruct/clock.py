@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from types import TracebackType
 
 from pyscale_stages.reconstruction import COMPONENTS, Component
 
@@ -77,10 +76,5 @@ class _Timed:
     def __enter__(self) -> None:
         self._components.enter(self._component)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self._components.leave()

@@ -17,10 +17,16 @@ from torch.nn.functional import pad
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Pixels
-from pyscale_stages.segment.models import Labels, Limits, refuse_other_version
+from pyscale_stages.segment.models import (
+    Labels,
+    Limits,
+    State,
+    cellpose_of_state,
+    read_state,
+    refuse_other_version,
+)
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.segment.sizemodel import STYLE_WIDTH, load_size_model
-from pyscale_stages.segment.weights import State, cellpose_of_state, read_state
 
 IN_IMAGE = Path("/opt/pyscale/numba")
 """Where an image has them from its build."""

@@ -7,9 +7,14 @@ from pathlib import Path
 import torch
 
 from pyscale_stages.movie import Pixels
-from pyscale_stages.segment.models import Labels, Limits, refuse_other_version
+from pyscale_stages.segment.models import (
+    Labels,
+    Limits,
+    cellpose_of_state,
+    read_state,
+    refuse_other_version,
+)
 from pyscale_stages.segment.params import SegmentParams
-from pyscale_stages.segment.weights import cellpose_of_state, read_state
 
 TILE_PX = {"sam_vitl": 256}
 OTHER_TILE_PX = 384

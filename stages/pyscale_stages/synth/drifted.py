@@ -15,9 +15,15 @@ from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.synth.camera import as_counts
 from pyscale_stages.synth.cells import CELL, Cells
 from pyscale_stages.synth.drift import drift_path, random_stream
-from pyscale_stages.synth.movie import COORDINATES, KIND, MOVIE_FILE, TRUTH_FOLDER, Progress
+from pyscale_stages.synth.movie import (
+    COORDINATES,
+    KIND,
+    MOVIE_FILE,
+    TRUTH_FOLDER,
+    FrameSpool,
+    Progress,
+)
 from pyscale_stages.synth.shapes import Labels
-from pyscale_stages.synth.spool import FrameSpool
 from pyscale_stages.synth.truth import TruthTables, write_tables
 from pyscale_stages.synth.wholefolder import make_whole
 

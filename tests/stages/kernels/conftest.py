@@ -10,9 +10,8 @@ import pytest
 import torch
 
 from pyscale_stages.contract import TaskResult
-from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.params import KernelParams
-from pyscale_stages.kernels.work import Bench
+from pyscale_stages.kernels.work import Bench, StepClock
 from stagetasks import run_verb
 
 SMALL: dict[str, Any] = {

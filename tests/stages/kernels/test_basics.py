@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from pyscale_stages.kernels import basics
-from pyscale_stages.kernels.clock import StepClock
-from pyscale_stages.kernels.work import Bench
+from pyscale_stages.kernels.work import Bench, StepClock
 
 
 def test_the_triad_is_that_of_numpy(make_bench, clock: StepClock) -> None:

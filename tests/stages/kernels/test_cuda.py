@@ -10,9 +10,8 @@ import torch
 
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.kernels.catalog import KERNELS
-from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.device import names_of
-from pyscale_stages.kernels.work import Kernel
+from pyscale_stages.kernels.work import Kernel, StepClock
 from pyscale_stages.torchdevice import wait_for
 
 NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no NVIDIA GPU works here")

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 
 from pyscale_stages.kernels import engine, particles
-from pyscale_stages.kernels.clock import StepClock
+from pyscale_stages.kernels.engine import Assignment
 from pyscale_stages.kernels.params import COMBINATIONS
-from pyscale_stages.kernels.poses import Assignment
 from pyscale_stages.kernels.slices import disc
-from pyscale_stages.kernels.work import Bench
+from pyscale_stages.kernels.work import Bench, StepClock
 
 OF_THE_ANCESTOR = {
     *("disk_single_linear10_max_C1", "disk_single_linear20_max_C1"),

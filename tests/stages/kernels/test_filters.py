@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 
 from pyscale_stages.kernels import filters
-from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.maps import half_maps
-from pyscale_stages.kernels.work import Bench
+from pyscale_stages.kernels.work import Bench, StepClock
 
 
 def choice_by_numpy(bench: Bench) -> Any:

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from pyscale_stages.kernels import fourier
-from pyscale_stages.kernels.clock import StepClock
-from pyscale_stages.kernels.work import Bench
+from pyscale_stages.kernels.work import Bench, StepClock
 
 SINGLE_PRECISION = 1e-5
 """Of a coefficient, in the root mean square of all."""

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from pyscale_stages.kernels import fsc
-from pyscale_stages.kernels.clock import StepClock
 from pyscale_stages.kernels.maps import half_maps
-from pyscale_stages.kernels.work import Bench
+from pyscale_stages.kernels.work import Bench, StepClock
 
 SINGLE_PRECISION = 1e-4
 

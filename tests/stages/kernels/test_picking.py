@@ -8,8 +8,7 @@ import torch
 from scipy import ndimage
 
 from pyscale_stages.kernels import picking
-from pyscale_stages.kernels.clock import StepClock
-from pyscale_stages.kernels.work import Bench
+from pyscale_stages.kernels.work import Bench, StepClock
 
 CPU = torch.device("cpu")
 

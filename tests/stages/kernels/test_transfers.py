@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pyscale_stages.kernels import transfers
-from pyscale_stages.kernels.clock import StepClock
-from pyscale_stages.kernels.work import Bench
+from pyscale_stages.kernels.work import Bench, StepClock
 
 KIB, GIB = 1 << 10, 1 << 30
 
