@@ -51,23 +51,19 @@ class Codec:
         return "cpu" if self.decodes else "memory"
 
 
-def _as_16_bit(counts: Counts) -> npt.NDArray[np.uint16]:
-    """MRC has no unsigned byte."""
-    return counts.astype(np.uint16)
-
-
-def _at_most_one(counts: Counts) -> Counts:
-    """EER has room for one electron on a pixel of a frame."""
-    return counts.clip(max=1)
-
-
 def _tiff(codec: TiffCodec, *libraries: str) -> Codec:
     return Codec(".tif", partial(write_tiff, codec=codec), camera="k3", libraries=libraries)
 
 
 CODECS: dict[CodecName, Codec] = {
+    # MRC has no unsigned byte.
     "mrc": Codec(
-        ".mrc", write_mrc, camera="k2", prepare=_as_16_bit, bytes_per_px=2, most_bytes_per_px=2
+        ".mrc",
+        write_mrc,
+        camera="k2",
+        prepare=lambda counts: counts.astype(np.uint16),
+        bytes_per_px=2,
+        most_bytes_per_px=2,
     ),
     "tiff_none": _tiff("none"),
     "tiff_lzw": _tiff("lzw", "LZW"),
@@ -79,7 +75,8 @@ CODECS: dict[CodecName, Codec] = {
         write_eer,
         camera="falcon4",
         libraries=("EER",),
-        prepare=_at_most_one,
+        # It has room for one electron on a pixel of a frame.
+        prepare=lambda counts: counts.clip(max=1),
         # An electron takes 11 bits.
         most_bytes_per_px=2,
     ),

@@ -60,23 +60,14 @@ class Judgement:
         return {name: value for name, value in {**said, **self.more}.items() if isfinite(value)}
 
 
-def no_cache() -> None:
-    """A test that reads no file finds and leaves no page cache."""
-
-
 @dataclass(frozen=True)
 class Work(Generic[Result]):
     """A test that is ready to be timed: its input is made."""
 
     once: Callable[[StepClock], Result]
     judge: Callable[[Result], Judgement]
-    before: Callable[[], CacheState | None] = no_cache
-    """Called before each repeat, outside its time; says what state the files then are in."""
-
-
-def applies_everywhere(_device: str) -> str:
-    """Say that no kind of device is excluded."""
-    return ""
+    before: Callable[[], CacheState | None] = lambda: None
+    """Called before each repeat, outside its time; says what state files, if any, then are in."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +85,7 @@ class Kernel:
     steps: Mapping[str, Bottleneck] = field(default_factory=dict)
     """Its steps, each with what it depends on; a step that is not named is like the whole."""
     workers: int = 1
-    why_not: Callable[[str], str] = applies_everywhere
+    why_not: Callable[[str], str] = lambda _device: ""
     """Why it cannot run on a kind of device; empty where it can."""
 
 

@@ -8,7 +8,6 @@ that writes it does not exist; tifffile and imagecodecs read it. Sizes of the co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -36,7 +35,7 @@ def write_eer(path: Path, frames: Frames) -> None:
     with tifffile.TiffWriter(path, bigtiff=True) as writer:
         for number, frame in enumerate(alike(frames)):
             writer.write(
-                _one(encode_events(frame)),
+                iter([encode_events(frame)]),
                 shape=frame.shape,
                 dtype=np.uint8,
                 photometric="minisblack",
@@ -78,10 +77,6 @@ def encode_events(frame: Frame) -> bytes:
     for bit in range(RUN_BITS):
         bits[starts + bit] = (codes >> bit) & 1
     return np.packbits(bits, bitorder="little").tobytes()
-
-
-def _one(strip: bytes) -> Iterator[bytes]:
-    yield strip
 
 
 def _metadata(frame: Frame) -> bytes:

@@ -103,7 +103,8 @@ class SynthParams(Record):
                 f"a speed_px of {self.speed_px:g} crosses a field of {self.height_px} x "
                 f"{self.width_px} pixels in a few frames: use at most {shortest / 4:g}"
             )
-        peak = max(self.density(frame) for frame in self._densest_frames())
+        densest = (0, self._burst_frame(), self.frames - 1)
+        peak = max(self.density(frame) for frame in densest)
         field_px2 = self.height_px * self.width_px
         cell_px2 = math.pi * self.radius_px**2 * (1 + self.radius_spread**2)
         fitting = int(MAX_COVERED_SHARE * field_px2 / (cell_px2 * self.cell_types * peak))
@@ -114,9 +115,6 @@ class SynthParams(Record):
                 f"use at most {fitting} cells, smaller ones, or a larger field"
             )
         return self
-
-    def _densest_frames(self) -> tuple[int, ...]:
-        return (0, self._burst_frame(), self.frames - 1)
 
     def _burst_frame(self) -> int:
         return round(2 * (self.frames - 1) / 3)
