@@ -14,7 +14,6 @@ from pyscale_stages.errors import BadInput
 if TYPE_CHECKING:
     from pyscale_stages.contract import Stage, TaskSpec
 
-
 _AS_GIVEN = (
     *("verb", "output", "movie_frames", "axes", "truth", "seed", "threads", "device"),
     *("rank", "ranks", "meeting"),

@@ -26,7 +26,6 @@ STAGE_NAMES = (
     "command",
 )
 
-
 _PACKAGE = Path(__file__).resolve().parent
 
 

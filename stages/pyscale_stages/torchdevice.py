@@ -91,6 +91,8 @@ def _why_unusable(device: torch.device, said: str) -> tuple[str, str]:
 
 def wait_for(device: torch.device) -> None:
     """Return when the device has done all that it was given, as a processor has when it answers."""
+    if device.type == "cpu":
+        return
     import torch
 
     if device.type == "cuda":

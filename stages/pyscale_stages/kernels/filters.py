@@ -18,7 +18,6 @@ from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 
 Choice = npt.NDArray[np.int16]
 
-
 ORDER = 4
 """Of the Butterworth filters."""
 NEIGHBOURHOOD_PX = 3.0

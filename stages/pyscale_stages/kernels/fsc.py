@@ -20,7 +20,6 @@ from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 
 Curve = npt.NDArray[np.float64]
 
-
 Mask = Literal["spherical", "loose", "tight"]
 PROPERTY_TOLERANCE = 0.05
 """Of the mean distance from the expected curve: shells of few coefficients scatter."""

@@ -15,7 +15,6 @@ from pyscale_stages.kernels.params import Symmetry
 
 Array = npt.NDArray[np.float32]
 
-
 N_BLOBS = 40
 _RADIUS_OF_BOX = 0.25
 _SIGMA_PX = 1.3

@@ -20,7 +20,6 @@ from pyscale_stages.residency import CacheState
 
 Images = npt.NDArray[np.float32]
 
-
 SHIFTS_PX = ((0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
 """Shifts (x, y) that each particle may have."""
 NOISE_OF_SIGNAL = 0.3

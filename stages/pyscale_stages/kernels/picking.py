@@ -23,7 +23,6 @@ from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 
 Places = npt.NDArray[np.int64]
 
-
 N_VIEWS = 2
 NOISE_OF_SIGNAL = 1.0
 """Deviation of the noise, in those of a particle's projection inside its box."""

@@ -1,4 +1,4 @@
-"""A test: its entry in the catalog, its prepared work, and the judgement of its result."""
+"""A test: its entry in the catalog, its work, its clock and the judgement of its result."""
 
 from __future__ import annotations
 

@@ -20,7 +20,6 @@ from pyscale_stages.loader.threads import begin_loader_process
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-
 ENDING_S = 10.0
 """For a loader process to end after it was told to; then it is killed."""
 
@@ -36,7 +35,6 @@ class Batches:
     def __init__(
         self, dataset: Dataset[Any], params: LoaderParams, seed: int, num_workers: int
     ) -> None:
-
         of_processes: dict[str, Any] = {
             "multiprocessing_context": params.start_method,
             "prefetch_factor": params.prefetch_factor,

@@ -19,7 +19,6 @@ SHIPPED = ("pyscale", "wsistream")
 FOLDER_VARIABLE = "PYSCALE_FACTORY_FOLDER"
 """Names the folder that the module of a factory lies in."""
 
-
 Opening = Literal["excluded", "empty", "published"]
 """How the clock starts: after what lay ready in queues, with empty queues, or as published."""
 

@@ -6,7 +6,6 @@ import math
 import time
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -35,9 +34,6 @@ from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
 from pyscale_stages.task import Task
 from pyscale_stages.torchdevice import name_of, wait_for
 from pyscale_stages.torchvision_cpu import make_importable
-
-if TYPE_CHECKING:
-    from pyscale_stages.reconstruct.output import Image
 
 Psnrs = tuple[float | None, float | None, float | None]
 

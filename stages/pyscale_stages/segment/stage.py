@@ -35,7 +35,6 @@ The image (2) and a padded copy (2); tiles that overlap by a tenth on either sid
 many along each axis, so their pixels, held twice (2 * 2 * 1.44), and the answers for them
 (3 * 1.44); their average (3), and a copy of that for all images of the call (3).
 """
-
 PERCENTILES = (1, 99)
 """Cellpose's own."""
 LEAST_CONTRAST = 1e-3

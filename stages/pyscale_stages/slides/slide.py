@@ -83,27 +83,18 @@ class Slide(ABC):
 
     Nothing is kept open that a process of a data loader could not use: a slide may be handed to
     another process, by pickling or by a fork, and opens its file there when it first reads.
-
-    Attributes
-    ----------
-    path : Path
-    levels : tuple of Level
-        The finest first.
-    mpp : float or None
-        Micrometres per pixel of level 0; None where the file does not say.
-    channels : int
-        Samples of a pixel.
-    dtype : numpy dtype
-    planes : int
-        Images of the same size behind each other, such as frames of a stack.
     """
 
     path: Path
     levels: tuple[Level, ...]
+    """The finest first."""
     mpp: float | None
+    """Micrometres per pixel of level 0; None where the file does not say."""
     channels: int
+    """Samples of a pixel."""
     dtype: np.dtype[Any]
     planes: int = 1
+    """Images of the same size behind each other, such as frames of a stack."""
     _handle: PerProcess[Any]
 
     def read(
