@@ -73,19 +73,9 @@ class _Unusable(Exception):  # noqa: N818 - a reason, caught in this module
 def probe(path: Path) -> Residency:
     """Say how much of a file lies in this node's page cache, without changing it.
 
-    Parameters
-    ----------
-    path : Path
-        A file; that it is missing or not a regular file is a reason in the answer.
-
-    Returns
-    -------
-    Residency
-        `resident_bytes` is None, with the reason, where it cannot be known.
-
-    Notes
-    -----
-    Opening a file on a network file system may refresh its cached attributes, never its data.
+    `resident_bytes` is None, with the reason, where it cannot be known, also of what is missing or
+    not a regular file. Opening a file on a network file system may refresh its cached attributes,
+    never its data.
     """
     try:
         with _opened(path) as file:
@@ -112,21 +102,11 @@ def evict(path: Path) -> Eviction:
 
 
 def evict_all(paths: Iterable[Path]) -> tuple[Eviction, ...]:
-    """Drive files out of this node's page cache and look whether they are gone.
+    """Drive files out of this node's page cache and look whether they are gone, in their order.
 
     Each file is flushed to storage, because dirty pages cannot be dropped, and then dropped by
     `posix_fadvise(POSIX_FADV_DONTNEED)`. Files that are not gone get another round, up to
-    `len(PAUSES_S)`.
-
-    Parameters
-    ----------
-    paths : iterable of Path
-        Files; read permission is enough to evict, but not always to prove it.
-
-    Returns
-    -------
-    tuple of Eviction
-        One for each path, in order.
+    `len(PAUSES_S)`. Read permission is enough to evict, but not always to prove it.
     """
     files = [Path(path) for path in paths]
     done = [_evict_once(path) for path in files]
