@@ -161,8 +161,8 @@ def compared_samples(
     polars.DataFrame
         One row a stage, N and value: its `unit` and `better`, of both sides `work`, `repeats` and
         the median `amount`, and a judgement as `pyscale.analysis.comparison.comparison` gives it,
-        whose ratio is that of the amounts. Without a verdict one side alone has it, or the reason is that the
-        work is another.
+        whose ratio is that of the amounts. Without a verdict one side alone has it, or the reason
+        is that the work is another.
     """
     sides = [_by_key(side) for side in (base, new)]
     keys = dict.fromkeys([*sides[0], *sides[1]])

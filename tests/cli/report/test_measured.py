@@ -23,8 +23,15 @@ from pyscale.report.results import Results
 from pyscale.report.terminal import summary_of
 
 POINT = {
-    "suite": "demo", "stage": "segment", "device": "cpu", "name": "cells", "unit": "cells",
-    "better": "higher", "means": "", "repeats": 6, "baseline_workers": 1,
+    "suite": "demo",
+    "stage": "segment",
+    "device": "cpu",
+    "name": "cells",
+    "unit": "cells",
+    "better": "higher",
+    "means": "",
+    "repeats": 6,
+    "baseline_workers": 1,
 }
 CONTEXT = ComparisonContext(base="one", new="other", measured_here=True)
 WORSE = "segment at N = 2: cells is 80.0 cells, 0.80 times that at N = 1; higher is better."
