@@ -20,7 +20,7 @@ from pyscale.sites import Site
 from pyscale.suite import MOVIE, SLIDES, TRUTH, Layout, Start, Suite, load_suite, suite_names
 from pyscale.sweep import Sweep
 from pyscale_stages.contract import Device, GpuSharing, Sharing, Stage, StageParams
-from pyscale_stages.registry import STAGE_NAMES, load_stage
+from pyscale_stages.registry import STAGE_NAMES, load_stage, stage_names
 from pyscale_stages.truth.reading import tells
 from pyscale_stages.wording import did_you_mean, first_problem
 
@@ -226,7 +226,7 @@ def _refuse_unknown_stages(
             raise UserError(
                 f"the suite {suite.name} has no stage {name!r}; {did_you_mean(name, here)}"
             )
-    known = {*here, *STAGE_NAMES}
+    known = {*here, *stage_names()}
     for what, names in overrides.items():
         for name in names:
             # Only a name of neither makes it worth reading every suite.
@@ -418,6 +418,11 @@ class _Entry:
             raise UserError(
                 f"{name} is a step without an image, and --runtime {settings['runtime']} runs "
                 "tasks in images: give it one by --image or the key image, or use --runtime native"
+            )
+        if stage.name not in STAGE_NAMES and settings["runtime"] != "native":
+            raise UserError(
+                f"{stage.name} is a stage of another package, of which there is no image: use "
+                "--runtime native, or make it a step with an image (docs/own-step.md)"
             )
         if stage.sharing(params) != "windows":
             _refuse_windows(name, sweep, settings)

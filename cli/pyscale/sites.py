@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 from pyscale.analysis.spending import Prices
 from pyscale.tomlfile import file_of, read_toml
 from pyscale_stages.contract import Device, Record
-from pyscale_stages.registry import STAGE_NAMES
+from pyscale_stages.registry import stage_names
 from pyscale_stages.wording import did_you_mean
 
 
@@ -130,8 +130,8 @@ class Override(Request):
     @field_validator("stage")
     @classmethod
     def _known_stage(cls, value: str | None) -> str | None:
-        if value is not None and value not in STAGE_NAMES:
-            raise ValueError(f"unknown stage; {did_you_mean(value, STAGE_NAMES)}")
+        if value is not None and value not in stage_names():
+            raise ValueError(f"unknown stage; {did_you_mean(value, stage_names())}")
         return value
 
 

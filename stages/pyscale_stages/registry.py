@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import cache
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +28,9 @@ STAGE_NAMES = (
     "command",
 )
 
+OTHERS = "pyscale.stages"
+"""Entry points of packages that have stages of their own, by the names of these."""
+
 _PACKAGE = Path(__file__).resolve().parent
 
 
@@ -34,13 +39,25 @@ def present_stages(package: Path = _PACKAGE) -> tuple[str, ...]:
     return tuple(name for name in STAGE_NAMES if (package / name / "stage.py").is_file())
 
 
+@cache
+def others_stages() -> dict[str, EntryPoint]:
+    """Stages of other packages that are installed, by name."""
+    return {point.name: point for point in entry_points(group=OTHERS)}
+
+
+def stage_names() -> tuple[str, ...]:
+    """Names of all stages, those of other packages too."""
+    return (*STAGE_NAMES, *others_stages())
+
+
 def load_stage(name: str) -> Stage:
     """Import the folder of a stage and return its `STAGE`.
 
-    An unknown name is a `BadInput`; a known one in the image of another stage is a `MissingPart`.
+    An unknown name is a `BadInput`; a known one in the image of another stage, or one that its
+    package does not give, is a `MissingPart`.
     """
     if name not in STAGE_NAMES:
-        raise BadInput(f"unknown stage {name!r}: {did_you_mean(name, STAGE_NAMES)}")
+        return _of_another(name)
     # One look: plans ask for their stages hundreds of times.
     if not (_PACKAGE / name / "stage.py").is_file():
         present = ", ".join(present_stages(_PACKAGE))
@@ -49,6 +66,21 @@ def load_stage(name: str) -> Stage:
             "use the image of that stage"
         )
     stage: Stage = import_module(f"pyscale_stages.{name}.stage").STAGE
+    return stage
+
+
+def _of_another(name: str) -> Stage:
+    """Load a stage that another package has."""
+    point = others_stages().get(name)
+    if point is None:
+        raise BadInput(f"unknown stage {name!r}: {did_you_mean(name, stage_names())}")
+    whose = f"the stage {name} of the package {point.dist.name if point.dist else point.value}"
+    try:
+        stage = point.load()
+    except Exception as error:
+        raise MissingPart(f"{whose} cannot be loaded ({error!r}): repair that package") from error
+    if not isinstance(stage, Stage) or stage.name != name:
+        raise MissingPart(f"{whose} is no stage of that name: see {point.value} there")
     return stage
 
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -36,3 +37,27 @@ def test_a_stage_of_another_image_is_told(image: Path, monkeypatch: pytest.Monke
 def test_an_unknown_stage_is_refused() -> None:
     with pytest.raises(BadInput, match="unknown stage 'trak': did you mean"):
         load_stage("trak")
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        ("nowhere_at_all:STAGE", "cannot be loaded .ModuleNotFoundError"),
+        ("json:JSONDecoder", "is no stage of that name"),
+        ("pyscale_stages.contact.stage:STAGE", "is no stage of that name"),
+    ],
+)
+def test_a_package_that_gives_no_such_stage_is_told(
+    value: str, why: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point = EntryPoint("edges", value, registry.OTHERS)
+    monkeypatch.setattr(registry, "others_stages", lambda: {"edges": point})
+    with pytest.raises(MissingPart, match=f"the stage edges of the package .*{why}"):
+        load_stage("edges")
+
+
+def test_a_misspelt_stage_of_a_package_is_told_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("edges", "edges_stage:STAGE", registry.OTHERS)
+    monkeypatch.setattr(registry, "others_stages", lambda: {"edges": point})
+    with pytest.raises(BadInput, match="did you mean 'edges'"):
+        load_stage("edgs")

@@ -96,7 +96,7 @@ def _libraries(tell: Teller, stage: Any, params: Any) -> bool:
     """Import what the stage imports; tell the versions, or what is broken."""
     from pyscale_stages.runner import installed_versions
 
-    names = LIBRARIES[stage.name]
+    names = LIBRARIES.get(stage.name, ())
     if getattr(params, "backend", "laptrack") != "laptrack":
         names = tuple(name for name in names if name != "laptrack")
     for name in names:

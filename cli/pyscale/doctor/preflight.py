@@ -140,7 +140,9 @@ def _native(entry: Entry, looks: Looks) -> Iterator[Finding]:
 
 def libraries(stage: Stage, params: Mapping[str, object]) -> tuple[tuple[str, ...], str]:
     """Modules that a stage imports with given parameters, and the extra that installs them."""
-    top_level = tuple(dict.fromkeys(name.partition(".")[0] for name in LIBRARIES[stage.name]))
+    top_level = tuple(
+        dict.fromkeys(name.partition(".")[0] for name in LIBRARIES.get(stage.name, ()))
+    )
     chosen = (_OF_CHOICE.get((name, str(value))) for name, value in params.items())
     return next(filter(None, chosen), (top_level, stage.extra))
 

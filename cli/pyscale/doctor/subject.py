@@ -18,7 +18,7 @@ from pyscale.suite import load_suite
 from pyscale.withsystem import with_system
 from pyscale_stages.contract import Device, Record, Stage
 from pyscale_stages.measure.cpus import first_threads, usable_cpus
-from pyscale_stages.registry import load_stage
+from pyscale_stages.registry import STAGE_NAMES, load_stage
 
 
 class Entry(Record):
@@ -159,5 +159,9 @@ class Subject(Record):
 
     def image_names(self) -> list[str]:
         """Images that the entries run in, each once."""
-        inside = (entry for entry in self.entries if not entry.definition.runs_outside)
+        inside = (
+            entry
+            for entry in self.entries
+            if entry.stage in STAGE_NAMES and not entry.definition.runs_outside
+        )
         return list(dict.fromkeys(map(self.image_of, inside)))

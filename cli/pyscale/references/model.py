@@ -14,7 +14,7 @@ from pyscale.analysis.machine.tests import machine_tests
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 from pyscale_stages.contract import Record
-from pyscale_stages.registry import STAGE_NAMES
+from pyscale_stages.registry import stage_names
 from pyscale_stages.wording import did_you_mean
 
 NAME_PATTERN = r"[a-z0-9][a-z0-9_-]*"
@@ -66,8 +66,8 @@ class Reference(Record):
     @classmethod
     def _known_stages(cls, value: dict[str, str]) -> dict[str, str]:
         for stage in value.values():
-            if stage not in STAGE_NAMES:
-                raise ValueError(f"unknown stage {stage!r}; {did_you_mean(stage, STAGE_NAMES)}")
+            if stage not in stage_names():
+                raise ValueError(f"unknown stage {stage!r}; {did_you_mean(stage, stage_names())}")
         return value
 
     def is_same_work(self, work_id: str | None, sizes: Collection[str] = ()) -> bool:

@@ -1,0 +1,89 @@
+"""A stage of another package, from its entry point to report, comparison and advice."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from commandline import Answer
+from pyscale_stages import registry
+
+CommandLine = Callable[..., Answer]
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("package")]
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "edges"
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The example as an installer leaves it, where this Python and those of tasks find it."""
+    declared = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
+    site = tmp_path / "site"
+    about = site / "edges_stage-0.1.dist-info"
+    about.mkdir(parents=True)
+    shutil.copy(EXAMPLE / "edges_stage.py", site)
+    (about / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {declared['name']}\nVersion: 1\n"
+    )
+    points = declared["entry-points"]["pyscale.stages"].items()
+    lines = "".join(f"{name} = {where}\n" for name, where in points)
+    (about / "entry_points.txt").write_text(f"[pyscale.stages]\n{lines}")
+    monkeypatch.syspath_prepend(site)
+    monkeypatch.setenv("PYTHONPATH", str(site), prepend=os.pathsep)
+    registry.others_stages.cache_clear()
+    yield
+    registry.others_stages.cache_clear()
+
+
+@pytest.fixture
+def movie(shared_data: Path) -> Path:
+    return shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
+
+
+def test_its_two_numbers_stand_in_report_comparison_and_advice(
+    pyscale: CommandLine, home: Path, movie: Path
+) -> None:
+    shutil.copy(EXAMPLE / "edges.toml", home)
+    line = ("run", "edges.toml", "--data", movie, "--repeats", "6")
+    first = pyscale(*line, "--workers", "1,2", "--set", "edges.least=0.1")
+    assert first.code == 0, first.err
+    assert "Outputs: same bytes at every N." in first.text
+    assert "Gaussian gradient" in first.out
+    second = pyscale(*line, "--workers", "1", "--set", "edges.least=0.4")
+    assert second.code == 0, second.err
+    base, new = sorted((home / "runs").iterdir())
+    table = pl.read_csv(base / "report" / "benchmark_measures.csv")
+    assert table.select("name", "workers", "unit", "better").rows() == [
+        ("edge_pixels", 1, "px", None),
+        ("edge_pixels", 2, "px", None),
+        ("edge_share", 1, "", "higher"),
+        ("edge_share", 2, "", "higher"),
+    ]
+    # Windows are added up, and shares of windows of one length have their mean.
+    assert table["over_baseline"].to_list() == pytest.approx([1, 1, 1, 1])
+    assert '<section id="measures">' in (base / "report" / "report.html").read_text()
+    compared = pyscale("compare", base.name, new.name, "--fail-on", "regression")
+    assert compared.code == 1
+    assert "edge_share: new is worse for every configuration" in compared.text
+    assert pyscale("advise").code == 0
+
+
+def test_it_has_no_image_and_its_parameters_are_its_own(
+    pyscale: CommandLine, home: Path, movie: Path
+) -> None:
+    shutil.copy(EXAMPLE / "edges.toml", home)
+    line = ("run", "edges.toml", "--data", movie, "--dry-run")
+    assert pyscale(*line).code == 0
+    inside = pyscale(*line, "--runtime", "apptainer")
+    assert inside.code == 2
+    assert "edges is a stage of another package, of which there is no image" in inside.err
+    wrong = pyscale(*line, "--set", "edges.sigma=2")
+    assert wrong.code == 2
+    assert "unknown key 'sigma'; did you mean 'sigma_px'?" in wrong.err
