@@ -19,7 +19,7 @@ from pyscale.analysis.comparison import (
 )
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.measures import KEY as SAMPLED
-from pyscale.analysis.measures import compared_samples, is_primary, samples
+from pyscale.analysis.measures import MEASURED, compared_samples, is_primary, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.betweenmachines import tests_compared
@@ -342,7 +342,11 @@ def _json(compared: _Compared) -> str:
 def _gate(found: _Compared) -> int:
     """Say whether a regression was found, and what could not be told."""
     at_least = found.context.at_least
-    primary = found.samples.filter(is_primary()).with_columns(device=pl.lit(None, pl.String))
+    is_number = pl.col("kind") == MEASURED
+    primary = found.samples.filter(is_primary()).with_columns(
+        device=pl.lit(None, pl.String),
+        stage=pl.when(is_number).then(pl.format("{} of {}", "value", "stage")).otherwise("stage"),
+    )
     timed = [row for table in (found.table, primary) for row in table.to_dicts()]
     rows = [row for row in timed if row["verdict"] is not None]
     of_machine = [] if found.tests is None else found.tests.drop_nulls("verdict").to_dicts()

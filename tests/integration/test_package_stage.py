@@ -71,6 +71,7 @@ def test_its_two_numbers_stand_in_report_comparison_and_advice(
     assert '<section id="measures">' in (base / "report" / "report.html").read_text()
     compared = pyscale("compare", base.name, new.name, "--fail-on", "regression")
     assert compared.code == 1
+    assert "edge_share of edges at N = 1" in compared.err
     assert "edge_share: new is worse for every configuration" in compared.text
     assert pyscale("advise").code == 0
 
