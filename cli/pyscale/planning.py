@@ -424,6 +424,8 @@ class _Entry:
                 f"{stage.name} is a stage of another package, of which there is no image: use "
                 "--runtime native, or make it a step with an image (docs/own-step.md)"
             )
+        if stage.sharing(params) == "ranks" and step.cores:
+            raise UserError(f"each of the N ranks of {name} has one core: leave threads out")
         if stage.sharing(params) != "windows":
             _refuse_windows(name, sweep, settings)
         image = None
@@ -503,12 +505,12 @@ class _Entry:
         """Windows of N workers."""
         if self.sharing == "copies":
             return ((0, frames),) * workers
-        count = 1 if self.sharing == "threads" else min(frames, workers * self.chunks)
+        count = 1 if self.sharing in {"threads", "ranks"} else min(frames, workers * self.chunks)
         return even_windows(frames, count)
 
     def _threads_at(self, workers: int) -> int | None:
         """Cores and threads of each of N workers; None is the run's choice."""
-        if self.sharing == "threads":
+        if self.sharing in {"threads", "ranks"}:
             return workers * (self.threads or 1)
         if self.threads is None or not self.shares_cores:
             return self.threads
@@ -528,7 +530,7 @@ def _refuse_windows(entry: str, sweep: Sweep, settings: Mapping[str, Any]) -> No
     if flags:
         raise UserError(
             f"{' and '.join(flags)}: workers of {entry} have no windows of their own, as they are "
-            "threads or copies of one process: leave that out"
+            "threads, ranks or copies of one process: leave that out"
         )
 
 

@@ -109,8 +109,8 @@ def run(
         str | None,
         _option(
             STEP,
-            "Workers share frames of a movie or files of a folder, are threads, or copies (none).",
-            "frames|files|threads|none",
+            "Workers share frames or files, or are threads, ranks or copies (none).",
+            "frames|files|threads|ranks|none",
             show_default="frames",
         ),
     ] = None,

@@ -44,8 +44,9 @@ Phase = Literal[
 PHASES: tuple[Phase, ...] = get_args(Phase)
 Verb = Literal["run", "merge", "check"]
 Device = Literal["cpu", "cuda", "mps"]
-Sharing = Literal["windows", "threads", "copies"]
-"""Each worker has windows of its own; N are threads of one process; each does all of the work."""
+Sharing = Literal["windows", "threads", "ranks", "copies"]
+"""Each worker has windows of its own; N are threads of one process, or processes of one task, which
+it starts at once; or each does all of the work."""
 GpuSharing = Literal["own", "time_slicing", "mps"]
 """A GPU for each worker; one for all, by turns; one for all, at once by NVIDIA's MPS."""
 

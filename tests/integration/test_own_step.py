@@ -239,3 +239,27 @@ def test_the_example_scripts_are_programs_of_their_own(home: Path, movie: Path) 
     asked = [sys.executable, "threshold.py", movie, "out.tif", "--frames", "0:2"]
     subprocess.run(asked, cwd=home, check=True)
     assert len(tifffile.imread(home / "out.tif")) == 2
+
+
+def test_ranks_of_torch_meet_and_compute_one_output(
+    pyscale: CommandLine, home: Path, movie: Path
+) -> None:
+    pytest.importorskip("torch", reason="torch is not installed: pip install torch")
+    example("ranks", home)
+    few = tifffile.imread(movie, key=range(4))
+    tifffile.imwrite(home / "few.tif", few, metadata={"axes": "TYX"})
+    step = f"{sys.executable} smooth.py {{input}} {{output}}"
+    told = pyscale("run", "--step", step, "--split", "ranks", "--data", "few.tif", *FEW)
+    assert told.code == 0, told.err
+    assert "Outputs: same bytes at every N." in told.text
+    (path,) = (home / "runs").iterdir()
+    trial = RunFolder(path).plan.trial("step-n2-b1")
+    assert (trial.tasks, trial.threads) == (("w0", "check"), 2)
+    phases = pl.read_parquet(path / "spans.parquet").filter(workers=2, task="w0")["phase"]
+    assert {"import", "read", "compute", "write"} <= set(phases)
+    (home / "suite.toml").write_text(
+        f'name = "two"\nsummary = "Two ranks"\n[stages.two]\ncommand = "{step}"\nsplit = "ranks"\nthreads = 2\n'
+    )
+    refused = pyscale("run", "suite.toml", "--data", "few.tif", *FEW)
+    assert refused.code == 2
+    assert "each of the N ranks of two has one core: leave threads out" in refused.err

@@ -18,6 +18,8 @@ OF_ALL = ("input", "input2", "input3", "output", "threads", "seed", "device", "f
 """What a command may name of every task."""
 OF_FRAMES = ("first", "stop", "frames")
 """What it may name of a window: its first frame and its end (excluded), and how many there are."""
+OF_RANKS = ("rank", "ranks")
+"""What it may name of processes that start at once: which it is, from 0, and their number."""
 OF_FILES = ("files", "file", "name")
 """What it may name of its share of a folder: a list file, or one file at a time and its stem."""
 OF_MERGE = ("inputs", "output", "folder")
@@ -51,10 +53,11 @@ class CommandParams(StageParams):
         "as a shell does, but no shell runs it",
     )
     folder: Path = Field(Path(), description="Folder that it runs in: the suite's, or the caller's")
-    split: Literal["frames", "files", "threads", "none"] = Field(
+    split: Literal["frames", "files", "threads", "ranks", "none"] = Field(
         "frames",
         description="What workers share: the frames of a movie, or files of a folder; or they are "
-        "the {threads} of one process; or nothing, and each does all of the work",
+        "the {threads} of one process, or ranks that start at once and meet; or nothing, and each "
+        "does all of the work",
     )
     window: Literal["whole", "file"] = Field(
         "whole",
@@ -113,7 +116,8 @@ class CommandParams(StageParams):
         named = {field for word in self.command for field in fields_of(word)}
         own = {f"{PARAMS}{name}" for name in self.own}
         of_share = OF_FILES if self.split == "files" else OF_FRAMES
-        _refuse_unknown(named, {*OF_ALL, *of_share, *own})
+        of_ranks = OF_RANKS if self.split == "ranks" else ()
+        _refuse_unknown(named, {*OF_ALL, *of_share, *of_ranks, *own})
         for name in sorted(own - named):
             fields = {*type(self).model_fields, *(one.removeprefix(PARAMS) for one in named)}
             raise ValueError(
@@ -212,7 +216,7 @@ def _braced(names: Iterable[str]) -> str:
 
 def sharing(params: CommandParams) -> Sharing:
     """How N workers share the work."""
-    known: dict[str, Sharing] = {"threads": "threads", "none": "copies"}
+    known: dict[str, Sharing] = {"threads": "threads", "ranks": "ranks", "none": "copies"}
     return known.get(params.split, "windows")
 
 

@@ -9,7 +9,8 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,6 +42,8 @@ class Heard:
     left_running: bool = False
     """Whether processes that it had started outlived it, and were ended."""
     end: float = 0.0
+    is_late: bool = False
+    """Whether it was ended, as it took too long."""
     returncode: int = 0
     measured: list[Measured] = field(default_factory=list)
     """Numbers that it named."""
@@ -100,6 +103,64 @@ def run_command(
     StageError
         If it fails, or takes too long.
     """
+    process, heard = _started(words, folder, environment)
+    _follow(process, heard, at_most_s)
+    if heard.is_late or heard.returncode not in fine:
+        raise StageError(_why_failed(heard, at_most_s))
+    return heard
+
+
+def run_ranks(
+    lines: Sequence[tuple[Sequence[str], Mapping[str, str]]],
+    folder: Path,
+    at_most_s: float | None,
+) -> list[Heard]:
+    """Run several commands at once, each with its words and variables, to the end of all.
+
+    As they wait for each other, the first that fails ends the others.
+
+    Raises
+    ------
+    BadInput, MissingPart
+        If one cannot be started.
+    StageError
+        If one fails, or takes too long; the sentence names it.
+    """
+    running: list[tuple[subprocess.Popen[bytes], Heard]] = []
+    failed: list[tuple[int, Heard]] = []
+    with ThreadPoolExecutor(len(lines)) as pool:
+        try:
+            running += (_started(words, folder, variables) for words, variables in lines)
+            followed = {
+                pool.submit(_follow, process, heard, at_most_s): place
+                for place, (process, heard) in enumerate(running)
+            }
+            for future in as_completed(followed):
+                heard = running[followed[future]][1]
+                if heard.is_late or heard.returncode != 0:
+                    failed.append((followed[future], heard))
+                    _end_all(running)
+        except BaseException:
+            _end_all(running)
+            raise
+    if failed:
+        place, heard = failed[0]
+        raise StageError(f"rank {place} of {len(lines)}: {_why_failed(heard, at_most_s)}")
+    return [heard for _, heard in running]
+
+
+def _end_all(running: Iterable[tuple[subprocess.Popen[bytes], Heard]]) -> None:
+    for process, _ in running:
+        # What has ended may have left its number to another.
+        if process.returncode is not None:
+            continue
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _started(
+    words: Sequence[str], folder: Path, environment: Mapping[str, str]
+) -> tuple[subprocess.Popen[bytes], Heard]:
     heard = Heard(time.monotonic())
     try:
         process = subprocess.Popen(
@@ -117,15 +178,17 @@ def run_command(
         raise BadInput(
             f"the command cannot be given to a program ({error}): see its words"
         ) from error
+    return process, heard
+
+
+def _follow(process: subprocess.Popen[bytes], heard: Heard, at_most_s: float | None) -> None:
+    """Hear a command until it ends, or is ended as it takes too long."""
     try:
-        in_time = _listen(process, heard, at_most_s)
+        heard.is_late = not _listen(process, heard, at_most_s)
     finally:
         heard.end = time.monotonic()
         heard.left_running = _end_group(process)
     heard.returncode = process.returncode
-    if not in_time or heard.returncode not in fine:
-        raise _why_failed(heard, None if in_time else at_most_s)
-    return heard
 
 
 def _listen(process: subprocess.Popen[bytes], heard: Heard, at_most_s: float | None) -> bool:
@@ -198,12 +261,12 @@ def _why_not_started(error: OSError, program: str, folder: Path) -> StageError:
     return BadInput(f"{program!r} cannot be started ({error.strerror}): name a program")
 
 
-def _why_failed(heard: Heard, at_most_s: float | None) -> StageError:
+def _why_failed(heard: Heard, at_most_s: float | None) -> str:
     words = f"; its last lines: {' / '.join(heard.last_lines)}" if heard.last_lines else ""
-    if at_most_s is not None:
+    if heard.is_late:
         how = f"was ended, as it took longer than {at_most_s:g} s"
     elif heard.returncode < 0:
         how = f"was killed by {signal.Signals(-heard.returncode).name}"
     else:
         how = f"failed with exit code {heard.returncode}"
-    return StageError(f"the command of the step {how}{words}")
+    return f"the command of the step {how}{words}"

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
+from socket import socket
 from tempfile import TemporaryDirectory
 
 from pyscale_stages.command.container import in_container
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.command.placeholders import PARAMS, Value, fields_of, filled
-from pyscale_stages.command.process import Heard, run_command
+from pyscale_stages.command.process import Heard, run_command, run_ranks
 from pyscale_stages.command.share import share_of
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import BadInput
@@ -20,6 +21,8 @@ from pyscale_stages.task import Task
 
 MOST_HASHED_BYTES = 1 << 20
 """A larger program is known by its own version, and reading it all would take measured time."""
+MEETING_ADDRESS = "127.0.0.1"
+"""Where ranks meet: they are processes of one machine."""
 SEEN_INSIDE = (*THREAD_VARIABLES, "CUDA_VISIBLE_DEVICES")
 """Variables that a command in an image sees."""
 
@@ -110,37 +113,67 @@ def execute(
     `fine`: exit codes that are no failure.
     """
     params = params_of(task)
-    words = filled(command, values, shell=params.shell)
+    seen = {name: os.environ[name] for name in SEEN_INSIDE if name in os.environ}
     environment = environment_of(params)
     with TemporaryDirectory(prefix="pyscale-step-") as scratch:
-        if params.image is not None:
-            words = in_container(
+
+        def line(more: Mapping[str, Value], own: Mapping[str, str]) -> list[str]:
+            words = filled(command, {**values, **more}, shell=params.shell)
+            if params.image is None:
+                return words
+            return in_container(
                 words,
                 params.image,
                 params.folder,
                 reads=[*(path for _, path in task.spec.inputs), *reads],
                 output=(task.spec.output or Path(scratch)).absolute(),
                 scratch=Path(scratch),
-                environment={name: os.environ[name] for name in SEEN_INSIDE if name in os.environ},
+                environment={**seen, **own},
                 device=task.spec.device,
             )
-        heard = run_command(words, params.folder, environment, params.at_most_s, fine)
+
+        if params.split == "ranks" and task.spec.verb == "run":
+            count = task.spec.threads
+            every = [
+                (line({"rank": str(place), "ranks": str(count)}, own), {**environment, **own})
+                for place, own in enumerate(variables_of_ranks(count))
+            ]
+            all_heard = run_ranks(every, params.folder, params.at_most_s)
+        else:
+            words = line({}, {})
+            all_heard = [run_command(words, params.folder, environment, params.at_most_s, fine)]
+    # Ranks wait for each other, so that the last one's phases are those of all.
+    heard = max(all_heard, key=lambda one: one.end)
     # All of a merge is the phase of that name, and nobody times a check.
     for phase, start, end in heard.phases if task.spec.verb == "run" else ():
         task.add_span(phase, start, end)
     if task.spec.verb != "check":
-        task.measure(*heard.measured)
-    for sentence in dict.fromkeys(heard.unread):
+        task.measure(*(number for one in all_heard for number in one.measured))
+    for sentence in dict.fromkeys(told for one in all_heard for told in one.unread):
         task.warn(sentence, "unread-metric")
-    for name in dict.fromkeys(heard.unknown):
+    for name in dict.fromkeys(name for one in all_heard for name in one.unknown):
         task.warn(f"the command names a phase {name!r}, which there is not", "unknown-phase")
-    if heard.left_running:
+    if any(one.left_running for one in all_heard):
         task.warn(
             "the command left processes running when it ended, and they were ended",
             "left-running",
             doubts_result=True,
         )
     return heard
+
+
+def variables_of_ranks(count: int) -> list[dict[str, str]]:
+    """Variables by which torch and others find the ranks that they meet, of each one thread."""
+    with socket() as free:
+        free.bind((MEETING_ADDRESS, 0))
+        port = free.getsockname()[1]
+    of_all = {
+        **dict.fromkeys(THREAD_VARIABLES, "1"),
+        **dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), str(count)),
+        "MASTER_ADDR": MEETING_ADDRESS,
+        "MASTER_PORT": str(port),
+    }
+    return [of_all | {"RANK": str(place), "LOCAL_RANK": str(place)} for place in range(count)]
 
 
 def take(task: Task, *, frames: int | None = None, calls: int = 1) -> None:

@@ -35,6 +35,7 @@ def step(tmp_path: Path, movie: Path) -> RunStep:
         into: Path | None = None,
         frames: tuple[int, int] | None = (0, 4),
         movie_frames: int = 6,
+        threads: int = 1,
         **keys: Any,
     ) -> TaskResult:
         script = tmp_path / "program.py"
@@ -48,6 +49,7 @@ def step(tmp_path: Path, movie: Path) -> RunStep:
             output=into or tmp_path / "out",
             frames=frames if verb == "run" else None,
             movie_frames=movie_frames,
+            threads=threads,
             params=params | keys,
         )
 
