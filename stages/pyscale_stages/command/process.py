@@ -9,8 +9,7 @@ import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -103,64 +102,17 @@ def run_command(
     StageError
         If it fails, or takes too long.
     """
-    process, heard = _started(words, folder, environment)
-    _follow(process, heard, at_most_s)
+    process, heard = started(words, folder, environment)
+    follow(process, heard, at_most_s)
     if heard.is_late or heard.returncode not in fine:
-        raise StageError(_why_failed(heard, at_most_s))
+        raise StageError(why_failed(heard, at_most_s))
     return heard
 
 
-def run_ranks(
-    lines: Sequence[tuple[Sequence[str], Mapping[str, str]]],
-    folder: Path,
-    at_most_s: float | None,
-) -> list[Heard]:
-    """Run several commands at once, each with its words and variables, to the end of all.
-
-    As they wait for each other, the first that fails ends the others.
-
-    Raises
-    ------
-    BadInput, MissingPart
-        If one cannot be started.
-    StageError
-        If one fails, or takes too long; the sentence names it.
-    """
-    running: list[tuple[subprocess.Popen[bytes], Heard]] = []
-    failed: list[tuple[int, Heard]] = []
-    with ThreadPoolExecutor(len(lines)) as pool:
-        try:
-            running += (_started(words, folder, variables) for words, variables in lines)
-            followed = {
-                pool.submit(_follow, process, heard, at_most_s): place
-                for place, (process, heard) in enumerate(running)
-            }
-            for future in as_completed(followed):
-                heard = running[followed[future]][1]
-                if heard.is_late or heard.returncode != 0:
-                    failed.append((followed[future], heard))
-                    _end_all(running)
-        except BaseException:
-            _end_all(running)
-            raise
-    if failed:
-        place, heard = failed[0]
-        raise StageError(f"rank {place} of {len(lines)}: {_why_failed(heard, at_most_s)}")
-    return [heard for _, heard in running]
-
-
-def _end_all(running: Iterable[tuple[subprocess.Popen[bytes], Heard]]) -> None:
-    for process, _ in running:
-        # What has ended may have left its number to another.
-        if process.returncode is not None:
-            continue
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-
-
-def _started(
+def started(
     words: Sequence[str], folder: Path, environment: Mapping[str, str]
 ) -> tuple[subprocess.Popen[bytes], Heard]:
+    """Start a command, whose words nobody hears yet."""
     heard = Heard(time.monotonic())
     try:
         process = subprocess.Popen(
@@ -181,7 +133,7 @@ def _started(
     return process, heard
 
 
-def _follow(process: subprocess.Popen[bytes], heard: Heard, at_most_s: float | None) -> None:
+def follow(process: subprocess.Popen[bytes], heard: Heard, at_most_s: float | None) -> None:
     """Hear a command until it ends, or is ended as it takes too long."""
     try:
         heard.is_late = not _listen(process, heard, at_most_s)
@@ -261,7 +213,8 @@ def _why_not_started(error: OSError, program: str, folder: Path) -> StageError:
     return BadInput(f"{program!r} cannot be started ({error.strerror}): name a program")
 
 
-def _why_failed(heard: Heard, at_most_s: float | None) -> str:
+def why_failed(heard: Heard, at_most_s: float | None) -> str:
+    """Say how a command failed, with its last lines."""
     words = f"; its last lines: {' / '.join(heard.last_lines)}" if heard.last_lines else ""
     if heard.is_late:
         how = f"was ended, as it took longer than {at_most_s:g} s"

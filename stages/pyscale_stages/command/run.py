@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
-from socket import socket
 from tempfile import TemporaryDirectory
 
 from pyscale_stages.command.container import in_container
+from pyscale_stages.command.meeting import run_ranks, variables_of_ranks
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.command.placeholders import PARAMS, Value, fields_of, filled
-from pyscale_stages.command.process import Heard, run_command, run_ranks
+from pyscale_stages.command.process import Heard, run_command
 from pyscale_stages.command.share import share_of
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import BadInput
@@ -21,8 +21,6 @@ from pyscale_stages.task import Task
 
 MOST_HASHED_BYTES = 1 << 20
 """A larger program is known by its own version, and reading it all would take measured time."""
-MEETING_ADDRESS = "127.0.0.1"
-"""Where ranks meet: they are processes of one machine."""
 SEEN_INSIDE = (*THREAD_VARIABLES, "CUDA_VISIBLE_DEVICES")
 """Variables that a command in an image sees."""
 
@@ -160,20 +158,6 @@ def execute(
             doubts_result=True,
         )
     return heard
-
-
-def variables_of_ranks(count: int) -> list[dict[str, str]]:
-    """Variables by which torch and others find the ranks that they meet, of each one thread."""
-    with socket() as free:
-        free.bind((MEETING_ADDRESS, 0))
-        port = free.getsockname()[1]
-    of_all = {
-        **dict.fromkeys(THREAD_VARIABLES, "1"),
-        **dict.fromkeys(("WORLD_SIZE", "LOCAL_WORLD_SIZE"), str(count)),
-        "MASTER_ADDR": MEETING_ADDRESS,
-        "MASTER_PORT": str(port),
-    }
-    return [of_all | {"RANK": str(place), "LOCAL_RANK": str(place)} for place in range(count)]
 
 
 def take(task: Task, *, frames: int | None = None, calls: int = 1) -> None:
