@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
 from pydantic import Field, ValidationError
@@ -10,6 +11,8 @@ from pyscale_stages.record import Finite, Record
 from pyscale_stages.wording import did_you_mean, first_problem
 
 Over = Literal["sum", "mean", "most", "least"]
+NAME = r"[a-z][a-z0-9_]*"
+"""What a name in a line may be."""
 OPTIONS = ("unit", "better", "over")
 """What a line may say beside the name and the number."""
 
@@ -17,7 +20,7 @@ OPTIONS = ("unit", "better", "over")
 class Measured(Record):
     """One number; windows of a trial that measure the same one are taken together."""
 
-    name: str = Field(pattern=r"^[a-z][a-z0-9_]*$", description="Name of the number")
+    name: str = Field(min_length=1, description="Name of the number")
     value: Finite = Field(description="The number")
     unit: str = Field("", description="Its unit; empty of a share or a plain number")
     better: Literal["higher", "lower"] | None = Field(
@@ -40,6 +43,8 @@ def read_measured(text: str) -> Measured:
     (name, equals, number), *more = [word.partition("=") for word in text.split()] or [("", "", "")]
     if not equals:
         raise ValueError("it is not name=number")
+    if re.fullmatch(NAME, name) is None:
+        raise ValueError(f"{name!r} is no name of small letters, digits and _")
     try:
         value = float(number)
     except ValueError:

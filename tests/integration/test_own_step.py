@@ -258,7 +258,8 @@ def test_ranks_of_torch_meet_and_compute_one_output(
     phases = pl.read_parquet(path / "spans.parquet").filter(workers=2, task="w0")["phase"]
     assert {"import", "read", "compute", "write"} <= set(phases)
     (home / "suite.toml").write_text(
-        f'name = "two"\nsummary = "Two ranks"\n[stages.two]\ncommand = "{step}"\nsplit = "ranks"\nthreads = 2\n'
+        f'name = "two"\nsummary = "Two ranks"\n[stages.two]\ncommand = "{step}"\n'
+        'split = "ranks"\nthreads = 2\n'
     )
     refused = pyscale("run", "suite.toml", "--data", "few.tif", *FEW)
     assert refused.code == 2

@@ -30,7 +30,7 @@ def test_a_number_is_read_with_what_is_said_of_it(line: str, told: Measured) -> 
         ("cells=", "'' is not a number"),
         ("cells=many", "'many' is not a number"),
         ("cells=nan", "finite number"),
-        ("Cells=3", "'name'"),
+        ("Cells=3", "'Cells' is no name of small letters"),
         ("cells=3 beter=higher", "did you mean 'better'?"),
         ("cells=3 better=more", "'higher' or 'lower'"),
         ("cells=3 over=all", "'sum', 'mean', 'most' or 'least'"),

@@ -105,7 +105,7 @@ def losses(found: Sequence[Curve], results: Results) -> Table | None:
         ]
     columns: Columns = [
         (WORKERS[0], _workers),
-        numbers("N x wall time", _whole, "Worker-seconds in all"),
+        numbers("N x wall time", OF.plain("worker_seconds"), "Worker-seconds in all"),
         *(numbers(phase(part), _part(part)) for part in PARTS if part in known),
     ]
     caption = "Worker-seconds by phase, in brackets the growth over the baseline"
@@ -250,14 +250,6 @@ def _measure(row: Row) -> Cell:
 
 def _confidence(choice: Choice, row: Row) -> str:
     return ABSENT if row["workers"] is None else advice.cells(choice, intervals=False)[-1]
-
-
-def _whole(row: Row) -> Cell:
-    """Write the worker-seconds of all parts, and their growth beyond the baseline."""
-    found = OF.cell(row, "worker_seconds")
-    if row["workers"] == row["baseline_workers"]:
-        return found
-    return (*found, f" ({growth(sum(held['growth_s'] for held in row['parts'].values()))})")
 
 
 def _part(part: str) -> Writer:
