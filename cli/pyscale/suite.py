@@ -224,9 +224,10 @@ class Suite(Record):
 
     @property
     def shares_no_frames(self) -> bool:
-        """Whether in every entry N workers are threads of one process, or copies of it."""
+        """Whether in every entry N workers are threads of a process, ranks of a task, or copies."""
         own = {step.params.get("split") for step in self.stages.values()}
-        return {*map(self.stage_name, self.stages)} == {OWN_STEP} and own <= {"threads", "none"}
+        apart = {"threads", "ranks", "none"}
+        return {*map(self.stage_name, self.stages)} == {OWN_STEP} and own <= apart
 
     @property
     def reads_data(self) -> bool:

@@ -114,3 +114,13 @@ def test_an_image_that_changed_ends_a_run_that_goes_on(
     told = answer_of(capsys, "pyscale", "run", "--resume", "latest")
     assert told.code == 2
     assert "mine.sif has sha256" in " ".join(told.err.split())
+
+
+def test_ranks_in_an_image_know_where_they_meet(
+    run: Callable[..., tuple[int, str]], tmp_path: Path
+) -> None:
+    step = "ls {input} > /dev/null; test $RANK -gt 0 || echo $WORLD_SIZE $MASTER_ADDR > {output}"
+    code, told = run(step, "--split", "ranks", "--output", "told.txt", "--check", "none")
+    assert code == 0, told
+    output = found(tmp_path).output(found(tmp_path).plan.trial("step-n2-b1"))
+    assert (output / "told.txt").read_text() == "2 127.0.0.1\n"
