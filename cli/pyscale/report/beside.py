@@ -11,12 +11,6 @@ from pyscale.report.wording import ABSENT, coarse, gib, of_requested, percent
 
 Row = dict[str, Any]
 
-COLUMNS = (
-    *("Stage", "N", "Windows", "Nodes", "Queue wait (s)", "Longest wait (s)", "Start stagger (s)"),
-    *("Overlap", "Gaps (worker-s)", "Memory (GiB)", "Cores"),
-)
-
-
 MEMORY_SETTING = "`memory_gib` in the site's file"
 CORES_SETTING = "`cpus` in the site's file, or `--cpus-per-worker`"
 SAYS_MORE = ("queue_s", "start_stagger_s", "peak_rss_bytes", "cores_used", "requested_cpus")
