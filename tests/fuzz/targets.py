@@ -198,13 +198,17 @@ def read_trace(path: Path) -> None:
         raise AssertionError("the table of an accepted trace is refused") from error
 
 
+NOT_SUITES = {"edges", "pyproject"}
+"""Files of the example of a package: its suite names a stage that nobody installed."""
+
+
 def make_settings(folder: Path) -> None:
     """Suites, sites and files of settings, each in a folder of its own."""
     from pyscale.shipped import shipped
 
     config = shipped("config")
     examples = Path(__file__).resolve().parents[2] / "docs" / "examples"
-    own = {"suites": examples.glob("*/*.toml")}
+    own = {"suites": [file for file in examples.glob("*/*.toml") if file.stem not in NOT_SUITES]}
     for kind in ("suites", "sites"):
         for file in (*(config / kind).glob("*.toml"), *own.get(kind, ())):
             (folder / f"{kind}-{file.stem}").mkdir()
