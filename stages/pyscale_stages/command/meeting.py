@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from contextlib import suppress
 from pathlib import Path
 from socket import socket
 
-from pyscale_stages.command.process import Heard, follow, started, why_failed
+from pyscale_stages.command.process import Heard, end_group, follow, started, why_failed
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import StageError
 
@@ -75,7 +72,5 @@ def run_ranks(
 def _end_all(running: Iterable[tuple[subprocess.Popen[bytes], Heard]]) -> None:
     for process, _ in running:
         # What has ended may have left its number to another.
-        if process.returncode is not None:
-            continue
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        if process.returncode is None:
+            end_group(process)

@@ -139,7 +139,7 @@ def follow(process: subprocess.Popen[bytes], heard: Heard, at_most_s: float | No
         heard.is_late = not _listen(process, heard, at_most_s)
     finally:
         heard.end = time.monotonic()
-        heard.left_running = _end_group(process)
+        heard.left_running = end_group(process)
     heard.returncode = process.returncode
 
 
@@ -188,7 +188,7 @@ def _heard_of(told: bytes, heard: Heard) -> bytes:
     return rest
 
 
-def _end_group(process: subprocess.Popen[bytes]) -> bool:
+def end_group(process: subprocess.Popen[bytes]) -> bool:
     """End what is left of a command and of all that it started; return whether anything was."""
     is_late = process.poll() is None
     with suppress(ProcessLookupError):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,9 +17,6 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.parquet import read_table, write_table
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
-
-if TYPE_CHECKING:
-    from pyscale_stages.task import Task
 
 COLUMNS = {
     "contacts": {

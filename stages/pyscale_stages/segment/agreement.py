@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,9 +17,6 @@ from pyscale_stages.task import Task
 from pyscale_stages.truth.matching import AGREEMENT_IOU, Matches, match_cells, summed
 from pyscale_stages.truth.reading import kind_of, own_labels
 from pyscale_stages.windows import common_window, folders_to_check, same_bytes
-
-if TYPE_CHECKING:
-    pass
 
 TOLERANCE = 0.99
 """Rounding of another device or thread count can change one doubtful cell in a hundred."""

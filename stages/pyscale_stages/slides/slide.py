@@ -49,6 +49,9 @@ class Region:
     width_px: int
     plane: int
 
+    def __str__(self) -> str:
+        return f"level {self.level}, row {self.y0}, column {self.x0}"
+
     @property
     def window(self) -> tuple[slice, slice]:
         """Rows and columns."""
@@ -143,10 +146,10 @@ class Slide(ABC):
         """Close the file; a later read opens it again."""
         self._handle.close()
 
-    def _unreadable(self, region: Region, error: Exception) -> BadInput:
+    def _unreadable(self, where: object, error: Exception) -> BadInput:
         return BadInput(
-            f"{self.path} cannot be read at level {region.level}, row {region.y0}, column "
-            f"{region.x0} ({error}): it is damaged; copy it again, or remove it from the folder"
+            f"{self.path} cannot be read at {where} ({error}): it is damaged; copy it again, or "
+            "remove it from the folder"
         )
 
     def __enter__(self) -> Self:

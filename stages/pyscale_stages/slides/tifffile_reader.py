@@ -90,10 +90,8 @@ class TiledTiff(Slide):
             return decoder.decode(data)
         except (ValueError, RuntimeError, OSError) as error:
             row, column = divmod(number, index.across)
-            raise BadInput(
-                f"{self.path} cannot be read at level {level}, tile {row}, {column} ({error}): "
-                "it is damaged; copy it again, or remove it from the folder"
-            ) from error
+            where = f"level {level}, tile {row}, {column}"
+            raise self._unreadable(where, error) from error
 
     def close(self) -> None:
         """Close the file and forget its tiles; a later read opens it again."""
