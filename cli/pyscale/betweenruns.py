@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.measured import measured_trials
-from pyscale.analysis.measures import samples
+from pyscale.analysis.samples import samples
 from pyscale.analysis.trials import trial_table
 from pyscale.console import talk
 from pyscale.report.comparison import ComparisonContext, OutputComparison
@@ -37,7 +37,7 @@ class MeasuredRun:
     timings : polars.DataFrame
         Of tests of the machine itself (see `pyscale.store.tables.timing_schema`).
     samples : polars.DataFrame
-        Of what counts beside wall times (see `pyscale.analysis.measures.samples`).
+        Of what counts beside wall times (see `pyscale.analysis.samples.samples`).
     """
 
     run: RunFolder

@@ -18,8 +18,8 @@ from pyscale.analysis.comparison import (
     spread_between,
 )
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.measures import KEY as SAMPLED
-from pyscale.analysis.measures import MEASURED, compared_samples, is_primary, samples
+from pyscale.analysis.samples import KEY as SAMPLED
+from pyscale.analysis.samples import MEASURED, compared_samples, is_primary, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.betweenmachines import tests_compared

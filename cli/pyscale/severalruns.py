@@ -11,7 +11,7 @@ from urllib.parse import quote
 import polars as pl
 
 from pyscale.analysis.measured import measured_trials
-from pyscale.analysis.measures import compared_samples, samples
+from pyscale.analysis.samples import compared_samples, samples
 from pyscale.analysis.schema import Schema
 from pyscale.betweenruns import MeasuredRun, between
 from pyscale.report.grid.scope import about_workers

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pyscale.analysis.comparison import OTHER_WORK, reasons
-from pyscale.analysis.measures import MEASURED, MEASURES, TITLE, is_primary
+from pyscale.analysis.samples import MEASURED, MEASURES, TITLE, is_primary
 from pyscale.report.comparison import (
     ComparisonContext,
     Row,

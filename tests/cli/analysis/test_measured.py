@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.measured import measured_points, measured_trials
-from pyscale.analysis.measures import compared_samples, is_primary, samples
+from pyscale.analysis.samples import compared_samples, is_primary, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.store.tables import measure_schema
 

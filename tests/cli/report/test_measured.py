@@ -12,7 +12,7 @@ from rich.console import Console
 
 from drawn import layers
 from pyscale.analysis.measured import point_schema
-from pyscale.analysis.measures import compared_samples, samples
+from pyscale.analysis.samples import compared_samples, samples
 from pyscale.report import comparisonsamples
 from pyscale.report.charts.all import charts, datasets
 from pyscale.report.comparison import ComparisonContext

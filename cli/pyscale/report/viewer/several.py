@@ -51,7 +51,7 @@ class Several:
         Tests of the machine of those that have any.
     samples : sequence of polars.DataFrame
         What counts beside wall times, of each of the others compared with the first (see
-        `pyscale.analysis.measures.compared_samples`); empty where none has any.
+        `pyscale.analysis.samples.compared_samples`); empty where none has any.
     """
 
     found: SideBySide

@@ -10,7 +10,7 @@ import pytest
 
 import madeuploader
 import madeupreconstruct
-from pyscale.analysis.measures import MEASURES, compared_samples, is_primary, samples
+from pyscale.analysis.samples import MEASURES, compared_samples, is_primary, samples
 
 BASE = {
     "loading": madeuploader.loading(madeuploader.ENTRIES[:2]),

@@ -66,6 +66,8 @@ MEASURES = {
     ),
 }
 """By the name of the table that a run stores."""
+RATES = {kind for kind, measure in MEASURES.items() if measure.better == "higher"}
+"""Kinds whose medians go by way of costs."""
 MEASURED = "measured"
 """The kind of numbers that stages measure of their work, each with its own unit and direction."""
 TITLE = "What stages measure"
@@ -217,10 +219,6 @@ def _by_key(table: pl.DataFrame) -> dict[tuple[Any, ...], dict[str, Any]]:
     told = (pl.col(name).first() for name in ("work", "unit", "better"))
     grouped = table.group_by(KEY, maintain_order=True).agg(*told, "amount")
     return {tuple(row[name] for name in KEY): row for row in grouped.to_dicts()}
-
-
-RATES = {kind for kind, measure in MEASURES.items() if measure.better == "higher"}
-"""Kinds whose medians go by way of costs."""
 
 
 def _in_order(keys: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
