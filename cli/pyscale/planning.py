@@ -34,6 +34,9 @@ JUDGED_BY: dict[str, Literal["labels", "tracks"]] = {
 CROP = "length_px"
 """Parameter that crops a square of that length from every frame."""
 
+IN_ONE_TASK = {"threads", "ranks"}
+"""Ways to share work in which one task has all N cores."""
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -505,12 +508,12 @@ class _Entry:
         """Windows of N workers."""
         if self.sharing == "copies":
             return ((0, frames),) * workers
-        count = 1 if self.sharing in {"threads", "ranks"} else min(frames, workers * self.chunks)
+        count = 1 if self.sharing in IN_ONE_TASK else min(frames, workers * self.chunks)
         return even_windows(frames, count)
 
     def _threads_at(self, workers: int) -> int | None:
         """Cores and threads of each of N workers; None is the run's choice."""
-        if self.sharing in {"threads", "ranks"}:
+        if self.sharing in IN_ONE_TASK:
             return workers * (self.threads or 1)
         if self.threads is None or not self.shares_cores:
             return self.threads

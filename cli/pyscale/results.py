@@ -175,9 +175,7 @@ def results_of(
             stamps[0].get("cpu", {}).get("cores") if len(stamps) == 1 else None,
         ),
         starts=starts(tasks, trials),
-        measured=None
-        if tables.measures.is_empty()
-        else measured_points(measured_trials(tables.measures, trials)),
+        measured=measured_points(measured_trials(tables.measures, trials)),
         versions=between_versions(run.plan, manifest, tasks, trials),
     )
 

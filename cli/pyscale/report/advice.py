@@ -144,15 +144,22 @@ def cells(choice: Choice, *, intervals: bool) -> list[str]:
     """Cells of one choice, after its stage and objective; without intervals they are narrow."""
     if choice.workers is None:
         return [ABSENT] * 6
-    share = "" if choice.share_chosen is None else f" ({resampled_share(choice.share_chosen)})"
     return [
         str(choice.workers),
         wall_time(choice.model_dump()) if intervals else number(choice.wall_s),
         speedup_of(choice) if intervals else ratio(choice.speedup),
         ratio(choice.efficiency),
         number(choice.worker_hours),
-        f"{choice.sureness}{share}",
+        confidence(choice),
     ]
+
+
+def confidence(choice: Choice) -> str:
+    """Say how sure a choice is, in short."""
+    if choice.workers is None:
+        return ABSENT
+    share = "" if choice.share_chosen is None else f" ({resampled_share(choice.share_chosen)})"
+    return f"{choice.sureness}{share}"
 
 
 def chosen(*same: Choice) -> str:

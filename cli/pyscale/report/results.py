@@ -95,8 +95,8 @@ class Results:
     starts : polars.DataFrame or None
         Warm workers beside new processes (see `pyscale.analysis.starts`); None of a table.
     measured : polars.DataFrame or None
-        Numbers that stages measure of their work (see `pyscale.analysis.measured`); None where
-        none does.
+        Numbers that stages measure of their work (see `pyscale.analysis.measured`); None of a
+        table.
     pictures : Pictures or None
         What it computed, in small; None where it kept no outputs of the kind.
     """

@@ -9,7 +9,7 @@ from pyscale.analysis.aggregate import folded
 from pyscale.report.loader.words import KILO, MILLI
 from pyscale.report.machine.words import MEGA, STATES
 from pyscale.report.ofranks import Row, told_doubts
-from pyscale.report.page.table import Columns, Table, laid_out, numbers, words, yes_no
+from pyscale.report.page.table import Column, Columns, Table, laid_out, numbers, words, yes_no
 from pyscale.report.page.values import LOADER, LOADER_RANKS, Cell, Written
 from pyscale.report.wording import ABSENT, gib, number, percent, ratio
 from pyscale_stages.loading import Loading
@@ -68,11 +68,11 @@ def rates(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
             "Gap of the slowest rank below the middle one",
         ),
         (
-            words(
-                "Feeds",
-                str,
-                "Whether the rate covers the patches/s that training takes of all ranks",
-            )[0],
+            Column(
+                name="Feeds",
+                means="Whether the rate covers the patches/s that training takes of all ranks",
+                is_text=True,
+            ),
             _fed,
         ),
         words(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from pyscale.report.machine.bench import Bench
 from pyscale.report.machine.bottlenecks import BOTTLENECKS
@@ -16,7 +15,7 @@ from pyscale.report.machine.words import (
     rate_parts,
     what_was_read,
 )
-from pyscale.report.page.table import Column, Columns, Table, laid_out, numbers, words
+from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
 from pyscale.report.page.values import TESTS, Cell, Row, Writer
 from pyscale.report.wording import ABSENT, number, percent, phase
 
@@ -100,12 +99,10 @@ def codecs(bench: Bench) -> Table | None:
             "Of the file, just before it was read",
         ),
         *(
-            (
-                Column(
-                    name=f"{count} thread{'s' * (count > 1)} (MB/s)",
-                    means="Of decoded pixels, from memory to memory; 95 % interval",
-                ),
-                lambda row, count=count: _rate(row["decoded"].get(count)),
+            numbers(
+                f"{count} thread{'s' * (count > 1)} (MB/s)",
+                _decoding(count),
+                "Of decoded pixels, from memory to memory; 95 % interval",
             )
             for count in bench.threads
         ),
@@ -197,8 +194,12 @@ def _measured(column: str, scale: float | None = None) -> Writer:
     return write
 
 
-def _rate(row: dict[str, Any] | None) -> Cell:
+def _rate(row: Row | None) -> Cell:
     return (ABSENT,) if row is None else _measured("rate", MEGA)(row)
+
+
+def _decoding(threads: int) -> Writer:
+    return lambda row: _rate(row["decoded"].get(threads))
 
 
 def _rate_with_unit(row: Row) -> Cell:

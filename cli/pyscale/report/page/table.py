@@ -98,7 +98,7 @@ def laid_out(
 
 def yes_no(known: bool | None) -> str:
     """Write whether something is so; empty where that is unknown."""
-    return {True: "yes", False: "no"}.get(known, "") if known is not None else ""
+    return "" if known is None else "yes" if known else "no"
 
 
 def _is_invalid(row: Row) -> bool:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pyscale.analysis.advice import Choice
 from pyscale.report import advice, costs
 from pyscale.report.curves import Curve
-from pyscale.report.page.table import Columns, Table, laid_out, numbers, words, yes_no
+from pyscale.report.page.table import Column, Columns, Table, laid_out, numbers, words, yes_no
 from pyscale.report.page.values import CONFIGURATIONS, LOSSES, Cell, Row, Value, Writer
 from pyscale.report.palette import PARTS
 from pyscale.report.results import Results
@@ -71,9 +70,9 @@ def choices(found: Sequence[Curve], results: Results) -> Table | None:
     rows = []
     for curve in found:
         at = {row["workers"]: row for row in curve.rows}
-        nothing = dict.fromkeys(curve.rows[0]) if curve.rows else {}
+        nothing = dict.fromkeys(curve.rows[0])
         rows += [
-            (curve.name, at.get(choice.workers or 0, nothing) | {"choice": choice})
+            (curve.name, at.get(choice.workers, nothing) | {"choice": choice})
             for choice in results.choices
             if curve.owns(choice)
         ]
@@ -84,7 +83,7 @@ def choices(found: Sequence[Curve], results: Results) -> Table | None:
         numbers("Speedup", OF.interval("speedup", ratio)),
         numbers("Efficiency", OF.interval("efficiency", ratio)),
         numbers("Worker-seconds", OF.plain("worker_seconds")),
-        words("Confidence", lambda row: _confidence(row["choice"], row)),
+        words("Confidence", lambda row: advice.confidence(row["choice"])),
     ]
     return laid_out("The N to request", rows, columns)
 
@@ -192,7 +191,7 @@ def agreement(found: Sequence[Curve]) -> Table | None:
             "As the same output",
         ),
         words("Same bytes", lambda row: yes_no(row["identical"]), "In all trials"),
-        (words("What agreement is", lambda row: row["agreement_measure"])[0], _measure),
+        (Column(name="What agreement is", is_text=True), _measure),
     ]
     return laid_out("Agreement", rows, columns)
 
@@ -206,7 +205,7 @@ def cache(found: Sequence[Curve]) -> Table | None:
             counts += [*([", "] if counts else []), *OF.cell(row, "workers", str)]
     columns: Columns = [
         words("State of the inputs before each trial", lambda row: row["state"]),
-        (words("at N =", str)[0], lambda row: row["counts"]),
+        (Column(name="at N =", is_text=True), lambda row: row["counts"]),
     ]
     rows = [
         (name, {"state": state, "counts": tuple(at[name, state])}) for name, state in sorted(at)
@@ -246,10 +245,6 @@ def _measure(row: Row) -> Cell:
     """What agreement is measured by, once for each curve."""
     is_base = row["workers"] == row["baseline_workers"]
     return ((row["agreement_measure"] or ABSENT) if is_base else "",)
-
-
-def _confidence(choice: Choice, row: Row) -> str:
-    return ABSENT if row["workers"] is None else advice.cells(choice, intervals=False)[-1]
 
 
 def _part(part: str) -> Writer:

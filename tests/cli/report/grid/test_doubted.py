@@ -40,6 +40,8 @@ def test_the_count_of_objects_is_marked_in_the_report(doubted: Results, tmp_path
     write_report(tmp_path, doubted)
     text = (tmp_path / "scaling_analysis.md").read_text()
     assert len([line for line in text.splitlines() if CODE in line]) == 1
+    (row,) = (line for line in text.splitlines() if "(doubted)" in line)
+    assert " (doubted) | " in row
     assert text.count("(doubted)") == 1
     assert pl.read_csv(tmp_path / "benchmark_points.csv")["result_doubted"].sum() == 1
     assert CODE in (tmp_path / "report.html").read_text()
