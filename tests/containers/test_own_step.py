@@ -13,6 +13,7 @@ from commandline import answer_of
 from pyscale.images.engine import Engine
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
+from pyscale.store.taskfiles import read_task
 from smallsystem import small_system
 
 pytestmark = pytest.mark.slow
@@ -73,6 +74,11 @@ def test_an_image_that_knows_nothing_of_pyscale_is_measured(
     assert {path.name: path.read_text() for path in output.iterdir()} == {
         f"{number}.txt": f"text {number}" for number in range(4)
     }
+    (window, *_) = measured.plan.trials
+    result = read_task(measured.task(window, "w0")).result
+    assert result is not None
+    phases = [span.phase for span in result.spans]
+    assert phases.index("container_start") < phases.index("compute")
     containers = read_provenance(measured.path).containers
     assert containers is not None
     (used,) = containers.images

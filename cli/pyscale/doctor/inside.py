@@ -452,7 +452,7 @@ def _threads_of_this_process() -> int | None:
 
 def _own_step(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001
     """Find the user's program."""
-    from pyscale_stages.command.finding import found_program
+    from pyscale_stages.command.environment import found_program
 
     tell.step("find the program")
     where = found_program(params)

@@ -162,10 +162,12 @@ def _look_for_denoiser(entry: Entry) -> None:
 
 
 def _look_for_program(entry: Entry) -> None:
-    from pyscale_stages.command.finding import found_program
+    from pyscale_stages.command.environment import found_program, versions_of
     from pyscale_stages.command.params import CommandParams
 
-    found_program(CommandParams.model_validate(entry.params))
+    params = CommandParams.model_validate(entry.params)
+    found_program(params)
+    versions_of(params)
 
 
 def _look_for_opencl(entry: Entry) -> None:

@@ -21,6 +21,7 @@ def in_container(
     folder: Path,
     *,
     reads: Iterable[Path],
+    writes: Iterable[Path],
     output: Path,
     scratch: Path,
     environment: Mapping[str, str],
@@ -37,7 +38,8 @@ def in_container(
     image : Path
     folder : Path
         Folder that it runs in.
-    reads : iterable of Path
+    reads, writes : iterable of Path
+        Files and folders that it sees, and folders that it writes into beside the output.
     output : Path
         Folder that it writes into.
     scratch : Path
@@ -58,7 +60,7 @@ def in_container(
     line += ["--workdir", str(scratch)]
     if device == "cuda":
         line.append("--rocm" if AMD_DEVICE.exists() and not NVIDIA_DEVICE.exists() else "--nv")
-    for bind in task_binds(output, [*reads, folder]):
+    for bind in task_binds(output, [*reads, folder], writes):
         line += bind.option()
     for name, value in environment.items():
         line += ["--env", f"{name}={value}"]

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from pathlib import Path
 from socket import socket
 
-from pyscale_stages.command.process import Heard, end_group, follow, started, why_failed
+from pyscale_stages.command.heard import Heard
+from pyscale_stages.command.process import Call, Running
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import StageError
 
@@ -30,12 +29,8 @@ def variables_of_ranks(count: int) -> list[dict[str, str]]:
     return [of_all | {"RANK": str(place), "LOCAL_RANK": str(place)} for place in range(count)]
 
 
-def run_ranks(
-    lines: Sequence[tuple[Sequence[str], Mapping[str, str]]],
-    folder: Path,
-    at_most_s: float | None,
-) -> list[Heard]:
-    """Run several commands at once, each with its words and variables, to the end of all.
+def run_ranks(calls: Sequence[Call]) -> list[Heard]:
+    """Run several commands at once to the end of all.
 
     As they wait for each other, the first that fails ends the others.
 
@@ -46,31 +41,26 @@ def run_ranks(
     StageError
         If one fails, or takes too long; the sentence names it.
     """
-    running: list[tuple[subprocess.Popen[bytes], Heard]] = []
-    failed: list[tuple[int, Heard]] = []
-    with ThreadPoolExecutor(len(lines)) as pool:
+    running: list[Running] = []
+    failed: list[str] = []
+    with ThreadPoolExecutor(len(calls)) as pool:
         try:
-            running += (started(words, folder, variables) for words, variables in lines)
-            followed = {
-                pool.submit(follow, process, heard, at_most_s): place
-                for place, (process, heard) in enumerate(running)
-            }
+            running += map(Running, calls)
+            followed = {pool.submit(one.follow): place for place, one in enumerate(running)}
             for future in as_completed(followed):
-                heard = running[followed[future]][1]
-                if heard.is_late or heard.returncode != 0:
-                    failed.append((followed[future], heard))
+                future.result()
+                why = running[followed[future]].why_failed()
+                if why is not None:
+                    failed.append(f"rank {followed[future]} of {len(calls)}: {why}")
                     _end_all(running)
         except BaseException:
             _end_all(running)
             raise
     if failed:
-        place, heard = failed[0]
-        raise StageError(f"rank {place} of {len(lines)}: {why_failed(heard, at_most_s)}")
-    return [heard for _, heard in running]
+        raise StageError(failed[0])
+    return [one.heard for one in running]
 
 
-def _end_all(running: Iterable[tuple[subprocess.Popen[bytes], Heard]]) -> None:
-    for process, _ in running:
-        # What has ended may have left its number to another.
-        if process.returncode is None:
-            end_group(process)
+def _end_all(running: Iterable[Running]) -> None:
+    for one in running:
+        one.end()

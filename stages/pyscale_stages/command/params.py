@@ -93,6 +93,9 @@ class CommandParams(StageParams):
         None, description="Prefix of the conda or virtual environment that it runs in"
     )
     image: Path | None = Field(None, description="Apptainer image that it runs in")
+    packages: tuple[str, ...] = Field(
+        (), description="Packages of its environment whose versions are recorded"
+    )
     at_most_s: float | None = Field(
         None, gt=0, description="Seconds after which it is ended as hanging; None never ends it"
     )
@@ -133,6 +136,8 @@ class CommandParams(StageParams):
             raise ValueError("the command names {files} and {file}: it gets a list, or one file")
         if self.check == "labels" and Path(self.output_name).suffix.lower() not in IMAGES:
             raise ValueError(f'check = "labels" compares label images, and not {self.output_name}')
+        if self.packages and self.image:
+            raise ValueError("an image is known by its checksum: leave packages out")
         if self.window == "file" and self.split == "files":
             raise ValueError('window = "file" cuts frames, and this step shares files')
         return self

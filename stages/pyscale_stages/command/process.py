@@ -8,92 +8,161 @@ import subprocess
 import sys
 import threading
 import time
-from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from selectors import EVENT_READ, DefaultSelector
-from typing import get_args
 
-from pyscale_stages.contract import Phase
+from pyscale_stages.command.heard import Heard
+from pyscale_stages.command.outside import FirstOpen, runs_in_container
 from pyscale_stages.errors import BadInput, MissingPart, StageError
-from pyscale_stages.measured import Measured, read_measured
+from pyscale_stages.telling import TOLD_VARIABLE
 
-SAYS_PHASE = "::phase "
-"""A line of stderr that begins so names the phase which begins with it."""
-SAYS_METRIC = "::metric "
-"""A line of stderr that begins so names a number (see `pyscale_stages.measured`)."""
-LAST_LINES = 3
-"""Lines that are repeated of a command that failed."""
+LOOK_S = 0.01
+"""Between two looks whether a container has started; it takes some tenths of a second."""
 
 
-@dataclass
-class Heard:
-    """What a command said while it ran, on the monotonic clock of this process."""
+@dataclass(frozen=True)
+class Call:
+    """One call of a command."""
 
-    begin: float
-    marks: list[tuple[Phase, float]] = field(default_factory=list)
-    """Phases that it named, each with the time at which it began."""
-    unknown: list[str] = field(default_factory=list)
-    """Phases that it named and that there are not."""
-    last_lines: deque[str] = field(default_factory=lambda: deque(maxlen=LAST_LINES))
-    left_running: bool = False
-    """Whether processes that it had started outlived it, and were ended."""
-    end: float = 0.0
-    is_late: bool = False
-    """Whether it was ended, as it took too long."""
-    returncode: int = 0
-    measured: list[Measured] = field(default_factory=list)
-    """Numbers that it named."""
-    unread: list[str] = field(default_factory=list)
-    """Sentences on lines that should name a number and do not."""
+    words: Sequence[str]
+    folder: Path
+    """Folder that it runs in."""
+    environment: Mapping[str, str]
+    told: Path
+    """File of spans, where it may tell what it does and measures."""
+    reads: Sequence[Path] = ()
+    """Files and folders of which the first to be opened ends its start-up."""
+    in_image: bool = False
+    at_most_s: float | None = None
+    """Seconds after which it is ended."""
 
-    def line(self, line: str) -> None:
-        """Take in one line."""
-        if line.startswith(SAYS_PHASE):
-            name = line.removeprefix(SAYS_PHASE).strip()
-            known: dict[str, Phase] = {phase: phase for phase in get_args(Phase)}
-            if name in known:
-                self.marks.append((known[name], time.monotonic()))
-            else:
-                self.unknown.append(name)
-        elif line.startswith(SAYS_METRIC):
-            try:
-                self.measured.append(read_measured(line.removeprefix(SAYS_METRIC)))
-            except ValueError as error:
-                self.unread.append(f"the command said {line!r}, which names no number: {error}")
-        elif line.strip():
-            self.last_lines.append(line.strip())
+
+class Running:
+    """A command that runs; what it says goes to the stderr of this process.
+
+    Raises
+    ------
+    BadInput, MissingPart
+        If it cannot be started.
+    """
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        # Where the kernel watches no more files, start-up is not told from computing.
+        self._opened: FirstOpen | None = None
+        with suppress(OSError, AttributeError):
+            self._opened = FirstOpen(call.reads)
+        self.heard = Heard(time.monotonic())
+        try:
+            self._process = subprocess.Popen(
+                call.words,
+                cwd=call.folder,
+                env={**call.environment, TOLD_VARIABLE: str(call.told)},
+                stdin=subprocess.DEVNULL,
+                stdout=sys.stderr.fileno(),
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise _why_not_started(error, call.words[0], call.folder) from error
+        except ValueError as error:
+            raise BadInput(
+                f"the command cannot be given to a program ({error}): see its words"
+            ) from error
+
+    def follow(self) -> Heard:
+        """Hear it until it ends, or is ended as it takes too long."""
+        try:
+            self.heard.is_late = not self._listen()
+        finally:
+            self.heard.end = time.monotonic()
+            self.heard.left_running = end_group(self._process)
+            if self._opened is not None:
+                self._opened.take()
+                self.heard.read_nothing = not self._opened.was_told
+                self._opened.close()
+        self.heard.returncode = self._process.returncode
+        self.heard.take_file(self._call.told)
+        return self.heard
+
+    def end(self) -> None:
+        """End it and what it started, where it has not ended."""
+        # What has ended may have left its number to another.
+        if self._process.returncode is None:
+            end_group(self._process)
+
+    def why_failed(self, fine: Collection[int] = (0,)) -> str | None:
+        """Say how it failed, with its last lines; None where it did not.
+
+        `fine`: exit codes that are no failure.
+        """
+        heard = self.heard
+        if heard.is_late:
+            how = f"was ended, as it took longer than {self._call.at_most_s:g} s"
+        elif heard.returncode in fine:
+            return None
+        elif heard.returncode < 0:
+            how = f"was killed by {signal.Signals(-heard.returncode).name}"
+        else:
+            how = f"failed with exit code {heard.returncode}"
+        words = f"; its last lines: {' / '.join(heard.last_lines)}" if heard.last_lines else ""
+        return f"the command of the step {how}{words}"
+
+    def _listen(self) -> bool:
+        """Hear it until it ends; return whether it did so in time.
+
+        What it started may hold its stderr open for longer, so its end is waited for and not that
+        of its words.
+        """
+        process, heard, opened = self._process, self.heard, self._opened
+        assert process.stderr is not None
+        ended, tells = os.pipe()
+        waiting = threading.Thread(target=_tell_of_end, args=(process, tells), daemon=True)
+        waiting.start()
+        os.set_blocking(process.stderr.fileno(), False)
+        rest = b""
+        with DefaultSelector() as selector, os.fdopen(ended, "rb"):
+            selector.register(process.stderr, EVENT_READ)
+            selector.register(ended, EVENT_READ)
+            if opened is not None:
+                selector.register(opened.fd, EVENT_READ)
+            while True:
+                left_s = self._left_s
+                looks = self._call.in_image and heard.in_container is None
+                wait_s = min(LOOK_S, left_s or LOOK_S) if looks else left_s
+                ready = {key.fd for key, _ in selector.select(wait_s)}
+                now = time.monotonic()
+                if looks and runs_in_container(process.pid):
+                    heard.in_container = now
+                if opened is not None and opened.fd in ready and opened.is_of(process.pid):
+                    heard.read = now
+                    selector.unregister(opened.fd)
+                    opened = None
+                if process.stderr.fileno() in ready:
+                    told = process.stderr.read()
+                    if not told:
+                        selector.unregister(process.stderr)
+                    rest = _heard_of(rest + (told or b""), heard)
+                elif ended in ready:
+                    heard.line(rest.decode(errors="replace"))
+                    return True
+                elif left_s is not None and left_s <= 0:
+                    return False
 
     @property
-    def phases(self) -> list[tuple[Phase, float, float]]:
-        """Phases with their start and end; of a command that names some, it starts by importing."""
-        first: Phase = "import" if self.marks else "compute"
-        marks = [(first, self.begin), *self.marks]
-        ends = [*(at for _, at in self.marks), self.end]
-        return [(phase, at, end) for (phase, at), end in zip(marks, ends, strict=True)]
+    def _left_s(self) -> float | None:
+        """How long it may still take."""
+        most_s = self._call.at_most_s
+        return None if most_s is None else self.heard.begin + most_s - time.monotonic()
 
 
-def run_command(
-    words: Sequence[str],
-    folder: Path,
-    environment: Mapping[str, str],
-    at_most_s: float | None,
-    fine: Collection[int] = (0,),
-) -> Heard:
-    """Run a command to its end; what it says goes to the stderr of this process.
+def run_command(call: Call, fine: Collection[int] = (0,)) -> Heard:
+    """Run a command to its end.
 
-    Parameters
-    ----------
-    words : sequence of str
-    folder : Path
-        Folder that it runs in.
-    environment : mapping of str to str
-    at_most_s : float or None
-        Seconds after which it is ended.
-    fine : collection of int
-        Exit codes that are no failure.
+    `fine`: exit codes that are no failure.
 
     Raises
     ------
@@ -102,75 +171,12 @@ def run_command(
     StageError
         If it fails, or takes too long.
     """
-    process, heard = started(words, folder, environment)
-    follow(process, heard, at_most_s)
-    if heard.is_late or heard.returncode not in fine:
-        raise StageError(why_failed(heard, at_most_s))
+    running = Running(call)
+    heard = running.follow()
+    why = running.why_failed(fine)
+    if why is not None:
+        raise StageError(why)
     return heard
-
-
-def started(
-    words: Sequence[str], folder: Path, environment: Mapping[str, str]
-) -> tuple[subprocess.Popen[bytes], Heard]:
-    """Start a command, whose words nobody hears yet."""
-    heard = Heard(time.monotonic())
-    try:
-        process = subprocess.Popen(
-            words,
-            cwd=folder,
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            stdout=sys.stderr.fileno(),
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise _why_not_started(error, words[0], folder) from error
-    except ValueError as error:
-        raise BadInput(
-            f"the command cannot be given to a program ({error}): see its words"
-        ) from error
-    return process, heard
-
-
-def follow(process: subprocess.Popen[bytes], heard: Heard, at_most_s: float | None) -> None:
-    """Hear a command until it ends, or is ended as it takes too long."""
-    try:
-        heard.is_late = not _listen(process, heard, at_most_s)
-    finally:
-        heard.end = time.monotonic()
-        heard.left_running = end_group(process)
-    heard.returncode = process.returncode
-
-
-def _listen(process: subprocess.Popen[bytes], heard: Heard, at_most_s: float | None) -> bool:
-    """Hear a command until it ends; return whether it did so in time.
-
-    What it started may hold its stderr open for longer, so its end is waited for and not that of
-    its words.
-    """
-    assert process.stderr is not None
-    ended, tells = os.pipe()
-    waiting = threading.Thread(target=_tell_of_end, args=(process, tells), daemon=True)
-    waiting.start()
-    os.set_blocking(process.stderr.fileno(), False)
-    rest = b""
-    with DefaultSelector() as selector, os.fdopen(ended, "rb"):
-        selector.register(process.stderr, EVENT_READ)
-        selector.register(ended, EVENT_READ)
-        while True:
-            left_s = None if at_most_s is None else heard.begin + at_most_s - time.monotonic()
-            ready = {key.fd for key, _ in selector.select(left_s)}
-            if process.stderr.fileno() in ready:
-                told = process.stderr.read()
-                if not told:
-                    selector.unregister(process.stderr)
-                rest = _heard_of(rest + (told or b""), heard)
-            elif ended in ready:
-                heard.line(rest.decode(errors="replace"))
-                return True
-            elif not ready:
-                return False
 
 
 def _tell_of_end(process: subprocess.Popen[bytes], tells: int) -> None:
@@ -211,15 +217,3 @@ def _why_not_started(error: OSError, program: str, folder: Path) -> StageError:
     if isinstance(error, PermissionError):
         return BadInput(f"{program!r} may not be run: make it executable (`chmod +x`)")
     return BadInput(f"{program!r} cannot be started ({error.strerror}): name a program")
-
-
-def why_failed(heard: Heard, at_most_s: float | None) -> str:
-    """Say how a command failed, with its last lines."""
-    words = f"; its last lines: {' / '.join(heard.last_lines)}" if heard.last_lines else ""
-    if heard.is_late:
-        how = f"was ended, as it took longer than {at_most_s:g} s"
-    elif heard.returncode < 0:
-        how = f"was killed by {signal.Signals(-heard.returncode).name}"
-    else:
-        how = f"failed with exit code {heard.returncode}"
-    return f"the command of the step {how}{words}"

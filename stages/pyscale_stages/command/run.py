@@ -6,21 +6,22 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import MappingProxyType
 
 from pyscale_stages.command.container import in_container
+from pyscale_stages.command.environment import environment_of, versions_of
+from pyscale_stages.command.heard import Heard
 from pyscale_stages.command.meeting import run_ranks, variables_of_ranks
 from pyscale_stages.command.params import CommandParams
-from pyscale_stages.command.placeholders import PARAMS, Value, fields_of, filled
-from pyscale_stages.command.process import Heard, run_command
+from pyscale_stages.command.placeholders import PARAMS, Value, filled
+from pyscale_stages.command.process import Call, run_command
 from pyscale_stages.command.share import share_of
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.errors import BadInput
-from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
+from pyscale_stages.telling import TOLD_VARIABLE
 
-MOST_HASHED_BYTES = 1 << 20
-"""A larger program is known by its own version, and reading it all would take measured time."""
 SEEN_INSIDE = (*THREAD_VARIABLES, "CUDA_VISIBLE_DEVICES")
 """Variables that a command in an image sees."""
 
@@ -68,17 +69,6 @@ def common(task: Task) -> dict[str, str]:
     }
 
 
-def versions_of(params: CommandParams) -> dict[str, str]:
-    """The beginning of the SHA-256 of each script or small program that the command names."""
-    words = [word for text in params.command for word in text.split()]
-    files = (params.folder / word for word in words if not fields_of(word))
-    return {
-        file.name: f"sha256 {sha256_of(file)[:12]}"
-        for file in files
-        if file.is_file() and file.stat().st_size <= MOST_HASHED_BYTES
-    }
-
-
 def output_of(task: Task) -> Path:
     """Path that the command writes to: a file, or a folder that is there."""
     return task.output / params_of(task).output_name
@@ -113,33 +103,49 @@ def execute(
     params = params_of(task)
     seen = {name: os.environ[name] for name in SEEN_INSIDE if name in os.environ}
     environment = environment_of(params)
+    inputs = [path for _, path in task.spec.inputs]
     with TemporaryDirectory(prefix="pyscale-step-") as scratch:
+        told = Path(scratch, "told")
+        told.mkdir()
 
-        def line(more: Mapping[str, Value], own: Mapping[str, str]) -> list[str]:
+        def call(
+            place: int = 0, more: Mapping[str, Value] = MappingProxyType({}), **own: str
+        ) -> Call:
             words = filled(command, {**values, **more}, shell=params.shell)
-            if params.image is None:
-                return words
-            return in_container(
+            file = told / f"{place}.jsonl"
+            if params.image is not None:
+                words = in_container(
+                    words,
+                    params.image,
+                    params.folder,
+                    reads=[*inputs, *reads],
+                    writes=[told],
+                    output=(task.spec.output or Path(scratch)).absolute(),
+                    scratch=Path(scratch),
+                    environment={**seen, **own, TOLD_VARIABLE: str(file)},
+                    device=task.spec.device,
+                )
+            return Call(
                 words,
-                params.image,
                 params.folder,
-                reads=[*(path for _, path in task.spec.inputs), *reads],
-                output=(task.spec.output or Path(scratch)).absolute(),
-                scratch=Path(scratch),
-                environment={**seen, **own},
-                device=task.spec.device,
+                {**environment, **own},
+                told=file,
+                reads=[*inputs, *reads],
+                in_image=params.image is not None,
+                at_most_s=params.at_most_s,
             )
 
         if params.split == "ranks" and task.spec.verb == "run":
             count = task.spec.threads
-            every = [
-                (line({"rank": str(place), "ranks": str(count)}, own), {**environment, **own})
-                for place, own in enumerate(variables_of_ranks(count))
-            ]
-            all_heard = run_ranks(every, params.folder, params.at_most_s)
+            ranks = enumerate(variables_of_ranks(count))
+            all_heard = run_ranks(
+                [
+                    call(place, {"rank": str(place), "ranks": str(count)}, **own)
+                    for place, own in ranks
+                ]
+            )
         else:
-            words = line({}, {})
-            all_heard = [run_command(words, params.folder, environment, params.at_most_s, fine)]
+            all_heard = [run_command(call(), fine)]
     # Ranks wait for each other, so that the last one's phases are those of all.
     heard = max(all_heard, key=lambda one: one.end)
     # All of a merge is the phase of that name, and nobody times a check.
@@ -151,6 +157,8 @@ def execute(
         task.warn(sentence, "unread-metric")
     for name in dict.fromkeys(name for one in all_heard for name in one.unknown):
         task.warn(f"the command names a phase {name!r}, which there is not", "unknown-phase")
+    if task.spec.verb == "run" and all(one.read_nothing for one in all_heard):
+        task.warn("the command never opened what it should read: see its words", "input-unread")
     if any(one.left_running for one in all_heard):
         task.warn(
             "the command left processes running when it ended, and they were ended",
@@ -200,18 +208,6 @@ def take(task: Task, *, frames: int | None = None, calls: int = 1) -> None:
                 f"the command wrote {found} frames to {output.name}, and was given {frames}"
             )
     task.written += files
-
-
-def environment_of(params: CommandParams) -> dict[str, str]:
-    """Variables that the command sees outside of an image."""
-    if params.environment is None:
-        return dict(os.environ)
-    prefix = params.environment
-    if not (prefix / "bin").is_dir():
-        raise BadInput(f"{prefix} is no environment, as it has no bin: name its prefix")
-    kind = "CONDA_PREFIX" if (prefix / "conda-meta").is_dir() else "VIRTUAL_ENV"
-    path = f"{prefix / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
-    return {**os.environ, "PATH": path, kind: str(prefix)}
 
 
 def _as_text(value: object) -> str:

@@ -98,8 +98,46 @@ def test_phases_that_a_program_names_are_in_the_record(step: RunStep) -> None:
     )
 
 
-def test_a_program_that_names_no_phase_computes_all_the_time(step: RunStep) -> None:
-    assert [span.phase for span in step(COPIES).spans][-2:] == ["compute", "write"]
+def test_a_program_that_names_no_phase_starts_up_until_it_opens_its_input(step: RunStep) -> None:
+    result = step("import time; time.sleep(0.3)\n" + COPIES)
+    *_, start_up, computing, writing = result.spans
+    assert [start_up.phase, computing.phase, writing.phase] == ["import", "compute", "write"]
+    assert start_up.end_monotonic_s - start_up.start_monotonic_s >= 0.3
+    assert not result.warned
+
+
+def test_a_program_that_never_opens_its_input_is_warned_of(step: RunStep) -> None:
+    result = step(
+        "import sys; open(sys.argv[1], 'w').write('a')", "{output} {input}", output="a.csv"
+    )
+    assert [(one.code, one.sentence) for one in result.warned] == [
+        ("input-unread", "the command never opened what it should read: see its words")
+    ]
+
+
+def test_phases_and_numbers_can_be_told_by_a_file(step: RunStep) -> None:
+    tells = """
+import json, os, time
+from pyscale_stages import metric, phase
+with phase("read"):
+    frames = sys.argv[1]
+with phase("thinking"):
+    pass
+with phase("write"):
+    metric("bright", 3, unit="px", over="mean")
+with open(os.environ["PYSCALE_SPANS"], "a") as file:
+    file.write('{"metric": "half"}\\n{"phase": "re')
+"""
+    result = step(COPIES + tells)
+    assert [span.phase for span in result.spans][-6:] == [
+        *("import", "read", "compute", "write", "compute", "write")
+    ]
+    (number,) = result.measured
+    assert (number.name, number.value, number.unit, number.over) == ("bright", 3, "px", "mean")
+    assert [warning.code for warning in result.warned] == [
+        *("unread-metric", "unread-metric", "unknown-phase")
+    ]
+    assert "neither a phase nor a number: key 'value' is missing" in result.warned[0].sentence
 
 
 def test_words_with_blanks_dollars_and_quotes_stay_as_they_are(

@@ -1,0 +1,101 @@
+"""Where a step runs: its variables, its program, and the versions of what it uses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from importlib.metadata import distributions
+from pathlib import Path
+
+from pyscale_stages.command.container import engine_for
+from pyscale_stages.command.params import CommandParams
+from pyscale_stages.command.placeholders import fields_of
+from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.hashing import sha256_of
+
+MOST_HASHED_BYTES = 1 << 20
+"""A larger program is known by its own version, and reading it all would take measured time."""
+
+
+def environment_of(params: CommandParams) -> dict[str, str]:
+    """Variables that the command sees outside of an image."""
+    if params.environment is None:
+        return dict(os.environ)
+    prefix = params.environment
+    if not (prefix / "bin").is_dir():
+        raise BadInput(f"{prefix} is no environment, as it has no bin: name its prefix")
+    kind = "CONDA_PREFIX" if (prefix / "conda-meta").is_dir() else "VIRTUAL_ENV"
+    path = f"{prefix / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {**os.environ, "PATH": path, kind: str(prefix)}
+
+
+def found_program(params: CommandParams) -> str:
+    """Where the program of a step lies, or the image that should have it.
+
+    Raises
+    ------
+    BadInput, MissingPart
+        If there is no such program, environment, image or container program.
+    """
+    if params.image is not None:
+        engine_for(params.image)
+        return str(params.image)
+    path = environment_of(params).get("PATH", os.defpath)
+    program = "/bin/sh" if params.shell else params.command[0]
+    if fields_of(program):
+        return program
+    here = params.folder / program if os.sep in program else None
+    found = shutil.which(str(here) if here else program, path=path)
+    if found is None and here is not None and here.is_file():
+        raise MissingPart(f"{here} may not be run: make it executable (`chmod +x`)")
+    if found is None:
+        raise MissingPart(
+            f"the program {program!r} of the step is not found on this machine: install it, write "
+            "its path, or name the environment or the image that has it"
+        )
+    return found
+
+
+def versions_of(params: CommandParams) -> dict[str, str]:
+    """Versions of the packages that the step names, and what its scripts are known by.
+
+    Of each script or small program that the command names, the beginning of its SHA-256.
+
+    Raises
+    ------
+    BadInput
+        If the step names a package that its environment does not have.
+    """
+    words = [word for text in params.command for word in text.split()]
+    files = (params.folder / word for word in words if not fields_of(word))
+    return {
+        file.name: f"sha256 {sha256_of(file)[:12]}"
+        for file in files
+        if file.is_file() and file.stat().st_size <= MOST_HASHED_BYTES
+    } | {name: _version(name, _prefix(params)) for name in params.packages}
+
+
+def _prefix(params: CommandParams) -> Path:
+    return params.environment or Path(found_program(params)).absolute().parent.parent
+
+
+def _version(package: str, prefix: Path) -> str:
+    """Version of a package of Python, or of conda, below a prefix."""
+    folders = [str(path) for path in prefix.glob("lib/python*/*-packages")]
+    found = next(iter(distributions(name=package, path=folders)), None)
+    version = found.version if found else next(_of_conda(package, prefix), None)
+    if version is None:
+        raise BadInput(
+            f"the environment {prefix} has no package {package!r}: take it out of packages, or "
+            "name the environment that has it"
+        )
+    return version
+
+
+def _of_conda(package: str, prefix: Path) -> Iterator[str]:
+    for file in prefix.glob(f"conda-meta/{package}-*.json"):
+        told = json.loads(file.read_bytes())
+        if told["name"] == package:
+            yield told["version"]
