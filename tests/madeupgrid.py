@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +20,7 @@ from pyscale.report.context import ReportContext
 from pyscale.report.results import Results
 from pyscale.results import analysed
 from pyscale.store.tables import call_schema, task_schema
-
-# Test folders are no packages, so the builder beside the tests of analysis is loaded by path.
-_found = spec_from_file_location(
-    "run_builder", Path(__file__).parent / "cli" / "analysis" / "conftest.py"
-)
-assert _found is not None
-assert _found.loader is not None
-_builder = module_from_spec(_found)
-_found.loader.exec_module(_builder)
+from runbuilder import RunBuilder
 
 SIZES = (*range(224, 2017, 224), 2352)
 PARTS = {"cpu": 13.0, "cuda": 0.55, "mps": 3.1}
@@ -57,7 +48,7 @@ def made_up(
     entry without a grid at N = 1 and 2.
     """
     random = np.random.default_rng(7)
-    run = _builder.RunBuilder()
+    run = RunBuilder()
     calls: list[dict[str, Any]] = []
     points: dict[str, dict[str, Any]] = {}
     beside_rows: list[dict[str, Any]] = []
@@ -107,7 +98,7 @@ def made_up(
 
 
 def _trial(
-    run: Any,
+    run: RunBuilder,
     calls: list[dict[str, Any]],
     name: str,
     point: dict[str, Any],
@@ -170,7 +161,7 @@ def _trial(
                 ]
 
 
-def _beside(run: Any, name: str, count: int, block: int, length_px: int) -> dict[str, Any]:
+def _beside(run: RunBuilder, name: str, count: int, block: int, length_px: int) -> dict[str, Any]:
     objects = round(90 * length_px**2 / 1e6)
     more = 3 * (length_px > 1500)
     last: dict[str, Any] = run.tasks.row(-1, named=True)

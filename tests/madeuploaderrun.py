@@ -9,27 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from madeuploader import ENTRIES, Entry, loading
 from pyscale.analysis.loader.findings import loader_findings
-from pyscale.analysis.trials import trial_table
-from pyscale.analysis.workertable import worker_table
-from pyscale.report.context import ReportContext
 from pyscale.report.results import Results
-from pyscale.results import analysed
-
-# Test folders are no packages, so the builder beside the tests of analysis is loaded by path.
-_found = spec_from_file_location(
-    "run_builder", Path(__file__).parent / "cli" / "analysis" / "conftest.py"
-)
-assert _found is not None
-assert _found.loader is not None
-_builder = module_from_spec(_found)
-_found.loader.exec_module(_builder)
+from runbuilder import RunBuilder
 
 KEEP = 0.8
 HARDWARE = "Xeon Gold 6338, 32 cores, 256 GiB"
@@ -54,7 +40,7 @@ def made_up(
     **told
         Passed to `madeuploader.loading`.
     """
-    run = _builder.RunBuilder()
+    run = RunBuilder()
     for block, entry, count in product(range(1, repeats + 1), entries, ranks):
         run.trial(
             entry.stage,
@@ -70,11 +56,7 @@ def made_up(
                 block=block,
                 hardware=(HARDWARE,),
             )
-    results = analysed(
-        trial_table(run.tasks, run.spans),
-        ReportContext(title="suite loader, made up"),
-        workers=worker_table(run.tasks, run.spans),
-    )
+    results = run.results("suite loader, made up")
     table = loading(entries, ranks=ranks, repeats=repeats, **told)
     return replace(
         results,

@@ -21,9 +21,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,15 +34,7 @@ from pyscale.report.context import ReportContext
 from pyscale.report.results import Results
 from pyscale.results import analysed
 from pyscale.store.tables import task_schema, timing_schema
-
-# Test folders are no packages, so the builder beside the tests of analysis is loaded by path.
-_found = spec_from_file_location(
-    "run_builder", Path(__file__).parent / "cli" / "analysis" / "conftest.py"
-)
-assert _found is not None
-assert _found.loader is not None
-_builder = module_from_spec(_found)
-_found.loader.exec_module(_builder)
+from runbuilder import RunBuilder
 
 Row = dict[str, Any]
 
@@ -91,7 +81,7 @@ def made_up(
     nodes: int = 2, *, gpus: bool = True, pipeline: bool = False, blocks: int = 6
 ) -> Results:
     """Analyse a run of the suite on so many nodes; see the text on top."""
-    run = _builder.RunBuilder()
+    run = RunBuilder()
     names = [f"node{number + 1}" for number in range(nodes)]
     entries = ("storage", "decompress", "kernels_cpu", *(("kernels_cuda",) if gpus else ()))
     for block, entry in product(range(1, blocks + 1), entries):
@@ -307,7 +297,7 @@ def _kernels(
                     )
 
 
-def _pipeline(run: Any) -> None:
+def _pipeline(run: RunBuilder) -> None:
     """Six blocks of a stage that reads 96 MB in 0.4 s with one worker, and in 0.3 s with two."""
     for block in range(1, 7):
         for count, read_s in ((1, 0.4), (2, 0.3)):

@@ -8,27 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 from madeupreconstruct import ENTRIES, Entry, reconstruction
 from pyscale.analysis.reconstruct.findings import reconstruct_findings
-from pyscale.analysis.trials import trial_table
-from pyscale.analysis.workertable import worker_table
-from pyscale.report.context import ReportContext
 from pyscale.report.results import Results
-from pyscale.results import analysed
-
-# Test folders are no packages, so the builder beside the tests of analysis is loaded by path.
-_found = spec_from_file_location(
-    "run_builder", Path(__file__).parent / "cli" / "analysis" / "conftest.py"
-)
-assert _found is not None
-assert _found.loader is not None
-_builder = module_from_spec(_found)
-_found.loader.exec_module(_builder)
+from runbuilder import RunBuilder
 
 HARDWARE = "Xeon Gold 6338, 32 cores, 256 GiB"
 
@@ -53,7 +39,7 @@ def made_up(
     **told
         Passed to `madeupreconstruct.reconstruction`.
     """
-    run = _builder.RunBuilder()
+    run = RunBuilder()
     for block, entry, count in product(range(1, repeats + 1), entries, ranks):
         run.trial(
             entry.stage,
@@ -65,11 +51,7 @@ def made_up(
         for block, count in product(range(1, 7), (1, 2)):
             work = {"import": 2.0, "compute": 20.0 / count + block / 10}
             run.trial("register_denoise", [work] * count, block=block, hardware=(HARDWARE,))
-    results = analysed(
-        trial_table(run.tasks, run.spans),
-        ReportContext(title="suite reconstruct, made up"),
-        workers=worker_table(run.tasks, run.spans),
-    )
+    results = run.results("suite reconstruct, made up")
     table = reconstruction(entries, ranks=ranks, repeats=repeats, **told)
     return replace(
         results,

@@ -25,7 +25,7 @@ import madeupgrid
 import madeuploaderrun
 import madeupmachine
 import madeupreconstructrun
-from browser.reports import broken_run, results_of, table_results, weak_run
+from browser.reports import broken_run, table_results, weak_run
 from commandline import answer_of
 from goldentext import csv_table, figure_text, json_text, page_text, sampled, table_text
 from madeuploader import ENTRIES
@@ -147,8 +147,8 @@ def reconstruction() -> Results:
 MADE_UP: dict[str, Callable[[], Results]] = {
     "pipeline": lambda: replace(_builder.pipeline((1, 2, 4, 8), 6), context=IN_A_RUN),
     "pipeline-thin": thin,
-    "pipeline-broken": lambda: results_of(broken_run(), "a broken run"),
-    "pipeline-weak": lambda: results_of(weak_run(), "weak scaling"),
+    "pipeline-broken": lambda: broken_run().results_with_timeline("a broken run"),
+    "pipeline-weak": lambda: weak_run().results_with_timeline("weak scaling"),
     "table": table_results,
     "grid": madeupgrid.made_up,
     "grid-workers": lambda: madeupgrid.made_up(

@@ -15,7 +15,6 @@ from browser.reports import (
     Report,
     broken_run,
     hostile_run,
-    results_of,
     single_run,
     table_results,
     weak_run,
@@ -94,7 +93,7 @@ def full(folder: Path) -> Report:
 @pytest.fixture(scope="package")
 def broken(folder: Path) -> Report:
     """One configuration computes something else than the baseline."""
-    return written(folder / "broken", results_of(broken_run(), "a broken run"))
+    return written(folder / "broken", broken_run().results_with_timeline("a broken run"))
 
 
 @pytest.fixture(scope="package")
@@ -112,17 +111,17 @@ def table(folder: Path) -> Report:
 
 @pytest.fixture(scope="package")
 def hostile(folder: Path) -> Report:
-    return written(folder / "hostile", results_of(hostile_run(), "<b>a run</b>"))
+    return written(folder / "hostile", hostile_run().results_with_timeline("<b>a run</b>"))
 
 
 @pytest.fixture(scope="package")
 def single(folder: Path) -> Report:
-    return written(folder / "single", results_of(single_run(), "one trial"))
+    return written(folder / "single", single_run().results_with_timeline("one trial"))
 
 
 @pytest.fixture(scope="package")
 def weak(folder: Path) -> Report:
-    return written(folder / "weak", results_of(weak_run(), "weak scaling"))
+    return written(folder / "weak", weak_run().results_with_timeline("weak scaling"))
 
 
 @pytest.fixture(scope="package")

@@ -5,22 +5,18 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
 
-from pyscale.analysis.timeline import timeline_of
-from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.analysis.workertable import worker_table
 from pyscale.report.context import ReportContext
 from pyscale.report.results import Results
 from pyscale.report.write import write_report
 from pyscale.results import analysed
+from runbuilder import RunBuilder
 
 FILES = {
     "configurations": "benchmark_results_aggregated.csv",
@@ -125,34 +121,9 @@ def table_results() -> Results:
     return analysed(trials, context, interleaved=False, held="machine")
 
 
-# Test folders are no packages, so the builder beside the tests of analysis is loaded by path.
-_found = spec_from_file_location(
-    "run_builder", Path(__file__).parents[1] / "cli" / "analysis" / "conftest.py"
-)
-assert _found is not None
-assert _found.loader is not None
-_builder = module_from_spec(_found)
-_found.loader.exec_module(_builder)
-
-
-def new_run() -> Any:
-    """Start an empty run, to be filled trial by trial."""
-    return _builder.RunBuilder()
-
-
-def results_of(run: Any, title: str) -> Results:
-    """Analyse what a builder holds."""
-    trials = trial_table(run.tasks, run.spans)
-    workers = worker_table(run.tasks, run.spans)
-    return replace(
-        analysed(trials, ReportContext(title=title), workers=workers),
-        timeline=timeline_of(run.tasks, run.spans, trials),
-    )
-
-
-def broken_run() -> Any:
+def broken_run() -> RunBuilder:
     """Two stages at N = 1, 2 and 4, six times; track at N = 4 disagrees in its last trial."""
-    run = new_run()
+    run = RunBuilder()
     for block, more_s in enumerate((3.0, 0.0, 5.0, 1.0, 4.0, 2.0)):
         for stage in ("segment", "track"):
             for count in (1, 2, 4):
@@ -167,9 +138,9 @@ def broken_run() -> Any:
     return run
 
 
-def hostile_run() -> Any:
+def hostile_run() -> RunBuilder:
     """Stages, nodes and measures with names that break what is put together from text."""
-    run = new_run()
+    run = RunBuilder()
     for block in range(2):
         for stage in HOSTILE:
             for count in (1, 2):
@@ -185,14 +156,14 @@ def hostile_run() -> Any:
     return run
 
 
-def single_run() -> Any:
+def single_run() -> RunBuilder:
     """One trial of one stage, and nothing to compare it with."""
-    return new_run().trial("segment", [{"import": 2.0, "compute": 60.0}])
+    return RunBuilder().trial("segment", [{"import": 2.0, "compute": 60.0}])
 
 
-def weak_run() -> Any:
+def weak_run() -> RunBuilder:
     """As many frames for each worker at every N, and more reading the more workers there are."""
-    run = new_run()
+    run = RunBuilder()
     for block in range(6):
         for count in (1, 2, 4):
             work = {"compute": 100.0 + block, "read": 10.0 * count}

@@ -20,6 +20,7 @@ from pyscale.store.records import Bystanders
 from pyscale.suite import Suite, load_suite
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.moviewriter import write_movie
+from runbuilder import RunBuilder
 
 PlanMaker = Callable[..., Plan]
 
@@ -29,6 +30,12 @@ def _nobody_else_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Spare pretended trials the look at every process of the machine, before and after each."""
     idle = Bystanders(node=node_name(), cores=1, pyscale_tasks=0, runnable=0.0)
     monkeypatch.setattr(trialrunner, "look_around", lambda: idle)
+
+
+@pytest.fixture(scope="session")
+def new_run() -> Callable[[], RunBuilder]:
+    """Start an empty run; a factory, so that property tests can build many."""
+    return RunBuilder
 
 
 @pytest.fixture

@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib.util import module_from_spec, spec_from_file_location
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pyscale.analysis.trials import trial_table
-from pyscale.analysis.workertable import worker_table
 from pyscale.report.context import ReportContext
 from pyscale.report.results import Results
-from pyscale.results import analysed
-
-# Test folders are no packages, so the builder beside the tests of analysis is loaded by path.
-_found = spec_from_file_location(
-    "run_builder", Path(__file__).parents[1] / "analysis" / "conftest.py"
-)
-assert _found is not None
-assert _found.loader is not None
-_builder = module_from_spec(_found)
-_found.loader.exec_module(_builder)
+from runbuilder import RunBuilder
 
 # Seconds of one worker on the whole movie, and of what each worker pays whatever its share.
 STAGES: dict[str, dict[str, Any]] = {
@@ -48,17 +35,10 @@ STAGES: dict[str, dict[str, Any]] = {
 }
 
 
-def results_of(run: Any) -> Results:
-    """Analyse what a builder holds."""
-    trials = trial_table(run.tasks, run.spans)
-    context = ReportContext(title="a run")
-    return analysed(trials, context, workers=worker_table(run.tasks, run.spans))
-
-
 def pipeline(counts: Sequence[int], repeats: int, seed: int = 0, **every_trial: Any) -> Results:
     """All four stages on every worker count, with imbalance, inflation and noise."""
     random = np.random.default_rng(seed)
-    run = _builder.RunBuilder()
+    run = RunBuilder()
     for block in range(repeats):
         for stage, cost in STAGES.items():
             for count in counts:
@@ -91,18 +71,13 @@ def pipeline(counts: Sequence[int], repeats: int, seed: int = 0, **every_trial: 
                     quality=cost["quality"],
                     **every_trial,
                 )
-    return results_of(run)
+    return run.results()
 
 
 @pytest.fixture(scope="session")
-def new_run() -> Callable[[], Any]:
-    return _builder.RunBuilder
-
-
-@pytest.fixture(scope="session")
-def results_from() -> Callable[[Any], Results]:
+def results_from() -> Callable[[RunBuilder], Results]:
     """What the analysis finds in the run of a builder."""
-    return results_of
+    return RunBuilder.results
 
 
 @pytest.fixture(scope="session")
@@ -120,7 +95,7 @@ def thin() -> Results:
 @pytest.fixture(scope="session")
 def broken() -> Results:
     """Two stages at N = 1, 2 and 4, six repeats each; track at N = 4 disagrees in its last one."""
-    run = _builder.RunBuilder()
+    run = RunBuilder()
     for block in range(6):
         for stage in ("segment", "track"):
             for count in (1, 2, 4):
@@ -132,7 +107,7 @@ def broken() -> Results:
                     agreement=0.6231 if bad else 1.0,
                     same=not bad,
                 )
-    return results_of(run)
+    return run.results()
 
 
 @pytest.fixture(scope="session")

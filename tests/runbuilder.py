@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import polars as pl
-import pytest
+
+from pyscale.analysis.timeline import timeline_of
+from pyscale.analysis.trials import trial_table
+from pyscale.analysis.workertable import worker_table
+from pyscale.report.context import ReportContext
+from pyscale.report.results import Results
+from pyscale.results import analysed
 
 RUN_START = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
 TASK_SCHEMA: dict[str, Any] = {
@@ -250,8 +257,13 @@ class RunBuilder:
     def spans(self) -> pl.DataFrame:
         return pl.DataFrame(self._spans, schema=SPAN_SCHEMA)
 
+    def results(self, title: str = "a run", **context: Any) -> Results:
+        """What the analysis finds in it."""
+        trials = trial_table(self.tasks, self.spans)
+        context_of_report = ReportContext(title=title, **context)
+        return analysed(trials, context_of_report, workers=worker_table(self.tasks, self.spans))
 
-@pytest.fixture(scope="session")
-def new_run() -> Callable[[], RunBuilder]:
-    """Start an empty run; a factory, so that property tests can build many."""
-    return RunBuilder
+    def results_with_timeline(self, title: str) -> Results:
+        """The same, with what the timeline shows."""
+        found = self.results(title)
+        return replace(found, timeline=timeline_of(self.tasks, self.spans, found.trials))
