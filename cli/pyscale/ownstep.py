@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from pyscale.errors import UserError
-from pyscale.suite import OWN_STEP, Suite, SuiteStage, in_its_folder
+from pyscale.suite import OF_STEPS, OWN_STEP, Suite, SuiteStage, in_its_folder
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.wording import first_problem
 
@@ -55,7 +55,7 @@ def suite_asked_for(
     found = Suite(
         name=NAME,
         summary="A step of one's own",
-        data="files" if given.get("split") == "files" else "movie",
+        data=given["split"] if given.get("split") in OF_STEPS else "movie",
         stages={NAME: entry},
     )
     return in_its_folder(found, Path.cwd())

@@ -109,8 +109,8 @@ def run(
         str | None,
         _option(
             STEP,
-            "Workers share frames or files, or are threads, ranks or copies (none).",
-            "frames|files|threads|ranks|none",
+            "Workers share frames, files or tiles, or are threads, ranks or copies (none).",
+            "frames|files|tiles|threads|ranks|none",
             show_default="frames",
         ),
     ] = None,

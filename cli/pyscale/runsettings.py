@@ -24,6 +24,7 @@ ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker", START: "start"}
 
 WITHOUT_MEANING = {
     "files": ("truth", "axes"),
+    "tiles": ("truth",),
     "place": ("data", "truth", "axes", "scaling", "chunks_per_worker", "cache"),
     "slides": ("truth", "axes", "scaling"),
     "phantom": ("data", "truth", "axes", "scaling", "chunks_per_worker", "cache"),
@@ -31,6 +32,7 @@ WITHOUT_MEANING = {
 """Settings that say how a movie is read and shared, by the data of suites that read none."""
 INSTEAD = {
     "files": "shares the files of a folder",
+    "tiles": "shares the tiles of an image",
     "place": "measures the machine itself",
     "slides": "loads patches of slides",
     "phantom": "works on images that it makes itself",

@@ -32,6 +32,8 @@ ALL_CORES: Final = "all"
 """As many threads as a worker's node has cores."""
 OWN_STEP = "command"
 """Name of the stage that runs a step of the user's own."""
+OF_STEPS = ("files", "tiles")
+"""Data that only steps of the user's own share."""
 EntryName = Annotated[str, Field(pattern=r"^[a-z0-9_]+$")]
 """Name of an entry; folders and files of a run are named by it."""
 GridValue = bool | int | float | str
@@ -154,11 +156,11 @@ class Suite(Record):
 
     name: Annotated[str, AfterValidator(_named)]
     summary: str = Field(description="What the suite measures, in a line")
-    data: Literal["movie", "labels", "files", "slides", "place", "phantom"] = Field(
+    data: Literal["movie", "labels", "files", "tiles", "slides", "place", "phantom"] = Field(
         "movie",
-        description="What it measures on: frames of a movie, labels of one, files of a folder, a "
-        "folder of slides, no data but a folder whose storage it measures, or images that its "
-        "stages make themselves",
+        description="What it measures on: frames of a movie, labels of one, files of a folder, "
+        "tiles of an image, a folder of slides, no data but a folder whose storage it measures, or "
+        "images that its stages make themselves",
     )
     settings: dict[str, JsonValue] = Field(
         default_factory=dict, description="Settings that suit it, where nobody gives others"
@@ -219,8 +221,8 @@ class Suite(Record):
 
     @property
     def unit(self) -> str:
-        """What is counted of the data: frames, slides or files."""
-        return self.data if self.data in {"slides", "files"} else "frames"
+        """What is counted of the data: frames, slides, files or tiles."""
+        return self.data if self.data in {"slides", *OF_STEPS} else "frames"
 
     @property
     def shares_no_frames(self) -> bool:
@@ -339,10 +341,16 @@ def _refuse_other_data(suite: Suite, path: Path, entry: str, stage: Stage) -> No
             f"the suite {path} has stages.{entry}, which loads patches of slides: set data = "
             '"slides" above its stages'
         )
-    if suite.data == "files" and not (stage.name == OWN_STEP or stage.is_of_machine):
+    if suite.data in OF_STEPS and not (stage.name == OWN_STEP or stage.is_of_machine):
         raise UserError(
-            f'the suite {path} has stages.{entry}, which reads a movie, but data = "files" is for '
-            "steps of one's own: put it into another suite"
+            f"the suite {path} has stages.{entry}, which reads a movie, but data = "
+            f'"{suite.data}" is for steps of one\'s own: put it into another suite'
+        )
+    split = suite.stages[entry].params.get("split")
+    if split in OF_STEPS and split != suite.data:
+        raise UserError(
+            f'the suite {path} has stages.{entry} with split = "{split}": set data = "{split}" '
+            "above its stages"
         )
     if suite.data == "phantom" and not (stage.shares_image or stage.is_of_machine):
         raise UserError(

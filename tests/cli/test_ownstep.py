@@ -100,11 +100,30 @@ def test_a_wrong_step_of_a_suite_is_refused(tmp_path: Path, more: str, words: st
         load_suite(str(path))
 
 
-def test_a_stage_that_reads_a_movie_has_no_place_beside_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("data", "entry", "words"),
+    [
+        (
+            "files",
+            'segment]\ninputs = { frames = "movie" }',
+            'data = "files" is for steps of one\'s own: put it into another suite',
+        ),
+        (
+            "movie",
+            'one]\ncommand = "a {file} {output}"\nsplit = "files"',
+            'with split = "files": set data = "files" above its stages',
+        ),
+        (
+            "files",
+            'one]\ncommand = "a {input} {output}"\nsplit = "tiles"\nwindow = "file"',
+            'with split = "tiles": set data = "tiles" above its stages',
+        ),
+    ],
+)
+def test_data_that_does_not_fit_what_workers_share_is_refused(
+    tmp_path: Path, data: str, entry: str, words: str
+) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text(
-        'name = "mine"\nsummary = "Mine"\ndata = "files"\n'
-        '[stages.segment]\ninputs = { frames = "movie" }\n'
-    )
-    with pytest.raises(UserError, match="put it into another suite"):
+    path.write_text(f'name = "mine"\nsummary = "Mine"\ndata = "{data}"\n[stages.{entry}\n')
+    with pytest.raises(UserError, match=words):
         load_suite(str(path))

@@ -156,9 +156,27 @@ def test_independent_copies_tell_what_workers_cost_each_other(
     assert table["efficiency"].to_list() == pytest.approx([1.0, one / two], rel=1e-3)
 
 
+def test_tiles_of_an_image_become_one_image_at_every_n(
+    pyscale: CommandLine, home: Path, movie: Path
+) -> None:
+    example("smooth", home)
+    step = f"{sys.executable} smooth.py {{input}} {{output}} {{y0}} {{y1}} {{x0}} {{x1}}"
+    tiles = ("--set", "step.tile_px=64", "--set", "step.margin_px=20")
+    told = pyscale("run", "--step", step, "--split", "tiles", "--data", movie, *tiles, *FEW)
+    assert told.code == 0, told.err
+    assert "9 tiles" in told.out
+    assert "Outputs: same bytes at every N." in told.text
+    (pictures,) = {tifffile.imread(out / "output.tif").shape for out in outputs(home, "step")}
+    assert pictures == tifffile.imread(movie).shape
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        (
+            ("run", "--step", "true {input} {output}", "--split", "tiles"),
+            "the command never names its region",
+        ),
         (("run", "pipeline", "--step", "a {input} {output}"), "leave out the suite pipeline"),
         (("run", "--split", "files"), "--split: that is said of a step"),
         (("run", "--step", "a {inptu} {output}"), "did you mean 'input'?"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -17,14 +18,17 @@ from pyscale.planning import Dataset
 from pyscale.settings import Settings
 from pyscale.shipped import shipped
 from pyscale.suite import OWN_STEP, Suite
+from pyscale_stages.command.params import TILE_PX
 from pyscale_stages.command.share import files_of
+from pyscale_stages.command.tiles import tiles_of
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.slides.files import slide_files
 from pyscale_stages.truth.reading import kind_of, refuse_unfit
 
-KIND_IN_WORDS: dict[Kind | Literal["files", "place", "phantom"], str] = {
+KIND_IN_WORDS: dict[Kind | Literal["files", "tiles", "place", "phantom"], str] = {
     "files": "a folder of files",
+    "tiles": "an image",
     "movie": "a movie",
     "labels": "labels of a movie",
     "images": "single images",
@@ -56,7 +60,8 @@ def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) 
         with suppress(UserError):
             return _movie(path, settings, None)
         return Dataset(movie=path, frames=1)
-    return _movie(path, settings, suite)
+    movie = _movie(path, settings, suite)
+    return _tiled(movie, settings, suite) if suite.data == "tiles" else movie
 
 
 def find_own_data(
@@ -103,6 +108,24 @@ def _counted(path: Path, found_in: Callable[[Path], Sequence[Path]]) -> Dataset:
         return Dataset(movie=path, frames=len(found_in(path)))
     except BadInput as error:
         raise UserError(str(error)) from error
+
+
+def _tiled(image: Dataset, settings: Settings, suite: Suite) -> Dataset:
+    """Count the tiles of an image, which all steps of a suite share in the same way."""
+    given = [
+        step.params | settings.stages.get(OWN_STEP, {}) | settings.stages.get(entry, {})
+        for entry, step in suite.stages.items()
+    ]
+    sizes = {params.get("tile_px", TILE_PX) for params in given if params.get("split") == "tiles"}
+    (tile_px, *others) = sizes
+    if others or not isinstance(tile_px, int) or tile_px < 1:
+        raise UserError(
+            f"tile_px of the suite {suite.name} is {' and '.join(sorted(map(str, sizes)))}: give "
+            "all its steps the same, a whole number"
+        )
+    assert image.shape_yx is not None
+    tiles = tiles_of(image.shape_yx, tile_px)
+    return replace(image, frames=len(tiles), truth=None, own_truth=None)
 
 
 def _movie(path: Path, settings: Settings, suite: Suite | None) -> Dataset:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pyscale_stages.command.calling import execute, params_of
 from pyscale_stages.command.params import CHECKS
-from pyscale_stages.command.run import execute, params_of
 from pyscale_stages.command.tables import read_table
 from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput

@@ -15,7 +15,7 @@ def cut(movie: Movie, window: tuple[int, int], path: Path) -> Path:
     return path
 
 
-def join(movies: Sequence[Movie], path: Path) -> None:
+def join_frames(movies: Sequence[Movie], path: Path) -> None:
     """Write all frames of movies of one shape, one after the other."""
     _write(path, [(movie, (0, movie.n_frames)) for movie in movies])
 

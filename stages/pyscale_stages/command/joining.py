@@ -7,13 +7,17 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyscale_stages.command.cutting import join
-from pyscale_stages.command.run import common, execute, fresh_output, params_of, take
+from pyscale_stages.command.calling import common, execute, fresh_output, left_at, params_of
+from pyscale_stages.command.cutting import join_frames
 from pyscale_stages.command.tables import appended, write_table
+from pyscale_stages.command.tiles import TILES_FOLDER, join_tiles, kept_shape, tiles_of
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
+
+Part = tuple[Path, tuple[int, int]]
+"""Folder of a window, with its first frame and end (excluded)."""
 
 
 def merge(task: Task) -> None:
@@ -24,22 +28,44 @@ def merge(task: Task) -> None:
     BadInput
         If they are not those of one whole, or cannot be joined so.
     """
-    params = params_of(task)
     windows = ordered_windows(task)
-    parts = [(folder / params.output_name, window) for folder, window in windows]
-    output = fresh_output(task)
+    fresh_output(task)
+    join(task, [(folder, window.frames) for folder, window in windows])
+    task.write_whole(windows[0][1])
+
+
+def join(task: Task, windows: Sequence[Part]) -> None:
+    """Join the outputs of windows, which are all, in their order, to the output of the task.
+
+    Raises
+    ------
+    BadInput
+        If they cannot be joined so.
+    """
+    params = params_of(task)
+    output = task.output / params.output_name
+    if params.split == "tiles":
+        outputs = [
+            path for folder, _ in windows for path in sorted((folder / TILES_FOLDER).iterdir())
+        ]
+        parts = [(path, (number, number + 1)) for number, path in enumerate(outputs)]
+    else:
+        parts = [(folder / params.output_name, window) for folder, window in windows]
+        outputs = [path for path, _ in parts]
     match params.joined:
         case "frames":
-            join(_of_one_shape([Movie.open(path) for path, _ in parts]), output)
+            join_frames(_of_one_shape([Movie.open(path) for path in outputs]), output)
+        case "tiles":
+            shape = kept_shape(windows[0][0])
+            join_tiles(outputs, tiles_of(shape, params.tile_px, params.margin_px), output)
         case "tables":
             write_table(appended(parts, params.offset), output)
         case "folder":
-            _join_folders([path for path, _ in parts], output)
+            _join_folders(outputs, output)
         case _:
-            inputs = [str(path.absolute()) for path, _ in parts]
+            inputs = [str(path.absolute()) for path in outputs]
             execute(task, params.words_of(params.merge), {**common(task), "inputs": inputs})
-    take(task)
-    task.write_whole(windows[0][1])
+    task.written += left_at(task, output)
 
 
 def _of_one_shape(movies: Sequence[Movie]) -> Sequence[Movie]:

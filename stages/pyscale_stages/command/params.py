@@ -18,6 +18,8 @@ OF_ALL = ("input", "input2", "input3", "output", "threads", "seed", "device", "f
 """What a command may name of every task."""
 OF_FRAMES = ("first", "stop", "frames")
 """What it may name of a window: its first frame and its end (excluded), and how many there are."""
+OF_TILES = ("y0", "y1", "x0", "x1", "tile")
+"""What it may name of a region: its rows and columns with the margin, and its number."""
 OF_RANKS = ("rank", "ranks")
 """What it may name of processes that start at once: which it is, from 0, and their number."""
 OF_FILES = ("files", "file", "name")
@@ -37,6 +39,7 @@ MERGES = {
 
 SCRIPTS = {".py", ".R", ".jl", ".sh", ".pl", ".js", ".ijm", ".groovy", ".m"}
 """Endings of files that an interpreter runs, which tell more than the interpreter's name."""
+TILE_PX = 512
 JOINED = ("frames", "tables", "folder")
 
 
@@ -53,16 +56,20 @@ class CommandParams(StageParams):
         "as a shell does, but no shell runs it",
     )
     folder: Path = Field(Path(), description="Folder that it runs in: the suite's, or the caller's")
-    split: Literal["frames", "files", "threads", "ranks", "none"] = Field(
+    split: Literal["frames", "files", "tiles", "threads", "ranks", "none"] = Field(
         "frames",
-        description="What workers share: the frames of a movie, or files of a folder; or they are "
-        "the {threads} of one process, or ranks that start at once and meet; or nothing, and each "
-        "does all of the work",
+        description="What workers share: the frames of a movie, files of a folder, or regions of "
+        "an image; or they are the {threads} of one process, or ranks that start at once and meet; "
+        "or nothing, and each does all of the work",
     )
     window: Literal["whole", "file"] = Field(
         "whole",
         description="Whether {input} is the whole movie, or a TIFF that pyscale cuts of the "
-        "window's frames",
+        "window's frames or the tile's region",
+    )
+    tile_px: int = Field(TILE_PX, ge=16, description="Edge of a tile, where workers share these")
+    margin_px: int = Field(
+        0, ge=0, description="What a tile is read with around it, and which is cut off its output"
     )
     output: str = Field(
         "",
@@ -118,7 +125,7 @@ class CommandParams(StageParams):
     def _can_be_filled(self) -> Self:
         named = {field for word in self.command for field in fields_of(word)}
         own = {f"{PARAMS}{name}" for name in self.own}
-        of_share = OF_FILES if self.split == "files" else OF_FRAMES
+        of_share = {"files": OF_FILES, "tiles": OF_TILES}.get(self.split, OF_FRAMES)
         of_ranks = OF_RANKS if self.split == "ranks" else ()
         _refuse_unknown(named, {*OF_ALL, *of_share, *of_ranks, *own})
         for name in sorted(own - named):
@@ -140,6 +147,16 @@ class CommandParams(StageParams):
             raise ValueError("an image is known by its checksum: leave packages out")
         if self.window == "file" and self.split == "files":
             raise ValueError('window = "file" cuts frames, and this step shares files')
+        if self.split == "tiles":
+            region = {*OF_TILES[:4]}
+            if self.window == "whole" and not region <= named:
+                raise ValueError(
+                    f'the command never names its region: use {_braced(region)}, or window = "file"'
+                )
+            if self.offset is not None:
+                raise ValueError("offset counts frames, and tiles have none: leave it out")
+        elif self.tile_px != TILE_PX or self.margin_px:
+            raise ValueError('tile_px and margin_px are of tiles: add split = "tiles"')
         return self
 
     @model_validator(mode="after")
@@ -174,6 +191,8 @@ class CommandParams(StageParams):
     def joined(self) -> str | None:
         """How pyscale joins windows; None where a command of the user's does."""
         joined = self.merge or MERGES.get(Path(self.output_name).suffix.lower())
+        if self.split == "tiles" and joined == "frames":
+            return "tiles"
         return joined if joined in JOINED else None
 
     def words_of(self, text: str) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""What one worker gets: a window of frames, or its share of the files of a folder."""
+"""What one worker gets: a window of frames, files of a folder, or tiles of an image."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyscale_stages.command.params import CommandParams
+from pyscale_stages.command.tiles import TILES_FOLDER, cut_tile, tiles_of
 from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import fingerprint_of
-from pyscale_stages.movie import natural_order
+from pyscale_stages.movie import Movie, natural_order
 from pyscale_stages.task import Task
 
 
@@ -20,13 +21,15 @@ class Share:
     """A worker's part of the whole, and the values of each call of the command."""
 
     window: tuple[int, int]
-    """First frame or file and end (excluded)."""
+    """First frame, file or tile and end (excluded)."""
     whole: int
-    """Frames or files of all workers together."""
+    """Frames, files or tiles of all workers together."""
     calls: tuple[Mapping[str, str], ...]
     """What placeholders stand for, a call each."""
-    reads: tuple[Path, ...]
+    reads: tuple[Path, ...] = ()
     """What the calls read, beside the inputs of the task."""
+    shape_yx: tuple[int, int] | None = None
+    """Size in pixels of the image whose tiles are shared; None where they are none."""
 
 
 @contextmanager
@@ -42,7 +45,7 @@ def share_of(task: Task, params: CommandParams) -> Iterator[Share]:
     if path is None:
         raise BadInput("a step needs what it reads: give --input input=PATH")
     with TemporaryDirectory(prefix="pyscale-step-") as scratch:
-        split = _of_files if params.split == "files" else _of_frames
+        split = {"files": _of_files, "tiles": _of_tiles}.get(params.split, _of_frames)
         with task.span("read"):
             share = split(task, params, path.absolute(), Path(scratch))
         yield share
@@ -75,10 +78,30 @@ def _of_files(task: Task, params: CommandParams, folder: Path, scratch: Path) ->
     values = {"input": str(folder)}
     if params.a_call_per_file:
         calls = tuple(values | {"file": str(file), "name": file.stem} for file in own)
-        return Share((start, stop), len(files), calls, ())
+        return Share((start, stop), len(files), calls)
     listed = scratch / "files.txt"
     listed.write_text("".join(f"{file}\n" for file in own), encoding="utf-8")
     return Share((start, stop), len(files), (values | {"files": str(listed)},), (listed,))
+
+
+def _of_tiles(task: Task, params: CommandParams, path: Path, scratch: Path) -> Share:
+    movie = Movie.open(path, axes=task.spec.axes)
+    task.know_input("input", fingerprint_of(movie.files))
+    tiles = tiles_of(movie.shape_yx, params.tile_px, params.margin_px)
+    start, stop = task.spec.frames or (0, len(tiles))
+    if not 0 <= start < stop <= len(tiles):
+        raise BadInput(f"tiles {start}:{stop} are not among the {len(tiles)} of {path}")
+    folder = task.output / TILES_FOLDER
+    calls, reads = [], []
+    for tile in tiles[start:stop]:
+        source = path
+        if params.window == "file":
+            source = cut_tile(movie, tile, scratch / tile.name(".ome.tif"))
+            reads.append(source)
+        output = folder.absolute() / tile.name(Path(params.output_name).suffix)
+        (output if params.writes_folder else folder).mkdir(parents=True, exist_ok=True)
+        calls.append({**tile.values, "input": str(source), "output": str(output)})
+    return Share((start, stop), len(tiles), tuple(calls), tuple(reads), movie.shape_yx)
 
 
 def _of_frames(task: Task, params: CommandParams, path: Path, scratch: Path) -> Share:

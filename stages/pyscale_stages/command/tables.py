@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyscale_stages.contract import Window
 from pyscale_stages.errors import BadInput
 
 if TYPE_CHECKING:
@@ -45,12 +44,13 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
         table.write_csv(path, separator=separator)
 
 
-def appended(parts: Sequence[tuple[Path, Window]], offset: str | None) -> pl.DataFrame:
+def appended(parts: Sequence[tuple[Path, tuple[int, int]]], offset: str | None) -> pl.DataFrame:
     """Rows of all windows, one below the other.
 
     Parameters
     ----------
-    parts : sequence of (Path, Window)
+    parts : sequence of (Path, (int, int))
+        Each with its first frame and end (excluded).
     offset : str or None
         Column that counts from 0 in every window, to which its first frame is added.
 
@@ -66,7 +66,7 @@ def appended(parts: Sequence[tuple[Path, Window]], offset: str | None) -> pl.Dat
     read = [part for part in read if not part[2].is_empty()] or read[:1]
     try:
         return pl.concat(
-            (_moved(table, offset, window.frames[0], path) for path, window, table in read),
+            (_moved(table, offset, window[0], path) for path, window, table in read),
             how="vertical_relaxed",
         )
     except pl.exceptions.PolarsError as error:

@@ -11,7 +11,7 @@ from pyscale.data.ensure import find_movie
 from pyscale.errors import UserError
 from pyscale.planning import Dataset
 from pyscale.settings import Settings
-from pyscale.suite import Suite, load_suite
+from pyscale.suite import Suite, SuiteStage, load_suite
 from pyscale_stages.moviewriter import write_movie
 
 SMALL = {"frames": 3, "height_px": 64, "width_px": 64, "cells": 3, "radius_px": 5}
@@ -226,3 +226,27 @@ def test_a_truth_of_the_users_own_must_fit_the_movie(
         found("short.ome.tif")
     with pytest.raises(UserError, match="nowhere holds no truth that pyscale reads"):
         found("nowhere")
+
+
+@pytest.mark.parametrize(("tile_px", "tiles"), [(None, 1), (64, 9), (130, 1), (100, 4)])
+def test_tiles_of_an_image_are_counted(
+    data_root: Path, shared_data: Path, tile_px: int | None, tiles: int
+) -> None:
+    movie = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
+    suite = tiled_suite("one")
+    given = {} if tile_px is None else {"one": {"tile_px": tile_px}}
+    settings = Settings(data=str(movie), data_folder=data_root, stages=given)
+    assert find_movie(settings, suite).frames == tiles
+
+
+def test_steps_with_tiles_of_several_sizes_are_refused(data_root: Path, shared_data: Path) -> None:
+    movie = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
+    settings = Settings(data=str(movie), data_folder=data_root, stages={"two": {"tile_px": 64}})
+    with pytest.raises(UserError, match="tile_px of the suite tiled is 512 and 64: give all its"):
+        find_movie(settings, tiled_suite("one", "two"))
+
+
+def tiled_suite(*entries: str) -> Suite:
+    step = {"command": "a {input} {output}", "split": "tiles", "window": "file"}
+    stages = {entry: SuiteStage.model_validate(step) for entry in entries}
+    return Suite(name="tiled", summary="Tiles", data="tiles", stages=stages)

@@ -1,0 +1,193 @@
+"""Calls a command of a step where the step says, and looks at what it left."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+
+from pyscale_stages.command.container import in_container
+from pyscale_stages.command.environment import environment_of
+from pyscale_stages.command.heard import Heard
+from pyscale_stages.command.meeting import run_ranks, variables_of_ranks
+from pyscale_stages.command.params import CommandParams
+from pyscale_stages.command.placeholders import PARAMS, Value, filled
+from pyscale_stages.command.process import Call, run_command
+from pyscale_stages.commandline import THREAD_VARIABLES
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie
+from pyscale_stages.task import Task
+from pyscale_stages.telling import TOLD_VARIABLE
+
+SEEN_INSIDE = (*THREAD_VARIABLES, "CUDA_VISIBLE_DEVICES")
+"""Variables that a command in an image sees."""
+
+
+def params_of(task: Task) -> CommandParams:
+    """Parameters of a step."""
+    assert isinstance(task.params, CommandParams)
+    return task.params
+
+
+def common(task: Task) -> dict[str, str]:
+    """What placeholders stand for in every call of a task."""
+    params = params_of(task)
+    return {
+        **{slot: str(path.absolute()) for slot, path in task.spec.inputs},
+        **{f"{PARAMS}{name}": _as_text(value) for name, value in params.own.items()},
+        "output": str(output_of(task).absolute()),
+        "folder": str(params.folder),
+        "threads": str(task.spec.threads),
+        "seed": str(task.spec.seed),
+        "device": task.spec.device,
+    }
+
+
+def output_of(task: Task) -> Path:
+    """Path of the output of the step: a file, or a folder that is there."""
+    return task.output / params_of(task).output_name
+
+
+def fresh_output(task: Task) -> Path:
+    """Path of the output of the step; the folder is there that it lies in, or is.
+
+    Raises
+    ------
+    BadInput
+        If something is there already, which would be taken for what it writes.
+    """
+    output = output_of(task)
+    if output.is_file() or (output.is_dir() and any(output.iterdir())):
+        raise BadInput(f"{output} is there already: remove it, or name another --output")
+    (output if params_of(task).writes_folder else output.parent).mkdir(parents=True, exist_ok=True)
+    return output
+
+
+def execute(
+    task: Task,
+    command: Sequence[str],
+    values: Mapping[str, Value],
+    reads: Iterable[Path] = (),
+    fine: Collection[int] = (0,),
+) -> Heard:
+    """Fill a command and run it where the step says; what it says of itself is in the record.
+
+    `fine`: exit codes that are no failure.
+    """
+    params = params_of(task)
+    seen = {name: os.environ[name] for name in SEEN_INSIDE if name in os.environ}
+    environment = environment_of(params)
+    inputs = [path for _, path in task.spec.inputs]
+    with TemporaryDirectory(prefix="pyscale-step-") as scratch:
+        told = Path(scratch, "told")
+        told.mkdir()
+
+        def call(
+            place: int = 0, more: Mapping[str, Value] = MappingProxyType({}), **own: str
+        ) -> Call:
+            words = filled(command, {**values, **more}, shell=params.shell)
+            file = told / f"{place}.jsonl"
+            if params.image is not None:
+                words = in_container(
+                    words,
+                    params.image,
+                    params.folder,
+                    reads=[*inputs, *reads],
+                    writes=[told],
+                    output=(task.spec.output or Path(scratch)).absolute(),
+                    scratch=Path(scratch),
+                    environment={**seen, **own, TOLD_VARIABLE: str(file)},
+                    device=task.spec.device,
+                )
+            return Call(
+                words,
+                params.folder,
+                {**environment, **own},
+                told=file,
+                reads=[*inputs, *reads],
+                in_image=params.image is not None,
+                at_most_s=params.at_most_s,
+            )
+
+        if params.split == "ranks" and task.spec.verb == "run":
+            count = task.spec.threads
+            ranks = enumerate(variables_of_ranks(count))
+            all_heard = run_ranks(
+                [
+                    call(place, {"rank": str(place), "ranks": str(count)}, **own)
+                    for place, own in ranks
+                ]
+            )
+        else:
+            all_heard = [run_command(call(), fine)]
+    # Ranks wait for each other, so that the last one's phases are those of all.
+    heard = max(all_heard, key=lambda one: one.end)
+    # All of a merge is the phase of that name, and nobody times a check.
+    for phase, start, end in heard.phases if task.spec.verb == "run" else ():
+        task.add_span(phase, start, end)
+    if task.spec.verb != "check":
+        task.measure(*(number for one in all_heard for number in one.measured))
+    for sentence in dict.fromkeys(told for one in all_heard for told in one.unread):
+        task.warn(sentence, "unread-metric")
+    for name in dict.fromkeys(name for one in all_heard for name in one.unknown):
+        task.warn(f"the command names a phase {name!r}, which there is not", "unknown-phase")
+    if task.spec.verb == "run" and all(one.read_nothing for one in all_heard):
+        task.warn("the command never opened what it should read: see its words", "input-unread")
+    if any(one.left_running for one in all_heard):
+        task.warn(
+            "the command left processes running when it ended, and they were ended",
+            "left-running",
+            doubts_result=True,
+        )
+    return heard
+
+
+def left_at(
+    task: Task, output: Path, *, frames: int | None = None, calls: int = 1
+) -> Sequence[Path]:
+    """Files that the command left at a path.
+
+    Parameters
+    ----------
+    task : Task
+    output : Path
+    frames : int, optional
+        Frames that it must hold; None looks at none.
+    calls : int
+        How often the command was called: each must have left a file of its own.
+
+    Raises
+    ------
+    BadInput
+        If there is nothing, or less than that.
+    """
+    if output.is_dir():
+        files = [path for path in sorted(output.rglob("*")) if path.is_file()]
+    else:
+        files = [output] if output.is_file() and output.stat().st_size else []
+    if not files:
+        elsewhere = params_of(task).folder / output.name
+        hint = f"; there is {elsewhere}, which is another place" if elsewhere.exists() else ""
+        raise BadInput(f"the command ended and left nothing at {output.absolute()}{hint}")
+    if len(files) < calls:
+        raise BadInput(
+            f"{calls} calls of the command left {len(files)} files, so some overwrote others: name "
+            "files by {name}, as in {output}/{name}.png"
+        )
+    if frames is not None:
+        try:
+            found = Movie.open(output).n_frames
+        except BadInput as error:
+            raise BadInput(f"what the command wrote is no movie: {error}") from error
+        if found != frames:
+            raise BadInput(
+                f"the command wrote {found} frames to {output.name}, and was given {frames}"
+            )
+    return files
+
+
+def _as_text(value: object) -> str:
+    """A parameter as a command line has it; true and false as TOML has them."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

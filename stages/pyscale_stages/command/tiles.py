@@ -1,0 +1,146 @@
+"""Regions of an image: what workers share of it, and how their outputs become one image."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from pyscale_stages.atomic import write_atomically
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.moviewriter import write_pages
+
+TILES_FOLDER = "tiles"
+"""Folder of the outputs of single tiles, beside the whole one."""
+
+SHAPE_FILE = "tiled.json"
+
+Region = tuple[slice, slice]
+"""Rows and columns."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One tile of a grid, in pixels of the whole image."""
+
+    number: int
+    """From 0, row by row."""
+    inner: Region
+    """What it adds to the whole: these regions touch and never overlap."""
+    outer: Region
+    """The same with the margin, as far as the image goes: what is read."""
+
+    @property
+    def values(self) -> dict[str, str]:
+        """What placeholders stand for."""
+        rows, columns = self.outer
+        ends = {"y0": rows.start, "y1": rows.stop, "x0": columns.start, "x1": columns.stop}
+        return {name: str(at) for name, at in {**ends, "tile": self.number}.items()}
+
+    def name(self, suffix: str) -> str:
+        """Name of what a command writes of it."""
+        return f"{self.number:06d}{suffix}"
+
+
+def tiles_of(shape_yx: tuple[int, int], tile_px: int, margin_px: int = 0) -> tuple[Tile, ...]:
+    """Cut an image into squares of a length; those at its ends are smaller."""
+    rows, columns = (
+        [
+            (
+                slice(at, min(at + tile_px, size)),
+                slice(max(0, at - margin_px), min(at + tile_px + margin_px, size)),
+            )
+            for at in range(0, size, tile_px)
+        ]
+        for size in shape_yx
+    )
+    return tuple(
+        Tile(number, (y, x), (outer_y, outer_x))
+        for number, ((y, outer_y), (x, outer_x)) in enumerate(product(rows, columns))
+    )
+
+
+def keep_shape(folder: Path, shape_yx: tuple[int, int]) -> None:
+    """Say beside the outputs of tiles how large the whole image is."""
+    write_atomically(folder / SHAPE_FILE, json.dumps(shape_yx))
+
+
+def kept_shape(folder: Path) -> tuple[int, int]:
+    """Read what `keep_shape` said."""
+    height, width = json.loads((folder / SHAPE_FILE).read_bytes())
+    return height, width
+
+
+def cut_tile(movie: Movie, tile: Tile, path: Path) -> Path:
+    """Write the region of a tile, of all frames and channels, to a TIFF; return its path."""
+    pages = (
+        page[tile.outer]
+        for frame in movie.frames(0, movie.n_frames)
+        for page in frame.reshape(-1, *movie.shape_yx)
+    )
+    _write(path, movie, _size(tile.outer), pages)
+    return path
+
+
+def join_tiles(paths: Sequence[Path], tiles: Sequence[Tile], whole: Path) -> None:
+    """Put the outputs of all tiles, without their margins, into one image of all frames.
+
+    Raises
+    ------
+    BadInput
+        If one has another size than its region, or other frames, channels or pixels than the first.
+    """
+    movies = [Movie.open(path) for path in paths]
+    first = movies[0]
+    kind = (first.n_frames, first.n_channels)
+    for movie, tile in zip(movies, tiles, strict=True):
+        if movie.shape_yx != _size(tile.outer) or (movie.n_frames, movie.n_channels) != kind:
+            raise BadInput(
+                f"{movie.path} cannot be part of one image: it has {movie.n_frames} frames of "
+                f"{movie.n_channels} channels with {_by(movie.shape_yx)} px, and its region "
+                f"{_by(_size(tile.outer))} px"
+            )
+    size = (tiles[-1].inner[0].stop, tiles[-1].inner[1].stop)
+    # A tile of few labels may have been written with fewer bits than others.
+    dtype = reduce(np.promote_types, (movie.dtype for movie in movies))
+
+    def pages() -> Iterator[Pixels]:
+        for frame in range(first.n_frames):
+            page = np.empty((first.n_channels, *size), dtype)
+            for movie, tile in zip(movies, tiles, strict=True):
+                inside = tuple(
+                    slice(inner.start - outer.start, inner.stop - outer.start)
+                    for inner, outer in zip(tile.inner, tile.outer, strict=True)
+                )
+                # A movie keeps its file open, and there may be more tiles than files may be open.
+                found = replace(movie).read(frame, frame + 1).reshape(-1, *movie.shape_yx)
+                page[:, *tile.inner] = found[:, *inside]
+            yield from page
+
+    _write(whole, first, size, pages(), dtype)
+
+
+def _write(
+    path: Path,
+    like: Movie,
+    size: tuple[int, int],
+    pages: Iterator[Pixels],
+    dtype: np.dtype[np.generic] | None = None,
+) -> None:
+    channels = (like.n_channels,) if like.n_channels > 1 else ()
+    write_pages(path, pages, (like.n_frames, *channels, *size), dtype or like.dtype)
+
+
+def _size(region: Region) -> tuple[int, int]:
+    rows, columns = region
+    return rows.stop - rows.start, columns.stop - columns.start
+
+
+def _by(size: tuple[int, int]) -> str:
+    return " x ".join(map(str, size))

@@ -1,0 +1,131 @@
+"""Tiles of an image: cut, given to a program one by one, and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import tifffile
+
+from pyscale_stages.command.tiles import tiles_of
+from pyscale_stages.contract import TaskResult
+from pyscale_stages.windows import read_window
+
+RunStep = Callable[..., TaskResult]
+
+SHAPE = (48, 48)
+"""Of the frames of the movie: 3 x 3 tiles of 20 px, the last ones of 8 px."""
+CROPS = """\
+import sys, tifffile
+source, out, *ends = sys.argv[1:]
+y0, y1, x0, x1 = map(int, ends[:4]) if ends else (None,) * 4
+region = tifffile.imread(source)[..., y0:y1, x0:x1]
+if region.shape[1:] == (12, 12):
+    region = region.astype("uint8")
+tifffile.imwrite(out, region, photometric="minisblack")
+"""
+REGION = "{input} {output} {y0} {y1} {x0} {x1}"
+TILED: dict[str, Any] = {"split": "tiles", "tile_px": 20, "margin_px": 4, "movie_frames": 9}
+WINDOWS = ((0, 4), (4, 5), (5, 9))
+
+
+def of_windows(step: RunStep, folder: Path, program: str, words: str, **keys: Any) -> TaskResult:
+    """Run a program over the tiles of three windows, and join what it wrote."""
+    keys = TILED | keys
+    parts = []
+    for number, window in enumerate(WINDOWS):
+        parts.append(folder / f"w{number}")
+        made = step(program, words, frames=window, into=parts[-1], **keys)
+        assert made.status == "done", made.error
+        assert read_window(parts[-1]).frames == window
+    return step(program, words, verb="merge", inputs=parts, into=folder / "merged", **keys)
+
+
+@pytest.mark.parametrize(("tile_px", "margin_px"), [(7, 0), (16, 3), (64, 10)])
+def test_tiles_touch_cover_all_and_have_margins_within_the_image(
+    tile_px: int, margin_px: int
+) -> None:
+    seen = np.zeros(SHAPE, int)
+    for number, tile in enumerate(tiles_of(SHAPE, tile_px, margin_px)):
+        seen[tile.inner] += 1
+        assert tile.number == number
+        for inner, outer, size in zip(tile.inner, tile.outer, SHAPE, strict=True):
+            assert outer.start == max(0, inner.start - margin_px)
+            assert outer.stop == min(size, inner.stop + margin_px)
+    assert (seen == 1).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "window"), [(REGION, "whole"), ("{input} {output}", "file")], ids=["named", "cut"]
+)
+def test_tiles_become_the_image_again_without_their_margins(
+    step: RunStep, movie: Path, tmp_path: Path, words: str, window: str
+) -> None:
+    result = of_windows(step, tmp_path, CROPS, words, window=window)
+    assert result.status == "done", result.error
+    joined = tifffile.imread(tmp_path / "merged" / "output.tif")
+    assert np.array_equal(joined, tifffile.imread(movie))
+    assert joined.dtype == np.uint16
+
+
+def test_one_worker_leaves_the_same_image_as_several(
+    step: RunStep, movie: Path, tmp_path: Path
+) -> None:
+    assert of_windows(step, tmp_path, CROPS, REGION).status == "done"
+    alone = step(CROPS, REGION, frames=(0, 9), **TILED)
+    assert alone.status == "done", alone.error
+    assert alone.counters.frames == 9
+    out = tmp_path / "out"
+    assert (out / "output.tif").read_bytes() == (tmp_path / "merged/output.tif").read_bytes()
+    assert not (out / "tiles").exists()
+
+
+def test_rows_and_files_of_tiles_are_joined_in_their_order(step: RunStep, tmp_path: Path) -> None:
+    rows = "import sys; open(sys.argv[2], 'w').write(f'tile,y0\\n{sys.argv[3]},{sys.argv[4]}\\n')"
+    words = "{input} {output} {tile} {y0} {y1} {x0} {x1}"
+    assert of_windows(step, tmp_path, rows, words, output="cells.csv").status == "done"
+    table = pl.read_csv(tmp_path / "merged" / "cells.csv")
+    assert table["tile"].to_list() == [*range(9)]
+    assert table["y0"].to_list() == [0, 0, 0, 16, 16, 16, 36, 36, 36]
+    files = "import sys; open(f'{sys.argv[2]}/{sys.argv[3]}.txt', 'w').write(sys.argv[4])"
+    of_files = tmp_path / "files"
+    assert of_windows(step, of_files, files, words, output="found").status == "done"
+    assert len([*(of_files / "merged" / "found").iterdir()]) == 9
+
+
+def test_a_tile_of_another_size_or_none_is_named(step: RunStep, tmp_path: Path) -> None:
+    small = CROPS.replace("x0:x1]", "x0:x1][..., 1:]")
+    result = of_windows(step, tmp_path, small, REGION)
+    assert result.error is not None
+    assert "000000.tif cannot be part of one image" in result.error.message
+    assert "with 24 x 23 px, and its region 24 x 24 px" in result.error.message
+    lazy = "import sys\nif sys.argv[3] != '3':\n    open(sys.argv[2], 'w').write('a')"
+    words = "{input} {output} {tile} {y0} {y1} {x0} {x1}"
+    nothing = step(
+        lazy, words, into=tmp_path / "lazy", **TILED | {"output": "a.txt"}, merge="folder"
+    )
+    assert nothing.error is not None
+    assert "left nothing at" in nothing.error.message
+    assert "tiles/000003.txt" in nothing.error.message
+
+
+@pytest.mark.parametrize(
+    ("words", "keys", "why"),
+    [
+        ("{input} {output}", {}, "never names its region: use {x0} and {x1} and {y0} and {y1}"),
+        (REGION, {"offset": "frame", "output": "a.csv"}, "offset counts frames"),
+        (REGION, {"split": "frames", "margin_px": 0}, "names {x0}, which there is not"),
+        ("{input} {output}", {"split": "frames"}, 'are of tiles: add split = "tiles"'),
+        (REGION, {"tile_px": 4}, "tile_px"),
+    ],
+)
+def test_what_tiles_cannot_be_is_refused(
+    step: RunStep, words: str, keys: dict[str, Any], why: str
+) -> None:
+    result = step(CROPS, words, **TILED | keys)
+    assert result.error is not None
+    assert why in result.error.message
