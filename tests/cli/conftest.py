@@ -2,34 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
+from commandline import Answer, answer_of
+from mockruns import PIPELINE, Command, PlanMaker, plan_of, small_movie
 from pyscale import trialrunner
 from pyscale.grid import unfolded
 from pyscale.plan import Plan
-from pyscale.planning import Dataset, make_plan
-from pyscale.settings import Settings
-from pyscale.sites import Site
-from pyscale.store.folder import RunFolder, new_run_id
+from pyscale.planning import Dataset
+from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders
 from pyscale.suite import Suite, load_suite
 from pyscale_stages.measure.nodename import node_name
-from pyscale_stages.moviewriter import write_movie
 from runbuilder import RunBuilder
 
-PlanMaker = Callable[..., Plan]
 
-
-@pytest.fixture(autouse=True)
-def _nobody_else_is_at_work(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, scope="module")
+def _nobody_else_is_at_work() -> Iterator[None]:
     """Spare pretended trials the look at every process of the machine, before and after each."""
     idle = Bystanders(node=node_name(), cores=1, pyscale_tasks=0, runnable=0.0)
-    monkeypatch.setattr(trialrunner, "look_around", lambda: idle)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(trialrunner, "look_around", lambda: idle)
+        yield
 
 
 @pytest.fixture(scope="session")
@@ -39,42 +38,23 @@ def new_run() -> Callable[[], RunBuilder]:
 
 
 @pytest.fixture
-def movie(tmp_path: Path) -> Path:
-    """A real file of eight small frames."""
-    path = tmp_path / "movie.ome.tif"
-    write_movie(path, np.zeros((8, 4, 4), np.uint16), "TYX")
-    return path
+def dataset(tmp_path: Path) -> Dataset:
+    """The small movie."""
+    return small_movie(tmp_path)
 
 
 @pytest.fixture
-def dataset(movie: Path) -> Dataset:
-    """The small movie."""
-    return Dataset(movie, frames=8)
+def movie(dataset: Dataset) -> Path:
+    """Its file."""
+    return dataset.movie
 
 
 @pytest.fixture
 def make_of(tmp_path: Path, dataset: Dataset) -> PlanMaker:
     """Plan a suite on the small movie, with any setting replaced."""
 
-    def plan(
-        suite: Suite,
-        workers: tuple[int, ...] = (1,),
-        only: tuple[str, ...] = (),
-        dataset: Dataset | None = dataset,
-        on_site: Site | None = None,
-        **changes: Any,
-    ) -> Plan:
-        given: dict[str, Any] = {"repeats": 2, "runs_folder": tmp_path / "runs"} | changes
-        settings = Settings(**given)
-        return make_plan(
-            suite,
-            dataset,
-            run_id=new_run_id(),
-            settings=settings.model_dump(mode="json"),
-            workers=workers,
-            only=only,
-            site=on_site,
-        )
+    def plan(suite: Suite, *given: Any, **changes: Any) -> Plan:
+        return plan_of(suite, changes.pop("dataset", dataset), tmp_path / "runs", *given, **changes)
 
     return plan
 
@@ -82,11 +62,7 @@ def make_of(tmp_path: Path, dataset: Dataset) -> PlanMaker:
 @pytest.fixture
 def make(make_of: PlanMaker) -> PlanMaker:
     """Plan the pipeline on the small movie, with any setting replaced."""
-
-    def plan(workers: tuple[int, ...] = (1, 2), **changes: object) -> Plan:
-        return make_of(load_suite("pipeline"), workers, **changes)
-
-    return plan
+    return partial(make_of, PIPELINE, workers=(1, 2))
 
 
 @pytest.fixture
@@ -106,3 +82,18 @@ def sweep(make_of: PlanMaker) -> PlanMaker:
 def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
     """A new run of the pipeline at N = 1 and 2, twice."""
     return RunFolder.create(tmp_path / "runs", make())
+
+
+@pytest.fixture
+def pyscale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Command:
+    """Run a command in the folder that holds `runs`, and join the lines of what it complains of."""
+    monkeypatch.chdir(tmp_path)
+
+    def said(*words: object) -> Answer:
+        named = (word.path if isinstance(word, RunFolder) else word for word in words)
+        answer = answer_of(capsys, "pyscale", *named)
+        return answer._replace(err=" ".join(answer.err.split()))
+
+    return said

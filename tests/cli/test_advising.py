@@ -4,45 +4,32 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from commandline import Answer, answer_of
+from mockruns import Command, PlanMaker, RunMaker, carried_out
 from pyscale.analysis.experiments import Experiment
-from pyscale.benchmark import execute
 from pyscale.executors.mock import MockEnd, MockExecutor
-from pyscale.plan import Plan
 from pyscale.runline import run_line
 from pyscale.store.folder import RunFolder
 from pyscale.store.lock import run_lock
 from pyscale_stages.contract import TaskSpec
-
-RunMaker = Callable[..., RunFolder]
 
 WINDOWS_S = {1: 20.0, 2: 10.4, 4: 8.0}
 """What a window takes at each N: every N has the larger speedup, N = 2 the larger knee."""
 
 
 @pytest.fixture
-def advise(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Answer]:
-    """Run the command in the folder that holds `runs`."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> Answer:
-        named = (x.path if isinstance(x, RunFolder) else x for x in arguments)
-        said = answer_of(capsys, "pyscale", "advise", *named)
-        return said._replace(err=" ".join(said.err.split()))
-
-    return run
+def advise(pyscale: Command) -> Command:
+    return lambda *words: pyscale("advise", *words)
 
 
 @pytest.fixture
-def measured(make: Callable[..., Plan], tmp_path: Path) -> RunMaker:
+def measured(make: PlanMaker, tmp_path: Path) -> RunMaker:
     """Pretend to run a stage at N = 1, 2 and 4, six times."""
 
     def measured(
@@ -67,9 +54,7 @@ def measured(make: Callable[..., Plan], tmp_path: Path) -> RunMaker:
                 returncode=int(trial.startswith(failing)),
             )
 
-        run = RunFolder.create(tmp_path / "runs", make(**settings))
-        execute(run, MockExecutor(behaviour), lambda _event: None)
-        return run
+        return carried_out(make(**settings), tmp_path, MockExecutor(behaviour))
 
     return measured
 
@@ -94,7 +79,7 @@ PUBLISHED = "stage,workers,wall_s\ncontact,1,807\ncontact,2,625\ncontact,4,414\n
 class TestRuns:
     @pytest.mark.slow
     def test_each_objective_has_its_n_and_how_sure_it_is(
-        self, measured: RunMaker, advise: Callable[..., Answer]
+        self, measured: RunMaker, advise: Command
     ) -> None:
         answer = advise(measured(), "--why")
         assert answer.code == 0
@@ -105,30 +90,23 @@ class TestRuns:
         assert "At N = 4 " in answer.text
 
     @pytest.mark.slow
-    def test_the_latest_run_is_meant_where_none_is_named(
-        self, measured: RunMaker, advise: Callable[..., Answer]
-    ) -> None:
-        run = measured()
-        assert f"run {run.plan.run_id}" in advise().text
-
-    @pytest.mark.slow
     def test_directives_are_for_the_knee_or_for_what_was_asked(
-        self, measured: RunMaker, advise: Callable[..., Answer]
+        self, measured: RunMaker, advise: Command
     ) -> None:
         run = measured()
+        # The latest run is meant where none is named.
+        latest = advise("--why")
+        assert f"run {run.plan.run_id}" in latest.text
+        assert "N = 4 is the largest measured: a larger one may be better." in latest.text
+        line = "  $ pyscale run pipeline --data cancer-migration --only register_denoise --workers"
+        assert f"{line} 1,4,8 --repeats 6\n" in latest.out
         assert "#SBATCH --array=0-1%2\n" in advise(run).out
         fastest = advise(run, "--objective", "fastest", "--site", "per_cpu").out
         assert "#SBATCH --array=0-3%4\n#SBATCH --account=project\n" in fastest
         assert "best value" not in fastest
         assert "maxForks = 2" in advise(run, "--as", "nextflow").out
         assert "register_denoise_workers=1" in advise(run, "--as", "snakemake").out
-
-    @pytest.mark.slow
-    def test_a_budget_has_an_answer_of_its_own_and_the_directives(
-        self, measured: RunMaker, advise: Callable[..., Answer]
-    ) -> None:
-        run = measured()
-        # 2 x 10.5 s are 0.0059 worker-hours, 4 x 8.1 s 0.0090.
+        # A budget has an answer of its own: 2 x 10.5 s are 0.0059 worker-hours, 4 x 8.1 s 0.0090.
         answer = advise(run, "--budget", "0.006", "--json")
         assert chosen(answer) == {
             ("register_denoise", "knee"): 2,
@@ -138,20 +116,11 @@ class TestRuns:
         assert json.loads(answer.out)["objective"] == "budget"
         assert advise(run, "--objective", "budget", "--budget", "1").code == 0
 
-    def test_the_best_at_the_largest_n_asks_for_a_larger_one(
-        self, measured: RunMaker, advise: Callable[..., Answer]
-    ) -> None:
-        run = measured()
-        answer = advise(run, "--why")
-        assert "N = 4 is the largest measured: a larger one may be better." in answer.text
-        line = "  $ pyscale run pipeline --data cancer-migration --only register_denoise --workers"
-        assert f"{line} 1,4,8 --repeats 6\n" in answer.out
-
     @pytest.mark.slow
     def test_a_line_to_paste_is_one_that_pyscale_takes(
         self,
         measured: RunMaker,
-        advise: Callable[..., Answer],
+        advise: Command,
         movie: Path,
         capsys: pytest.CaptureFixture[str],
     ) -> None:
@@ -167,7 +136,7 @@ class TestRuns:
 
     @pytest.mark.slow
     def test_few_trials_are_made_surer_by_extending_the_run(
-        self, measured: RunMaker, advise: Callable[..., Answer]
+        self, measured: RunMaker, advise: Command
     ) -> None:
         run = measured(repeats=2)
         line = f"Surer by: pyscale run --extend {run.plan.run_id} --repeats 6\n"
@@ -176,7 +145,7 @@ class TestRuns:
 
     @pytest.mark.slow
     def test_an_n_whose_output_disagrees_is_named_and_never_chosen(
-        self, measured: RunMaker, advise: Callable[..., Answer]
+        self, measured: RunMaker, advise: Command
     ) -> None:
         run = measured(disagreeing="register_denoise-n4")
         assert set(chosen(advise(run, "--json")).values()) == {2}
@@ -184,16 +153,14 @@ class TestRuns:
         assert "N = 4 is never chosen: " in answer.text
         assert "At N = 4" not in answer.text
 
-    def test_what_stays_in_doubt_is_said(
-        self, measured: RunMaker, advise: Callable[..., Answer]
-    ) -> None:
+    def test_what_stays_in_doubt_is_said(self, measured: RunMaker, advise: Command) -> None:
         answer = advise(measured(failing="register_denoise-n2-b3"), "--why")
         assert "`failed-trials` (register_denoise at N = 2): A trial failed" in answer.text
         assert "`few-repeats`" not in answer.text
         assert "Fewer than 6 trials of some N were timed" in answer.text
 
     def test_a_run_under_way_says_so_and_nothing_is_written(
-        self, measured: RunMaker, advise: Callable[..., Answer]
+        self, measured: RunMaker, advise: Command
     ) -> None:
         run = measured()
         before = {*run.path.rglob("*")}
@@ -207,33 +174,32 @@ class TestRunLines:
     EXPERIMENT = Experiment(code="larger", reason="", workers=(1, 4, 8), repeats=6)
     WINDOWS = Experiment(code="windows", reason="", workers=(1,), repeats=6, windows=4)
 
-    def test_settings_of_the_run_come_along_and_built_in_ones_do_not(
-        self, make: Callable[..., Plan]
-    ) -> None:
+    def test_settings_of_the_run_come_along_and_built_in_ones_do_not(self, make: PlanMaker) -> None:
         plan = make(cpus_per_worker=2, cache="warm", data="two words")
         assert run_line(plan, ["segment"], self.EXPERIMENT) == (
             "pyscale run pipeline --data 'two words' --only segment --workers 1,4,8 --repeats 6 "
             "--cpus-per-worker 2 --cache warm"
         )
-
-    def test_a_cluster_and_its_site_come_along(self, make: Callable[..., Plan]) -> None:
         line = run_line(make(executor="slurm", site="my.toml"), ["segment"], self.EXPERIMENT)
         assert line.endswith("--executor slurm --site my.toml")
-        local = run_line(make(site="my.toml"), ["segment"], self.EXPERIMENT)
-        assert "--site" not in local
+        assert "--site" not in run_line(make(site="my.toml"), ["segment"], self.EXPERIMENT)
 
-    def test_parameters_of_its_stages_come_along(self, make: Callable[..., Plan]) -> None:
+    def test_parameters_of_its_stages_images_and_a_suite_of_ones_own_come_along(
+        self, make: PlanMaker
+    ) -> None:
         given = {"segment": {"diameter_px": 20, "model": "30"}, "kernels": {"seconds": 1}}
         words = shlex.split(run_line(make(stages=given), ["segment"], self.EXPERIMENT))
         assert words[-4:] == ["--set", "segment.diameter_px=20", "--set", 'segment.model="30"']
-
-    def test_images_that_have_no_flag_are_variables(self, make: Callable[..., Plan]) -> None:
         plan = make()
-        plan = plan.model_copy(update={"settings": plan.settings | {"images": {"segment": "mine"}}})
-        first, *_ = shlex.split(run_line(plan, ["segment"], self.EXPERIMENT))
+        # They have no flag, so they are a variable.
+        images = plan.settings | {"images": {"segment": "mine"}}
+        with_images = plan.model_copy(update={"settings": images})
+        first, *_ = shlex.split(run_line(with_images, ["segment"], self.EXPERIMENT))
         assert first == 'PYSCALE_IMAGES={"segment": "mine"}'
+        own = plan.model_copy(update={"suite": plan.suite.model_copy(update={"summary": "mine"})})
+        assert run_line(own, ["segment"], self.EXPERIMENT).startswith("pyscale run pipeline.toml ")
 
-    def test_the_windows_of_many_workers_go_to_one(self, make: Callable[..., Plan]) -> None:
+    def test_the_windows_of_many_workers_go_to_one(self, make: PlanMaker) -> None:
         line = run_line(make(layout="gang"), ["segment"], self.WINDOWS)
         assert "--workers 1 --repeats 6 --chunks-per-worker 4" in line.replace(
             "--layout array ", ""
@@ -241,15 +207,10 @@ class TestRunLines:
         # The ranks of a gang have one window each.
         assert "--layout array" in line
 
-    def test_a_suite_of_the_users_own_is_named_by_its_file(self, make: Callable[..., Plan]) -> None:
-        plan = make()
-        own = plan.model_copy(update={"suite": plan.suite.model_copy(update={"summary": "mine"})})
-        assert run_line(own, ["segment"], self.EXPERIMENT).startswith("pyscale run pipeline.toml ")
-
 
 class TestTables:
     def test_a_table_of_wall_times_is_advised_without_a_line_to_run(
-        self, tmp_path: Path, advise: Callable[..., Answer]
+        self, tmp_path: Path, advise: Command
     ) -> None:
         answer = advise("--table", times(tmp_path, PUBLISHED), "--why")
         assert answer.code == 0
@@ -263,7 +224,7 @@ class TestTables:
         assert "--mem" not in answer.out
 
     def test_lines_to_paste_come_first_and_then_a_line_for_equal_requests(
-        self, tmp_path: Path, advise: Callable[..., Answer]
+        self, tmp_path: Path, advise: Command
     ) -> None:
         rows = "stage,workers,wall_s\na,1,10\na,2,9\nb,1,20\nb,2,19\nc,1,10\nc,2,5\n"
         answer = advise("--table", times(tmp_path, rows))
@@ -274,7 +235,7 @@ class TestTables:
         assert len(answer.out.splitlines()) < 25
 
     def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value(
-        self, tmp_path: Path, advise: Callable[..., Answer]
+        self, tmp_path: Path, advise: Command
     ) -> None:
         table = times(tmp_path, "stage,workers,wall_s\na,4,10\n")
         for answer in (advise("--table", table), advise("--table", table, "--why")):
@@ -282,42 +243,41 @@ class TestTables:
             assert "Measured at one N: no speedup is known." in answer.text
             assert "best value" not in answer.text
 
-    def test_json_has_the_trust_of_each_stage(
-        self, tmp_path: Path, advise: Callable[..., Answer]
+    def test_json_has_the_trust_of_each_stage_and_what_limits_it(
+        self, tmp_path: Path, advise: Command
     ) -> None:
         answer = advise("--table", times(tmp_path, PUBLISHED), "--json")
         (stage,) = json.loads(answer.out)["stages"]
         assert stage["trust"] == "with care"
         assert stage["notes"] == ["fewer than 6 trials (N = 1, 2)", "outputs not checked"]
-
-    def test_the_published_trackmate_is_slowed_by_its_tasks_and_not_by_its_straggler(
-        self, tmp_path: Path, advise: Callable[..., Answer]
-    ) -> None:
+        # The published TrackMate is slowed by its tasks and not by its straggler.
         rows = (
             "stage,workers,tasks,wall_s,mean_task_s\na,2,2,332,332\na,4,4,346,297\na,8,8,313,246\n"
         )
-        answer = advise("--table", times(tmp_path, rows), "--json")
-        (stage,) = json.loads(answer.out)["stages"]
-        assert {one["workers"]: one["causes"][0]["code"] for one in stage["limits"]} == {
-            4: "busy",
-            8: "busy",
-        }
+        (stage,) = json.loads(advise("--table", times(tmp_path, rows), "--json").out)["stages"]
+        causes = {one["workers"]: one["causes"][0]["code"] for one in stage["limits"]}
+        assert causes == {4: "busy", 8: "busy"}
 
 
 class TestWhatCannotBeUsed:
-    def test_there_is_no_run(self, advise: Callable[..., Answer]) -> None:
+    def test_there_is_no_run_or_none_with_a_timed_trial(
+        self, measured: RunMaker, advise: Command
+    ) -> None:
         answer = advise()
         assert (answer.code, answer.out) == (2, "")
         assert "start one with `pyscale run pipeline`" in answer.err
         assert advise("nosuch").code == 2
-
-    def test_a_run_without_a_timed_trial(
-        self, measured: RunMaker, advise: Callable[..., Answer]
-    ) -> None:
         run = measured(failing="register_denoise", repeats=1)
         answer = advise(run)
         assert (answer.code, answer.out) == (2, "")
         assert f"the run {run.path.name} has no timed trial" in answer.err
+
+    @pytest.mark.parametrize(
+        "text", ["", "a,b\n1,2\n", "stage,workers,wall_s\nx,0,1\n", "stage,workers,wall_s\n"]
+    )
+    def test_weird_tables(self, tmp_path: Path, advise: Command, text: str) -> None:
+        answer = advise("--table", times(tmp_path, text))
+        assert (answer.code, answer.out) == (2, "")
 
     @pytest.mark.parametrize(
         ("arguments", "said"),
@@ -334,22 +294,13 @@ class TestWhatCannotBeUsed:
                 "cheapest, N = 1, takes 0.224): give a larger one",
             ),
             (["--site", "nosuch"], "unknown site 'nosuch'"),
+            (["a"], "not both"),
+            (["--table", "."], ". is a folder: give --table the path of a CSV file"),
         ],
     )
     def test_bad_options_end_in_a_sentence(
-        self, tmp_path: Path, advise: Callable[..., Answer], arguments: list[str], said: str
+        self, tmp_path: Path, advise: Command, arguments: list[str], said: str
     ) -> None:
         answer = advise("--table", times(tmp_path, PUBLISHED), *arguments)
         assert (answer.code, answer.out) == (2, "")
         assert said in answer.err
-
-    def test_weird_tables(self, tmp_path: Path, advise: Callable[..., Answer]) -> None:
-        for text in ("", "a,b\n1,2\n", "stage,workers,wall_s\nx,0,1\n", "stage,workers,wall_s\n"):
-            answer = advise("--table", times(tmp_path, text))
-            assert (answer.code, answer.out) == (2, ""), text
-        assert advise("--table", tmp_path).code == 2
-
-    def test_a_run_and_a_table(self, tmp_path: Path, advise: Callable[..., Answer]) -> None:
-        answer = advise("a", "--table", times(tmp_path, PUBLISHED))
-        assert answer.code == 2
-        assert "not both" in answer.err

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from commandline import Answer, answer_of
+from commandline import Answer
+from mockruns import PIPELINE, Command, RunMaker, carried_out, carry_out, plan_of
 from pyscale.baseversion import BaseVersion, with_base
-from pyscale.benchmark import execute
 from pyscale.betweenversions import told_of_base
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.grid import unfolded
-from pyscale.planning import Dataset, make_plan
+from pyscale.planning import Dataset
 from pyscale.references.fromrun import reference_from
 from pyscale.references.workid import work_id_of
 from pyscale.runreport import report_run
-from pyscale.settings import Settings
-from pyscale.store.folder import RunFolder, new_run_id
+from pyscale.store.folder import RunFolder
 from pyscale.suite import load_suite
 from pyscale_stages.contract import TaskSpec
-
-RunMaker = Callable[..., RunFolder]
 
 
 @pytest.fixture
@@ -56,35 +52,25 @@ def measured(dataset: Dataset, tmp_path: Path) -> RunMaker:
             path=Path("base.toml"),
             params={"track": {"max_distance_px": base_px}},
         )
-        suite = load_suite("pipeline")
-        plan = make_plan(
-            with_base(suite, base) if versions else suite,
+        plan = plan_of(
+            with_base(PIPELINE, base) if versions else PIPELINE,
             dataset,
-            run_id=new_run_id(),
-            settings=Settings(repeats=repeats, retries=0).model_dump(mode="json"),
+            tmp_path / "runs",
             workers=(1, 2),
             only=("track",),
             base=base if versions else None,
+            repeats=repeats,
+            retries=0,
         )
-        run = RunFolder.create(tmp_path / "runs", plan)
-        execute(run, MockExecutor(behaviour), lambda _event: None)
-        return run
+        return carried_out(plan, tmp_path, MockExecutor(behaviour))
 
     return measured
 
 
 @pytest.fixture
-def compare(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Answer]:
-    """Run the command in the folder that holds `runs`."""
-    monkeypatch.chdir(tmp_path)
+def compare(pyscale: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     monkeypatch.setenv("COLUMNS", "200")
-
-    def run(found: RunFolder, *arguments: str) -> Answer:
-        return answer_of(capsys, "pyscale", "compare", found.plan.run_id, *arguments)
-
-    return run
+    return lambda *words: pyscale("compare", *words)
 
 
 def verdicts(answer: Answer) -> list[str]:
@@ -92,11 +78,11 @@ def verdicts(answer: Answer) -> list[str]:
 
 
 def test_a_slowdown_in_every_block_is_found_although_blocks_differ_by_more(
-    measured: RunMaker, compare: Callable[..., Answer]
+    measured: RunMaker, compare: Command
 ) -> None:
     run = measured(new_over_base=1.2)
     gated = compare(run, "--fail-on", "regression", "--json")
-    assert (gated.code, gated.err) == (1, "regression: track at N = 1 and 2\n")
+    assert (gated.code, gated.err) == (1, "regression: track at N = 1 and 2")
     (one, two) = json.loads(gated.out)["configurations"]
     assert (one["stage"], one["workers"], two["workers"]) == ("track", 1, 2)
     assert one["verdict"] == two["verdict"] == "worse"
@@ -105,7 +91,7 @@ def test_a_slowdown_in_every_block_is_found_although_blocks_differ_by_more(
     assert one["output_agreement"] >= one["output_tolerance"]
 
 
-def test_no_change_is_the_same(measured: RunMaker, compare: Callable[..., Answer]) -> None:
+def test_no_change_is_the_same(measured: RunMaker, compare: Command) -> None:
     answer = compare(measured(), "--fail-on", "regression")
     assert answer.code == 0
     assert answer.text.count("] same") == 2
@@ -115,7 +101,7 @@ def test_no_change_is_the_same(measured: RunMaker, compare: Callable[..., Answer
 
 
 def test_a_faster_version_with_another_result_is_said_to_have_one(
-    measured: RunMaker, compare: Callable[..., Answer]
+    measured: RunMaker, compare: Command
 ) -> None:
     run = measured(new_over_base=0.5, agrees=False)
     answer = compare(run)
@@ -127,34 +113,21 @@ def test_a_faster_version_with_another_result_is_said_to_have_one(
 
 
 @pytest.mark.slow
-def test_equal_parameters_are_an_a_a_run(
-    measured: RunMaker, compare: Callable[..., Answer]
-) -> None:
+def test_equal_parameters_are_an_a_a_run(measured: RunMaker, compare: Command) -> None:
     run = measured(base_px=measured().plan.trial("track-n1-b1").params["max_distance_px"])
     assert "this is an A/A run, which shows what chance does here" in compare(run).text
     assert told_of_base(run.plan).endswith("so this is an A/A run")
 
 
-def test_a_run_of_one_version_has_nothing_to_compare(
-    measured: RunMaker, compare: Callable[..., Answer]
-) -> None:
-    run = measured(versions=False, repeats=1)
-    answer = compare(run)
+def test_what_gives_no_verdict_says_why(measured: RunMaker, compare: Command) -> None:
+    alone = measured(versions=False, repeats=1)
+    answer = compare(alone)
     assert answer.code == 2
-    assert answer.err.startswith(f"error: the run {run.plan.run_id} measured one version: ")
+    assert answer.err.startswith(f"error: the run {alone.plan.run_id} measured one version: ")
     assert "run SUITE --against BASE" in answer.err
-
-
-def test_a_block_that_lost_a_trial_of_one_version_is_left_out(
-    measured: RunMaker, compare: Callable[..., Answer]
-) -> None:
-    answer = compare(measured(new_over_base=1.2, failing="track_base-n2-b3"), "--json")
-    assert verdicts(answer) == ["worse", "not enough data"]
-
-
-def test_one_repeat_gives_no_verdict_and_compares_the_outputs(
-    measured: RunMaker, compare: Callable[..., Answer]
-) -> None:
+    # A block that lost a trial of one version is left out.
+    lost = compare(measured(new_over_base=1.2, failing="track_base-n2-b3"), "--json")
+    assert verdicts(lost) == ["worse", "not enough data"]
     found = json.loads(compare(measured(repeats=1), "--json").out)
     assert [row["reason"] for row in found["configurations"]] == ["few-trials"] * 2
     assert found["outputs"][0]["found"] == "same"
@@ -199,20 +172,13 @@ def test_each_point_of_a_grid_is_compared_once_with_its_base(
     base = BaseVersion(
         kind="parameters", path=Path("base.toml"), params={"segment": {"diameter_px": 20}}
     )
-    plan = make_plan(
-        with_base(grid, base),
-        dataset,
-        run_id=new_run_id(),
-        settings=Settings(repeats=2, retries=0).model_dump(mode="json"),
-        workers=(1,),
-        base=base,
-    )
+    plan = plan_of(with_base(grid, base), dataset, tmp_path / "runs", base=base, retries=0)
     run = RunFolder.create(tmp_path / "runs", plan)
     # Devices differ in what they compute, and versions do not.
     behaviour = MockExecutor(
         lambda trial, task, _: MockEnd(agrees=task != "beside" or "-b2" in trial)
     )
-    assert execute(run, behaviour, lambda _event: None).incomplete == ()
+    assert carry_out(run, behaviour).incomplete == ()
     results = report_run(run)
     assert results.versions is not None
     table = results.versions.table
@@ -227,16 +193,10 @@ def test_each_point_of_a_grid_is_compared_once_with_its_base(
     ]
 
 
-def test_advice_is_for_the_new_version_alone(
-    measured: RunMaker,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    run = measured(new_over_base=0.8)
-    code, out, _ = answer_of(capsys, "pyscale", "advise", run.plan.run_id, "--json")
-    assert code == 0
-    advised = {one["stage"] for stage in json.loads(out)["stages"] for one in stage["choices"]}
+def test_advice_is_for_the_new_version_alone(measured: RunMaker, pyscale: Command) -> None:
+    answer = pyscale("advise", measured(new_over_base=0.8), "--json")
+    assert answer.code == 0
+    stages = json.loads(answer.out)["stages"]
+    advised = {one["stage"] for stage in stages for one in stage["choices"]}
     assert "track" in advised
     assert "track_base" not in advised

@@ -104,7 +104,7 @@ def test_the_time_is_that_of_earlier_runs_of_the_same_work(
             journal.append("trial_finished", trial.id)
     show(make(only=("register_denoise",), repeats=2))
     assert rows(capsys)["time"] == "about 4 min, by earlier runs here"
-    show(make((1, 4), only=("register_denoise",), repeats=1))
+    show(make(workers=(1, 4), only=("register_denoise",), repeats=1))
     assert rows(capsys)["time"] == "more than 60 s (1 of 2 trials unknown)"
     for other in ({"cache": "warm"}, {"stages": {"register_denoise": {"transform": "Rigid"}}}):
         show(make(only=("register_denoise",), repeats=1, **other))

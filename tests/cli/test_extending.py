@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 
+from mockruns import PlanMaker, carry_out, killed_at
 from pyscale import extending
-from pyscale.benchmark import execute
 from pyscale.errors import UserError
-from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.executors.mock import MockExecutor
 from pyscale.extending import changed_code, extended
 from pyscale.plan import Plan, Trial
 from pyscale.runline import repeat_line
 from pyscale.status import StatusReader
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
-from pyscale_stages.contract import TaskSpec
 
-PlanMaker = Callable[..., Plan]
 STAGES = ("register_denoise", "segment", "contact", "track")
 
 
@@ -36,9 +34,9 @@ def counts_by_block(trials: Sequence[Trial], entry: str = "segment") -> dict[int
     return dict(blocks)
 
 
-def carry_out(run: RunFolder, executor: MockExecutor) -> list[str]:
+def measured_by(run: RunFolder, executor: MockExecutor) -> list[str]:
     before = len(executor.started)
-    execute(run, executor, lambda _event: None)
+    carry_out(run, executor)
     return list(dict.fromkeys(trial for trial, _ in executor.started[before:]))
 
 
@@ -90,26 +88,18 @@ def test_added_blocks_are_random_and_the_same_for_the_same_seed(make: PlanMaker)
 @pytest.mark.slow
 def test_an_extended_run_measures_what_is_new_alone(run: RunFolder) -> None:
     executor, before = MockExecutor(), run.plan
-    carry_out(run, executor)
+    measured_by(run, executor)
     run.replace_plan(extended(before, 3, (4,)))
     assert StatusReader(run).state() == "incomplete"
-    again = carry_out(RunFolder(run.path), executor)
+    again = measured_by(RunFolder(run.path), executor)
     assert again == [trial.id for trial in added(before, run.plan)]
     assert StatusReader(run).state() == "complete"
 
 
 def test_an_interrupted_run_is_extended_and_finished(run: RunFolder) -> None:
-    stops = run.plan.trials[5].id
-
-    def behaviour(trial: str, _task: str, _spec: TaskSpec) -> MockEnd:
-        if trial == stops:
-            raise KeyboardInterrupt
-        return MockEnd()
-
-    with pytest.raises(KeyboardInterrupt):
-        carry_out(run, MockExecutor(behaviour))
+    killed_at(run, run.plan.trials[5].id, "w0")
     run.replace_plan(extended(run.plan, 3, None))
-    again = carry_out(RunFolder(run.path), MockExecutor())
+    again = measured_by(RunFolder(run.path), MockExecutor())
     assert again == [trial.id for trial in run.plan.trials[5:]]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import polars as pl
@@ -11,16 +11,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pyscale.benchmark import Outcome, execute
+from mockruns import Killed, PlanMaker, carry_out, ending, events_of
 from pyscale.executors.mock import Behaviour, MockEnd, MockExecutor
-from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
-from pyscale.store.journal import Event, Journal
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.contract import TaskError, TaskSpec
-
-PlanMaker = Callable[..., Plan]
 
 TRIAL = "contact-n2-b1"
 
@@ -59,10 +55,6 @@ FAULTS = PASSING | LASTING
 faults = pytest.mark.parametrize("fault", FAULTS)
 
 
-class Killed(BaseException):
-    """What ends a pyscale without a word."""
-
-
 @pytest.fixture
 def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
     """Contacts at N = 1 and 2, twice, and what feeds them."""
@@ -75,32 +67,9 @@ def on_a_cluster(
     return MockExecutor(behaviour, on_this_node=False, takes_up=takes_up)
 
 
-def carry_out(run: RunFolder, executor: MockExecutor) -> Outcome:
-    return execute(run, executor, lambda _event: None)
-
-
 def killed_in(run: RunFolder, behaviour: Behaviour) -> None:
     with pytest.raises(Killed):
         carry_out(run, on_a_cluster(behaviour))
-
-
-def ending(task: str, *ends: MockEnd | None) -> Behaviour:
-    """One task of the trial ends so, one end a time and then well; None kills pyscale."""
-    left = deque(ends)
-
-    def behaviour(trial: str, this_task: str, _spec: TaskSpec) -> MockEnd:
-        if (trial, this_task) != (TRIAL, task) or not left:
-            return MockEnd()
-        end = left.popleft()
-        if end is None:
-            raise Killed
-        return end
-
-    return behaviour
-
-
-def events(run: RunFolder, *kinds: str) -> list[Event]:
-    return [event for event in Journal(run.journal_file).read() if event.kind in kinds]
 
 
 def state(run: RunFolder, task: str) -> str:
@@ -113,25 +82,20 @@ def assert_whole(run: RunFolder) -> pl.DataFrame:
     tasks = build_tables(run).tasks
     assert sorted(tasks.select("trial", "task").rows()) == sorted(wanted)
     assert set(tasks["status"]) == {"done"}
-    finished = Counter(event.trial for event in events(run, "trial_finished"))
+    finished = Counter(event.trial for event in events_of(run, "trial_finished"))
     assert finished == Counter({trial.id: 1 for trial in run.plan.trials})
     return tasks
 
 
 @faults
 @pytest.mark.parametrize("task", ["w0", "w1"])
-def test_a_fault_of_one_task_ends_no_other(run: RunFolder, fault: str, task: str) -> None:
-    outcome = carry_out(run, on_a_cluster(ending(task, *[FAULTS[fault]] * 9)))
+def test_a_fault_of_one_task_ends_no_other_and_resume_completes_the_set(
+    run: RunFolder, fault: str, task: str
+) -> None:
+    outcome = carry_out(run, on_a_cluster(ending(TRIAL, task, *[FAULTS[fault]] * 9)))
     assert outcome.incomplete == (TRIAL,)
     other = {"w0": "w1", "w1": "w0"}[task]
-    assert state(run, task) == "failed"
-    assert state(run, other) == "done"
-    assert state(run, "merge") == "absent"
-
-
-@faults
-def test_after_a_fault_resume_completes_the_set(run: RunFolder, fault: str) -> None:
-    carry_out(run, on_a_cluster(ending("w1", *[FAULTS[fault]] * 9)))
+    assert [state(run, name) for name in (task, other, "merge")] == ["failed", "done", "absent"]
     again = on_a_cluster()
     assert carry_out(run, again).incomplete == ()
     assert {trial for trial, _ in again.started} == {TRIAL}
@@ -144,21 +108,21 @@ def test_tries_are_bounded_counted_and_told(
     make: PlanMaker, tmp_path: Path, fault: str, retries: int
 ) -> None:
     run = RunFolder.create(tmp_path / "runs", make(only=("contact",), retries=retries))
-    executor = on_a_cluster(ending("w0", *[FAULTS[fault]] * 9))
+    executor = on_a_cluster(ending(TRIAL, "w0", *[FAULTS[fault]] * 9))
     carry_out(run, executor)
     assert executor.started.count((TRIAL, "w1")) == 1 + retries
     assert run.attempts(run.plan.trial(TRIAL)) == 1 + retries
-    assert len(events(run, "trial_failed")) == 1 + retries
-    told = [event.detail for event in events(run, "trial_retried")]
+    assert len(events_of(run, "trial_failed")) == 1 + retries
+    told = [event.detail for event in events_of(run, "trial_retried")]
     assert told == [f"attempt {number}" for number in range(2, 2 + retries)]
 
 
 @pytest.mark.parametrize("fault", LASTING)
 def test_what_would_end_the_same_way_is_not_tried_again(run: RunFolder, fault: str) -> None:
-    executor = on_a_cluster(ending("w0", FAULTS[fault]))
+    executor = on_a_cluster(ending(TRIAL, "w0", FAULTS[fault]))
     assert carry_out(run, executor).incomplete == (TRIAL,)
     assert executor.started.count((TRIAL, "w0")) == 1
-    (failed,) = events(run, "trial_failed")
+    (failed,) = events_of(run, "trial_failed")
     assert "w0: " in failed.detail
     assert "; not retried, because the same " in failed.detail
 
@@ -173,12 +137,12 @@ def test_a_fault_that_lasts_is_told_before_one_that_passes(run: RunFolder) -> No
     executor = on_a_cluster(behaviour)
     carry_out(run, executor)
     assert executor.started.count((TRIAL, "w0")) == 1
-    (failed,) = events(run, "trial_failed")
+    (failed,) = events_of(run, "trial_failed")
     assert failed.detail.startswith("w1: pretended TimeLimit on n1; not retried")
 
 
 def test_a_retried_trial_is_flagged_in_the_table_and_no_other_is(run: RunFolder) -> None:
-    carry_out(run, on_a_cluster(ending("w1", FAULTS["node down"])))
+    carry_out(run, on_a_cluster(ending(TRIAL, "w1", FAULTS["node down"])))
     tasks = assert_whole(run)
     retried = tasks.filter(pl.col("attempt") > 1)
     assert set(retried["trial"]) == {TRIAL}
@@ -188,34 +152,31 @@ def test_a_retried_trial_is_flagged_in_the_table_and_no_other_is(run: RunFolder)
 class TestAKilledPyscale:
     """It dies while w0 runs and w1 is queued."""
 
-    def test_leaves_its_tasks_as_they_are(self, run: RunFolder) -> None:
-        killed_in(run, ending("w0", None))
-        assert (state(run, "w0"), state(run, "w1")) == ("running", "queued")
-
     def test_has_its_tasks_taken_up_by_the_next(self, run: RunFolder) -> None:
-        killed_in(run, ending("w0", None))
+        killed_in(run, ending(TRIAL, "w0", None))
+        assert (state(run, "w0"), state(run, "w1")) == ("running", "queued")
         again = on_a_cluster(takes_up=True)
         assert carry_out(run, again).incomplete == ()
         assert again.taken_up == [(TRIAL, "w0"), (TRIAL, "w1")]
         assert [task for trial, task in again.started if trial == TRIAL] == ["merge", "check"]
         assert run.attempts(run.plan.trial(TRIAL)) == 1
-        (told,) = events(run, "trial_taken_up")
+        (told,) = events_of(run, "trial_taken_up")
         assert (told.trial, told.detail) == (TRIAL, "w0, w1")
-        assert events(run, "trial_retried", "trial_interrupted") == []
+        assert events_of(run, "trial_retried", "trial_interrupted") == []
         assert_whole(run)
 
     def test_has_its_trial_started_anew_where_nothing_is_left_of_it(self, run: RunFolder) -> None:
-        killed_in(run, ending("w0", None))
+        killed_in(run, ending(TRIAL, "w0", None))
         again = on_a_cluster(takes_up=False)
         assert carry_out(run, again).incomplete == ()
         assert [t for trial, t in again.started if trial == TRIAL] == ["w0", "w1", "merge", "check"]
         assert run.attempts(run.plan.trial(TRIAL)) == 1, "an interruption is no failure"
-        assert len(events(run, "trial_interrupted")) == 1
+        assert len(events_of(run, "trial_interrupted")) == 1
         assert_whole(run)
 
     @pytest.mark.parametrize("task", ["merge", "check"])
     def test_has_a_merge_or_check_taken_up_too(self, run: RunFolder, task: str) -> None:
-        killed_in(run, ending(task, None))
+        killed_in(run, ending(TRIAL, task, None))
         again = on_a_cluster(takes_up=True)
         assert carry_out(run, again).incomplete == ()
         assert again.taken_up == [(TRIAL, task)]
@@ -223,11 +184,11 @@ class TestAKilledPyscale:
 
     def test_has_what_ends_badly_tried_again(self, run: RunFolder) -> None:
         """What was taken up is a try like any other: with one retry, one more follows."""
-        killed_in(run, ending("w0", None))
-        again = on_a_cluster(ending("w1", *[FAULTS["node down"]] * 9), takes_up=True)
+        killed_in(run, ending(TRIAL, "w0", None))
+        again = on_a_cluster(ending(TRIAL, "w1", *[FAULTS["node down"]] * 9), takes_up=True)
         assert carry_out(run, again).incomplete == (TRIAL,)
         assert again.started.count((TRIAL, "w1")) == 1
-        assert [event.detail for event in events(run, "trial_failed")] == [
+        assert [event.detail for event in events_of(run, "trial_failed")] == [
             "w1: pretended NodeFail on n1"
         ] * 2
         assert run.attempts(run.plan.trial(TRIAL)) == 2
@@ -264,9 +225,9 @@ class TestAKilledPyscale:
         killed_in(run, behaviour)
         outcome = carry_out(run, on_a_cluster(takes_up=True))
         assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
-        (taken_up,) = events(run, "trial_taken_up")
+        (taken_up,) = events_of(run, "trial_taken_up")
         assert taken_up.trial == later
-        (retried,) = events(run, "trial_retried")
+        (retried,) = events_of(run, "trial_retried")
         assert retried.trial == TRIAL
         assert taken_up.time_utc < retried.time_utc
 
@@ -328,7 +289,9 @@ def test_whatever_happens_a_resumed_run_becomes_whole_and_counts_nothing_twice(
     until_whole(run, deque(acts), take_up)
     tasks = assert_whole(run)
     told = Counter(
-        event.trial for event in events(run, "trial_retried") if event.detail != "its check alone"
+        event.trial
+        for event in events_of(run, "trial_retried")
+        if event.detail != "its check alone"
     )
     for trial in run.plan.trials:
         assert run.attempts(trial) == 1 + told[trial.id]

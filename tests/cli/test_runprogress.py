@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from mockruns import FAILED, ending, killed_at
 from pyscale.benchmark import execute
-from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.executors.mock import MockExecutor
 from pyscale.runprogress import RunProgress
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, EventKind, Journal
-from pyscale_stages.contract import TaskSpec
 
 
 def test_each_trial_that_ends_has_a_line(
@@ -34,15 +34,8 @@ def test_each_trial_that_ends_has_a_line(
 def test_a_resumed_run_counts_what_it_has(
     run: RunFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stops, total = run.plan.trials[3].id, len(run.plan.trials)
-
-    def behaviour(trial: str, _task: str, _spec: TaskSpec) -> MockEnd:
-        if trial == stops:
-            raise KeyboardInterrupt
-        return MockEnd()
-
-    with pytest.raises(KeyboardInterrupt):
-        execute(run, MockExecutor(behaviour), lambda _event: None)
+    total = len(run.plan.trials)
+    killed_at(run, run.plan.trials[3].id, "w0")
     with RunProgress(run.plan, Journal(run.journal_file).read()) as progress:
         execute(run, MockExecutor(), progress.hear)
     told = [line.partition("]")[0] for line in capsys.readouterr().err.splitlines()[1:]]
@@ -73,14 +66,8 @@ def test_a_failure_is_told_and_that_it_is_tried_again(
     run: RunFolder, capsys: pytest.CaptureFixture[str]
 ) -> None:
     trial = run.plan.trials[0].id
-    tries: list[str] = []
-
-    def behaviour(this_trial: str, _task: str, _spec: TaskSpec) -> MockEnd:
-        tries.append(this_trial)
-        return MockEnd(returncode=1 if tries == [trial] else 0)
-
     with RunProgress(run.plan) as progress:
-        execute(run, MockExecutor(behaviour), progress.hear)
+        execute(run, MockExecutor(ending(trial, "w0", FAILED)), progress.hear)
     _, failed, again, done, *_ = (
         line.partition("] ")[2] for line in capsys.readouterr().err.splitlines()
     )

@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from mockruns import FAILED, Killed, PlanMaker, carry_out, ending, failing, killed_at
 from pyscale import runqueue, statusview
-from pyscale.benchmark import benchmark, execute
-from pyscale.executors.mock import MockEnd, MockExecutor
-from pyscale.plan import Plan, Trial
+from pyscale.benchmark import benchmark
+from pyscale.executors.mock import Behaviour, MockEnd, MockExecutor
+from pyscale.plan import Trial
 from pyscale.sites import load_site
 from pyscale.slurm import queue
 from pyscale.status import RunStatus, StatusReader, run_status
@@ -75,32 +76,16 @@ def squeue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Squeue:
 
 
 @pytest.fixture
-def cluster_run(make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+def cluster_run(make: PlanMaker, tmp_path: Path) -> RunFolder:
     """A run whose plan names a site, with a trial of four windows."""
     plan = make(workers=(4,), repeats=1).model_copy(update={"site": load_site("plain")})
     return RunFolder.create(tmp_path / "runs", plan)
 
 
-class Killed(BaseException):
-    """Ends the pretended pyscale at once."""
-
-
-def killed_at(trial: str, task: str) -> MockExecutor:
-    """An executor whose pyscale is killed while a task runs."""
-
-    def behaviour(this_trial: str, this_task: str, _spec: TaskSpec) -> MockEnd:
-        if (this_trial, this_task) == (trial, task):
-            raise Killed
-        return MockEnd()
-
-    return MockExecutor(behaviour)
-
-
 def killed_while_it_runs(run: RunFolder, task: str) -> Trial:
     """Leave a task of the first trial running, those before it done, those after it queued."""
     trial = run.plan.trials[0]
-    with pytest.raises(Killed):
-        execute(run, killed_at(trial.id, task), lambda _event: None)
+    killed_at(run, trial.id, task)
     jobs = {name: f"j{number}" for number, name in enumerate(trial.window_tasks)}
     write_jobs(run.trial(trial), "windows", Jobs(job_ids=jobs))
     return trial
@@ -115,22 +100,30 @@ def states(status: RunStatus) -> dict[str, str]:
     return {name: task.state for name, task in told(status).items() if name.startswith("w")}
 
 
-def test_a_new_run_is_planned(run: RunFolder) -> None:
+def looked_at(run: RunFolder, behaviour: Behaviour, trial: str, task: str) -> RunStatus:
+    """Where a run stands when this task begins, by which pyscale is killed."""
+    seen: list[RunStatus] = []
+
+    def looks(this_trial: str, this_task: str, spec: TaskSpec) -> MockEnd:
+        if (this_trial, this_task) == (trial, task):
+            seen.append(run_status(run))
+            raise Killed
+        return behaviour(this_trial, this_task, spec)
+
+    with pytest.raises(Killed):
+        carry_out(run, MockExecutor(looks))
+    return seen[0]
+
+
+def test_a_new_run_is_planned_and_a_finished_one_complete(run: RunFolder) -> None:
     status = run_status(run)
     assert status.state == "planned"
     assert sum(row.total for row in status.configurations) == len(run.plan.trials)
-
-
-def test_a_finished_run_is_complete(run: RunFolder) -> None:
-    execute(run, MockExecutor(), lambda _event: None)
+    carry_out(run)
     status = run_status(run)
     assert status.state == "complete"
     assert all(row.done == row.total for row in status.configurations)
     assert (status.trials, status.failures, status.eta_s) == ((), (), None)
-
-
-def test_a_run_whose_report_is_being_written_still_runs(run: RunFolder) -> None:
-    execute(run, MockExecutor(), lambda _event: None)
     with run_lock(run.path):
         status = run_status(run)
     assert (status.state, status.eta_s) == ("running", None)
@@ -170,56 +163,41 @@ def test_the_report_is_there_when_a_run_has_ended(run: RunFolder) -> None:
     assert seen == [True]
 
 
-def test_a_failure_is_told_with_its_reason(run: RunFolder) -> None:
-    def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
-        return MockEnd(returncode=1 if (trial, task) == ("track-n2-b1", "w1") else 0)
-
-    execute(run, MockExecutor(behaviour), lambda _event: None)
+def test_a_failure_is_told_with_its_reason_and_every_task_where_that_is_asked_for(
+    run: RunFolder,
+) -> None:
+    carry_out(run, failing("track-n2-b1", "w1"))
     status = run_status(run)
     assert status.state == "incomplete"
     assert status.failures == ("track-n2-b1: w1: mock failure in w1",)
-    failed = {(row.entry, row.workers): row.failed for row in status.configurations}
-    assert failed["track", 2] == 1
-    assert sum(failed.values()) == 1
+    counted = {(row.entry, row.workers): row.failed for row in status.configurations}
+    assert counted["track", 2] == sum(counted.values()) == 1
+    told = {trial.trial: trial for trial in run_status(run, all_tasks=True).trials}
+    assert list(told) == [trial.id for trial in run.plan.trials]
+    for trial in run.plan.trials:
+        assert tuple(task.task for task in told[trial.id].tasks) == trial.tasks
+    failed = told["track-n2-b1"]
+    assert failed.state == "failed"
+    assert [task.state for task in failed.tasks] == ["done", "failed", "waiting", "waiting"]
+    assert failed.tasks[1].why == "mock failure in w1"
+    assert told["track-n2-b2"].state == "done"
 
 
 def test_a_run_under_way_has_an_end_in_sight(run: RunFolder) -> None:
-    seen = []
-
-    def behaviour(trial: str, _task: str, _spec: TaskSpec) -> MockEnd:
-        if trial == run.plan.trials[-1].id:
-            seen.append(run_status(run))
-        return MockEnd()
-
-    execute(run, MockExecutor(behaviour), lambda _event: None)
-    assert seen[0].state == "running"
-    assert seen[0].eta_s is not None
-    assert sum(row.done for row in seen[0].configurations) == len(run.plan.trials) - 1
-
-
-def test_a_run_whose_pyscale_died_is_interrupted(run: RunFolder) -> None:
-    trial = run.plan.trials[5]
-    with pytest.raises(Killed):
-        execute(run, killed_at(trial.id, "w0"), lambda _event: None)
-    status = run_status(run)
+    seen = looked_at(run, lambda *_: MockEnd(), run.plan.trials[-1].id, "w0")
+    assert seen.state == "running"
+    assert seen.eta_s is not None
+    assert sum(row.done for row in seen.configurations) == len(run.plan.trials) - 1
     # Nothing on this machine outlives its pyscale, so nothing is said to run.
+    status = run_status(run)
     assert (status.state, status.trials) == ("interrupted", ())
     with run_lock(run.path):
         assert run_status(run).state == "running"
 
 
 def test_tasks_of_the_trial_under_way_are_told_one_by_one(run: RunFolder) -> None:
-    seen: list[RunStatus] = []
-
-    def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
-        if (trial, task) == ("segment-n2-b1", "w1"):
-            seen.append(run_status(run))
-            raise Killed
-        return MockEnd()
-
-    with pytest.raises(Killed):
-        execute(run, MockExecutor(behaviour), lambda _event: None)
-    (trial,) = seen[0].trials
+    seen = looked_at(run, lambda *_: MockEnd(), "segment-n2-b1", "w1")
+    (trial,) = seen.trials
     assert (trial.trial, trial.state) == ("segment-n2-b1", "under way")
     assert trial.counts == {"running": 1, "done": 1, "waiting": 2}
     assert [(task.task, task.state) for task in trial.tasks] == [
@@ -231,39 +209,13 @@ def test_tasks_of_the_trial_under_way_are_told_one_by_one(run: RunFolder) -> Non
     assert trial.tasks[0].node
     assert trial.tasks[0].job_id == "segment-n2-b1/w1"
     assert all(task.elapsed_s is not None for task in trial.tasks[:2])
-    assert seen[0].slurm_complaint is None
+    assert seen.slurm_complaint is None
 
 
 def test_a_failed_task_comes_first_with_its_reason(run: RunFolder) -> None:
-    seen: list[RunStatus] = []
-
-    def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
-        if (trial, task) == ("segment-n2-b1", "w1"):
-            seen.append(run_status(run))
-            raise Killed
-        return MockEnd(returncode=1 if (trial, task) == ("segment-n2-b1", "w0") else 0)
-
-    with pytest.raises(Killed):
-        execute(run, MockExecutor(behaviour), lambda _event: None)
-    first = seen[0].trials[0].tasks[0]
+    seen = looked_at(run, ending("segment-n2-b1", "w0", FAILED), "segment-n2-b1", "w1")
+    first = seen.trials[0].tasks[0]
     assert (first.task, first.state, first.why) == ("w0", "failed", "mock failure in w0")
-
-
-def test_every_task_of_every_trial_is_told_where_that_is_asked_for(run: RunFolder) -> None:
-    def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
-        return MockEnd(returncode=1 if (trial, task) == ("track-n2-b1", "w1") else 0)
-
-    execute(run, MockExecutor(behaviour), lambda _event: None)
-    status = run_status(run, all_tasks=True)
-    told = {trial.trial: trial for trial in status.trials}
-    assert list(told) == [trial.id for trial in run.plan.trials]
-    for trial in run.plan.trials:
-        assert tuple(task.task for task in told[trial.id].tasks) == trial.tasks
-    failed = told["track-n2-b1"]
-    assert failed.state == "failed"
-    assert [task.state for task in failed.tasks] == ["done", "failed", "waiting", "waiting"]
-    assert failed.tasks[1].why == "mock failure in w1"
-    assert told["track-n2-b2"].state == "done"
 
 
 def test_a_task_that_was_set_aside_and_ordered_again_is_told_anew(run: RunFolder) -> None:
@@ -275,13 +227,13 @@ def test_a_task_that_was_set_aside_and_ordered_again_is_told_anew(run: RunFolder
             seen.append(told(reader.read())["w0"].state)
             if len(seen) == 3:
                 raise Killed
-            return MockEnd(returncode=1)
+            return FAILED
         if (trial, task) == ("segment-n2-b1", "w0") and seen:
             seen.append(told(reader.read())["w0"].state)
         return MockEnd()
 
     with pytest.raises(Killed):
-        execute(run, MockExecutor(behaviour), lambda _event: None)
+        carry_out(run, MockExecutor(behaviour))
     assert seen == ["done", "running", "done"]
 
 
@@ -298,101 +250,86 @@ def test_the_word_of_an_earlier_try_is_not_that_of_this_one(run: RunFolder) -> N
             shutil.copy(earlier, run.task(trial, "w1") / EXIT_FILE)
             seen.append(told(run_status(run))["w1"].state)
             raise Killed
-        return MockEnd(returncode=1)
+        return FAILED
 
     with pytest.raises(Killed):
-        execute(run, MockExecutor(behaviour), lambda _event: None)
+        carry_out(run, MockExecutor(behaviour))
     assert seen == ["running", "running", "running"]
 
 
-def test_records_win_over_a_slurm_that_is_late(cluster_run: RunFolder, squeue: Squeue) -> None:
-    killed_while_it_runs(cluster_run, "w2")
-    squeue(j0="RUNNING", j1="PENDING", j2="PENDING", j3="PENDING")
-    with run_lock(cluster_run.path):
+class TestOnACluster:
+    def test_records_win_over_a_slurm_that_is_late(
+        self, cluster_run: RunFolder, squeue: Squeue
+    ) -> None:
+        killed_while_it_runs(cluster_run, "w2")
+        squeue(j0="RUNNING", j1="PENDING", j2="PENDING", j3="PENDING")
+        with run_lock(cluster_run.path):
+            status = run_status(cluster_run)
+        assert states(status) == {"w0": "done", "w1": "done", "w2": "running", "w3": "queued"}
+
+    def test_a_running_job_without_a_launch_record_is_starting_and_an_unknown_one_queued(
+        self, cluster_run: RunFolder, squeue: Squeue, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        # However long ago it was submitted when Slurm is asked.
+        monkeypatch.setattr(runqueue, "CLOCK_GRACE_S", PATIENCE_S)
+        killed_while_it_runs(cluster_run, "w2")
+        with run_lock(cluster_run.path):
+            squeue(j2="RUNNING", j3="RUNNING")
+            found = told(run_status(cluster_run))["w3"]
+            assert (found.state, found.node) == ("starting", "n1")
+            squeue(j2="RUNNING")
+            assert states(run_status(cluster_run))["w3"] == "queued"
+
+    def test_one_that_fails_leaves_the_records(
+        self, cluster_run: RunFolder, squeue: Squeue
+    ) -> None:
+        killed_while_it_runs(cluster_run, "w2")
+        squeue(complaint="Unable to contact slurm controller")
         status = run_status(cluster_run)
-    assert states(status) == {"w0": "done", "w1": "done", "w2": "running", "w3": "queued"}
+        assert status.state == "interrupted"
+        assert status.slurm_complaint == "squeue: Unable to contact slurm controller"
+        assert status.jobs is None
+        assert states(status) == {"w0": "done", "w1": "done", "w2": "running", "w3": "queued"}
 
-
-def test_a_running_job_without_a_launch_record_is_starting(
-    cluster_run: RunFolder, squeue: Squeue
-) -> None:
-    killed_while_it_runs(cluster_run, "w2")
-    squeue(j2="RUNNING", j3="RUNNING")
-    with run_lock(cluster_run.path):
+    def test_jobs_of_an_interrupted_run_are_counted(
+        self, cluster_run: RunFolder, squeue: Squeue
+    ) -> None:
+        killed_while_it_runs(cluster_run, "w1")
+        squeue(j0="COMPLETED", j1="RUNNING", j2="COMPLETING", j3="PENDING")
         status = run_status(cluster_run)
-    assert (told(status)["w3"].state, told(status)["w3"].node) == ("starting", "n1")
+        assert status.state == "interrupted"
+        assert status.jobs is not None
+        assert (status.jobs.running, status.jobs.queued) == (2, 1)
 
+    def test_a_task_without_a_job_was_being_submitted_when_pyscale_died(
+        self, cluster_run: RunFolder, squeue: Squeue
+    ) -> None:
+        trial = killed_while_it_runs(cluster_run, "w2")
+        write_jobs(cluster_run.trial(trial), "windows", Jobs(job_ids={}))
+        status = run_status(cluster_run)
+        assert states(status)["w2"] == "running"
+        assert told(status)["w3"].state == "gone"
+        assert "resume the run to start it again" in told(status)["w3"].why
+        with run_lock(cluster_run.path):
+            assert told(run_status(cluster_run))["w3"].why == "being submitted"
 
-def test_what_slurm_does_not_know_yet_is_queued(
-    cluster_run: RunFolder, squeue: Squeue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # However long ago it was submitted when Slurm is asked.
-    monkeypatch.setattr(runqueue, "CLOCK_GRACE_S", PATIENCE_S)
-    killed_while_it_runs(cluster_run, "w2")
-    squeue(j2="RUNNING")
-    with run_lock(cluster_run.path):
-        assert states(run_status(cluster_run))["w3"] == "queued"
+    def test_who_watches_does_not_ask_at_every_look_and_hears_of_a_later_answer(
+        self, cluster_run: RunFolder, squeue: Squeue, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        killed_while_it_runs(cluster_run, "w2")
+        squeue(j2="RUNNING", j3="PENDING")
+        reader = StatusReader(cluster_run)
+        assert states(reader.read())["w3"] == "queued"
+        squeue(complaint="asked too often")
+        assert reader.read().slurm_complaint is None
+        monkeypatch.setattr(runqueue, "PERIOD_S", 0.0)
+        squeue(j2="RUNNING", j3="RUNNING")
+        until_s = time.monotonic() + PATIENCE_S
+        while states(reader.read())["w3"] == "queued" and time.monotonic() < until_s:
+            pass
+        assert states(reader.read())["w3"] == "starting"
 
-
-def test_a_slurm_that_fails_leaves_the_records(cluster_run: RunFolder, squeue: Squeue) -> None:
-    killed_while_it_runs(cluster_run, "w2")
-    squeue(complaint="Unable to contact slurm controller")
-    status = run_status(cluster_run)
-    assert status.state == "interrupted"
-    assert status.slurm_complaint == "squeue: Unable to contact slurm controller"
-    assert status.jobs is None
-    assert states(status) == {"w0": "done", "w1": "done", "w2": "running", "w3": "queued"}
-
-
-def test_jobs_of_an_interrupted_run_are_counted(cluster_run: RunFolder, squeue: Squeue) -> None:
-    killed_while_it_runs(cluster_run, "w1")
-    squeue(j0="COMPLETED", j1="RUNNING", j2="COMPLETING", j3="PENDING")
-    status = run_status(cluster_run)
-    assert status.state == "interrupted"
-    assert status.jobs is not None
-    assert (status.jobs.running, status.jobs.queued) == (2, 1)
-
-
-def test_a_task_without_a_job_was_being_submitted_when_pyscale_died(
-    cluster_run: RunFolder, squeue: Squeue
-) -> None:
-    trial = killed_while_it_runs(cluster_run, "w2")
-    write_jobs(cluster_run.trial(trial), "windows", Jobs(job_ids={}))
-    status = run_status(cluster_run)
-    assert states(status)["w2"] == "running"
-    assert told(status)["w3"].state == "gone"
-    assert "resume the run to start it again" in told(status)["w3"].why
-    with run_lock(cluster_run.path):
-        assert told(run_status(cluster_run))["w3"].why == "being submitted"
-
-
-def test_slurm_is_not_asked_at_every_look_of_one_who_watches(
-    cluster_run: RunFolder, squeue: Squeue
-) -> None:
-    killed_while_it_runs(cluster_run, "w2")
-    squeue(j2="RUNNING", j3="RUNNING")
-    reader = StatusReader(cluster_run)
-    assert told(reader.read())["w3"].state == "starting"
-    squeue(complaint="asked too often")
-    assert reader.read().slurm_complaint is None
-
-
-def test_one_who_watches_hears_of_a_later_answer(
-    cluster_run: RunFolder, squeue: Squeue, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runqueue, "PERIOD_S", 0.0)
-    killed_while_it_runs(cluster_run, "w2")
-    squeue(j2="RUNNING", j3="PENDING")
-    reader = StatusReader(cluster_run)
-    assert states(reader.read())["w3"] == "queued"
-    squeue(j2="RUNNING", j3="RUNNING")
-    until_s = time.monotonic() + PATIENCE_S
-    while states(reader.read())["w3"] == "queued" and time.monotonic() < until_s:
-        pass
-    assert states(reader.read())["w3"] == "starting"
-
-
-def test_on_this_machine_nothing_asks_slurm(run: RunFolder, squeue: Squeue) -> None:
-    squeue(complaint="nobody should ask")
-    with run_lock(run.path):
-        assert run_status(run).slurm_complaint is None
+    def test_nobody_is_asked_of_a_run_on_this_machine(self, run: RunFolder, squeue: Squeue) -> None:
+        squeue(complaint="nobody should ask")
+        with run_lock(run.path):
+            assert run_status(run).slurm_complaint is None

@@ -8,36 +8,35 @@ import threading
 
 import pytest
 
+from mockruns import carry_out, failing
 from pyscale import statusview
-from pyscale.benchmark import execute
 from pyscale.errors import UserError
-from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.status import RunStatus, StatusReader
 from pyscale.store.folder import RunFolder
 from pyscale.store.lock import run_lock
-from pyscale_stages.contract import TaskSpec
+
+Capture = pytest.CaptureFixture[str]
+
+
+def show(run: RunFolder, *, watch: bool = False, as_json: bool = False, log: bool = False) -> None:
+    statusview.show(str(run.path), watch=watch, as_json=as_json, log=log)
 
 
 def test_a_run_that_only_waits_to_begin_is_not_to_be_resumed(
-    run: RunFolder, capsys: pytest.CaptureFixture[str]
+    run: RunFolder, capsys: Capture
 ) -> None:
-    statusview.show(str(run.path), watch=False, as_json=False, log=False)
+    show(run)
     out = capsys.readouterr().out
     assert "planned" in out
     assert "--resume" not in out
 
 
 def test_following_into_a_pipe_prints_one_table_when_the_run_has_ended(
-    run: RunFolder, capsys: pytest.CaptureFixture[str]
+    run: RunFolder, capsys: Capture
 ) -> None:
-    following = threading.Thread(
-        target=statusview.show,
-        args=(str(run.path),),
-        kwargs={"watch": True, "as_json": False, "log": False},
-        daemon=True,
-    )
+    following = threading.Thread(target=show, args=(run,), kwargs={"watch": True}, daemon=True)
     following.start()
-    execute(run, MockExecutor(), lambda _event: None)
+    carry_out(run)
     following.join()
     out = capsys.readouterr().out
     assert out.count(run.plan.run_id) == 1
@@ -46,14 +45,14 @@ def test_following_into_a_pipe_prints_one_table_when_the_run_has_ended(
 
 
 def test_leaving_a_run_that_is_followed_says_that_it_goes_on(
-    run: RunFolder, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: RunFolder, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(_reader: StatusReader) -> RunStatus:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(StatusReader, "read", interrupted)
     with run_lock(run.path), pytest.raises(KeyboardInterrupt):
-        statusview.show(str(run.path), watch=True, as_json=False, log=False)
+        show(run, watch=True)
     assert f"the run continues; end it with: pyscale cancel {run.path.name}" in (
         " ".join(capsys.readouterr().err.split())
     )
@@ -73,12 +72,12 @@ def test_following_a_run_whose_folder_goes_away_ends(
 
     monkeypatch.setattr(StatusReader, "read", deleted_at_the_second_look)
     with pytest.raises(UserError, match=f"the run {run.path.name} was moved or deleted"):
-        statusview.show(str(run.path), watch=True, as_json=False, log=False)
+        show(run, watch=True)
 
 
-def test_each_task_is_in_the_json(run: RunFolder, capsys: pytest.CaptureFixture[str]) -> None:
-    execute(run, MockExecutor(), lambda _event: None)
-    statusview.show(str(run.path), watch=False, as_json=True, log=False)
+def test_each_task_is_in_the_json(run: RunFolder, capsys: Capture) -> None:
+    carry_out(run)
+    show(run, as_json=True)
     trials = json.loads(capsys.readouterr().out)["trials"]
     (trial,) = (trial for trial in trials if trial["trial"] == "segment-n2-b1")
     assert [task["task"] for task in trial["tasks"]] == ["w0", "w1", "merge", "check"]
@@ -89,14 +88,9 @@ def test_each_task_is_in_the_json(run: RunFolder, capsys: pytest.CaptureFixture[
         assert task["elapsed_s"] >= 0
 
 
-def test_a_failure_and_its_second_try_are_in_the_log(
-    run: RunFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
-        return MockEnd(returncode=1 if (trial, task) == ("track-n2-b1", "w1") else 0)
-
-    execute(run, MockExecutor(behaviour), lambda _event: None)
-    statusview.show(str(run.path), watch=False, as_json=False, log=True)
+def test_a_failure_and_its_second_try_are_in_the_log(run: RunFolder, capsys: Capture) -> None:
+    carry_out(run, failing("track-n2-b1", "w1"))
+    show(run, log=True)
     lines = capsys.readouterr().out.splitlines()
     told = [line.partition(" UTC  ")[2] for line in lines if " track-n2-b1 " in line]
     assert told[0] == "track-n2-b1 started"

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from pyscale.benchmark import benchmark, execute
+from mockruns import PlanMaker, carried_out, carry_out, failing, result_of
+from pyscale.benchmark import benchmark
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.plan import Plan
 from pyscale.planning import even_windows
 from pyscale.startorder import earlier_trials
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
-from pyscale.store.taskfiles import read_task
 from pyscale_stages.contract import TaskSpec
-
-PlanMaker = Callable[..., Plan]
 
 
 @pytest.fixture
@@ -27,34 +24,27 @@ def plan(make: PlanMaker) -> Plan:
     return make(workers=(1, 2, 4), scaling="weak")
 
 
-def test_each_worker_has_two_frames_at_every_n(plan: Plan) -> None:
+def test_each_worker_has_two_frames_at_every_n(plan: Plan, make: PlanMaker) -> None:
     for trial in plan.trials:
         assert trial.windows == even_windows(2 * trial.workers, trial.workers)
         assert trial.movie_frames == 2 * trial.workers
-
-
-def test_in_strong_scaling_nothing_is_left_of_the_movie(make: PlanMaker) -> None:
+        # No output is compared with that of another N.
+        assert "check" not in trial.tasks
     assert {trial.movie_frames for trial in make().trials} == {None}
+    several = make(workers=(1, 2, 4), scaling="weak", chunks_per_worker=2).trials
+    assert {len(trial.windows) / trial.workers for trial in several} == {2}
 
 
-def test_windows_of_one_worker_are_as_many_at_every_n(make: PlanMaker) -> None:
-    trials = make(workers=(1, 2, 4), scaling="weak", chunks_per_worker=2).trials
-    assert {len(trial.windows) / trial.workers for trial in trials} == {2}
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_later_stages_read_the_trial_that_had_the_most_frames(make: PlanMaker, seed: int) -> None:
-    plan = make(workers=(1, 2, 4), scaling="weak", seed=seed)
-    seen: set[str] = set()
-    for trial in plan.trials:
-        sources = [item.from_trial for item in trial.inputs if item.from_trial]
-        assert all(source.endswith("-n4-b1") for source in sources)
-        assert seen.issuperset(sources)
-        seen.add(trial.id)
-
-
-def test_the_first_trial_of_the_first_stage_may_be_at_any_n(make: PlanMaker) -> None:
+def test_later_stages_read_the_trial_that_had_the_most_frames(make: PlanMaker) -> None:
     plans = [make(workers=(1, 2, 4), scaling="weak", seed=seed) for seed in range(20)]
+    for plan in plans:
+        seen: set[str] = set()
+        for trial in plan.trials:
+            sources = [item.from_trial for item in trial.inputs if item.from_trial]
+            assert all(source.endswith("-n4-b1") for source in sources)
+            assert seen.issuperset(sources)
+            seen.add(trial.id)
+    # The first trial of the first stage may be at any N.
     assert {plan.trials[0].workers for plan in plans} == {1, 2, 4}
 
 
@@ -64,15 +54,16 @@ def test_stages_that_only_feed_run_once_at_the_n_that_feeds(make: PlanMaker) -> 
     assert fed == ["register_denoise-n4-b1", "segment-n4-b1"]
 
 
-def test_no_output_is_compared_with_that_of_another_n(plan: Plan) -> None:
-    assert all("check" not in trial.tasks for trial in plan.trials)
-
-
-def test_where_the_truth_is_known_the_quality_of_what_feeds_is_measured(plan: Plan) -> None:
-    trials = [trial.model_copy(update={"truth": Path("truth")}) for trial in plan.trials]
-    checked = {trial.id for trial in trials if "check" in trial.tasks}
-    entries = ("register_denoise", "segment", "contact", "track")
-    assert checked == {f"{entry}-n4-b1" for entry in entries}
+def test_where_the_truth_is_known_the_quality_of_what_feeds_is_measured(
+    plan: Plan, tmp_path: Path
+) -> None:
+    """What feeds is checked against itself, and that is no agreement."""
+    truth = tmp_path / "truth"
+    trials = tuple(trial.model_copy(update={"truth": truth}) for trial in plan.trials)
+    run = carried_out(plan.model_copy(update={"trials": trials}), tmp_path)
+    checks = build_tables(run).tasks.filter(pl.col("verb") == "check")
+    assert set(checks["trial"]) == {f"{entry}-n4-b1" for entry in plan.suite.stages}
+    assert checks["agreement"].null_count() == checks.height
 
 
 def test_windows_are_ordered_by_trials_that_had_all_their_frames(make: PlanMaker) -> None:
@@ -85,16 +76,10 @@ def test_tasks_take_the_frames_of_their_trial_for_the_whole_movie(
     plan: Plan, tmp_path: Path
 ) -> None:
     run = RunFolder.create(tmp_path / "runs", plan)
-    assert execute(run, MockExecutor(), lambda _event: None).incomplete == ()
-    trial = plan.trial("segment-n2-b1")
-    results = [read_task(run.task(trial, task)).result for task in trial.window_tasks]
-    found = [(result.spec.frames, result.spec.movie_frames) for result in results if result]
-    assert found == [((0, 2), 4), ((2, 4), 4)]
-
-
-def test_outputs_are_kept_of_what_feeds_alone(plan: Plan, tmp_path: Path) -> None:
-    run = RunFolder.create(tmp_path / "runs", plan)
-    execute(run, MockExecutor(), lambda _event: None)
+    assert carry_out(run).incomplete == ()
+    specs = [result_of(run, "segment-n2-b1", task).spec for task in ("w0", "w1")]
+    assert [(spec.frames, spec.movie_frames) for spec in specs] == [((0, 2), 4), ((2, 4), 4)]
+    # Outputs are kept of what feeds alone.
     kept = {trial.id for trial in plan.trials if run.output(trial).exists()}
     assert kept == {f"{entry}-n4-b1" for entry in plan.suite.stages}
 
@@ -102,13 +87,8 @@ def test_outputs_are_kept_of_what_feeds_alone(plan: Plan, tmp_path: Path) -> Non
 def test_a_trial_without_what_feeds_it_is_skipped_and_others_are_not(
     make: PlanMaker, tmp_path: Path
 ) -> None:
-    def behaviour(trial: str, _task: str, _spec: TaskSpec) -> MockEnd:
-        return MockEnd(returncode=int(trial == "segment-n2-b1"))
-
-    plan = make(scaling="weak", repeats=1, retries=0)
-    outcome = execute(
-        RunFolder.create(tmp_path / "runs", plan), MockExecutor(behaviour), lambda _event: None
-    )
+    run = RunFolder.create(tmp_path / "runs", make(scaling="weak", repeats=1, retries=0))
+    outcome = carry_out(run, failing("segment-n2-b1", "w0"))
     lost = {"segment-n2-b1", "contact-n1-b1", "contact-n2-b1", "track-n1-b1", "track-n2-b1"}
     # In strong scaling segment-n1-b1 would have nothing to be compared with.
     assert set(outcome.incomplete) == lost
@@ -132,14 +112,3 @@ def test_the_report_of_a_run_knows_its_work(make: PlanMaker, tmp_path: Path) -> 
     assert rows["speedup"].to_list() == pytest.approx([1, 2 * 3 / 4, 4 * 3 / 4])
     text = (run.report / "scaling_analysis.md").read_text()
     assert "- scaling: weak: each worker has 2 of the 8 frames at every N" in text
-
-
-def test_a_check_for_quality_alone_is_no_agreement(plan: Plan, tmp_path: Path) -> None:
-    """What feeds is checked against itself, where the truth is known."""
-    truth = tmp_path / "truth"
-    trials = tuple(trial.model_copy(update={"truth": truth}) for trial in plan.trials)
-    run = RunFolder.create(tmp_path / "runs", plan.model_copy(update={"trials": trials}))
-    execute(run, MockExecutor(), lambda _event: None)
-    checks = build_tables(run).tasks.filter(pl.col("verb") == "check")
-    assert set(checks["trial"]) == {f"{entry}-n4-b1" for entry in plan.suite.stages}
-    assert checks["agreement"].null_count() == checks.height

@@ -1,0 +1,122 @@
+"""`pyscale compare` and `advise` of runs of every kind whose wall time says nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from madeupruns import loader_run, reconstruct_run
+from mockruns import Command
+from pyscale.results import results_of
+from pyscale.severalruns import report_several
+from pyscale.store.folder import RunFolder
+
+KINDS: dict[str, Callable[..., Path]] = {"loader": loader_run, "reconstruct": reconstruct_run}
+OTHER_WORK = {"loader": {"patch_px": 512}, "reconstruct": {"size_px": 256}}
+TITLES = {"loader": "Loading patches", "reconstruct": "An iteration of reconstruction"}
+NAMED = {
+    "loader": [
+        "Take: pool_size=8",
+        "on 2 ranks",
+        "DataLoader(dataset, batch_size=64, num_workers=2",
+    ],
+    "reconstruct": ["Request: 2 ranks", "Holds back: Gradient"],
+}
+TRUST = {"loader": "with care", "reconstruct": "yes"}
+Made = Callable[..., Path]
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def kind(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def made(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """Make a run of this name, once."""
+    folder = tmp_path_factory.mktemp(kind)
+    return cache(lambda name, **changes: KINDS[kind](folder, name, **changes))
+
+
+def page_of(folder: Path, *paths: Path) -> str:
+    runs = [RunFolder(path) for path in paths]
+    reports = [folder / run.path.name for run in runs]
+    return report_several(runs, [*map(results_of, runs)], reports, folder).read_text("utf-8")
+
+
+def test_a_slower_run_is_a_regression_and_the_other_way_round_is_faster(
+    kind: str, made: Made, pyscale: Command
+) -> None:
+    base, new = made("a1b2"), made("c3d4", slower=2)
+    slower = pyscale("compare", base, new, "--fail-on", "regression")
+    assert slower.code == 1
+    assert "at N = 1 and 2" in slower.err
+    assert f"{TITLES[kind]}: new is slower for every configuration" in slower.text
+    faster = pyscale("compare", new, base, "--fail-on", "regression")
+    assert faster.code == 0
+    assert f"{TITLES[kind]}: new is faster for every configuration" in faster.text
+
+
+def test_a_run_beside_its_copy_is_the_same(
+    kind: str, made: Made, pyscale: Command, tmp_path: Path
+) -> None:
+    base, alike = made("a1b2"), made("alike")
+    values = json.loads(pyscale("compare", base, alike, "--json").out)["values"]
+    assert {row["verdict"] for row in values} == {"same"}
+    assert all(row["ratio_low"] <= row["ratio"] <= row["ratio_high"] for row in values)
+    page = page_of(tmp_path, base, alike)
+    assert f"{TITLES[kind]}: new is the same within 5 % for every configuration" in page
+    assert "no stage and N in common" not in page
+
+
+def test_too_few_trials_give_no_verdict_and_no_regression_can_be_found(
+    made: Made, pyscale: Command
+) -> None:
+    runs = made("few", repeats=2), made("also-few", repeats=2)
+    answer = pyscale("compare", *runs, "--fail-on", "regression")
+    assert answer.code == 2
+    assert "no configuration has 6 timed trials on both sides" in answer.err
+    said = pyscale("compare", *runs).text
+    assert "not enough data for any configuration, see --repeats." in said
+
+
+def test_other_work_is_refused_by_what_differs_and_its_page_says_so(
+    kind: str, made: Made, pyscale: Command, tmp_path: Path
+) -> None:
+    runs = made("few", repeats=2), made("other", repeats=2, **OTHER_WORK[kind])
+    answer = pyscale("compare", *runs)
+    assert answer.code == 2
+    assert "which is different work: measure both on the same" in answer.err
+    page = page_of(tmp_path, *runs)
+    assert "not compared, as the work is another" in page
+    assert "no stage and N in common" not in page
+
+
+def test_what_runs_of_one_version_differ_by_is_no_regression(made: Made, pyscale: Command) -> None:
+    base, new, alike = made("a1b2"), made("late", slower=1.2), made("later", slower=1.3)
+    answer = pyscale("compare", base, new, "--yardstick", alike, "--fail-on", "regression")
+    assert answer.code == 0
+    assert "Runs of the same version differ by up to 30 %" in answer.text
+
+
+def test_advice_names_ranks_and_settings(kind: str, made: Made, pyscale: Command) -> None:
+    answer = pyscale("advise", made("a1b2"))
+    assert answer.code == 0
+    for words in NAMED[kind]:
+        assert words in answer.text
+    (found,) = json.loads(pyscale("advise", made("a1b2"), "--json").out)["ranks"]
+    assert found["answers"][0].startswith(NAMED[kind][0])
+    assert found["trust"] == TRUST[kind]
+
+
+@pytest.mark.parametrize("asked", [("--objective", "fastest"), ("--budget", "2.5")])
+def test_an_objective_has_no_meaning_for_them(
+    made: Made, pyscale: Command, asked: tuple[str, str]
+) -> None:
+    answer = pyscale("advise", made("few", repeats=2), *asked)
+    assert answer.code == 2
+    assert "has one answer, not one for each objective" in answer.err
