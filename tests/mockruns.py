@@ -48,7 +48,8 @@ def small_movie(folder: Path) -> Dataset:
 def plan_of(
     suite: Suite,
     dataset: Dataset | None,
-    runs_folder: Path,
+    folder: Path,
+    /,
     workers: tuple[int, ...] = (1,),
     only: tuple[str, ...] = (),
     on_site: Site | None = None,
@@ -56,7 +57,7 @@ def plan_of(
     **settings: Any,
 ) -> Plan:
     """Plan a suite, twice for each configuration unless settings say otherwise."""
-    given: dict[str, Any] = {"repeats": 2, "runs_folder": runs_folder} | settings
+    given: dict[str, Any] = {"repeats": 2, "runs_folder": folder} | settings
     return make_plan(
         suite,
         dataset,

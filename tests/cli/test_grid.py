@@ -12,6 +12,8 @@ from pyscale.gridaxes import Grid
 from pyscale.suite import Suite, load_suite, suite_names
 from pyscale_stages.contract import Device, Stage
 
+ON_MPS = {"inputs": {"labels": "movie"}, "grid": {"device": ["cpu", "mps"]}}
+OTHER = {"stage": "segment", "inputs": {"frames": "movie"}}
 GRID: dict[str, Any] = {"length_px": [224, "full"], "device": ["cpu", "cuda"], "batch_size": [8]}
 
 
@@ -30,54 +32,35 @@ def points(of: Suite, chosen: Grid | None = None, **fitted: Grid) -> Suite:
     return unfolded(of, chosen or {}, device="cpu", cores=cores, fitted=fitted)
 
 
-def test_every_combination_is_an_entry_named_for_the_axes_with_several_values() -> None:
-    assert list(points(suite()).stages) == [
-        "segment_224px_cpu",
-        "segment_224px_cuda",
-        "segment_full_cpu",
-        "segment_full_cuda",
-    ]
-
-
-def test_a_point_is_an_entry_with_its_parameters_and_its_place() -> None:
+def test_every_combination_is_an_entry_set_beside_the_same_with_the_first_value_of_versus() -> None:
     found = points(suite())
-    point = found.stages["segment_224px_cuda"]
-    assert found.stage_name("segment_224px_cuda") == "segment"
-    assert point.params == {"calls": 3, "length_px": 224, "batch_size": 8}
-    assert (point.family, point.device, point.grid) == ("segment", "cuda", {})
-    assert point.point == {"length_px": 224, "device": "cuda", "batch_size": 8}
-
-
-def test_full_is_no_value_of_the_parameter_and_stays_in_the_place() -> None:
-    point = points(suite()).stages["segment_full_cpu"]
-    assert point.params["length_px"] is None
-    assert point.point["length_px"] == "full"
-
-
-def test_a_point_is_set_beside_the_same_with_the_first_value_of_versus() -> None:
-    beside = {name: step.beside for name, step in points(suite()).stages.items()}
-    assert beside == {
+    assert {name: step.beside for name, step in found.stages.items()} == {
         "segment_224px_cpu": None,
         "segment_224px_cuda": "segment_224px_cpu",
         "segment_full_cpu": None,
         "segment_full_cuda": "segment_full_cpu",
     }
+    point = found.stages["segment_224px_cuda"]
+    assert found.stage_name("segment_224px_cuda") == "segment"
+    assert point.params == {"calls": 3, "length_px": 224, "batch_size": 8}
+    assert (point.family, point.device, point.grid) == ("segment", "cuda", {})
+    assert point.point == {"length_px": 224, "device": "cuda", "batch_size": 8}
+    # "full" is no value of the parameter, and stays in the place.
+    full = found.stages["segment_full_cpu"]
+    assert (full.params["length_px"], full.point["length_px"]) == (None, "full")
+    # What others are compared with does not depend on the order of asking.
+    turned = points(suite(), {"length_px": (224,), "device": ("cuda", "cpu")})
+    assert turned.stages["segment_224px_cuda"].beside == "segment_224px_cpu"
 
 
-def test_what_others_are_compared_with_does_not_depend_on_the_order_of_asking() -> None:
-    found = points(suite(), {"length_px": (224,), "device": ("cuda", "cpu")})
-    assert found.stages["segment_224px_cuda"].beside == "segment_224px_cpu"
-
-
-def test_chosen_values_replace_those_of_the_suite_and_keep_the_names() -> None:
+def test_chosen_values_replace_those_that_fit_and_those_of_the_suite() -> None:
     found = points(suite(), {"length_px": (448,), "device": ("cpu",)})
     assert list(found.stages) == ["segment_448px_cpu"]
-
-
-def test_values_that_fit_stand_below_those_that_are_chosen() -> None:
     fitted: Grid = {"length_px": (96,), "device": ("cpu",)}
     found = points(suite(), {"length_px": (448,)}, segment=fitted)
     assert list(found.stages) == ["segment_448px_cpu"]
+    # A grid with one point is an entry of its own name.
+    assert list(points(suite({"device": ["cpu"]}, against=None)).stages) == ["segment"]
 
 
 def test_an_axis_that_no_grid_has_may_be_chosen_where_the_stage_knows_it() -> None:
@@ -86,10 +69,6 @@ def test_an_axis_that_no_grid_has_may_be_chosen_where_the_stage_knows_it() -> No
         "segment_calls_2": 2,
         "segment_calls_5": 5,
     }
-
-
-def test_a_grid_with_one_point_is_an_entry_of_its_own_name() -> None:
-    assert list(points(suite({"device": ["cpu"]}, against=None)).stages) == ["segment"]
 
 
 def test_all_threads_are_those_of_the_device_and_a_point_that_is_another_is_measured_once() -> None:
@@ -135,6 +114,9 @@ def test_every_shipped_suite_unfolds_and_is_known_again(name: str) -> None:
 def test_a_suite_is_known_again_whichever_values_were_chosen() -> None:
     assert is_of(points(suite(), {"length_px": (96,), "calls": (1, 2)}), suite())
     assert not is_of(points(suite()), suite(summary="another"))
+    for name in ("pipeline", "labels"):
+        assert is_of(points(load_suite(name), BOTH), load_suite(name))
+        assert is_of(points(load_suite(name), {"start": ("warm",)}), load_suite(name))
 
 
 @pytest.mark.parametrize(
@@ -159,43 +141,61 @@ def test_an_axis_or_value_that_cannot_be_is_refused(grid: dict[str, Any], senten
         points(suite(grid, versus=None, against=None))
 
 
-def test_a_device_for_which_a_stage_has_no_kernel_is_refused() -> None:
-    step = {"inputs": {"labels": "movie"}, "grid": {"device": ["cpu", "mps"]}}
-    lonely = suite({}, versus=None, against=None, stages={"contact": step})
-    with pytest.raises(UserError, match="device = mps: contact computes only on"):
-        points(lonely)
-
-
-def test_a_chosen_axis_that_no_stage_knows_is_refused() -> None:
-    with pytest.raises(
-        UserError, match="unknown grid axis 'lenght_px' .*; did you mean 'length_px'"
-    ):
-        points(suite(), {"lenght_px": (1,)})
-
-
-def test_nothing_can_be_chosen_of_a_suite_without_a_grid() -> None:
-    with pytest.raises(UserError, match="the suite pipeline has no grid, so device"):
-        points(load_suite("pipeline"), {"device": ("cpu",)})
-
-
-@pytest.mark.parametrize("key", ["versus", "against"])
-def test_what_a_grid_is_for_is_one_of_its_axes(key: str) -> None:
-    with pytest.raises(UserError, match=f"{key} = 'devise' .* did you mean 'device'"):
-        points(suite().model_copy(update={key: "devise"}))
-    with pytest.raises(UserError, match="is not an axis of a grid; none of its stages has a grid"):
-        points(suite({}))
-
-
-def test_nothing_is_fed_from_a_grid() -> None:
-    later = {"contact": {"inputs": {"labels": "segment"}}}
-    with pytest.raises(UserError, match="feeds stages.contact from segment, which has a grid"):
-        points(suite(stages=later))
-
-
-def test_two_entries_never_share_a_name() -> None:
-    other = {"stage": "segment", "inputs": {"frames": "movie"}}
-    with pytest.raises(UserError, match="a second entry named segment_full_cpu"):
-        points(suite(stages={"segment_full_cpu": other}))
+@pytest.mark.parametrize(
+    ("of", "chosen", "sentence"),
+    [
+        (
+            suite({}, versus=None, against=None, stages={"contact": ON_MPS}),
+            {},
+            "device = mps: contact computes only on",
+        ),
+        (
+            suite(),
+            {"lenght_px": (1,)},
+            "unknown grid axis 'lenght_px' .*; did you mean 'length_px'",
+        ),
+        (
+            load_suite("pipeline"),
+            {"device": ("cpu",)},
+            "the suite pipeline has no grid, so device",
+        ),
+        (
+            suite().model_copy(update={"versus": "devise"}),
+            {},
+            "versus = 'devise' .* did you mean 'device'",
+        ),
+        (
+            suite().model_copy(update={"against": "devise"}),
+            {},
+            "against = 'devise' .* did you mean 'device'",
+        ),
+        (suite({}), {}, "is not an axis of a grid; none of its stages has a grid"),
+        (
+            suite(stages={"contact": {"inputs": {"labels": "segment"}}}),
+            {},
+            "feeds stages.contact from segment, which has a grid",
+        ),
+        (
+            suite(stages={"segment_full_cpu": OTHER}),
+            {},
+            "a second entry named segment_full_cpu",
+        ),
+        (
+            load_suite("system"),
+            {"start": ("cold", "warm")},
+            "storage measures the machine, which needs a new process each time",
+        ),
+        (
+            load_suite("loader"),
+            {"start": ("cold", "warm")},
+            "loader has ranks that meet, and each needs a new process",
+        ),
+        (load_suite("labels"), {"start": ("tepid",)}, "has start = tepid: "),
+    ],
+)
+def test_a_grid_or_choice_that_cannot_be_is_refused(of: Suite, chosen: Grid, sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        points(of, chosen)
 
 
 BOTH: Grid = {"start": ("cold", "warm")}
@@ -230,23 +230,3 @@ class TestStarts:
         for name, step in found.stages.items():
             if name.endswith("_warm"):
                 assert step.beside == name.replace("_warm", "_cold")
-
-    @pytest.mark.parametrize("name", ["pipeline", "labels"])
-    def test_the_suite_is_known_again(self, name: str) -> None:
-        assert is_of(points(load_suite(name), BOTH), load_suite(name))
-        assert is_of(points(load_suite(name), {"start": ("warm",)}), load_suite(name))
-
-    @pytest.mark.parametrize(
-        ("name", "why"),
-        [
-            ("system", "storage measures the machine, which needs a new process each time"),
-            ("loader", "loader has ranks that meet, and each needs a new process"),
-        ],
-    )
-    def test_a_stage_that_cannot_be_kept_is_refused(self, name: str, why: str) -> None:
-        with pytest.raises(UserError, match=why):
-            points(load_suite(name), BOTH)
-
-    def test_another_start_is_refused(self) -> None:
-        with pytest.raises(UserError, match="has start = tepid: "):
-            points(load_suite("labels"), {"start": ("tepid",)})

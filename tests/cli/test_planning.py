@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockruns import PlanMaker
 from pyscale.errors import UserError
 from pyscale.grid import unfolded
-from pyscale.plan import Plan
 from pyscale.planning import Dataset, even_windows, powers_of_two
 from pyscale.sites import load_site
 from pyscale.suite import Suite, load_suite
 
-PlanMaker = Callable[..., Plan]
-
 
 def test_a_parameter_of_the_user_replaces_that_of_the_suite(make: PlanMaker) -> None:
-    plan = make(stages={"track": {"max_distance_px": 7.0}})
+    # Those for a stage of another suite do no harm.
+    plan = make(stages={"track": {"max_distance_px": 7.0}, "segment_ch1": {"channel": 1}})
     assert {t.params["max_distance_px"] for t in plan.trials if t.entry == "track"} == {7.0}
-
-
-def test_parameters_for_a_stage_of_another_suite_do_no_harm(make: PlanMaker) -> None:
-    plan = make(stages={"segment_ch1": {"channel": 1}})
     assert all(t.params["channel"] == 0 for t in plan.trials if t.entry == "segment")
 
 
@@ -38,24 +33,16 @@ def test_windows_cover_the_movie_once_and_evenly(frames: int, workers: int) -> N
     assert max(lengths) - min(lengths) <= 1
 
 
-def test_a_worker_may_have_several_windows(make: PlanMaker) -> None:
-    (trial, *_) = (t for t in make(chunks_per_worker=3).trials if t.workers == 2)
+def test_a_worker_may_have_several_windows_that_are_merged(make: PlanMaker) -> None:
+    plan = make(chunks_per_worker=3)
+    (trial, *_) = (t for t in plan.trials if t.workers == 2)
     assert trial.windows == even_windows(8, 6)
     assert trial.tasks == ("w0", "w1", "w2", "w3", "w4", "w5", "merge", "check")
-
-
-def test_one_worker_with_several_windows_has_them_merged(make: PlanMaker) -> None:
-    trial = make(chunks_per_worker=3).trial("contact-n1-b1")
-    assert trial.tasks == ("w0", "w1", "w2", "merge")
-    assert trial.output_task == "merge"
-
-
-def test_no_window_is_shorter_than_a_frame(make: PlanMaker) -> None:
+    alone = plan.trial("contact-n1-b1")
+    assert (alone.tasks, alone.output_task) == (("w0", "w1", "w2", "merge"), "merge")
+    # No window is shorter than a frame, and workers that start as one have one each.
     windows = {t.workers: t.windows for t in make(workers=(1, 4), chunks_per_worker=5).trials}
     assert windows == {1: even_windows(8, 5), 4: even_windows(8, 8)}
-
-
-def test_workers_that_start_as_one_have_one_window_each(make: PlanMaker) -> None:
     assert {len(t.windows) == t.workers for t in make(layout="gang").trials} == {True}
 
 
@@ -74,8 +61,7 @@ class TestOfAGrid:
             ("segment_full_cuda", "cuda", None),
         }
         assert {plan.threads_of(t) for t in plan.trials} == {3}
-
-    def test_the_run_is_called_by_the_device_beside_the_cpu(self, sweep: PlanMaker) -> None:
+        # The run is called by the device beside the CPU.
         assert sweep({"device": ["cpu", "mps"]}).settings["device"] == "mps"
         assert sweep({"device": ["cpu"]}, device="cuda").settings["device"] == "cpu"
 
@@ -90,7 +76,9 @@ class TestOfAGrid:
         assert {t.entry for t in plan.trials if t.device == "cuda"} == {"kernels_cuda"}
         assert plan.settings["device"] == "cpu"
 
-    def test_only_the_first_block_is_set_beside_the_base(self, sweep: PlanMaker) -> None:
+    def test_only_the_first_block_is_set_beside_the_base_which_is_kept(
+        self, sweep: PlanMaker
+    ) -> None:
         plan = sweep({"device": ["cpu", "cuda"]}, workers=(1, 2))
         beside = {t.id: t.beside_trial for t in plan.trials if t.beside_trial}
         assert beside == {
@@ -99,25 +87,14 @@ class TestOfAGrid:
             for n in (1, 2)
         }
         assert plan.trial("segment_2px_cuda-n1-b1").tasks == ("w0", "beside")
-
-    def test_what_others_are_set_beside_is_kept(self, sweep: PlanMaker) -> None:
-        plan = sweep({"device": ["cpu", "cuda"]}, workers=(1, 2))
-        kept = {t.id for t in plan.trials if t.entry.startswith("segment_2px")}
-        kept = {trial for trial in kept if plan.keeps_output(plan.trial(trial))}
-        assert kept == {
-            "segment_2px_cpu-n1-b1",
-            "segment_2px_cpu-n2-b1",
-            "segment_2px_cuda-n2-b1",
-        }
-
-    def test_nothing_is_set_beside_what_is_not_measured(self, sweep: PlanMaker) -> None:
+        kept = {t.id for t in plan.trials if t.id.startswith("segment_2px") if plan.keeps_output(t)}
+        assert kept == {f"segment_2px_{point}-b1" for point in ("cpu-n1", "cpu-n2", "cuda-n2")}
+        # Nothing is set beside what is not measured.
         plan = sweep({"device": ["cpu", "cuda"]}, only=("segment_2px_cuda",))
         assert [(t.id, t.beside_trial) for t in plan.trials] == [
             ("segment_2px_cuda-n1-b1", None),
             ("segment_2px_cuda-n1-b2", None),
         ]
-
-    def test_a_stage_may_be_measured_with_all_its_points(self, sweep: PlanMaker) -> None:
         assert sweep(only=("segment",)).trials == sweep().trials
 
     def test_each_worker_has_the_frames_that_the_suite_says(self, sweep: PlanMaker) -> None:
@@ -136,31 +113,27 @@ class TestOfAGrid:
         assert {p["length_px"] for p in params} == {2, None}
         assert {(p["min_size_px"], p["calls"]) for p in params} == {(5, 4)}
 
-    def test_what_is_shared_on_a_gpu_is_nothing_on_a_cpu(self, sweep: PlanMaker) -> None:
-        plan = sweep({"device": ["cpu", "cuda"], "gpu_sharing": ["mps"]})
-        assert {(t.device, t.gpu_sharing) for t in plan.trials} == {("cpu", "own"), ("cuda", "mps")}
-
-    def test_what_every_point_shares_on_a_gpu_is_nothing_on_a_cpu(self, make_of: PlanMaker) -> None:
+    def test_what_is_shared_on_a_gpu_is_nothing_on_a_cpu(
+        self, sweep: PlanMaker, make_of: PlanMaker
+    ) -> None:
+        axis = sweep({"device": ["cpu", "cuda"], "gpu_sharing": ["mps"]})
         suite = load_suite("device")
         grid = {"device": ("cpu", "cuda"), "length_px": (2,)}
         step = suite.stages["segment"].model_copy(update={"grid": grid, "gpu_sharing": "mps"})
         suite = suite.model_copy(update={"stages": {"segment": step}})
-        plan = make_of(unfolded(suite, {}, device="cpu", cores=lambda *_: 1))
-        assert {(t.device, t.gpu_sharing) for t in plan.trials} == {("cpu", "own"), ("cuda", "mps")}
+        every_point = make_of(unfolded(suite, {}, device="cpu", cores=lambda *_: 1))
+        for plan in (axis, every_point):
+            shared = {(t.device, t.gpu_sharing) for t in plan.trials}
+            assert shared == {("cpu", "own"), ("cuda", "mps")}
 
-    def test_a_crop_larger_than_the_frames_is_refused(
+    def test_a_crop_larger_than_the_frames_is_refused_or_left_out_with_its_point(
         self, sweep: PlanMaker, dataset: Dataset
     ) -> None:
-        large = {"length_px": [2, 5, 6, "full"]}
+        wide, small = (replace(dataset, shape_yx=shape) for shape in ((4, 9), (4, 4)))
         sentence = "have 4 x 9 pixels, so no 6 x 6 can be cropped .* ask for --sizes 2,full, or"
         with pytest.raises(UserError, match=sentence):
-            sweep(large, dataset=Dataset(dataset.movie, 8, shape_yx=(4, 9)))
-        assert sweep({"length_px": [4]}, dataset=Dataset(dataset.movie, 8, shape_yx=(4, 9)))
-
-    def test_a_larger_crop_is_left_out_with_its_point(
-        self, sweep: PlanMaker, dataset: Dataset
-    ) -> None:
-        small = replace(dataset, shape_yx=(4, 4))
+            sweep({"length_px": [2, 5, 6, "full"]}, dataset=wide)
+        assert sweep({"length_px": [4]}, dataset=wide)
         plan = sweep({"length_px": [4, 96]}, dataset=small, only=("segment_4px_cpu",))
         assert {t.params["length_px"] for t in plan.trials} == {4}
 
@@ -169,26 +142,25 @@ class TestOfAGrid:
             sweep(workers=(1, 9))
 
 
-class TestRefuses:
-    def test_more_workers_than_frames(self, make: PlanMaker) -> None:
-        with pytest.raises(UserError, match="16 workers cannot share the 8 frames"):
-            make(workers=(1, 16))
-
-    def test_several_windows_for_workers_that_start_as_one(self, make: PlanMaker) -> None:
-        with pytest.raises(UserError, match="--layout gang .* no --chunks-per-worker 2: leave"):
-            make(layout="gang", chunks_per_worker=2)
-
-    def test_an_unknown_stage(self, make: PlanMaker) -> None:
-        with pytest.raises(UserError, match="no stage 'segmnt'; did you mean 'segment'"):
-            make(only=("segmnt",))
-
-    def test_parameters_for_a_stage_that_no_suite_has(self, make: PlanMaker) -> None:
-        with pytest.raises(UserError, match="'segmnt' that no suite has; did you mean 'segment'"):
-            make(stages={"segmnt": {}})
-
-    def test_a_misspelt_parameter(self, make: PlanMaker) -> None:
-        with pytest.raises(UserError, match="parameters of track are wrong.*'max_distance_px'"):
-            make(stages={"track": {"max_distnce_px": 3}})
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"workers": (1, 16)}, "16 workers cannot share the 8 frames"),
+        (
+            {"layout": "gang", "chunks_per_worker": 2},
+            "--layout gang .* no --chunks-per-worker 2: leave",
+        ),
+        ({"only": ("segmnt",)}, "no stage 'segmnt'; did you mean 'segment'"),
+        ({"stages": {"segmnt": {}}}, "'segmnt' that no suite has; did you mean 'segment'"),
+        (
+            {"stages": {"track": {"max_distnce_px": 3}}},
+            "parameters of track are wrong.*'max_distance_px'",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(make: PlanMaker, changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UserError, match=sentence):
+        make(**changes)
 
 
 class TestWarmWorkers:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from mockruns import PlanMaker
 from pyscale.dryrun import show
 from pyscale.errors import UserError
 from pyscale.origin import commands
@@ -21,8 +21,6 @@ from pyscale.suite import load_suite
 from pyscale.sweep import Sweep
 from pyscale.taskwriter import TaskWriter
 from pyscale.withsystem import with_system
-
-PlanMaker = Callable[..., Plan]
 
 
 @pytest.fixture
@@ -47,12 +45,20 @@ def system(tmp_path: Path) -> PlanMaker:
     return plan
 
 
-def test_each_of_n_workers_measures_by_itself_and_is_compared_with_none(system: PlanMaker) -> None:
-    trial = system().trial("storage-n3-b1")
+def test_each_of_n_workers_measures_by_itself_and_is_compared_with_none(
+    system: PlanMaker, tmp_path: Path
+) -> None:
+    plan = system()
+    trial = plan.trial("storage-n3-b1")
     assert trial.windows == ((0, 1), (1, 2), (2, 3))
     assert trial.movie_frames == 3
     assert trial.tasks == ("w0", "w1", "w2", "merge")
-    assert system().trial("storage-n1-b1").tasks == ("w0",)
+    assert plan.trial("storage-n1-b1").tasks == ("w0",)
+    sweep = Sweep.of(plan)
+    assert sweep.workers == (1, 3)
+    assert "by itself" in str(sweep)
+    # Without a folder that of the runs is measured.
+    assert plan.place == tmp_path / "runs"
 
 
 def test_it_reads_the_folder_that_was_named_and_no_movie(
@@ -70,67 +76,30 @@ def test_it_reads_the_folder_that_was_named_and_no_movie(
     assert plan.title.endswith(f"suite system, of the folder {tmp_path / 'disk'}")
 
 
-def test_without_a_folder_that_of_the_runs_is_measured(system: PlanMaker, tmp_path: Path) -> None:
-    assert system().place == tmp_path / "runs"
-
-
-def test_the_worker_counts_say_that_each_measures_by_itself(system: PlanMaker) -> None:
-    sweep = Sweep.of(system())
-    assert sweep.workers == (1, 3)
-    assert "by itself" in str(sweep)
-
-
-def test_the_dry_run_names_the_folder_and_no_frames(
+def test_the_dry_run_names_the_folder_and_what_is_written_there(
     system: PlanMaker, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     show(system(path=tmp_path))
-    out = capsys.readouterr().out
-    assert "system of the folder" in out
-    assert "frames" not in out
-
-
-def test_the_dry_run_says_how_much_is_written_there(
-    system: PlanMaker, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    show(system(path=tmp_path))
-    assert "GB of the tests" in capsys.readouterr().err
-
-
-def test_the_dry_run_refuses_a_folder_that_cannot_be_measured(
-    system: PlanMaker, tmp_path: Path
-) -> None:
+    several = capsys.readouterr()
+    assert "system of the folder" in several.out
+    assert "all at once" in several.out
+    assert "frames" not in several.out
+    assert "GB of the tests" in several.err
+    show(system(workers=(1,)))
+    assert "all at once" not in capsys.readouterr().out
     with pytest.raises(UserError, match="absent, does not exist"):
         show(system(path=tmp_path / "absent"))
 
 
-def test_the_dry_run_speaks_of_workers_at_once_where_there_are_several(
-    system: PlanMaker, capsys: pytest.CaptureFixture[str]
-) -> None:
-    show(system(workers=(1, 3)))
-    assert "all at once" in capsys.readouterr().out
-    show(system(workers=(1,)))
-    assert "all at once" not in capsys.readouterr().out
-
-
 def test_a_run_of_it_has_no_input_and_tells_its_folder(system: PlanMaker, tmp_path: Path) -> None:
-    run = RunFolder.create(tmp_path / "runs", system(path=tmp_path))
+    plan = system(path=tmp_path)
+    run = RunFolder.create(tmp_path / "runs", plan)
     manifest = build_manifest(run)
-    assert manifest["input"] == {
-        "path": None,
-        "frames": 0,
-        "files": [],
-        "truth": [],
-        "own_data": [],
-    }
+    nothing = {"path": None, "frames": 0, "files": [], "truth": [], "own_data": []}
+    assert manifest["input"] == nothing
     assert manifest["place"] == str(tmp_path)
     task = TaskWriter(run, NativeRuntime()).inputs(run.plan.trials[0])
     assert task == (("place", tmp_path),)
-
-
-def test_the_line_that_repeats_it_names_the_folder_and_no_data(
-    system: PlanMaker, tmp_path: Path
-) -> None:
-    plan = system(path=tmp_path)
     line = repeat_line(plan.model_copy(update={"suite": load_suite("system")}))
     assert line.startswith("pyscale run system ")
     assert line.endswith(f"--path {tmp_path}")
@@ -151,52 +120,42 @@ def beside(make_of: PlanMaker) -> PlanMaker:
     return plan
 
 
-def test_beside_a_movie_one_worker_measures_the_machine_once_and_first(beside: PlanMaker) -> None:
-    plan = beside()
-    machine = [trial for trial in plan.trials if trial.is_of_machine]
-    assert [trial.id for trial in plan.trials[:3]] == [trial.id for trial in machine]
-    assert {(trial.workers, trial.block, trial.windows) for trial in machine} == {(1, 1, ((0, 1),))}
-    assert plan.place is not None
-
-
-def test_what_was_measured_beside_changes_nothing_else(
+def test_beside_a_movie_one_worker_measures_the_machine_once_and_first(
     beside: PlanMaker, make_of: PlanMaker
 ) -> None:
+    plan = beside()
+    machine = [trial for trial in plan.trials if trial.is_of_machine]
+    assert list(plan.trials[:3]) == machine
+    assert {(trial.workers, trial.block, trial.windows) for trial in machine} == {(1, 1, ((0, 1),))}
+    assert plan.place is not None
+    # Nothing else changes.
     alone = make_of(load_suite("labels"), (2, 4))
-    others = [trial for trial in beside().trials if not trial.is_of_machine]
-    assert others == list(alone.trials)
-    assert Sweep.of(beside()) == Sweep.of(alone)
-
-
-def test_where_the_machine_alone_is_left_of_a_suite_no_movie_is_shared(beside: PlanMaker) -> None:
-    assert "by itself" in str(Sweep.of(beside(only=("storage",))))
+    assert plan.trials[3:] == alone.trials
+    assert Sweep.of(plan) == Sweep.of(alone)
 
 
 def test_some_stages_of_the_movie_are_measured_with_the_machine(beside: PlanMaker) -> None:
     entries = {trial.entry for trial in beside(only=("contact",)).trials}
     assert entries == {"storage", "decompress", "kernels_cpu", "contact"}
-    assert {trial.entry for trial in beside(only=("storage",)).trials} == {"storage"}
-
-
-def test_the_line_that_repeats_a_run_with_the_machine_beside_it_says_so(beside: PlanMaker) -> None:
-    line = repeat_line(beside())
-    assert line.startswith("pyscale run labels --data ")
-    assert line.endswith(" --with-system")
-    assert "--only" not in line
-    assert "--workers 2,4" in line
+    machine = beside(only=("storage",))
+    assert {trial.entry for trial in machine.trials} == {"storage"}
+    assert "by itself" in str(Sweep.of(machine)), "no movie is shared"
 
 
 @pytest.mark.parametrize(
     ("only", "named"),
     [
+        ((), ["--workers 2,4"]),
         (("storage",), ["--only storage", "--workers 1"]),
         (("contact", "storage"), ["--only contact", "--only storage", "--workers 2,4"]),
         (("contact",), ["--only contact", "--workers 2,4"]),
     ],
 )
-def test_the_line_names_what_was_chosen_of_the_machine(
+def test_the_line_that_repeats_it_names_what_was_chosen_of_the_machine(
     beside: PlanMaker, only: tuple[str, ...], named: list[str]
 ) -> None:
     line = repeat_line(beside(only=only))
+    assert line.startswith("pyscale run labels --data ")
+    assert line.endswith(" --with-system")
     assert all(f" {words} " in line for words in named)
     assert line.count("--only") == len(only)
