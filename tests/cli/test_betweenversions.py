@@ -22,6 +22,8 @@ from pyscale.store.folder import RunFolder
 from pyscale.suite import load_suite
 from pyscale_stages.contract import TaskSpec
 
+pytestmark = pytest.mark.usefixtures("without_figures")
+
 
 @pytest.fixture
 def measured(dataset: Dataset, tmp_path: Path) -> RunMaker:

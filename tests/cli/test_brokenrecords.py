@@ -19,6 +19,8 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import RecordError, read_task
 
+pytestmark = pytest.mark.usefixtures("without_figures")
+
 Damage = Callable[[dict[str, Any]], object]
 TRIAL, RESULT = "contact-n2-b1", "tasks/contact-n2-b1/w0/result.json"
 WRONG: dict[str, Damage] = {

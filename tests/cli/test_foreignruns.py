@@ -12,14 +12,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pyscale.benchmark import execute
-from pyscale.executors.mock import MockExecutor
-from pyscale.plan import Plan
+from mockruns import PIPELINE, carry_out, plan_of, small_movie
 from pyscale.runreport import report_run
 from pyscale.store.folder import RunFolder
 
 pytestmark = pytest.mark.slow
 
+NO_FIGURES = Path(__file__).parents[1] / "nofigures"
+"""Figures for print are files like any other, and take longest."""
 NOBODY = 65534
 # An interpreter below root's own folder must stay readable to whom root becomes.
 ANOTHER_USER = (
@@ -30,7 +30,7 @@ READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@
 Reader = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def shared() -> Iterator[Path]:
     """A folder that everybody may read."""
     with tempfile.TemporaryDirectory(prefix="pyscale-shared-") as folder:
@@ -38,15 +38,14 @@ def shared() -> Iterator[Path]:
         yield Path(folder)
 
 
-@pytest.fixture
-def runs(make: Callable[..., Plan], shared: Path) -> list[RunFolder]:
+@pytest.fixture(scope="module")
+def runs(shared: Path, without_figures: None) -> list[RunFolder]:
     """Two runs, of which the first has a report of its own."""
-    plan = make(only=("register_denoise",))
+    plan = plan_of(PIPELINE, small_movie(shared), shared, (1, 2), only=("register_denoise",))
     found = []
     for name in ("20260101T000000Z-aaaa", "20260101T000001Z-bbbb"):
-        run = RunFolder.create(shared, plan.model_copy(update={"run_id": name}))
-        execute(run, MockExecutor(), lambda _event: None)
-        found.append(run)
+        found.append(RunFolder.create(shared, plan.model_copy(update={"run_id": name})))
+        carry_out(found[-1])
     report_run(found[0])
     return found
 
@@ -75,7 +74,7 @@ def read(request: pytest.FixtureRequest, shared: Path, place: Path) -> Reader:
             capture_output=True,
             text=True,
             cwd=place,
-            env={"PATH": os.environ["PATH"], "HOME": str(place)},
+            env={"PATH": os.environ["PATH"], "HOME": str(place), "PYTHONPATH": str(NO_FIGURES)},
         )
 
     tried = run("-c", "import pyscale")

@@ -11,6 +11,8 @@ from typer.testing import CliRunner
 
 from pyscale.app import app
 
+pytestmark = pytest.mark.usefixtures("without_figures")
+
 Reported = Callable[[Path], tuple[pl.DataFrame, str]]
 
 PYCYTO_SPEEDUPS = {

@@ -18,6 +18,8 @@ from pyscale.reporting import report_runs, report_table
 from pyscale.store.folder import RunFolder
 from pyscale.store.lock import run_lock
 
+pytestmark = pytest.mark.usefixtures("without_figures")
+
 
 @pytest.mark.slow
 def test_the_report_of_a_run_under_way_says_so(

@@ -27,6 +27,8 @@ from pyscale.suite import load_suite
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.timing import Timing
 
+pytestmark = pytest.mark.usefixtures("without_figures")
+
 
 @pytest.mark.slow
 def test_workers_with_three_windows_each_are_analysed_as_workers(

@@ -9,26 +9,20 @@ from pathlib import Path
 
 import pytest
 
-from pyscale.benchmark import execute
+from mockruns import PlanMaker, RunMaker, carried_out
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
-from pyscale.plan import Plan
 from pyscale.reporting import report_runs
 from pyscale.store.folder import RunFolder
 
-RunMaker = Callable[..., RunFolder]
-
 
 @pytest.fixture
-def measured(make: Callable[..., Plan], tmp_path: Path) -> RunMaker:
+def measured(make: PlanMaker, tmp_path: Path) -> RunMaker:
     """Pretend to run one stage at N = 1 and 2, twice."""
 
     def measured(wall_s: float = 10, **settings: object) -> RunFolder:
-        plan = make(only=("register_denoise",), **settings)
-        run = RunFolder.create(tmp_path / "runs", plan)
-        executor = MockExecutor(lambda _trial, _task, _spec: MockEnd(wall_s=wall_s))
-        execute(run, executor, lambda _event: None)
-        return run
+        executor = MockExecutor(lambda *_: MockEnd(wall_s=wall_s))
+        return carried_out(make(only=("register_denoise",), **settings), tmp_path, executor)
 
     return measured
 
@@ -68,6 +62,9 @@ def test_two_runs_are_compared_beside_their_own_reports(
     for row in found[1::2]:
         assert float(row["speedup"]) == pytest.approx(0.5)
         assert row["verdict"] == "not enough data"
+    # One run has no comparison.
+    report(fast, out=tmp_path / "one")
+    assert not (tmp_path / "one" / "comparison.html").exists()
 
 
 @pytest.mark.slow
@@ -75,6 +72,10 @@ def test_without_a_folder_each_report_stays_in_its_run(
     measured: RunMaker, report: Callable[..., None], tmp_path: Path
 ) -> None:
     runs = measured(), measured()
+    (tmp_path / "comparison-report").write_text("in the way")
+    with pytest.raises(UserError, match=r"cannot be written into .*comparison-report"):
+        report(*runs)
+    (tmp_path / "comparison-report").unlink()
     report(*runs)
     page = (tmp_path / "comparison-report" / "comparison.html").read_text()
     for run in runs:
@@ -83,26 +84,18 @@ def test_without_a_folder_each_report_stays_in_its_run(
 
 
 @pytest.mark.slow
-def test_what_differs_is_told_of_every_run(
-    measured: RunMaker, report: Callable[..., None], tmp_path: Path
+def test_what_differs_is_told_of_every_run_and_another_movie_is_not_compared(
+    measured: RunMaker, report: Callable[..., None], tmp_path: Path, movie: Path
 ) -> None:
-    report(measured(), measured(cache="warm"), measured(seed=7), out=tmp_path / "out")
+    runs = [measured(), measured(cache="warm")]
+    movie.write_bytes(movie.read_bytes() + b"\0")
+    report(*runs, measured(seed=7), out=tmp_path / "out")
     page = (tmp_path / "out" / "comparison.html").read_text()
     assert "The runs differ in settings." in page
     assert "3 runs side by side" in page
-
-
-@pytest.mark.slow
-def test_a_run_on_another_movie_is_shown_but_not_compared(
-    measured: RunMaker, report: Callable[..., None], tmp_path: Path, movie: Path
-) -> None:
-    base = measured()
-    movie.write_bytes(movie.read_bytes() + b"\0")
-    report(base, measured(), out=tmp_path / "out")
-    assert {row["why_not"] for row in rows(tmp_path / "out" / "comparison.csv")[1::2]} == {
-        "other-input"
-    }
-    assert "Not compared in time" in (tmp_path / "out" / "comparison.html").read_text()
+    assert "Not compared in time" in page
+    why_not = {(row["side"], row["why_not"]) for row in rows(tmp_path / "out" / "comparison.csv")}
+    assert why_not == {("A", ""), ("B", ""), ("C", "other-input")}
 
 
 def test_a_run_beside_itself_is_refused_before_anything_is_written(
@@ -114,38 +107,21 @@ def test_a_run_beside_itself_is_refused_before_anything_is_written(
     assert not (tmp_path / "out").exists()
 
 
-def test_one_run_has_no_comparison(
-    measured: RunMaker, report: Callable[..., None], tmp_path: Path
-) -> None:
-    report(measured(), out=tmp_path / "out")
-    assert not (tmp_path / "out" / "comparison.html").exists()
-
-
 @pytest.mark.slow
-def test_a_comparison_that_cannot_be_written_is_one_sentence(
-    measured: RunMaker, report: Callable[..., None], tmp_path: Path
-) -> None:
-    runs = measured(), measured()
-    (tmp_path / "comparison-report").write_text("in the way")
-    with pytest.raises(UserError, match=r"cannot be written into .*comparison-report"):
-        report(*runs)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "link"),
-    [
-        ("javascript:alert(1)", "./javascript%3Aalert%281%29/report.html"),
-        ("50%20#2?x=<y>", "./50%2520%232%3Fx%3D%3Cy%3E/report.html"),
-        ("été", "./%C3%A9t%C3%A9/report.html"),
-    ],
-)
 def test_whatever_a_folder_is_called_it_is_linked_as_a_file(
-    measured: RunMaker, report: Callable[..., None], tmp_path: Path, name: str, link: str
+    measured: RunMaker, report: Callable[..., None], tmp_path: Path
 ) -> None:
-    first, second = measured(), measured()
-    renamed = RunFolder(second.path.rename(second.path.with_name(name)))
-    report(first, renamed, out=tmp_path / "out")
+    names = {
+        "javascript:alert(1)": "./javascript%3Aalert%281%29/report.html",
+        "50%20#2?x=<y>": "./50%2520%232%3Fx%3D%3Cy%3E/report.html",
+        "été": "./%C3%A9t%C3%A9/report.html",
+    }
+    runs = [
+        RunFolder(run.path.rename(run.path.with_name(name)))
+        for name in names
+        for run in [measured()]
+    ]
+    report(*runs, out=tmp_path / "out")
     links = re.findall('href="([^"#]+)"', (tmp_path / "out" / "comparison.html").read_text())
-    assert link in links
+    assert set(names.values()) <= set(links)
     assert all(found.startswith(("./", "https://")) for found in links)

@@ -32,6 +32,8 @@ from pyscale.store.taskfiles import write_jobs
 from pyscale.taskstatus import TaskStatus
 from pyscale_stages.contract import TaskSpec
 
+pytestmark = pytest.mark.usefixtures("without_figures")
+
 FAKE_SQUEUE = """\
 #!{python}
 import json, sys

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from commandline import Answer, answer_of
-from pyscale.benchmark import execute
-from pyscale.executors.mock import MockExecutor
+from mockruns import Command, RunMaker, carried_out
 from pyscale.planning import make_plan
 from pyscale.references.fromrun import reference_from
 from pyscale.runsettings import settings_for
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.suite import load_suite
 from pyscale_stages.timing import Timing
-
-RunMaker = Callable[..., RunFolder]
 
 
 @pytest.fixture
@@ -39,8 +34,7 @@ def measured(tmp_path: Path) -> RunMaker:
             ).model_dump(mode="json"),
             workers=(1,),
         )
-        run = RunFolder.create(tmp_path / "runs", plan)
-        execute(run, MockExecutor(), lambda _event: None)
+        run = carried_out(plan, tmp_path)
         refused = Timing(
             test="particle_random_read_direct", repeat=0, wall_s=None, why_not="it refuses"
         )
@@ -71,47 +65,30 @@ def _read(number: int, slower: float) -> Timing:
 
 
 @pytest.fixture
-def said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., Answer]:
-    """Run a command in the folder that holds `runs`."""
-    monkeypatch.chdir(tmp_path)
+def said(pyscale: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Run a command that draws no figures."""
     monkeypatch.setattr("pyscale.report.write.write_figures", lambda *_, **_widths: [])
-
-    def run(*arguments: object) -> Answer:
-        named = (x.path if isinstance(x, RunFolder) else x for x in arguments)
-        return answer_of(capsys, "pyscale", *named)
-
-    return run
+    return pyscale
 
 
-def test_a_test_that_takes_longer_is_a_regression(
-    measured: RunMaker, said: Callable[..., Answer]
-) -> None:
-    answer = said("compare", measured(), measured(1.5), "--fail-on", "regression")
+def test_a_test_that_takes_longer_is_a_regression(measured: RunMaker, said: Command) -> None:
+    base = measured()
+    answer = said("compare", base, measured(1.5), "--fail-on", "regression")
     assert answer.code == 1
     assert "worse" in answer.text
     assert "not applicable: it refuses" in answer.text
-    assert "regression: storage particle_random_read_cold" in " ".join(answer.err.split())
-
-
-def test_the_comparison_as_json(measured: RunMaker, said: Callable[..., Answer]) -> None:
-    found: dict[str, Any] = json.loads(said("compare", measured(), measured(), "--json").out)
+    assert "regression: storage particle_random_read_cold" in answer.err
+    found: dict[str, Any] = json.loads(said("compare", base, measured(), "--json").out)
     verdicts = {row["test"]: row["verdict"] for row in found["tests"]}
     assert verdicts == {"particle_random_read_cold": "same", "particle_random_read_direct": None}
     assert found["configurations"] == []
-
-
-def test_few_trials_decide_nothing(measured: RunMaker, said: Callable[..., Answer]) -> None:
-    answer = said("compare", measured(), measured(2.0, repeats=3))
-    assert answer.code == 0
-    assert "not enough data" in answer.text
+    few = said("compare", base, measured(2.0, repeats=3))
+    assert few.code == 0
+    assert "not enough data" in few.text
 
 
 @pytest.mark.slow
-def test_they_stand_side_by_side(
-    measured: RunMaker, said: Callable[..., Answer], tmp_path: Path
-) -> None:
+def test_they_stand_side_by_side(measured: RunMaker, said: Command, tmp_path: Path) -> None:
     out = tmp_path / "out"
     said("report", measured(), measured(2.0), "--out", out)
     with (out / "comparison_tests.csv").open(newline="") as opened:
@@ -123,8 +100,11 @@ def test_they_stand_side_by_side(
     assert "measured folder: filesystem" in (out / "comparison.html").read_text()
 
 
-def test_a_reference_has_every_process_and_none_of_what_cannot_run(measured: RunMaker) -> None:
-    made = reference_from(measured(), "ours")
+def test_a_reference_has_every_process_and_none_of_what_cannot_run(
+    measured: RunMaker, said: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = measured()
+    made = reference_from(run, "ours")
     assert made.table["wall_s"].to_list() == pytest.approx([1, 1.01, 1.02, 1.03, 1.04, 1.05])
     assert made.reference.stages == {"storage": "storage"}
     assert set(made.reference.size_ids) == {"storage"}
@@ -133,36 +113,22 @@ def test_a_reference_has_every_process_and_none_of_what_cannot_run(measured: Run
     found = made.tests()
     assert found is not None
     assert found["repeats"].to_list() == [6]
-
-
-def test_a_reference_is_written_and_shown(
-    measured: RunMaker,
-    said: Callable[..., Answer],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
     monkeypatch.setenv("PYSCALE_REFERENCES_FOLDER", str(tmp_path / "references"))
-    said("reference", "add", measured(), "--name", "ours")
-    answer = said("reference", "show", "ours")
-    assert "particle_random_read_cold" in answer.text
+    said("reference", "add", run, "--name", "ours")
+    assert "particle_random_read_cold" in said("reference", "show", "ours").text
     assert str(tmp_path) not in (tmp_path / "references" / "ours.toml").read_text()
 
 
 def test_files_in_another_shape(
-    measured: RunMaker, said: Callable[..., Answer], tmp_path: Path
+    measured: RunMaker, run: RunFolder, said: Command, tmp_path: Path
 ) -> None:
-    out = tmp_path / "like"
-    answer = said("report", measured(), "--format", "cryosparc-like", "--out", out)
+    answer = said("report", measured(), "--format", "cryosparc-like", "--out", tmp_path / "like")
     (name,) = (line for line in answer.out.splitlines() if line.endswith("fs_benchmark_data.json"))
     found = json.loads(Path(name).read_text())
     assert found["timings"]["particle_random_read_time"] == pytest.approx(1.025)
     assert found["test_info"]["software"] == "pyscale"
     assert Path(name).with_suffix(".csv").exists()
-
-
-def test_a_run_without_tests_has_none_of_these_files(
-    run: RunFolder, said: Callable[..., Answer]
-) -> None:
+    # A run without tests has none of these files.
     answer = said("report", run, "--format", "cryosparc-like")
     assert answer.code == 2
-    assert "has no machine test for these files" in " ".join(answer.err.split())
+    assert "has no machine test for these files" in answer.err

@@ -17,6 +17,8 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
 from pyscale_stages.contract import TaskSpec
 
+pytestmark = pytest.mark.usefixtures("without_figures")
+
 
 @pytest.fixture
 def plan(make: PlanMaker) -> Plan:

@@ -91,18 +91,25 @@ def test_files_that_cannot_be_used_are_named(sacct, write, imported, tmp_path):
         imported("sact", path)
 
 
-def test_a_task_that_two_files_tell_of_is_refused(sacct, write, imported):
-    sacct.job("7")
-    first = write(sacct.text, "a.txt")
-    sacct.job("8", start=100)
-    with pytest.raises(UserError, match="both have segment 7"):
-        imported("sacct", first, write(sacct.text, "b.txt"))
-
-
-def test_several_formats_cannot_be_mixed(sacct, write, imported):
-    sacct.job("7")
-    with pytest.raises(UserError, match="looks like a trace of nextflow"):
-        imported("sacct", write(sacct.text, "a.txt"), write(NEXTFLOW, "b.txt"))
+def test_what_cannot_be_one_trace_is_refused_and_no_table_written(sacct, write, imported, tmp_path):
+    one = write(sacct.job("7").text, "a.txt")
+    both = write(sacct.job("8", start=100).text, "b.txt")
+    none = write(type(sacct)().job("7", state="RUNNING").text, "none.txt")
+    nextflow = write(NEXTFLOW, "nextflow.txt")
+    twice = write(NEXTFLOW + "1\tSEGMENT\tCOMPLETED\t5s\n", "twice.txt")
+    snakemake = write(SNAKEMAKE, "snakemake.txt")
+    for sentence, said, files, options in (
+        ("both have segment 7", "sacct", [one, both], {}),
+        ("looks like a trace of nextflow", "sacct", [one, nextflow], {}),
+        ("has SEGMENT 1 SEGMENT twice: remove one", "nextflow", [twice], {}),
+        ("--stage is empty", "snakemake", [snakemake], {"workers": "1", "stage": " "}),
+        ("--workers must be at least 1", "sacct", [one], {"workers": "0"}),
+        ("--workers must be at least 1", "sacct", [one], {"workers": "00"}),
+        ("no trial can be timed", "sacct", [none], {}),
+    ):
+        with pytest.raises(UserError, match=sentence):
+            imported(said, *files, **options)
+    assert not (tmp_path / "table.csv").exists()
 
 
 def test_a_trace_is_never_overwritten(sacct, write):
@@ -113,24 +120,6 @@ def test_a_trace_is_never_overwritten(sacct, write):
     assert path.read_text() == sacct.text
 
 
-def test_no_table_is_written_where_no_trial_is_left(sacct, write, imported, tmp_path):
-    sacct.job("7", state="RUNNING")
-    with pytest.raises(UserError, match="no trial can be timed"):
-        imported("sacct", write(sacct.text))
-    assert not (tmp_path / "table.csv").exists()
-
-
-def test_a_task_that_one_file_tells_of_twice_is_refused(write, imported):
-    line = "1\tSEGMENT\tCOMPLETED\t5s\n"
-    with pytest.raises(UserError, match="has SEGMENT 1 SEGMENT twice: remove one"):
-        imported("nextflow", write(NEXTFLOW + line))
-
-
-def test_a_stage_without_a_name_is_refused(write, imported):
-    with pytest.raises(UserError, match="--stage is empty"):
-        imported("snakemake", write(SNAKEMAKE), workers="1", stage=" ")
-
-
 def test_dates_with_a_time_zone_and_without_become_dates_of_one_kind(write, imported, tmp_path):
     header = "task_id\tname\tstatus\trealtime\tstart\tcomplete\n"
     dated = "1\tSEGMENT\tCOMPLETED\t5s\t2026-03-17 11:42:24\t2026-03-17 11:42:29\n"
@@ -138,10 +127,3 @@ def test_dates_with_a_time_zone_and_without_become_dates_of_one_kind(write, impo
     files = [write(header + line, f"{n}.txt") for n, line in enumerate((dated, counted))]
     assert imported("nextflow", *files)[0].height == 2
     assert read_wall_times(tmp_path / "table.csv").height == 2
-
-
-@pytest.mark.parametrize("workers", ["0", "00"])
-def test_no_workers_are_refused(sacct, write, imported, workers):
-    sacct.job("7")
-    with pytest.raises(UserError, match="--workers must be at least 1"):
-        imported("sacct", write(sacct.text), workers=workers)

@@ -47,34 +47,35 @@ def test_energy_is_imported_and_said_to_be_the_nodes(sacct, write, imported, tmp
     assert trials["energy_j"].to_list() == [3000, None]
 
 
-def test_of_jobs_that_shared_a_node_nobody_knows_whose_energy_it_was(sacct, write, imported):
-    sacct.job("1", node="n1", energy=(3000, 3000))
-    sacct.job("2", node="n1", start=30, energy=(3000, 3000))
-    sacct.job("3", node="n2", start=30, energy=(4000, 4000))
-    sacct.job("4", node="n1", start=90, energy=(5000, 5000))
-    table, _ = imported("sacct", write(sacct.text))
-    energies = dict(zip(table["task"], table["energy_j"], strict=True))
-    assert energies == {"1": None, "2": None, "3": 4000, "4": 5000}
-
-
-def test_a_job_within_a_longer_one_shared_its_node_also_where_another_lies_between(
-    sacct, write, imported
+@pytest.mark.parametrize(
+    ("jobs", "energies"),
+    [
+        (
+            [("n1", 0, 60), ("n1", 30, 60), ("n2", 30, 60), ("n1", 90, 60)],
+            [None, None, 500, 500],
+        ),
+        # One within a longer one shared its node also where another lies between.
+        (
+            [("n1", 0, 200), ("n1", 10, 20), ("n1", 100, 20), ("n1", 300, 20)],
+            [None, None, None, 500],
+        ),
+    ],
+)
+def test_of_jobs_that_shared_a_node_nobody_knows_whose_energy_it_was(
+    sacct, write, imported, jobs, energies
 ):
-    for job, (start, wall) in enumerate([(0, 200), (10, 20), (100, 20), (300, 20)]):
-        sacct.job(str(job), start=start, wall=wall, energy=(500, 500))
+    for job, (node, start, wall) in enumerate(jobs):
+        sacct.job(str(job), node=node, start=start, wall=wall, energy=(500, 500))
     table, _ = imported("sacct", write(sacct.text))
-    energies = dict(zip(table["task"], table["energy_j"], strict=True))
-    assert energies == {"0": None, "1": None, "2": None, "3": 500}
+    found = dict(zip(table["task"], table["energy_j"], strict=True))
+    assert [found[str(job)] for job in range(4)] == energies
 
 
-def test_without_energy_nothing_is_said_of_it(sacct, write, imported):
+def test_without_energy_nothing_is_said_of_it_and_what_is_none_is_refused(sacct, write, imported):
     sacct.job("7")
     table, said = imported("sacct", write(sacct.text))
     assert table["energy_j"].to_list() == [None]
     assert "energy of whole nodes" not in said
-
-
-def test_what_is_no_energy_is_refused(sacct, write, imported):
-    sacct.job("7", energy=("3.1K", ""))
+    sacct.job("8", start=100, energy=("3.1K", ""))
     with pytest.raises(UserError, match="ConsumedEnergyRaw '3.1K' is not an energy in joules"):
         imported("sacct", write(sacct.text))
