@@ -92,20 +92,15 @@ def test_every_real_dataset_arrives_byte_for_byte(
 def test_a_second_fetch_asks_the_server_for_nothing(
     fetch: Any, cells: Dataset, server: Any, report: Any
 ) -> None:
-    fetch(cells)
-    fetch(cells)
-    assert len(server.requests) == 1
-    assert "all 1 files are in" in report.said[-1]
-
-
-def test_the_licence_the_terms_and_what_to_cite_are_said(
-    fetch: Any, cells: Dataset, report: Any
-) -> None:
-    fetch(cells.model_copy(update={"terms": "Name the cells.", "doi": "10.1/2"}))
+    dataset = cells.model_copy(update={"terms": "Name the cells.", "doi": "10.1/2"})
+    fetch(dataset)
     said = "\n".join(report.said)
     assert "Licence: CC0-1.0 (http://127.0.0.1:9/licence)" in said
     assert "Name the cells." in said
     assert "cite This test. https://doi.org/10.1/2" in said
+    fetch(dataset)
+    assert len(server.requests) == 1
+    assert "all 1 files are in" in report.said[-1]
 
 
 def test_a_broken_connection_is_resumed_within_one_fetch(
@@ -148,12 +143,37 @@ def test_real_microscopy_is_resumed_without_serving_what_had_arrived(
     assert size <= served_bytes(shared_server) <= size + 2 * CHUNK_BYTES
 
 
-def test_a_server_that_breaks_off_without_a_byte_wears_out_patience(
-    fetch: Any, cells: Dataset, server: Any, answer: Any
+@pytest.mark.parametrize(
+    ("served", "options", "said", "requests"),
+    [
+        ({"break_after": 0}, {}, ["the connection broke off"], 4),
+        ({"status": 503}, {}, ["the server still failed after 3 retries"], 4),
+        ({"status": 404}, {}, ["{server}/cells/cells.tif", "404", "--mirror"], 1),
+        (
+            {},
+            {"mirror": "http://127.0.0.1:9", "patience": ONCE},
+            ["the server is unreachable"],
+            0,
+        ),
+        # It is not fetched from elsewhere.
+        ({}, {"mirror": "/empty"}, ["the mirror has no file /empty/cells/cells.tif"], 0),
+    ],
+    ids=["breaks off without a byte", "stays busy", "absent", "unreachable", "absent in a folder"],
+)
+def test_a_server_that_gives_nothing_is_one_sentence(
+    fetch: Any,
+    cells: Dataset,
+    server: Any,
+    answer: Any,
+    served: dict[str, Any],
+    options: dict[str, Any],
+    said: list[str],
+    requests: int,
 ) -> None:
-    server.always = answer(break_after=0)
-    assert "the connection broke off" in refusal(fetch, cells)
-    assert len(server.requests) == 4
+    server.always = answer(**served)
+    sentence = refusal(fetch, cells, **options)
+    assert all(words.format(server=server.address) in sentence for words in said)
+    assert len(server.requests) == requests
 
 
 def test_bytes_of_two_versions_of_a_file_are_never_joined(
@@ -201,20 +221,17 @@ def test_a_download_goes_on_only_where_its_bytes_are_of_the_same_file(
     assert [(request.status, request.if_range) for request in server.requests] == asked_for
 
 
-def test_a_part_larger_than_the_file_is_fetched_anew(
+def test_a_part_larger_than_the_file_or_from_another_address_is_not_continued(
     fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes, data_root: Path
 ) -> None:
     server.always = answer(break_after=400_000)
     refusal(fetch, cells, patience=ONCE)
     (data_root / "cells" / INCOMING / "cells.tif.part").write_bytes(bytes(700_000))
     server.always = answer()
-    assert fetch(cells).read_bytes() == noise
+    movie = fetch(cells)
+    assert movie.read_bytes() == noise
     assert [request.status for request in server.requests] == [200, 416, 200]
-
-
-def test_a_part_from_another_address_is_not_continued(
-    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes, data_root: Path
-) -> None:
+    movie.unlink()
     server.always = answer(break_after=400_000)
     refusal(fetch, cells, patience=ONCE)
     server.always = answer()
@@ -222,28 +239,6 @@ def test_a_part_from_another_address_is_not_continued(
     (server.root / "cells").rename(server.root / "other" / "cells")
     assert fetch(cells, mirror=f"{server.address}/other/").read_bytes() == noise
     assert server.requests[-1].range is None
-
-
-def test_a_server_that_stays_busy_is_one_sentence(
-    fetch: Any, cells: Dataset, server: Any, answer: Any
-) -> None:
-    server.always = answer(status=503)
-    assert "the server still failed after 3 retries" in refusal(fetch, cells)
-    assert len(server.requests) == 4
-
-
-def test_an_absent_file_is_named_with_its_address(
-    fetch: Any, dataset_of: Any, row: Any, server: Any
-) -> None:
-    sentence = refusal(fetch, dataset_of([row("gone.tif", b"gone")]))
-    assert f"{server.address}/cells/gone.tif" in sentence
-    assert "404" in sentence
-    assert "--mirror" in sentence
-
-
-def test_a_server_that_cannot_be_reached_is_one_sentence(fetch: Any, cells: Dataset) -> None:
-    sentence = refusal(fetch, cells, mirror="http://127.0.0.1:9", patience=ONCE)
-    assert "the server is unreachable" in sentence
 
 
 def test_a_silent_server_is_given_up(fetch: Any, cells: Dataset, server: Any, answer: Any) -> None:
@@ -338,19 +333,30 @@ def test_a_server_that_does_not_end_is_left_where_the_disk_is_half_full(
     assert "sends more than the expected 350000 bytes" in sentence
 
 
-def test_a_file_that_its_server_says_is_larger_than_the_disk_is_not_begun(
-    fetch: Any, unchecked: Dataset, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("is_checked", [True, False])
+def test_too_little_space_is_said_before_anything_is_fetched(
+    fetch: Any,
+    cells: Dataset,
+    unchecked: Dataset,
+    server: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    is_checked: bool,
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10}))
-    sentence = refusal(fetch, unchecked, trust_first_download=True)
+    sentence = refusal(fetch, cells if is_checked else unchecked, trust_first_download=True)
     assert "has 10 bytes left, but 600000 are needed for the download" in sentence
+    # How large one is whose size is not published, its server says.
+    assert (server.requests == []) == is_checked
 
 
-def test_without_published_checksum_nothing_is_asked_of_the_server(
-    fetch: Any, unchecked: Dataset, server: Any
+def test_what_cannot_be_trusted_is_one_sentence(
+    fetch: Any, unchecked: Dataset, server: Any, data_root: Path
 ) -> None:
     assert "--trust-first-download" in refusal(fetch, unchecked)
     assert server.requests == []
+    data_root.mkdir(exist_ok=True)
+    (data_root / "trusted.json").write_text("{")
+    assert "trusted.json is damaged" in refusal(fetch, unchecked, trust_first_download=True)
 
 
 def test_the_first_trusted_download_binds_later_ones(
@@ -385,34 +391,11 @@ def test_what_others_trusted_meanwhile_is_kept(
     assert all(name in trusted for name in names)
 
 
-def test_a_damaged_trust_file_is_not_forgotten_unseen(
-    fetch: Any, unchecked: Dataset, data_root: Path
-) -> None:
-    data_root.mkdir()
-    (data_root / "trusted.json").write_text("{")
-    assert "trusted.json is damaged" in refusal(fetch, unchecked, trust_first_download=True)
-
-
 @pytest.mark.parametrize("prefix", ["", "file://"])
 def test_a_folder_is_a_mirror(
     fetch: Any, cells: Dataset, server: Any, noise: bytes, prefix: str
 ) -> None:
     assert fetch(cells, mirror=f"{prefix}{server.root}").read_bytes() == noise
-    assert server.requests == []
-
-
-def test_a_file_absent_from_a_folder_is_not_fetched_from_elsewhere(
-    fetch: Any, cells: Dataset, tmp_path: Path
-) -> None:
-    sentence = refusal(fetch, cells, mirror=str(tmp_path / "empty"))
-    assert f"the mirror has no file {tmp_path}/empty/cells/cells.tif" in sentence
-
-
-def test_too_little_space_is_said_before_anything_is_asked(
-    fetch: Any, cells: Dataset, server: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10}))
-    assert "has 10 bytes left, but 600000 are needed for the download" in refusal(fetch, cells)
     assert server.requests == []
 
 
@@ -490,7 +473,8 @@ def test_an_archive_is_unpacked_and_its_files_are_verified(
     put("cells.zip", content)
     name, size_bytes, sha256 = row("cells.zip", content)
     file = {"name": name, "size_bytes": size_bytes, "sha256": sha256}
-    dataset = dataset_of([file | {"unpack": "zip", "unpacked_limit_bytes": 1000}], movie="cells/01")
+    file |= {"unpack": "zip", "unpacked_limit_bytes": 1000}
+    dataset = dataset_of([file], movie="cells/01")
     assert files_below(fetch(dataset)) == ["t000.tif", "t001.tif"]
     assert not (data_root / "cells" / "cells.zip").exists()
     fetch(dataset)
@@ -503,19 +487,8 @@ def test_an_archive_is_unpacked_and_its_files_are_verified(
     }
     fetch(dataset)
     assert (data_root / "cells" / "cells" / "01" / "t001.tif").read_bytes() == b"b"
-
-
-def test_a_movie_that_the_archive_lacks_is_one_sentence(
-    fetch: Any, dataset_of: Any, put: Any, row: Any, tmp_path: Path
-) -> None:
-    with zipfile.ZipFile(tmp_path / "cells.zip", "w") as archive:
-        archive.writestr("t000.tif", b"a")
-    put("cells.zip", (tmp_path / "cells.zip").read_bytes())
-    name, _, sha256 = row("cells.zip", (tmp_path / "cells.zip").read_bytes())
-    file = {"name": name, "sha256": sha256, "unpack": "zip", "unpacked_limit_bytes": 9}
-    assert "cells/02, the movie that the registry names" in refusal(
-        fetch, dataset_of([file], movie="cells/02")
-    )
+    sentence = refusal(fetch, dataset_of([file], movie="cells/02"))
+    assert "cells/02, the movie that the registry names" in sentence
 
 
 def test_terms_that_ask_for_consent_stop_a_script(
@@ -544,31 +517,21 @@ def test_consent_is_asked_once(cells: Dataset, server: Any, data_root: Path, rep
 
 
 def test_ensure_reads_no_file_that_is_there(
-    cells: Dataset, registry_of: Any, row: Any, noise: bytes, data_root: Path, report: Any
+    registry_of: Any, row: Any, noise: bytes, data_root: Path, report: Any, tmp_path: Path
 ) -> None:
     (data_root / "cells").mkdir(parents=True)
     # Only the size is right: had the file been read, it would be fetched again.
     (data_root / "cells" / "cells.tif").write_bytes(bytes(len(noise)))
     registry = registry_of([row("cells.tif", noise)], movie="cells.tif")
-    movie = ensured(
-        "cells", registry, data_root, report, mirror="http://127.0.0.1:9", patience=ONCE
-    )
+    nowhere = {"mirror": "http://127.0.0.1:9", "patience": ONCE}
+    movie = ensured("cells", registry, data_root, report, **nowhere)
     assert movie == data_root / "cells" / "cells.tif"
-
-
-def test_ensure_takes_a_path_of_the_users_own(
-    registry_of: Any, row: Any, tmp_path: Path, data_root: Path, report: Any
-) -> None:
+    # A path of the user's own, and a name that nobody knows.
     own = tmp_path / "own.tif"
     own.write_bytes(b"x")
-    assert ensured(str(own), registry_of([row("a", b"a")]), data_root, report) == own
-
-
-def test_ensure_answers_an_unknown_name_with_the_nearest(
-    registry_of: Any, row: Any, data_root: Path, report: Any
-) -> None:
+    assert ensured(str(own), registry, data_root, report) == own
     with pytest.raises(UserError, match="did you mean 'cells'"):
-        ensured("cels", registry_of([row("a", b"a")]), data_root, report)
+        ensured("cels", registry, data_root, report)
 
 
 def command(server: Any, data_root: Path, *more: str) -> list[str]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Literal
 
 import pytest
 
+from mockruns import PlanMaker
 from pyscale.errors import UserError
-from pyscale.plan import Plan
 from pyscale.sbatch.options import allocation, slurm_options, warn_of_no_gpus
 from pyscale.sites import Site, load_site
 from pyscale_stages.contract import Device
@@ -37,22 +36,35 @@ def test_a_plain_site_asks_for_what_the_stage_says_of_itself() -> None:
     }
 
 
-def test_a_task_gets_at_least_as_many_cores_as_threads() -> None:
-    cluster = site(request={"cpus": 4})
-    assert options(cluster, threads=2)["cpus-per-task"] == "4"
-    assert options(cluster, threads=6)["cpus-per-task"] == "6"
-
-
-def test_memory_by_the_core_adds_up_to_the_memory_of_the_task() -> None:
-    cluster = site(memory_option="mem-per-cpu", request={"memory_gib": 10})
-    asked = options(cluster, threads=3)
-    assert "mem" not in asked
-    assert asked["mem-per-cpu"] == "3414M"
-    assert 3 * 3414 >= 10 * 1024 > 3 * 3413
-
-
-def test_a_site_that_refuses_memory_options_is_given_none() -> None:
-    assert not {"mem", "mem-per-cpu"} & set(options(site(memory_option="none")))
+@pytest.mark.parametrize(
+    ("fields", "threads", "asked", "absent"),
+    [
+        ({"request": {"cpus": 4}}, 2, {"cpus-per-task": "4"}, set()),
+        ({"request": {"cpus": 4}}, 6, {"cpus-per-task": "6"}, set()),
+        # By the core: 3 x 3414 MiB are at least 10 GiB, and 3 x 3413 are not.
+        (
+            {"memory_option": "mem-per-cpu", "request": {"memory_gib": 10}},
+            3,
+            {"mem-per-cpu": "3414M"},
+            {"mem"},
+        ),
+        ({"memory_option": "none"}, 1, {}, {"mem", "mem-per-cpu"}),
+        (
+            {"options": ["--reservation=spring", "--spread-job"]},
+            1,
+            {"reservation": "spring", "spread-job": None},
+            set(),
+        ),
+        ({"request": {"time_min": 3 * 1440 + 61}}, 1, {"time": "3-01:01:00"}, set()),
+    ],
+    ids=["more cores", "more threads", "memory by core", "no memory", "options", "days"],
+)
+def test_a_task_asks_in_the_dialect_of_its_site(
+    fields: dict[str, Any], threads: int, asked: dict[str, str | None], absent: set[str]
+) -> None:
+    found = options(site(**fields), threads=threads)
+    assert {name: found[name] for name in asked} == asked
+    assert not absent & set(found)
 
 
 def test_the_last_override_that_fits_decides() -> None:
@@ -162,33 +174,24 @@ def test_a_task_asks_for_its_own_number_of_gpus_or_what_the_site_says(
     assert allocation(cluster, SEGMENT, "cpu", 1, gpus).gpus == 0
 
 
-def test_all_gpus_of_a_node_are_as_many_as_the_site_says() -> None:
-    with pytest.raises(UserError, match=r"mine does not set their number: add gpus, e.g."):
-        allocation(site(), SEGMENT, "cuda", 1, "all")
-
-
-def test_a_gpu_of_no_type_cannot_be_asked_for_by_type() -> None:
-    cluster = site(gpu_option="--gres=gpu:{type}:{count}")
-    with pytest.raises(UserError, match="of the site mine needs a type"):
-        options(cluster, "cuda")
-
-
-def test_a_type_that_would_not_be_asked_for_is_refused() -> None:
-    cluster = site(request={"gpu_type": "a100"})
-    with pytest.raises(UserError, match="gpu_type a100, .*: put {type} into gpu_option"):
-        options(cluster, "cuda")
-
-
-def test_options_of_the_site_are_added() -> None:
-    asked = options(site(options=["--reservation=spring", "--spread-job"]))
-    assert (asked["reservation"], asked["spread-job"]) == ("spring", None)
-
-
-def test_a_time_beyond_a_day_is_written_with_days() -> None:
-    assert options(site(request={"time_min": 3 * 1440 + 61}))["time"] == "3-01:01:00"
-
-
-PlanMaker = Callable[..., Plan]
+@pytest.mark.parametrize(
+    ("fields", "gpus", "said"),
+    [
+        ({}, "all", r"mine does not set their number: add gpus, e.g."),
+        ({"gpu_option": "--gres=gpu:{type}:{count}"}, 1, "of the site mine needs a type"),
+        (
+            {"request": {"gpu_type": "a100"}},
+            1,
+            "gpu_type a100, .*: put {type} into gpu_option",
+        ),
+    ],
+)
+def test_gpus_that_cannot_be_asked_for_are_refused(
+    fields: dict[str, Any], gpus: int | Literal["all"], said: str
+) -> None:
+    cluster = site(**fields)
+    with pytest.raises(UserError, match=said):
+        slurm_options(cluster, allocation(cluster, SEGMENT, "cuda", 1, gpus), 1)
 
 
 def test_what_computes_on_cuda_is_named_once_where_the_site_has_no_gpu_for_it(
@@ -202,17 +205,3 @@ def test_what_computes_on_cuda_is_named_once_where_the_site_has_no_gpu_for_it(
     (told,) = warn_of_no_gpus(points, site(request={"gpus": 0}))
     assert told.startswith("segment computes on cuda, but the file of the site mine")
     assert list(warn_of_no_gpus(make(device="cpu"), load_site("plain"))) == []
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        load_site("modules"),
-        load_site("amd"),
-        site(request={"gpus": 4}),
-        # GPUs may come with the partition, without being asked for.
-        site(request={"gpus": 0}, override=[{"device": "cuda", "partition": "gpu"}]),
-    ],
-)
-def test_a_site_that_speaks_of_gpus_is_not_doubted(make: PlanMaker, other: Site) -> None:
-    assert list(warn_of_no_gpus(make(device="cuda"), other)) == []

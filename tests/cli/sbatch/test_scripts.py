@@ -7,7 +7,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Callable
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -147,18 +147,6 @@ def test_every_script_passes_shellcheck(
 GPUS = Override(device="cuda", gpus=4, gpu_type="a100")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("runtime", ["native", "apptainer"])
-@pytest.mark.parametrize("scratch", [None, "/disk/$USER"])
-def test_scripts_that_measure_the_machine_pass_shellcheck(
-    scratch: str | None, runtime: str, shellchecked: Shellchecked
-) -> None:
-    site = load_site("modules").model_copy(update={"scratch": scratch, "override": (GPUS,)})
-    stages = {"storage": {"cache_folder": "/disk of the node"}}
-    texts = of_the_machine(site, workers=(1, 2), runtime=runtime, stages=stages)
-    assert shellchecked(texts) == 4 + 4 + 4 + 1
-
-
 @pytest.mark.parametrize("scratch", [None, "/disk/$USER"])
 def test_a_folder_to_measure_can_be_written_and_is_never_copied(scratch: str | None) -> None:
     site = load_site("plain").model_copy(update={"scratch": scratch, "override": (GPUS,)})
@@ -177,25 +165,23 @@ def test_a_folder_to_measure_can_be_written_and_is_never_copied(scratch: str | N
 
 
 def test_jobs_that_measure_the_machine_do_not_slow_each_other() -> None:
-    site = load_site("plain").model_copy(update={"override": (Override(device="cuda", gpus=4),)})
-    submit = of_the_machine(site, workers=(1, 2))["submit.sh"]
-    calls = [line for line in submit.splitlines() if " windows.sbatch" in line]
+    site = load_site("modules").model_copy(update={"override": (GPUS,)})
+    texts = of_the_machine(site, workers=(1, 2))
+    calls = [line for line in texts["submit.sh"].splitlines() if " windows.sbatch" in line]
+    names = [
+        f"{entry}-n{n}"
+        for entry in ("storage", "decompress", "kernels_cpu", "kernels_cuda")
+        for n in (1, 2)
+    ]
     assert calls == [
-        "submit storage-n1 windows.sbatch",
-        "when=afterany submit storage-n2 windows.sbatch storage-n1",
-        "when=afterany submit decompress-n1 windows.sbatch storage-n2",
-        "when=afterany submit decompress-n2 windows.sbatch decompress-n1",
-        "when=afterany submit kernels_cpu-n1 windows.sbatch decompress-n2",
-        "when=afterany submit kernels_cpu-n2 windows.sbatch kernels_cpu-n1",
-        "when=afterany submit kernels_cuda-n1 windows.sbatch kernels_cpu-n2",
-        "when=afterany submit kernels_cuda-n2 windows.sbatch kernels_cuda-n1",
+        f"submit {names[0]} windows.sbatch",
+        *(
+            f"when=afterany submit {name} windows.sbatch {before}"
+            for before, name in pairwise(names)
+        ),
     ]
     assert "afterany" not in texts_for(load_site("plain"))["submit.sh"]
-
-
-def test_a_job_that_measures_a_node_asks_for_all_of_its_gpus() -> None:
-    site = load_site("modules").model_copy(update={"override": (GPUS,)})
-    texts = of_the_machine(site)
+    # One that measures a node asks for all of its GPUs.
     assert "--gres=gpu:a100:4" in directives(texts["kernels_cuda-n1/windows.sbatch"])
     assert not [d for d in directives(texts["kernels_cpu-n1/windows.sbatch"]) if "gpu" in d]
 
@@ -274,19 +260,13 @@ def test_jobs_wait_for_what_they_read_in_the_order_of_the_pipeline() -> None:
     )
 
 
-def test_the_parameters_lie_beside_the_scripts() -> None:
+def test_parameters_axes_and_paths_reach_the_tasks_that_they_are_for() -> None:
     texts = texts_for(load_site("plain"), stages={"segment": {"min_size_px": 7}})
     assert json.loads(texts["segment-n2/params.json"])["min_size_px"] == 7
-
-
-def test_the_movies_axes_go_to_those_that_read_it_alone() -> None:
-    texts = texts_for(load_site("plain"))
-    assert "--axes TYX" in texts["register_denoise-n1/windows.sbatch"]
+    text = texts["register_denoise-n1/windows.sbatch"]
+    assert "--axes TYX" in text
     assert "--axes" not in texts["segment-n1/windows.sbatch"]
-
-
-def test_paths_with_blanks_and_brackets_are_one_word() -> None:
-    text = texts_for(load_site("plain"))["register_denoise-n1/windows.sbatch"]
+    # Blanks and brackets leave a path one word.
     (line,) = [line for line in text.splitlines() if line.startswith("input_frames=")]
     assert shlex.split(line) == ["input_frames=/data/my movie, [1].tif"]
 
@@ -360,11 +340,16 @@ def of_ranks(site: Site, slides: Path = Path("/data/my slides"), **changes: Any)
 @pytest.mark.slow
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
 @pytest.mark.parametrize("scratch", [None, "/disk/$USER"])
-def test_scripts_of_ranks_pass_shellcheck(
+def test_scripts_of_the_machine_and_of_ranks_pass_shellcheck(
     scratch: str | None, runtime: str, shellchecked: Shellchecked
 ) -> None:
-    site = load_site("modules").model_copy(update={"scratch": scratch})
-    assert shellchecked(of_ranks(site, runtime=runtime)) == 2 + 1 + 1
+    site = load_site("modules").model_copy(update={"scratch": scratch, "override": (GPUS,)})
+    stages = {"storage": {"cache_folder": "/disk of the node"}}
+    texts = of_the_machine(site, workers=(1, 2), runtime=runtime, stages=stages)
+    texts |= {f"ranks/{name}": text for name, text in of_ranks(site, runtime=runtime).items()}
+    image = of_image(load_site("plain"), runtime=runtime, device="cuda")
+    texts |= {f"image/{name}": text for name, text in image.items()}
+    assert shellchecked(texts) == (4 + 4 + 4 + 1) + (2 + 1 + 1) + 4
 
 
 def test_one_job_starts_all_ranks_and_one_rank_needs_no_other() -> None:
@@ -379,6 +364,13 @@ def test_one_job_starts_all_ranks_and_one_rank_needs_no_other() -> None:
     for text in texts.values():
         assert "--frames" not in text
         assert "\n\n\n" not in text
+    calls = [line for line in texts["submit.sh"].splitlines() if " windows.sbatch" in line]
+    assert calls == [
+        "submit loader-n1 windows.sbatch",
+        "when=afterany submit loader-n2 windows.sbatch loader-n1",
+    ]
+    assert "The nodes need the slides and this Python environment" in texts["README.md"]
+    assert "a folder for each rank" in texts["README.md"]
 
 
 def test_slides_are_read_where_they_lie_for_it_is_their_storage_that_is_measured() -> None:
@@ -388,17 +380,6 @@ def test_slides_are_read_where_they_lie_for_it_is_their_storage_that_is_measured
     assert '    --mount "$(mount_of "$meetings")" \\\n' in texts["loader-n2/windows.sbatch"]
     assert "GLOO_SOCKET" in texts["loader-n2/windows.sbatch"]
     assert "GLOO_SOCKET" not in texts["loader-n1/windows.sbatch"]
-
-
-def test_jobs_that_load_patches_do_not_slow_each_other() -> None:
-    texts = of_ranks(load_site("plain"))
-    calls = [line for line in texts["submit.sh"].splitlines() if " windows.sbatch" in line]
-    assert calls == [
-        "submit loader-n1 windows.sbatch",
-        "when=afterany submit loader-n2 windows.sbatch loader-n1",
-    ]
-    assert "The nodes need the slides and this Python environment" in texts["README.md"]
-    assert "a folder for each rank" in texts["README.md"]
 
 
 @pytest.mark.slow
@@ -432,13 +413,6 @@ def of_image(site: Site, **changes: Any) -> Texts:
     """Scripts of one rank and of two that share an image."""
     suite, settings = load_suite("reconstruct"), Settings(**changes)
     return scripts_of(site, suite, None, settings, only=("tomography_3d",))
-
-
-@pytest.mark.parametrize("runtime", ["native", "apptainer"])
-def test_scripts_of_ranks_that_share_an_image_pass_shellcheck(
-    runtime: str, shellchecked: Shellchecked
-) -> None:
-    assert shellchecked(of_image(load_site("plain"), runtime=runtime, device="cuda")) == 4
 
 
 def test_what_ranks_that_share_an_image_need_is_no_data() -> None:
