@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mockruns import PlanMaker
 from pyscale.baseversion import BaseVersion, read_base, with_base, without_base
 from pyscale.errors import UserError
 from pyscale.grid import unfolded
@@ -17,7 +18,6 @@ from pyscale.runline import repeat_line
 from pyscale.settings import Settings
 from pyscale.suite import Suite, SuiteStage, load_suite
 
-PlanMaker = Callable[..., Plan]
 ENVIRONMENT = BaseVersion(kind="environment", path=Path("/env"))
 PIPELINE = load_suite("pipeline")
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
+from mockruns import PlanMaker
 from pyscale.benchmark import with_allocation
 from pyscale.errors import UserError
-from pyscale.plan import Plan
 from pyscale.sites import Site
 
-PlanMaker = Callable[..., Plan]
 TWO_PARTITIONS = Site.model_validate(
     {
         "name": "mine",

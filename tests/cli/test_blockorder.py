@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
-from pyscale.plan import Plan
-
-PlanMaker = Callable[..., Plan]
+from mockruns import PlanMaker
 
 
 def test_every_block_holds_every_configuration_once(make: PlanMaker) -> None:

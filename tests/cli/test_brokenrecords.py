@@ -11,10 +11,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner, Result
 
+from mockruns import PlanMaker, carry_out
 from pyscale.app import app
-from pyscale.benchmark import execute
 from pyscale.executors.mock import MockEnd, MockExecutor
-from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import RecordError, read_task
@@ -38,12 +37,10 @@ WRONG: dict[str, Damage] = {
 
 
 @pytest.fixture
-def run(make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
     """Contacts at N = 1 and 2, twice, at their end."""
     run = RunFolder.create(tmp_path / "runs", make(only=("contact",)))
-    execute(
-        run, MockExecutor(lambda _trial, _task, _spec: MockEnd(wall_s=2.0)), lambda _event: None
-    )
+    carry_out(run, MockExecutor(lambda _trial, _task, _spec: MockEnd(wall_s=2.0)))
     return run
 
 
@@ -133,7 +130,7 @@ def test_two_runs_are_compared_without_the_trial(run: RunFolder, tmp_path: Path)
     second = RunFolder.create(
         tmp_path / "runs", run.plan.model_copy(update={"run_id": "20260101T000000Z-aaaa"})
     )
-    execute(second, MockExecutor(), lambda _event: None)
+    carry_out(second)
     damaged(run, WRONG["'outputs'"])
     told = pyscale("compare", second.path, run.path)
     assert told.exit_code == 0, told.output

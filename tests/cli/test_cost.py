@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from mockruns import PlanMaker
 from pyscale.analysis.spending import Prices
 from pyscale.cost import StageCost, costs, prices_of, total
 from pyscale.plan import Plan
 from pyscale.sites import Site
 
-PlanMaker = Callable[..., Plan]
 ONLY = ("contact",)
 
 

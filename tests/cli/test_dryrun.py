@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from unittest.mock import patch
@@ -11,6 +10,7 @@ from unittest.mock import patch
 import pytest
 from typer.testing import CliRunner
 
+from mockruns import PlanMaker
 from pyscale.analysis.spending import Prices
 from pyscale.app import app
 from pyscale.dryrun import scripts, show
@@ -21,7 +21,6 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale_stages.measure.nodename import host_name
 
-PlanMaker = Callable[..., Plan]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from plotnine import ggplot
 
-from pyscale.benchmark import execute
+from mockruns import carry_out
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.report import figures
 from pyscale.store.folder import RunFolder
@@ -22,7 +22,7 @@ def test_the_code_of_the_page_draws_the_latest_run(
     run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     executor = MockExecutor(lambda _trial, _task, _spec: MockEnd(wall_s=1.0))
-    execute(run, executor, lambda _event: None)
+    carry_out(run, executor)
     monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     *lines, last = code.strip().split("\n")

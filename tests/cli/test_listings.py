@@ -9,14 +9,11 @@ from pathlib import Path
 import pytest
 
 from commandline import answer_of
-from pyscale.benchmark import execute
+from mockruns import PlanMaker, carry_out
 from pyscale.errors import UserError
-from pyscale.executors.mock import MockExecutor
-from pyscale.plan import Plan
 from pyscale.store.folder import PLAN_FILE, RunFolder, find_run
 from pyscale.suite import load_suite, suite_names
 
-PlanMaker = Callable[..., Plan]
 Capture = pytest.CaptureFixture[str]
 
 
@@ -41,7 +38,7 @@ def test_each_suite_is_listed_with_its_summary(capsys: Capture) -> None:
 def test_runs_are_listed_with_the_newest_first(capsys: Capture, make_run: Callable) -> None:
     make_run("20260101T000000Z-aaaa")
     run = make_run("20260102T000000Z-bbbb")
-    execute(run, MockExecutor(), lambda _event: None)
+    carry_out(run)
     broken = make_run("20260103T000000Z-cccc")
     (broken.path / PLAN_FILE).write_text("{")
     rows = json.loads(answer_of(capsys, "pyscale", "runs", "--json").out)

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from mockruns import PlanMaker, carried_out
 from pyscale import origin
-from pyscale.benchmark import execute
-from pyscale.executors.mock import MockExecutor
-from pyscale.plan import Plan
 from pyscale.report.results import Results
 from pyscale.results import results_of
 from pyscale.runline import repeat_line
-from pyscale.store.folder import RunFolder
 
 
 @pytest.fixture
-def results(make: Callable[..., Plan], tmp_path: Path) -> Results:
-    run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
-    execute(run, MockExecutor(), lambda _event: None)
+def results(make: PlanMaker, tmp_path: Path) -> Results:
+    run = carried_out(make(only=("register_denoise",)), tmp_path)
     return results_of(run)
 
 
@@ -35,7 +30,7 @@ def test_a_report_says_what_a_run_was_made_from(results: Results, movie: Path) -
     assert "Images" not in context.facts
 
 
-def test_every_entry_has_its_algorithm_with_the_version_that_ran(make: Callable[..., Plan]) -> None:
+def test_every_entry_has_its_algorithm_with_the_version_that_ran(make: PlanMaker) -> None:
     versions = {"segment": {"cellpose": "3.1.1.3", "torch": "2.13.0", "numpy": "2.0.2"}}
     works = origin.works(make(), versions)
     assert {entry: work.how for entry, work in works.items()} == {
@@ -66,7 +61,7 @@ def test_a_run_has_a_timeline(results: Results) -> None:
     assert set(results.timeline["trial"]) <= set(results.trials["trial"])
 
 
-def test_the_lines_measure_and_report_the_same_run(make: Callable[..., Plan]) -> None:
+def test_the_lines_measure_and_report_the_same_run(make: PlanMaker) -> None:
     plan = make(data="two words")
     lines = {command.what: command.line for command in origin.commands(plan)}
     assert lines == {
@@ -75,19 +70,19 @@ def test_the_lines_measure_and_report_the_same_run(make: Callable[..., Plan]) ->
     }
 
 
-def test_a_dataset_of_the_registry_is_fetched_first(make: Callable[..., Plan]) -> None:
+def test_a_dataset_of_the_registry_is_fetched_first(make: PlanMaker) -> None:
     first, *_ = origin.commands(make(data="cancer-migration"))
     assert first.line == "pyscale data fetch cancer-migration"
 
 
 def test_stages_that_were_measured_alone_are_measured_alone_again(
-    make: Callable[..., Plan],
+    make: PlanMaker,
 ) -> None:
     line = repeat_line(make(only=("segment", "track"), cache="warm"))
     assert " --only segment --only track --workers 1,2 --repeats 2 --cache warm" in line
 
 
-def test_of_thousands_of_files_some_are_named(make: Callable[..., Plan]) -> None:
+def test_of_thousands_of_files_some_are_named(make: PlanMaker) -> None:
     files = [{"name": f"{n}.tif", "size_bytes": 1, "sha256": "0"} for n in range(1000)]
     manifest = {
         "input": {"files": files},

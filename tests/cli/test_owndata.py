@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mockruns import PlanMaker
 from pyscale.data.ensure import find_own_data
 from pyscale.errors import UserError
 from pyscale.plan import Plan
@@ -150,7 +151,7 @@ def test_datasets_of_entries_may_be_of_any_kind_but_slides(
 
 
 def test_a_truth_in_camera_coordinates_judges_what_was_not_moved(
-    make_of: Callable[..., Plan], dataset: Dataset, few: Dataset
+    make_of: PlanMaker, dataset: Dataset, few: Dataset
 ) -> None:
     assert few.truth is not None
     labels = few.truth / "camera" / "labels_ch0.ome.tif"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from mockruns import PlanMaker
 from pyscale.pace import pace_of
-from pyscale.plan import Plan, Trial
+from pyscale.plan import Trial
 from pyscale.store.journal import Event, EventKind
 
 START = datetime(2026, 3, 17, tzinfo=UTC)
@@ -21,7 +21,7 @@ def at(second: float, kind: EventKind, trial: Trial | None = None) -> Event:
 
 
 @pytest.fixture
-def trials(make: Callable[..., Plan]) -> tuple[Trial, ...]:
+def trials(make: PlanMaker) -> tuple[Trial, ...]:
     """Three repeats of one configuration, then three of another."""
     plan = make(workers=(1, 2), only=("register_denoise",), repeats=3)
     return tuple(sorted(plan.trials, key=lambda trial: (trial.workers, trial.block)))

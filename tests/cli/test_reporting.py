@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import re
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from pyscale.benchmark import execute
+from mockruns import PlanMaker, carried_out, carry_out
 from pyscale.errors import UserError
-from pyscale.executors.mock import MockExecutor
-from pyscale.plan import Plan
 from pyscale.reporting import report_runs, report_table
 from pyscale.store.folder import RunFolder
 from pyscale.store.lock import run_lock
@@ -25,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("without_figures")
 def test_the_report_of_a_run_under_way_says_so(
     run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    execute(run, MockExecutor(), lambda _event: None)
+    carry_out(run)
     with run_lock(run.path):
         report_runs([str(run.path)], tmp_path / "out")
     said = " ".join(capsys.readouterr().err.split())
@@ -77,7 +74,7 @@ def test_an_unknown_reference_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_references_of_ones_own_stay_out_of_a_masked_archive(
-    make: Callable[..., Plan],
+    make: PlanMaker,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
@@ -90,8 +87,7 @@ def test_references_of_ones_own_stay_out_of_a_masked_archive(
     )
     (own / "lab.csv").write_text("stage,workers,wall_s\nlab,1,9\nlab,2,6\n")
     monkeypatch.setenv("PYSCALE_REFERENCES_FOLDER", str(own))
-    run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
-    execute(run, MockExecutor(), lambda _event: None)
+    run = carried_out(make(only=("register_denoise",)), tmp_path)
     out = tmp_path / "out"
     report_runs([str(run.path)], out, references=["lab", "pycyto"], archived=True, masked=True)
     assert "zqx" in (out / "report.html").read_text()

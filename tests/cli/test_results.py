@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from mockruns import PlanMaker, carried_out, carry_out
 from pyscale.analysis.grid.findings import grid_findings_of_table
 from pyscale.analysis.grid.tablepoints import trials_of_sizes, with_stages
 from pyscale.app import app
-from pyscale.benchmark import benchmark, execute
+from pyscale.benchmark import benchmark
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.plan import Plan
 from pyscale.references.files import all_references, shipped_folder
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.usefixtures("without_figures")
 
 @pytest.mark.slow
 def test_workers_with_three_windows_each_are_analysed_as_workers(
-    make: Callable[..., Plan], tmp_path: Path
+    make: PlanMaker, tmp_path: Path
 ) -> None:
     """The first window takes 4 s, so that one worker is held up while the other does the rest."""
 
@@ -72,7 +72,7 @@ def retried(run: RunFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
         first = tries[f"{trial}/{task}"] == 1
         return MockEnd(returncode=int(first and (trial, task) == ("segment-n2-b1", "w1")))
 
-    execute(run, MockExecutor(behaviour), lambda _event: None)
+    carry_out(run, MockExecutor(behaviour))
     monkeypatch.chdir(tmp_path)
     return run
 
@@ -117,7 +117,7 @@ def test_a_table_of_wall_times_knows_of_no_retries(tmp_path: Path) -> None:
 
 
 def test_every_node_of_one_kind_is_named_in_the_report(run: RunFolder) -> None:
-    execute(run, MockExecutor(), lambda _event: None)
+    carry_out(run)
     path = run.task(run.plan.trial("segment-n2-b1"), "w1") / "launch.json"
     text = path.read_text()
     own = results_of(run).context.hardware[0]["nodes"]
@@ -126,7 +126,7 @@ def test_every_node_of_one_kind_is_named_in_the_report(run: RunFolder) -> None:
 
 
 def test_what_is_held_follows_from_the_layout_and_is_unknown_where_jobs_have_whole_nodes(
-    make: Callable[..., Plan],
+    make: PlanMaker,
 ) -> None:
     def plan(layout: str, **request: bool) -> Plan:
         planned = make(layout=layout)
@@ -141,12 +141,11 @@ def test_what_is_held_follows_from_the_layout_and_is_unknown_where_jobs_have_who
 
 
 def test_a_run_on_one_machine_has_laws_and_the_cost_of_the_cores_that_its_workers_had(
-    make: Callable[..., Plan], tmp_path: Path
+    make: PlanMaker, tmp_path: Path
 ) -> None:
     prices = {"core_hour": 0.5, "currency": "EUR"}
     plan = make(only=("register_denoise",), repeats=1, cpus_per_worker=2, prices=prices)
-    run = RunFolder.create(tmp_path / "runs", plan)
-    execute(run, MockExecutor(), lambda _event: None)
+    run = carried_out(plan, tmp_path)
     results = results_of(run)
     assert {found.stage for found in results.fits} == set(results.configurations["stage"])
     for row in results.configurations.iter_rows(named=True):
@@ -157,11 +156,8 @@ def test_a_run_on_one_machine_has_laws_and_the_cost_of_the_cores_that_its_worker
     assert results.drifts == []
 
 
-def test_memory_that_was_asked_for_raises_no_doubt(
-    make: Callable[..., Plan], tmp_path: Path
-) -> None:
-    run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",), cache="warm"))
-    execute(run, MockExecutor(), lambda _event: None)
+def test_memory_that_was_asked_for_raises_no_doubt(make: PlanMaker, tmp_path: Path) -> None:
+    run = carried_out(make(only=("register_denoise",), cache="warm"), tmp_path)
     results = results_of(run)
     assert set(results.configurations["cache_state"]) == {"warm"}
     assert not any("warm-not-cold" in flags for flags in results.configurations["flags"])
@@ -171,11 +167,10 @@ def test_memory_that_was_asked_for_raises_no_doubt(
 
 
 @pytest.fixture
-def before(make: Callable[..., Plan], tmp_path: Path) -> Results:
+def before(make: PlanMaker, tmp_path: Path) -> Results:
     """Results of a stage at N = 1, 2 and 4, all of them valid."""
     plan = make(workers=(1, 2, 4), only=("register_denoise",))
-    run = RunFolder.create(tmp_path / "runs", plan)
-    execute(run, MockExecutor(), lambda _event: None)
+    run = carried_out(plan, tmp_path)
     return results_of(run)
 
 
@@ -231,7 +226,7 @@ def test_points_of_a_grid_stand_beside_sweeps_over_their_axis_and_none_over_work
     assert [reference.name for reference, _ in results.grid_references] == ["cellpose-devices"]
 
 
-def test_the_stage_behind_a_point_is_known_by_its_family_too(make: Callable[..., Plan]) -> None:
+def test_the_stage_behind_a_point_is_known_by_its_family_too(make: PlanMaker) -> None:
     plan = make(only=("segment",))
     entry = plan.suite.stages["segment"].model_copy(update={"family": "cells"})
     suite = plan.suite.model_copy(update={"stages": plan.suite.stages | {"segment": entry}})
@@ -254,13 +249,13 @@ def test_the_published_sweep_over_sizes_is_reported_from_its_table(
 
 
 @pytest.fixture
-def system(make_of: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+def system(make_of: PlanMaker, tmp_path: Path) -> RunFolder:
     """A run that measured the storage of a folder, and read no movie."""
     suite = load_suite("system")
     storage = suite.stages["storage"].model_copy(update={"threads": 1})
     alone = suite.model_copy(update={"stages": {"storage": storage}})
     run = RunFolder.create(tmp_path / "system", make_of(alone, dataset=None, cache="asis"))
-    execute(run, MockExecutor(), lambda _event: None)
+    carry_out(run)
     return run
 
 
@@ -287,7 +282,7 @@ def test_where_no_movie_was_read_no_setting_says_how(system: RunFolder) -> None:
 
 
 def test_a_run_that_measured_no_machine_has_no_findings_of_one(run: RunFolder) -> None:
-    execute(run, MockExecutor(), lambda _event: None)
+    carry_out(run)
     results = results_of(run)
     assert results.machine is None
     assert results.machine_entries == frozenset()
@@ -295,7 +290,7 @@ def test_a_run_that_measured_no_machine_has_no_findings_of_one(run: RunFolder) -
 
 
 @pytest.mark.slow
-def test_wall_times_of_ranks_have_no_speedup(make: Callable[..., Plan], tmp_path: Path) -> None:
+def test_wall_times_of_ranks_have_no_speedup(make: PlanMaker, tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
     _, results = benchmark(run, MockExecutor(lambda *_: MockEnd(wall_s=2.0)), lambda _event: None)
     apart = analysed(

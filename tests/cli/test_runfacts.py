@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pyscale.plan import Plan
+from mockruns import PlanMaker
 from pyscale.runfacts import Differing, Facts, differences, differing, facts
 
 STAMP: dict[str, Any] = {
@@ -40,7 +40,7 @@ def manifest(stamp: dict[str, Any] = STAMP, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def told(make: Callable[..., Plan]) -> Callable[..., Facts]:
+def told(make: PlanMaker) -> Callable[..., Facts]:
     """Facts of a run of the whole pipeline with this manifest and these settings."""
 
     def told(own: dict[str, Any], nodes: tuple[str, ...] = ("node1",), **settings: object) -> Facts:
@@ -119,7 +119,7 @@ def test_code_is_told_by_commit_and_images(told: Callable[..., Facts]) -> None:
 
 
 def test_parameters_of_compared_stages_are_settings(
-    told: Callable[..., Facts], make: Callable[..., Plan]
+    told: Callable[..., Facts], make: PlanMaker
 ) -> None:
     plan = make(stages={"segment": {"diameter_px": 21}})
     changed = facts(plan, manifest(), ("node1",), set(plan.suite.stages))

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable
 
+from mockruns import PlanMaker
 from pyscale.analysis.experiments import Experiment
 from pyscale.gridhere import measured_suite
-from pyscale.plan import Plan
 from pyscale.runline import repeat_line, run_line, suite_argument
 from pyscale.runsettings import axes_asked_for, settings_for
 from pyscale.suite import SuiteStage, load_suite
-
-PlanMaker = Callable[..., Plan]
 
 
 def given(line: str, flag: str) -> list[str]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyscale.plan import Plan
+from mockruns import PlanMaker
 from pyscale.planning import even_windows
 from pyscale.startorder import earlier_trials, longest_first
 
@@ -53,7 +51,7 @@ def test_every_window_starts_once_and_none_before_a_longer_one(
     assert started == sorted(started, reverse=True)
 
 
-def test_all_repeats_learn_from_the_same_trials_of_their_stage(make: Callable[..., Plan]) -> None:
+def test_all_repeats_learn_from_the_same_trials_of_their_stage(make: PlanMaker) -> None:
     plan = make(workers=(1, 2, 4), repeats=4)
     for trial in plan.trials:
         learnt = [other.id for other in earlier_trials(plan, trial)]

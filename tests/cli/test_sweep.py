@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mockruns import PlanMaker
 from pyscale.errors import UserError
-from pyscale.plan import Plan
 from pyscale.sweep import Sweep
 
 
@@ -59,7 +57,7 @@ def test_a_movie_that_is_too_short_is_refused(scaling: str, sentence: str) -> No
         Sweep(scaling, (1, 16), 9).refuse_too_short("a.tif")  # type: ignore[arg-type]
 
 
-def test_the_sweep_of_a_plan_is_that_which_it_was_made_for(make: Callable[..., Plan]) -> None:
+def test_the_sweep_of_a_plan_is_that_which_it_was_made_for(make: PlanMaker) -> None:
     assert Sweep.of(make(workers=(1, 2, 4), scaling="weak")) == Sweep("weak", (1, 2, 4), 8)
     plan = make()
     settings = {name: value for name, value in plan.settings.items() if name != "scaling"}
@@ -78,5 +76,5 @@ def test_a_suite_may_say_how_many_frames_each_worker_has() -> None:
         Sweep("strong", (1, 4), 9, frames_each=3).refuse_too_short("a.tif")
 
 
-def test_the_sweep_of_a_plan_has_the_frames_of_its_suite(sweep: Callable[..., Plan]) -> None:
+def test_the_sweep_of_a_plan_has_the_frames_of_its_suite(sweep: PlanMaker) -> None:
     assert Sweep.of(sweep(workers=(1, 2))) == Sweep("strong", (1, 2), 8, 1)

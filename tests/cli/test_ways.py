@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
+from mockruns import PlanMaker
 from pyscale.analysis.spending import Prices
 from pyscale.plan import Plan
 from pyscale.sbatch.held import held_by
 from pyscale.sites import Site
 from pyscale.ways import Way, ways
 
-PlanMaker = Callable[..., Plan]
 SITE = Site.model_validate({"name": "mine", "summary": "a cluster", "request": {"time_min": 60}})
 HOUR_S = 3600.0
 

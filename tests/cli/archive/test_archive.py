@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,13 @@ import pytest
 from polars.testing import assert_frame_equal
 from rocrate.rocrate import ROCrate
 
+from mockruns import PlanMaker, carried_out, carry_out
 from pyscale.archive.archive import archive
 from pyscale.archive.mask import Mask
 from pyscale.archive.masking import masked_record
 from pyscale.archive.names import own_code
-from pyscale.benchmark import execute
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
-from pyscale.plan import Plan
 from pyscale.planning import Dataset, make_plan
 from pyscale.results import results_of
 from pyscale.runreport import report_run
@@ -62,11 +60,9 @@ def unpacked(zipped: Path) -> Path:
 
 
 @pytest.fixture
-def measured(make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+def measured(make: PlanMaker, tmp_path: Path) -> RunFolder:
     """A run of one stage that came to its end."""
-    run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
-    execute(run, MockExecutor(), lambda _event: None)
-    return run
+    return carried_out(make(only=("register_denoise",)), tmp_path)
 
 
 @pytest.fixture
@@ -100,7 +96,7 @@ def telltale(tmp_path: Path, movie: Path) -> RunFolder:
         error = TaskError(kind="BadInput", message=said, exit_code=2)
         return MockEnd(returncode=2, error=error)
 
-    execute(run, MockExecutor(behaviour), lambda _event: None)
+    carry_out(run, MockExecutor(behaviour))
     for record in sorted(run.path.rglob("*.json")):
         content = json.loads(record.read_text())
         second = record.parent.name in {"w1", "merge"}
@@ -272,7 +268,7 @@ def test_a_run_under_way_is_archived_as_far_as_it_is(run: RunFolder, tmp_path: P
         return MockEnd()
 
     with pytest.raises(Killed):
-        execute(run, MockExecutor(behaviour), lambda _event: None)
+        carry_out(run, MockExecutor(behaviour))
     with run_lock(run.path):
         folder = unpacked(archive(run, tmp_path / "out", tables, masked=True))
     status = ROCrate(str(folder)).get(f"#run-{run.plan.run_id}")["error"]
@@ -338,7 +334,7 @@ def test_a_full_disk_leaves_no_half_of_a_zip(
 
 
 def test_frames_of_a_folder_are_masked_each_by_its_own_word(
-    make: Callable[..., Plan], tmp_path: Path, movie: Path
+    make: PlanMaker, tmp_path: Path, movie: Path
 ) -> None:
     frames = tmp_path / "frames"
     frames.mkdir()
@@ -346,8 +342,7 @@ def test_frames_of_a_folder_are_masked_each_by_its_own_word(
         (frames / f"{TELL}_{number}.tif").write_bytes(movie.read_bytes())
     plan = make(only=("register_denoise",), data=str(frames))
     plan = plan.model_copy(update={"movie": frames})
-    run = RunFolder.create(tmp_path / "runs", plan)
-    execute(run, MockExecutor(), lambda _event: None)
+    run = carried_out(plan, tmp_path)
     folder = unpacked(archive(run, tmp_path / "out", tables, masked=True))
     record = json.loads((folder / "provenance.json").read_text())
     assert [file["name"] for file in record["input_files"]] == [
@@ -433,11 +428,7 @@ def test_code_of_ones_own_and_slides_have_no_name_in_a_masked_archive(
     run = RunFolder.create(tmp_path / "runs", plan)
     said = f"the module lab{TELL}.loading has no make_{TELL}, asked for as {factory}, in lab{TELL}"
     error = TaskError(kind="BadInput", message=said, exit_code=2)
-    execute(
-        run,
-        MockExecutor(lambda *_: MockEnd(returncode=2, error=error)),
-        lambda _event: None,
-    )
+    carry_out(run, MockExecutor(lambda *_: MockEnd(returncode=2, error=error)))
     assert sum(factory in text for text in texts(run.path).values()) > 4
     folder = unpacked(archive(run, tmp_path / "out", tables, masked=True))
     assert {name for name, text in texts(folder).items() if TELL in text.lower()} == set()
@@ -479,8 +470,7 @@ def test_datasets_and_truth_of_the_users_own_are_masked(
         workers=(1,),
         own_data={str(own): Dataset(own, frames=8)},
     )
-    run = RunFolder.create(tmp_path / "runs", plan)
-    execute(run, MockExecutor(), lambda _event: None)
+    run = carried_out(plan, tmp_path)
     folder = unpacked(archive(run, tmp_path / "out", tables, masked=True))
     assert {name for name, text in texts(folder).items() if TELL in text.lower()} == set()
     masked = find_run(tmp_path, str(folder)).plan

@@ -17,9 +17,8 @@ import pytest
 from PIL import Image
 from pydantic import BaseModel
 
+from mockruns import carry_out
 from pyscale.archive.archive import archive
-from pyscale.benchmark import execute
-from pyscale.executors.mock import MockExecutor
 from pyscale.planning import Dataset, make_plan
 from pyscale.runreport import report_run
 from pyscale.settings import Settings
@@ -206,7 +205,7 @@ def planted(planter: Planter, tmp_path: Path, movie: Path) -> RunFolder:
         site=own_site(planter),
     )
     run = RunFolder.create(home / "runs", plan)
-    execute(run, MockExecutor(), lambda _event: None)
+    carry_out(run)
     for trial in plan.trials:
         (run.trial(trial) / f"node.{TELL}node.json").write_text("{}")
         for task in trial.tasks:

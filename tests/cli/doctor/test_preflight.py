@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mockruns import PlanMaker
 from pyscale.doctor.preflight import before_run, preflight, room
 from pyscale.errors import UserError
 from pyscale.plan import Plan
@@ -17,7 +18,6 @@ from pyscale.settings import Settings
 from pyscale.suite import load_suite
 from pyscale_stages.errors import ResourceExhausted
 
-PlanMaker = Callable[..., Plan]
 Mount = Callable[[str], Path]
 SEGMENT_ONLY = ("segment",)
 

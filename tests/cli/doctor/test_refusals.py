@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mockruns import PlanMaker
 from pyscale.doctor.findings import Finding
 from pyscale.doctor.jobrequest import plan_requests
 from pyscale.doctor.preflight import preflight
@@ -15,7 +16,6 @@ from pyscale.doctor.slurm import refusals
 from pyscale.plan import Plan
 from pyscale.sites import Site, load_site
 
-PlanMaker = Callable[..., Plan]
 ONLY = ("contact",)
 SINFO = """
 case "$*" in

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from mockruns import PlanMaker
 from pyscale.errors import UserError
 from pyscale.executors.submission import (
     Submission,
@@ -22,11 +23,9 @@ from pyscale.executors.submission import (
     setup_lines,
     submissions,
 )
-from pyscale.plan import Plan, Trial
+from pyscale.plan import Trial
 from pyscale.sites import Site, load_site
 from pyscale.tomlfile import shipped_names
-
-PlanMaker = Callable[..., Plan]
 
 
 def site(**fields: Any) -> Site:

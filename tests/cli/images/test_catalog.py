@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from mockruns import PlanMaker
 from pyscale.errors import UserError
 from pyscale.images.catalog import catalog, image_for
-from pyscale.plan import Plan
 from pyscale_stages.contract import Device
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 
@@ -51,7 +50,7 @@ def test_every_stage_has_an_image_that_the_catalog_knows() -> None:
         assert catalog()[chosen(stage)].stage == stage
 
 
-def test_settings_replace_the_choice_by_entry_before_stage(make: Callable[..., Plan]) -> None:
+def test_settings_replace_the_choice_by_entry_before_stage(make: PlanMaker) -> None:
     plan = make(runtime="apptainer", images={"segment": "segment", "track": "track_trackmate"})
     assert {trial.entry: trial.image for trial in plan.trials} == {
         "register_denoise": "register_denoise",
@@ -61,7 +60,7 @@ def test_settings_replace_the_choice_by_entry_before_stage(make: Callable[..., P
     }
 
 
-def test_a_native_plan_names_no_image(make: Callable[..., Plan]) -> None:
+def test_a_native_plan_names_no_image(make: PlanMaker) -> None:
     assert {trial.image for trial in make().trials} == {None}
 
 
@@ -75,7 +74,7 @@ def test_a_native_plan_names_no_image(make: Callable[..., Plan]) -> None:
 )
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
 def test_a_misspelt_or_unfitting_image_is_refused(
-    make: Callable[..., Plan], runtime: str, images: dict[str, str], words: str
+    make: PlanMaker, runtime: str, images: dict[str, str], words: str
 ) -> None:
     with pytest.raises(UserError, match=words):
         make(runtime=runtime, images=images)

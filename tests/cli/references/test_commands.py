@@ -9,9 +9,8 @@ from typing import Any
 
 import pytest
 
-from pyscale.benchmark import execute
+from mockruns import carry_out
 from pyscale.errors import UserError
-from pyscale.executors.mock import MockExecutor
 from pyscale.store.folder import RunFolder
 
 Write = Callable[..., Path]
@@ -19,26 +18,13 @@ Line = Callable[..., Any]
 
 
 def test_list_shows_all_and_whose_each_is(reference: Line, write: Write) -> None:
-    write("ours")
+    path = write("ours")
     lines = reference("list").stdout.splitlines()
     (ours,) = (line for line in lines if line.split()[:1] == ["ours"])
     assert ours.split()[:5] == ["ours", "segment", "workers", "not", "told"]
     assert " you " in ours
     (theirs,) = (line for line in lines if line.split()[:1] == ["pycyto"])
     assert " pyscale " in theirs
-
-
-def test_list_names_a_bad_file_and_shows_the_others(reference: Line, write: Write) -> None:
-    write("ours")
-    write("broken", toml="title = ")
-    told = reference("list")
-    assert "broken.toml" in told.stderr
-    assert {line.split()[0] for line in told.stdout.splitlines() if line} >= {"ours", "pycyto"}
-    assert told.exit_code == 0
-
-
-def test_list_as_json(reference: Line, write: Write) -> None:
-    path = write("ours")
     rows = {row["name"]: row for row in json.loads(reference("list", "--json").stdout)}
     assert rows["ours"] == {
         "name": "ours",
@@ -50,6 +36,12 @@ def test_list_as_json(reference: Line, write: Write) -> None:
         "file": str(path),
     }
     assert rows["pycyto"]["shipped"]
+    # A bad file is named, and the others are shown.
+    write("broken", toml="title = ")
+    told = reference("list")
+    assert "broken.toml" in told.stderr
+    assert {line.split()[0] for line in told.stdout.splitlines() if line} >= {"ours", "pycyto"}
+    assert told.exit_code == 0
 
 
 def test_names_are_whole_in_a_narrow_terminal(
@@ -105,14 +97,9 @@ def test_markup_in_a_reference_is_text(reference: Line, write: Write, toml: str)
     assert "[red]Our[/red] cluster" in reference("show", "ours").stdout
 
 
-def test_an_unknown_reference_is_one_sentence(reference: Line) -> None:
-    with pytest.raises(UserError, match="did you mean 'wsistream-sample'"):
-        reference("show", "wsistream")
-
-
 @pytest.fixture
 def done(own: Path, run: RunFolder) -> RunFolder:
-    execute(run, MockExecutor(), lambda _event: None)
+    carry_out(run)
     return run
 
 
@@ -120,15 +107,16 @@ def done(own: Path, run: RunFolder) -> RunFolder:
 def test_add_makes_a_reference_that_list_and_show_find(
     reference: Line, done: RunFolder, own: Path
 ) -> None:
+    own.write_text("a file")
+    with pytest.raises(UserError, match="cannot be written.*set references_folder"):
+        reference("add", done.path)
+    own.unlink()
     said = reference("add", done.path, "--name", "mine")
     assert said.stdout == f"{own / 'mine.toml'}\n"
     assert "pyscale reference show mine" in " ".join(said.stderr.split())
     assert "mine" in reference("list").stdout
     assert "16 of 16 planned trials" in reference("show", "mine").stdout
-
-
-@pytest.mark.slow
-def test_without_a_name_it_has_the_runs(reference: Line, done: RunFolder, own: Path) -> None:
+    # Without a name it has the run's.
     reference("add", done.plan.run_id)
     assert (own / f"{done.plan.run_id.lower()}.csv").is_file()
 
@@ -150,23 +138,14 @@ def test_a_name_that_is_taken_is_one_sentence_and_nothing_is_replaced(
     assert path.read_text() == before
 
 
-def test_an_unknown_run_is_one_sentence(reference: Line) -> None:
-    with pytest.raises(UserError, match="unknown run 2026 in runs"):
-        reference("add", "2026")
-
-
-def test_a_run_without_a_timed_trial_is_one_sentence(
+def test_what_is_unknown_or_was_not_timed_is_one_sentence(
     reference: Line, run: RunFolder, own: Path
 ) -> None:
-    with pytest.raises(UserError, match="no timed trial"):
-        reference("add", run.path)
+    for words, said in (
+        (("show", "wsistream"), "did you mean 'wsistream-sample'"),
+        (("add", "1999"), "unknown run 1999 in runs"),
+        (("add", run.path), "no timed trial"),
+    ):
+        with pytest.raises(UserError, match=said):
+            reference(*words)
     assert not own.exists()
-
-
-@pytest.mark.slow
-def test_a_folder_that_cannot_be_written_is_one_sentence(
-    reference: Line, done: RunFolder, own: Path
-) -> None:
-    own.write_text("a file")
-    with pytest.raises(UserError, match="cannot be written.*set references_folder"):
-        reference("add", done.path)

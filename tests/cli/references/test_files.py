@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,9 +21,12 @@ def test_a_reference_of_ones_own_is_read_beside_those_of_pyscale(own: Path, writ
     assert load_reference("ours", own).table["wall_s"].to_list() == [80, 50, 9]
 
 
-def test_an_unknown_name_is_told_with_the_nearest(own: Path) -> None:
+def test_an_unknown_name_is_told_with_the_nearest_and_no_folder_is_needed(
+    own: Path, tmp_path: Path
+) -> None:
     with pytest.raises(UserError, match="unknown reference 'pycito': did you mean 'pycyto'"):
         load_reference("pycito", own)
+    assert "pycyto" in all_references(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(
@@ -58,40 +60,37 @@ def test_a_toml_that_is_no_text_is_one_sentence(own: Path, write: Write) -> None
 
 
 @pytest.mark.parametrize(
-    ("csv", "sentence"),
+    ("sweep", "csv", "sentence"),
     [
-        (None, "the reference ours has no numbers: put its table, ours.csv, into"),
-        ("", "ours.csv is empty"),
-        ("stage,workers,wall_s\n", "has no rows"),
-        ("stage,workers,wall\ncells,1,2\n", "no column 'wall_s': rename 'wall'"),
-        ("stage,workers,wall_s\ncells,1,fast\n", "line 2: wall_s 'fast' is not a number"),
+        ("workers", None, "the reference ours has no numbers: put its table, ours.csv, into"),
+        ("workers", "", "ours.csv is empty"),
+        ("workers", "stage,workers,wall_s\n", "has no rows"),
         (
+            "workers",
+            "stage,workers,wall\ncells,1,2\n",
+            "no column 'wall_s': rename 'wall'",
+        ),
+        (
+            "workers",
+            "stage,workers,wall_s\ncells,1,fast\n",
+            "line 2: wall_s 'fast' is not a number",
+        ),
+        (
+            "workers",
             "stage,workers,wall_s\nother,1,2\n",
             "no stage 'cells', which ours.toml names: choose from other",
         ),
+        # A table of anything else needs rows, the sweep and the stages.
+        ("length_px", "", "ours.csv is not a CSV table"),
+        ("length_px", "stage,length_px\n", "a header and no rows"),
+        ("length_px", "length_px\n5\n", "no stage 'cells'.*in a column 'stage'"),
+        ("length_px", "stage,side_px\ncells,5\n", "no column 'length_px'"),
     ],
 )
 def test_a_missing_or_wrong_csv_is_one_sentence(
-    own: Path, write: Write, csv: str | None, sentence: str
+    own: Path, write: Write, toml: str, sweep: str, csv: str | None, sentence: str
 ) -> None:
-    write(csv=csv)
-    with pytest.raises(UserError, match=sentence):
-        load_reference("ours", own)
-
-
-@pytest.mark.parametrize(
-    ("csv", "sentence"),
-    [
-        ("", "ours.csv is not a CSV table"),
-        ("stage,length_px\n", "a header and no rows"),
-        ("length_px\n5\n", "no stage 'cells'.*in a column 'stage'"),
-        ("stage,side_px\ncells,5\n", "no column 'length_px'"),
-    ],
-)
-def test_a_table_of_anything_else_needs_rows_the_sweep_and_the_stages(
-    own: Path, write: Write, toml: str, csv: str, sentence: str
-) -> None:
-    write(toml=toml.replace('"workers"', '"length_px"'), csv=csv)
+    write(toml=toml.replace('"workers"', f'"{sweep}"'), csv=csv)
     with pytest.raises(UserError, match=sentence):
         load_reference("ours", own)
 
@@ -100,6 +99,10 @@ def test_the_name_of_a_shipped_reference_is_taken(own: Path, write: Write) -> No
     write("pycyto")
     with pytest.raises(UserError, match="has the name of a reference that comes with pyscale"):
         all_references(own)
+    # A report has the shipped one, and is told.
+    told: list[str] = []
+    assert all_references(own, told.append)["pycyto"].reference.title == "pyCyto, A100"
+    assert told[0].startswith(f"reference left out: {own / 'pycyto.toml'} has the name")
 
 
 def test_a_report_goes_on_without_a_reference_that_is_wrong_and_is_told_of_it(
@@ -113,15 +116,6 @@ def test_a_report_goes_on_without_a_reference_that_is_wrong_and_is_told_of_it(
     assert "ours" not in found
     (sentence,) = told
     assert sentence.startswith("reference left out: the reference ours has no numbers")
-
-
-def test_a_taken_name_leaves_a_report_with_the_shipped_reference_and_is_told(
-    own: Path, write: Write
-) -> None:
-    write("pycyto")
-    told: list[str] = []
-    assert all_references(own, told.append)["pycyto"].reference.title == "pyCyto, A100"
-    assert told[0].startswith(f"reference left out: {own / 'pycyto.toml'} has the name")
 
 
 def test_other_tables_keep_their_columns_and_have_no_configurations(
@@ -145,8 +139,3 @@ def test_a_table_of_devices_is_read_as_reports_read_it(own: Path, write: Write, 
     write(toml=toml, csv="stage,device,length_px,time_s\ncells,cpu,224,8\ncells,gpu,224,0\n")
     with pytest.raises(UserError, match="line 3: time_s 0 must be above zero"):
         load_reference("ours", own)
-
-
-def test_nothing_is_needed_of_the_users_folder(tmp_path: Path) -> None:
-    found: dict[str, Any] = all_references(tmp_path / "nowhere")
-    assert "pycyto" in found

@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from pyscale.benchmark import execute
-from pyscale.executors.mock import MockExecutor
+from mockruns import carried_out
 from pyscale.grid import unfolded
 from pyscale.plan import Trial
 from pyscale.planning import Dataset, make_plan
@@ -44,8 +43,7 @@ def measure(tmp_path: Path, movie: Path) -> Callable[..., RunFolder]:
             settings=settings.model_dump(mode="json"),
             workers=(1,),
         )
-        run = RunFolder.create(tmp_path / "runs", plan)
-        execute(run, MockExecutor(), lambda _event: None)
+        run = carried_out(plan, tmp_path)
         for trial in plan.trials:
             _tell(run, trial, n_calls)
         return run

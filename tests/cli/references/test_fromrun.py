@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pyscale.benchmark import execute
+from mockruns import carried_out, carry_out
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.plan import Plan
@@ -38,7 +38,7 @@ def executed(make: Make, folder: Path, **changes: object) -> RunFolder:
         return MockEnd(wall_s=(5.0 if task == "w0" else 3.0) / (1 + (spec.frames != (0, 8))))
 
     run = RunFolder.create(folder / "runs", make(**changes))
-    execute(run, MockExecutor(behaviour), lambda _event: None)
+    carry_out(run, MockExecutor(behaviour))
     return run
 
 
@@ -61,7 +61,7 @@ def somebodys(make: Make, movie: Path, tmp_path: Path) -> RunFolder:
         }
     )
     run = RunFolder.create(home / "runs", plan)
-    execute(run, MockExecutor(), lambda _event: None)
+    carry_out(run)
     for path in run.path.glob("tasks/*/*/*.json"):
         _rename_node(path)
     return run
@@ -153,8 +153,7 @@ def test_every_doubt_about_the_run_is_a_caveat_with_its_place(make: Make, tmp_pa
     def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
         return MockEnd(returncode=int((trial, task) == ("segment-n2-b1", "w1")))
 
-    run = RunFolder.create(tmp_path / "runs", make(retries=0, only=("segment",)))
-    execute(run, MockExecutor(behaviour), lambda _event: None)
+    run = carried_out(make(retries=0, only=("segment",)), tmp_path, MockExecutor(behaviour))
     caveats = reference_from(run, "ours").reference.caveats
     assert any(
         caveat.startswith("segment at N = 2: A trial failed or did not finish")

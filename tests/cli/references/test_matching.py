@@ -77,6 +77,7 @@ def test_references_stand_beside_the_same_work_or_where_they_are_asked_for(
 
 
 def test_both_channels_of_pycyto_stand_beside_a_segmentation(known: list[Loaded]) -> None:
+    # And no sweep over sizes beside one over workers.
     found = by_name(matching(known, measured(("segment", 1, 9.0), ("segment", 2, 5.0))))
     assert list(found) == ["pycyto"]
     curves = found["pycyto"]
@@ -85,20 +86,19 @@ def test_both_channels_of_pycyto_stand_beside_a_segmentation(known: list[Loaded]
     last = curves.filter(label="cellpose_ch0", workers=8).row(0, named=True)
     assert last["speedup"] == pytest.approx(512 / 165)
     assert last["wall_s"] == 165
+    # Where the kind of scaling is not known nothing is held against a reference.
+    assert set(curves["scaling"]) == {"strong"}
 
 
-def test_stages_stand_in_the_order_of_the_report(known: list[Loaded]) -> None:
-    found = by_name(matching(known, measured(("track", 1, 9.0), ("contact", 1, 5.0))))
-    order = found["pycyto"]["stage"].unique(maintain_order=True)
-    assert order.to_list() == ["track", "contact"]
-
-
-def test_each_stage_has_the_curves_of_that_stage_alone(known: list[Loaded]) -> None:
-    found = by_name(matching(known, measured(("segment", 1, 9.0), ("contact", 1, 5.0))))
-    own = found["pycyto"].select("stage", "label").unique().rows()
+def test_stages_stand_in_the_order_of_the_report_with_their_own_curves_alone(
+    known: list[Loaded],
+) -> None:
+    curves = by_name(matching(known, measured(("track", 1, 9.0), ("contact", 1, 5.0))))["pycyto"]
+    assert curves["stage"].unique(maintain_order=True).to_list() == ["track", "contact"]
     stages = next(one.reference.stages for one in known if one.reference.name == "pycyto")
+    own = curves.select("stage", "label").unique().rows()
     assert {(stages[label], stage) for stage, label in own} == {
-        ("segment", "segment"),
+        ("track", "track"),
         ("contact", "contact"),
     }
 
@@ -110,34 +110,12 @@ def test_an_entry_of_a_suite_is_known_by_the_stage_that_it_runs(known: list[Load
     assert set(found["pycyto"]["stage"]) == {"segment_ch1"}
 
 
-def test_a_sweep_over_sizes_stands_beside_no_sweep_over_workers(known: list[Loaded]) -> None:
-    found = by_name(matching(known, measured(("segment", 1, 9.0))))
-    assert "cellpose-devices" not in found
-
-
-def test_a_stage_that_nobody_measured_has_no_reference(known: list[Loaded]) -> None:
-    assert matching(known, measured(("deconvolve", 1, 9.0))) == []
-
-
-def test_strong_scaling_is_not_shown_beside_weak(known: list[Loaded]) -> None:
+def test_strong_scaling_is_not_shown_beside_weak(own: Path, write: Write) -> None:
     weak = measured(("segment", 1, 9.0), ("segment", 2, 9.5), work=[40.0, 80.0])
     assert set(weak["scaling"]) == {"weak"}
-    assert matching(known, weak) == []
-
-
-def test_where_the_kind_of_scaling_is_not_known_nothing_is_held_against_a_reference(
-    known: list[Loaded],
-) -> None:
-    unknown = measured(("segment", 1, 9.0), ("segment", 2, 5.0))
-    assert unknown["scaling"].null_count() == 2
-    found = by_name(matching(known, unknown))
-    assert set(found["pycyto"]["scaling"]) == {"strong"}
-
-
-def test_a_reference_of_weak_scaling_is(own: Path, write: Write) -> None:
-    csv = "stage,workers,wall_s,work\ncells,1,80,10\ncells,2,81,20\n"
-    write(csv=csv)
-    weak = measured(("segment", 1, 9.0), ("segment", 2, 9.5), work=[40.0, 80.0])
+    known = beside_any(own)
+    assert matching(known, weak) == matching(known, measured(("deconvolve", 1, 9.0))) == []
+    write(csv="stage,workers,wall_s,work\ncells,1,80,10\ncells,2,81,20\n")
     known = beside_any(own)
     assert list(by_name(matching(known, weak))) == ["ours"]
     strong = measured(("segment", 1, 9.0), ("segment", 2, 5.0), work=[40.0, 40.0])
@@ -163,24 +141,16 @@ def sizes(family: str, *wall_s: float) -> GridFindings:
 
 
 def test_a_sweep_over_sizes_stands_beside_a_grid_against_the_size(known: list[Loaded]) -> None:
-    ((reference, found),) = matching_grids(known, [sizes("segment", 1.0, 4.0)])
+    grid, nuclei = sizes("segment", 1.0, 4.0), sizes("nuclei", 1.0, 4.0)
+    ((reference, found),) = matching_grids(known, [grid])
     assert reference.name == "cellpose-devices"
     assert (found.family, found.against) == ("segment", "length_px")
     assert found.points["family"].unique().to_list() == ["cellpose"]
     assert len(found.ceilings) == 2
-
-
-def test_a_grid_is_known_by_the_stage_that_its_points_run(known: list[Loaded]) -> None:
-    grid = sizes("nuclei", 1.0, 4.0)
-    assert matching_grids(known, [grid]) == []
-    assert len(matching_grids(known, [grid], {"nuclei": "segment"})) == 1
-
-
-def test_a_grid_against_another_axis_has_no_sweep_over_sizes_beside_it(
-    known: list[Loaded],
-) -> None:
-    grid = replace(sizes("segment", 1.0, 4.0), against="batch_size")
-    assert matching_grids(known, [grid]) == []
+    # It is known by the stage that its points run, and stands beside no other axis.
+    assert matching_grids(known, [nuclei]) == []
+    assert len(matching_grids(known, [nuclei], {"nuclei": "segment"})) == 1
+    assert matching_grids(known, [replace(grid, against="batch_size")]) == []
 
 
 def test_a_sweep_over_sizes_is_not_its_own_reference(own: Path, write: Write, toml: str) -> None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from pyscale.plan import Plan
+from mockruns import PlanMaker
 from pyscale.sbatch.held import PILOT_MIB, PILOT_SHARE_MIB, held_by, times_min, why_not_held
 from pyscale.sites import Site
-
-PlanMaker = Callable[..., Plan]
 
 
 def site(override: tuple[dict[str, Any], ...] = (), **request: Any) -> Site:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from rocrate.rocrate import ROCrate
 
-from pyscale.benchmark import execute
+from mockruns import PlanMaker, carry_out, ending
 from pyscale.executors.mock import MockEnd, MockExecutor
-from pyscale.plan import Plan
 from pyscale.results import results_of
 from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import MANIFEST_FILE
-from pyscale_stages.contract import Call, TaskError, TaskSpec
+from pyscale_stages.contract import Call, TaskError
 
 Entity = dict[str, Any]
 
@@ -37,17 +36,12 @@ DONE, FAILED = (f"http://schema.org/{word}ActionStatus" for word in ("Completed"
 
 
 @pytest.fixture
-def measured(make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+def measured(make: PlanMaker, tmp_path: Path) -> RunFolder:
     """A run of two stages, one trial of which failed, in a folder with a name that is not plain."""
     run = RunFolder.create(tmp_path / "a, [c] 'd' #e", make(only=("register_denoise", "segment")))
-
-    def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
-        if (trial, task) == ("segment-n2-b2", "w1"):
-            error = TaskError(kind="BadInput", message="the frames are empty", exit_code=2)
-            return MockEnd(returncode=2, error=error)
-        return MockEnd()
-
-    execute(run, MockExecutor(behaviour), lambda _event: None)
+    error = TaskError(kind="BadInput", message="the frames are empty", exit_code=2)
+    failed = MockEnd(returncode=2, error=error)
+    carry_out(run, MockExecutor(ending("segment-n2-b2", "w1", failed)))
     return run
 
 
@@ -143,7 +137,9 @@ def test_every_file_and_folder_that_it_names_is_there_and_is_a_part(measured: Ru
 
 
 @pytest.mark.slow
-def test_the_plan_is_the_workflow_and_the_run_its_execution(measured: RunFolder) -> None:
+def test_the_plan_is_the_workflow_and_the_run_and_each_trial_its_executions(
+    measured: RunFolder,
+) -> None:
     entities = crate_of(measured)
     root = entities["./"]
     (plan,) = references(root["mainEntity"])
@@ -151,21 +147,16 @@ def test_the_plan_is_the_workflow_and_the_run_its_execution(measured: RunFolder)
     assert types(entities[plan]) == {"File", "SoftwareSourceCode", "ComputationalWorkflow"}
     (language,) = references(entities[plan]["programmingLanguage"])
     assert types(entities[language]) == {"ComputerLanguage"}
-    (run,) = [a for a in actions(entities) if a["instrument"] == {"@id": plan}]
+    found = {a["@id"]: a for a in actions(entities)}
+    assert found.keys() <= set(references(root["mentions"]))
+    run = found.pop(f"#run-{measured.plan.run_id}")
+    assert run["instrument"] == {"@id": plan}
     assert run["actionStatus"] == FAILED
     assert run["error"] == "1 of 8 planned trials are not complete"
     assert "tasks.parquet" in set(references(run["result"]))
-
-
-@pytest.mark.slow
-def test_each_trial_is_one_action_with_software_input_and_result(measured: RunFolder) -> None:
-    entities = crate_of(measured)
-    found = {a["@id"]: a for a in actions(entities)}
-    trials = {f"#trial-{trial.id}" for trial in measured.plan.trials}
-    assert found.keys() == trials | {f"#run-{measured.plan.run_id}"}
-    assert found.keys() <= set(references(entities["./"]["mentions"]))
-    for name in trials:
-        action = found[name]
+    # Each trial has software, input and a result.
+    assert found.keys() == {f"#trial-{trial.id}" for trial in measured.plan.trials}
+    for name, action in found.items():
         (tool,) = references(action["instrument"])
         assert types(entities[tool]) == {"SoftwareApplication"}
         assert entities[tool]["softwareVersion"]
@@ -173,16 +164,14 @@ def test_each_trial_is_one_action_with_software_input_and_result(measured: RunFo
         assert action["startTime"] <= action["endTime"]
         assert f"tasks/{name.removeprefix('#trial-')}/" in set(references(action["result"]))
     assert list(references(found["#trial-register_denoise-n2-b1"]["object"])) == ["#input"]
+    (licence,) = references(entities["#input"]["license"])
+    assert entities[licence]["name"] == "CC-BY-4.0"
     read = set(references(found["#trial-segment-n2-b1"]["object"]))
     assert "tasks/register_denoise-n1-b1/w0/out/frames.ome.tif" in read
     assert not [entity for entity in entities.values() if "Person" in types(entity)]
-
-
-def test_a_trial_that_failed_says_why_and_no_other_has_an_error(measured: RunFolder) -> None:
-    found = {a["@id"]: a for a in actions(crate_of(measured))}
+    # One that failed says why, and no other has an error.
     failed = found.pop("#trial-segment-n2-b2")
     assert (failed["actionStatus"], failed["error"]) == (FAILED, "the frames are empty")
-    del found[f"#run-{measured.plan.run_id}"]
     assert all(a["actionStatus"] == DONE and "error" not in a for a in found.values())
 
 
@@ -197,17 +186,10 @@ def test_outputs_that_are_gone_are_known_by_their_checksums(measured: RunFolder)
     assert gone["@id"] not in set(references(entities["./"]["hasPart"]))
 
 
-def test_a_trial_that_never_ran_is_no_action(make: Callable[..., Plan], tmp_path: Path) -> None:
+def test_a_trial_that_never_ran_is_no_action(make: PlanMaker, tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
     (whole,) = actions(crate_of(run))
     assert whole["error"] == "4 of 4 planned trials are not complete"
-
-
-@pytest.mark.slow
-def test_a_public_dataset_brings_its_licence(measured: RunFolder) -> None:
-    entities = crate_of(measured)
-    (licence,) = references(entities["#input"]["license"])
-    assert entities[licence]["name"] == "CC-BY-4.0"
 
 
 def test_images_are_named_with_their_checksums(measured: RunFolder) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from pyscale.benchmark import execute
-from pyscale.executors.mock import MockExecutor
-from pyscale.plan import Plan
+from mockruns import PlanMaker, carried_out
 from pyscale.planning import Dataset
 from pyscale.results import results_of
 from pyscale.store.folder import RunFolder
@@ -54,7 +51,7 @@ LOADED = Loading(
 
 
 @pytest.fixture
-def run(make_of: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+def run(make_of: PlanMaker, tmp_path: Path) -> RunFolder:
     """A run of one rank and of two, which has ended and in which no rank said what it loaded."""
     slides = tmp_path / "slides"
     slides.mkdir()
@@ -63,9 +60,7 @@ def run(make_of: Callable[..., Plan], tmp_path: Path) -> RunFolder:
     step = SuiteStage(inputs={"slides": "slides"}, params=PARAMS)
     suite = Suite(name="loader", summary="Loads", data="slides", stages={"loader": step})
     plan = make_of(suite, (1, 2), dataset=Dataset(slides, frames=2), repeats=1)
-    run = RunFolder.create(tmp_path / "runs", plan)
-    execute(run, MockExecutor(), lambda _event: None)
-    return run
+    return carried_out(plan, tmp_path)
 
 
 def record(run: RunFolder, trial: str, task: str, **keys: Any) -> None:
@@ -84,7 +79,7 @@ def row(run: RunFolder, trial: str, task: str) -> dict[str, Any]:
     return build_tables(run).loading.filter(trial=trial, task=task).row(0, named=True)
 
 
-def test_each_rank_has_a_row(run: RunFolder) -> None:
+def test_each_rank_of_a_trial_that_ran_has_a_row(run: RunFolder) -> None:
     table = build_tables(run).loading
     assert dict(table.schema) == loading_schema()
     assert table.select("trial", "task", "rank", "workers").rows() == [
@@ -92,6 +87,9 @@ def test_each_rank_has_a_row(run: RunFolder) -> None:
         (BOTH, "w0", 0, 2),
         (BOTH, "w1", 1, 2),
     ]
+    for file in run.trial(run.plan.trial(BOTH)).rglob("*.json"):
+        file.unlink()
+    assert set(build_tables(run).loading["trial"]) == {ALONE}
 
 
 def test_a_rank_says_what_it_was_and_where(run: RunFolder) -> None:
@@ -164,19 +162,12 @@ def test_a_rank_that_failed_has_its_error_and_nothing_that_was_measured(run: Run
     assert row(run, BOTH, "w0")["status"] == "done"
 
 
-def test_a_trial_that_never_ran_has_no_row(run: RunFolder) -> None:
-    for file in run.trial(run.plan.trial(BOTH)).rglob("*.json"):
-        file.unlink()
-    assert set(build_tables(run).loading["trial"]) == {ALONE}
-
-
 def test_the_table_of_loading_is_written_while_there_is_any(
-    run: RunFolder, make: Callable[..., Plan], tmp_path: Path
+    run: RunFolder, make: PlanMaker, tmp_path: Path
 ) -> None:
     write_tables(run.path, build_tables(run))
     assert pl.read_parquet(run.path / LOADING_FILE).height == 3
-    other = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",), repeats=1))
-    execute(other, MockExecutor(), lambda _event: None)
+    other = carried_out(make(only=("register_denoise",), repeats=1), tmp_path)
     (other.path / LOADING_FILE).touch()
     write_tables(other.path, build_tables(other))
     assert not (other.path / LOADING_FILE).exists()

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from pyscale.benchmark import execute
-from pyscale.executors.mock import MockExecutor
-from pyscale.plan import Plan
+from mockruns import PlanMaker, carried_out
 from pyscale.store.folder import RunFolder
 from pyscale.store.ranktables import reconstruction_schema
 from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
@@ -52,13 +49,11 @@ FOUND = Reconstruction(
 
 
 @pytest.fixture
-def run(make_of: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+def run(make_of: PlanMaker, tmp_path: Path) -> RunFolder:
     """A run of one rank and of two, which has ended and in which no rank said what it measured."""
     step = SuiteStage(stage="reconstruct", params={"size_px": 128, "tile_px": 64})
     suite = Suite(name="own", summary="Deblurs", data="phantom", stages={"deblur": step})
-    run = RunFolder.create(tmp_path / "runs", make_of(suite, (1, 2), dataset=None, repeats=1))
-    execute(run, MockExecutor(), lambda _event: None)
-    return run
+    return carried_out(make_of(suite, (1, 2), dataset=None, repeats=1), tmp_path)
 
 
 def record(run: RunFolder, trial: str, task: str, **keys: Any) -> None:
@@ -163,14 +158,13 @@ def test_a_rank_that_failed_has_one_row_that_says_whether_its_own_memory_ran_out
 
 
 def test_its_ranks_load_no_patches_and_others_reconstruct_nothing(
-    run: RunFolder, make: Callable[..., Plan], tmp_path: Path
+    run: RunFolder, make: PlanMaker, tmp_path: Path
 ) -> None:
     tables = build_tables(run)
     assert tables.loading.is_empty()
     write_tables(run.path, tables)
     assert pl.read_parquet(run.path / RECONSTRUCTION_FILE).height == 3
-    other = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",), repeats=1))
-    execute(other, MockExecutor(), lambda _event: None)
+    other = carried_out(make(only=("register_denoise",), repeats=1), tmp_path)
     (other.path / RECONSTRUCTION_FILE).touch()
     write_tables(other.path, build_tables(other))
     assert not (other.path / RECONSTRUCTION_FILE).exists()

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from pyscale.benchmark import execute
-from pyscale.executors.mock import MockExecutor
-from pyscale.plan import Plan
+from mockruns import PlanMaker, carried_out
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
 from pyscale.store.tables import CALLS_FILE, build_tables, write_tables
@@ -35,7 +32,7 @@ CALLS = (
 
 
 @pytest.fixture
-def run(make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
     """A run of a point of a grid on one worker, and on two that are set beside it."""
     plan = make(only=(ENTRY,), repeats=1)
     steps = dict(plan.suite.stages)
@@ -46,9 +43,7 @@ def run(make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
     plan = plan.model_copy(
         update={"suite": plan.suite.model_copy(update={"stages": steps}), "trials": tuple(trials)}
     )
-    run = RunFolder.create(tmp_path / "runs", plan)
-    execute(run, MockExecutor(), lambda _event: None)
-    return run
+    return carried_out(plan, tmp_path)
 
 
 def change(file: Path, **keys: Any) -> None:
@@ -141,11 +136,8 @@ def test_the_table_of_calls_is_written_while_there_are_any(run: RunFolder) -> No
     assert not file.exists()
 
 
-def test_a_run_of_an_earlier_version_is_still_read(
-    make: Callable[..., Plan], tmp_path: Path
-) -> None:
-    run = RunFolder.create(tmp_path / "runs", make(only=(ENTRY,), repeats=1))
-    execute(run, MockExecutor(), lambda _event: None)
+def test_a_run_of_an_earlier_version_is_still_read(make: PlanMaker, tmp_path: Path) -> None:
+    run = carried_out(make(only=(ENTRY,), repeats=1), tmp_path)
     plan = json.loads((run.path / "plan.json").read_text())
     suite = plan["suite"]
     for record, later in (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pyscale.benchmark import execute
-from pyscale.executors.mock import MockExecutor
-from pyscale.plan import Plan
+from mockruns import PlanMaker, carried_out
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
 from pyscale.store.tables import build_tables, call_schema, span_schema, task_schema, timing_schema
@@ -24,12 +21,10 @@ GIB = 1 << 30
 
 
 @pytest.fixture
-def run(make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
     """A run of one stage at N = 1 and 2 that has ended."""
     plan = make(only=("register_denoise",), repeats=1)
-    run = RunFolder.create(tmp_path / "runs", plan)
-    execute(run, MockExecutor(), lambda _event: None)
-    return run
+    return carried_out(plan, tmp_path)
 
 
 def change(run: RunFolder, task: str, record: str, **keys: Any) -> None:
@@ -170,7 +165,7 @@ def test_a_task_that_failed_has_a_row_without_times(run: RunFolder) -> None:
     assert "SIGKILL" in found["error"]
 
 
-def test_a_run_without_records_has_empty_tables(make: Callable[..., Plan], tmp_path: Path) -> None:
+def test_a_run_without_records_has_empty_tables(make: PlanMaker, tmp_path: Path) -> None:
     tables = build_tables(RunFolder.create(tmp_path / "others", make()))
     assert (tables.tasks.height, tables.spans.height, tables.calls.height) == (0, 0, 0)
     assert tables.timings.is_empty()

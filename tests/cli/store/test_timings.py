@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
-from pyscale.benchmark import execute
-from pyscale.executors.mock import MockExecutor
-from pyscale.plan import Plan
+from mockruns import PlanMaker, carried_out
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import TIMINGS_FILE, build_tables, write_tables
 from pyscale_stages.timing import Timing
@@ -35,11 +32,9 @@ ABSENT = Timing(test="fft_3d", repeat=0, wall_s=None, why_not="no memory")
 
 
 @pytest.fixture
-def run(make: Callable[..., Plan], tmp_path: Path) -> RunFolder:
+def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
     """A run that has ended, and timed nothing of the machine."""
-    run = RunFolder.create(tmp_path / "runs", make(only=(ENTRY,), repeats=1))
-    execute(run, MockExecutor(), lambda _event: None)
-    return run
+    return carried_out(make(only=(ENTRY,), repeats=1), tmp_path)
 
 
 def record(run: RunFolder, *timings: Timing, task: str = "w1", **keys: Any) -> None:
