@@ -25,6 +25,7 @@ MOST_JOBS = 1000
 # FirstJobId: of each cluster another, as a cgroup is named by the job alone.
 # JobAcctGatherFrequency: how much memory a job uses is looked at each second.
 # KillWait: a job over its time has two seconds to end by itself, not thirty.
+# MessageTimeout: a node that is gone is given up after five seconds, not ten.
 # SlurmdTimeout: a node without its slurmd is down after seconds, not after five minutes.
 # batch_sched_delay: a job starts when it is submitted, not when more may have come.
 # sched_interval: a job that may start again after its delay is seen after seconds, not a minute.
@@ -35,7 +36,7 @@ ClusterName={cluster}
 SlurmctldHost=localhost
 SlurmctldPort={controller_port}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket,cred_expire=20
+AuthInfo=socket={folder}/munge.socket,cred_expire=10
 SlurmUser={user}
 SlurmdUser={user}
 StateSaveLocation={folder}/state
@@ -56,6 +57,7 @@ SlurmdParameters=config_overrides
 ReturnToService=2
 SlurmdTimeout=5
 KillWait=2
+MessageTimeout=5
 MinJobAge=300
 FirstJobId={first_job}
 MaxArraySize=20001

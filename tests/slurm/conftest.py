@@ -93,6 +93,20 @@ def broken_sacct(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def holding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs hold one job, which is the default; `slurm` says otherwise."""
+    monkeypatch.setenv("PYSCALE_ALLOCATION", "hold")
+
+
+@pytest.fixture
+def endless(tmp_path: Path) -> Path:
+    """A batch script that does not end by itself."""
+    script = tmp_path / "endless.sh"
+    script.write_text("#!/bin/sh\nexec sleep infinity\n")
+    return script
+
+
+@pytest.fixture
 def runs(
     slurm: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[ClusterRuns]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -44,6 +45,21 @@ if "pyscale_stages" in sys.orig_argv:
     if os.path.exists(os.path.join({folder!r}, os.path.basename(os.getcwd()))):
         os.kill(os.getpid(), signal.SIGSTOP)
 """
+
+
+def submit_scripts(slurm: SlurmCluster, folder: Path) -> dict[str, str]:
+    """Submit a folder's emitted scripts; return the job of each."""
+    said = slurm.run(folder / "submit.sh").stdout
+    return dict(re.findall(r"^(\S+): job (\d+)$", said, re.MULTILINE))
+
+
+def complete_scripts(slurm: SlurmCluster, folder: Path) -> list[str]:
+    """Submit a folder's emitted scripts, and wait until all have completed; return their names."""
+    jobs = submit_scripts(slurm, folder)
+    ended = slurm.wait_for_jobs(*jobs.values())
+    logs = {log.name: log.read_text() for log in folder.glob("*/logs/*.log")}
+    assert ended == {job: {"COMPLETED"} for job in jobs.values()}, logs
+    return list(jobs)
 
 
 class ClusterRuns:
@@ -117,8 +133,8 @@ class ClusterRuns:
 
     @property
     def run(self) -> RunFolder:
-        """The only run in the working folder."""
-        (path,) = (self.home / "runs").iterdir()
+        """The only run in the working folder, or where runs were told to go."""
+        (path,) = Path(os.environ.get("PYSCALE_RUNS_FOLDER", self.home / "runs")).iterdir()
         return RunFolder(path)
 
     @property
@@ -192,6 +208,12 @@ class ClusterRuns:
         _, said = process.communicate(timeout=PATIENCE_S)
         assert "Traceback" not in said
         return process.returncode, said
+
+    def completed(self, process: subprocess.Popen[str]) -> None:
+        """Wait until a command has succeeded; every task of the run is done then."""
+        code, said = self.finished(process)
+        assert code == 0, said
+        assert set(self.states().values()) == {"done"}
 
     def states(self) -> dict[str, str]:
         """State of every task of the run."""

@@ -15,7 +15,7 @@ from pyscale.store.tables import build_tables
 from slurm.runs import ClusterRuns
 from trials import outputs
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("holding")]
 
 ONE_PRETENDED_GPU = """
 [[override]]
@@ -24,25 +24,17 @@ gpus = 1
 """
 
 
-@pytest.fixture(autouse=True)
-def holding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs hold one job, which is the default; the fixtures of this folder say otherwise."""
-    monkeypatch.setenv("PYSCALE_ALLOCATION", "hold")
-
-
 def test_a_whole_suite_is_one_job_and_computes_what_jobs_of_each_trial_do(
     runs: ClusterRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = ("--workers", "1,2", "--repeats", "2")
     before = runs.slurm.known_jobs()
-    code, said = runs.finished(runs.start(*asked))
-    assert code == 0, said
+    runs.completed(runs.start(*asked))
     held = runs.run
     (job,) = runs.slurm.known_jobs() - before
     assert read_allocations(held.path).job_ids == (job,)
     monkeypatch.setenv("PYSCALE_RUNS_FOLDER", str(tmp_path / "each"))
-    code, said = runs.finished(runs.start(*asked, "--allocation", "each"))
-    assert code == 0, said
+    runs.completed(runs.start(*asked, "--allocation", "each"))
     (path,) = (tmp_path / "each").iterdir()
     assert outputs(held) == outputs(RunFolder(path))
     ours, theirs = build_tables(held).tasks, build_tables(RunFolder(path)).tasks
@@ -57,15 +49,12 @@ def test_a_whole_suite_is_one_job_and_computes_what_jobs_of_each_trial_do(
 
 
 def test_ranks_are_one_step_of_the_job(runs: ClusterRuns) -> None:
-    code, said = runs.finished(runs.start("--layout", "gang", "--workers", "1,3"))
-    assert code == 0, said
+    runs.completed(runs.start("--layout", "gang", "--workers", "1,3"))
     assert len(read_allocations(runs.run.path).jobs) == 1
-    assert set(runs.states().values()) == {"done"}
 
 
 def test_more_windows_than_workers_run_a_few_at_once(runs: ClusterRuns) -> None:
-    code, said = runs.finished(runs.start("--chunks-per-worker", "3"))
-    assert code == 0, said
+    runs.completed(runs.start("--chunks-per-worker", "3"))
     windows = build_tables(runs.run).tasks.filter(pl.col("verb") == "run")
     assert len(windows) == 6
     for moment in windows["start_utc"]:
@@ -97,8 +86,7 @@ def test_a_run_is_followed_by_whoever_resumes_it_and_ended_by_cancel(runs: Clust
         *("--repeats", "1", "--executor", "slurm", "--site", runs.site(), "--detach"),
     ).strip()
     follower = runs.command("run", "--resume", name)
-    code, said = runs.finished(follower)
-    assert code == 0, said
+    runs.completed(follower)
     assert len(read_allocations(runs.run.path).jobs) == 1
 
 
@@ -110,16 +98,13 @@ def test_cancel_ends_the_job_and_who_follows_it(runs: ClusterRuns) -> None:
     assert code == 2, said
     assert "was cancelled" in said
     assert runs.living_jobs() == []
-    code, said = runs.finished(runs.command("run", "--resume", runs.run.path.name))
-    assert code == 0, said
+    runs.completed(runs.command("run", "--resume", runs.run.path.name))
     assert len(read_allocations(runs.run.path).jobs) == 2
 
 
 def test_a_run_that_is_extended_runs_only_what_is_new(runs: ClusterRuns) -> None:
-    code, said = runs.finished(runs.start())
-    assert code == 0, said
-    code, said = runs.finished(runs.command("run", "--extend", "latest", "--repeats", "2"))
-    assert code == 0, said
+    runs.completed(runs.start())
+    runs.completed(runs.command("run", "--extend", "latest", "--repeats", "2"))
     finished = [event.trial for event in runs.events("trial_finished")]
     assert finished == ["contact-n2-b1", "contact-n2-b2"]
     assert len(read_allocations(runs.run.path).jobs) == 2
@@ -128,9 +113,7 @@ def test_a_run_that_is_extended_runs_only_what_is_new(runs: ClusterRuns) -> None
 def test_a_trial_that_is_not_likely_to_fit_waits_for_the_next_job(runs: ClusterRuns) -> None:
     # A task may take half an hour, and a job six minutes: one kind of trial is begun in each.
     site = runs.site(more="hold_limit_hours = 0.1\n")
-    code, said = runs.finished(runs.start("--only", "track", site=site))
-    assert code == 0, said
+    runs.completed(runs.start("--only", "track", site=site))
     assert len(read_allocations(runs.run.path).jobs) == 2
     (ended,) = runs.events("allocation_ended")
     assert "no time for the next trial" in ended.detail
-    assert set(runs.states().values()) == {"done"}

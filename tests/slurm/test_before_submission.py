@@ -14,9 +14,6 @@ import pytest
 
 from commandline import Answer, answer_of
 from movingsquares import write_moving_squares
-from pyscale.executors.submission import script, submissions
-from pyscale.status import run_status
-from pyscale.store.folder import RunFolder
 from slurm.cluster import SlurmCluster
 from slurm.configuration import set_option
 
@@ -242,50 +239,6 @@ def test_a_dry_run_submits_nothing_and_slurm_would_take_its_scripts(
     # One window, two, a merge and a check: each has a node of four cores for an hour.
     (total,) = re.findall(r"total\W+(\d+)\W+([\d.]+)\W+([\d.]+)", answer.out)
     assert total == ("5" if layout == "array" else "4", "20.0", "0.0")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("layout", ["array", "gang"])
-def test_what_is_shown_is_what_is_submitted(
-    run: Callable[..., Answer],
-    slurm: SlurmCluster,
-    home: Path,
-    layout: str,
-) -> None:
-    answer = run("--workers", "1,2", "--layout", layout)
-    assert answer.code == 0, answer.err
-    (path,) = (home / "runs").iterdir()
-    folder = RunFolder(path)
-    assert folder.plan.site is not None
-    expected = [
-        script(
-            folder.plan.site,
-            submission,
-            threads=1,
-            run_id=folder.plan.run_id,
-            folder=folder.submissions,
-        )
-        for trial in folder.plan.trials
-        for submission in submissions(trial)
-    ]
-    submitted = [file.read_text() for file in folder.submissions.glob("*_submission.sh")]
-    # Which job each of them waits for is known when it is submitted.
-    unheld = [re.sub(r"#SBATCH --dependency=afterany:\d+\n", "", text) for text in submitted]
-    # A merge and a check wait for one; windows only where Slurm has not ended what was before.
-    assert sum(text != held for text, held in zip(unheld, submitted, strict=True)) >= 2
-    assert sorted(unheld) == sorted(expected)
-
-
-@pytest.mark.slow
-def test_a_detached_run_tells_its_id_and_finishes_by_itself(
-    run: Callable[..., Answer], slurm: SlurmCluster, home: Path
-) -> None:
-    answer = run("--workers", "1,2", "--detach")
-    assert answer.code == 0, answer.err
-    folder = RunFolder(home / "runs" / answer.out.strip())
-    slurm.wait_for(
-        lambda: run_status(folder).state == "complete", "the run was complete", deadline_s=LIMIT_S
-    )
 
 
 @pytest.mark.slow

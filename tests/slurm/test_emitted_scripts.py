@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from movingsquares import write_moving_squares
 from pyscale.images.lockfile import ImageFolder
 from slurm.cluster import SlurmCluster
+from slurm.runs import complete_scripts, submit_scripts
 
 SITE = """\
 name = "ours"
@@ -72,12 +72,6 @@ def emit(folder: str, *arguments: object) -> None:
     subprocess.run([*command, *map(str, arguments)], check=True, capture_output=True)
 
 
-def submit(slurm: SlurmCluster, folder: Path) -> dict[str, str]:
-    """Submit a folder's scripts; return the job of each."""
-    said = slurm.run(folder / "submit.sh").stdout
-    return dict(re.findall(r"^(\S+): job (\d+)$", said, re.MULTILINE))
-
-
 def outputs(folder: Path) -> dict[str, bytes]:
     """Every file of every output below a folder, by configuration, task and name."""
     return {
@@ -108,15 +102,12 @@ def test_scripts_compute_the_same_bytes_as_a_run(
     emit("written", "--data", movie, "--workers", "1,2", "--seed", 3, "--site", site, *only)
     # Scripts go by where they are submitted from, not by where they were written.
     scripts = (home / "written").rename(home / "moved to the cluster")
-    jobs = submit(slurm, scripts)
-    assert list(jobs) == [
+    assert complete_scripts(slurm, scripts) == [
         f"{stage}-n{n}/{script}"
         for stage in stages
         for n, script in ((1, "windows.sbatch"), (2, "windows.sbatch"), (2, "merge.sbatch"))
     ]
-    ended = slurm.wait_for_jobs(*jobs.values())
-    logs = {log.name: log.read_text() for log in scripts.glob("*/logs/*.log")}
-    assert ended == {job: {"COMPLETED"} for job in jobs.values()}, logs
+    logs = [log.read_text() for log in scripts.glob("*/logs/*.log")]
     assert len(logs) == len(stages) * (1 + 2 + 1)
 
     expected = of_stages(of_a_run, *stages)
@@ -129,7 +120,7 @@ def test_scripts_compute_the_same_bytes_as_a_run(
     assert not list(scripts.rglob("*.partial"))
     if site != "plain":
         assert list(disk.iterdir()) == []
-        assert all(log.startswith("loaded something\n") for log in logs.values())
+        assert all(log.startswith("loaded something\n") for log in logs)
 
 
 def of_stages(files: dict[str, bytes], *stages: str) -> dict[str, bytes]:
@@ -137,26 +128,20 @@ def of_stages(files: dict[str, bytes], *stages: str) -> dict[str, bytes]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("site", ["plain", "ours.toml"], ids=["in place", "on scratch"])
 def test_scripts_of_images_compute_the_same_bytes_as_a_native_run(
     slurm: SlurmCluster,
     home: Path,
     movie: Path,
     of_a_run: dict[str, bytes],
     built_images: ImageFolder,
-    site: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("TEST_SCRATCH", str(home / "a node's disk"))
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(built_images.path))
     (home / "ours.toml").write_text(SITE)
     flags = ("--data", movie, "--workers", "1,2", "--seed", 3, "--only", "contact")
-    emit("scripts", *flags, "--runtime", "apptainer", "--site", site)
-    jobs = submit(slurm, home / "scripts")
-    ended = slurm.wait_for_jobs(*jobs.values())
-    logs = {log.name: log.read_text() for log in home.glob("scripts/*/logs/*.log")}
-    assert ended == {job: {"COMPLETED"} for job in jobs.values()}, logs
-
+    emit("scripts", *flags, "--runtime", "apptainer", "--site", "ours.toml")
+    complete_scripts(slurm, home / "scripts")
     assert outputs(home / "scripts") == of_stages(of_a_run, "contact")
     for task in ("w0", "w1", "merge"):
         record = json.loads((home / "scripts" / "contact-n2" / task / "result.json").read_text())
@@ -173,7 +158,7 @@ def test_a_failed_job_keeps_the_exit_code_and_its_record_and_ends_what_waits_for
     flags = ("--data", movie, "--workers", "2", "--only", "contact", "--site", "ours.toml")
     emit("scripts", *flags)
     (home / "scripts" / "contact-n2" / "params.json").write_text('{"nonsense": 1}')
-    jobs = submit(slurm, home / "scripts")
+    jobs = submit_scripts(slurm, home / "scripts")
     windows, merge = jobs["contact-n2/windows.sbatch"], jobs["contact-n2/merge.sbatch"]
     assert slurm.wait_for_jobs(windows, merge) == {windows: {"FAILED"}, merge: {"CANCELLED"}}
     assert {task["ExitCode"] for task in slurm.job(windows)} == {"2:0"}

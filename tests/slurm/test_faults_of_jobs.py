@@ -30,9 +30,7 @@ def assert_failed_for(runs: ClusterRuns, process: subprocess.Popen[str], *words:
 
 
 def assert_resume_completes(runs: ClusterRuns) -> None:
-    code, said = runs.finished(runs.command("run", "--resume", runs.run.path.name))
-    assert code == 0, said
-    assert set(runs.states().values()) == {"done"}
+    runs.completed(runs.command("run", "--resume", runs.run.path.name))
 
 
 # Python runs it at its start: a task holds more memory than it asked for, until it is killed.
@@ -74,8 +72,7 @@ def test_a_job_that_gives_way_to_an_urgent_one_is_tried_again(runs: ClusterRuns)
             "--partition=urgent", f"--nodelist={launch.node}", "--exclusive", "--wrap=true"
         )
         runs.slurm.wait_for(lambda: bool(runs.events("trial_failed")), "the trial had failed")
-    code, said = runs.finished(process)
-    assert code == 0, said
+    runs.completed(process)
     assert "was preempted" in runs.events("trial_failed")[0].detail
     assert len(runs.events("trial_retried")) == 1
     assert runs.set_aside() == ["contact-n2-b1.failed-1"]
@@ -88,8 +85,7 @@ def test_a_job_that_is_requeued_all_the_same_is_not_run_twice(runs: ClusterRuns)
         runs.slurm.run("scontrol", "update", f"JobId={job}", "Requeue=1")
         runs.slurm.run("scontrol", "requeue", job)
         runs.slurm.wait_for(lambda: bool(runs.events("trial_failed")), "the trial had failed")
-    code, said = runs.finished(process)
-    assert code == 0, said
+    runs.completed(process)
     failure = runs.events("trial_failed")[0].detail
     assert "requeued" in failure
     assert launch.node in failure

@@ -53,9 +53,7 @@ def endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HeldTasks:
 def assert_resume_counts_no_failure(
     runs: ClusterRuns, *set_aside: str, or_none: bool = False
 ) -> None:
-    code, said = runs.finished(runs.command("run", "--resume", runs.run.path.name))
-    assert code == 0, said
-    assert set(runs.states().values()) == {"done"}
+    runs.completed(runs.command("run", "--resume", runs.run.path.name))
     assert tuple(runs.set_aside()) in ({set_aside, ()} if or_none else {set_aside})
     assert runs.events("trial_failed", "trial_retried") == []
     assert runs.living_jobs() == []
@@ -104,9 +102,7 @@ def test_a_submission_that_is_taken_and_answered_with_an_error(
 ) -> None:
     error = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
     once("sbatch", f'$real "$@" > /dev/null; echo "{error}" >&2; exit 1')
-    code, said = runs.finished(runs.start())
-    assert code == 0, said
-    assert set(runs.states().values()) == {"done"}
+    runs.completed(runs.start())
     assert runs.set_aside() == []
     assert runs.living_jobs() == []
 
@@ -121,9 +117,7 @@ def test_a_controller_that_is_away_when_jobs_are_submitted(runs: ClusterRuns) ->
         "the merge was ordered",
     )
     runs.slurm.start_slurmctld()
-    code, said = runs.finished(process)
-    assert code == 0, said
-    assert set(runs.states().values()) == {"done"}
+    runs.completed(process)
     assert runs.set_aside() == []
     # Not each question without an answer is told: only the first, and when there is one again.
     told = [event.kind for event in runs.events("slurm_silent", "slurm_answers")]
@@ -143,7 +137,7 @@ def test_a_controller_that_is_away_when_pyscale_is_interrupted(runs: ClusterRuns
         runs.slurm.start_slurmctld()
         second = runs.command("run", "--resume", runs.run.path.name)
         runs.slurm.wait_for(lambda: bool(runs.events("trial_taken_up")), "the jobs were taken up")
-    assert runs.finished(second)[0] == 0
+    runs.completed(second)
     assert runs.launched(second).pid == launch.pid
     assert_resume_counts_no_failure(runs)
 
@@ -152,19 +146,8 @@ def test_what_outlives_its_node_for_slurm_spoils_no_other_attempt(runs: ClusterR
     process = runs.start(site=runs.site(more="exclusive = true\n"))
     with runs.in_its_middle(process, "w0") as (launch,):
         runs.slurm.kill_slurmd(launch.node)
-        code, said = runs.finished(process)
-        assert code == 0, said
+        runs.completed(process)
         assert runs.set_aside() == ["contact-n2-b1.failed-1"]
         counted = read_task(runs.trial / "w0")
     runs.slurm.wait_for(lambda: not Path(f"/proc/{launch.pid}").exists(), "the old task ended")
     assert read_task(runs.trial / "w0") == counted
-
-
-@pytest.mark.parametrize("layout", ["array", "gang"])
-def test_a_runs_folder_whose_name_is_not_plain(
-    runs: ClusterRuns, monkeypatch: pytest.MonkeyPatch, layout: str
-) -> None:
-    folder = runs.home / """a b, [c] 'd' "e" $f #g"""
-    monkeypatch.setenv("PYSCALE_RUNS_FOLDER", str(folder))
-    code, said = runs.finished(runs.start("--layout", layout))
-    assert code == 0, said

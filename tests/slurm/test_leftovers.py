@@ -21,11 +21,10 @@ from slurm.leftovers import END_S, OWNER_FILE, clear_leftovers, names_of, proces
 FORKS = "echo $$ > {group}/cgroup.procs; echo here; while :; do sleep infinity & sleep 0.01; done"
 TESTS = Path(__file__).resolve().parents[1]
 PROGRAM = """\
-import sys
 from slurm.cluster import running_cluster
 from slurm.leftovers import names_of, processes_of
 
-with running_cluster(with_accounting=sys.argv[1] == "True") as cluster:
+with running_cluster(with_accounting=True) as cluster:
     cluster.submit("--output=/dev/null", "--wrap=sleep infinity")
     # The controller calls a job running before its node has started it.
     cluster.wait_for(lambda: "sleep" in names_of(processes_of(cluster.folder)), "it ran")
@@ -51,22 +50,13 @@ def test_a_group_goes_with_all_that_forks_in_it(missing: Callable[[str, str], No
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "daemons"),
-    [
-        ("slurm", {"munged", "slurmctld", "slurmd"}),
-        (
-            "slurm_with_accounting",
-            {"munged", "slurmctld", "slurmd", "slurmdbd", "mariadbd"},
-        ),
-    ],
-)
 def test_killed_tests_leave_no_process_no_folder_and_no_cgroup(
-    request: pytest.FixtureRequest, kind: str, daemons: set[str]
+    slurm_with_accounting: SlurmCluster,
 ) -> None:
-    other: SlurmCluster = request.getfixturevalue(kind)
+    other = slurm_with_accounting
+    daemons = {"munged", "slurmctld", "slurmd", "slurmdbd", "mariadbd"}
     tests = subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, str(kind == "slurm_with_accounting")],
+        [sys.executable, "-c", PROGRAM],
         cwd=TESTS,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -81,7 +71,7 @@ def test_killed_tests_leave_no_process_no_folder_and_no_cgroup(
     # One that was forked for a moment may have gone by now, and has no name any more.
     started = [process for process in alive if names_of([process]) & daemons]
     groups = cgroups.groups_of_jobs(ids)
-    assert bool(groups) == (kind == "slurm_with_accounting" and cgroups.can_limit_memory())
+    assert bool(groups) == cgroups.can_limit_memory()
     tests.send_signal(signal.SIGKILL)
     tests.wait()
     _, survivors = psutil.wait_procs(started, timeout=END_S)

@@ -34,22 +34,20 @@ def test_the_pipeline_runs_from_images_in_one_job_and_is_reported(
     whole = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
     write_movie(movie, tifffile.imread(whole, key=range(FRAMES)), "TYX")
     process = runs.command(
-        *("run", "pipeline", "--data", movie, "--workers", "1,2", "--repeats", "1"),
+        *("run", "pipeline", "--data", movie, "--workers", "2", "--repeats", "1"),
         *("--executor", "slurm", "--runtime", "apptainer"),
         *("--site", runs.site(memory_gib=MEMORY_GIB)),
     )
-    code, said = runs.finished(process)
-    assert code == 0, said
+    runs.completed(process)
 
     status = json.loads(runs.say("status", "--json"))
     assert status["state"] == "complete"
-    assert [row["done"] for row in status["configurations"]] == [1] * 8
+    assert [row["done"] for row in status["configurations"]] == [1] * 4
 
     runs.say("report")
     report = runs.run.report
     table = pl.read_csv(report / "benchmark_results_aggregated.csv")
     assert table["stage"].unique(maintain_order=True).to_list() == STAGES
-    assert table.filter(pl.col("workers") == 2)["agreement"].min() > 0.9
     assert (report / "benchmark_losses.png").stat().st_size > 10_000
     assert "Waiting, overlap and resources" in (report / "scaling_analysis.md").read_text()
 

@@ -50,17 +50,6 @@ def ours(slurm: SlurmCluster, tmp_path: Path) -> OurJobs:
     return OurJobs(slurm, f"pyscale-a run: of 'mine'|{tmp_path.name}")
 
 
-@pytest.fixture
-def endless(tmp_path: Path) -> Path:
-    """A batch script that does not end by itself."""
-    return write(tmp_path / "endless.sh", "exec sleep infinity")
-
-
-def write(path: Path, command: str) -> Path:
-    path.write_text(f"#!/bin/sh\n{command}\n")
-    return path
-
-
 def test_a_waiting_job_says_what_for_and_a_running_one_where_and_since_when(
     ours: OurJobs, endless: Path
 ) -> None:
@@ -120,9 +109,9 @@ def test_no_element_of_a_large_array_is_left_out(
     assert set(ours.seen()) == {f"{array}_{index}" for index in meant}
 
 
-def test_how_jobs_ended_is_remembered(ours: OurJobs, tmp_path: Path, endless: Path) -> None:
-    done = ours.submit(write(tmp_path / "done.sh", "true"))
-    failed = ours.submit(write(tmp_path / "failed.sh", "exit 3"))
+def test_how_jobs_ended_is_remembered(ours: OurJobs, endless: Path) -> None:
+    done = ours.submit("--wrap=true")
+    failed = ours.submit("--wrap=exit 3")
     array = ours.submit("--array=0-2", endless)
     ours.slurm.wait_until_running(array)
     ours.slurm.run("scancel", f"{array}_1")

@@ -39,14 +39,6 @@ HOUR_S = 3600
 
 
 @pytest.fixture
-def endless(tmp_path: Path) -> Path:
-    """A batch script that does not end by itself."""
-    script = tmp_path / "endless.sh"
-    script.write_text("#!/bin/sh\nexec sleep infinity\n")
-    return script
-
-
-@pytest.fixture
 def run(tmp_path: Path) -> RunFolder:
     """A run on a cluster with one trial of four windows."""
     movie = tmp_path / "movie.tif"

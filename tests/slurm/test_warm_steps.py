@@ -16,7 +16,7 @@ from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import read_task
 from slurm.runs import ClusterRuns
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("holding")]
 # A worker's fork is to be held in its task as `runs.in_its_middle` holds a new process.
 STOP_FORKS = """
 import os, signal, sys
@@ -25,12 +25,6 @@ def stop():
         os.kill(os.getpid(), signal.SIGSTOP)
 os.register_at_fork(after_in_child=stop)
 """
-
-
-@pytest.fixture(autouse=True)
-def holding(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs hold one job, which is the default; the fixtures of this folder say otherwise."""
-    monkeypatch.setenv("PYSCALE_ALLOCATION", "hold")
 
 
 @pytest.fixture
@@ -58,13 +52,11 @@ def forks_of(runs: ClusterRuns) -> list[psutil.Process]:
 def test_workers_are_kept_over_trials_and_compute_what_new_processes_do(runs: ClusterRuns) -> None:
     asked = ("--start", "cold,warm", "--workers", "1,2", "--repeats", "1")
     before = runs.slurm.known_jobs()
-    code, said = runs.finished(runs.start(*asked))
-    assert code == 0, said
+    runs.completed(runs.start(*asked))
     run = runs.run
     assert runs.slurm.known_jobs() - before == {*read_allocations(run.path).job_ids}
     assert len(read_allocations(run.path).jobs) == 1
     assert runs.events("trial_failed") == []
-    assert set(runs.states().values()) == {"done"}
     for trial in run.plan.trials:
         if trial.start == "warm":
             cold = run.plan.trial(trial.id.replace("_warm", "_cold"))
@@ -92,9 +84,7 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
 
 def test_the_same_workers_do_all_windows_of_trials_in_turn(runs: ClusterRuns) -> None:
     asked = ("--start", "warm", "--repeats", "2", "--chunks-per-worker", "2")
-    code, said = runs.finished(runs.start(*asked))
-    assert code == 0, said
-    assert set(runs.states().values()) == {"done"}
+    runs.completed(runs.start(*asked))
     made = {worker.name for worker in (runs.run.path / WORKERS_FOLDER).iterdir()}
     assert made == {"contact-s0-1", "contact-s1-1"}
 
@@ -115,12 +105,10 @@ def test_a_worker_that_dies_in_a_window_costs_one_attempt(
         for fork in forks_of(runs):
             # Its parent is the worker, and that of the worker the resident launcher.
             fork.parents()[1].kill()
-    code, said = runs.finished(process)
-    assert code == 0, said
+    runs.completed(process)
     (failed,) = runs.events("trial_failed")
     assert ("was cancelled" if killed == "step" else "a step of job") in failed.detail
     assert runs.set_aside() == ["contact-n2-b1.failed-1"]
-    assert set(runs.states().values()) == {"done"}
     orders = [read_task(runs.trial / task).order for task in ("w0", "w1")]
     assert [order.worker for order in orders if order] == ["contact-s0-2", "contact-s1-2"]
 
@@ -132,9 +120,7 @@ def test_workers_end_with_their_job_and_the_next_job_has_new_ones(
     runs.slurm.wait_for(lambda: len(forks_of(runs)) == 2, "two windows had begun")
     held_fork.unlink()
     runs.slurm.run("scancel", *read_allocations(runs.run.path).job_ids)
-    code, said = runs.finished(process)
-    assert code == 0, said
+    runs.completed(process)
     assert len(read_allocations(runs.run.path).jobs) == 2
     assert runs.events("trial_failed") == []
-    assert set(runs.states().values()) == {"done"}
     assert runs.living_jobs() == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -17,12 +16,9 @@ from pyscale_stages.contact.device import import_pyclesperanto, select_device
 from pyscale_stages.contact.labels import densify
 from pyscale_stages.contact.strips import PixelMeasures, layout_of
 from pyscale_stages.contact.tables import frame_rows, tables_of
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.errors import MissingPart
-from pyscale_stages.moviewriter import write_movie
-from stagetasks import run_verb
+from stagetasks import Bench
 
-RunContact = Callable[..., TaskResult]
 Measure = Callable[..., dict[str, pl.DataFrame]]
 
 
@@ -37,35 +33,10 @@ def opencl(missing: Callable[[str, str], None]) -> None:
 
 
 @pytest.fixture
-def run_contact(tmp_path: Path) -> Iterator[RunContact]:
-    """Run a verb of the stage on files."""
-
-    def run(
-        verb: str,
-        *inputs: Path,
-        output: Path | None = None,
-        params: dict[str, Any] | None = None,
-        **spec: Any,
-    ) -> TaskResult:
-        slots = ("labels", "other_labels") if verb == "run" else ("",) * len(inputs)
-        pairs = zip(slots, inputs, strict=False)
-        return run_verb("contact", verb, pairs, output=output, params=params or {}, **spec)
-
-    yield run
-    partial = [path.name for path in tmp_path.rglob("*.partial*")]
-    assert partial == []
-
-
-@pytest.fixture
-def label_movie(tmp_path: Path) -> Callable[..., Path]:
-    """Write label images (T, Y, X) as a movie."""
-
-    def write(frames: Any, name: str = "labels.ome.tif") -> Path:
-        path = tmp_path / name
-        write_movie(path, np.asarray(frames), "TYX")
-        return path
-
-    return write
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    """The stage."""
+    yield Bench("contact", tmp_path)
+    assert not list(tmp_path.rglob("*.partial*"))
 
 
 @pytest.fixture(scope="session")
@@ -90,9 +61,3 @@ def _tables(
     if not any(len(cells.labels) for cells in types):
         return tables_of([])
     return tables_of([frame_rows(frame, types, measure(types))])
-
-
-@pytest.fixture
-def window_file() -> Callable[[Path], dict[str, Any]]:
-    """Read what an output folder says it holds."""
-    return lambda folder: dict(json.loads((folder / "window.json").read_text()))

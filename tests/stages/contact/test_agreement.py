@@ -10,10 +10,8 @@ import pytest
 
 from pyscale_stages.contact.agreement import agreement_of
 from pyscale_stages.contact.tables import Tables, joined
-from pyscale_stages.contract import TaskResult
+from stagetasks import Bench
 
-RunContact = Callable[..., TaskResult]
-LabelMovie = Callable[..., Path]
 Measure = Callable[..., Tables]
 
 
@@ -24,17 +22,13 @@ def three_cells() -> Any:
     return image
 
 
-def test_an_output_agrees_with_itself(measured: Measure) -> None:
-    tables = measured(three_cells())
+@pytest.mark.parametrize("image", [three_cells(), np.zeros((9, 11), np.uint16)])
+def test_an_output_agrees_with_itself_also_without_cells(measured: Measure, image: Any) -> None:
+    tables = measured(image)
     agreement = agreement_of(tables, tables, identical=True)
     assert agreement.same
     assert agreement.score == agreement.tolerance == 1
     assert agreement.details["largest_centroid_shift_px"] == 0
-
-
-def test_two_outputs_without_cells_agree(measured: Measure) -> None:
-    tables = measured(np.zeros((9, 11), np.uint16))
-    assert agreement_of(tables, tables, identical=True).same
 
 
 def test_an_offset_of_frames_between_windows_is_found(measured: Measure) -> None:
@@ -62,30 +56,31 @@ def test_one_pixel_less_of_contact_is_found(measured: Measure) -> None:
     assert agreement.details["same_cells"] == pytest.approx(2 / 4)
 
 
-def test_a_centroid_elsewhere_is_found(measured: Measure) -> None:
+@pytest.mark.parametrize(
+    ("shift_px", "label", "score"),
+    [(0.01, None, 0), (0.01, 9, 2 / 4), (0.0005, None, 1)],
+    ids=["all", "one: two of four different rows in either", "rounding"],
+)
+def test_centroids_elsewhere_cost_their_cells_alone(
+    measured: Measure, shift_px: float, label: int | None, score: float
+) -> None:
     tables = measured(three_cells())
-    moved = tables | {"cells": tables["cells"].with_columns(pl.col("x_px") + 0.01)}
-    agreement = agreement_of(tables, moved, identical=False)
-    assert agreement.score == agreement.details["same_cells"] == 0
-    assert not agreement.same
-    assert agreement.details["same_contacts"] == agreement.details["same_neighbours"] == 1
-    assert agreement.details["largest_centroid_shift_px"] == pytest.approx(0.01)
-
-
-def test_one_centroid_elsewhere_costs_its_cell_alone(measured: Measure) -> None:
-    tables = measured(three_cells())
-    shift = pl.when(pl.col("label") == 9).then(0.01).otherwise(0.0)
+    moves = pl.lit(value=True) if label is None else pl.col("label") == label
+    shift = pl.when(moves).then(shift_px).otherwise(0.0)
     moved = tables | {"cells": tables["cells"].with_columns(pl.col("x_px") + shift)}
     agreement = agreement_of(tables, moved, identical=False)
-    # Two of four different rows in either.
-    assert agreement.score == pytest.approx(2 / 4)
-    assert agreement.score < agreement.tolerance
+    assert agreement.score == agreement.details["same_cells"] == pytest.approx(score)
+    assert agreement.same == (score == 1)
+    assert agreement.details["same_contacts"] == agreement.details["same_neighbours"] == 1
+    assert agreement.details["largest_centroid_shift_px"] == pytest.approx(shift_px)
 
 
-def test_rounding_moves_no_cell(measured: Measure) -> None:
-    tables = measured(three_cells())
-    moved = tables | {"cells": tables["cells"].with_columns(pl.col("x_px") + 0.0005)}
-    assert agreement_of(tables, moved, identical=False).same
+def cells_of(*changes: tuple[Any, int]) -> Any:
+    """`three_cells` where pixels, given by an index or a mask, belong to other cells."""
+    image = three_cells()
+    for where, label in changes:
+        image[where] = label
+    return image
 
 
 @pytest.fixture
@@ -111,69 +106,44 @@ def truth(tmp_path: Path) -> Path:
     return folder
 
 
-def test_quality_counts_true_pairs_whatever_the_labels_are_called(
-    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth: Path
+CELLS, ONE, NINE = three_cells(), three_cells() == 1, three_cells() == 9
+BELOW = np.s_[6:8, 2:5]
+
+
+@pytest.mark.parametrize(
+    ("frames", "window", "expected"),
+    [
+        ([CELLS, cells_of((ONE, 500), (NINE, 2))], None, (1, 1, 2 / 3)),
+        ([CELLS, CELLS], (0, 1), (1, 1, 1)),
+        ([cells_of((BELOW, 4)), CELLS * 0], None, (3 / 6, 1 / 2, 1 / 3)),
+        # Farther off than its own radius.
+        ([cells_of((NINE, 0), (np.s_[6:8, 8:10], 9))] * 2, None, (4 / 6, 1, 2 / 3)),
+    ],
+    ids=["other labels", "a window", "a false cell", "too far off"],
+)
+def test_quality_counts_true_pairs_of_cells(
+    bench: Bench,
+    movie_of: MovieOf,
+    truth: Path,
+    frames: list[Any],
+    window: tuple[int, int] | None,
+    expected: tuple[float, ...],
 ) -> None:
-    first, second = three_cells(), three_cells()
-    second[second == 1], second[second == 9] = 500, 2
-    done = tmp_path / "done"
-    run_contact("run", label_movie([first, second]), output=done)
-    quality = run_contact("check", done, done, truth=truth).quality
-    assert quality == {
-        "matched_cells": 1,
-        "contact_precision": 1,
-        "contact_recall": pytest.approx(2 / 3),
-    }
-
-
-def test_quality_of_a_window_is_measured_on_its_frames_alone(
-    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth: Path
-) -> None:
-    done = tmp_path / "done"
-    run_contact("run", label_movie([three_cells()] * 2), output=done, frames=(0, 1))
-    quality = run_contact("check", done, done, truth=truth).quality
-    assert quality == {"matched_cells": 1, "contact_precision": 1, "contact_recall": 1}
-
-
-def test_contacts_of_a_cell_that_is_not_there_are_false(
-    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth: Path
-) -> None:
-    image = three_cells()
-    image[6:8, 2:5] = 4
-    done = tmp_path / "done"
-    run_contact("run", label_movie([image, image * 0]), output=done)
-    quality = run_contact("check", done, done, truth=truth).quality
-    assert quality == {
-        "matched_cells": pytest.approx(3 / 6),
-        "contact_precision": pytest.approx(1 / 2),
-        "contact_recall": pytest.approx(1 / 3),
-    }
-
-
-def test_a_cell_farther_off_than_its_own_radius_is_not_the_true_one(
-    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth: Path
-) -> None:
-    image = three_cells()
-    image[image == 9] = 0
-    image[6:8, 8:10] = 9
-    done = tmp_path / "done"
-    run_contact("run", label_movie([image] * 2), output=done)
-    quality = run_contact("check", done, done, truth=truth).quality
-    assert quality["matched_cells"] == pytest.approx(4 / 6)
+    done = bench.done("run", movie_of(frames), frames=window)
+    names = ("matched_cells", "contact_precision", "contact_recall")
+    found = bench.quality(done, truth)
+    assert found == pytest.approx(dict(zip(names, expected, strict=True)))
 
 
 def test_truth_of_two_cell_types_does_not_judge_contacts_of_one(
-    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth: Path
+    bench: Bench, movie_of: MovieOf, truth: Path
 ) -> None:
     tracks = pl.read_parquet(truth / "tracks.parquet")
     second = tracks.with_columns(pl.lit(1, pl.Int32).alias("channel"))
     pl.concat([tracks, second]).write_parquet(truth / "tracks.parquet")
-    done = tmp_path / "done"
-    run_contact("run", label_movie([three_cells()] * 2), output=done)
-    error = run_contact("check", done, done, truth=truth).error
-    assert error is not None
-    assert error.exit_code == 2
-    assert "was measured on 1 type(s) of cells, but the truth" in error.message
+    done = bench.done("run", movie_of([three_cells()] * 2))
+    said = bench.refused("check", done, done, truth=truth)
+    assert "was measured on 1 type(s) of cells, but the truth" in said
 
 
 @pytest.fixture
@@ -190,44 +160,29 @@ def truth_of_two_types(truth: Path) -> Path:
 
 
 def test_without_a_cell_of_one_type_no_contact_is_recalled_and_precision_is_left_out(
-    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth_of_two_types: Path
+    bench: Bench, movie_of: MovieOf, truth_of_two_types: Path
 ) -> None:
-    first = three_cells() * (three_cells() != 9)
-    done = tmp_path / "done"
-    movies = label_movie([first] * 2), label_movie([first * 0] * 2, "other.ome.tif")
-    assert run_contact("run", *movies, output=done).error is None
-    result = run_contact("check", done, done, truth=truth_of_two_types)
-    assert result.error is None
+    first = cells_of((NINE, 0))
+    movies = movie_of([first] * 2), movie_of([first * 0] * 2, "other.ome.tif")
+    result = bench.checked(bench.done("run", *movies), truth=truth_of_two_types)
     assert result.quality == {"matched_cells": pytest.approx(4 / 6), "contact_recall": 0}
     (warning,) = result.warnings
     assert warning.startswith("contact_precision is left out, because no contact was measured")
 
 
 def test_without_true_contacts_recall_is_left_out(
-    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, truth_of_two_types: Path
+    bench: Bench, movie_of: MovieOf, truth_of_two_types: Path
 ) -> None:
     contacts = pl.read_parquet(truth_of_two_types / "contacts.parquet")
     contacts.clear().write_parquet(truth_of_two_types / "contacts.parquet")
-    near = np.zeros_like(three_cells())
+    near = np.zeros_like(CELLS)
     near[5:7, 2:5] = 4
-    done = tmp_path / "done"
-    run_contact(
-        "run", label_movie([three_cells()] * 2), label_movie([near] * 2, "o.ome.tif"), output=done
-    )
-    result = run_contact("check", done, done, truth=truth_of_two_types)
+    movies = movie_of([CELLS] * 2), movie_of([near] * 2, "other.ome.tif")
+    result = bench.checked(bench.done("run", *movies), truth=truth_of_two_types)
     assert result.quality["contact_precision"] == 0
     assert "contact_recall" not in result.quality
     (warning,) = result.warnings
     assert warning.startswith("contact_recall is left out, because the truth has no contact")
 
 
-def test_a_whole_output_is_compared_to_the_byte(
-    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path
-) -> None:
-    moved = np.roll(three_cells(), 1, axis=1)
-    for name, image in (("a", three_cells()), ("b", three_cells()), ("c", moved)):
-        run_contact("run", label_movie([image], f"{name}.ome.tif"), output=tmp_path / name)
-    for other, identical in (("b", True), ("c", False)):
-        agreement = run_contact("check", tmp_path / "a", tmp_path / other).agreement
-        assert agreement is not None
-        assert agreement.identical == identical
+MovieOf = Callable[..., Path]

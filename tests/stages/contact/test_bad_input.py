@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 import tifffile
 
-from pyscale_stages.contract import TaskResult
+from stagetasks import Bench
 
-RunContact = Callable[..., TaskResult]
-LabelMovie = Callable[..., Path]
+MovieOf = Callable[..., Path]
 
 
 def frames(dtype: Any = np.uint16, n_frames: int = 3, shape: tuple[int, int] = (9, 11)) -> Any:
@@ -38,17 +37,16 @@ def with_value(value: Any, dtype: Any) -> Any:
     ],
     ids=["float", "NaN", "negative", "empty", "mask"],
 )
-def test_a_movie_that_holds_no_labels_is_refused_in_one_sentence(
-    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, movie: Any, says: str
+def test_a_movie_that_holds_no_labels_is_refused(
+    bench: Bench, movie_of: MovieOf, movie: Any, says: str
 ) -> None:
-    refused(run_contact("run", label_movie(movie), output=tmp_path / "out"), says, tmp_path)
+    assert re.search(says, bench.refused("run", movie_of(movie)))
 
 
-def test_labels_beyond_32_bits_are_refused(run_contact: RunContact, tmp_path: Path) -> None:
+def test_labels_beyond_32_bits_are_refused(bench: Bench, tmp_path: Path) -> None:
     path = tmp_path / "labels.tif"
     tifffile.imwrite(path, with_value(2**32, np.int64), photometric="minisblack")
-    result = run_contact("run", path, output=tmp_path / "out")
-    refused(result, "frame 2 of .* larger than 4294967295", tmp_path)
+    assert re.search("frame 2 of .* larger than 4294967295", bench.refused("run", path))
 
 
 @pytest.mark.parametrize(
@@ -61,74 +59,35 @@ def test_labels_beyond_32_bits_are_refused(run_contact: RunContact, tmp_path: Pa
     ids=["frames", "size", "float"],
 )
 def test_a_second_cell_type_that_does_not_fit_the_first_is_refused(
-    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, other: Any, says: str
+    bench: Bench, movie_of: MovieOf, other: Any, says: str
 ) -> None:
-    movies = label_movie(frames()), label_movie(other, "type2.ome.tif")
-    refused(run_contact("run", *movies, output=tmp_path / "out"), says, tmp_path)
+    movies = movie_of(frames(), "labels.ome.tif"), movie_of(other, "type2.ome.tif")
+    assert re.search(says, bench.refused("run", *movies))
 
 
-def test_a_movie_of_several_channels_is_refused(run_contact: RunContact, tmp_path: Path) -> None:
-    path = tmp_path / "movie.ome.tif"
-    tifffile.imwrite(path, np.stack([frames()] * 2, axis=1), metadata={"axes": "TCYX"})
-    result = run_contact("run", path, output=tmp_path / "out")
-    refused(result, "has 2 channels, but a label movie has one", tmp_path)
-
-
-@pytest.mark.parametrize("keep", [0, 0.5, 0.9])
-def test_a_truncated_file_is_refused(run_contact: RunContact, tmp_path: Path, keep: float) -> None:
-    path = tmp_path / "labels.tif"
-    tifffile.imwrite(path, frames(shape=(64, 64)), photometric="minisblack")
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(keep * len(whole))])
-    result = run_contact("run", path, output=tmp_path / "out")
-    refused(result, "empty .0 bytes.|damaged or truncated|is not a TIFF", tmp_path)
+def test_a_movie_of_several_channels_is_refused(bench: Bench, movie_of: MovieOf) -> None:
+    movie = movie_of(np.stack([frames()] * 2, axis=1), axes="TCYX")
+    assert "has 2 channels, but a label movie has one" in bench.refused("run", movie)
 
 
 @pytest.mark.parametrize(
-    ("spec", "says"),
+    ("options", "says"),
     [
-        ({"frames": (2, 9)}, "--frames 2:9 does not lie inside labels.ome.tif"),
-        ({"params": {"kernel_cash": "none"}}, "did you mean 'kernel_cache'"),
-        ({"params": {"kernel_cache": "shared"}}, "'kernel_cache': input should be 'none' or"),
+        ({"kernel_cache": "shared"}, "'kernel_cache': input should be 'none' or"),
         # With kernels of the home folder: else this process keeps none from here on.
-        (
-            {"device": "mps", "params": {"kernel_cache": "user"}},
-            "contact does not run on mps",
-        ),
-        ({"device": "cuda", "params": {"backend": "numpy"}}, "numpy does not run on cuda"),
+        ({"device": "mps", "kernel_cache": "user"}, "contact does not run on mps"),
+        ({"device": "cuda", "backend": "numpy"}, "numpy does not run on cuda"),
     ],
-    ids=["window", "misspelt", "value", "device", "backend"],
+    ids=["value", "device", "backend"],
 )
 def test_a_wrong_task_is_refused(
-    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, spec: Any, says: str
+    bench: Bench, movie_of: MovieOf, options: dict[str, Any], says: str
 ) -> None:
-    result = run_contact("run", label_movie(frames()), output=tmp_path / "out", **spec)
-    refused(result, says, tmp_path)
+    assert says in bench.refused("run", movie_of(frames()), **options)
 
 
-@pytest.mark.parametrize("damage", ["missing", "empty", "another table"])
-@pytest.mark.parametrize("verb", ["merge", "check"])
-def test_a_damaged_output_is_neither_merged_nor_compared(
-    run_contact: RunContact, label_movie: LabelMovie, tmp_path: Path, verb: str, damage: str
-) -> None:
-    done = tmp_path / "done"
-    assert run_contact("run", label_movie(frames()), output=done).error is None
-    table = done / "cells.parquet"
-    if damage == "missing":
-        table.unlink()
-    elif damage == "empty":
-        table.write_bytes(b"")
-    else:
-        table.write_bytes((done / "contacts.parquet").read_bytes())
-    inputs = [done] if verb == "merge" else [done, done]
-    result = run_contact(verb, *inputs, output=tmp_path / "out")
-    refused(result, "cells.parquet (is missing or damaged|has no column 'cell_type')", tmp_path)
-
-
-def refused(result: TaskResult, says: str, folder: Path) -> None:
-    """Check for exit code 2, one sentence that says why, and no output."""
-    assert result.error is not None
-    assert result.error.exit_code == 2, result.error
-    assert "\n" not in result.error.message
-    assert re.search(says, result.error.message), result.error.message
-    assert not (folder / "out").exists()
+def test_another_table_in_place_of_one_is_refused(bench: Bench, movie_of: MovieOf) -> None:
+    done = bench.done("run", movie_of(frames()))
+    (done / "cells.parquet").write_bytes((done / "contacts.parquet").read_bytes())
+    for verb, inputs in (("merge", [done]), ("check", [done, done])):
+        assert "cells.parquet has no column 'cell_type'" in bench.refused(verb, *inputs)

@@ -16,7 +16,7 @@ from pyscale_stages.errors import MissingPart
 
 pytestmark = pytest.mark.slow
 
-LabelMovie = Callable[..., Path]
+MovieOf = Callable[..., Path]
 Contact = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -68,12 +68,12 @@ def test_cuda_means_the_first_device_that_nvidia_made() -> None:
 
 
 def test_without_any_opencl_platform_the_stage_says_what_to_install(
-    contact: Contact, label_movie: LabelMovie, tmp_path: Path
+    contact: Contact, movie_of: MovieOf, tmp_path: Path
 ) -> None:
     nothing = tmp_path / "vendors"
     nothing.mkdir()
     done = contact(
-        "--input", label_movie(varied_movie(1)), "--output", tmp_path / "out",
+        "--input", movie_of(varied_movie(1)), "--output", tmp_path / "out",
         OCL_ICD_VENDORS=nothing,
     )  # fmt: skip
     assert done.returncode == 2
@@ -84,13 +84,13 @@ def test_without_any_opencl_platform_the_stage_says_what_to_install(
 
 @pytest.mark.usefixtures("opencl")
 def test_a_task_leaves_no_kernels_behind(
-    contact: Contact, label_movie: LabelMovie, tmp_path: Path
+    contact: Contact, movie_of: MovieOf, tmp_path: Path
 ) -> None:
     home, temporary = tmp_path / "home", tmp_path / "temporary"
     home.mkdir()
     temporary.mkdir()
     done = contact(
-        "--input", label_movie(varied_movie(2)), "--output", tmp_path / "out",
+        "--input", movie_of(varied_movie(2)), "--output", tmp_path / "out",
         HOME=home, TMPDIR=temporary, XDG_CACHE_HOME=home / ".cache",
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
@@ -99,12 +99,11 @@ def test_a_task_leaves_no_kernels_behind(
     assert list(temporary.iterdir()) == []
 
 
-@pytest.mark.slow
 @pytest.mark.usefixtures("opencl")
 def test_more_frames_with_other_numbers_of_cells_build_no_more_kernels(
-    contact: Contact, label_movie: LabelMovie, tmp_path: Path
+    contact: Contact, movie_of: MovieOf, tmp_path: Path
 ) -> None:
-    movie = label_movie(varied_movie(6))
+    movie = movie_of(varied_movie(6))
     built = []
     for frames in ("0:1", "0:6"):
         home = tmp_path / frames.replace(":", "-")

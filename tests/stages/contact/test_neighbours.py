@@ -15,17 +15,19 @@ def edges_of(*points: tuple[float, float]) -> list[tuple[int, ...]]:
     return [tuple(edge) for edge in delaunay_edges(np.array(points).reshape(-1, 2)).tolist()]
 
 
-def test_fewer_than_two_cells_have_no_neighbours() -> None:
-    assert edges_of() == []
-    assert edges_of((3, 4)) == []
-
-
-def test_two_cells_are_neighbours() -> None:
-    assert edges_of((0, 0), (100, 7)) == [(0, 1)]
-
-
-def test_the_short_diagonal_of_a_diamond_is_an_edge_and_the_long_one_is_not() -> None:
-    assert edges_of((0, 0), (1, 5), (0, 10), (-1, 5)) == [(0, 1), (0, 3), (1, 2), (1, 3), (2, 3)]
+@pytest.mark.parametrize(
+    ("points", "edges"),
+    [
+        ([], []),
+        ([(3, 4)], []),
+        ([(0, 0), (100, 7)], [(0, 1)]),
+        # The short diagonal of a diamond is an edge and the long one is not.
+        ([(0, 0), (1, 5), (0, 10), (-1, 5)], [(0, 1), (0, 3), (1, 2), (1, 3), (2, 3)]),
+    ],
+    ids=["none", "one", "two", "a diamond"],
+)
+def test_neighbours_of_a_few_cells(points: list[tuple[int, int]], edges: list[object]) -> None:
+    assert edges_of(*points) == edges
 
 
 @pytest.mark.parametrize("direction", [(0, 1), (1, 0), (0.3, -0.7)])

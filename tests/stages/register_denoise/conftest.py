@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,9 +17,6 @@ from scipy import ndimage
 
 from pyscale_stages.commandline import main
 from pyscale_stages.contract import TaskResult
-
-# ITK reads this once, when ANTs is first used in the test process.
-os.environ["ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS"] = "1"
 
 Image = npt.NDArray[np.float32]
 RunStage = Callable[..., TaskResult]

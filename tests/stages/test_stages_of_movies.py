@@ -1,0 +1,143 @@
+"""What all stages of the pipeline do alike with a movie, its windows and their outputs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tifffile
+
+from movingsquares import write_moving_squares
+from pyscale_stages.moviewriter import write_movie
+from pyscale_stages.registry import load_stage
+from stagetasks import Bench
+
+STAGES = ("register_denoise", "segment", "contact", "track")
+OF_FRAMES = STAGES[:2]
+PHASES = {
+    "register_denoise": {"import", "read", "compute", "write"},
+    "segment": {"import", "model_load", "read", "compute", "write"},
+    "contact": {"import", "read", "compute", "write"},
+    "track": {"import", "read", "compute", "write"},
+}
+
+
+@pytest.fixture(scope="module", params=STAGES)
+def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    """A stage, with a movie of six frames in its folder."""
+    folder = tmp_path_factory.mktemp(request.param)
+    write_moving_squares(folder / "movie.ome.tif")
+    if request.param in OF_FRAMES:
+        labels = tifffile.imread(folder / "movie.ome.tif")
+        noise = np.random.default_rng(0).normal(100, 3, labels.shape)
+        write_movie(folder / "movie.ome.tif", (noise + 400 * (labels > 0)).astype("u2"), "TYX")
+    return Bench(request.param, folder)
+
+
+@pytest.fixture(scope="module")
+def movie(bench: Bench) -> Path:
+    return bench.folder / "movie.ome.tif"
+
+
+@pytest.fixture(scope="module")
+def whole(bench: Bench, movie: Path) -> Path:
+    return bench.done("run", movie, output="whole")
+
+
+@pytest.fixture(scope="module")
+def windows(bench: Bench, movie: Path) -> list[Path]:
+    return bench.windows(movie, (0, 1), (1, 4), (4, 6))
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+
+
+def with_axes_zyx(path: Path) -> None:
+    tifffile.imwrite(path, tifffile.imread(path), ome=True, metadata={"axes": "ZYX"})
+
+
+@pytest.mark.parametrize(
+    ("damage", "options", "said"),
+    [
+        (cut, {}, "bad.ome.tif .*(damaged or truncated|not a readable TIFF)"),
+        (lambda path: path.write_bytes(b""), {}, r"bad.ome.tif is empty \(0 bytes\)"),
+        (lambda path: path.write_text("1 0 30 0"), {}, "bad.ome.tif is not a readable TIFF file"),
+        (Path.unlink, {}, "bad.ome.tif does not exist"),
+        (with_axes_zyx, {}, "has the axes ZYX.*--axes TYX"),
+        (None, {"axes": "TCYX"}, "--axes TCYX"),
+        (None, {"frames": (2, 9)}, "--frames 2:9 does not lie inside bad.ome.tif.*0:6"),
+        (None, {"movie_frames": 9}, "--movie-frames 9 is more than the 6 frames of bad.ome.tif"),
+    ],
+    ids=["cut", "empty", "text", "absent", "ZYX", "axes", "window", "frames"],
+)
+def test_a_movie_that_cannot_be_read_is_refused(
+    bench: Bench, movie: Path, damage: Callable[[Path], None] | None, options: Any, said: str
+) -> None:
+    bad = movie.with_name("bad.ome.tif")
+    bad.write_bytes(movie.read_bytes())
+    if damage is not None:
+        damage(bad)
+    assert re.search(said, bench.refused("run", bad, **options))
+
+
+def test_a_misspelt_parameter_suggests_the_right_one(bench: Bench, movie: Path) -> None:
+    name = next(iter(load_stage(bench.stage).params.model_fields))
+    assert f"did you mean {name!r}" in bench.refused("run", movie, **{f"{name}s": 1})
+
+
+def test_merged_windows_have_the_bytes_of_the_whole(
+    bench: Bench, whole: Path, windows: list[Path]
+) -> None:
+    merged = bench.done("merge", *reversed(windows), output="merged")
+    files = [path.name for path in sorted(whole.iterdir())]
+    assert files == [path.name for path in sorted(merged.iterdir())]
+    for name in files:
+        assert (merged / name).read_bytes() == (whole / name).read_bytes(), name
+    agreement = bench.agreement(whole, merged)
+    assert (agreement.same, agreement.identical, agreement.score) == (True, True, 1)
+
+
+def test_windows_with_a_gap_are_not_merged(bench: Bench, windows: list[Path]) -> None:
+    assert "frames 1:4 are missing" in bench.refused("merge", windows[0], windows[2])
+
+
+def test_outputs_of_other_frames_do_not_agree(bench: Bench, windows: list[Path]) -> None:
+    if bench.stage == "contact":
+        assert bench.agreement(*windows[:2]).score == 0
+    else:
+        assert "compare outputs of the same frames" in bench.refused("check", *windows[:2])
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, cut], ids=["missing", "cut"])
+@pytest.mark.parametrize("verb", ["merge", "check"])
+def test_a_damaged_output_is_neither_merged_nor_compared(
+    bench: Bench, whole: Path, tmp_path: Path, verb: str, damage: Callable[[Path], None]
+) -> None:
+    damaged = tmp_path / "damaged"
+    damaged.mkdir()
+    for path in whole.iterdir():
+        (damaged / path.name).write_bytes(path.read_bytes())
+    # The largest of its files is what the stage has computed.
+    result = max(damaged.iterdir(), key=lambda path: path.stat().st_size)
+    damage(result)
+    inputs = [damaged] if verb == "merge" else [whole, damaged]
+    assert result.name in bench.refused(verb, *inputs)
+
+
+def test_all_work_lies_in_spans_that_follow_each_other(bench: Bench, movie: Path) -> None:
+    result = bench.run("run", movie)
+    spans = [span for span in result.spans if span.phase != "python_start"]
+    assert {span.phase for span in spans} == PHASES[bench.stage]
+    gaps_s = [after.start_monotonic_s - before.end_monotonic_s for before, after in pairwise(spans)]
+    assert min(gaps_s) >= 0
+    assert sum(gaps_s) < 0.05
+    assert result.counters.frames == 6
+    assert {output.name for output in result.outputs} == {
+        path.name for path in (bench.folder / "out").iterdir()
+    }
