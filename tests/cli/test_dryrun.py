@@ -22,9 +22,10 @@ from pyscale.store.journal import Journal
 from pyscale_stages.measure.nodename import host_name
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
+SITE = load_site("plain")
 
 
-def test_batches_that_submit_the_same_are_told_together(make: PlanMaker) -> None:
+def test_batches_that_submit_the_same_are_told_together(make: PlanMaker, tmp_path: Path) -> None:
     plan = make(only=("register_denoise",), repeats=2)
     found = scripts(plan, load_site("plain"))
     names = [[f"{one.trial.id}/{one.batch_name}" for one in each.submissions] for each in found]
@@ -34,8 +35,11 @@ def test_batches_that_submit_the_same_are_told_together(make: PlanMaker) -> None
         + [f"register_denoise-n2-b{b}/{batch}" for b in (1, 2) for batch in ("check", "merge")],
         ["register_denoise-n2-b1/windows", "register_denoise-n2-b2/windows"],
     ]
+    # Scripts name the folder that the run will have.
+    run = RunFolder.create(tmp_path / "runs", plan)
     for each, (first, *_) in zip(found, names, strict=True):
         assert f"#SBATCH --comment={first}\n" in each.text
+        assert f"--output={run.submissions}/" in each.text
 
 
 def test_a_script_says_what_it_is_for_however_often_it_is_submitted(make: PlanMaker) -> None:
@@ -60,13 +64,6 @@ def test_a_narrow_terminal_shows_whole_names(
     assert "…" not in out
     assert max(map(len, out.splitlines())) <= width
     assert "windows" in out
-
-
-def test_scripts_name_the_folder_that_the_run_will_have(make: PlanMaker, tmp_path: Path) -> None:
-    plan = make(only=("register_denoise",), repeats=1)
-    first, *_ = scripts(plan, load_site("plain"))
-    run = RunFolder.create(tmp_path / "runs", plan)
-    assert f"--output={run.submissions}/" in first.text
 
 
 def rows(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
@@ -125,25 +122,13 @@ def test_prices_of_the_site_give_the_cost_in_money(
     assert total.split()[1:-1:2] == ["total", "5", "5.0", "0.0", "1.25"]
     assert "money (EUR)" in told.out
     assert "?" not in told.out
-
-
-def test_money_is_open_where_what_jobs_hold_has_no_price(
-    make: PlanMaker, capsys: pytest.CaptureFixture[str]
-) -> None:
+    # It is open where what jobs hold has no price.
     show(priced(make, gpu_hour=2))
     told = capsys.readouterr()
     assert next(line for line in told.out.splitlines() if "total" in line).split()[-2] == "?"
-    assert "has prices under [prices], but not of all that the jobs hold" in " ".join(
-        told.err.split()
-    )
-
-
-def test_without_prices_nothing_is_said_of_money(
-    make: PlanMaker, capsys: pytest.CaptureFixture[str]
-) -> None:
-    show(
-        make(only=("register_denoise",), repeats=1).model_copy(update={"site": load_site("plain")})
-    )
+    said = " ".join(told.err.split())
+    assert "has prices under [prices], but not of all that the jobs hold" in said
+    show(make(only=("register_denoise",), repeats=1).model_copy(update={"site": SITE}))
     assert "money" not in capsys.readouterr().out
 
 

@@ -61,9 +61,7 @@ def test_a_task_that_slurm_put_back_waits_although_it_was_launched() -> None:
     back = place(said("PENDING", "BeginTime"), launched=True)
     assert back.state == "queued"
     assert back.why == "requeued; waiting for its time to begin"
-
-
-def test_a_launch_after_slurm_was_asked_wins() -> None:
+    # A launch after Slurm was asked wins.
     assert place(said("PENDING"), launched=True, written_s=NOW_S + 1).state == "running"
 
 
@@ -71,15 +69,8 @@ def test_a_job_that_slurm_forgot_is_gone() -> None:
     gone = place(Queue(NOW_S), launched=True)
     assert gone.state == "gone"
     assert gone.why.endswith("waiting for its record")
-
-
-def test_nobody_finds_out_an_end_where_no_pyscale_lives() -> None:
+    # Nobody finds out an end where no pyscale lives.
     assert place(Queue(NOW_S), attended=False).why.endswith("resume the run to record its end")
-
-
-def test_a_job_submitted_after_slurm_was_asked_is_not_gone() -> None:
-    assert place(Queue(NOW_S), written_s=NOW_S + 1).state == "queued"
-
-
-def test_clocks_that_differ_by_seconds_make_no_job_gone() -> None:
-    assert place(Queue(NOW_S), written_s=NOW_S - CLOCK_GRACE_S / 2).state == "queued"
+    # It was submitted after Slurm was asked, or by a clock that differs by seconds.
+    for written_s in (NOW_S + 1, NOW_S - CLOCK_GRACE_S / 2):
+        assert place(Queue(NOW_S), written_s=written_s).state == "queued"

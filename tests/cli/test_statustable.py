@@ -99,17 +99,17 @@ def test_the_points_of_a_large_grid_are_counted_together() -> None:
     assert ["segment", "(60", "points)", "1", "60", "30", "360"] in found
     assert ["track", "2", "0", "0", "6"] in found
     assert len(found) < 10
-
-
-def test_the_points_of_a_small_grid_are_told_one_by_one() -> None:
+    # Those of a small one are told one by one.
     assert ["segment_11px", "1", "1", "1", "6"] in rows(*points(12))
 
 
-def test_a_silent_slurm_is_told_in_a_line() -> None:
-    assert (
-        "Slurm does not answer (squeue: Connection refused): this shows the records only"
-        in text(status(complaint="squeue: Connection refused")).splitlines()
-    )
+def test_a_silent_slurm_and_processes_that_outlived_their_pyscale_are_told() -> None:
+    silent = text(status(complaint="squeue: Connection refused")).splitlines()
+    told = "Slurm does not answer (squeue: Connection refused): this shows the records only"
+    assert told in silent
+    left = text(status(state="interrupted").model_copy(update={"left_running": (17, 18)}))
+    assert "processes 17, 18 of this run still run" in left
+    assert "end with: pyscale cancel 20260317T114224Z-k3f9" in left
 
 
 @pytest.mark.parametrize(
@@ -129,13 +129,6 @@ def test_an_interrupted_run_says_what_goes_on_without_it(
     assert lines[-1].startswith(advice)
     assert "pyscale run --resume 20260317T114224Z-k3f9" in lines[-1]
     assert ("pyscale cancel" in lines[-1]) == ("still" in lines[-1])
-
-
-def test_processes_that_outlived_their_pyscale_are_named_with_the_way_to_end_them() -> None:
-    left = status(state="interrupted").model_copy(update={"left_running": (17, 18)})
-    told = text(left)
-    assert "processes 17, 18 of this run still run" in told
-    assert "end with: pyscale cancel 20260317T114224Z-k3f9" in told
 
 
 @pytest.mark.parametrize(

@@ -97,28 +97,22 @@ def test_a_suite_has_a_name_that_tables_can_hold(tmp_path: Path, name: str) -> N
         load_suite(str(path))
 
 
-def test_an_entry_of_the_machine_is_known_by_its_stage() -> None:
-    assert load_suite("system").machine_entries == {"storage", "decompress", "kernels"}
-    assert load_suite("pipeline").machine_entries == frozenset()
-
-
-def test_an_entry_of_ranks_is_known_by_its_stage() -> None:
-    assert load_suite("loader").loader_entries == {"loader"}
-    assert load_suite("loader").machine_entries == frozenset()
-    assert load_suite("pipeline").loader_entries == frozenset()
+def test_what_an_entry_does_is_known_by_its_stage() -> None:
+    pipeline, system = load_suite("pipeline"), load_suite("system")
+    loader, reconstruct = load_suite("loader"), load_suite("reconstruct")
+    assert system.machine_entries == {"storage", "decompress", "kernels"}
+    assert pipeline.machine_entries == loader.machine_entries == frozenset()
+    assert loader.loader_entries == {"loader"}
+    assert pipeline.loader_entries == reconstruct.loader_entries == frozenset()
+    assert reconstruct.reconstruct_entries == {"colour_deblur", "tomography_2d", "tomography_3d"}
+    assert reconstruct.rank_entries == reconstruct.reconstruct_entries
+    assert loader.reconstruct_entries == frozenset()
+    assert not reconstruct.reads_data
 
 
 def test_the_published_suite_has_its_24_configurations() -> None:
     (step,) = load_suite("loader_as_published").stages.values()
     assert math.prod(len(values) for values in step.grid.values()) == 24
-
-
-def test_what_ranks_of_an_entry_do_is_known_by_its_stage() -> None:
-    suite = load_suite("reconstruct")
-    assert suite.reconstruct_entries == {"colour_deblur", "tomography_2d", "tomography_3d"}
-    assert suite.rank_entries == suite.reconstruct_entries
-    assert suite.loader_entries == load_suite("loader").reconstruct_entries == frozenset()
-    assert not suite.reads_data
 
 
 def test_the_published_reconstruction_has_its_problems_sizes_and_tiles() -> None:

@@ -95,14 +95,8 @@ def test_a_change_reaches_what_is_made_from_it(
     assert {name for name in before if before[name] != after[name]} == expected
 
 
-def test_a_new_file_of_a_stage_counts(copy_of_all: Path) -> None:
-    before = content.content_sha256(CONTACT)
-    (copy_of_all / "pyscale_stages" / "contact" / "another.py").write_text("")
-    assert content.content_sha256(CONTACT) != before
-
-
-def test_times_caches_and_the_place_do_not_count(
-    copy_of_all: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_new_file_of_a_stage_counts_and_times_caches_and_the_place_do_not(
+    copy_of_all: Path,
 ) -> None:
     before = hashes()
     cache = copy_of_all / "pyscale_stages" / "contact" / "__pycache__"
@@ -111,6 +105,8 @@ def test_times_caches_and_the_place_do_not_count(
     for path in copy_of_all.rglob("*"):
         os.utime(path, (1, 1))
     assert hashes() == before
+    (copy_of_all / "pyscale_stages" / "contact" / "another.py").write_text("")
+    assert content.content_sha256(CONTACT) != before["image of contact"]
 
 
 def test_variants_with_one_definition_differ_by_their_locks(copy_of_all: Path) -> None:
@@ -164,6 +160,13 @@ def test_an_image_holds_the_core_and_its_own_stage_alone() -> None:
     } <= names
     folders = {name.split("/")[1] for name in names if name.count("/") > 1}
     assert folders == {"measure", "truth", "contact"}
+    # The embedded models go with the segmentation alone.
+    model = "pyscale_stages/resources/models/pyscale-tiny.pt"
+    assert code_files("segment")[model].stat().st_size > 0
+    assert model not in code_files("track")
+    # One that does not exist is no empty image.
+    with pytest.raises(FileNotFoundError):
+        code_files("segmnt")
 
 
 def module_file(name: str) -> str | None:
@@ -194,22 +197,6 @@ def test_all_that_a_stage_imports_is_in_its_image(stage: str) -> None:
             assert imported_files(path) <= files.keys(), name
 
 
-def test_the_embedded_models_go_with_the_segmentation_alone() -> None:
-    model = "pyscale_stages/resources/models/pyscale-tiny.pt"
-    assert code_files("segment")[model].stat().st_size > 0
-    assert model not in code_files("track")
-
-
-def test_caches_stay_behind(tmp_path: Path) -> None:
-    package = tmp_path / "pyscale_stages"
-    # Whoever imports a module meanwhile writes into the caches.
-    shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    cache = package / "contact" / "__pycache__"
-    cache.mkdir()
-    (cache / "stage.cpython-311.pyc").write_bytes(b"x")
-    assert not [name for name in code_files("contact", package) if "__pycache__" in name]
-
-
 def test_two_copies_are_the_same_whatever_the_umask(tmp_path: Path) -> None:
     before = os.umask(0o077)
     try:
@@ -223,11 +210,6 @@ def test_two_copies_are_the_same_whatever_the_umask(tmp_path: Path) -> None:
     assert len({time for _, _, time, _ in described(tmp_path / "a")}) == 1
 
 
-def test_a_stage_that_does_not_exist_is_no_empty_image() -> None:
-    with pytest.raises(FileNotFoundError):
-        code_files("segmnt")
-
-
 DIGEST = "a" * 64
 
 
@@ -237,15 +219,12 @@ def program(folder: Path, name: str, text: str) -> None:
     file.chmod(0o755)
 
 
-def test_a_mirror_that_is_given_is_taken() -> None:
+def test_a_mirror_that_is_given_is_taken_and_else_that_of_the_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert choose_base(None, "file:///mirror").variables() == {"mirror": "file:///mirror"}
-
-
-def test_the_mirror_does_not_make_another_base() -> None:
+    # It makes no other base.
     assert choose_base(None, "file:///a").sha256 == choose_base(None, "file:///b").sha256
-
-
-def test_the_mirror_is_that_of_the_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program(tmp_path, "apt-get", "echo file:///first/; echo file:///second/")
     monkeypatch.setenv("PATH", str(tmp_path))
     assert machine_mirror() == "file:///first/"
@@ -265,14 +244,10 @@ def test_a_machine_without_mirror_is_told_all_ways(
 def test_an_image_of_a_registry_needs_its_digest() -> None:
     base = choose_base(f"docker://debian@sha256:{DIGEST}", None)
     assert base.variables() == {"from": f"debian@sha256:{DIGEST}"}
+    assert choose_base(f"docker://debian@sha256:{'b' * 64}", None).sha256 != base.sha256
     for wrong in ("docker://debian:12", f"docker://debian@sha256:{DIGEST[:-1]}", "docker://"):
         with pytest.raises(UserError, match=r"has no digest.*docker://NAME@sha256:DIGEST"):
             choose_base(wrong, None)
-
-
-def test_another_digest_is_another_base() -> None:
-    bases = [choose_base(f"docker://debian@sha256:{x * 64}", None) for x in "ab"]
-    assert bases[0].sha256 != bases[1].sha256
 
 
 def test_a_sif_is_told_by_its_content(tmp_path: Path) -> None:
@@ -280,8 +255,5 @@ def test_a_sif_is_told_by_its_content(tmp_path: Path) -> None:
         (tmp_path / name).write_bytes(said)
     a, b, c = (choose_base(str(tmp_path / f"{x}.sif"), None).sha256 for x in "abc")
     assert a == b != c
-
-
-def test_a_sif_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"none\.sif is neither a SIF file nor docker://"):
         choose_base(str(tmp_path / "none.sif"), None)

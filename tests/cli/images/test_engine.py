@@ -172,70 +172,51 @@ def test_user_namespaces_are_tried_and_not_only_read(missing: Callable[[str, str
 
 
 @pytest.mark.parametrize(
-    ("subuid", "fine"),
+    ("subuid", "subgid", "lacking"),
     [
-        ("ada:100000:65536\n", True),
-        ("1001:100000:65536\n", False),
-        ("ada:100000:1000\n", False),
-        ("ada:100000:1000\nada:300000:65536\n", True),
-        ("adam:100000:65536\n", False),
-        ("ada\n\nada:x:y\n", False),
-        ("", False),
-        (None, False),
+        ("ada:100000:65536\n", "ada:100000:65536\n", None),
+        ("1001:100000:65536\n", "ada:100000:65536\n", "subuid"),
+        ("ada:100000:1000\n", "ada:100000:65536\n", "subuid"),
+        ("ada:100000:1000\nada:300000:65536\n", "ada:100000:65536\n", None),
+        ("adam:100000:65536\n", "ada:100000:65536\n", "subuid"),
+        ("ada\n\nada:x:y\n", "ada:100000:65536\n", "subuid"),
+        ("", "ada:100000:65536\n", "subuid"),
+        (None, "ada:100000:65536\n", "subuid"),
+        ("ada:100000:65536\n", None, "subgid"),
     ],
 )
-def test_a_user_needs_a_range_of_ids(tmp_path: Path, subuid: str | None, fine: bool) -> None:
-    (tmp_path / "subgid").write_text("ada:100000:65536\n")
-    if subuid is not None:
-        (tmp_path / "subuid").write_text(subuid)
+def test_a_user_needs_a_range_of_ids_and_of_groups(
+    tmp_path: Path, subuid: str | None, subgid: str | None, lacking: str | None
+) -> None:
+    for name, text in (("subuid", subuid), ("subgid", subgid)):
+        if text is not None:
+            (tmp_path / name).write_text(text)
     lack = lack_of_id_ranges("ada", tmp_path)
-    assert (lack is None) == fine
+    assert (lack is None) == (lacking is None)
     if lack is not None:
-        assert "subuid gives the user ada no range of 65536 ids" in lack.sentence
+        assert f"{lacking} gives the user ada no range of 65536 ids" in lack.sentence
         assert "usermod --add-subuids" in lack.remedy
 
 
-def test_a_range_of_groups_is_needed_too(tmp_path: Path) -> None:
-    (tmp_path / "subuid").write_text("ada:100000:65536\n")
-    lack = lack_of_id_ranges("ada", tmp_path)
-    assert lack is not None
-    assert "subgid" in lack.sentence
-
-
-def test_absent_programs_are_named_with_their_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_lacks_are_told_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "mksquashfs").write_text("")
     (tmp_path / "mksquashfs").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    lack = lack_of_programs(("mksquashfs", "no-such-program"), "squashfs-tools")
-    assert lack is not None
-    assert "not on PATH, but needed to build images: no-such-program" in lack.sentence
-    assert "'squashfs-tools'" in lack.remedy
+    programs = lack_of_programs(("mksquashfs", "no-such-program"), "squashfs-tools")
+    assert programs is not None
+    assert "not on PATH, but needed to build images: no-such-program" in programs.sentence
+    assert "'squashfs-tools'" in programs.remedy
     assert lack_of_programs(("mksquashfs",), "squashfs-tools") is None
-
-
-def test_a_foreign_machine_is_told_what_the_locks_are_for() -> None:
-    lack = lack_of_architecture("aarch64")
-    assert lack is not None
-    assert "this machine is aarch64, but the images' locks are for x86_64" in str(lack)
+    machine = lack_of_architecture("aarch64")
+    assert "this machine is aarch64, but the images' locks are for x86_64" in str(machine)
     assert lack_of_architecture("x86_64") is None
-
-
-def test_too_little_space_is_told_before_the_start(tmp_path: Path) -> None:
-    free = shutil.disk_usage(tmp_path).free
-    lack = lack_of_space(tmp_path / "not" / "yet" / "there", free * 2)
-    assert lack is not None
-    assert "GiB left" in lack.sentence
+    space = lack_of_space(tmp_path / "not" / "yet" / "there", 2**80)
+    assert space is not None
+    assert "GiB left" in space.sentence
     assert lack_of_space(tmp_path, 1) is None
-
-
-def test_all_lacks_are_told_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
     parts = [lack.part for lack in lacks_for_building(tmp_path, 2**80, debootstrap=False)]
-    assert parts[0] == "architecture"
-    assert parts[-1] == "space"
+    assert (parts[0], parts[-1]) == ("architecture", "space")
 
 
 def test_a_program_for_administrators_is_found_off_the_path(
