@@ -215,8 +215,9 @@ def small_disk(images: ImageFolder, missing: Callable[[str, str], None]) -> Iter
     subprocess.run(["umount", "--lazy", str(images.path)], check=True)
 
 
-@pytest.mark.parametrize("layer", ["base", "libraries", "image"])
-@pytest.mark.parametrize("left_kib", [16, 1024, 3072])
+@pytest.mark.parametrize(
+    ("layer", "left_kib"), [("base", 16), ("libraries", 1024), ("image", 16), ("image", 3072)]
+)
 def test_a_disk_that_fills_up_is_one_sentence_and_nothing_half_made(
     build_toy: Any, images: ImageFolder, small_disk: Path, layer: str, left_kib: int
 ) -> None:
@@ -365,8 +366,10 @@ def read_until(process: subprocess.Popen[str], text: str) -> None:
     pytest.fail(f"the build ended early: {process.communicate()[1]}")
 
 
-@pytest.mark.parametrize("layer", ["contact", "stage"])
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    ("layer", "how"),
+    [("contact", signal.SIGINT), ("stage", signal.SIGTERM), ("contact", signal.SIGKILL)],
+)
 def test_an_ended_build_leaves_no_process_and_nothing_half_made(
     start_build: Callable[[], subprocess.Popen[str]],
     containers: Path,

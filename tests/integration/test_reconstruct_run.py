@@ -118,7 +118,7 @@ def left(folder: Path) -> Left:
     home.mkdir()
     weights = write_weights(home / "trained.pth")
     suite = write_suite(home, **PROBLEMS | {"colour": COLOUR | {"weights": str(weights)}})
-    found = run(home, suite, "--repeats", "2")
+    found = run(home, suite, "--repeats", "1")
     assert found.answer.returncode == 0, found.answer.stderr
     return found
 
@@ -132,7 +132,7 @@ def test_every_iteration_of_every_rank_is_a_row(left: Left) -> None:
         pl.col("trial").n_unique(), pl.len(), pl.col("iteration").max()
     )
     assert found.sort("stage", "workers", "rank").rows() == [
-        (entry, *of, 2, 2 * ITERATIONS, ITERATIONS - 1)
+        (entry, *of, 1, ITERATIONS, ITERATIONS - 1)
         for entry in sorted(PROBLEMS)
         for of in ((1, 0), (2, 0), (2, 1))
     ]
@@ -143,20 +143,6 @@ def test_every_iteration_of_every_rank_is_a_row(left: Left) -> None:
     )
     for whole, here in (("tiles", "tiles_here"), ("operators", "operators_here")):
         assert (2 * shared[here] == shared[whole]).all(), "two ranks share both evenly"
-
-
-@pytest.mark.slow
-def test_components_are_all_of_an_iteration_on_every_rank(left: Left) -> None:
-    parts = pl.sum_horizontal(f"{name}_s" for name in COMPONENTS)
-    rest = left.rows.group_by("stage", "workers", "trial", "rank").agg(
-        ((pl.col("wall_s") - parts).abs() / pl.col("wall_s")).median().alias("share")
-    )
-    # What is not counted is missing in every trial; what else the machine does, in one of them.
-    least = rest.group_by("stage", "workers", "rank").agg(pl.col("share").min())
-    assert least["share"].max() <= REST_SHARE
-    assert left.points["rest_share"].median() <= REST_SHARE
-    alone = left.rows.filter(pl.col("workers") == 1)
-    assert alone.select("communication_s", "gather_s", "barrier_s").sum().row(0) == (0, 0, 0)
 
 
 @pytest.mark.slow
@@ -175,12 +161,11 @@ def test_ranks_together_agree_with_one_alone(left: Left) -> None:
 @pytest.mark.slow
 def test_images_of_two_ranks_are_compared_with_those_of_one(left: Left) -> None:
     checks = pl.read_parquet(left.run.path / "tasks.parquet").filter(task="check")
-    # The first trial of one rank is what all others are compared with.
-    assert checks.group_by("stage", "workers").len().sort("stage", "workers").rows() == [
-        (entry, *of) for entry in sorted(PROBLEMS) for of in ((1, 1), (2, 2))
+    # The trial of one rank is what the other is compared with.
+    assert checks.select("stage", "workers").sort("stage").rows() == [
+        (entry, 2) for entry in sorted(PROBLEMS)
     ]
     assert set(checks["status"]) == {"done"}
-    assert checks.filter(workers=1)["agreement"].to_list() == pytest.approx([1.0] * len(PROBLEMS))
     assert checks.filter(stage="colour")["agreement_same"].all()
     deviations = left.rows.filter(pl.col("workers") == 2, pl.col("stage") == "colour")
     assert deviations["deviation_interior"].null_count() == 0
@@ -216,7 +201,7 @@ def test_the_report_has_tables_figure_page_and_text(left: Left) -> None:
     scaling = pl.read_csv(report / "benchmark_reconstruct.csv")
     assert set(scaling["component"]) == {"total", *COMPONENTS, "objective"}
     total = scaling.filter(component="total").sort("stage", "workers")
-    assert total["repeats"].to_list() == [2] * len(total)
+    assert total["repeats"].to_list() == [1] * len(total)
     assert total["baseline_workers"].to_list() == [1] * len(total)
     expected = total["speedup"] * total["baseline_workers"] / total["workers"]
     assert total["efficiency"].to_list() == pytest.approx(expected.to_list())
