@@ -27,7 +27,6 @@ from traineddenoiser import NETWORK, SIGMA, write_weights
 CommandLine = Callable[..., Answer]
 
 ITERATIONS = 3
-REST_SHARE = 0.01
 # The network looks 53 px far: in images of 128 px some pixels see nothing that a cut has changed.
 SMALL: dict[str, Any] = NETWORK | {
     "size_px": 128,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -12,41 +10,16 @@ import numpy.typing as npt
 import pytest
 import tifffile
 
-from pyscale_stages.commandline import main
 from pyscale_stages.moviewriter import write_movie
+from stagetasks import Bench
 
 Labels = npt.NDArray[np.uint16]
-TrackStage = Callable[..., int]
 
 
 @pytest.fixture
-def track_stage(tmp_path: Path) -> TrackStage:
-    """Run a verb of the stage by its command line; returns the exit code."""
-
-    def call(
-        verb: str,
-        *inputs: Path,
-        output: Path | None = None,
-        frames: tuple[int, int] | None = None,
-        result: Path | None = None,
-        truth: Path | None = None,
-        axes: str | None = None,
-        **params: object,
-    ) -> int:
-        line = ["track", verb]
-        for path in inputs:
-            line += ["--input", str(path)]
-        for option, value in (("--output", output), ("--truth", truth), ("--axes", axes)):
-            line += [option, str(value)] if value is not None else []
-        if frames is not None:
-            line += ["--frames", f"{frames[0]}:{frames[1]}"]
-        params_file = tmp_path / "params.json"
-        params_file.write_text(json.dumps(params))
-        line += ["--params", str(params_file)]
-        line += ["--result", str(result or tmp_path / "result.json")]
-        return main(line, time.monotonic())
-
-    return call
+def bench(tmp_path: Path) -> Bench:
+    """The stage."""
+    return Bench("track", tmp_path)
 
 
 @pytest.fixture

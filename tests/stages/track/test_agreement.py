@@ -11,33 +11,22 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.track.detections import Detections, detect, joined
 from pyscale_stages.track.lineage import Tracks
 from pyscale_stages.track.truth import link_quality
+from stagetasks import Bench
 
 WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]
-TrackStage = Callable[..., int]
 FRAMES = 6
 
 
 @pytest.fixture
-def output(label_movie: WriteMovie, track_stage: TrackStage, tmp_path: Path) -> Path:
+def output(label_movie: WriteMovie, bench: Bench) -> Path:
     """Tracks of two cells in six frames: ten links."""
-    labels = label_movie([[(20, 20 + 3 * t), (60, 80 - 3 * t)] for t in range(FRAMES)])
-    folder = tmp_path / "output"
-    assert track_stage("run", labels, output=folder) == 0
-    return folder
+    return bench.done("run", label_movie([[(20, 20 + 3 * t), (60, 80 - 3 * t)] for t in range(6)]))
 
 
-@pytest.fixture
-def checked(track_stage: TrackStage, tmp_path: Path) -> Callable[..., TaskResult]:
-    def call(*folders: Path, truth: Path | None = None) -> TaskResult:
-        result = tmp_path / "check.json"
-        assert track_stage("check", *folders, truth=truth, result=result) == 0
-        return TaskResult.model_validate_json(result.read_bytes())
-
-    return call
+CUT = pl.when(pl.col("frame") < 3).then(pl.col("track_id")).otherwise(pl.col("track_id") + 2)
 
 
 def changed(output: Path, name: str, **columns: pl.Expr) -> Path:
@@ -82,98 +71,47 @@ def two_cells(shift_px: float = 0.0) -> Tracks:
     )
 
 
-def test_an_output_agrees_with_itself(output: Path, checked: Callable[..., TaskResult]) -> None:
-    agreement = checked(output, output).agreement
-    assert agreement is not None
-    assert (agreement.same, agreement.score) == (True, 1.0)
-    assert agreement.details["links_reference"] == 10
-
-
-def test_track_ids_do_not_matter_but_links_do(
-    output: Path, checked: Callable[..., TaskResult]
-) -> None:
+def test_track_ids_do_not_matter_but_links_do(output: Path, bench: Bench) -> None:
     renamed = changed(output, "renamed", track_id=pl.col("track_id") + 40)
-    same = checked(output, renamed).agreement
-    assert same is not None
-    assert same.score == 1.0
-
-    cut = pl.when(pl.col("frame") < 3).then(pl.col("track_id")).otherwise(pl.col("track_id") + 2)
-    shorter = checked(output, changed(output, "cut", track_id=cut)).agreement
-    assert shorter is not None
+    same = bench.agreement(output, renamed)
+    assert (same.same, same.score, same.details["links_reference"]) == (True, 1, 10)
+    shorter = bench.agreement(output, changed(output, "cut", track_id=CUT))
     assert not shorter.same
     assert shorter.details["link_precision"] == 1.0
     assert shorter.details["link_recall"] == 0.8
     assert shorter.score == pytest.approx(2 * 8 / 18)
 
 
-def test_outputs_without_links_agree_only_on_the_same_cells(
-    output: Path, checked: Callable[..., TaskResult]
-) -> None:
+def test_outputs_without_links_agree_only_on_the_same_cells(output: Path, bench: Bench) -> None:
     lonely = changed(output, "lonely", track_id=pl.int_range(1, 1 + pl.len(), dtype=pl.Int32))
     other = changed(lonely, "other", label=pl.col("label") + 50)
-    alike = checked(lonely, lonely).agreement
-    different = checked(lonely, other).agreement
-    assert alike is not None
-    assert different is not None
-    assert (alike.score, different.score) == (1.0, 0.0)
+    assert bench.agreement(lonely, lonely).score == 1
+    assert bench.agreement(lonely, other).score == 0
 
 
-def test_the_context_of_a_window_is_not_compared(
-    label_movie: WriteMovie,
-    track_stage: TrackStage,
-    checked: Callable[..., TaskResult],
-    tmp_path: Path,
-) -> None:
+def test_the_context_of_a_window_is_not_compared(label_movie: WriteMovie, bench: Bench) -> None:
     labels = label_movie([[(20, 20 + t)] for t in range(12)])
-    narrow, wide = tmp_path / "narrow", tmp_path / "wide"
-    assert track_stage("run", labels, output=narrow, frames=(5, 8), overlap_frames=4) == 0
-    assert track_stage("run", labels, output=wide, frames=(5, 8), overlap_frames=5) == 0
-    agreement = checked(narrow, wide).agreement
-    assert agreement is not None
+    narrow, wide = (
+        bench.done("run", labels, output=str(context), frames=(5, 8), overlap_frames=context)
+        for context in (4, 5)
+    )
+    agreement = bench.agreement(narrow, wide)
     assert agreement.score == 1.0
     assert agreement.details["links_reference"] == 2
 
 
-def test_outputs_of_different_frames_are_not_compared(
-    output: Path,
-    label_movie: WriteMovie,
-    track_stage: TrackStage,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    shorter = tmp_path / "shorter"
-    labels = label_movie([[(20, 20)]] * 3)
-    assert track_stage("run", labels, output=shorter) == 0
-    assert track_stage("check", output, shorter) == 2
-    assert "compare outputs of the same frames" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("damage", ["missing", "cut", "column"])
-def test_a_damaged_table_is_named(
-    damage: str, output: Path, track_stage: TrackStage, capsys: pytest.CaptureFixture[str]
-) -> None:
-    broken = changed(output, "broken")
-    table = broken / "tracks.parquet"
-    if damage == "missing":
-        table.unlink()
-    elif damage == "cut":
-        table.write_bytes(table.read_bytes()[:-40])
-    else:
-        pl.read_parquet(table).drop("label").write_parquet(table)
-    assert track_stage("check", output, broken) == 2
-    said = capsys.readouterr().err
-    assert str(table) in said
-    assert "Traceback" not in said
-    assert len(said.strip().splitlines()) == 1
+def test_a_table_without_a_column_is_named(output: Path, bench: Bench) -> None:
+    table = changed(output, "broken") / "tracks.parquet"
+    pl.read_parquet(table).drop("label").write_parquet(table)
+    assert str(table) in bench.refused("check", output, table.parent)
 
 
 def test_the_second_output_is_compared_with_the_truth(
-    output: Path, checked: Callable[..., TaskResult], tmp_path: Path
+    output: Path, bench: Bench, tmp_path: Path
 ) -> None:
     truth = truth_of(two_cells(shift_px=0.5), tmp_path / "truth")
-    cut = pl.when(pl.col("frame") < 3).then(pl.col("track_id")).otherwise(pl.col("track_id") + 2)
-    quality = checked(output, changed(output, "cut", track_id=cut), truth=truth).quality
-    assert quality == {
+    cut = changed(output, "cut", track_id=CUT)
+    assert bench.checked(output, cut, truth=truth).quality == {
         "link_precision": 1.0,
         "link_recall": 0.8,
         "detection_precision": 1.0,
@@ -230,11 +168,9 @@ def test_of_two_channels_the_segmented_one_is_the_truth(tmp_path: Path) -> None:
     assert set(link_quality(found, both, (0, FRAMES)).values()) == {1.0}
 
 
-def test_a_truth_that_is_none_is_named(
-    output: Path, track_stage: TrackStage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert track_stage("check", output, output, truth=tmp_path / "nowhere") == 2
-    assert "nowhere holds no truth that pyscale reads" in capsys.readouterr().err
+def test_a_truth_that_is_none_is_named(output: Path, bench: Bench, tmp_path: Path) -> None:
+    said = bench.refused("check", output, output, truth=tmp_path / "nowhere")
+    assert "nowhere holds no truth that pyscale reads" in said
 
 
 @pytest.mark.slow
@@ -242,8 +178,7 @@ def test_links_on_real_cells_agree_with_the_reference_tracker(
     hela_masks: npt.NDArray[np.uint16],
     hela_labels: Path,
     shared_data: Path,
-    track_stage: TrackStage,
-    checked: Callable[..., TaskResult],
+    bench: Bench,
     tmp_path: Path,
 ) -> None:
     cells = joined(detect(mask, frame) for frame, mask in enumerate(hela_masks))
@@ -253,9 +188,7 @@ def test_links_on_real_cells_agree_with_the_reference_tracker(
     none = np.zeros((0, 2), dtype=np.int64)
     truth = truth_of(Tracks(cells, cells.label, none), tmp_path / "truth", parents=parents)
 
-    out = tmp_path / "out"
-    assert track_stage("run", hela_labels, output=out) == 0
-    quality = checked(out, out, truth=truth).quality
+    quality = bench.quality(bench.done("run", hela_labels), truth)
     assert quality["detection_recall"] == quality["detection_precision"] == 1.0
     assert quality["link_precision"] >= 0.994
     assert quality["link_recall"] >= 0.993

@@ -11,16 +11,12 @@ import numpy.typing as npt
 import pytest
 import tifffile
 
-TrackStage = Callable[..., int]
+from stagetasks import Bench
+
 Frames = npt.NDArray[Any]
 
 CELLS = np.zeros((4, 32, 32), dtype=np.uint16)
 CELLS[:, 4:9, 4:9] = 1
-
-
-def written(path: Path, frames: Frames, axes: str) -> Path:
-    tifffile.imwrite(path, frames, ome=True, photometric="minisblack", metadata={"axes": axes})
-    return path
 
 
 def with_nan() -> Frames:
@@ -45,60 +41,17 @@ BAD_FRAMES = {
 }
 
 
-@pytest.fixture
-def refused(
-    track_stage: TrackStage, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., str]:
-    """Run the stage, which must refuse; returns what it said."""
-
-    def call(labels: Path, **options: object) -> str:
-        output = tmp_path / "output"
-        assert track_stage("run", labels, output=output, **options) == 2
-        assert not output.exists()
-        said = capsys.readouterr().err.strip()
-        assert said.startswith("error: ")
-        assert len(said.splitlines()) == 1
-        return said
-
-    return call
-
-
 @pytest.mark.parametrize("name", BAD_FRAMES)
-def test_frames_that_are_no_labels_are_refused(
-    name: str, refused: Callable[..., str], tmp_path: Path
-) -> None:
+def test_frames_that_are_no_labels_are_refused(name: str, bench: Bench, tmp_path: Path) -> None:
     frames, axes, sentence = BAD_FRAMES[name]
-    assert sentence in refused(written(tmp_path / "bad.ome.tif", frames, axes))
-
-
-def test_a_truncated_file_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
-    path = written(tmp_path / "cut.ome.tif", CELLS, "TYX")
-    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-    assert "cut.ome.tif" in refused(path)
-
-
-@pytest.mark.parametrize(("text", "sentence"), [("", "0 bytes"), ("1 0 30 0\n", "not a TIFF")])
-def test_a_file_that_is_no_image_is_refused(
-    text: str, sentence: str, refused: Callable[..., str], tmp_path: Path
-) -> None:
-    path = tmp_path / "res_track.tif"
-    path.write_text(text)
-    assert sentence in refused(path)
-
-
-def test_a_folder_without_frames_is_refused(refused: Callable[..., str], tmp_path: Path) -> None:
-    folder = tmp_path / "frames"
-    folder.mkdir()
-    (folder / "res_track.txt").write_text("1 0 30 0\n")
-    assert "no TIFF frames" in refused(folder)
+    path = tmp_path / "bad.ome.tif"
+    tifffile.imwrite(path, frames, ome=True, photometric="minisblack", metadata={"axes": axes})
+    assert sentence in bench.refused("run", path)
 
 
 @pytest.mark.parametrize(
     ("params", "sentence"),
     [
-        ({"axes": "TCYX"}, "--axes TCYX"),
-        ({"frames": (2, 9)}, "0:4"),
-        ({"max_distance": 15}, "did you mean 'max_distance_px'?"),
         ({"max_distance_px": 0}, "greater than 0"),
         ({"backend": "btrack"}, "'laptrack', 'overlap' or 'trackmate'"),
         ({"gap_frames": 5, "overlap_frames": 9}, "must be at least 10 for gap_frames 5"),
@@ -107,19 +60,16 @@ def test_a_folder_without_frames_is_refused(refused: Callable[..., str], tmp_pat
         ({"splitting": "perhaps"}, "splitting"),
     ],
 )
-def test_options_and_parameters_that_mean_nothing_are_refused(
-    params: dict[str, object], sentence: str, refused: Callable[..., str], tmp_path: Path
+def test_parameters_that_mean_nothing_are_refused(
+    params: dict[str, Any], sentence: str, bench: Bench, movie_of: Callable[..., Path]
 ) -> None:
-    path = written(tmp_path / "labels.ome.tif", CELLS, "TYX")
-    assert sentence in refused(path, **params)
+    assert sentence in bench.refused("run", movie_of(CELLS), **params)
 
 
-def test_a_folder_of_label_frames_may_hold_other_files(
-    track_stage: TrackStage, tmp_path: Path
-) -> None:
+def test_a_folder_of_label_frames_may_hold_other_files(bench: Bench, tmp_path: Path) -> None:
     folder = tmp_path / "frames"
     folder.mkdir()
     for index, frame in enumerate(CELLS):
         tifffile.imwrite(folder / f"mask{index}.tif", frame)
     (folder / "res_track.txt").write_text("1 0 3 0\n")
-    assert track_stage("run", folder, output=tmp_path / "output") == 0
+    bench.done("run", folder)

@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.track.distances import median_diameter_px
+from stagetasks import Bench
 
 WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]
-TrackStage = Callable[..., int]
 DIAMETER_PX = 2 * math.sqrt(25 / math.pi)
 """Of the cells of 5 x 5 px that `label_movie` draws."""
 
@@ -45,12 +44,10 @@ def test_what_is_not_given_is_the_diameter_and_all_are_recorded(
     given: dict[str, float],
     expected: tuple[float | None, ...],
     label_movie: WriteMovie,
-    track_stage: TrackStage,
-    tmp_path: Path,
+    bench: Bench,
 ) -> None:
     labels = label_movie([[], [(20, 20)], [(20, 21)]])
-    assert track_stage("run", labels, output=tmp_path / "out", **given) == 0
-    found = distances(tmp_path / "out")
+    found = distances(bench.done("run", labels, **given))
     assert tuple(found.values()) == pytest.approx(expected)
     assert list(found) == [
         "max_distance_px",
@@ -61,22 +58,16 @@ def test_what_is_not_given_is_the_diameter_and_all_are_recorded(
 
 
 def test_every_window_works_with_the_distances_of_the_movies_first_cells(
-    track_stage: TrackStage, tmp_path: Path
+    bench: Bench, movie_of: Callable[..., Path]
 ) -> None:
-    from pyscale_stages.moviewriter import write_movie
-
     labels = np.zeros((12, 64, 64), dtype=np.uint16)
     labels[1:6, 8:12, 8:12] = 1
     labels[6:, 8:40, 8:40] = 1
-    path = tmp_path / "labels.ome.tif"
-    write_movie(path, labels, "TYX")
-    parts = [tmp_path / "a", tmp_path / "b", tmp_path / "c"]
-    for part, frames in zip(parts, [(0, 1), (1, 10), (10, 12)], strict=True):
-        assert track_stage("run", path, output=part, frames=frames) == 0
-    assert track_stage("merge", *parts, output=tmp_path / "merged") == 0
+    parts = bench.windows(movie_of(labels), (0, 1), (1, 10), (10, 12))
+    merged = bench.done("merge", *parts, output="merged")
     assert distances(parts[2])["median_diameter_px"] == pytest.approx(2 * math.sqrt(16 / math.pi))
     for part in parts:
-        assert distances(part) == distances(tmp_path / "merged")
+        assert distances(part) == distances(merged)
 
 
 @pytest.mark.parametrize(
@@ -88,18 +79,10 @@ def test_every_window_works_with_the_distances_of_the_movies_first_cells(
     ],
 )
 def test_links_cut_at_the_limit_are_said_with_what_to_raise(
-    step_px: int,
-    limit_px: float,
-    said: str | None,
-    label_movie: WriteMovie,
-    track_stage: TrackStage,
-    tmp_path: Path,
+    step_px: int, limit_px: float, said: str | None, label_movie: WriteMovie, bench: Bench
 ) -> None:
     labels = label_movie([[(y, 10 + step_px * t) for y in (10, 40, 70)] for t in range(12)])
-    result = tmp_path / "result.json"
-    out = tmp_path / "out"
-    assert track_stage("run", labels, output=out, max_distance_px=limit_px, result=result) == 0
-    warnings = TaskResult.model_validate_json(result.read_bytes()).warnings
+    warnings = bench.run("run", labels, max_distance_px=limit_px).warnings
     assert len(warnings) == (said is not None)
     if said is not None:
         assert said in warnings[0]
@@ -107,12 +90,9 @@ def test_links_cut_at_the_limit_are_said_with_what_to_raise(
 
 
 def test_cells_that_jump_out_of_their_outline_are_for_the_other_backend(
-    label_movie: WriteMovie,
-    track_stage: TrackStage,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    label_movie: WriteMovie, bench: Bench
 ) -> None:
     labels = label_movie([[(y, 10 + 8 * t) for y in (10, 40, 70)] for t in range(12)])
-    assert track_stage("run", labels, output=tmp_path / "out", backend="overlap") == 0
-    assert 'choose backend = "laptrack"' in capsys.readouterr().err
-    assert not (tmp_path / "out" / "distances.json").exists()
+    (warning,) = bench.run("run", labels, backend="overlap").warnings
+    assert 'choose backend = "laptrack"' in warning
+    assert not (bench.folder / "out" / "distances.json").exists()

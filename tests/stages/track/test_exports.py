@@ -17,9 +17,9 @@ from pyscale_stages.commandline import main
 from pyscale_stages.movie import Movie
 from pyscale_stages.track.lineage import links_of
 from pyscale_stages.track.tables import read_tracks
+from stagetasks import Bench
 
 WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]
-TrackStage = Callable[..., int]
 
 CENTRES = [
     # A cell that divides after frame 1, and one that is lost in frame 2.
@@ -39,9 +39,8 @@ def labels(label_movie: WriteMovie) -> Path:
 
 
 @pytest.fixture
-def tracked(labels: Path, track_stage: TrackStage, tmp_path: Path) -> Path:
-    folder = tmp_path / "tracked"
-    assert track_stage("run", labels, output=folder) == 0
+def tracked(labels: Path, bench: Bench) -> Path:
+    folder = bench.done("run", labels, output="tracked")
     tracks = read_tracks(folder)
     cells = tracks.detections
     ends = [tuple(zip(cells.frame[i], cells.label[i] - 1, strict=True)) for i in links_of(tracks)]
@@ -126,10 +125,10 @@ def test_trackmates_document_holds_all_spots_and_links_of_families(
 
 @pytest.mark.parametrize("form", ["csv", "trackmate"])
 def test_cells_without_a_link_are_exported_too(
-    form: str, label_movie: WriteMovie, track_stage: TrackStage, tmp_path: Path
+    form: str, label_movie: WriteMovie, bench: Bench, tmp_path: Path
 ) -> None:
-    assert track_stage("run", label_movie([[(20, 20)], []]), output=tmp_path / "one") == 0
-    assert export(tmp_path / "one", form, tmp_path / "out") == 0
+    one = bench.done("run", label_movie([[(20, 20)], []]), output="one")
+    assert export(one, form, tmp_path / "out") == 0
     (written,) = (tmp_path / "out").iterdir()
     assert "20.0" in written.read_text()
 
@@ -137,12 +136,12 @@ def test_cells_without_a_link_are_exported_too(
 def test_what_cannot_be_exported_is_said_in_one_sentence(
     tracked: Path,
     labels: Path,
-    track_stage: TrackStage,
+    bench: Bench,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    window, other = tmp_path / "window", tmp_path / "other.ome.tif"
-    assert track_stage("run", labels, output=window, frames=(0, 2)) == 0
+    (window,) = bench.windows(labels, (0, 2))
+    other = tmp_path / "other.ome.tif"
     shutil.copy(labels, other)
     with other.open("ab") as file:
         file.write(b"0")
