@@ -205,3 +205,11 @@ def test_what_computes_on_cuda_is_named_once_where_the_site_has_no_gpu_for_it(
     (told,) = warn_of_no_gpus(points, site(request={"gpus": 0}))
     assert told.startswith("segment computes on cuda, but the file of the site mine")
     assert list(warn_of_no_gpus(make(device="cpu"), load_site("plain"))) == []
+    for speaks_of_gpus in (
+        load_site("modules"),
+        load_site("amd"),
+        site(request={"gpus": 4}),
+        # GPUs may come with the partition, without being asked for.
+        site(request={"gpus": 0}, override=[{"device": "cuda", "partition": "gpu"}]),
+    ):
+        assert list(warn_of_no_gpus(make(device="cuda"), speaks_of_gpus)) == []
