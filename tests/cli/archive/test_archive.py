@@ -14,7 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from rocrate.rocrate import ROCrate
 
-from mockruns import PlanMaker, carried_out, carry_out
+from mockruns import PlanMaker, carried_out, carry_out, killed_at
 from pyscale.archive.archive import archive
 from pyscale.archive.mask import Mask
 from pyscale.archive.masking import masked_record
@@ -259,16 +259,7 @@ def test_the_same_run_gives_the_same_bytes_and_a_crate_that_can_be_read(
 
 
 def test_a_run_under_way_is_archived_as_far_as_it_is(run: RunFolder, tmp_path: Path) -> None:
-    class Killed(Exception):  # noqa: N818 - it is no error of pyscale
-        pass
-
-    def behaviour(trial: str, _task: str, _spec: TaskSpec) -> MockEnd:
-        if trial == "contact-n2-b1":
-            raise Killed
-        return MockEnd()
-
-    with pytest.raises(Killed):
-        carry_out(run, MockExecutor(behaviour))
+    killed_at(run, "contact-n2-b1", "w0")
     with run_lock(run.path):
         folder = unpacked(archive(run, tmp_path / "out", tables, masked=True))
     status = ROCrate(str(folder)).get(f"#run-{run.plan.run_id}")["error"]
@@ -276,32 +267,28 @@ def test_a_run_under_way_is_archived_as_far_as_it_is(run: RunFolder, tmp_path: P
     assert pl.read_parquet(folder / "tasks.parquet").height > 0
 
 
-def test_a_link_in_a_run_leads_nothing_into_the_archive(
+def test_links_and_what_pyscale_did_not_write_stay_where_they_are(
     measured: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     secret = tmp_path / "key.json"
     secret.write_text('{"private": 1}')
-    task = measured.task(measured.plan.trials[0], "w0")
+    trial = measured.trial(measured.plan.trials[0])
+    task = trial / "w0"
     (task / "key.json").symlink_to(secret)
     (task / "elsewhere").symlink_to(tmp_path, target_is_directory=True)
-    folder = unpacked(archive(measured, tmp_path / "out", tables, masked=False))
-    assert not any("private" in text for text in texts(folder).values())
-    said = " ".join(capsys.readouterr().err.split())
-    assert f"{task / 'key.json'} is a link and is left out of the archive" in said
-    assert f"{task / 'elsewhere'} is a link" in said
-
-
-def test_what_pyscale_did_not_write_stays_where_it_is(measured: RunFolder, tmp_path: Path) -> None:
-    trial = measured.trial(measured.plan.trials[0])
+    (task / "notes.json").write_text("{}")
     copy = trial.with_name("backup-of-ada")
     copy.mkdir()
     (copy / "spec.json").write_text("{}")
-    (trial / "w0" / "notes.json").write_text("{}")
     measured.set_aside(measured.plan.trials[1], "failed")
     folder = unpacked(archive(measured, tmp_path / "out", tables, masked=False))
+    assert not any("private" in text for text in texts(folder).values())
     assert not (folder / "tasks" / copy.name).exists()
     assert not list(folder.rglob("notes.json"))
     assert (folder / "tasks" / f"{measured.plan.trials[1].id}.failed-1" / "w0").is_dir()
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"{task / 'key.json'} is a link and is left out of the archive" in said
+    assert f"{task / 'elsewhere'} is a link" in said
 
 
 def test_a_record_that_cannot_be_read_is_named(
@@ -439,14 +426,23 @@ def test_code_of_ones_own_and_slides_have_no_name_in_a_masked_archive(
     assert [file["name"] for file in inputs] == ["input-1.svs", "input-2.ome.zarr/0/0"]
 
 
-def test_all_that_an_error_may_call_code_of_ones_own_is_known() -> None:
-    names = ["lab.ada.loading:slides", "lab.ada", "lab.ada.loading", "slides"]
-    assert list(own_code("lab.ada.loading:slides")) == names
-
-
-@pytest.mark.parametrize("factory", ["pyscale", "wsistream", "pyscale_stages.loader.x:make"])
-def test_code_that_anybody_can_have_keeps_its_name(factory: str) -> None:
-    assert list(own_code(factory)) == []
+@pytest.mark.parametrize(
+    ("factory", "names"),
+    [
+        (
+            "lab.ada.loading:slides",
+            ["lab.ada.loading:slides", "lab.ada", "lab.ada.loading", "slides"],
+        ),
+        # Code that anybody can have keeps its name.
+        ("pyscale", []),
+        ("wsistream", []),
+        ("pyscale_stages.loader.x:make", []),
+    ],
+)
+def test_all_that_an_error_may_call_code_of_ones_own_is_known(
+    factory: str, names: list[str]
+) -> None:
+    assert list(own_code(factory)) == names
 
 
 def test_datasets_and_truth_of_the_users_own_are_masked(

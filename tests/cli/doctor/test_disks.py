@@ -36,32 +36,29 @@ def test_a_folder_that_is_not_made_yet_is_judged_by_the_one_above(tmp_path: Path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_folder_that_cannot_be_written_is_a_problem() -> None:
-    found = folder("runs", UNWRITABLE, OTHERWISE)
-    assert (found.status, found.remedy) == ("problem", OTHERWISE)
-    assert "cannot be written" in found.sentence
-
-
-def test_a_read_only_disk_is_a_problem(small_disk: Mount) -> None:
-    found = folder("data", small_disk("size=1m,ro"), OTHERWISE)
-    assert "read-only file system" in found.sentence
+@pytest.mark.parametrize(
+    ("options", "status", "said"),
+    [
+        (None, "problem", "cannot be written"),
+        ("size=1m,ro", "problem", "read-only file system"),
+        ("size=4m", "problem", "free space there"),
+        ("size=2g", "warning", "tmpfs"),
+    ],
+    ids=["unwritable", "read-only", "little room", "in memory"],
+)
+def test_a_disk_that_runs_cannot_use_well_is_said(
+    small_disk: Mount, options: str | None, status: str, said: str
+) -> None:
+    found = folder("runs", UNWRITABLE if options is None else small_disk(options), OTHERWISE)
+    assert found.status == status
+    assert said in f"{found.sentence} {found.remedy} {found.value}"
+    assert options is not None or found.remedy == OTHERWISE
 
 
 def test_a_full_disk_is_told_from_one_that_refuses(small_disk: Mount) -> None:
     disk = small_disk("size=1m")
     (disk / "filler").write_bytes(b"x" * (1 << 20))
     assert refusal(disk) == "it is full, or this user's quota is used up"
-
-
-def test_a_disk_with_little_room_is_a_problem(small_disk: Mount) -> None:
-    found = folder("runs", small_disk("size=4m"), OTHERWISE)
-    assert found.status == "problem"
-    assert found.remedy.startswith("free space there")
-
-
-def test_a_disk_in_memory_is_a_warning(small_disk: Mount) -> None:
-    found = folder("runs", small_disk("size=2g"), OTHERWISE)
-    assert (found.status, found.value) == ("warning", "tmpfs")
 
 
 def test_a_tiny_scratch_disk_is_only_a_warning(small_disk: Mount) -> None:
@@ -76,14 +73,13 @@ def test_a_disk_without_room_for_more_files_is_a_problem(small_disk: Mount, tmp_
     assert enough_files(tmp_path, tasks=10).status == "ok"
 
 
-def test_a_home_folder_that_cannot_be_written_is_a_warning() -> None:
-    found = home(UNWRITABLE, NETWORK)
-    assert found.status == "warning"
-    assert "NUMBA_CACHE_DIR" in found.remedy
-
-
-def test_a_network_filesystem_is_named(tmp_path: Path) -> None:
-    """The type of this disk stands in for one of the network's."""
+def test_a_home_folder_that_cannot_be_written_or_is_on_the_network_is_named(
+    tmp_path: Path,
+) -> None:
+    unwritable = home(UNWRITABLE, NETWORK)
+    assert unwritable.status == "warning"
+    assert "NUMBA_CACHE_DIR" in unwritable.remedy
+    # The type of this disk stands in for one of the network's.
     fs_type = home(tmp_path, NETWORK).value
     assert "tasks that start at once share it" in home(tmp_path, {fs_type}).sentence
 
@@ -116,14 +112,15 @@ def found(subject: Subject) -> Finding:
     return finding
 
 
-def test_a_folder_with_room_is_well(subject: Subjects, tmp_path: Path) -> None:
+def test_a_folder_with_room_is_well_and_that_of_the_runs_need_not_be_there_yet(
+    subject: Subjects, tmp_path: Path
+) -> None:
     assert found(subject("system_brief", path=tmp_path)).status == "ok"
-
-
-def test_the_folder_of_the_runs_need_not_be_there_yet(subject: Subjects, tmp_path: Path) -> None:
-    found_here = found(subject("system_brief"))
-    assert found_here.status == "ok"
-    assert str(tmp_path / "runs_folder") in found_here.sentence
+    of_the_runs = found(subject("system_brief"))
+    assert of_the_runs.status == "ok"
+    assert str(tmp_path / "runs_folder") in of_the_runs.sentence
+    # A suite on a movie measures none.
+    assert list(place(subject("labels"))) == []
 
 
 @pytest.mark.parametrize(
@@ -138,19 +135,14 @@ def test_what_is_no_folder_is_refused(
     assert what in finding.sentence
 
 
-def test_a_disk_that_cannot_take_what_the_tests_write_is_full(
-    subject: Subjects, small_disk: Callable[[str], Path]
+def test_a_disk_that_cannot_take_what_the_tests_write_is_refused(
+    subject: Subjects, small_disk: Mount
 ) -> None:
-    finding = found(subject("system_brief", path=small_disk("size=1m")))
-    assert (finding.check, finding.status) == (FULL_DISK, "problem")
-
-
-def test_a_folder_that_may_not_be_written_is_refused(
-    subject: Subjects, small_disk: Callable[[str], Path]
-) -> None:
-    finding = found(subject("system_brief", path=small_disk("ro,size=1g")))
-    assert finding.status == "problem"
-    assert "cannot be written: read-only file system" in finding.sentence
+    full = found(subject("system_brief", path=small_disk("size=1m")))
+    assert (full.check, full.status) == (FULL_DISK, "problem")
+    read_only = found(subject("system_brief", path=small_disk("ro,size=1g")))
+    assert read_only.status == "problem"
+    assert "cannot be written: read-only file system" in read_only.sentence
 
 
 def test_all_workers_write_at_once(subject: Subjects) -> None:
@@ -173,7 +165,3 @@ def test_as_much_room_is_wanted_as_the_stages_refuse_to_begin_without(
         refuse_lack_of_space({tmp_path: most}, "lower small_files")
     monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=wanted_bytes))
     refuse_lack_of_space({tmp_path: most}, "lower small_files")
-
-
-def test_a_suite_on_a_movie_measures_no_folder(subject: Subjects) -> None:
-    assert list(place(subject("labels"))) == []

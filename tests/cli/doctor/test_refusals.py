@@ -38,8 +38,11 @@ case "$*" in --version) ;; *) echo "allocation failure: no" >&2; exit 1 ;; esac
 """
 
 
+Cluster = Callable[..., None]
+
+
 @pytest.fixture
-def cluster(put_on_path: Callable[..., None]) -> Callable[..., None]:
+def cluster(put_on_path: Cluster) -> Cluster:
     """Put stand-ins on PATH; those of a cluster that takes all jobs are there."""
     config = CONFIG.format(kind="accounting_storage/slurmdbd")
     put_on_path(sinfo=SINFO, sbatch=VERSION, squeue=VERSION, scancel=VERSION, scontrol=config)
@@ -61,14 +64,12 @@ def first(plan: Plan, place: Site | None = None) -> str:
     return f"{finding.sentence}: {finding.remedy}"
 
 
-def test_a_cluster_that_takes_all_jobs_refuses_nothing(
-    cluster: Callable[..., None], make: PlanMaker
-) -> None:
+def test_a_cluster_that_takes_all_jobs_refuses_nothing(cluster: Cluster, make: PlanMaker) -> None:
     assert found(make()) == []
 
 
 def test_each_different_job_is_asked_about_once_at_its_largest(
-    cluster: Callable[..., None], make: PlanMaker
+    cluster: Cluster, make: PlanMaker
 ) -> None:
     plan = make(only=ONLY, workers=(1, 2, 4), repeats=3)
     asked = [
@@ -80,7 +81,7 @@ def test_each_different_job_is_asked_about_once_at_its_largest(
 
 
 def test_the_gpu_jobs_and_the_gangs_of_a_plan_are_asked_about_and_so_are_their_merges(
-    cluster: Callable[..., None], make: PlanMaker
+    cluster: Cluster, make: PlanMaker
 ) -> None:
     plan = make(only=("segment",), device="cuda", layout="gang")
     requests = plan_requests(plan, load_site("modules"))
@@ -92,23 +93,18 @@ def test_the_gpu_jobs_and_the_gangs_of_a_plan_are_asked_about_and_so_are_their_m
     assert of_segment == [("gpu", "2"), ("cpu", "1")]
 
 
-def test_where_slurm_is_not_the_run_is_refused(
-    make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert first(make()).startswith("Slurm's commands are not on PATH")
-
-
-def test_a_controller_that_does_not_answer_is_named_alone(
-    cluster: Callable[..., None], make: PlanMaker
+def test_where_slurm_is_not_or_does_not_answer_the_run_is_refused(
+    cluster: Cluster, make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     cluster(sinfo=f'case "$*" in *version*) {VERSION} ;; *) echo "refused" >&2; exit 1 ;; esac')
     (finding,) = found(make())
     assert finding.sentence == "Slurm's controller does not answer (refused)"
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    assert first(make()).startswith("Slurm's commands are not on PATH")
 
 
 def test_an_array_larger_than_slurm_takes_says_what_to_lower(
-    cluster: Callable[..., None], make: PlanMaker
+    cluster: Cluster, make: PlanMaker
 ) -> None:
     cluster(sbatch=TAKES_NO_ARRAY)
     said = first(make(only=ONLY, workers=(4,)))
@@ -117,9 +113,7 @@ def test_an_array_larger_than_slurm_takes_says_what_to_lower(
     assert said.endswith("lower --workers or --chunks-per-worker")
 
 
-def test_a_gang_that_does_not_fit_says_what_to_lower(
-    cluster: Callable[..., None], make: PlanMaker
-) -> None:
+def test_a_gang_that_does_not_fit_says_what_to_lower(cluster: Cluster, make: PlanMaker) -> None:
     cluster(sbatch=TAKES_NOTHING.replace("--version) ;; *)", "*--ntasks=2*)"))
     said = first(make(only=ONLY, layout="gang"))
     assert said.startswith("Slurm refuses a job of contact with --partition=day --nodes=1-2")
@@ -127,7 +121,7 @@ def test_a_gang_that_does_not_fit_says_what_to_lower(
 
 
 def test_more_time_than_the_partition_or_the_qos_allows_is_refused(
-    cluster: Callable[..., None], make: PlanMaker
+    cluster: Cluster, make: PlanMaker
 ) -> None:
     plan = make(only=ONLY)
     assert found(plan, site(request={"time_min": 120})) == []
@@ -142,7 +136,7 @@ def test_more_time_than_the_partition_or_the_qos_allows_is_refused(
 
 @pytest.mark.parametrize("kind", ["accounting_storage/none", "(null)"])
 def test_an_account_where_slurm_keeps_none_is_refused(
-    cluster: Callable[..., None], make: PlanMaker, kind: str
+    cluster: Cluster, make: PlanMaker, kind: str
 ) -> None:
     place = site(request={"account": "lab"})
     assert found(make(), place) == []
@@ -150,9 +144,7 @@ def test_an_account_where_slurm_keeps_none_is_refused(
     assert "account lab, but this Slurm keeps no accounts: leave" in first(make(), place)
 
 
-def test_gpus_in_a_partition_without_are_refused(
-    cluster: Callable[..., None], make: PlanMaker
-) -> None:
+def test_gpus_in_a_partition_without_are_refused(cluster: Cluster, make: PlanMaker) -> None:
     plan = make(device="cuda")
     assert first(plan).startswith("no node of day has a GPU (gres)")
     # A site may tell its GPU nodes apart by something else.
@@ -160,17 +152,20 @@ def test_gpus_in_a_partition_without_are_refused(
 
 
 def test_nodes_that_are_away_for_now_are_a_warning_while_slurm_takes_the_job(
-    cluster: Callable[..., None], make: PlanMaker
+    cluster: Cluster, make: PlanMaker
 ) -> None:
-    away = SINFO.replace("n1|idle|none", "n1|idle~|none")
-    cluster(sinfo=away)
+    cluster(sinfo=SINFO.replace("n1|idle|none", "n1|idle~|none"))
     assert {finding.status for finding in found(make())} == {"warning"}
+    # What holds for several jobs is said once.
+    several = site(override=[{"stage": "segment", "cpus": 2}])
+    plan = make(device="cpu").model_copy(update={"site": several})
+    assert len([one for one in preflight(plan) if one.check == "slurm.partition.day"]) == 1
     cluster(sbatch=TAKES_NOTHING)
     assert first(make()).startswith("0 of 1 node of day take jobs")
 
 
 def test_a_plan_for_a_cluster_looks_for_libraries_and_not_at_this_machines_parts(
-    cluster: Callable[..., None],
+    cluster: Cluster,
     make: PlanMaker,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -185,21 +180,8 @@ def test_a_plan_for_a_cluster_looks_for_libraries_and_not_at_this_machines_parts
     assert problems == ["stage.segment.works", "slurm.environment"]
 
 
-def test_a_run_that_began_before_is_not_judged_again(
-    cluster: Callable[..., None], make: PlanMaker
-) -> None:
+def test_a_run_that_began_before_is_not_judged_again(cluster: Cluster, make: PlanMaker) -> None:
     cluster(sbatch=TAKES_NOTHING)
     plan = make().model_copy(update={"site": site()})
     assert [one for one in preflight(plan) if one.status == "problem"]
     assert [one for one in preflight(plan, asks_slurm=False) if one.status == "problem"] == []
-
-
-def test_a_finding_of_several_jobs_is_said_once(
-    cluster: Callable[..., None], make: PlanMaker
-) -> None:
-    cluster(sinfo=SINFO.replace("n1|idle|none", "n1|idle~|none"))
-    plan = make(device="cpu").model_copy(
-        update={"site": site(override=[{"stage": "segment", "cpus": 2}])}
-    )
-    told = [one for one in preflight(plan) if one.check == "slurm.partition.day"]
-    assert len(told) == 1
