@@ -77,6 +77,7 @@ class TestWhatABaseIs:
 
     def test_a_toml_file_holds_parameters(self, tmp_path: Path) -> None:
         file = tmp_path / "base.toml"
+        assert refusal(read_base, file, "native").startswith(f"no base file {file}")
         file.write_text("[stages.track]\nmax_distance_px = 30\n")
         assert read_base(file, "native").params == {"track": {"max_distance_px": 30}}
         file.write_text("[stage.track]\nmax_distance_px = 30\n")
@@ -93,11 +94,6 @@ class TestWhatABaseIs:
         for way in ("bin/python", "images.lock", ".sif", "[stages.NAME]"):
             assert way in said
 
-    def test_a_file_of_parameters_that_is_not_there_is_named(self, tmp_path: Path) -> None:
-        assert refusal(read_base, tmp_path / "no.toml", "native").startswith(
-            f"no base file {tmp_path / 'no.toml'}"
-        )
-
 
 class TestEntries:
     def test_each_stage_gets_a_base_version_that_reads_the_same(self) -> None:
@@ -113,8 +109,6 @@ class TestEntries:
     def test_parameters_give_one_only_to_the_stages_that_they_name(self) -> None:
         found = with_base(PIPELINE, parameters(track={"max_distance_px": 30}))
         assert [name for name in found.stages if name.endswith("_base")] == ["track_base"]
-
-    def test_a_misspelt_stage_is_refused(self) -> None:
         said = refusal(with_base, PIPELINE, parameters(trakc={"max_distance_px": 30}))
         assert "[stages.trakc]" in said
         assert "did you mean 'track'?" in said
@@ -132,10 +126,6 @@ class TestEntries:
         base = found["segment_2px_cuda_base"]
         assert (base.point["version"], base.beside) == ("base", "segment_2px_cpu_base")
         assert without_base(with_base(grid, ENVIRONMENT)) == grid
-
-    def test_a_parameter_that_is_an_axis_of_a_grid_is_refused(self) -> None:
-        chosen = {"length_px": (2, "full"), "device": ("cpu",), "threads": (1,)}
-        grid = unfolded(load_suite("device"), chosen, device="cpu", cores=lambda *_: 1)
         said = refusal(with_base, grid, parameters(segment={"length_px": 4}))
         assert "length_px of segment, an axis of its grid" in said
 
@@ -157,16 +147,9 @@ class TestTrials:
             parameters(track={"max_distance_px": 30}),
             stages={"track": {"max_distance_px": 20, "gap_frames": 1}},
         )
-        found = {entry: plan.trial(f"{entry}-n1-b1").params for entry in ("track", "track_base")}
-        assert (found["track"]["max_distance_px"], found["track_base"]["max_distance_px"]) == (
-            20,
-            30,
-        )
-        assert found["track"]["gap_frames"] == found["track_base"]["gap_frames"] == 1
-
-    def test_parameters_that_the_stage_does_not_know_are_refused(
-        self, plan_against: PlanMaker
-    ) -> None:
+        new, base = (plan.trial(f"{entry}-n1-b1").params for entry in ("track", "track_base"))
+        assert (new["max_distance_px"], base["max_distance_px"]) == (20, 30)
+        assert new["gap_frames"] == base["gap_frames"] == 1
         said = refusal(plan_against, parameters(track={"max_distance": 30}))
         assert said.startswith("the parameters of track_base are wrong: unknown key 'max_distance'")
 
@@ -177,17 +160,15 @@ class TestTrials:
         assert fed == {"register_denoise", "segment"}
         said = refusal(lambda: plan_against(only=("contact_base",)))
         assert "has no stage 'contact_base'" in said
+        line = repeat_line(plan)
+        assert "--only contact --workers" in line
+        assert line.count("--against /env") == 1
 
     def test_images_of_the_base_have_names_of_their_own(self, plan_against: PlanMaker) -> None:
         base = BaseVersion(kind="images", path=Path("/images"))
         plan = plan_against(base, runtime="apptainer", only=("contact",))
         images = {trial.entry: trial.image for trial in plan.trials}
         assert (images["contact"], images["contact_base"]) == ("contact", "contact@base")
-
-    def test_the_line_that_measures_it_again_names_the_base(self, plan_against: PlanMaker) -> None:
-        line = repeat_line(plan_against(only=("contact",)))
-        assert "--only contact --workers" in line
-        assert line.count("--against /env") == 1
 
 
 class TestOrder:

@@ -35,24 +35,16 @@ def settings(grid: dict[str, Sequence[str | int]] | None = None, **changes: Any)
     return Settings(grid={**SIZES, **(grid or {})}, **changes)
 
 
-def test_devices_that_nobody_asked_for_and_that_are_absent_are_left_out_with_a_sentence(
-    capsys: pytest.CaptureFixture[str],
+def test_devices_that_are_absent_are_left_out_with_a_sentence_unless_they_were_asked_for(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     suite = measured_suite(load_suite("device"), settings(), None)
     assert list(suite.stages) == ["segment_224px_cpu"]
     said = "cuda and mps of the suite device are left out: this machine has no such device"
     assert said in capsys.readouterr().err
-
-
-def test_devices_asked_for_by_name_stay_where_they_are_absent(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    suite = measured_suite(load_suite("device"), settings({"device": ["cpu", "mps"]}), None)
-    assert devices(suite) == ["cpu", "mps"]
+    asked_for = settings({"device": ["cpu", "mps"]})
+    assert devices(measured_suite(load_suite("device"), asked_for, None)) == ["cpu", "mps"]
     assert capsys.readouterr().err == ""
-
-
-def test_a_gpu_that_is_there_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gridhere, "visible_gpus", lambda: ["GPU-1"])
     assert devices(measured_suite(load_suite("device"), settings(), None)) == ["cpu", "cuda"]
 
@@ -75,18 +67,15 @@ def test_a_cluster_has_gpus_where_its_site_speaks_of_them(site: str, expected: l
     assert devices(measured_suite(load_suite("device"), chosen, load_site(site))) == expected
 
 
-def test_a_suite_of_which_nothing_is_here_is_refused() -> None:
+def test_a_suite_of_which_nothing_is_here_and_what_is_no_device_are_refused() -> None:
     of_file = load_suite("device")
     grid = {"length_px": (224,), "device": ("cuda",)}
     segment = of_file.stages["segment"].model_copy(update={"grid": grid})
     only_cuda = of_file.model_copy(update={"stages": {"segment": segment}})
     with pytest.raises(UserError, match="only on cuda, which this machine lacks"):
         measured_suite(only_cuda, settings(), None)
-
-
-def test_what_is_no_device_is_refused_and_not_left_out() -> None:
     with pytest.raises(UserError, match="device = gpu: did you mean 'cpu'"):
-        measured_suite(load_suite("device"), settings({"device": ["gpu"]}), None)
+        measured_suite(of_file, settings({"device": ["gpu"]}), None)
 
 
 def chosen_of(only: tuple[str, ...], **grid: tuple[int | str, ...]) -> dict[str, list[object]]:
@@ -113,9 +102,7 @@ def test_values_are_chosen_for_what_is_measured_and_not_for_what_would_refuse_th
 def test_values_that_nothing_takes_of_what_is_measured_are_refused() -> None:
     with pytest.raises(UserError, match="--only of the suite reconstruct .* with size_px:"):
         chosen_of(("tomography_3d",), size_px=(32, 48))
-
-
-def test_a_misspelt_name_is_left_to_the_planning() -> None:
+    # A misspelt name is left to the planning.
     assert len(chosen_of(("colour_debulr",), size_px=(256,))) == 3
 
 
@@ -143,6 +130,11 @@ def test_all_threads_are_the_physical_cores_here(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(gridhere, "first_threads", lambda cpus: cpus[:2])
     (step,) = measured_suite(load_suite("device"), settings(), None).stages.values()
     assert (step.threads, step.point["threads"]) == (2, "all")
+    system = load_suite("system")
+    suite = measured_suite(system, Settings(), None)
+    cores = {entry: step.cores for entry, step in suite.stages.items()}
+    assert cores == {"storage": 2, "decompress": 2, "kernels_cpu": 2}
+    assert is_of(suite, system)
 
 
 def test_all_threads_of_a_cluster_are_what_its_site_says(tmp_path: Path) -> None:
@@ -161,19 +153,6 @@ def test_a_parameter_that_the_user_gives_a_stage_is_the_only_value_of_its_axis()
     assert (step.params["batch_size"], step.params["model"]) == (2, "mine.pt")
     suite = measured_suite(load_suite("device"), settings({"batch_size": [4]}, stages=stages), None)
     assert [step.params["batch_size"] for step in suite.stages.values()] == [4]
-
-
-def test_all_threads_are_as_many_as_there_are_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gridhere, "usable_cpus", lambda: (0, 1, 2))
-    monkeypatch.setattr(gridhere, "first_threads", tuple)
-    system = load_suite("system")
-    suite = measured_suite(system, Settings(), None)
-    assert {entry: step.cores for entry, step in suite.stages.items()} == {
-        "storage": 3,
-        "decompress": 3,
-        "kernels_cpu": 3,
-    }
-    assert is_of(suite, system)
 
 
 def test_numbers_of_threads_are_chosen_where_all_would_be_taken() -> None:

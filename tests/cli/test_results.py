@@ -93,25 +93,20 @@ def retry_flags(row: dict[str, object]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_a_trial_that_needed_a_retry_is_left_out_of_the_timing(retried: RunFolder) -> None:
+def test_a_trial_that_needed_a_retry_is_counted_only_where_that_is_asked_for(
+    retried: RunFolder, tmp_path: Path
+) -> None:
     row = reported(retried)
     assert row["repeats"] == 1
     assert retry_flags(row) == ["retried"]
-
-
-@pytest.mark.slow
-def test_it_is_counted_where_that_is_asked_for_and_the_report_says_so(retried: RunFolder) -> None:
     row = reported(retried, "--count-retried")
     assert row["repeats"] == 2
     assert retry_flags(row) == ["retried-counted"]
     text = (retried.path.parent / "out" / "scaling_analysis.md").read_text()
     assert "the timing includes it, as requested" in text
-
-
-def test_a_table_of_wall_times_knows_of_no_retries(tmp_path: Path) -> None:
-    done = CliRunner().invoke(
-        app, ["report", "--table", str(tmp_path / "table.csv"), "--count-retried"]
-    )
+    # A table of wall times knows of no retries.
+    table = ["report", "--table", str(tmp_path / "table.csv"), "--count-retried"]
+    done = CliRunner().invoke(app, table)
     assert done.exit_code == 2
     assert "leave out --count-retried" in " ".join(done.output.split())
 
@@ -174,27 +169,20 @@ def before(make: PlanMaker, tmp_path: Path) -> Results:
     return results_of(run)
 
 
-def test_no_law_is_fitted_to_an_invalid_configuration(
-    before: Results,
-) -> None:
+def test_no_law_is_fitted_to_an_invalid_configuration(before: Results) -> None:
     assert before.fits[0].amdahl.counts == (1, 2, 4)
     trials = before.trials.with_columns(agreement_same=pl.col("workers") != 4)
     after = analysed(trials, before.context)
     assert after.configurations["invalid"].to_list() == [False, False, True]
     assert after.fits[0].amdahl.counts == (1, 2)
     assert after.trials.height == before.trials.height
-
-
-def test_what_limits_is_held_against_the_base_case_of_the_speedups_even_where_that_is_invalid(
-    before: Results,
-) -> None:
+    # What limits is held against the base case of the speedups, even where that is invalid.
     trials = before.trials.with_columns(agreement_same=pl.col("workers") != 1)
     after = analysed(trials, before.context)
     assert after.configurations["invalid"].to_list() == [True, False, False]
     stated = dict(after.configurations.select("workers", "efficiency").iter_rows())
-    assert {one.workers: one.efficiency for one in after.limits} == pytest.approx(
-        {2: stated[2], 4: stated[4]}
-    )
+    limits = {one.workers: one.efficiency for one in after.limits}
+    assert limits == pytest.approx({2: stated[2], 4: stated[4]})
 
 
 def segmentation(lengths: tuple[int, ...]) -> pl.DataFrame:
@@ -259,7 +247,9 @@ def system(make_of: PlanMaker, tmp_path: Path) -> RunFolder:
     return run
 
 
-def test_tests_of_the_machine_are_analysed_and_their_entries_named(system: RunFolder) -> None:
+def test_tests_of_the_machine_are_analysed_and_their_entries_named(
+    system: RunFolder, run: RunFolder
+) -> None:
     timing = Timing(test="metadata_stat", repeat=0, wall_s=0.5, amount=100.0, unit="file")
     file = system.task(system.plan.trials[0], "w0") / "result.json"
     told = {"timings": [timing.model_dump(mode="json")], "versions": {"place_filesystem": "nfs4"}}
@@ -272,21 +262,17 @@ def test_tests_of_the_machine_are_analysed_and_their_entries_named(system: RunFo
     assert results.machine_entries == {"storage"}
     assert results.configurations["stage"].to_list() == ["storage"]
     assert (system.path / "timings.parquet").exists()
-
-
-def test_where_no_movie_was_read_no_setting_says_how(system: RunFolder) -> None:
-    settings = results_of(system).context.settings
+    # Where no movie was read no setting says how.
+    settings = results.context.settings
     assert "executor" in settings
     assert not {"scaling", "windows of each worker"} & set(settings)
     assert not any("page cache" in name for name in settings)
-
-
-def test_a_run_that_measured_no_machine_has_no_findings_of_one(run: RunFolder) -> None:
+    # A run that measured no machine has no findings of one.
     carry_out(run)
-    results = results_of(run)
-    assert results.machine is None
-    assert results.machine_entries == frozenset()
-    assert "scaling" in results.context.settings
+    others = results_of(run)
+    assert others.machine is None
+    assert others.machine_entries == frozenset()
+    assert "scaling" in others.context.settings
 
 
 @pytest.mark.slow
