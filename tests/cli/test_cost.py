@@ -41,11 +41,9 @@ def test_a_gang_costs_what_its_array_would_in_fewer_jobs(make: PlanMaker) -> Non
     )
     assert array.core_hours == gang.core_hours == 1 + 2 + 1 + 1
     assert (array.jobs, gang.jobs) == (5, 4)
-
-
-def test_more_windows_than_workers_each_have_the_time_of_a_job(make: PlanMaker) -> None:
-    cost = cost_of(make(only=ONLY, repeats=1, workers=(2,), chunks_per_worker=4), site())
-    assert cost.jobs == 8 + 1
+    # More windows than workers each have the time of a job.
+    several = make(only=ONLY, repeats=1, workers=(2,), chunks_per_worker=4)
+    assert cost_of(several, site()).jobs == 8 + 1
 
 
 def test_each_trial_holds_the_cores_of_its_own_threads(make: PlanMaker) -> None:
@@ -126,9 +124,6 @@ def test_a_cluster_has_its_own_prices_and_a_machine_those_of_the_settings(make: 
     cheap = Prices(core_hour=0.1, currency="EUR")
     on_site = site().model_copy(update={"prices": cheap})
     assert prices_of(plan.model_copy(update={"site": on_site})) == cheap
-
-
-def test_a_plan_from_before_there_were_prices_has_none(make: PlanMaker) -> None:
-    plan = make(only=ONLY, repeats=1)
+    # A plan from before there were prices has none.
     old = {name: value for name, value in plan.settings.items() if name != "prices"}
     assert not prices_of(plan.model_copy(update={"settings": old})).is_given

@@ -63,9 +63,6 @@ def test_nodes_that_take_no_jobs_are_named_and_left_out(
         "n3 of the partition cpu is drained (fan broken) and is left out "
         "n4 of the partition cpu is down* and is left out"
     )
-
-
-def test_where_no_node_takes_jobs_there_is_nothing_to_measure(sinfo: Path) -> None:
     sinfo.write_text(SINFO.replace("idle", "down").replace("mixed", "drained"))
     with pytest.raises(UserError, match="no node of the partition cpu takes jobs"):
         found()
@@ -79,13 +76,6 @@ def test_each_trial_has_one_job_with_a_worker_on_each_node(sinfo: Path) -> None:
     assert {trial.layout for trial in spread.trials} == {"gang"}
     assert {len(trial.windows) for trial in spread.trials} == {2}
     assert on_every_node(plan, ()) is plan
-
-
-def test_a_stage_that_reads_a_movie_is_refused() -> None:
-    stages = {**MACHINE.stages, "segment": SuiteStage(inputs={"frames": "movie"})}
-    mixed = MACHINE.model_copy(update={"stages": stages, "data": "movie"})
-    with pytest.raises(UserError, match="so not segment of the suite machine: run the suite"):
-        found(mixed)
 
 
 def test_ranks_are_one_on_each_node_and_what_is_measured_beside_them_is_on_one(
@@ -115,10 +105,19 @@ def test_ranks_are_one_on_each_node_and_what_is_measured_beside_them_is_on_one(
     assert spread == {"loader": (2, nodes), "storage": (1, ())}
 
 
-def test_this_machine_has_no_partition() -> None:
+def test_what_has_no_nodes_to_measure_is_refused() -> None:
     with pytest.raises(UserError, match="--every-node measures the nodes of a cluster"):
         nodes_for(MACHINE, (), Settings(every_node=True), None)
     assert nodes_for(MACHINE, (), Settings(), None) == ()
+    stages = {**MACHINE.stages, "segment": SuiteStage(inputs={"frames": "movie"})}
+    mixed = MACHINE.model_copy(update={"stages": stages, "data": "movie"})
+    with pytest.raises(UserError, match="so not segment of the suite machine: run the suite"):
+        found(mixed)
+    # The nodes say how many workers there are.
+    flags = {"every_node": True, "executor": "slurm"}
+    assert settings_for("system", flags).workers is None
+    with pytest.raises(UserError, match="it takes no --workers"):
+        settings_for("system", flags | {"workers": "2"})
 
 
 def test_entries_of_several_partitions_are_measured_one_partition_at_a_time(sinfo: Path) -> None:
@@ -145,10 +144,3 @@ def test_what_would_say_otherwise_which_nodes_are_measured_is_refused(
 ) -> None:
     with pytest.raises(UserError, match=said):
         found(place=site(**fields), **settings)
-
-
-def test_the_nodes_say_how_many_workers_there_are() -> None:
-    flags = {"every_node": True, "executor": "slurm"}
-    assert settings_for("system", flags).workers is None
-    with pytest.raises(UserError, match="it takes no --workers"):
-        settings_for("system", flags | {"workers": "2"})

@@ -29,17 +29,13 @@ def test_a_cold_input_has_no_page_in_memory(file: Path) -> None:
     assert eviction.before.resident_bytes == 1 << 20
 
 
-def test_a_warm_input_lies_in_memory_as_a_whole(file: Path) -> None:
-    pagecache.evict(file)
-    assert bring_inputs_to("warm", [file]).state == "warm"
-    assert pagecache.probe(file).resident_bytes == 1 << 20
-
-
-def test_asis_changes_nothing(file: Path) -> None:
+def test_a_warm_input_lies_in_memory_as_a_whole_and_asis_changes_nothing(file: Path) -> None:
     pagecache.evict(file)
     cache = bring_inputs_to("asis", [file])
     assert cache.state == "asis"
     assert cache.files[0].resident_bytes == 0
+    assert bring_inputs_to("warm", [file]).state == "warm"
+    assert pagecache.probe(file).resident_bytes == 1 << 20
 
 
 def test_a_folder_stands_for_its_files(file: Path) -> None:
@@ -58,19 +54,13 @@ def test_one_file_without_proof_speaks_for_all(file: Path) -> None:
 
 
 @pytest.mark.parametrize("asked", ["cold", "warm"])
-def test_nothing_is_proved_of_an_input_that_is_not_there(
-    tmp_path: Path, asked: Literal["cold", "warm"]
-) -> None:
-    cache = bring_inputs_to(asked, [tmp_path / "gone"])
-    assert cache.state == "unsupported"
-    assert "No such file" in cache.model_dump_json()
-
-
-@pytest.mark.parametrize("asked", ["cold", "warm"])
-def test_nothing_is_proved_of_an_empty_folder(
+def test_nothing_is_proved_of_an_input_that_is_not_there_or_of_an_empty_folder(
     tmp_path: Path, asked: Literal["cold", "warm"]
 ) -> None:
     assert bring_inputs_to(asked, [tmp_path]).state == "unsupported"
+    cache = bring_inputs_to(asked, [tmp_path / "gone"])
+    assert cache.state == "unsupported"
+    assert "No such file" in cache.model_dump_json()
 
 
 def test_a_folder_that_cannot_be_listed_is_recorded(

@@ -46,27 +46,19 @@ def connect(running: Service) -> None:
         client.connect(f"{running.variables[MPS_VARIABLE]}/control")
 
 
-def test_it_answers_as_long_as_the_block_lasts() -> None:
-    with service(RUN, "GPU-1") as running:
-        assert running.last_words() == "sees GPU-1"
-        started = processes(running)
-        assert all(process.is_running() for process in started)
-    assert wait_until_ended(started, limit_s=0) == []
-    assert not running.folder.exists()
-
-
-def test_it_tells_whether_workers_used_it() -> None:
-    with service(RUN, "GPU-1") as running:
+@pytest.mark.parametrize(("gpu", "sees"), [("GPU-1", "GPU-1"), ("1", "every GPU")])
+def test_it_answers_as_long_as_the_block_lasts_and_tells_whether_workers_used_it(
+    gpu: str, sees: str
+) -> None:
+    with service(RUN, gpu) as running:
+        assert running.last_words() == f"sees {sees}"
         assert not running.was_used()
         connect(running)
         assert running.was_used()
         daemon, server = processes(running)
+        assert all(process.is_running() for process in (daemon, server))
     assert wait_until_ended([daemon, server], limit_s=0) == []
-
-
-def test_a_gpu_that_is_named_by_its_number_keeps_it() -> None:
-    with service(RUN, "1") as running:
-        assert running.last_words() == "sees every GPU"
+    assert not running.folder.exists()
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, UserError])

@@ -28,6 +28,11 @@ def test_a_report_says_what_a_run_was_made_from(results: Results, movie: Path) -
     assert context.facts["Code"]["pyscale"]
     assert context.facts["Settings"]["suite"] == "pipeline"
     assert "Images" not in context.facts
+    # Every node comes with its whole stamp, and the run with a timeline.
+    assert context.nodes
+    assert len(context.nodes) == len(context.hardware)
+    assert results.timeline is not None
+    assert set(results.timeline["trial"]) <= set(results.trials["trial"])
 
 
 def test_every_entry_has_its_algorithm_with_the_version_that_ran(make: PlanMaker) -> None:
@@ -51,16 +56,6 @@ def test_parameters_of_another_version_name_the_stage_alone() -> None:
     assert origin.method_of("segment", {"gone": 1}, "cpu").shown({}) == "segment"
 
 
-def test_every_node_comes_with_its_whole_stamp(results: Results) -> None:
-    assert results.context.nodes
-    assert len(results.context.nodes) == len(results.context.hardware)
-
-
-def test_a_run_has_a_timeline(results: Results) -> None:
-    assert results.timeline is not None
-    assert set(results.timeline["trial"]) <= set(results.trials["trial"])
-
-
 def test_the_lines_measure_and_report_the_same_run(make: PlanMaker) -> None:
     plan = make(data="two words")
     lines = {command.what: command.line for command in origin.commands(plan)}
@@ -68,16 +63,10 @@ def test_the_lines_measure_and_report_the_same_run(make: PlanMaker) -> None:
         "Measure it again": "pyscale run pipeline --data 'two words' --workers 1,2 --repeats 2",
         "Write this report again": f"pyscale report {plan.run_id}",
     }
-
-
-def test_a_dataset_of_the_registry_is_fetched_first(make: PlanMaker) -> None:
+    # A dataset of the registry is fetched first.
     first, *_ = origin.commands(make(data="cancer-migration"))
     assert first.line == "pyscale data fetch cancer-migration"
-
-
-def test_stages_that_were_measured_alone_are_measured_alone_again(
-    make: PlanMaker,
-) -> None:
+    # Stages that were measured alone are measured alone again.
     line = repeat_line(make(only=("segment", "track"), cache="warm"))
     assert " --only segment --only track --workers 1,2 --repeats 2 --cache warm" in line
 

@@ -66,9 +66,11 @@ def test_a_worker_sees_as_many_gpus_as_it_asks_for(
     assert sharing == [workers > most_without_sharing for workers in range(1, 6)]
 
 
-def test_more_gpus_than_there_are_are_refused() -> None:
+def test_gpus_that_are_not_there_are_refused() -> None:
     with pytest.raises(UserError, match="3 GPUs per worker exceed the 2 usable GPUs"):
         Placement((0,), 1, ("a", "b")).of(0, 1, "cuda", gpus=3)
+    with pytest.raises(UserError, match="no NVIDIA GPU is visible"):
+        Placement((0,), 1, ()).of(0, 1, "cuda")
 
 
 @pytest.mark.parametrize("sharing", ["time_slicing", "mps"])
@@ -87,8 +89,3 @@ def test_workers_that_take_turns_find_no_service_that_somebody_else_started() ->
     placement = Placement((0, 1), 1, ("GPU-a",))
     assert placement.of(0, 2, "cuda", "time_slicing").env["CUDA_MPS_PIPE_DIRECTORY"] == os.devnull
     assert "CUDA_MPS_PIPE_DIRECTORY" not in placement.of(0, 2, "cuda").env
-
-
-def test_a_gpu_that_is_not_there_is_refused() -> None:
-    with pytest.raises(UserError, match="no NVIDIA GPU is visible"):
-        Placement((0,), 1, ()).of(0, 1, "cuda")

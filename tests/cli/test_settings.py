@@ -22,30 +22,23 @@ def user_file(text: str) -> None:
     Path("pyscale.toml").write_text(text)
 
 
-def test_the_users_file_wins_over_the_defaults() -> None:
-    user_file("repeats = 3")
+def test_a_flag_wins_over_the_environment_over_the_users_file_over_the_defaults(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert value_origins({})["repeats"] == "defaults.toml of pyscale"
+    assert "seed" not in value_origins({})
+    user_file("repeats = 3\nworkers = [1, 3]")
     assert load_settings().repeats == 3
     assert value_origins({})["repeats"] == "pyscale.toml"
-
-
-def test_the_environment_wins_over_the_users_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    user_file("repeats = 3\nworkers = [1, 3]")
     monkeypatch.setenv("PYSCALE_REPEATS", "4")
     monkeypatch.setenv("PYSCALE_WORKERS", "1,2")
     settings = load_settings()
     assert (settings.repeats, settings.workers) == (4, (1, 2))
     assert value_origins({})["repeats"] == "PYSCALE_REPEATS"
-
-
-def test_a_flag_wins_over_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYSCALE_REPEATS", "4")
-    assert load_settings(repeats=5, cache=None).repeats == 5
+    # In rising order, and a flag that was not given says nothing.
+    flagged = load_settings(repeats=5, cache=None, workers="4,1,2")
+    assert (flagged.repeats, flagged.workers) == (5, (1, 2, 4))
     assert value_origins({"cpus_per_worker": 5})["cpus_per_worker"] == "--cpus-per-worker"
-
-
-def test_the_committed_defaults_are_named_as_such() -> None:
-    assert value_origins({})["repeats"] == "defaults.toml of pyscale"
-    assert "seed" not in value_origins({})
 
 
 def test_the_built_in_values_are_those_of_the_committed_defaults() -> None:
@@ -60,16 +53,6 @@ def test_prices_of_this_machine_come_in_layers_too(monkeypatch: pytest.MonkeyPat
     assert (prices.core_hour, prices.gpu_hour, prices.currency) == (0.02, None, "EUR")
 
 
-def test_a_price_needs_a_currency() -> None:
-    user_file("[prices]\ncore_hour = 0.01")
-    with pytest.raises(UserError, match="pyscale.toml is wrong: 'prices': prices need a currency"):
-        load_settings()
-
-
-def test_worker_counts_come_in_rising_order() -> None:
-    assert load_settings(workers="4,1,2").workers == (1, 2, 4)
-
-
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
@@ -79,6 +62,7 @@ def test_worker_counts_come_in_rising_order() -> None:
         ("workers = [0, 1]", "worker counts are positive"),
         ("workers = '1;2'", "whole numbers with commas"),
         ("repeats = ", "pyscale.toml cannot be read as TOML"),
+        ("[prices]\ncore_hour = 0.01", "is wrong: 'prices': prices need a currency"),
         ("repeats = " + "[" * 20_000, "values are nested too deeply"),
     ],
 )
