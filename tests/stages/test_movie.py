@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -169,104 +170,103 @@ def test_hidden_files_are_no_frames(tmp_path: Path) -> None:
     assert Movie.open(tmp_path).n_frames == 1
 
 
-class TestRefuses:
-    def refused(self, path: Path, match: str, **options: str) -> None:
-        with pytest.raises(BadInput, match=match):
-            movie = Movie.open(path, **options)
-            movie.read(0, movie.n_frames, 0)
+def written(path: Path, frames: np.ndarray, keep: float = 1, **options: Any) -> Path:
+    """Write frames that nothing describes, and keep a part of the file."""
+    tifffile.imwrite(path, frames, photometric="minisblack", **options)
+    path.write_bytes(path.read_bytes()[: int(path.stat().st_size * keep)])
+    return path
 
-    def test_what_is_not_there(self, tmp_path: Path) -> None:
-        self.refused(tmp_path / "none.tif", "does not exist")
 
-    def test_a_file_of_no_bytes(self, tmp_path: Path) -> None:
-        (tmp_path / "empty.tif").touch()
-        self.refused(tmp_path / "empty.tif", r"empty \(0 bytes\)")
+def retagged(path: Path, page: int, tag: str, value: Any) -> None:
+    with tifffile.TiffFile(path, mode="r+") as tiff:
+        tiff.pages[page].aspage().tags[tag].overwrite(value)
 
-    def test_a_file_that_is_no_tiff(self, tmp_path: Path) -> None:
-        (tmp_path / "text.tif").write_text("not an image")
-        self.refused(tmp_path / "text.tif", "not a readable TIFF file")
 
-    @pytest.mark.parametrize("kept", [0.02, 0.3, 0.6, 0.9, 0.99])
-    def test_a_truncated_file(self, tmp_path: Path, kept: float) -> None:
-        whole = tmp_path / "whole.tif"
-        tifffile.imwrite(whole, ramp(8, 64, 64), photometric="minisblack")
-        data = whole.read_bytes()
-        (tmp_path / "cut.tif").write_bytes(data[: int(len(data) * kept)])
-        self.refused(tmp_path / "cut.tif", "damaged or truncated|not a readable TIFF file")
+def refused(path: Path, match: str) -> None:
+    with pytest.raises(BadInput, match=match):
+        movie = Movie.open(path)
+        movie.read(0, movie.n_frames, 0)
 
-    @pytest.mark.parametrize("kept", [0.02, 0.3, 0.6, 0.9, 0.99])
-    def test_a_truncated_compressed_file(self, tmp_path: Path, kept: float) -> None:
-        noise = np.random.default_rng(0).integers(0, 9999, (8, 64, 64), dtype=np.uint16)
-        write_movie(tmp_path / "whole.ome.tif", noise, "TYX")
-        data = (tmp_path / "whole.ome.tif").read_bytes()
-        (tmp_path / "cut.ome.tif").write_bytes(data[: int(len(data) * kept)])
-        self.refused(tmp_path / "cut.ome.tif", "damaged or truncated|not a readable TIFF file")
 
-    @pytest.mark.parametrize(
-        ("page", "tag", "value"),
-        [
-            (0, "BitsPerSample", 0),  # AssertionError
-            (0, "RowsPerStrip", 0),  # ZeroDivisionError
-            (2, "ImageWidth", 7),  # RuntimeError
-        ],
-    )
-    def test_a_file_of_broken_tags(self, tmp_path: Path, page: int, tag: str, value: Any) -> None:
-        path = tmp_path / "broken.tif"
-        tifffile.imwrite(path, ramp(4, 24, 32), photometric="minisblack", compression="zlib")
-        with tifffile.TiffFile(path, mode="r+") as tiff:
-            tiff.pages[page].aspage().tags[tag].overwrite(value)
-        self.refused(path, "not a readable TIFF file|damaged or truncated")
+NAN = np.where(np.arange(48).reshape(3, 4, 4) == 37, np.nan, np.float32(0))
 
-    @pytest.mark.parametrize("tag", ["ImageWidth", "ImageLength"])
-    def test_a_movie_of_no_pixels(self, tmp_path: Path, tag: str) -> None:
-        path = tmp_path / "empty.tif"
-        tifffile.imwrite(path, ramp(24, 32), metadata=None)
-        with tifffile.TiffFile(path, mode="r+") as tiff:
-            tiff.pages[0].tags[tag].overwrite(0)
-        self.refused(path, "holds no pixels")
 
-    def test_what_is_no_file(self, tmp_path: Path) -> None:
-        os.mkfifo(tmp_path / "pipe.tif")
-        self.refused(tmp_path / "pipe.tif", "neither a file nor a folder")
+@pytest.mark.parametrize(
+    ("make", "match"),
+    [
+        (lambda path: None, "does not exist"),
+        (Path.touch, r"empty \(0 bytes\)"),
+        (lambda path: path.write_text("not an image"), "not a readable TIFF file"),
+        (os.mkfifo, "neither a file nor a folder"),
+        (Path.mkdir, "holds no TIFF frames"),
+        (lambda path: written(path, np.zeros((4, 4), "c8")), "holds complex64 values"),
+        (lambda path: write_movie(path, NAN, "TYX"), "frame 2 of .* NaN"),
+    ],
+    ids=["absent", "empty", "text", "pipe", "folder", "complex", "NaN"],
+)
+def test_what_is_no_movie_is_refused(
+    tmp_path: Path, make: Callable[[Path], object], match: str
+) -> None:
+    make(tmp_path / "movie.ome.tif")
+    refused(tmp_path / "movie.ome.tif", match)
 
-    def test_values_that_are_no_real_numbers(self, tmp_path: Path) -> None:
-        tifffile.imwrite(tmp_path / "complex.tif", np.zeros((4, 4), np.complex64))
-        self.refused(tmp_path / "complex.tif", "holds complex64 values")
 
-    def test_a_frame_whose_page_is_missing(self, tmp_path: Path) -> None:
-        path = tmp_path / "partial.ome.tif"
-        tifffile.imwrite(path, ramp(3, 4, 4), ome=True, metadata={"axes": "TYX"}, photometric=1)
-        told = re.sub(r'SizeT="3"', 'SizeT="4"', tifffile.tiffcomment(path))
-        tifffile.tiffcomment(path, told)
-        self.refused(path, "cannot be read at frame 0:4.*a page is missing")
+@pytest.mark.parametrize("kept", [0.02, 0.3, 0.6, 0.9, 0.99])
+@pytest.mark.parametrize("compression", [None, "zlib"])
+def test_a_truncated_file_is_refused(tmp_path: Path, kept: float, compression: str | None) -> None:
+    noise = np.random.default_rng(0).integers(0, 9999, (8, 64, 64), dtype=np.uint16)
+    path = written(tmp_path / "cut.tif", noise, kept, compression=compression)
+    refused(path, "damaged or truncated|not a readable TIFF file")
 
-    def test_a_channel_that_is_missing(self, stack: Path) -> None:
-        with pytest.raises(BadInput, match="has no channel 3: it has 1"):
-            Movie.open(stack).read(0, 1, channel=3)
 
-    def test_values_that_are_not_numbers(self, tmp_path: Path) -> None:
-        frames = np.zeros((3, 4, 4), np.float32)
-        frames[2, 1, 1] = np.nan
-        write_movie(tmp_path / "nan.ome.tif", frames, "TYX")
-        self.refused(tmp_path / "nan.ome.tif", "frame 2 of .* NaN")
+@pytest.mark.parametrize(
+    ("page", "tag", "value"),
+    [
+        (0, "BitsPerSample", 0),  # AssertionError
+        (0, "RowsPerStrip", 0),  # ZeroDivisionError
+        (2, "ImageWidth", 7),  # RuntimeError
+    ],
+)
+def test_a_file_of_broken_tags_is_refused(tmp_path: Path, page: int, tag: str, value: Any) -> None:
+    path = written(tmp_path / "broken.tif", ramp(4, 24, 32), compression="zlib")
+    retagged(path, page, tag, value)
+    refused(path, "not a readable TIFF file|damaged or truncated")
 
-    def test_a_folder_without_frames(self, tmp_path: Path) -> None:
-        self.refused(tmp_path, "holds no TIFF frames")
 
-    @pytest.mark.parametrize(
-        "second",
-        [
-            np.zeros((4, 5), np.uint8),
-            np.zeros((8, 4), np.uint8),
-            np.zeros((4, 8), "f4"),
-            np.zeros((2, 4, 8), np.uint8),
-        ],
-    )
-    def test_a_folder_of_frames_of_two_kinds(self, tmp_path: Path, second: np.ndarray) -> None:
-        tifffile.imwrite(tmp_path / "f1.tif", np.zeros((4, 8), np.uint8))
-        tifffile.imwrite(tmp_path / "f2.tif", second)
-        self.refused(tmp_path, "differs from the first")
+@pytest.mark.parametrize("tag", ["ImageWidth", "ImageLength"])
+def test_a_movie_of_no_pixels_is_refused(tmp_path: Path, tag: str) -> None:
+    path = written(tmp_path / "empty.tif", ramp(24, 32), metadata=None)
+    retagged(path, 0, tag, 0)
+    refused(path, "holds no pixels")
 
-    def test_a_folder_of_movies(self, tmp_path: Path) -> None:
-        tifffile.imwrite(tmp_path / "f1.tif", ramp(3, 4, 4), photometric="minisblack")
-        self.refused(tmp_path, "is a movie of 3 frames in a folder")
+
+def test_a_frame_whose_page_is_missing_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "p.ome.tif", ramp(3, 4, 4), ome=True, metadata={"axes": "TYX"})
+    told = re.sub(r'SizeT="3"', 'SizeT="4"', tifffile.tiffcomment(path))
+    tifffile.tiffcomment(path, told)
+    refused(path, "cannot be read at frame 0:4.*a page is missing")
+
+
+def test_a_channel_that_is_missing_is_refused(stack: Path) -> None:
+    with pytest.raises(BadInput, match="has no channel 3: it has 1"):
+        Movie.open(stack).read(0, 1, channel=3)
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        np.zeros((4, 5), np.uint8),
+        np.zeros((8, 4), np.uint8),
+        np.zeros((4, 8), "f4"),
+        np.zeros((2, 4, 8), np.uint8),
+    ],
+)
+def test_a_folder_of_frames_of_two_kinds_is_refused(tmp_path: Path, second: np.ndarray) -> None:
+    written(tmp_path / "f1.tif", np.zeros((4, 8), np.uint8))
+    written(tmp_path / "f2.tif", second)
+    refused(tmp_path, "differs from the first")
+
+
+def test_a_folder_of_movies_is_refused(tmp_path: Path) -> None:
+    written(tmp_path / "f1.tif", ramp(3, 4, 4))
+    refused(tmp_path, "is a movie of 3 frames in a folder")

@@ -16,31 +16,14 @@ from pyscale_stages.movie import Pixels
 RunStage = Callable[..., TaskResult]
 
 
-def truncated(path: Path, pixels: Pixels) -> None:
-    tifffile.imwrite(path, pixels, ome=True, metadata={"axes": "TYX"})
-    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
-
-
-def with_axes_zyx(path: Path, pixels: Pixels) -> None:
-    tifffile.imwrite(path, pixels, ome=True, metadata={"axes": "ZYX"})
-
-
 def with_nan(path: Path, pixels: Pixels) -> None:
     broken = pixels.astype(np.float32)
     broken[2, 4, 5] = np.nan
     tifffile.imwrite(path, broken, ome=True, metadata={"axes": "TYX"})
 
 
-def empty(path: Path, pixels: Pixels) -> None:
-    path.write_bytes(b"")
-
-
 def tiny(path: Path, pixels: Pixels) -> None:
     tifffile.imwrite(path, pixels[:, :20, :20], ome=True, metadata={"axes": "TYX"})
-
-
-def absent(path: Path, pixels: Pixels) -> None:
-    pass
 
 
 def whole(path: Path, pixels: Pixels) -> None:
@@ -48,43 +31,31 @@ def whole(path: Path, pixels: Pixels) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "params", "options", "said"),
+    ("make", "params", "said"),
     [
-        (truncated, {}, (), "damaged or truncated"),
-        (with_axes_zyx, {}, (), "--axes TYX"),
-        (with_nan, {}, (), "frame 2 of"),
-        (empty, {}, (), "is empty (0 bytes)"),
-        (absent, {}, (), "does not exist"),
-        (tiny, {}, (), "too small to shrink by 6: use shrink_factors of at most 2"),
-        (whole, {"reference_frame": 4}, (), "reference_frame 4 is outside"),
-        (whole, {"channel": 1}, (), "no channel 1 to register: it has 1"),
-        (whole, {"transfrom": "Rigid"}, (), "did you mean 'transform'?"),
-        (whole, {"transform": "rigid"}, (), "'transform'"),
-        (whole, {"registration": False, "denoiser": "none"}, (), "denoiser is none"),
-        (whole, {}, ("--frames", "3:9"), "does not lie inside"),
+        (with_nan, {}, "frame 2 of"),
+        (tiny, {}, "too small to shrink by 6: use shrink_factors of at most 2"),
+        (whole, {"reference_frame": 4}, "reference_frame 4 is outside"),
+        (whole, {"channel": 1}, "no channel 1 to register: it has 1"),
+        (whole, {"transform": "rigid"}, "'transform'"),
+        (whole, {"registration": False, "denoiser": "none"}, "denoiser is none"),
     ],
 )
 def test_a_mistake_is_said_in_one_sentence_and_leaves_nothing(
     tmp_path: Path,
     stage: RunStage,
     drifting_pixels: Pixels,
-    capsys: pytest.CaptureFixture[str],
     make: Callable[[Path, Pixels], None],
     params: dict[str, Any],
-    options: tuple[str, ...],
     said: str,
 ) -> None:
     movie = tmp_path / "movie.ome.tif"
     make(movie, drifting_pixels)
-
-    result = stage("run", movie, output=tmp_path / "out", params=params, options=options)
-
-    assert result.status == "failed"
-    assert result.error is not None
-    assert result.error.exit_code == 2
-    assert said in result.error.message
-    assert "\n" not in result.error.message
-    assert capsys.readouterr().err.strip() == f"error: {result.error.message}"
+    error = stage("run", movie, output=tmp_path / "out", params=params).error
+    assert error is not None
+    assert error.exit_code == 2
+    assert said in error.message
+    assert "\n" not in error.message
     assert not (tmp_path / "out").exists()
 
 

@@ -26,23 +26,24 @@ def doubts_about(*statuses: str) -> list[str]:
     return [warning.sentence for warning in found if warning.is_said]
 
 
-def test_a_drift_that_makes_frames_alike_is_believed() -> None:
-    assert not is_doubtful(found(ty_px=3.0, tx_px=-60.0), SHAPE)
-
-
-def test_a_frame_unlike_the_reference_is_doubtful() -> None:
-    assert is_doubtful(found(correlation=0.49, unmoved=0.1), SHAPE)
-
-
-def test_a_frame_that_was_more_alike_unmoved_is_doubtful() -> None:
-    assert is_doubtful(found(correlation=0.7, unmoved=0.8), SHAPE)
-
-
 @pytest.mark.parametrize(
-    "linear", [{"ty_px": -51.0}, {"tx_px": 101.0}, {"m00": 1.5, "m11": 1.5}, {"m11": 0.4}]
+    ("correction", "doubtful"),
+    [
+        (found(ty_px=3.0, tx_px=-60.0), False),
+        # Unlike the reference, and more alike unmoved.
+        (found(correlation=0.49, unmoved=0.1), True),
+        (found(correlation=0.7, unmoved=0.8), True),
+        # No drift explains such a transform.
+        (found(ty_px=-51.0), True),
+        (found(tx_px=101.0), True),
+        (found(m00=1.5, m11=1.5), True),
+        (found(m11=0.4), True),
+    ],
 )
-def test_a_transform_that_no_drift_explains_is_doubtful(linear: dict[str, float]) -> None:
-    assert is_doubtful(found(**linear), SHAPE)
+def test_only_a_plausible_drift_that_makes_frames_alike_is_believed(
+    correction: Correction, doubtful: bool
+) -> None:
+    assert is_doubtful(correction, SHAPE) == doubtful
 
 
 def test_a_plausible_movie_raises_no_doubt() -> None:

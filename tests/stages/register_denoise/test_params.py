@@ -8,13 +8,6 @@ from pydantic import ValidationError
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 
 
-def test_the_defaults_register_by_translation_to_the_first_frame_and_denoise() -> None:
-    params = RegisterDenoiseParams()
-    assert (params.transform, params.reference_frame, params.channel) == ("Translation", 0, 0)
-    assert params.registration
-    assert params.denoiser == "wavelet"
-
-
 def test_parameters_survive_json() -> None:
     params = RegisterDenoiseParams(transform="SyN", reference_frame=3)
     assert RegisterDenoiseParams.model_validate(params.model_dump(mode="json")) == params

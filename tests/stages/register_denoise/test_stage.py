@@ -50,14 +50,6 @@ def test_the_same_seed_gives_the_same_bytes(
     assert [o.sha256 for o in first.outputs] == [o.sha256 for o in second.outputs]
 
 
-def test_another_seed_samples_other_pixels(
-    tmp_path: Path, stage: RunStage, drifting_movie: Path
-) -> None:
-    stage("run", drifting_movie, output=tmp_path / "a", options=("--seed", "0"))
-    stage("run", drifting_movie, output=tmp_path / "b", options=("--seed", "1"))
-    assert not transforms(tmp_path / "a").equals(transforms(tmp_path / "b"))
-
-
 @pytest.mark.parametrize(
     "chosen",
     [
@@ -135,16 +127,23 @@ def test_the_valid_area_is_what_the_camera_saw_of_each_frame(
         assert frame[page == 1].min() <= fill <= np.percentile(frame[page == 1], 3)
 
 
-def test_a_window_without_its_valid_area_is_not_merged(
-    tmp_path: Path, stage: RunStage, drifting_movie: Path
+@pytest.mark.parametrize("spoilt", ["no valid area", "smaller frames"])
+def test_a_spoilt_window_is_not_merged(
+    tmp_path: Path, stage: RunStage, drifting_movie: Path, drifting_pixels: Pixels, spoilt: str
 ) -> None:
     for name, frames in (("w0", "0:2"), ("w1", "2:4")):
         stage("run", drifting_movie, output=tmp_path / name, options=("--frames", frames))
-    (tmp_path / "w1" / "valid.ome.tif").unlink()
-    result = stage("merge", tmp_path / "w0", tmp_path / "w1", output=tmp_path / "merged")
-    assert result.error is not None
-    assert result.error.exit_code == 2
-    assert "w1 has no valid.ome.tif: run the stage on that window again" in result.error.message
+    if spoilt == "no valid area":
+        (tmp_path / "w1" / "valid.ome.tif").unlink()
+        said = "w1 has no valid.ome.tif: run the stage on that window again"
+    else:
+        write(tmp_path / "w1" / FILES[0], drifting_pixels[2:, :80], "TYX")
+        said = "does not hold 2 frames like those of"
+    error = stage("merge", tmp_path / "w0", tmp_path / "w1", output=tmp_path / "merged").error
+    assert error is not None
+    assert error.exit_code == 2
+    assert said in error.message
+    assert not list((tmp_path / "merged").glob("*"))
 
 
 def test_windows_of_one_frame_and_two_channels_merge_to_the_whole(
@@ -156,19 +155,6 @@ def test_windows_of_one_frame_and_two_channels_merge_to_the_whole(
         stage("run", movie, output=tmp_path / f"w{t}", options=("--frames", f"{t}:{t + 1}"))
     stage("merge", tmp_path / "w0", tmp_path / "w1", output=tmp_path / "merged")
     assert contents(tmp_path / "merged") == contents(tmp_path / "whole")
-
-
-def test_a_window_whose_frames_were_replaced_by_smaller_ones_is_not_merged(
-    tmp_path: Path, stage: RunStage, drifting_movie: Path, drifting_pixels: Pixels
-) -> None:
-    for name, frames in (("w0", "0:2"), ("w1", "2:4")):
-        stage("run", drifting_movie, output=tmp_path / name, options=("--frames", frames))
-    write(tmp_path / "w1" / FILES[0], drifting_pixels[2:, :80], "TYX")
-    result = stage("merge", tmp_path / "w0", tmp_path / "w1", output=tmp_path / "merged")
-    assert result.error is not None
-    assert result.error.exit_code == 2
-    assert "does not hold 2 frames like those of" in result.error.message
-    assert not list((tmp_path / "merged").glob("*"))
 
 
 def test_the_table_says_where_each_frame_was_and_the_reference_stays(
@@ -296,20 +282,6 @@ def test_a_reference_of_one_value_is_refused(
     assert result.error.exit_code == 2
     assert "reference frame 0" in result.error.message
     assert not (tmp_path / "out").exists()
-
-
-def test_every_part_of_the_work_lies_in_a_span_of_its_own(
-    tmp_path: Path, stage: RunStage, drifting_movie: Path
-) -> None:
-    result = stage("run", drifting_movie, output=tmp_path / "out")
-    phases = [span.phase for span in result.spans if span.phase != "python_start"]
-    assert set(phases) == {"import", "read", "compute", "write"}
-    ends = [span.end_monotonic_s for span in result.spans]
-    starts = [span.start_monotonic_s for span in result.spans]
-    gaps = np.array(starts[2:]) - np.array(ends[1:-1])
-    assert (gaps >= 0).all()
-    assert gaps.sum() < 0.05
-    assert result.counters.frames == 4
 
 
 def test_no_scratch_file_of_ants_stays_behind(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -41,24 +40,6 @@ def test_the_labels_are_an_ome_tiff_with_named_axes(whole: Path) -> None:
         assert len(tiff.pages) == 5
 
 
-def test_merged_windows_have_the_bytes_of_the_whole(
-    segment: Segment, whole: Path, windows: list[Path], tmp_path: Path
-) -> None:
-    inputs = [option for folder in reversed(windows) for option in ("--input", folder)]
-    code, _ = segment("merge", *inputs, "--output", tmp_path / "merged")
-    assert code == 0
-    for name in (LABELS_FILE, "window.json"):
-        assert (tmp_path / "merged" / name).read_bytes() == (whole / name).read_bytes()
-
-
-def test_merging_refuses_a_gap(segment: Segment, windows: list[Path], tmp_path: Path) -> None:
-    code, said = segment(
-        "merge", "--input", windows[0], "--input", windows[2], "--output", tmp_path / "merged"
-    )
-    assert code == 2
-    assert "frames 2:3 are missing" in said
-
-
 def test_merging_refuses_labels_that_are_not_those_of_the_window(
     segment: Segment, windows: list[Path], tmp_path: Path
 ) -> None:
@@ -83,19 +64,6 @@ def test_the_record_counts_frames_and_cells_and_names_the_weights(
     assert result.counters.objects == sum(int(frame.max()) for frame in labels)
     assert result.versions["weights_sha256"] == sha256_of(embedded_model("pyscale-tiny"))
     assert result.versions["cellpose"].startswith("3.")
-
-
-def test_all_work_lies_in_spans_that_follow_each_other(
-    whole: Path, read_record: Callable[[Path], TaskResult]
-) -> None:
-    spans = read_record(whole).spans
-    work = [span for span in spans if span.phase != "python_start"]
-    phases = [span.phase for span in work]
-    assert {"import", "model_load", "read", "compute", "write"} == set(phases)
-    assert phases.count("compute") == 5
-    assert all(
-        first.end_monotonic_s <= second.start_monotonic_s for first, second in pairwise(work)
-    )
 
 
 def test_the_second_channel_has_other_cells(movie: Path, segment: Segment, tmp_path: Path) -> None:
