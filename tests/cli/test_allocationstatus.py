@@ -47,11 +47,9 @@ def asked(*jobs: QueuedJob, complaint: str | None = None) -> Queue:
 def test_the_wait_ends_when_the_pilot_starts() -> None:
     events = [event("pilot_started", "17", 90), event("pilot_started", "17", 500)]
     assert queue_waits_s([allocated("17")], events) == {"17": 90}
-
-
-def test_one_that_waits_for_another_tells_nothing_of_the_queue() -> None:
-    events = [event("pilot_started", "18", 90)]
-    assert queue_waits_s([allocated("17"), allocated("18", after="17")], events) == {}
+    # One that waits for another tells nothing of the queue.
+    later = [event("pilot_started", "18", 90)]
+    assert queue_waits_s([allocated("17"), allocated("18", after="17")], later) == {}
 
 
 @pytest.mark.parametrize(

@@ -75,15 +75,6 @@ def plan_of(suite: Suite, dataset: Dataset, tmp_path: Path) -> Callable[..., Pla
     return plan
 
 
-def test_windows_follow_the_dataset_of_each_entry(
-    plan_of: Callable[..., Plan], few: Dataset
-) -> None:
-    plan = plan_of(few)
-    windows = {trial.entry: trial.windows for trial in plan.trials if trial.workers == 2}
-    assert windows["segment"] == ((0, 4), (4, 8))
-    assert windows["cells"] == windows["track"] == windows["contact"] == ((0, 1), (1, 2))
-
-
 def test_entries_read_their_dataset_or_its_true_labels(
     plan_of: Callable[..., Plan], few: Dataset, dataset: Dataset
 ) -> None:
@@ -98,18 +89,17 @@ def test_entries_read_their_dataset_or_its_true_labels(
         "contact": (labels, None),
     }
     assert plan.on_what == "on cancer-migration (8 frames) and 1 other dataset"
+    # Windows follow the dataset of each entry.
+    windows = {trial.entry: trial.windows for trial in plan.trials if trial.workers == 2}
+    assert windows["segment"] == ((0, 4), (4, 8))
+    assert windows["cells"] == windows["track"] == windows["contact"] == ((0, 1), (1, 2))
 
 
-def test_more_workers_than_the_shortest_dataset_has_frames_are_refused(
-    plan_of: Callable[..., Plan], few: Dataset
+def test_more_workers_than_frames_and_labels_of_other_movies_are_refused(
+    plan_of: Callable[..., Plan], few: Dataset, dataset: Dataset
 ) -> None:
     with pytest.raises(UserError, match="3 workers cannot share the 2 frames of few.ome.tif"):
         plan_of(few, (3,))
-
-
-def test_true_labels_are_asked_of_synthetic_movies_alone(
-    plan_of: Callable[..., Plan], dataset: Dataset
-) -> None:
     with pytest.raises(UserError, match="contact reads true labels, and movie.ome.tif is not a"):
         plan_of(dataset)
 

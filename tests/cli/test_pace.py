@@ -27,9 +27,13 @@ def trials(make: PlanMaker) -> tuple[Trial, ...]:
     return tuple(sorted(plan.trials, key=lambda trial: (trial.workers, trial.block)))
 
 
-def test_nothing_is_foretold_before_a_trial_has_finished(trials: tuple[Trial, ...]) -> None:
-    pace = pace_of([at(0, "run_started"), at(1, "trial_started", trials[0])])
-    assert pace.left_s(trials, START) is None
+def test_a_configuration_of_which_nothing_is_known_lasts_as_the_others(
+    trials: tuple[Trial, ...],
+) -> None:
+    # Nothing is foretold before a trial has finished.
+    assert pace_of([at(1, "trial_started", trials[0])]).left_s(trials, START) is None
+    pace = pace_of([at(0, "trial_started", trials[0]), at(100, "trial_finished", trials[0])])
+    assert pace.left_s([trials[3]], START) == 100
 
 
 def test_each_remaining_trial_lasts_as_long_as_others_of_its_configuration(
@@ -49,13 +53,6 @@ def test_each_remaining_trial_lasts_as_long_as_others_of_its_configuration(
     assert pace.left_s(trials[4:], START) == 20
 
 
-def test_a_configuration_of_which_nothing_is_known_lasts_as_the_others(
-    trials: tuple[Trial, ...],
-) -> None:
-    pace = pace_of([at(0, "trial_started", trials[0]), at(100, "trial_finished", trials[0])])
-    assert pace.left_s([trials[3]], START) == 100
-
-
 def test_what_a_trial_under_way_has_run_already_is_taken_off(trials: tuple[Trial, ...]) -> None:
     first, second = trials[:2]
     pace = pace_of(
@@ -69,27 +66,27 @@ def test_what_a_trial_under_way_has_run_already_is_taken_off(trials: tuple[Trial
     assert pace.left_s([second], START + timedelta(seconds=500)) == 0
 
 
-def test_the_time_between_a_death_and_the_resume_is_no_trial_s(trials: tuple[Trial, ...]) -> None:
+@pytest.mark.parametrize(
+    ("told", "durations_s"),
+    [
+        # The time between a death and the resume is no trial's.
+        ([(0, "trial_started"), (9000, "run_started"), (9001, "trial_finished")], []),
+        (
+            [
+                (0, "trial_started"),
+                (50, "trial_failed"),
+                (50, "trial_retried"),
+                (60, "trial_started"),
+                (100, "trial_finished"),
+            ],
+            [40],
+        ),
+    ],
+    ids=["resumed", "second attempt"],
+)
+def test_a_trial_counts_from_its_own_last_start(
+    trials: tuple[Trial, ...], told: list[tuple[float, EventKind]], durations_s: list[float]
+) -> None:
     first = trials[0]
-    pace = pace_of(
-        [
-            at(0, "trial_started", first),
-            at(9000, "run_started"),
-            at(9001, "trial_finished", first),
-        ]
-    )
-    assert pace.durations_s == {}
-
-
-def test_a_second_attempt_counts_from_its_own_start(trials: tuple[Trial, ...]) -> None:
-    first = trials[0]
-    pace = pace_of(
-        [
-            at(0, "trial_started", first),
-            at(50, "trial_failed", first),
-            at(50, "trial_retried", first),
-            at(60, "trial_started", first),
-            at(100, "trial_finished", first),
-        ]
-    )
-    assert pace.durations_s == {first.id: 40}
+    events = [at(s, kind, first if kind.startswith("trial") else None) for s, kind in told]
+    assert [*pace_of(events).durations_s.values()] == durations_s

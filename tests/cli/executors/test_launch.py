@@ -91,34 +91,23 @@ def test_nothing_heavy_is_imported_for_a_usual_task(order: Order) -> None:
 
 
 @pytest.mark.parametrize(
-    ("variables", "job_id"),
+    ("variables", "job_id", "node"),
     [
-        ({}, None),
-        ({"SLURM_JOB_ID": "17"}, "17"),
+        ({}, None, os.uname().nodename),
+        ({"SLURM_JOB_ID": "17", "SLURMD_NODENAME": "n17"}, "17", "n17"),
         (
             {"SLURM_JOB_ID": "19", "SLURM_ARRAY_JOB_ID": "17", "SLURM_ARRAY_TASK_ID": "3"},
             "17_3",
+            os.uname().nodename,
         ),
     ],
 )
-def test_the_job_is_named_as_squeue_names_it(
-    order: Order, variables: dict[str, str], job_id: str | None
+def test_the_job_is_named_as_squeue_names_it_and_the_node_as_slurm_does(
+    order: Order, variables: dict[str, str], job_id: str | None, node: str
 ) -> None:
     folder = order()
     launch(folder, env=variables)
-    assert launched(folder).job_id == job_id
-
-
-@pytest.mark.parametrize(
-    ("variables", "node"),
-    [({}, os.uname().nodename), ({"SLURMD_NODENAME": "n17"}, "n17")],
-)
-def test_the_node_has_the_name_that_slurm_gives_it(
-    order: Order, variables: dict[str, str], node: str
-) -> None:
-    folder = order()
-    launch(folder, env=variables)
-    assert launched(folder).node == node
+    assert (launched(folder).job_id, launched(folder).node) == (job_id, node)
 
 
 def test_the_clock_is_compared_before_the_task_starts(order: Order) -> None:
@@ -226,20 +215,20 @@ class TestHowARankEnded:
         assert ended(folder).returncode == 0
         assert list(meeting.parent.iterdir()) == []
 
-    def test_is_not_said_where_it_meets_nobody(self, order: Order, tmp_path: Path) -> None:
-        folder = order(program=KILLED)
-        launch(folder)
-        assert ended(folder).returncode == -9
-        assert not list(tmp_path.rglob("*.ended-*"))
-
-    def test_is_not_said_for_an_order_of_an_earlier_pyscale(self, order: Order) -> None:
+    def test_is_not_said_where_it_meets_nobody_as_in_orders_of_an_earlier_pyscale(
+        self, order: Order, tmp_path: Path
+    ) -> None:
         folder = order(program=KILLED)
         of_today = json.loads((folder / ORDER_FILE).read_bytes())
         of_then = {k: v for k, v in of_today.items() if k not in {"meeting", "rank"}}
-        (folder / ORDER_FILE).write_text(json.dumps(of_then))
-        launch(folder)
-        assert ended(folder).returncode == -9
-        assert error_of(folder).kind == "Killed"
+        for content_of_order in (of_today, of_then):
+            (folder / ORDER_FILE).write_text(json.dumps(content_of_order))
+            launch(folder)
+            assert ended(folder).returncode == -9
+            assert error_of(folder).kind == "Killed"
+            assert not list(tmp_path.rglob("*.ended-*"))
+            (folder / "launch.json").unlink()
+            (folder / EXIT_FILE).unlink()
 
     def test_is_recorded_though_it_cannot_be_said(self, order: Order, meeting: Path) -> None:
         ended_file(meeting, 1).mkdir()
@@ -304,9 +293,6 @@ class TestAnOrderThatDoesNotStand:
         launch(folder, "old")
         launch(folder, folder, "old", "old", program=LAUNCH_RANK, env={"SLURM_PROCID": "1"})
         assert content(folder) == before
-
-    def test_is_run_where_it_still_lies(self, order: Order) -> None:
-        folder = order(token="new")
         launch(folder, "new")
         assert ended(folder).token == "new"
 
