@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pyscale.analysis.loader.columns import SETTINGS
+from pyscale.analysis.ranks.loader import SETTINGS
 from pyscale.store.ranktables import loading_schema
 from pyscale_stages.loader.params import LoaderParams
 

@@ -12,8 +12,10 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+import polars as pl
+
 from madeuploader import ENTRIES, Entry, loading
-from pyscale.analysis.loader.findings import loader_findings
+from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.report.results import Results
 from runbuilder import RunBuilder
 
@@ -60,8 +62,7 @@ def made_up(
     table = loading(entries, ranks=ranks, repeats=repeats, **told)
     return replace(
         results,
-        loader=loader_findings(table, keep=KEEP),
-        loader_entries=frozenset(entry.stage for entry in entries),
+        ranks=rank_findings(table, pl.DataFrame(), keep=KEEP),
     )
 
 

@@ -11,8 +11,10 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
+import polars as pl
+
 from madeupreconstruct import ENTRIES, Entry, reconstruction
-from pyscale.analysis.reconstruct.findings import reconstruct_findings
+from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.report.results import Results
 from runbuilder import RunBuilder
 
@@ -55,6 +57,5 @@ def made_up(
     table = reconstruction(entries, ranks=ranks, repeats=repeats, **told)
     return replace(
         results,
-        reconstruct=reconstruct_findings(table),
-        reconstruct_entries=frozenset(entry.stage for entry in entries),
+        ranks=rank_findings(pl.DataFrame(), table, keep=1.0),
     )

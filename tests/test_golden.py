@@ -31,6 +31,8 @@ from goldentext import csv_table, figure_text, json_text, page_text, sampled, ta
 from madeuploader import ENTRIES
 from madeupruns import loader_run, reconstruct_run
 from pretendedrun import make_run
+from pyscale.analysis.ranks.loader import LoaderFindings
+from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.console import PIPED_WIDTH, Console
 from pyscale.references.files import all_references
 from pyscale.references.matching import matching_loading
@@ -132,16 +134,18 @@ def loading() -> Results:
 def loading_beside() -> Results:
     like = replace(ENTRIES[2], num_workers=4, pool_size=8)
     results = madeuploaderrun.made_up([*ENTRIES[:2], like], ranks=(4,), repeats=3)
-    assert results.loader is not None
+    found = results.of(LoaderFindings)
+    assert found is not None
     known = all_references(None).values()
-    return replace(results, loader_references=matching_loading(known, results.loader.points))
+    return replace(results, rank_references={"loader": matching_loading(known, found.points)})
 
 
 def reconstruction() -> Results:
     results = madeupreconstructrun.made_up(slowest=1.1, pipeline=True)
-    assert results.reconstruct is not None
-    beside = matching_reconstruct(all_references(None).values(), results.reconstruct.points)
-    return replace(results, reconstruct_references=beside)
+    found = results.of(ReconstructFindings)
+    assert found is not None
+    beside = matching_reconstruct(all_references(None).values(), found.points)
+    return replace(results, rank_references={"reconstruct": beside})
 
 
 MADE_UP: dict[str, Callable[[], Results]] = {

@@ -9,9 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.loader.findings import LoaderFindings, loader_findings
 from pyscale.analysis.measured import measured_points, measured_trials
-from pyscale.analysis.reconstruct.findings import ReconstructFindings, reconstruct_findings
+from pyscale.analysis.ranks.findings import rank_findings
+from pyscale.analysis.ranks.work import RankFindings
 from pyscale.analysis.starts import starts
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
@@ -51,10 +51,8 @@ class Measured:
         Warm workers beside new processes (see `pyscale.analysis.starts`); None of a table.
     measures : polars.DataFrame or None
         Numbers that stages measure (see `pyscale.analysis.measured`); None of a table.
-    loader : LoaderFindings or None
-        What ranks that load patches told; None where none did.
-    reconstruct : ReconstructFindings or None
-        What ranks that reconstruct an image told; None where none did.
+    ranks : tuple of RankFindings
+        What ranks told that work together.
     """
 
     title: str
@@ -67,8 +65,7 @@ class Measured:
     works: Mapping[str, Work] = field(default_factory=dict)
     starts: pl.DataFrame | None = None
     measures: pl.DataFrame | None = None
-    loader: LoaderFindings | None = None
-    reconstruct: ReconstructFindings | None = None
+    ranks: tuple[RankFindings, ...] = ()
 
 
 def measured_run(name: str | None) -> Measured:
@@ -104,8 +101,9 @@ def measured_run(name: str | None) -> Measured:
         cores=stamps[0].get("cpu", {}).get("cores") if len(stamps) == 1 else None,
         starts=starts(tables.tasks, trials),
         measures=measured_points(measured_trials(tables.measures, trials)),
-        loader=loader_findings(tables.loading, keep=load_settings().keep_diversity),
-        reconstruct=reconstruct_findings(tables.reconstruction),
+        ranks=rank_findings(
+            tables.loading, tables.reconstruction, keep=load_settings().keep_diversity
+        ),
     )
 
 

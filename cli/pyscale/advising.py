@@ -27,7 +27,7 @@ from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.directives import Dialect, directives
 from pyscale.report.measured import worse
-from pyscale.report.rankadvice import rank_advice
+from pyscale.report.ranks.kinds import rank_advice
 from pyscale.report.results import Results
 from pyscale.report.starts import headlines
 from pyscale.report.warned import said, shortly
@@ -235,7 +235,7 @@ def _of_ranks(measured: Measured) -> tuple[RankAdvice, ...]:
     if measured.plan is None or not measured.plan.rank_entries:
         return ()
     table = configurations(measured.trials, interleaved=measured.interleaved)
-    return tuple(rank_advice(measured.loader, measured.reconstruct, table))
+    return tuple(rank_advice(measured.ranks, table))
 
 
 def _without_lone_points(measured: Measured) -> pl.DataFrame:

@@ -16,11 +16,11 @@ from pyscale.analysis.drift import drifts
 from pyscale.analysis.fits import curve_fits
 from pyscale.analysis.flags import without_invalid
 from pyscale.analysis.grid.findings import GridFindings, grid_findings
-from pyscale.analysis.loader.findings import LoaderFindings, loader_findings
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.machine.findings import MachineFindings, machine_findings
 from pyscale.analysis.measured import measured_points, measured_trials
-from pyscale.analysis.reconstruct.findings import reconstruct_findings
+from pyscale.analysis.ranks.findings import rank_findings
+from pyscale.analysis.ranks.work import RankFindings
 from pyscale.analysis.requests import request_of
 from pyscale.analysis.scaling import OVER_N, configurations
 from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_costs
@@ -60,6 +60,9 @@ from pyscale.store.manifest import build_manifest, write_manifest
 from pyscale.store.tables import Tables, build_tables, write_tables
 from pyscale.sweep import Sweep
 from pyscale.validation.ofrun import validation_of
+
+MATCHING = {"loader": matching_loading, "reconstruct": matching_reconstruct}
+"""Finds references for ranks, by the kind of their work."""
 
 
 def results_of(
@@ -133,6 +136,12 @@ def results_of(
         asked={*suite.references, *asked_references},
         sizes=sizes.values(),
     )
+    ranks = rank_findings(
+        tables.loading,
+        tables.reconstruction,
+        keep=settings.keep_diversity,
+        count_retried=count_retried,
+    )
     results = analysed(
         trials,
         context,
@@ -147,25 +156,15 @@ def results_of(
         find_grids=find_grids,
         machine=machine_findings(tables.timings, tasks, spans, tables.sources.places),
         machine_entries=run.plan.machine_entries,
-        loader=loader_findings(
-            tables.loading, keep=settings.keep_diversity, count_retried=count_retried
-        ),
-        loader_entries=run.plan.loader_entries,
+        ranks=ranks,
     )
     tests = results.machine.tests if results.machine else None
-    loader = results.loader
     stamps = [found["stamp"] for found in tables.sources.hardware.values()]
-    reconstruct = reconstruct_findings(tables.reconstruction, count_retried=count_retried)
     return replace(
         results,
         test_references=[] if tests is None else matching_tests(shown, tests),
         test_sizes=sizes,
-        loader_references=matching_loading(shown, loader.points) if loader else [],
-        reconstruct=reconstruct,
-        reconstruct_entries=run.plan.reconstruct_entries,
-        reconstruct_references=(
-            matching_reconstruct(shown, reconstruct.points) if reconstruct else []
-        ),
+        rank_references={one.kind: MATCHING[one.kind](shown, one.points) for one in ranks},
         validation=validation_of(run, trials, context.work_id, references),
         next_runs=next_runs(
             curves(about_workers(results).configurations),
@@ -211,8 +210,7 @@ def analysed(
     find_grids: Callable[[pl.DataFrame], tuple[GridFindings, ...]] | None = None,
     machine: MachineFindings | None = None,
     machine_entries: frozenset[str] = frozenset(),
-    loader: LoaderFindings | None = None,
-    loader_entries: frozenset[str] = frozenset(),
+    ranks: tuple[RankFindings, ...] = (),
 ) -> Results:
     """Analyse a table of trials, wherever it comes from.
 
@@ -224,8 +222,8 @@ def analysed(
     are what others measured, of which those of the same stages are kept; `stages` the stage behind
     each name in `trials`, where the two may differ, and behind each family of points; `find_grids`
     finds what grids tell, from the table of configurations; `machine` is what tests of the machine
-    told, and `machine_entries` the stages that are such tests; `loader` is what loading patches
-    told, and `loader_entries` the stages that did it.
+    told, and `machine_entries` the stages that are such tests; `ranks` is what ranks told that
+    work together.
     """
     beside = list(references)
     changes = drifts(trials)
@@ -236,7 +234,7 @@ def analysed(
     asked = (request_of(one, trials, cpus=(own_cpus or {}).get(one.stage)) for one in knees)
     grids = find_grids(table) if find_grids else ()
     return Results(
-        configurations=with_costs(_without_speedups(table, loader_entries), holding, held, prices),
+        configurations=with_costs(_without_speedups(table, ranks), holding, held, prices),
         trials=trials,
         losses=loss_table(trials),
         fits=curve_fits(without_invalid(trials, table), interleaved=interleaved),
@@ -252,14 +250,14 @@ def analysed(
         grid_references=matching_grids(beside, grids, stages),
         machine=machine,
         machine_entries=machine_entries,
-        loader=loader,
-        loader_entries=loader_entries,
+        ranks=ranks,
     )
 
 
-def _without_speedups(table: pl.DataFrame, entries: frozenset[str]) -> pl.DataFrame:
-    """Blank what compares wall times over N, where N ranks load what N ranks of training take."""
-    of_ranks = pl.col("stage").is_in(list(entries))
+def _without_speedups(table: pl.DataFrame, ranks: Iterable[RankFindings]) -> pl.DataFrame:
+    """Blank what compares wall times over N, where N ranks do N times as much."""
+    entries = [entry for one in ranks if one.work == "own" for entry in one.entries]
+    of_ranks = pl.col("stage").is_in(entries)
     return table.with_columns(pl.when(~of_ranks).then(pl.col(name)).alias(name) for name in OVER_N)
 
 

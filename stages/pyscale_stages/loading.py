@@ -81,6 +81,26 @@ class Loading(Record):
     """What loading patches gave one rank."""
 
     derived: ClassVar[Mapping[str, Derived]] = {
+        # One rank is in step with nobody.
+        "patches_per_s": Derived(
+            *("together_patches free_patches", "Patches of all ranks in step with each other"),
+            *("step", "rate"),
+            per="together_wall_s free_wall_s",
+            interval=True,
+        ),
+        "inferred_per_s": Derived(
+            *("free_patches", "N times the rate of the slowest rank", "slowest each", "rate"),
+            per="free_wall_s",
+            interval=True,
+        ),
+        "aggregate_per_s": Derived(
+            *("free_patches", "Sum of the rates of all ranks", "rates", "rate"),
+            per="free_wall_s",
+            interval=True,
+        ),
+        "slowest_per_s": Derived(
+            *("free_patches", "Rate of the slowest rank", "slowest", "rate"), per="free_wall_s"
+        ),
         **{
             f"wait_p{share}_s": Derived(
                 f"free_wait_p{share}_s",

@@ -6,7 +6,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-OverRanks = Literal["", "sum", "rates", "most", "least", "mean", "first", "names", "node", "apart"]
+OverRanks = Literal[
+    "",
+    "sum",
+    "most",
+    "least",
+    "mean",
+    "first",
+    "names",
+    "node",
+    "apart",
+    "rates",
+    "slowest",
+    "slowest each",
+    "step",
+]
 """How ranks become a trial; `pyscale.analysis.aggregate` has a sentence for each."""
 OverTrials = Literal["", "median", "rate", "most", "max", "min", "first", "told", "names"]
 """How trials become a configuration."""
@@ -41,7 +55,9 @@ class Derived:
     ranks: OverRanks
     trials: OverTrials = "median"
     per: str = ""
-    """Column that it is divided by."""
+    """Column that it is divided by; of several the first that is known."""
+    interval: bool = False
+    """Whether it has the ends of a 95 % interval over trials."""
     shown: str = ""
     """Head of its column in the report's table, with the unit there in brackets; empty where it is
     in the CSV alone."""

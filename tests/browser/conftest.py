@@ -28,6 +28,8 @@ from madeuploaderrun import made_up as made_up_loading
 from madeupmachine import made_up as made_up_machine
 from madeupreconstructrun import made_up as made_up_reconstruction
 from pretendedrun import make_run
+from pyscale.analysis.ranks.loader import LoaderFindings
+from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.references.files import all_references
 from pyscale.references.matching import matching_loading
 from pyscale.references.matchingreconstruct import matching_reconstruct
@@ -169,20 +171,22 @@ def loadings(folder: Path) -> Report:
     """The same on four ranks with three trials each, beside what somebody published."""
     like = replace(ENTRIES[2], num_workers=4, pool_size=8)
     results = made_up_loading([*ENTRIES[:2], like], ranks=(4,), repeats=3)
-    assert results.loader is not None
+    assert results.of(LoaderFindings) is not None
     known = all_references(folder / "none").values()
-    beside = matching_loading(known, results.loader.points)
-    return written(folder / "loadings", replace(results, loader_references=beside))
+    beside = matching_loading(known, results.of(LoaderFindings).points)
+    return written(folder / "loadings", replace(results, rank_references={"loader": beside}))
 
 
 @pytest.fixture(scope="package")
 def reconstruction(folder: Path) -> Report:
     """Three images on 1 to 8 ranks, one of them too large for one, beside what is published."""
     results = made_up_reconstruction(slowest=1.1)
-    assert results.reconstruct is not None
+    assert results.of(ReconstructFindings) is not None
     known = all_references(folder / "none").values()
-    beside = matching_reconstruct(known, results.reconstruct.points)
-    return written(folder / "reconstruction", replace(results, reconstruct_references=beside))
+    beside = matching_reconstruct(known, results.of(ReconstructFindings).points)
+    return written(
+        folder / "reconstruction", replace(results, rank_references={"reconstruct": beside})
+    )
 
 
 @pytest.fixture(scope="package")

@@ -10,9 +10,11 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from madeuploader import Entry, loading
 from mockruns import PlanMaker, carried_out, carry_out
 from pyscale.analysis.grid.findings import grid_findings_of_table
 from pyscale.analysis.grid.tablepoints import trials_of_sizes, with_stages
+from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.app import app
 from pyscale.benchmark import benchmark
 from pyscale.executors.mock import MockEnd, MockExecutor
@@ -279,8 +281,9 @@ def test_tests_of_the_machine_are_analysed_and_their_entries_named(
 def test_wall_times_of_ranks_have_no_speedup(make: PlanMaker, tmp_path: Path) -> None:
     run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
     _, results = benchmark(run, MockExecutor(lambda *_: MockEnd(wall_s=2.0)), lambda _event: None)
+    own = loading([Entry("register_denoise", 500.0, 4.0)])
     apart = analysed(
-        results.trials, results.context, loader_entries=frozenset({"register_denoise"})
+        results.trials, results.context, ranks=rank_findings(own, pl.DataFrame(), keep=0.5)
     ).configurations
     assert results.configurations["speedup"].null_count() == 0
     assert apart["speedup"].null_count() == apart["efficiency"].null_count() == 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from statistics import median
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.declared import declared
+from pyscale.analysis.intervals import median_interval, with_ends
 from pyscale.analysis.schema import REAL, Schema
 from pyscale.analysis.trials import sum_if_all
 from pyscale_stages.metric import Derived, OverRanks, OverTrials
@@ -27,7 +28,6 @@ def _names(values: pl.Expr) -> pl.Expr:
 
 RANKS: dict[OverRanks, tuple[str, Callable[[pl.Expr], pl.Expr]]] = {
     "sum": ("sum over ranks", sum_if_all),
-    "rates": ("sum over ranks", sum_if_all),
     "most": ("largest of the ranks", _most),
     "least": ("least of the ranks", pl.Expr.min),
     "mean": ("mean of the ranks", pl.Expr.mean),
@@ -37,8 +37,14 @@ RANKS: dict[OverRanks, tuple[str, Callable[[pl.Expr], pl.Expr]]] = {
     # Each of N ranks has a share of 1 / N, and the sum of squared shares is the mean of its ranks'
     # over N: ranks without a slide in common have N times the harmonic mean of theirs.
     "apart": ("of all ranks together", lambda values: pl.len() ** 2 / sum_if_all(1 / values)),
+    "rates": ("", sum_if_all),
+    "slowest": ("", pl.Expr.min),
+    "slowest each": ("", lambda rates: pl.len() * rates.min()),
+    "step": ("", sum_if_all),
 }
 """How ranks become a trial: in words, and of their column."""
+OF_RATES = ("rates", "slowest", "slowest each")
+"""Of the rates of single ranks."""
 
 
 def _known(reduce: Callable[[list[Any]], Any]) -> Callable[[pl.Series], Any]:
@@ -86,8 +92,9 @@ def folded_schema(record: type[Record]) -> Schema:
     """Columns of these numbers and their types."""
     kinds = {name: each.kind for name, each in declared(record).items()}
     return {
-        name: REAL if each.per or each.ranks == "mean" else kinds[each.of.split()[0]]
+        column: REAL if each.per or each.ranks == "mean" else kinds[each.of.split()[0]]
         for name, each in folded(record).items()
+        for column in ((name, f"{name}_low", f"{name}_high") if each.interval else (name,))
     }
 
 
@@ -95,7 +102,7 @@ def meanings(record: type[Record]) -> dict[str, str]:
     """What these numbers mean of a configuration."""
     found = {}
     for name, each in folded(record).items():
-        over_ranks = "over all ranks" if each.per else RANKS[each.ranks][0]
+        over_ranks = "over all ranks" if each.per and each.ranks == "sum" else RANKS[each.ranks][0]
         how = ", ".join(filter(None, (over_ranks, TRIALS[each.trials][0])))
         found[name] = f"{each.means} ({how})" if how else each.means
     return found
@@ -137,15 +144,108 @@ def _of_ranks(each: Derived) -> pl.Expr:
     if each.ranks == "node":
         return _most(pl.col(_on_node(each)))
     of, reduced = pl.coalesce(each.of.split()), RANKS[each.ranks][1]
-    if each.ranks == "rates":
-        return reduced(of / pl.col(each.per))
-    return reduced(of) / sum_if_all(pl.col(each.per)) if each.per else reduced(of)
+    if not each.per:
+        return reduced(of)
+    per = pl.coalesce(each.per.split())
+    if each.ranks in OF_RATES:
+        return reduced(of / per)
+    return reduced(of) / (per.max() if each.ranks == "step" else sum_if_all(per))
+
+
+def trials_of_ranks(
+    table: pl.DataFrame,
+    record: type[Record],
+    *own: pl.Expr,
+    measured: str,
+    count_retried: bool = False,
+) -> pl.DataFrame:
+    """Say of each trial whether it counts, and what its ranks declare, taken together.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        One row a rank of a trial, with the columns of `pyscale.store.ranktables.rank_schema`.
+    record : type of Record
+        What a rank measured.
+    *own : polars.Expr
+        More columns of a trial, made of those of its ranks.
+    measured : str
+        Column that every rank has which measured.
+    count_retried : bool
+        Whether trials that succeeded only when tried again count too.
+
+    Returns
+    -------
+    polars.DataFrame
+        One row a trial. `complete` is whether every rank measured, `valid` whether the trial
+        counts, `exhausted` whether memory ran out; `error` is of the rank where it did, as all
+        others tell that they were left, else of the first that failed. Where a rank failed there
+        are facts alone, and no numbers.
+    """
+    done = (pl.col("status") == "done") & pl.col(measured).is_not_null()
+    all_ranks = pl.col("rank").n_unique() == pl.col("workers").first()
+    ran_out = pl.col("exhausted").fill_null(False)
+    numbers = [name for name, each in folded(record).items() if each.trials not in OF_ALL]
+    return (
+        table.group_by("trial", maintain_order=True)
+        .agg(
+            pl.col("stage", "family", "workers", "block").first(),
+            pl.col("attempt").max(),
+            (done.all() & all_ranks).alias("complete"),
+            pl.col("error").replace("", None).sort_by(~ran_out, "rank").drop_nulls().first(),
+            ran_out.any().alias("exhausted"),
+            pl.col("oversubscribed", "disturbed").any(),
+            pl.col("hardware").drop_nulls().unique().sort(),
+            *own,
+        )
+        .join(over_ranks(table, record), on="trial", maintain_order="left")
+        .with_columns(
+            pl.when("complete").then(pl.col(numbers)),
+            valid=pl.col("complete") & (count_retried | (pl.col("attempt") == 1)),
+        )
+    )
 
 
 def over_trials(trials: pl.DataFrame, record: type[Record]) -> dict[str, Any]:
     """Sum up the trials of one configuration; those that do not count tell facts alone."""
     counted = trials.filter("valid")
+    found: dict[str, Any] = {}
+    for name, each in folded(record).items():
+        found[name] = TRIALS[each.trials][1]((trials if each.trials in OF_ALL else counted)[name])
+        if each.interval:
+            interval = median_interval(counted[name].drop_nulls().to_list())
+            found |= with_ends(name, found[name], interval)
+    return found
+
+
+def baseline(entry: pl.DataFrame) -> pl.DataFrame:
+    """Trials that count with the fewest ranks of any that counts; none where none counts."""
+    return entry.filter("valid").filter(pl.col("workers") == pl.col("workers").min())
+
+
+def by_workers(trials: pl.DataFrame) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Trials of each entry at each N, which rises, and all trials of that entry."""
+    for entry in trials.partition_by("stage", maintain_order=True):
+        ordered = entry.sort("workers", maintain_order=True)
+        for own in ordered.partition_by("workers", maintain_order=True):
+            yield own, entry
+
+
+def configuration(trials: pl.DataFrame, record: type[Record]) -> dict[str, Any]:
+    """Say of a configuration how many of its trials count, and what they declare."""
     return {
-        name: TRIALS[each.trials][1]((trials if each.trials in OF_ALL else counted)[name])
-        for name, each in folded(record).items()
+        **{name: trials[name][0] for name in ("stage", "family", "workers")},
+        "repeats": int(trials["valid"].sum()),
+        "failed": int((~trials["complete"]).sum()),
+        "error": first_told(trials["error"]),
+        "exhausted": bool(trials["exhausted"].any()),
+        **over_trials(trials, record),
     }
+
+
+def of_middle(trials: pl.DataFrame, name: str, *, by: str | pl.Expr) -> Any:
+    """Give what the middle trial by a time has, and of two middle ones the slower.
+
+    A quotient is never averaged over trials.
+    """
+    return trials.sort(by, "block")[name][trials.height // 2] if trials.height else None

@@ -77,16 +77,29 @@ def cache_flags(timed: pl.DataFrame) -> dict[str, bool]:
     }
 
 
-def flags_of_ranks(trials: pl.DataFrame) -> dict[str, bool]:
-    """Which doubts that all kinds have hold of a configuration's trials by ranks."""
+def flags_of_ranks(
+    trials: pl.DataFrame, times_s: Sequence[float], base: pl.DataFrame | None = None
+) -> dict[str, bool]:
+    """Which doubts that all kinds have hold of a configuration's trials by ranks.
+
+    `base` are trials that it is compared with, where it is compared.
+    """
     counted = trials.filter("valid")
+    machines, base_machines = (
+        set() if table is None else set(table["hardware"].explode().drop_nulls())
+        for table in (counted, base)
+    )
     return {
         "failed-trials": not trials["complete"].all(),
+        "exhausted": bool(trials["exhausted"].any()),
         "retried": not trials.filter(pl.col("complete") & ~pl.col("valid")).is_empty(),
         "retried-counted": not counted.filter(pl.col("attempt") > 1).is_empty(),
         "few-repeats": 0 < counted.height < repeats_needed(),
+        "unstable": any(times_s) and is_unstable(times_s),
         "disturbed": bool(counted["disturbed"].any()),
-        "mixed-hardware": len(set(counted["hardware"].explode().drop_nulls())) > 1,
+        "oversubscribed": bool(counted["oversubscribed"].any()),
+        "mixed-hardware": len(machines) > 1
+        or bool(machines and base_machines and machines != base_machines),
     }
 
 

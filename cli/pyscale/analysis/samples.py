@@ -11,9 +11,9 @@ import polars as pl
 from pyscale.analysis.aggregate import median_rate
 from pyscale.analysis.comparison import MARGIN, OTHER_WORK, Judgement, cells, judge
 from pyscale.analysis.intervals import Interval
-from pyscale.analysis.loader.trials import loader_trials
-from pyscale.analysis.reconstruct.columns import EVERY, column
-from pyscale.analysis.reconstruct.trials import reconstruct_trials
+from pyscale.analysis.ranks.components import EVERY, column
+from pyscale.analysis.ranks.loader import loader_trials
+from pyscale.analysis.ranks.reconstruct import reconstruct_trials
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 
 Better = Literal["higher", "lower"]

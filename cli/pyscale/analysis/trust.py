@@ -13,8 +13,8 @@ from pyscale.analysis.flags import FLAGS, INVALIDATING, UNCHECKED, flags_of, of_
 from pyscale_stages.contract import Record
 
 if TYPE_CHECKING:
-    from pyscale.analysis.loader.findings import LoaderFindings
-    from pyscale.analysis.reconstruct.answers import ReconstructAnswer
+    from pyscale.analysis.ranks.components import Knee
+    from pyscale.analysis.ranks.loader import LoaderFindings
 
 Trust = Literal["yes", "with care", "no"]
 Row = Mapping[str, Any]
@@ -199,17 +199,17 @@ def trust_in_loading(findings: LoaderFindings, of_trials: Sequence[str] = ()) ->
 
 
 def trust_in_reconstruction(
-    rows: Sequence[Row], advised: ReconstructAnswer | None, of_trials: Sequence[str] = ()
+    rows: Sequence[Row], knee: Knee | None, of_trials: Sequence[str] = ()
 ) -> Trusted:
     """Judge an entry by the flags of all points that its answers rest on, and of its trials.
 
     Ranks that compute something else anywhere leave no point of the entry beyond doubt.
     """
-    if advised is None:
+    if knee is None:
         return graded((), against=("no trial counts",))
     timed = _timed(rows)
-    fastest = min(timed, key=lambda row: (row["wall_s"], row["workers"]))["workers"]
-    counts = {advised.baseline_workers, advised.workers, advised.next_workers, fastest}
+    fastest = min(timed, key=lambda row: (row["wall_s"], row["workers"]))
+    counts = {row["workers"] for row in (knee.base, knee.row, knee.following, fastest) if row}
     decisive = [row for row in timed if row["workers"] in counts]
     codes = {code for row in decisive for code in flags_of(row)}
     codes |= GRAVE.intersection(code for row in rows for code in flags_of(row))

@@ -160,7 +160,7 @@ def matching_loading(
     ----------
     references : iterable of Loaded
     points : polars.DataFrame
-        As reported (see `pyscale.analysis.loader.findings.LoaderFindings`).
+        As reported (see `pyscale.analysis.ranks.loader.LoaderFindings`).
 
     Returns
     -------

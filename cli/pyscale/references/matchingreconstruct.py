@@ -7,8 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.reconstruct.published import published_scaling
-from pyscale.analysis.reconstruct.scaling import efficiency
+from pyscale.analysis.ranks.components import efficiency, published_scaling
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns
 from pyscale.references.model import Loaded, Reference
 
@@ -31,7 +30,7 @@ def published_schema() -> Schema:
     component : str
         One of `COMPONENTS`.
     speedup, efficiency, normalised_efficiency : float
-        Over N0, as `pyscale.analysis.reconstruct.columns.scaling_schema` describes them; the last
+        Over N0, as `pyscale.analysis.ranks.components.scaling_schema` describes them; the last
         is null where a source does not tell how an image was cut.
     """
     return columns(
@@ -54,10 +53,10 @@ def matching_reconstruct(
     ----------
     references : iterable of Loaded
         Those of published speedups over numbers of GPUs, and those of wall times of components
-        (see `pyscale.analysis.reconstruct.published.published_scaling`), are looked at.
+        (see `pyscale.analysis.ranks.components.published_scaling`), are looked at.
     points : polars.DataFrame
         As reported: `problem` and `workers` are read (see
-        `pyscale.analysis.reconstruct.findings.ReconstructFindings`).
+        `pyscale.analysis.ranks.reconstruct.ReconstructFindings`).
 
     Returns
     -------

@@ -19,15 +19,15 @@ from pyscale.analysis.declared import declared
 from pyscale.analysis.grid.parts import part_schema
 from pyscale.analysis.grid.points import point_schema
 from pyscale.analysis.grid.versus import ratio_schema
-from pyscale.analysis.loader.columns import point_schema as loader_schema
-from pyscale.analysis.loader.columns import rank_schema
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.machine.headroom import headroom_schema
 from pyscale.analysis.machine.nodes import node_schema
 from pyscale.analysis.machine.tests import test_schema
 from pyscale.analysis.measured import point_schema as measure_points
-from pyscale.analysis.reconstruct.columns import point_schema as reconstruct_schema
-from pyscale.analysis.reconstruct.columns import scaling_schema
+from pyscale.analysis.ranks.components import scaling_schema
+from pyscale.analysis.ranks.loader import point_schema as loader_schema
+from pyscale.analysis.ranks.loader import rank_schema
+from pyscale.analysis.ranks.reconstruct import point_schema as reconstruct_schema
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.spending import with_costs
 from pyscale.analysis.starts import start_schema
@@ -296,11 +296,7 @@ storage_bytes_per_s: Rate of the storage in the test beside it
 proved: Whether nothing lay in the page cache, proved on both sides
 loader_processes: Loader processes of all ranks
 cores: Cores for all ranks
-patches_per_s: Patches of all ranks in step with each other (in the table of ranks: of the rank)
-inferred_per_s: N times the rate of the slowest rank
-aggregate_per_s: Sum of the rates of all ranks
 effective_over_inferred: Quotient of `patches_per_s` and `inferred_per_s`
-slowest_per_s: Rate of the slowest rank
 slowest_rank: Number of the slowest rank
 straggling: How far the slowest rank is below the median rank, 0 to 1
 wait_p50_s: Median wait for a batch
@@ -361,6 +357,7 @@ tests.error: Largest deviation of the result
 nodes.nodes: Nodes that did the test
 nodes.ratio: Rate over the median rate
 headroom.share: Rate of reading over the rate of the storage: near 1 the storage gave what it can
+loader_ranks.patches_per_s: Patches of the rank, without waiting for others
 reconstruct.speedup: Time at the baseline over that at N
 reconstruct.share: Share of the time of all ranks in iterations
 reconstruct_points.wall_s: Median time of an iteration of the slowest rank
@@ -420,6 +417,7 @@ calls.parquet.wall_s: Length of the part
 calls.parquet.objects: Objects that the call found
 calls.parquet.pixels: Height times width of what the call was given
 loading.parquet.error: Why the rank failed
+loading.parquet.exhausted: Whether memory ran out on this rank, by its own error or by Slurm
 loading.parquet.cache_state: Of the slides before the trial, or the window they were evicted for
 reconstruction.parquet.error: Why the rank failed
 reconstruction.parquet.exhausted: Whether memory ran out on this rank, by its own error or by Slurm

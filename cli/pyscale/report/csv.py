@@ -64,7 +64,7 @@ def write_csv(folder: Path, results: Results) -> list[Path]:
 
 def _tables(results: Results) -> dict[str, pl.DataFrame]:
     """Every table; those that not every report has as far as they have rows."""
-    machine, loader, reconstruct = results.machine, results.loader, results.reconstruct
+    machine = results.machine
     rare: dict[str, pl.DataFrame | None] = {
         name: pl.concat([getattr(grid, name) for grid in results.grids])
         for name in ("points", "ratios", "parts")
@@ -72,10 +72,8 @@ def _tables(results: Results) -> dict[str, pl.DataFrame]:
     }
     if machine is not None:
         rare |= {"tests": machine.tests, "nodes": machine.nodes, "headroom": machine.headroom}
-    if loader is not None:
-        rare |= {"loader": loader.points, "loader_ranks": loader.ranks}
-    if reconstruct is not None:
-        rare |= {"reconstruct": reconstruct.scaling, "reconstruct_points": reconstruct.points}
+    for one in results.ranks:
+        rare |= one.tables
     if results.versions is not None:
         rare |= {"versions": results.versions.table}
     rare |= {"starts": results.starts, "measures": results.measured}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import polars as pl
 
@@ -13,15 +14,16 @@ from pyscale.analysis.drift import Drift
 from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.grid.findings import GridFindings
-from pyscale.analysis.loader.findings import LoaderFindings
 from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.analysis.reconstruct.findings import ReconstructFindings
+from pyscale.analysis.ranks.work import RankFindings
 from pyscale.analysis.requests import Request
 from pyscale.references.model import Reference, Referred, ReferredTests
 from pyscale.report.comparison import VersionComparison
 from pyscale.report.context import ReportContext
 from pyscale.report.page.pictures import Pictures
 from pyscale.validation.findings import ValidationFindings
+
+F = TypeVar("F", bound=RankFindings)
 
 
 @dataclass(frozen=True)
@@ -71,21 +73,14 @@ class Results:
     test_sizes : mapping of str to str
         By entry that measures the machine: fingerprint of how large what it works on is, by which
         equal work is told (see `pyscale.references.workid.size_ids_of`).
-    loader : LoaderFindings or None
-        What loading patches told; None where the run loaded none.
-    loader_entries : frozenset of str
-        Entries of the suite that load patches: N ranks deliver N times as many patches, so that
-        their wall times say nothing of how they scale.
-    loader_references : list of tuple of Reference and polars.DataFrame
-        What others measured of loading with the same settings (see
-        `pyscale.references.matching`).
-    reconstruct : ReconstructFindings or None
-        What reconstructing images over ranks told; None where the run reconstructed none.
-    reconstruct_entries : frozenset of str
-        Entries of the suite whose ranks reconstruct one image together: what counts there is an
-        iteration by its components, and not the wall time of whole processes.
-    reconstruct_references : list of tuple of Reference and polars.DataFrame
-        What others measured of the same problems (see `pyscale.references.matchingreconstruct`).
+    ranks : tuple of RankFindings
+        What ranks told that work together, one for each kind of such work. Wall times of their
+        entries say nothing of how they scale: N ranks deliver N times as many patches, and of an
+        image that ranks reconstruct together an iteration counts, by its components.
+    rank_references : mapping of str to list of tuple of Reference and polars.DataFrame
+        By the kind of the findings: what others measured of loading with the same settings, or of
+        the same problems (see `pyscale.references.matching` and
+        `pyscale.references.matchingreconstruct`).
     validation : ValidationFindings or None
         Whether the installation computes what it should; None where the suite expects nothing.
     next_runs : tuple of Experiment
@@ -119,12 +114,10 @@ class Results:
     machine_entries: frozenset[str] = frozenset()
     test_references: list[ReferredTests] = field(default_factory=list)
     test_sizes: Mapping[str, str] = field(default_factory=dict)
-    loader: LoaderFindings | None = None
-    loader_entries: frozenset[str] = frozenset()
-    loader_references: list[tuple[Reference, pl.DataFrame]] = field(default_factory=list)
-    reconstruct: ReconstructFindings | None = None
-    reconstruct_entries: frozenset[str] = frozenset()
-    reconstruct_references: list[tuple[Reference, pl.DataFrame]] = field(default_factory=list)
+    ranks: tuple[RankFindings, ...] = ()
+    rank_references: Mapping[str, list[tuple[Reference, pl.DataFrame]]] = field(
+        default_factory=dict
+    )
     validation: ValidationFindings | None = None
     next_runs: tuple[Experiment, ...] = ()
     versions: VersionComparison | None = None
@@ -135,4 +128,8 @@ class Results:
     @property
     def entries_apart(self) -> frozenset[str]:
         """Entries of whose wall times no speedup over N is told."""
-        return self.machine_entries | self.loader_entries | self.reconstruct_entries
+        return self.machine_entries.union(*(one.entries for one in self.ranks))
+
+    def of(self, kind: type[F]) -> F | None:
+        """Findings of one kind of ranks' work; None where the run has none."""
+        return next((one for one in self.ranks if isinstance(one, kind)), None)

@@ -18,10 +18,10 @@ from pyscale.report.fitted import Fitted, empty_table
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.grid.sweep import sweeps
 from pyscale.report.grid.table import grid_summary
-from pyscale.report.loader.summary import loader_summary
 from pyscale.report.machine.summary import machine_summary
 from pyscale.report.measured import worse
-from pyscale.report.reconstruct.summary import reconstruct_summary
+from pyscale.report.ranks.kinds import sections_of
+from pyscale.report.ranks.section import summary as rank_summary
 from pyscale.report.results import Results
 from pyscale.report.starts import headlines
 from pyscale.report.validation.text import lines as validation_lines
@@ -61,8 +61,11 @@ def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
 
     found = sweeps(results.grids)
     apart = [
-        *reconstruct_summary(results),
-        *loader_summary(results),
+        *(
+            line
+            for section in sections_of(results.ranks, results.configurations)
+            for line in rank_summary(section)
+        ),
         *machine_summary(results),
     ]
     about_n = about_workers(results)

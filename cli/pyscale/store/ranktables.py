@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.declared import row_of, schema_of
-from pyscale.analysis.loader.columns import SETTINGS, setting_columns
+from pyscale.analysis.ranks.loader import SETTINGS, setting_columns
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
 from pyscale.plan import Trial
 from pyscale.retrying import MEMORY_LIMIT
@@ -20,32 +20,38 @@ from pyscale_stages.loading import Loading
 from pyscale_stages.reconstruction import Iteration, Reconstruction
 
 
-def rank_rows(
-    trial: Trial, tasks: Iterable[Mapping[str, Any]], names: Iterable[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Name of each window's task that ended, and columns that are as in the table of tasks."""
-    for row in tasks:
-        if row["verb"] == "run":
-            yield (
-                row["task"],
-                {
-                    **{name: row.get(name) for name in (*rank_schema(), *names)},
-                    "rank": int(row["task"].removeprefix("w")),
-                    "settings": json.dumps(trial.params, sort_keys=True),
-                },
-            )
-
-
 def rank_schema() -> Schema:
-    """Columns of the table of tasks that these tables have too, and which of the ranks it is."""
+    """Columns that all of these tables have: those of the table of tasks, and what is a rank's."""
     return columns(
         (TEXT, "trial suite stage family point"),
         (WHOLE, "workers block"),
         (TEXT, "task"),
         (WHOLE, "rank attempt"),
         (TEXT, "status error node hardware"),
-        (FLAG, "oversubscribed disturbed"),
+        (FLAG, "oversubscribed disturbed exhausted"),
+        (TEXT, "settings"),
     )
+
+
+def _rank_rows(
+    trial: Trial,
+    tasks: Iterable[Mapping[str, Any]],
+    records: Mapping[str, TaskRecord],
+    names: Iterable[str],
+) -> Iterator[tuple[TaskRecord, dict[str, Any]]]:
+    """Record of each window's task that ended, and columns of `rank_schema` and of these names."""
+    for row in tasks:
+        if row["verb"] == "run":
+            record = records[row["task"]]
+            yield (
+                record,
+                {
+                    **{name: row.get(name) for name in (*rank_schema(), *names)},
+                    "rank": int(row["task"].removeprefix("w")),
+                    "exhausted": _ran_out_of_memory(record.error),
+                    "settings": json.dumps(trial.params, sort_keys=True),
+                },
+            )
 
 
 def reconstruction_schema() -> Schema:
@@ -56,7 +62,7 @@ def reconstruction_schema() -> Schema:
     """
     return (
         rank_schema()
-        | columns((FLAG, "exhausted"), (TEXT, "problem"), (WHOLE, "size_px"), (TEXT, "settings"))
+        | columns((TEXT, "problem"), (WHOLE, "size_px"))
         | schema_of(Reconstruction)
         | columns((TEXT, "device"), (REAL, "deviation_interior deviation_border"))
         | columns((WHOLE, "iteration"))
@@ -72,22 +78,17 @@ def reconstruction_rows(
     if not trial.shares_image:
         return
     deviations = _deviations(records.get("check"))
-    for task, as_planned in rank_rows(trial, tasks, ("device",)):
-        record = records[task]
+    for record, of_rank in _rank_rows(trial, tasks, records, ("device",)):
         found = record.result.reconstruction if record.result is not None else None
-        of_rank = as_planned | {
-            "exhausted": _ran_out_of_memory(record.error),
-            "problem": trial.params.get("problem"),
-            "size_px": trial.params.get("size_px"),
-        }
+        of_rank.update({name: trial.params.get(name) for name in ("problem", "size_px")})
         if found is None or record.state == "failed":
             yield of_rank
             continue
-        of_rank |= row_of(found) | deviations
+        measured = of_rank | row_of(found) | deviations
         timed = zip(found.iterations, found.objectives_s, strict=True)
         for number, (iteration, objective_s) in enumerate(timed):
             told = {"iteration": number, "objective_s": objective_s}
-            yield of_rank | told | row_of(iteration)
+            yield measured | told | row_of(iteration)
 
 
 def _ran_out_of_memory(error: TaskError | None) -> bool:
@@ -114,7 +115,7 @@ def loading_schema() -> Schema:
 
     A rank that failed has its error, and null in all that was to be measured.
     """
-    planned = columns((pl.List(WHOLE), "cpus"), (TEXT, "cache_asked cache_state settings"))
+    planned = columns((pl.List(WHOLE), "cpus"), (TEXT, "cache_asked cache_state"))
     return rank_schema() | planned | setting_columns() | schema_of(Loading)
 
 
@@ -124,8 +125,7 @@ def loading_rows(
     """Rows of the ranks of a trial that have ended, the failed ones too."""
     if not trial.loads_patches:
         return
-    for task, of_rank in rank_rows(trial, tasks, ("cache_asked", "cache_state")):
-        record = records[task]
+    for record, of_rank in _rank_rows(trial, tasks, records, ("cache_asked", "cache_state")):
         measured = row_of(record.result.loading if record.result is not None else None)
         if measured.get("free_cache") is not None:
             # What was evicted for the window is cold in it, whatever was asked for before.

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from mockruns import PlanMaker, carried_out
+from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.planning import Dataset
 from pyscale.results import results_of
 from pyscale.store.folder import RunFolder
@@ -182,10 +183,10 @@ def test_the_asked_diversity_is_read_when_the_run_is_analysed(
     loaded(run, BOTH, "w0")
     loaded(run, BOTH, "w1")
     results = results_of(run)
-    assert results.loader is not None
-    assert results.loader.keep == (0.9 if keep else 0.5)
-    assert results.loader_entries == {"loader"}
-    (rate,) = results.loader.points.filter(workers=2)["patches_per_s"]
+    assert results.of(LoaderFindings) is not None
+    assert results.of(LoaderFindings).keep == (0.9 if keep else 0.5)
+    assert results.entries_apart == {"loader"}
+    (rate,) = results.of(LoaderFindings).points.filter(workers=2)["patches_per_s"]
     assert rate == pytest.approx(2 * 128 / 5.0)
     assert results.machine is None
     assert results.grids == ()

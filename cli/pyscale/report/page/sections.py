@@ -27,12 +27,11 @@ from pyscale.report.grid.scope import about_workers, without_apart
 from pyscale.report.grid.sweep import Sweep, largest_px, sweeps
 from pyscale.report.grid.text import note, title_of
 from pyscale.report.grid.told import told
-from pyscale.report.loader import section as loader_section
 from pyscale.report.machine import section as machine_section
 from pyscale.report.page import gridtables, gridverdicts, tables
 from pyscale.report.page.firstscreen import overview, same_outputs
 from pyscale.report.quality import missed, right
-from pyscale.report.reconstruct import section as reconstruct_section
+from pyscale.report.ranks.kinds import sections_of
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.validation import text as validation_text
@@ -49,13 +48,12 @@ def sections(results: Results) -> dict[str, Any]:
     every = curves(without_apart(results.configurations, results))
     over_sizes = sweeps(results.grids)
     machine = machine_section.section(results)
-    loader = loader_section.section(results)
-    reconstruct = reconstruct_section.section(results)
-    apart = [one for one in (reconstruct, loader, machine) if one]
+    ranks = sections_of(results.ranks, results.configurations, results.rank_references)
     told_of_all = {
         "doubts": [
             *sentences.doubts_and_drifts(every, results.drifts),
-            *(doubt for one in apart for doubt in one["doubts"]),
+            *(doubt for one in ranks for doubt in one.doubts),
+            *(machine["doubts"] if machine else ()),
         ],
         "warned": said(results.trials, results.grids),
         "not_to_be_trusted": [
@@ -64,14 +62,14 @@ def sections(results: Results) -> dict[str, Any]:
         ],
         "not_measured": [
             *sentences.not_measured(every, largest_px(over_sizes)),
-            *(sentence for one in apart for sentence in one["not_measured"]),
+            *(sentence for one in ranks for sentence in one.not_measured),
+            *(machine["not_measured"] if machine else ()),
             *results.context.not_measured,
         ],
         "files": files_of(results),
         "grid": _grid(over_sizes, every, results),
         "machine": machine,
-        "loader": loader,
-        "reconstruct": reconstruct,
+        "ranks": ranks,
     }
     results = about_workers(results)
     found = curves(results.configurations)
@@ -82,15 +80,16 @@ def sections(results: Results) -> dict[str, Any]:
         "ran": "; ".join(
             [
                 *([gridverdicts.ran(over_sizes)] if over_sizes else []),
-                *([ran(found)] if found or not (over_sizes or apart) else []),
-                *(one["ran"] for one in apart),
+                *([ran(found)] if found or not (over_sizes or ranks or machine) else []),
+                *(one.ran for one in ranks),
+                *([machine["ran"]] if machine else []),
             ]
         ),
         "hardware": hardware(context),
         "title": subject(results),
         "stages": [*(sweep.name for sweep in over_sizes), *(curve.name for curve in found)],
         "curves": {curve.name: curve.key["stage"] for curve in found},
-        "is_over_n": bool(found) or not (over_sizes or apart),
+        "is_over_n": bool(found) or not (over_sizes or ranks or machine),
         "bottom": bottom,
         "overview": overview(bottom, results) if bottom.stages else None,
         "pictures": results.pictures,
@@ -123,8 +122,7 @@ def sections(results: Results) -> dict[str, Any]:
             *(referred.reference for referred in results.references),
             *(reference for reference, _ in results.grid_references),
             *(referred.reference for referred in results.test_references),
-            *(reference for reference, _ in results.loader_references),
-            *(reference for reference, _ in results.reconstruct_references),
+            *(reference for found in results.rank_references.values() for reference, _ in found),
         ],
         "stamps": [
             {"names": node.names, "properties": dict(flattened(node.stamp))}
@@ -223,12 +221,10 @@ def method(found: Sequence[Curve], results: Results) -> list[str]:
             has_laws=bool(results.fits),
             is_interleaved=results.interleaved,
             is_scaled=scalingkind.legend(found) is not None,
-            is_over_n=bool(found)
-            or not (results.grids or results.machine or results.loader or results.reconstruct),
+            is_over_n=bool(found) or not (results.grids or results.machine or results.ranks),
             is_over_size=bool(results.grids),
             is_of_machine=results.machine is not None,
-            is_of_loader=results.loader is not None,
-            is_of_reconstruct=results.reconstruct is not None,
+            kinds=[one.kind for one in results.ranks],
         )
     )
     return [" ".join(item.split()) for item in _BULLET.split(text) if item.strip()]

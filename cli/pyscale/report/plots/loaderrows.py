@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from pyscale.analysis.flags import flags_of
-from pyscale.report.loader.words import names_of, short, varied_in
+from pyscale.analysis.ranks.loader import LoaderFindings
+from pyscale.report.ranks.loader import names_of, short, varied_in
 from pyscale.report.results import Results
 from pyscale.report.wording import number, percent
 
@@ -17,9 +18,10 @@ ENDS = ("", "_low", "_high")
 
 def pareto_rows(results: Results) -> list[Row]:
     """Every configuration whose rate and diversity are known, in the order of the table."""
-    if results.loader is None:
+    loader = results.of(LoaderFindings)
+    if loader is None:
         return []
-    every = results.loader.points.to_dicts()
+    every = loader.points.to_dicts()
     names = names_of(every)
     varied = varied_in(every)
     labelled = [name for name in LABELLED if name in varied]
@@ -39,7 +41,7 @@ def pareto_rows(results: Results) -> list[Row]:
             "sure": _sure(row),
             "diverse": f"{number(row['effective_slides'])} effective slides",
             "on_front": _yes(row["on_front"]),
-            "kept": f"{_yes(row['keeps_diversity'])}, of {percent(results.loader.keep)}",
+            "kept": f"{_yes(row['keeps_diversity'])}, of {percent(loader.keep)}",
             "doubts": ", ".join(flags_of(row)) or "none",
         }
         for row in every
@@ -49,9 +51,10 @@ def pareto_rows(results: Results) -> list[Row]:
 
 def labels_mean(results: Results) -> str:
     """Say what the numbers beside marks are; empty where nothing of it differs."""
-    if results.loader is None:
+    loader = results.of(LoaderFindings)
+    if loader is None:
         return ""
-    varied = varied_in(results.loader.points.to_dicts())
+    varied = varied_in(loader.points.to_dicts())
     labelled = [name for name in LABELLED if name in varied]
     return f"Numbers beside the front: {'/'.join(labelled)}." if labelled else ""
 

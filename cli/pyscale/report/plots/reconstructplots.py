@@ -6,7 +6,7 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.plots.plot import Along, Plot, Value, told_by
 from pyscale.report.plots.reconstructrows import DRAWN, share_rows, speedup_rows
 from pyscale.report.plots.stack import Amount, Stack
-from pyscale.report.reconstruct.words import NAMES
+from pyscale.report.ranks.images import NAMES
 from pyscale.report.results import Results
 
 KNOWN = [NAMES[name] for name in DRAWN]

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from pyscale.analysis.flags import flags_of
-from pyscale.report.reconstruct.cells import milliseconds
-from pyscale.report.reconstruct.parts import Parts
-from pyscale.report.reconstruct.words import NAMES, TOTAL
+from pyscale.analysis.ranks.components import TOTAL
+from pyscale.analysis.ranks.reconstruct import ReconstructFindings
+from pyscale.report.ranks.images import NAMES, Images, milliseconds
 from pyscale.report.results import Results
 from pyscale.report.wording import percent, ratio
 from pyscale_stages.reconstruction import COMPONENTS
@@ -20,23 +20,24 @@ DRAWN = (TOTAL, *COMPONENTS)
 
 def speedup_rows(results: Results) -> list[Row]:
     """Speedup of every component that has one, the baselines too."""
-    if results.reconstruct is None:
+    found = results.of(ReconstructFindings)
+    if found is None:
         return []
-    parts = Parts.of(results.reconstruct)
-    return [row for stage in parts.names for row in _of_entry(parts, stage)]
+    images = Images.of(found)
+    return [row for stage in images.names for row in _of_entry(images, stage)]
 
 
-def _of_entry(parts: Parts, stage: str) -> Iterator[Row]:
-    timed = [point for point in parts.timed if point["stage"] == stage]
+def _of_entry(images: Images, stage: str) -> Iterator[Row]:
+    timed = [point for point in images.timed if point["stage"] == stage]
     found = {
-        name: [(point, row) for point in timed if _has_speedup(row := parts.component(point, name))]
+        name: [(point, row) for point in timed if (row := images.component(point, name))["speedup"]]
         for name in DRAWN
     }
     drawn = [name for name in DRAWN if found[name]]
     for place, name in enumerate(drawn):
         for point, row in found[name]:
             yield {
-                "curve": parts.names[stage],
+                "curve": images.names[stage],
                 "line": NAMES[name],
                 # In steps beside N, so that no mark hides another.
                 "aside": place - (len(drawn) - 1) / 2,
@@ -55,12 +56,13 @@ def _of_entry(parts: Parts, stage: str) -> Iterator[Row]:
 
 def share_rows(results: Results) -> list[Row]:
     """Share of every component of an iteration, in the order in which bars stack them."""
-    if results.reconstruct is None:
+    found = results.of(ReconstructFindings)
+    if found is None:
         return []
-    parts = Parts.of(results.reconstruct)
+    images = Images.of(found)
     return [
         {
-            "curve": parts.names[point["stage"]],
+            "curve": images.names[point["stage"]],
             "part": NAMES[name],
             "order": DRAWN.index(name),
             "workers": point["workers"],
@@ -68,14 +70,10 @@ def share_rows(results: Results) -> list[Row]:
             "shared": percent(row["share"]),
             "took": f"{milliseconds(row['seconds'])} ms",
         }
-        for point in parts.timed
+        for point in images.timed
         for name in COMPONENTS
-        if (row := parts.component(point, name))["share"]
+        if (row := images.component(point, name))["share"]
     ]
-
-
-def _has_speedup(row: Row) -> bool:
-    return row["speedup"] is not None
 
 
 def _sure(row: Row) -> str:

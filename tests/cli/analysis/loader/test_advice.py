@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyscale.analysis.loader.advice import with_front
+from pyscale.analysis.ranks.front import with_front
 
 # Whole numbers: ties are frequent, which is what goes wrong.
 POINTS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=12)

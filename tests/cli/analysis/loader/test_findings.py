@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 from madeuploader import ENTRIES, Entry, entries_like, loading
-from pyscale.analysis.loader.columns import rank_schema
-from pyscale.analysis.loader.findings import LoaderFindings, loader_findings
+from pyscale.analysis.ranks.loader import LoaderFindings, loader_findings, rank_schema
 from pyscale.store.ranktables import loading_schema
 
 POOL8 = Entry("pool8", 640.0, 7.2)
@@ -39,16 +38,16 @@ def test_the_front_of_the_made_up_grid_is_known() -> None:
 def test_the_advice_is_the_fastest_that_keeps_the_diversity(keep: float, stage: str) -> None:
     advice = find(keep=keep, ranks=(1,)).advice
     assert advice is not None
-    assert advice.stage == stage
+    assert advice.row["stage"] == stage
     assert advice.keeps >= keep
-    assert (advice.most_diverse_stage, advice.fastest_stage) == ("pool16", "pool1")
-    assert advice.given_up == pytest.approx(1 - advice.patches_per_s / 900)
+    assert (advice.most_diverse["stage"], advice.fastest["stage"]) == ("pool16", "pool1")
+    assert advice.given_up == pytest.approx(1 - advice.row["patches_per_s"] / 900)
 
 
 def test_there_is_advice_for_each_n_and_the_last_is_for_the_most_ranks() -> None:
     found = find(ranks=(1, 4))
-    assert [advice.workers for advice in found.advices] == [1, 4]
-    assert found.advice == found.advices[1]
+    assert [advice.row["workers"] for advice in found.advised] == [1, 4]
+    assert found.advice == found.advised[1]
 
 
 def test_points_that_may_be_as_fast_are_named() -> None:
@@ -57,11 +56,12 @@ def test_points_that_may_be_as_fast_are_named() -> None:
     entries = [POOL8, *near, *slow]
     advice = find(*entries, ranks=(1,), scatter=0.02).advice
     assert advice is not None
-    assert (advice.stage, advice.as_fast) == ("pool8", ("near",))
+    assert (advice.row["stage"], [row["stage"] for row in advice.as_fast]) == ("pool8", ["near"])
     # Where no interval is known, nothing is ruled out.
     unsure = find(*entries, ranks=(1,), repeats=3).advice
     assert unsure is not None
-    assert (unsure.low, unsure.as_fast) == (None, ("near", "slow"))
+    assert [row["stage"] for row in unsure.as_fast] == ["near", "slow"]
+    assert unsure.row["patches_per_s_low"] is None
 
 
 def test_patches_that_say_no_place_give_no_advice() -> None:
@@ -73,7 +73,7 @@ def test_patches_that_say_no_place_give_no_advice() -> None:
 def test_the_fastest_that_failed_is_not_advised() -> None:
     advice = find(POOL8, Entry("broken", 9000.0, 90.0, error="out of memory")).advice
     assert advice is not None
-    assert (advice.stage, advice.fastest_stage) == ("pool8", "pool8")
+    assert (advice.row["stage"], advice.fastest["stage"]) == ("pool8", "pool8")
 
 
 @pytest.mark.parametrize(

@@ -8,16 +8,14 @@ import polars as pl
 import pytest
 
 from madeuploader import GIB, Entry, loading
-from pyscale.analysis.loader.columns import point_schema
-from pyscale.analysis.loader.points import loader_points
-from pyscale.analysis.loader.trials import loader_trials
+from pyscale.analysis.ranks.loader import loader_points, loader_trials, point_schema
 
 ONE = Entry("one", 500.0, 4.0)
 
 
 def points(table: pl.DataFrame) -> pl.DataFrame:
     """All rows of a table of loading."""
-    return loader_points(table, loader_trials(table), keep=0.5)
+    return loader_points(loader_trials(table), keep=0.5)
 
 
 def only(table: pl.DataFrame) -> dict[str, Any]:

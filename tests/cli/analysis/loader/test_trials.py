@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from madeuploader import ENTRIES, GIB, Entry, loading
-from pyscale.analysis.loader.trials import loader_trials, node_use
+from pyscale.analysis.ranks.loader import loader_trials, node_use
 
 POOL4 = next(entry for entry in ENTRIES if entry.stage == "pool4")
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import pytest
 
 from madeupreconstruct import Entry, reconstruction
-from pyscale.analysis.reconstruct.answers import reconstruct_answers
-from pyscale.analysis.reconstruct.scaling import component_scaling
-from pyscale.analysis.reconstruct.trials import reconstruct_trials
+from pyscale.analysis.ranks.components import component_scaling, knees
+from pyscale.analysis.ranks.reconstruct import reconstruct_trials
 
 
 def test_what_limits_is_told_with_its_share_of_all_losses_and_is_never_the_objective() -> None:
     entry = Entry("slow", communication_s=2.0, objective_s=90.0)
     table = reconstruction([entry], ranks=(1, 2), repeats=1)
-    (answer,) = reconstruct_answers(component_scaling(reconstruct_trials(table)))
-    assert (answer.limit, answer.limit_workers) == ("communication", 2)
-    assert answer.limit_loss_s == pytest.approx(2.0)
+    (answer,) = knees(component_scaling(reconstruct_trials(table)))
+    assert answer.limit is not None
+    assert (answer.limit["component"], answer.limit["workers"]) == ("communication", 2)
+    assert answer.limit["loss_s"] == pytest.approx(2.0)
     gradient_s, denoiser_s, gather_s = 0.05 / 2, 0.8 * (1.5625 - 1) / 2, 0.002
     every_loss_s = 2.0 + gradient_s + denoiser_s + gather_s
-    assert answer.limit_loss_share == pytest.approx(2.0 / every_loss_s)
+    assert answer.limit_share == pytest.approx(2.0 / every_loss_s)
     assert answer.margin_loss_s == pytest.approx(denoiser_s)

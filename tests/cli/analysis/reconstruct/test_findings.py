@@ -10,8 +10,11 @@ from polars.testing import assert_frame_equal
 
 from madeupreconstruct import ENTRIES, Entry, reconstruction
 from pyscale.analysis.flags import SENTENCES
-from pyscale.analysis.reconstruct.columns import largest_schema, point_schema
-from pyscale.analysis.reconstruct.findings import ReconstructFindings, reconstruct_findings
+from pyscale.analysis.ranks.reconstruct import (
+    ReconstructFindings,
+    point_schema,
+    reconstruct_findings,
+)
 from pyscale.store.ranktables import reconstruction_schema
 
 DEBLUR = ENTRIES[0]
@@ -80,7 +83,6 @@ def test_a_point_that_memory_was_not_enough_for_says_so(findings: ReconstructFin
 
 
 def test_the_largest_size_that_fits_is_told_for_each_n(findings: ReconstructFindings) -> None:
-    assert findings.largest.schema == pl.Schema(largest_schema())
     own = findings.largest.filter(family="deblur")
     assert own["workers"].to_list() == [1, 2, 4, 8]
     assert own["largest_px"].to_list() == [256, 512, 512, 512]
@@ -93,51 +95,58 @@ def test_the_largest_size_that_fits_is_told_for_each_n(findings: ReconstructFind
 
 
 def test_ranks_at_the_knee_are_advised(findings: ReconstructFindings) -> None:
-    small, large, volume = findings.answers
-    assert [answer.stage for answer in findings.answers] == [entry.stage for entry in ENTRIES]
-    assert (small.workers, small.next_workers, small.is_last) == (8, None, True)
-    assert small.limit == "denoiser"
-    assert small.limit_loss_s == pytest.approx(small.margin_loss_s)
-    assert (large.baseline_workers, large.workers, large.is_last) == (2, 8, True)
-    assert (large.next_workers, large.next_efficiency) == (None, None)
-    assert large.limit == "gradient"
+    small, large, volume = findings.knees
+    assert [answer.row["stage"] for answer in findings.knees] == [entry.stage for entry in ENTRIES]
+    assert (small.row["workers"], small.following) == (8, None)
+    assert small.limit is not None
+    assert small.limit["component"] == "denoiser"
+    assert small.limit["loss_s"] == pytest.approx(small.margin_loss_s)
+    assert (large.base["workers"], large.row["workers"], large.following) == (2, 8, None)
+    assert large.limit is not None
+    assert large.limit["component"] == "gradient"
     assert large.margin_loss_s == 0
-    assert (volume.problem, volume.size_px) == ("tomography_3d", 256)
+    assert (volume.row["problem"], volume.row["size_px"]) == ("tomography_3d", 256)
 
 
 def test_beyond_the_knee_more_ranks_are_faster_and_not_advised() -> None:
-    (answer,) = of(Entry("knee", denoiser_s=3.2, communication_s=0.07)).answers
-    assert (answer.workers, answer.next_workers, answer.is_last) == (4, 8, False)
-    assert answer.next_speedup is not None
-    assert answer.next_efficiency is not None
-    assert answer.next_speedup > answer.speedup
-    assert answer.next_speedup * answer.next_efficiency < answer.speedup * answer.efficiency
+    (answer,) = of(Entry("knee", denoiser_s=3.2, communication_s=0.07)).knees
+    row, following = answer.row, answer.following
+    assert following is not None
+    assert (row["workers"], following["workers"]) == (4, 8)
+    assert following["speedup"] > row["speedup"]
+    worth = [one["speedup"] * one["efficiency"] for one in (following, row)]
+    assert worth[0] < worth[1]
 
 
 @pytest.mark.parametrize("repeats", [1, 6])
 def test_twice_the_ranks_are_not_advised_for_three_per_cent(repeats: int) -> None:
     hardly = Entry("hardly", gradient_s=0.8, denoiser_s=0.1545)
-    (answer,) = of(hardly, ranks=(1, 2), repeats=repeats).answers
-    assert (answer.workers, answer.next_workers) == (1, 2)
-    assert answer.next_speedup == pytest.approx(1.03, abs=0.005)
-    assert (answer.next_efficiency or 0) > 0.5
+    (answer,) = of(hardly, ranks=(1, 2), repeats=repeats).knees
+    assert answer.following is not None
+    assert (answer.row["workers"], answer.following["workers"]) == (1, 2)
+    assert answer.following["speedup"] == pytest.approx(1.03, abs=0.005)
+    assert answer.following["efficiency"] > 0.5
 
 
 def test_where_no_more_ranks_help_the_answer_says_what_the_next_would_lose() -> None:
-    (answer,) = of(Entry("slow", communication_s=2.0)).answers
-    assert (answer.workers, answer.speedup, answer.next_workers) == (1, 1, 2)
-    assert (answer.limit, answer.limit_workers) == ("communication", 2)
-    (answer,) = of(DEBLUR, ranks=(2,)).answers
-    assert (answer.workers, answer.is_last, answer.limit) == (2, True, None)
+    (answer,) = of(Entry("slow", communication_s=2.0)).knees
+    assert answer.following is not None
+    assert answer.limit is not None
+    assert (answer.row["workers"], answer.row["speedup"]) == (1, 1)
+    assert answer.following["workers"] == answer.limited["workers"] == 2
+    assert answer.limit["component"] == "communication"
+    (answer,) = of(DEBLUR, ranks=(2,)).knees
+    assert (answer.row["workers"], answer.following, answer.limit) == (2, None, None)
 
 
 def test_more_ranks_that_are_slower_are_not_advised() -> None:
     # Efficient enough by its baseline of 8, but slower than with fewer.
     table = reconstruction([DEBLUR], ranks=(8, 9), repeats=1, scatter=0.0)
     slower = pl.when(pl.col("workers") == 9).then(pl.col("wall_s") * 1.3).otherwise("wall_s")
-    (answer,) = find(table.with_columns(wall_s=slower)).answers
-    assert (answer.workers, answer.next_workers) == (8, 9)
-    assert (answer.next_efficiency or 0) > 0.5
+    (answer,) = find(table.with_columns(wall_s=slower)).knees
+    assert answer.following is not None
+    assert (answer.row["workers"], answer.following["workers"]) == (8, 9)
+    assert answer.following["efficiency"] > 0.5
 
 
 def test_who_waits_is_what_limits_uneven_ranks() -> None:
@@ -146,7 +155,8 @@ def test_who_waits_is_what_limits_uneven_ranks() -> None:
     assert row["balance"] < 0.8
     assert "uneven" in row["flags"]
     assert row["barrier_share"] > 0.4
-    assert found.answers[0].limit == "barrier"
+    assert found.knees[0].limit is not None
+    assert found.knees[0].limit["component"] == "barrier"
 
 
 def test_balance_is_that_of_the_slower_of_two_middle_trials() -> None:
@@ -161,7 +171,7 @@ def test_balance_is_that_of_the_slower_of_two_middle_trials() -> None:
 
 def test_an_entry_of_which_nothing_ran_has_no_answer() -> None:
     found = of(Entry("never", fits_from=9), DEBLUR)
-    assert [answer.stage for answer in found.answers] == ["deblur_256"]
+    assert [answer.row["stage"] for answer in found.knees] == ["deblur_256"]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,7 @@ import polars as pl
 import pytest
 
 from madeupreconstruct import ENTRIES, GIB, Entry, reconstruction
-from pyscale.analysis.reconstruct.points import largest_sizes, reconstruct_points
-from pyscale.analysis.reconstruct.trials import reconstruct_trials
+from pyscale.analysis.ranks.reconstruct import largest_sizes, reconstruct_points, reconstruct_trials
 
 DEBLUR = ENTRIES[0]
 

@@ -7,10 +7,14 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pyscale.analysis.reconstruct.answers import reconstruct_answers
-from pyscale.analysis.reconstruct.columns import scaling_schema
-from pyscale.analysis.reconstruct.published import published_scaling
-from pyscale.analysis.reconstruct.scaling import efficiency, normalised_efficiency, tiled_work
+from pyscale.analysis.ranks.components import (
+    efficiency,
+    knees,
+    normalised_efficiency,
+    published_scaling,
+    scaling_schema,
+    tiled_work,
+)
 from pyscale.references.files import load_reference
 
 SIZE_AND_N = ["image_size", "gpus"]
@@ -88,13 +92,15 @@ def test_components_of_the_reference_are_compared_each_with_its_own_time(
 
 
 def test_gpus_at_the_knee_are_advised(scaling: pl.DataFrame) -> None:
-    answers = reconstruct_answers(scaling)
-    advised = {answer.size_px: answer.workers for answer in answers}
+    answers = knees(scaling)
+    advised = {answer.row["size_px"]: answer.row["workers"] for answer in answers}
     assert advised == {2048: 32, 4096: 32, 8192: 32}
     largest = answers[-1]
-    assert (largest.baseline_workers, largest.next_workers) == (2, 64)
-    assert largest.efficiency == pytest.approx(0.4955, rel=1e-4)
-    assert largest.limit == "overhead"
+    assert largest.following is not None
+    assert (largest.base["workers"], largest.following["workers"]) == (2, 64)
+    assert largest.row["efficiency"] == pytest.approx(0.4955, rel=1e-4)
+    assert largest.limit is not None
+    assert largest.limit["component"] == "overhead"
 
 
 def test_an_n_without_all_components_and_other_stages_are_left_out() -> None:

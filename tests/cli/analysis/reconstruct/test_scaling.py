@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 
 from madeupreconstruct import ENTRIES, Entry, reconstruction
-from pyscale.analysis.reconstruct.columns import scaling_schema
-from pyscale.analysis.reconstruct.scaling import component_scaling
-from pyscale.analysis.reconstruct.trials import reconstruct_trials
+from pyscale.analysis.ranks.components import scaling_schema
+from pyscale.analysis.ranks.reconstruct import reconstruct_findings
 from pyscale_stages.reconstruction import COMPONENTS
 
 DEBLUR = ENTRIES[0]
@@ -19,7 +18,14 @@ DEBLUR = ENTRIES[0]
 
 def scale(*entries: Entry, **options: Any) -> pl.DataFrame:
     """What follows from the trials of these entries."""
-    return component_scaling(reconstruct_trials(reconstruction(entries or ENTRIES, **options)))
+    return scaling_of(reconstruction(entries or ENTRIES, **options))
+
+
+def scaling_of(table: pl.DataFrame, **options: Any) -> pl.DataFrame:
+    """What follows from a table."""
+    found = reconstruct_findings(table, **options)
+    assert found is not None
+    return found.scaling
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +77,7 @@ def test_nothing_is_so_many_times_faster_than_what_one_rank_does_not_do(
 
 def test_a_microsecond_of_one_rank_is_no_base_for_communication() -> None:
     table = reconstruction([DEBLUR]).with_columns(communication_s=pl.col("communication_s") + 1e-6)
-    found = component_scaling(reconstruct_trials(table))
+    found = scaling_of(table)
     assert speedups(found, "deblur_256", "communication") == [None] * 4
 
 
@@ -81,7 +87,7 @@ def test_no_number_is_infinite_or_none_at_all(scaling: pl.DataFrame) -> None:
     now_and_then = reconstruction([Entry("apart", fits_from=2)], slowest=1.2).with_columns(
         barrier_s=pl.when(pl.col("block") < 3).then(0.0).otherwise("barrier_s")
     )
-    patchy = component_scaling(reconstruct_trials(now_and_then))
+    patchy = scaling_of(now_and_then)
     row = one(patchy, component="barrier", workers=4)
     assert row["speedup"] is not None
     assert row["speedup_low"] is None
@@ -142,7 +148,7 @@ def test_drift_that_all_trials_of_a_block_share_cancels_in_the_speedup() -> None
     table = reconstruction([DEBLUR], ranks=(1, 2), scatter=0.0)
     drift = 1 + pl.col("block") / 10
     drifting = table.with_columns(pl.col("wall_s", "denoiser_s") * drift)
-    row = one(component_scaling(reconstruct_trials(drifting)), component="total", workers=2)
+    row = one(scaling_of(drifting), component="total", workers=2)
     assert row["seconds_high"] > 1.2 * row["seconds_low"]
     assert row["speedup_high"] == pytest.approx(row["speedup_low"])
 
@@ -151,10 +157,10 @@ def test_trials_that_were_tried_again_are_left_out_unless_asked_for() -> None:
     table = reconstruction([DEBLUR], ranks=(1, 2)).with_columns(
         attempt=pl.when((pl.col("workers") == 2) & (pl.col("block") == 1)).then(2).otherwise(1)
     )
-    row = one(component_scaling(reconstruct_trials(table)), component="total", workers=2)
+    row = one(scaling_of(table), component="total", workers=2)
     assert (row["repeats"], row["seconds_low"]) == (5, None)
     assert row["flags"] == "few-repeats,other-work,retried"
-    counted = component_scaling(reconstruct_trials(table, count_retried=True))
+    counted = scaling_of(table, count_retried=True)
     row = one(counted, component="total", workers=2)
     assert (row["repeats"], row["flags"]) == (6, "other-work,retried-counted")
 
@@ -163,10 +169,7 @@ def test_one_wild_trial_moves_neither_seconds_nor_speedup() -> None:
     table = reconstruction([DEBLUR], ranks=(1, 2), scatter=0.0)
     is_wild = (pl.col("workers") == 2) & (pl.col("block") == 2)
     wild = table.with_columns(wall_s=pl.col("wall_s") * pl.when(is_wild).then(5).otherwise(1))
-    usual, found = (
-        one(component_scaling(reconstruct_trials(each)), component="total", workers=2)
-        for each in (table, wild)
-    )
+    usual, found = (one(scaling_of(each), component="total", workers=2) for each in (table, wild))
     for name in ("seconds", "mean_seconds", "speedup"):
         assert found[name] == pytest.approx(usual[name])
 
@@ -175,7 +178,7 @@ def test_a_baseline_of_which_all_trials_were_tried_again_is_none() -> None:
     table = reconstruction([DEBLUR], ranks=(1, 2, 4)).with_columns(
         attempt=pl.when(pl.col("workers") == 1).then(2).otherwise(1)
     )
-    row = one(component_scaling(reconstruct_trials(table)), component="total", workers=4)
+    row = one(scaling_of(table), component="total", workers=4)
     assert row["baseline_workers"] == 2
     assert row["efficiency"] == pytest.approx(row["speedup"] * 2 / 4)
     assert "baseline-moved" in row["flags"].split(",")

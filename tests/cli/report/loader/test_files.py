@@ -12,6 +12,7 @@ from rich.console import Console
 
 from madeuploader import ENTRIES
 from madeuploaderrun import made_up
+from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.report.charts.all import charts, datasets
 from pyscale.report.csv import RARE_FILES, write_csv
 from pyscale.report.figures import loader_pareto
@@ -48,15 +49,18 @@ def page(fed, tmp_path_factory):
 
 def test_loading_has_tables_more_and_a_later_report_without_it_none(fed, full, tmp_path):
     write_csv(tmp_path, fed)
-    for name, table in (("loader", fed.loader.points), ("loader_ranks", fed.loader.ranks)):
+    for name, table in (
+        ("loader", fed.of(LoaderFindings).points),
+        ("loader_ranks", fed.of(LoaderFindings).ranks),
+    ):
         assert pl.read_csv(tmp_path / LOADER_FILES[name]).height == table.height
     write_csv(tmp_path, full)
     assert not any((tmp_path / file).exists() for file in LOADER_FILES.values())
 
 
 def test_columns_that_name_a_row_name_one(fed):
-    assert not fed.loader.points.select(LOADER.key).is_duplicated().any()
-    assert not fed.loader.ranks.select(LOADER_RANKS.key).is_duplicated().any()
+    assert not fed.of(LoaderFindings).points.select(LOADER.key).is_duplicated().any()
+    assert not fed.of(LoaderFindings).ranks.select(LOADER_RANKS.key).is_duplicated().any()
 
 
 def test_loading_alone_has_nothing_about_speedups(page):
@@ -82,7 +86,7 @@ def test_the_text_begins_with_the_answer_and_has_no_speedup(fed, tmp_path):
     text = write_markdown(tmp_path, fed).read_text()
     assert text.startswith("# Patch loading: ")
     before_tables = text.partition("| ---")[0]
-    assert "**Yes: " in before_tables
+    assert "- Feeds: Yes: " in before_tables
     assert "DataLoader(dataset, " in before_tables
     assert "\n### Diversity beside speed\n" in text
     assert "\n## Results\n" not in text
@@ -93,7 +97,7 @@ def test_the_text_begins_with_the_answer_and_has_no_speedup(fed, tmp_path):
 def test_many_ranks_are_left_to_the_csv(tmp_path):
     text = write_markdown(tmp_path, made_up(ranks=(4, 8), repeats=1)).read_text()
     assert "`benchmark_loader_ranks.csv`" in text
-    ranks = text.partition("### Rank by rank")[2].partition("These are")[0]
+    ranks = text.partition("### Rank by rank")[2].partition("Ranks of ")[0]
     assert ranks.count("\n| ") == 2 + 8
 
 
@@ -102,7 +106,7 @@ def test_the_terminal_answers_first_and_fits_100_columns(fed, failing, beside):
     assert max(map(len, text.splitlines())) <= 100
     lines = [line for line in text.splitlines() if line]
     assert lines[0] == "Can storage feed the GPU?"
-    assert lines[1].startswith("Yes: ")
+    assert lines[1].startswith("Feeds: Yes: ")
     assert "speedup" not in text
     assert "failed: a slide cannot be read" in shown(failing)
     assert "register_denoise" in shown(beside)
@@ -126,7 +130,7 @@ def test_the_chart_draws_every_configuration_and_joins_the_front(fed):
     (chart,) = charts(fed)
     assert chart.id == "loaderpareto"
     rows = datasets(fed)["loader_points"]
-    assert len(rows) == fed.loader.points.height
+    assert len(rows) == fed.of(LoaderFindings).points.height
     assert {row["configuration"] for row in rows if not row["front"]} == {
         "pyscale, workers 2, pool 4, slide 100, visit 4",
         "pyscale, workers 2, pool 8, slide 100, visit 1",

@@ -9,91 +9,106 @@ import pytest
 
 from madeuploader import ENTRIES
 from madeuploaderrun import consuming, made_up
+from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.trust import trust_in_loading
 from pyscale.references.files import all_references
 from pyscale.references.matching import matching_loading
-from pyscale.report.loader import answer
-from pyscale.report.loader.section import section
+from pyscale.report.ranks.kinds import sections_of
+from pyscale.report.ranks.loader import to_paste
 from pyscale.report.wording import number
 
 BEST = "num_workers=8, pool_size=16"
 
 
 def told(results):
-    return section(results)
+    (section,) = sections_of(results.ranks, results.configurations, results.rank_references)
+    return section
+
+
+def feeds(results):
+    first = told(results).answered[0].answers[0]
+    return first.text.removeprefix("Feeds: ")
+
+
+def advised(results):
+    """Sentences on the settings to take, those for the most ranks first."""
+    section = told(results)
+    take = [a.text for a in section.answered[0].answers if a.question in {"Take", "Gives up"}]
+    fewer = [sentence for sentence in section.said if sentence.startswith("Take ")]
+    return [*([" ".join(take)] if take else []), *fewer]
 
 
 def row_of(results, stage, workers):
-    return results.loader.points.row(
+    return results.of(LoaderFindings).points.row(
         by_predicate=(pl.col("stage") == stage) & (pl.col("workers") == workers), named=True
     )
 
 
 def test_the_answer_says_what_was_measured_in_step_against_what_is_consumed(fed):
     row = row_of(fed, "pool16_workers8", 2)
-    said = told(fed)["feeds"]
+    said = feeds(fed)
     assert said.startswith(f"Yes: {number(row['patches_per_s'])} patches/s [")
     assert "in step on 2 ranks against 1000 consumed (as the user said)" in said
 
 
 def test_storage_that_is_too_slow_does_not_feed_and_what_would_is_named():
     results = made_up(consuming(620.0))
-    said = told(results)["feeds"]
+    said = feeds(results)
     assert said.startswith("No: ")
     assert "pyscale, workers 2, pool 1, slide 200, visit 1 would feed it" in said
 
 
 def test_nothing_is_sure_without_an_interval():
-    said = told(made_up(consuming(100.0), repeats=3))["feeds"]
+    said = feeds(made_up(consuming(100.0), repeats=3))
     assert said.startswith("Uncertain: ")
     assert "[no 95 % interval]" in said
     assert "3 trials give no interval, 6 are needed" in said
 
 
 def test_where_the_consumption_is_unknown_the_report_says_how_to_set_it(unfed):
-    said = told(unfed)["feeds"]
+    said = feeds(unfed)
     assert said.startswith("Unknown: ")
     assert "consumes_per_s" in said
     assert "[stages.loader]" in said
 
 
 def test_advice_names_the_settings_what_they_keep_and_what_they_cost(unfed):
-    first = told(unfed)["advised"][0]
+    first = advised(unfed)[0]
     assert BEST in first
     assert "on 2 ranks that keeps 80 % of the diversity" in first
-    advice = unfed.loader.advice
-    assert f"gives up {100 * advice.given_up:.0f} % of the speed" in first
-    assert len(told(unfed)["advised"]) == 2
+    advice = unfed.of(LoaderFindings).advice
+    assert f"Gives up: {100 * advice.given_up:.0f} % of the speed" in first
+    assert len(advised(unfed)) == 2
 
 
 def test_where_the_fastest_is_diverse_enough_nothing_is_given_up():
     diverse = replace(ENTRIES[0], effective_slides=12.0)
-    first = told(made_up([diverse, ENTRIES[1]]))["advised"][0]
-    assert "no speed: no measured one is faster on 2 ranks" in first
+    first = advised(made_up([diverse, ENTRIES[1]]))[0]
+    assert "No speed: no measured one is faster on 2 ranks" in first
 
 
 def test_one_configuration_alone_is_not_called_the_fastest():
-    first = told(made_up(ENTRIES[:1]))["advised"][0]
+    first = advised(made_up(ENTRIES[:1]))[0]
     assert "the only timed one on 2 ranks" in first
-    assert "no speed: no other was timed on 2 ranks." in first
+    assert "No speed: no other was timed on 2 ranks." in first
     assert "fastest" not in first
 
 
 def test_too_few_trials_prove_nothing_faster_than_another():
-    first = told(made_up(ENTRIES[6:], repeats=1))["advised"][0]
+    first = advised(made_up(ENTRIES[6:], repeats=1))[0]
     assert "; 1 trial does not distinguish it from " in first
     assert "may be as fast" not in first
 
 
 def test_the_fastest_of_patches_of_two_sizes_is_the_fastest_of_its_own_size():
     small = [replace(one, stage=f"{one.stage}_small", patch_px=64) for one in ENTRIES[:2]]
-    advised = told(made_up([*ENTRIES[:2], *small]))["advised"]
-    assert len(advised) == 4
-    assert all("the fastest on " in one and "with patches of its size" in one for one in advised)
+    found = advised(made_up([*ENTRIES[:2], *small]))
+    assert len(found) == 4
+    assert all("the fastest on " in one and "with patches of its size" in one for one in found)
 
 
 def test_lines_to_paste_are_python_with_the_settings_of_the_advice(unfed):
-    data, loader = (line for _, line in told(unfed)["paste"])
+    data, loader = (line for _, line in told(unfed).paste)
     compile(f"{data}\n{loader}", "pasted", "exec")
     assert "pool_size=16" in data
     assert "num_workers=8" in loader
@@ -102,14 +117,14 @@ def test_lines_to_paste_are_python_with_the_settings_of_the_advice(unfed):
 
 def test_without_loader_processes_nothing_is_prefetched():
     alone = made_up([replace(ENTRIES[0], num_workers=0)])
-    _, loader = (line for _, line in told(alone)["paste"])
+    _, loader = (line for _, line in told(alone).paste)
     assert "num_workers=0" in loader
     assert "prefetch_factor" not in loader
 
 
 def test_a_factory_of_the_users_own_is_called_by_its_name():
     row = row_of(made_up([replace(ENTRIES[0], factory="mine.data:patches")]), "pool1", 1)
-    what, line = answer.to_paste(row)[0]
+    what, line = to_paste(row)[0]
     assert "mine.data:patches" in what
     assert line.startswith("dataset = patches(slide_paths, ")
 
@@ -117,51 +132,51 @@ def test_a_factory_of_the_users_own_is_called_by_its_name():
 def test_patches_that_say_no_place_are_told_of_by_speed_alone():
     results = made_up([replace(entry, effective_slides=None) for entry in ENTRIES])
     found = told(results)
-    assert found["advised"] == []
+    assert advised(results) == []
     fastest = row_of(results, "pool1", 2)
-    assert number(fastest["patches_per_s"]) in found["feeds"]
-    assert any("Diversity of the patches" in sentence for sentence in found["not_measured"])
-    assert not any("Diversity" in table.caption for table in found["tables"])
+    assert number(fastest["patches_per_s"]) in feeds(results)
+    assert any("Diversity of the patches" in sentence for sentence in found.not_measured)
+    assert not any("Diversity" in table.caption for table in found.tables)
 
 
 def test_factories_with_equal_settings_are_said_to_deliver_the_same_patches_or_not(unfed):
-    same = " ".join(told(unfed)["same"])
+    same = " ".join(told(unfed).said)
     assert "delivered the same patches" in same
     assert "(N = 1 and 2)" in same
     other = [replace(e, checksum="0" if e.stage == "wsistream" else e.checksum) for e in ENTRIES]
-    assert "delivered different patches" in " ".join(told(made_up(other))["same"])
+    assert "delivered different patches" in " ".join(told(made_up(other)).said)
 
 
 def test_a_failed_configuration_is_a_row_with_its_error(failing):
-    rates = told(failing)["tables"][0]
+    rates = told(failing).tables[0]
     columns, rows = rates.header, rates.texts
     (row,) = (row for row in rows if "workers 8" in row[0] and row[1] == "2")
     assert row[columns.index("Measured (patches/s)")] == "failed"
     assert "CMU-1.svs" in row[columns.index("Doubts")]
-    assert "1 configuration failed" in told(failing)["verdict"].reasons
-    others = [table.texts for table in told(failing)["tables"][1:]]
+    assert "1 configuration failed" in told(failing).answered[0].reasons
+    others = [table.texts for table in told(failing).tables[1:]]
     assert not any("workers 8" in row[0] for rows in others for row in rows)
 
 
 def test_where_everything_failed_there_is_no_rate_and_the_answer_says_so():
     results = made_up([replace(entry, error="no slide") for entry in ENTRIES[:2]])
     found = told(results)
-    assert found["feeds"] == "Unknown: no timed configuration."
-    assert found["paste"] == []
-    assert found["verdict"].trust == "no"
+    assert feeds(results) == "Unknown: no timed configuration."
+    assert found.paste == ()
+    assert found.answered[0].trust == "no"
 
 
 def test_a_rank_that_lags_behind_is_named():
     results = made_up(slowest=0.5, ranks=(4,))
-    said = told(results)["apart"]
+    said = told(results).said
     assert any("rank 3 is slowest" in sentence and "50 % below" in sentence for sentence in said)
-    assert any(sentence.startswith("`straggler`") for sentence in told(results)["doubts"])
+    assert any(sentence.startswith("`straggler`") for sentence in told(results).doubts)
 
 
 def test_one_rank_has_no_table_of_ranks_and_nothing_of_waiting_for_others(beside):
     found = told(beside)
-    assert found["ranks"] is None
-    assert found["apart"] == []
+    assert not any(table.caption == "Rank by rank" for table in found.tables)
+    assert not any("rank " in sentence for sentence in found.said)
 
 
 @pytest.mark.parametrize(
@@ -173,18 +188,18 @@ def test_one_rank_has_no_table_of_ranks_and_nothing_of_waiting_for_others(beside
     ],
 )
 def test_what_makes_numbers_doubtful_stands_beside_the_answer(told_of, reason):
-    trusted = trust_in_loading(made_up(**told_of).loader)
+    trusted = trust_in_loading(made_up(**told_of).of(LoaderFindings))
     assert trusted.grade == "with care"
     assert reason in trusted.reasons
 
 
 def test_few_trials_are_a_neutral_note():
-    trusted = trust_in_loading(made_up(repeats=3).loader)
+    trusted = trust_in_loading(made_up(repeats=3).of(LoaderFindings))
     assert (trusted.grade, trusted.notes) == ("yes", ("fewer than 6 trials",))
 
 
 def test_cold_repeated_runs_are_to_be_trusted(fed):
-    verdict = told(fed)["verdict"]
+    verdict = told(fed).answered[0]
     assert verdict.trust == "yes"
     assert [answered.answers for answered in verdict.answers] == ["feeds", "settings", "given-up"]
 
@@ -192,13 +207,13 @@ def test_cold_repeated_runs_are_to_be_trusted(fed):
 def test_published_rates_stand_beside_the_same_settings_on_as_many_ranks(tmp_path):
     known = list(all_references(tmp_path).values())
     two = made_up(ENTRIES, ranks=(2,))
-    assert matching_loading(known, two.loader.points) == []
+    assert matching_loading(known, two.of(LoaderFindings).points) == []
     like = replace(ENTRIES[2], num_workers=4, pool_size=8)
     four = made_up([ENTRIES[0], like], ranks=(2, 4))
-    ((reference, table),) = matching_loading(known, four.loader.points)
+    ((reference, table),) = matching_loading(known, four.of(LoaderFindings).points)
     assert reference.name == "wsistream-sample"
     assert table.select("stage", "workers").rows() == [(like.stage, 4)]
-    (shown,) = told(replace(four, loader_references=[(reference, table)]))["published"]
+    (shown,) = told(replace(four, rank_references={"loader": [(reference, table)]})).published
     (row,) = shown["table"].texts
     assert "2150 patches/s" in row
     assert any("page cache is not controlled" in sentence for sentence in shown["caveats"])

@@ -7,11 +7,12 @@ from dataclasses import replace
 from madeuploader import ENTRIES, entries_like
 from madeuploaderrun import made_up
 from pyscale.analysis.flags import flags_of
-from pyscale.report.loader.words import names_of, same_everywhere
+from pyscale.analysis.ranks.loader import LoaderFindings
+from pyscale.report.ranks.loader import names_of, same
 
 
 def named(entries):
-    points = made_up(entries, ranks=(1,), repeats=1).loader.points.to_dicts()
+    points = made_up(entries, ranks=(1,), repeats=1).of(LoaderFindings).points.to_dicts()
     return names_of(points), points
 
 
@@ -21,8 +22,9 @@ def test_names_hold_what_differs_and_nothing_else():
     )
     names, points = named(entries)
     assert names == {"pool2": "pool 2", "pool4": "pool 4"}
-    assert "num_workers=2" in same_everywhere(points)
-    assert not any(told.startswith("pool_size") for told in same_everywhere(points))
+    alike, _ = same(points)
+    assert "num_workers=2" in alike
+    assert "pool_size" not in alike
 
 
 def test_entries_that_differ_in_no_setting_are_named_by_themselves():

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.report.charts.all import charts, datasets
 from pyscale.report.csv import RARE_FILES, write_csv
 from pyscale.report.figures import component_shares, components
@@ -52,7 +53,7 @@ def test_reconstruction_has_two_tables_more_and_a_later_report_without_it_none(
     shared, full, tmp_path
 ):
     write_csv(tmp_path, shared)
-    found = shared.reconstruct
+    found = shared.of(ReconstructFindings)
     for name, table in (("reconstruct", found.scaling), ("reconstruct_points", found.points)):
         assert pl.read_csv(tmp_path / RECONSTRUCT_FILES[name]).height == table.height
     write_csv(tmp_path, full)
@@ -60,16 +61,18 @@ def test_reconstruction_has_two_tables_more_and_a_later_report_without_it_none(
 
 
 def test_columns_that_name_a_row_name_one(shared):
-    assert not shared.reconstruct.scaling.select(COMPONENTS.key).is_duplicated().any()
-    assert not shared.reconstruct.points.select(RECONSTRUCTIONS.key).is_duplicated().any()
+    assert not shared.of(ReconstructFindings).scaling.select(COMPONENTS.key).is_duplicated().any()
+    assert (
+        not shared.of(ReconstructFindings).points.select(RECONSTRUCTIONS.key).is_duplicated().any()
+    )
 
 
 def test_every_number_of_the_page_is_that_of_its_place_in_the_tables(shared, page):
     rows = {
         (table, "|".join(str(row[column]) for column in key)): row
         for table, key, frame in (
-            ("reconstruct", COMPONENTS.key, shared.reconstruct.scaling),
-            ("reconstruct_points", RECONSTRUCTIONS.key, shared.reconstruct.points),
+            ("reconstruct", COMPONENTS.key, shared.of(ReconstructFindings).scaling),
+            ("reconstruct_points", RECONSTRUCTIONS.key, shared.of(ReconstructFindings).points),
         )
         for row in frame.to_dicts()
     }
@@ -135,7 +138,7 @@ def test_the_figure_of_components_stands_instead_of_those_over_n(shared, tmp_pat
         "benchmark_components",
         "benchmark_component_shares",
     }
-    assert write_figures(tmp_path, replace(shared, reconstruct=None)) == []
+    write_figures(tmp_path, replace(shared, ranks=()))
     assert not list(tmp_path.glob("benchmark_component*"))
 
 
@@ -150,7 +153,7 @@ def test_the_chart_draws_every_speedup_beside_the_ideal(shared):
     chart, shares = charts(shared)
     assert [chart.id, shares.id] == ["components", "componentshares"]
     rows = datasets(shared)["reconstruct_components"]
-    scaling = shared.reconstruct.scaling.filter(pl.col("component") != "objective")
+    scaling = shared.of(ReconstructFindings).scaling.filter(pl.col("component") != "objective")
     known = scaling.drop_nulls("speedup").filter(pl.col("repeats") > 0)
     assert sorted(row["speedup"] for row in rows) == sorted(known["speedup"])
     assert {row["ideal"] for row in rows if row["curve"] == "Colour deblurring, 512 px"} == {

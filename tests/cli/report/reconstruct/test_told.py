@@ -10,23 +10,28 @@ import pytest
 
 from madeupreconstruct import ENTRIES, Entry, reconstruction
 from madeupreconstructrun import made_up
-from pyscale.analysis.reconstruct.findings import reconstruct_findings
+from pyscale.analysis.ranks.reconstruct import ReconstructFindings, reconstruct_findings
 from pyscale.references.files import all_references
 from pyscale.references.matchingreconstruct import matching_reconstruct
-from pyscale.report.reconstruct.cells import decibels
-from pyscale.report.reconstruct.section import section
+from pyscale.report.ranks.images import decibels
+from pyscale.report.ranks.kinds import sections_of
+
+
+def section(results):
+    (found,) = sections_of(results.ranks, results.configurations, results.rank_references)
+    return found
 
 
 def answers_of(results, name):
-    return dict(section(results)["answers"])[name]
+    return [answer.text for answer in verdict_of(results, name).answers]
 
 
 def verdict_of(results, name):
-    return next(one for one in section(results)["verdicts"] if one.name == name)
+    return next(one for one in section(results).answered if one.name == name)
 
 
 def table_of(results, caption):
-    (shown,) = (one for one in section(results)["tables"] if one.caption == caption)
+    (shown,) = (one for one in section(results).tables if one.caption == caption)
     columns, rows = shown.header, shown.texts
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
@@ -35,7 +40,7 @@ def changed(entries=ENTRIES, **columns):
     """Results of a run whose table has other values in some columns."""
     results = made_up(entries)
     table = reconstruction(entries).with_columns(**columns)
-    return replace(results, reconstruct=reconstruct_findings(table))
+    return replace(results, ranks=(reconstruct_findings(table),))
 
 
 def test_the_answers_say_how_much_faster_what_holds_back_and_what_to_ask_for(shared):
@@ -75,7 +80,7 @@ def test_an_image_that_fits_two_ranks_or_more_is_compared_with_two(shared):
 def test_random_weights_are_timing_only(shared):
     *_, image = answers_of(shared, "Tomography in 3D, 256 px")
     assert image.startswith("Image: Timing only: ")
-    assert any("`weights` under" in said for said in section(shared)["not_measured"])
+    assert any("`weights` under" in said for said in section(shared).not_measured)
 
 
 def test_repeated_runs_that_agree_are_to_be_trusted_though_tiles_overlap(shared):
@@ -160,7 +165,7 @@ def test_where_every_trial_failed_the_answer_is_its_error():
     (said,) = answers_of(failing, name)
     assert said.startswith("Faster: Unknown: no trial counts; its error: rank 1 on node1 ")
     assert verdict_of(failing, name).trust == "no"
-    (failed,) = section(failing)["failed"]
+    (failed,) = section(failing).said
     assert failed.startswith(f"{name} at N = 2 failed: rank 1 on node1 ")
 
 
@@ -193,8 +198,8 @@ def published(tmp_path: Path):
 
     def beside(entries, ranks):
         results = made_up(entries, ranks=ranks, repeats=1)
-        found = matching_reconstruct(known, results.reconstruct.points)
-        told = section(replace(results, reconstruct_references=found))["published"]
+        found = matching_reconstruct(known, results.of(ReconstructFindings).points)
+        told = section(replace(results, rank_references={"reconstruct": found})).published
         return [(shown["title"], shown["table"].header, shown["table"].texts) for shown in told]
 
     return beside

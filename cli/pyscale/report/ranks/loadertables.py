@@ -6,16 +6,24 @@ import re
 from collections.abc import Mapping, Sequence
 
 from pyscale.analysis.aggregate import folded
-from pyscale.report.loader.words import KILO, MILLI
 from pyscale.report.machine.words import MEGA, STATES
-from pyscale.report.ofranks import Row, told_doubts
 from pyscale.report.page.table import Column, Columns, Table, laid_out, numbers, words, yes_no
-from pyscale.report.page.values import LOADER, LOADER_RANKS, Cell, Written
+from pyscale.report.page.values import LOADER, LOADER_RANKS, Cell, Row, Written
+from pyscale.report.ranks.section import told_doubts
 from pyscale.report.wording import ABSENT, gib, number, percent, ratio
 from pyscale_stages.loading import Loading
 
 HEAD = "Configuration"
-RANKS = numbers("N", LOADER.plain("workers", str), "Ranks: processes that load at once")
+MILLI, KILO = 1e-3, 1e3
+UNITS: dict[str, tuple[Written, float | None]] = {
+    "ms": (number, MILLI),
+    "kB": (number, KILO),
+    "MB": (number, MEGA),
+    "GiB": (gib, None),
+}
+"""How numbers are written in the unit that a column's head has in brackets, and its size."""
+Rows = Sequence[tuple[str, Row]]
+"""Rows of configurations, each with its name."""
 
 
 def _rate(row: Row) -> Cell:
@@ -25,22 +33,27 @@ def _rate(row: Row) -> Cell:
     return LOADER.interval_cell(row, "patches_per_s")
 
 
+RANKS = numbers("N", LOADER.plain("workers", str), "Ranks: processes that load at once")
 MEASURED = numbers(
     "Measured (patches/s)",
     _rate,
     "Of all ranks in step: every rank waits for the slowest after each batch, as training does; "
     "median over trials, 95 % interval",
 )
-UNITS: dict[str, tuple[Written, float | None]] = {
-    "ms": (number, MILLI),
-    "kB": (number, KILO),
-    "MB": (number, MEGA),
-    "GiB": (gib, None),
+SHORT = {
+    "N": LOADER.plain("workers", str),
+    "patches/s\n[95 %]": _rate,
+    "inferred": LOADER.plain("inferred_per_s"),
+    "wait p99\nms": LOADER.plain("wait_p99_s", number, MILLI),
+    "memory\nGiB": LOADER.plain("pss_bytes", gib),
+    "storage\nkB/patch": LOADER.plain("storage_read_bytes_per_patch", number, KILO),
+    "effective\nslides": LOADER.plain("effective_slides"),
+    "feeds": lambda row: (row["feeds"] or ABSENT,),
 }
-"""How numbers are written in the unit that a column's head has in brackets, and its size."""
+"""Columns for a terminal."""
 
 
-def rates(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
+def rates(rows: Rows) -> Table | None:
     """Rate of each configuration; failed ones with their error."""
     columns: Columns = [
         RANKS,
@@ -82,10 +95,10 @@ def rates(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
         ),
         words("Doubts", told_doubts, "Flags, explained below; errors"),
     ]
-    return laid_out("Patches a second", _named(points, names), columns, head=HEAD)
+    return laid_out("Patches a second", rows, columns, head=HEAD)
 
 
-def waits(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
+def waits(rows: Rows) -> Table | None:
     """Waits for a batch, memory, storage and cores of loading, as its record declares."""
     columns: Columns = [
         RANKS,
@@ -95,12 +108,12 @@ def waits(points: Sequence[Row], names: Mapping[str, str]) -> Table | None:
             if each.shown
         ),
     ]
-    return laid_out("Waiting, memory and storage", _timed(points, names), columns, head=HEAD)
+    return laid_out("Waiting, memory and storage", _timed(rows), columns, head=HEAD)
 
 
-def diversity(points: Sequence[Row], names: Mapping[str, str], keep: float) -> Table | None:
+def diversity(rows: Rows, keep: float) -> Table | None:
     """Diversity of the patches of each configuration, beside its rate."""
-    known = [row for row in points if row["effective_slides"] is not None]
+    known = [(name, row) for name, row in rows if row["effective_slides"] is not None]
     columns: Columns = [
         RANKS,
         MEASURED,
@@ -128,10 +141,10 @@ def diversity(points: Sequence[Row], names: Mapping[str, str], keep: float) -> T
             "No configuration at this N is both faster and more diverse",
         ),
     ]
-    return laid_out("Diversity beside speed", _timed(known, names), columns, head=HEAD)
+    return laid_out("Diversity beside speed", _timed(known), columns, head=HEAD)
 
 
-def of_ranks(rows: Sequence[Row], names: Mapping[str, str]) -> Table | None:
+def of_ranks(rows: Rows) -> Table | None:
     """Rate of each rank by itself."""
     columns: Columns = [
         numbers("N", LOADER_RANKS.plain("workers", str), "Ranks that load at once"),
@@ -149,8 +162,35 @@ def of_ranks(rows: Sequence[Row], names: Mapping[str, str]) -> Table | None:
         ),
         numbers("Memory (GiB)", LOADER_RANKS.plain("pss_bytes", gib), "Of its processes (PSS)"),
     ]
-    named = [(names.get(row["stage"], row["stage"]), row) for row in rows]
-    return laid_out("Rank by rank", named, columns, head=HEAD)
+    return laid_out("Rank by rank", rows, columns, head=HEAD)
+
+
+def published(
+    title: str, rows: Sequence[Row], points: Sequence[Row], names: Mapping[str, str]
+) -> Table | None:
+    """Published rates beside those of the same settings here."""
+    own = {(row["stage"], row["workers"]): row for row in points}
+    columns: Columns = [
+        numbers("N", LOADER.plain("workers", str), "Ranks, there and here"),
+        numbers("Measured here (patches/s)", LOADER.plain("patches_per_s"), "In step"),
+        numbers(
+            "Inferred here",
+            LOADER.plain("inferred_per_s"),
+            "N times the slowest rank, as published",
+        ),
+        words(
+            "Published",
+            lambda row: f"{number(row['effective_patches_per_s'])} patches/s",
+            "N times the slowest rank",
+        ),
+        words(
+            "Published sum",
+            lambda row: f"{number(row['aggregate_patches_per_s'])} patches/s",
+            "Of all ranks, each by itself",
+        ),
+    ]
+    both = [(names[row["stage"]], row | own[row["stage"], row["workers"]]) for row in rows]
+    return laid_out(title, both, columns, head=HEAD)
 
 
 def _fed(row: Row) -> Cell:
@@ -164,10 +204,6 @@ def _in_unit(head: str) -> tuple[Written, float | None]:
     return UNITS[re.split(r"[(/)]", head)[1]]
 
 
-def _named(points: Sequence[Row], names: Mapping[str, str]) -> list[tuple[str, Row]]:
-    return [(names[row["stage"]], row) for row in points]
-
-
-def _timed(points: Sequence[Row], names: Mapping[str, str]) -> list[tuple[str, Row]]:
+def _timed(rows: Rows) -> Rows:
     """Configurations that delivered anything: the others stand in the first table."""
-    return _named([row for row in points if row["patches_per_s"] is not None], names)
+    return [(name, row) for name, row in rows if row["patches_per_s"] is not None]

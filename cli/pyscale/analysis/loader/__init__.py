@@ -1,1 +1,0 @@
-"""Findings of loading patches: rates, diversity, and the settings to choose."""

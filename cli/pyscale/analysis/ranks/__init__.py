@@ -1,0 +1,1 @@
+"""Findings of ranks that work together: loading patches, and reconstructing an image."""

@@ -1,0 +1,305 @@
+"""Components of an iteration over ranks: how each scales, which limits, which N is worth it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+import polars as pl
+
+from pyscale.analysis.aggregate import baseline, by_workers
+from pyscale.analysis.intervals import median_interval, ratio_interval_by_block, with_ends
+from pyscale.analysis.ranks.work import Row
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns, ends_of
+from pyscale_stages.reconstruction import COMPONENTS
+
+TOTAL = "total"
+"""A whole iteration: its wall time."""
+OBJECTIVE = "objective"
+"""The value of the objective, which is timed after all iterations and is no part of them."""
+EVERY = (TOTAL, *COMPONENTS, OBJECTIVE)
+COMPUTED = ("gradient", "denoiser")
+"""What one rank does too."""
+BETWEEN_RANKS = ("communication", "gather", "barrier")
+"""What one rank alone does not do, so that nothing can be so many times faster than there."""
+WITH_WORK = (TOTAL, "denoiser")
+"""Components whose work grows with the tiles' margins."""
+
+PUBLISHED = {TOTAL: TOTAL, "physics": "gradient", "denoiser": "denoiser", "overhead": "overhead"}
+"""Names of components in the published table, and what they are called here. Its overhead is the
+total without the other two, so it holds both exchanges, all waiting and whatever else there is."""
+TILE_PX, OVERLAP_PX = 448, 32
+"""Of the published tiles, which cut an image in two dimensions on several GPUs."""
+
+
+def column(component: str) -> str:
+    """Give what its columns begin with: the time of the whole is `wall_s`."""
+    return "wall" if component == TOTAL else component
+
+
+def scaling_schema() -> Schema:
+    """Columns of components, one of an entry at one N a row; see docs/columns.md.
+
+    Without a trial that counts all times are null. `seconds` is the median over trials of the time
+    of the slowest rank in an iteration, `mean_seconds` of the mean over ranks. `speedup` is null
+    where either time is nothing, and for what passes between ranks where N0 is 1.
+    `normalised_efficiency`, of total and denoiser alone, is times `work_multiplier` at N over that
+    at N0. `loss_s` is what `mean_seconds` are beyond N0 / N of those at N0. `share` is null for the
+    objective.
+    """
+    return columns(
+        (TEXT, "stage family problem"),
+        (WHOLE, "size_px workers"),
+        (TEXT, "component"),
+        (WHOLE, "repeats"),
+        (REAL, f"{ends_of('seconds')} mean_seconds share"),
+        (WHOLE, "baseline_workers"),
+        (REAL, ends_of("speedup", "efficiency")),
+        (REAL, "normalised_efficiency loss_s work_multiplier"),
+        (TEXT, "flags"),
+    )
+
+
+def component_scaling(
+    trials: pl.DataFrame,
+    components: Sequence[str] = EVERY,
+    flagged: Callable[[pl.DataFrame, pl.DataFrame, Sequence[float]], str] = lambda *_: "",
+) -> pl.DataFrame:
+    """Compare each component at each N with the fewest ranks that gave a result.
+
+    Parameters
+    ----------
+    trials : polars.DataFrame
+        As `pyscale.analysis.ranks.reconstruct.reconstruct_trials` gives them.
+    components : sequence of str
+    flagged : callable
+        Gives the flags of trials at one N among those of their entry, from a component's times.
+    """
+    rows = [
+        _row(own, entry, component, flagged)
+        for own, entry in by_workers(trials)
+        for component in components
+    ]
+    return pl.DataFrame(rows, scaling_schema(), orient="row")
+
+
+def _row(
+    own: pl.DataFrame, entry: pl.DataFrame, component: str, flagged: Callable[..., str]
+) -> Row:
+    name = column(component)
+    counted, base = own.filter("valid").sort("block"), baseline(entry).sort("block")
+    times_s = counted[f"{name}_s"].to_list()
+    row: Row = {
+        **{key: own[key][0] for key in ("stage", "family", "problem", "size_px", "workers")},
+        "component": component,
+        "repeats": counted.height,
+        "baseline_workers": base["workers"].min(),
+        "work_multiplier": counted["work_multiplier"].max(),
+        "flags": flagged(own, entry, times_s),
+    }
+    if counted.is_empty():
+        return row
+    mean_s, base_mean_s = (median(each[f"{name}_mean_s"].to_list()) for each in (counted, base))
+    if component != OBJECTIVE:
+        row["share"] = 1.0 if component == TOTAL else share_of(counted, component)
+    return row | {
+        **with_ends("seconds", median(times_s), median_interval(times_s)),
+        "mean_seconds": mean_s,
+        "loss_s": mean_s - base_mean_s * row["baseline_workers"] / row["workers"],
+        **_speedup(counted, base, component),
+    }
+
+
+def share_of(trials: pl.DataFrame, component: str) -> float:
+    """Share of a component in all iterations of all ranks and trials.
+
+    Those of all components together leave the rest, which medians over trials would not.
+    """
+    spent_s = trials[f"{component}_share"] * trials["ranks_s"]
+    return float(sum(spent_s.to_list()) / sum(trials["ranks_s"].to_list()))
+
+
+def _speedup(own: pl.DataFrame, base: pl.DataFrame, component: str) -> dict[str, float | None]:
+    """Speedup over the baseline and the efficiencies that follow; nothing where it has no sense."""
+    workers, base_workers = int(own["workers"][0]), int(base["workers"][0])
+    times_s, base_s = (each[f"{column(component)}_s"].to_list() for each in (own, base))
+    alone = base_workers == 1 and component in BETWEEN_RANKS
+    if alone or median(times_s) <= 0 or median(base_s) <= 0:
+        return {}
+    speedup = median(base_s) / median(times_s)
+    interval = None
+    # The baseline's speedup is 1 by definition, and of nothing a resample may have no quotient.
+    if workers != base_workers and min(*times_s, *base_s) > 0:
+        interval = ratio_interval_by_block(base, own, f"{column(component)}_s")
+    found: dict[str, float | None] = with_ends("speedup", speedup, interval)
+    for end in ("", "_low", "_high"):
+        value = found[f"speedup{end}"]
+        share = None if value is None else efficiency(value, workers, base_workers)
+        found[f"efficiency{end}"] = share
+    if component in WITH_WORK:
+        work, base_work = (each["work_multiplier"].to_list()[0] for each in (own, base))
+        share = efficiency(speedup, workers, base_workers)
+        found["normalised_efficiency"] = normalised_efficiency(share, work, base_work)
+    return found
+
+
+def efficiency(speedup: float, workers: int, baseline: int) -> float:
+    """Share of the ranks that is of use: `S * N0 / N`, of a speedup S over N0 ranks."""
+    return speedup * baseline / workers
+
+
+def normalised_efficiency(
+    efficiency: float, work: float | None, work_at_baseline: float | None
+) -> float | None:
+    """Efficiency for the same work: times what is denoised, over what N0 ranks denoise."""
+    if work is None or work_at_baseline is None:
+        return None
+    return efficiency * work / work_at_baseline
+
+
+def tiled_work(size_px: int, *, tile_px: int, overlap_px: int, dims: int = 2) -> float:
+    """Pixels of all tiles with their margins, over those of the image.
+
+    Tiles at the edge are as large as all others, also where the image ends within them: 5 tiles
+    of 448 px with margins of 32 px cover 2048 px by windows of 512 px, and in two dimensions
+    1.5625 times as many pixels are denoised.
+    """
+    tiles = math.ceil(size_px / tile_px)
+    return float((tiles * (tile_px + 2 * overlap_px) / size_px) ** dims)
+
+
+@dataclass(frozen=True)
+class Knee:
+    """How many ranks one image is worth, and the component that limits.
+
+    Attributes
+    ----------
+    base, row, following : dict
+        Of the table of components, of whole iterations: with N0, with the N at the knee, as
+        `pyscale.analysis.advice.choices` describes it, and with the next N that has a trial which
+        counts; None where there is none, and more may still help. The knee is not by the
+        work-normalised efficiency: margins of tiles that are denoised twice occupy a GPU all the
+        same.
+    limited : dict
+        `row`, or where that is N0, where nothing is lost yet, `following`.
+    limit : dict or None
+        The component that loses most there against ideal scaling, by `loss_s`; None where none
+        loses.
+    limit_share : float or None
+        Its share of the loss of all components that lose.
+    margin_loss_s : float or None
+        What the denoiser loses there by the margins of tiles alone, as more pixels are denoised
+        than with N0: more than all it loses where it was quicker besides. None where the numbers
+        of pixels are not known.
+    """
+
+    base: Row
+    row: Row
+    following: Row | None
+    limited: Row
+    limit: Row | None
+    limit_share: float | None
+    margin_loss_s: float | None
+
+
+def knees(scaling: pl.DataFrame) -> tuple[Knee, ...]:
+    """Find the knee of each entry of which a trial counts."""
+    counted = scaling.filter(scaling["repeats"] > 0)
+    return tuple(_knee(entry) for entry in counted.partition_by("stage", maintain_order=True))
+
+
+def _knee(entry: pl.DataFrame) -> Knee:
+    totals = entry.filter(entry["component"] == TOTAL).to_dicts()
+    row = max(totals, key=lambda row: row["speedup"] * row["efficiency"])
+    following = next((one for one in totals if one["workers"] > row["workers"]), None)
+    limited = following if row is totals[0] and following is not None else row
+    parts = entry.filter(
+        pl.col("workers") == limited["workers"],
+        ~pl.col("component").is_in([TOTAL, OBJECTIVE]),
+        pl.col("loss_s") > 0,
+    ).sort("loss_s", descending=True, maintain_order=True)
+    limit = None if parts.is_empty() else parts.row(0, named=True)
+    return Knee(
+        base=totals[0],
+        row=row,
+        following=following,
+        limited=limited,
+        limit=limit,
+        limit_share=None if limit is None else limit["loss_s"] / parts["loss_s"].sum(),
+        margin_loss_s=_margin_loss_s(entry, limited["workers"]),
+    )
+
+
+def _margin_loss_s(entry: pl.DataFrame, workers: int) -> float | None:
+    """Cost of more pixels alone for the denoiser, over the baseline's share of its time."""
+    denoiser = entry.filter(entry["component"] == "denoiser").to_dicts()
+    base, here = denoiser[0], next(row for row in denoiser if row["workers"] == workers)
+    if None in (here["work_multiplier"], base["work_multiplier"]):
+        return None
+    ideal_s = base["mean_seconds"] * base["workers"] / workers
+    return float(ideal_s * (here["work_multiplier"] / base["work_multiplier"] - 1))
+
+
+def published_scaling(table: pl.DataFrame) -> pl.DataFrame:
+    """Take published times for one trial of each size and N, and compare them as those of a run.
+
+    Parameters
+    ----------
+    table : polars.DataFrame
+        Wall times in seconds as the reference deepinverse-v100 has them: `stage` like
+        "physics_2048_px", a component of `PUBLISHED` and the length of the image, `workers` and
+        `wall_s`. Rows of other stages, and an N of which not all components are told, are left
+        out.
+
+    Returns
+    -------
+    polars.DataFrame
+        Columns of `scaling_schema`, with the components total, gradient, denoiser and overhead:
+        `stage` is like "2048_px", family and problem are null, and so are all intervals. `flags`
+        are empty, as the reference's caveats say what to doubt.
+    """
+    trials = pl.DataFrame(list(_published_trials(table)))
+    if trials.is_empty():
+        return pl.DataFrame(schema=scaling_schema())
+    return component_scaling(trials, tuple(PUBLISHED.values()))
+
+
+def _published_trials(table: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Give a trial for each size and N of which all components are told."""
+    parts = list(PUBLISHED)
+    named = pl.col("stage").str.extract_groups(rf"^(?<part>{'|'.join(parts)})_(?<size_px>\d+)_px$")
+    times = (
+        table.select("workers", "wall_s", named.alias("stage"))
+        .unnest("stage")
+        .filter(pl.col("part").is_not_null())
+        .with_columns(pl.col("size_px").cast(pl.Int64))
+        .pivot("part", on_columns=parts, index=["size_px", "workers"], values="wall_s")
+        .drop_nulls(parts)
+        .sort("size_px", "workers")
+    )
+    for row in times.iter_rows(named=True):
+        size_px, workers, total_s = row["size_px"], row["workers"], row[TOTAL]
+        yield {
+            "stage": f"{size_px}_px",
+            "family": None,
+            "problem": None,
+            "size_px": size_px,
+            "workers": workers,
+            "block": 1,
+            "valid": True,
+            "ranks_s": total_s,
+            "work_multiplier": 1.0
+            if workers == 1
+            else tiled_work(size_px, tile_px=TILE_PX, overlap_px=OVERLAP_PX),
+            **{
+                f"{column(part)}_{what}": value
+                for told, part in PUBLISHED.items()
+                for what, value in (
+                    *(("s", row[told]), ("mean_s", row[told])),
+                    ("share", row[told] / total_s),
+                )
+            },
+        }

@@ -1,0 +1,380 @@
+"""Rates and diversity of loading patches: over trials, over configurations, and of single ranks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from statistics import median
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import polars as pl
+
+from pyscale.analysis.aggregate import (
+    by_workers,
+    configuration,
+    folded_schema,
+    of_middle,
+    trials_of_ranks,
+)
+from pyscale.analysis.declared import schema_of
+from pyscale.analysis.doubts import cache_flags, flags_of_ranks
+from pyscale.analysis.flags import FROM_MEMORY, STRAGGLING, raised
+from pyscale.analysis.intervals import ratio_interval, with_ends
+from pyscale.analysis.ranks.front import Advised, advised, with_front
+from pyscale.analysis.ranks.work import RankFindings, Row
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns, ends_of
+from pyscale.analysis.trials import least_proved, sum_if_all
+from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loading import Loading
+
+SETTINGS = (
+    *("factory", "reader", "num_workers", "pool_size", "patches_per_slide", "patches_per_visit"),
+    *("batch_size", "prefetch_factor", "pin_memory", "patch_px", "mpp", "tissue"),
+)
+"""Parameters that tell configurations apart, in the order in which they are told."""
+DECIDING = (
+    *("num_workers", "pool_size", "patches_per_slide", "patches_per_visit", "batch_size"),
+    *("patch_px", "mpp", "tissue", "checksum_batches"),
+)
+"""Parameters that decide, beside the seed, which patches the checksum is of. What reads them, how
+many batches are kept ready and where they are copied to must change nothing."""
+DIFFERS = "differs"
+"""What stands for a checksum that is not the same in all trials."""
+
+
+def setting_columns() -> Schema:
+    """Columns of `SETTINGS`."""
+    kinds = schema_of(LoaderParams)
+    return {name: kinds[name] for name in SETTINGS}
+
+
+def point_schema() -> Schema:
+    """Columns of configurations, as docs/columns.md has them for benchmark_loader.csv.
+
+    `straggling` is that of the middle trial by `patches_per_s`, and `slowest_rank` was slowest in
+    most. `feeds` is "yes" or "no" where the interval of `patches_per_s` leaves no doubt, else "not
+    sure".
+    """
+    rates = ends_of("patches_per_s", "inferred_per_s", "aggregate_per_s")
+    return (
+        columns(
+            (TEXT, "stage family"),
+            (WHOLE, "workers repeats failed"),
+            (TEXT, "error"),
+            (FLAG, "exhausted"),
+        )
+        | setting_columns()
+        | columns(
+            (WHOLE, "loader_processes cores"),
+            (FLAG, "oversubscribed"),
+            (TEXT, "cache_state"),
+            (REAL, f"{rates} {ends_of('effective_over_inferred')} slowest_per_s"),
+            (WHOLE, "slowest_rank"),
+            (REAL, "straggling"),
+        )
+        | folded_schema(Loading)
+        | columns(
+            (FLAG, "on_front keeps_diversity"),
+            (TEXT, "checksum feeds flags"),
+        )
+    )
+
+
+def rank_schema() -> Schema:
+    """Columns of single ranks; see docs/columns.md.
+
+    Rate and waits are those without waiting for other ranks: medians over trials. `pss_bytes` is
+    the most in any trial.
+    """
+    return columns(
+        (TEXT, "stage"),
+        (WHOLE, "workers rank"),
+        (TEXT, "node"),
+        (WHOLE, "repeats"),
+        (REAL, "patches_per_s wait_p50_s wait_p95_s wait_p99_s"),
+        (WHOLE, "pss_bytes slides"),
+    )
+
+
+class SamePatches(NamedTuple):
+    """Points that must deliver the same patches, as they differ in what makes or reads them."""
+
+    workers: int
+    stages: tuple[str, ...]
+    # Factory and reader of each, like "pyscale (openslide)".
+    makers: tuple[str, ...]
+    # Unknown where a checksum is not known, or differs over trials.
+    verdict: Literal["same", "different", "unknown"]
+
+
+@dataclass(frozen=True)
+class LoaderFindings(RankFindings):
+    """Findings of loading patches.
+
+    Attributes
+    ----------
+    ranks : polars.DataFrame
+        One row a rank of a configuration.
+    keep : float
+        Share of the largest diversity that was to be kept.
+    advised : tuple of Advised
+        One for each set of comparable points, by rising N.
+    same_patches : tuple of SamePatches
+        Whether different factories and readers delivered the same patches.
+    """
+
+    kind: ClassVar[str] = "loader"
+    work: ClassVar[Literal["own", "shared"]] = "own"
+
+    ranks: pl.DataFrame
+    keep: float
+    advised: tuple[Advised, ...]
+    same_patches: tuple[SamePatches, ...]
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Tables by their keys in `pyscale.report.csv`."""
+        return {"loader": self.points, "loader_ranks": self.ranks}
+
+    @property
+    def advice(self) -> Advised | None:
+        """The advice for the most ranks; None where no diversity is known."""
+        return max(self.advised, key=lambda one: int(one.row["workers"]), default=None)
+
+    @property
+    def chosen(self) -> Row | None:
+        """The advised configuration, else the fastest at the largest N; None without any."""
+        if self.advice is not None:
+            return self.advice.row
+        timed = self.points.filter(pl.col("patches_per_s").is_not_null()).to_dicts()
+        return max(timed, key=lambda row: (row["workers"], row["patches_per_s"]), default=None)
+
+
+def loader_findings(
+    loading: pl.DataFrame, *, keep: float, count_retried: bool = False
+) -> LoaderFindings | None:
+    """Find what the loading of patches tells.
+
+    Parameters
+    ----------
+    loading : polars.DataFrame
+        One row a rank of a trial, as `pyscale.store.ranktables.loading_schema` describes it.
+    keep : float
+        Share of the largest diversity that is to be kept, above 0 and up to 1.
+    count_retried : bool
+        Whether trials that succeeded only when tried again count too.
+
+    Returns
+    -------
+    LoaderFindings or None
+        None where nothing was loaded.
+    """
+    if loading.is_empty():
+        return None
+    trials = loader_trials(loading, count_retried=count_retried)
+    points = loader_points(trials, keep=keep)
+    return LoaderFindings(
+        points=points,
+        ranks=_ranks(loading, trials),
+        keep=keep,
+        advised=advised(points),
+        same_patches=_same_patches(loading, points),
+    )
+
+
+def loader_trials(loading: pl.DataFrame, *, count_retried: bool = False) -> pl.DataFrame:
+    """Take the ranks of each trial together.
+
+    `busiest` is the largest quotient on a node of loader processes and ranks by its cores;
+    `oversubscribed` says that workers shared cores or that it is above 1. `checksum` is of what all
+    delivered, in the order of ranks.
+    """
+    # A median of rates is that of the times of a patch, as these are costs.
+    patch_s, checksum = pl.col("free_wall_s") / pl.col("free_patches"), pl.col("checksum")
+    found = trials_of_ranks(
+        loading,
+        Loading,
+        pl.col("cache_asked", *SETTINGS).first(),
+        least_proved(pl.col("cache_state")).alias("cache_state"),
+        pl.col("rank").sort_by(-patch_s, "rank").first().alias("slowest_rank"),
+        (1 - patch_s.median() / patch_s.max()).alias("straggling"),
+        pl.when(checksum.null_count() == 0)
+        .then(checksum.sort_by("rank").str.join("\n"))
+        .alias("checksum"),
+        measured="free_wall_s",
+        count_retried=count_retried,
+    )
+    digest = checksum.map_elements(
+        lambda lines: sha256(lines.encode()).hexdigest(), return_dtype=pl.String
+    )
+    return (
+        found.join(node_use(loading), on="trial", how="left", maintain_order="left")
+        .with_columns(
+            checksum=pl.when(pl.col("workers") == 1).then("checksum").otherwise(digest),
+            oversubscribed=pl.col("oversubscribed") | (pl.col("busiest") > 1).fill_null(False),
+        )
+        .with_columns(pl.when("complete").then(pl.col("slowest_rank", "straggling", "checksum")))
+    )
+
+
+def node_use(loading: pl.DataFrame) -> pl.DataFrame:
+    """Cores of the nodes of each trial, and how busy the busiest is.
+
+    Returns
+    -------
+    polars.DataFrame
+        A row a trial: `trial`, `cores` (of all nodes), `busiest` (largest quotient of ranks and
+        loader processes by cores).
+    """
+    processes = pl.col("num_workers") + 1
+    return (
+        loading.group_by("trial", "node", maintain_order=True)
+        .agg(sum_if_all(processes).alias("processes"))
+        .join(_node_cores(loading), on=["trial", "node"], how="left", nulls_equal=True)
+        .group_by("trial", maintain_order=True)
+        .agg(
+            sum_if_all(pl.col("cores")).alias("cores"),
+            (pl.col("processes") / pl.col("cores")).max().alias("busiest"),
+        )
+    )
+
+
+def _node_cores(loading: pl.DataFrame) -> pl.DataFrame:
+    """Cores for the ranks of each node, none counted twice.
+
+    Ranks that are pinned to the same cores share them, and the limit of a control group on them;
+    ranks on other cores add theirs.
+    """
+    pinned = pl.col("cpus").list.sort().cast(pl.List(pl.String)).list.join(",")
+    shares = loading.group_by("trial", "node", pinned, maintain_order=True).agg(
+        pl.col("cores").max()
+    )
+    numbers = pl.col("cpus").str.split(",").list.explode()
+    return shares.group_by("trial", "node", maintain_order=True).agg(
+        cores=pl.min_horizontal(
+            sum_if_all(pl.col("cores")),
+            pl.when(pl.col("cpus").fill_null("").str.len_bytes().min() > 0).then(
+                numbers.n_unique()
+            ),
+        )
+    )
+
+
+def loader_points(trials: pl.DataFrame, *, keep: float) -> pl.DataFrame:
+    """Sum up the trials of each entry at each N."""
+    rows = [configuration(own, Loading) | _beyond(own) for own, _ in by_workers(trials)]
+    consumed = pl.col("consumed_per_s")
+    feeds = (
+        pl.when(consumed.is_null() | pl.col("patches_per_s").is_null())
+        .then(None)
+        .when(pl.col("patches_per_s_low") >= consumed)
+        .then(pl.lit("yes"))
+        .when(pl.col("patches_per_s_high") < consumed)
+        .then(pl.lit("no"))
+        .otherwise(pl.lit("not sure"))
+    )
+    table = pl.DataFrame(rows, point_schema()).with_columns(
+        loader_processes=pl.col("workers") * pl.col("num_workers"), feeds=feeds
+    )
+    return with_front(table, keep=keep)
+
+
+def _beyond(trials: pl.DataFrame) -> Row:
+    """What a configuration has beyond what its record declares."""
+    counted = trials.filter("valid")
+    several = counted.filter(pl.col("workers") > 1)
+    patch_s = 1 / pl.col("patches_per_s")
+    straggling = of_middle(several, "straggling", by=patch_s)
+    sums = counted["checksum"]
+    known = set(sums.drop_nulls())
+    checksum = DIFFERS if len(known) > 1 else None
+    if len(known) == 1 and not sums.null_count():
+        (checksum,) = known
+    stored, read = pl.col("storage_read_bytes_per_patch"), pl.col("read_bytes_per_patch")
+    from_memory = (pl.col("cache_asked") == "cold") & (read > 0) & (stored < FROM_MEMORY * read)
+    doubts = {
+        **flags_of_ranks(trials, counted.select(patch_s).to_series().drop_nulls().to_list()),
+        **cache_flags(counted),
+        "from-memory": not counted.filter(from_memory).is_empty(),
+        "straggler": straggling is not None and straggling > STRAGGLING,
+        "disagrees": checksum == DIFFERS,
+    }
+    return {
+        **{name: trials[name][0] for name in SETTINGS},
+        "cores": trials["cores"].min(),
+        "oversubscribed": bool(trials["oversubscribed"].any()),
+        "cache_state": counted.select(least_proved(pl.col("cache_state"))).item(),
+        **_quotient(several),
+        # Of several that were so as often the first.
+        "slowest_rank": several["slowest_rank"].mode().min(),
+        "straggling": straggling,
+        "checksum": checksum,
+        "flags": ",".join(raised(doubts)),
+    }
+
+
+def _quotient(trials: pl.DataFrame) -> dict[str, float | None]:
+    """Effective over inferred rate; both were measured in the same trials."""
+    if trials.is_empty():
+        return {}
+    inferred_s = (1 / trials["inferred_per_s"]).to_list()
+    effective_s = (1 / trials["patches_per_s"]).to_list()
+    interval = ratio_interval(inferred_s, effective_s, paired=True)
+    quotient = median(inferred_s) / median(effective_s)
+    return with_ends("effective_over_inferred", quotient, interval)
+
+
+def _ranks(loading: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
+    """Sum up the trials of each rank."""
+    patch_s = pl.col("free_wall_s") / pl.col("free_patches")
+    waits = ("wait_p50_s", "wait_p95_s", "wait_p99_s")
+    found = (
+        loading.join(trials.filter("valid").select("trial"), on="trial", how="semi")
+        .group_by("stage", "workers", "rank", maintain_order=True)
+        .agg(
+            pl.col("node").drop_nulls().unique().sort().str.join(","),
+            pl.len().alias("repeats"),
+            (1 / patch_s.median()).alias("patches_per_s"),
+            *(pl.col(f"free_{wait}").median().alias(wait) for wait in waits),
+            pl.when(pl.col("pss_bytes").null_count() == 0).then(pl.col("pss_bytes").max()),
+            pl.col("slides").max(),
+        )
+    )
+    return found.select(pl.col(name).cast(kind) for name, kind in rank_schema().items())
+
+
+def _same_patches(loading: pl.DataFrame, points: pl.DataFrame) -> tuple[SamePatches, ...]:
+    """Compare what points with different factories or readers delivered."""
+    settings = {
+        stage: json.loads(text)
+        for stage, text in loading.select("stage", "settings").unique().iter_rows()
+    }
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for point in points.filter(points["repeats"] > 0).iter_rows(named=True):
+        own = settings[point["stage"]]
+        key = (point["workers"], *(own.get(name) for name in DECIDING))
+        groups.setdefault(key, []).append(point)
+    return tuple(
+        SamePatches(
+            workers=group[0]["workers"],
+            stages=tuple(point["stage"] for point in group),
+            makers=tuple(map(_maker, group)),
+            verdict=_verdict({point["checksum"] for point in group}),
+        )
+        for group in groups.values()
+        if len(set(map(_maker, group))) > 1
+    )
+
+
+def _maker(point: Row) -> str:
+    factory, reader = str(point["factory"]), point["reader"]
+    return factory if reader == "auto" else f"{factory} ({reader})"
+
+
+def _verdict(checksums: set[str | None]) -> Literal["same", "different", "unknown"]:
+    known = checksums - {None, DIFFERS}
+    if len(known) > 1:
+        return "different"
+    return "same" if known == checksums else "unknown"

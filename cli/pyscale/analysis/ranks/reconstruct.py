@@ -1,0 +1,298 @@
+"""Reconstruction of one image over ranks: over trials and over configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import polars as pl
+
+from pyscale.analysis.aggregate import (
+    baseline,
+    by_workers,
+    configuration,
+    first_told,
+    folded_schema,
+    of_middle,
+    trials_of_ranks,
+)
+from pyscale.analysis.doubts import flags_of_ranks
+from pyscale.analysis.flags import MOST_REST, UNEVEN, raised
+from pyscale.analysis.intervals import median_interval, with_ends
+from pyscale.analysis.ranks.components import (
+    EVERY,
+    Knee,
+    column,
+    component_scaling,
+    knees,
+    share_of,
+)
+from pyscale.analysis.ranks.work import RankFindings, Row
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns, ends_of
+from pyscale_stages.reconstruction import (
+    COMPONENTS,
+    DENOISER_TOLERANCE,
+    GRADIENT_TOLERANCE,
+    Reconstruction,
+)
+
+QUALITY = ("psnr_db", "psnr_interior_db", "psnr_border_db")
+DEVIATIONS = ("deviation_interior", "deviation_border")
+AGREES, DIFFERS, NOT_COMPARED = "agrees", "differs", "not compared"
+TIMES_S = tuple(f"{column(name)}_s" for name in EVERY)
+
+
+def point_schema() -> Schema:
+    """Columns of configurations, an entry at one N a row; see docs/columns.md.
+
+    `wall_s` is the median over trials of an iteration of the slowest rank. `collectives_share` is
+    of both exchanges: that of the gradient and that of the tiles. `rest_share` and deviations are
+    the largest of any trial that counts, `balance` that of the middle trial by `wall_s`. A
+    `_drift_db` is how much more a quality is than with `baseline_workers`. `gate` is "agrees",
+    "differs" or "not compared", null with one rank and where no trial counts.
+    """
+    drifts = " ".join(f"{name.removesuffix('_db')}_drift_db" for name in QUALITY)
+    return (
+        columns(
+            (TEXT, "stage family problem"),
+            (WHOLE, "size_px workers baseline_workers repeats failed"),
+            (TEXT, "error"),
+            (FLAG, "exhausted"),
+            (REAL, ends_of("wall_s")),
+            (REAL, "collectives_share barrier_share rest_share balance tiles_balance"),
+        )
+        | folded_schema(Reconstruction)
+        | columns((REAL, " ".join((drifts, *DEVIATIONS))), (TEXT, "gate device flags"))
+    )
+
+
+@dataclass(frozen=True)
+class ReconstructFindings(RankFindings):
+    """Findings of reconstructing over ranks.
+
+    Attributes
+    ----------
+    scaling : polars.DataFrame
+        One row a component of an entry at one N; see `pyscale.analysis.ranks.components`.
+    largest : polars.DataFrame
+        One row for each N of the entries of a `family` that have the same `problem`:
+        `largest_px` is the largest size of which a trial was complete, `exhausted_px` the smallest
+        of which memory ran out; either is null where there was none.
+    knees : tuple of Knee
+        One for each entry of which a trial counts, in the order of the suite.
+    """
+
+    kind: ClassVar[str] = "reconstruct"
+    work: ClassVar[Literal["own", "shared"]] = "shared"
+
+    scaling: pl.DataFrame
+    largest: pl.DataFrame
+    knees: tuple[Knee, ...]
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Tables by their keys in `pyscale.report.csv`."""
+        return {"reconstruct": self.scaling, "reconstruct_points": self.points}
+
+
+def reconstruct_findings(
+    reconstruction: pl.DataFrame, *, count_retried: bool = False
+) -> ReconstructFindings | None:
+    """Find what reconstructing over ranks tells.
+
+    Parameters
+    ----------
+    reconstruction : polars.DataFrame
+        One row an iteration of a rank of a trial, as
+        `pyscale.store.ranktables.reconstruction_schema` describes it.
+    count_retried : bool
+        Whether trials that succeeded only when tried again count too.
+
+    Returns
+    -------
+    ReconstructFindings or None
+        None where nothing was reconstructed.
+    """
+    if reconstruction.is_empty():
+        return None
+    trials = reconstruct_trials(reconstruction, count_retried=count_retried)
+    scaling = component_scaling(trials, flagged=_flags)
+    return ReconstructFindings(
+        points=reconstruct_points(trials),
+        scaling=scaling,
+        largest=largest_sizes(trials),
+        knees=knees(scaling),
+    )
+
+
+def reconstruct_trials(
+    reconstruction: pl.DataFrame, *, count_retried: bool = False
+) -> pl.DataFrame:
+    """Take the ranks and iterations of each trial together.
+
+    A component's `_s` is the median over iterations of the time of the rank where it is longest,
+    `_mean_s` of the mean over ranks, `_share` the sum over all iterations of all ranks as a share
+    of `ranks_s`. `rest_share` is what of an iteration is in no component, or in two: median over
+    iterations, of the rank where it is largest. `balance` and `tiles_balance` are mean over largest
+    value of the ranks: of the time in gradient and denoiser, and of tiles. All of these are null
+    where a rank failed.
+    """
+    ranks = reconstruction.unique(["trial", "rank"], keep="first", maintain_order=True)
+    table = trials_of_ranks(
+        ranks,
+        Reconstruction,
+        pl.col("problem", "size_px").first(),
+        # The same on every rank that tells it.
+        *(pl.col(name).drop_nulls().first() for name in ("device", *DEVIATIONS)),
+        measured="iteration",
+        count_retried=count_retried,
+    )
+    complete = reconstruction.join(table.filter("complete").select("trial"), on="trial", how="semi")
+    for measured in (_shares(complete), _times(complete), _balance(complete)):
+        table = table.join(measured, on="trial", how="left", maintain_order="left")
+    return table
+
+
+def _shares(complete: pl.DataFrame) -> pl.DataFrame:
+    """Sums over all iterations of all ranks: these, unlike medians, add up to the whole."""
+    whole = pl.col("wall_s").sum()
+    shares = [(pl.col(f"{name}_s").sum() / whole).alias(f"{name}_share") for name in COMPONENTS]
+    return complete.group_by("trial").agg(whole.alias("ranks_s"), *shares)
+
+
+def _times(complete: pl.DataFrame) -> pl.DataFrame:
+    """Give medians over iterations of the longest and of the mean time of the ranks."""
+    means = {f"{name.removesuffix('_s')}_mean_s": pl.col(name).mean() for name in TIMES_S}
+    return (
+        complete.group_by("trial", "iteration")
+        .agg(pl.col(TIMES_S).max(), **means)
+        .group_by("trial")
+        .agg(pl.col(*TIMES_S, *means).median())
+    )
+
+
+def _balance(complete: pl.DataFrame) -> pl.DataFrame:
+    """Balance of the ranks, and the share of their time in no component."""
+    inside = pl.sum_horizontal(f"{name}_s" for name in COMPONENTS)
+    rest = (pl.col("wall_s") - inside).abs() / pl.col("wall_s")
+    busy_s = pl.col("gradient_s") + pl.col("denoiser_s")
+    return (
+        complete.group_by("trial", "rank")
+        .agg(
+            rest.median().alias("rest_share"),
+            busy_s.median().alias("balance"),
+            pl.col("tiles_here").first().alias("tiles_balance"),
+        )
+        .group_by("trial")
+        .agg(
+            pl.col("rest_share").max(),
+            (
+                pl.col("balance", "tiles_balance").mean() / pl.col("balance", "tiles_balance").max()
+            ).fill_nan(None),
+        )
+    )
+
+
+def reconstruct_points(trials: pl.DataFrame) -> pl.DataFrame:
+    """Sum up the trials of each entry at each N."""
+    rows = [
+        configuration(own, Reconstruction) | _beyond(own, entry)
+        for own, entry in by_workers(trials)
+    ]
+    return pl.DataFrame(rows, point_schema(), orient="row")
+
+
+def _beyond(trials: pl.DataFrame, entry: pl.DataFrame) -> Row:
+    """What a configuration has beyond what its record declares."""
+    counted, base = trials.filter("valid"), baseline(entry)
+    times_s = counted["wall_s"].to_list()
+    facts = {
+        **{name: trials[name][0] for name in ("problem", "size_px")},
+        **{name: first_told(trials[name]) for name in ("device", "tiles_balance")},
+        "baseline_workers": base["workers"].min(),
+        "flags": _flags(trials, entry, times_s),
+    }
+    if counted.is_empty():
+        return facts
+    return {
+        **facts,
+        **with_ends("wall_s", _median(counted, "wall_s"), median_interval(times_s)),
+        "collectives_share": share_of(counted, "communication") + share_of(counted, "gather"),
+        "barrier_share": share_of(counted, "barrier"),
+        "rest_share": counted["rest_share"].max(),
+        "balance": of_middle(counted, "balance", by="wall_s"),
+        **{f"{name.removesuffix('_db')}_drift_db": _drift(counted, base, name) for name in QUALITY},
+        **{name: counted[name].max() for name in DEVIATIONS},
+        "gate": _gate(counted),
+    }
+
+
+def _median(trials: pl.DataFrame, name: str) -> Any:
+    return trials[name].median()
+
+
+def _drift(counted: pl.DataFrame, base: pl.DataFrame, name: str) -> float | None:
+    """How much more the median over trials is than with the fewest ranks."""
+    here, there = (_median(trials, name) for trials in (counted, base))
+    return None if here is None or there is None else here - there
+
+
+def _gate(trials: pl.DataFrame) -> str | None:
+    """Judge one configuration by its worst trial.
+
+    Where a network looks so far that tiles hold all it looks at for no pixel, there is no interior
+    to compare, and the gradient alone decides.
+    """
+    if trials.is_empty() or trials["workers"][0] == 1:
+        return None
+    verdicts = {_of_trial(trial) for trial in trials.iter_rows(named=True)}
+    return next(each for each in (DIFFERS, NOT_COMPARED, AGREES) if each in verdicts)
+
+
+def _of_trial(trial: Row) -> str:
+    gradient, interior = trial["gate_gradient"], trial["gate_interior"]
+    # Asked so that what is no number at all is no agreement.
+    if gradient is not None and not gradient <= GRADIENT_TOLERANCE:
+        return DIFFERS
+    if interior is not None and not interior <= DENOISER_TOLERANCE:
+        return DIFFERS
+    has_no_interior = trial["gate_interior_px"] == 0
+    is_whole = gradient is not None and (interior is not None or has_no_interior)
+    return AGREES if is_whole else NOT_COMPARED
+
+
+def _flags(trials: pl.DataFrame, entry: pl.DataFrame, times_s: Sequence[float]) -> str:
+    counted, base = trials.filter("valid"), baseline(entry)
+    gate, balance = _gate(counted), of_middle(counted, "balance", by="wall_s")
+    work, base_work = counted["work_multiplier"].max(), base["work_multiplier"].max()
+    doubts = {
+        **flags_of_ranks(trials, times_s, base),
+        "baseline-moved": not counted.is_empty() and min(entry["workers"]) < base["workers"][0],
+        "other-work": None not in (work, base_work) and work != base_work,
+        "uneven": balance is not None and balance < UNEVEN,
+        "rest": bool((counted["rest_share"] > MOST_REST).any()),
+        "disagrees": gate == DIFFERS,
+        "not-compared": gate == NOT_COMPARED,
+    }
+    return ",".join(raised(doubts))
+
+
+def largest_sizes(trials: pl.DataFrame) -> pl.DataFrame:
+    """Find the largest size that ran and the smallest of which memory ran out, for each N.
+
+    A trial that ran when tried again ran: it counts here.
+    """
+    size = pl.col("size_px")
+    families = trials.select("family", "problem").unique(maintain_order=True)
+    found = (
+        trials.group_by("family", "problem", "workers")
+        .agg(
+            size.filter("complete").max().alias("largest_px"),
+            size.filter("exhausted").min().alias("exhausted_px"),
+        )
+        .sort("workers")
+    )
+    return families.join(
+        found, on=["family", "problem"], how="left", maintain_order="left_right", nulls_equal=True
+    )

@@ -1,1 +1,0 @@
-"""Findings of reconstructing an image over ranks: pure functions of its table."""

@@ -1,0 +1,355 @@
+"""Loading patches in words: can storage feed the GPU, and with which settings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from pyscale.analysis.flags import flags_of, flags_of_trials
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.ranks.front import COMPARABLE, Advised
+from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
+from pyscale.analysis.trust import trust_in_loading
+from pyscale.report import sentences
+from pyscale.report.machine.told import named as counted
+from pyscale.report.page.answers import Answer, Answered
+from pyscale.report.page.values import LOADER, Cell, Row, cell_text
+from pyscale.report.ranks import loadertables as tables
+from pyscale.report.ranks.section import (
+    Found,
+    Section,
+    Short,
+    beside,
+    doubts_of,
+    failed,
+    named,
+    ranks,
+    trials_of,
+)
+from pyscale.report.wording import listing, number, percent, ratio
+from pyscale_stages.loader.params import SHIPPED
+
+if TYPE_CHECKING:
+    from pyscale.analysis.ranks.loader import SamePatches
+
+QUESTION = "Can storage feed the GPU?"
+DATASET = ("pool_size", "patches_per_slide", "patches_per_visit")
+"""Settings of a dataset's factory."""
+DATALOADER = ("batch_size", "num_workers", "prefetch_factor", "pin_memory")
+"""Settings of torch's DataLoader."""
+SHORT = {
+    "num_workers": "workers",
+    "pool_size": "pool",
+    "patches_per_slide": "slide",
+    "patches_per_visit": "visit",
+    "batch_size": "batch",
+    "prefetch_factor": "prefetch",
+    "pin_memory": "pinned",
+    "patch_px": "px",
+    "mpp": "mpp",
+    "tissue": "tissue",
+}
+"""Short names of settings; factory and reader are named by their values alone."""
+HEADS = {"yes": "Yes", "no": "No", "not sure": "Uncertain"}
+NOT_TOLD = "Unknown"
+HOW_TO_TELL = (
+    "Set `consumes_per_s = …` (patches per second and rank that training takes) or `consumer = "
+    "true` (measured with a small model) under `[stages.loader]` in `pyscale.toml`"
+)
+DELIVERED = {
+    "same": "delivered the same patches: places and pixels have one checksum",
+    "different": "delivered different patches: their rates are of different work",
+    "unknown": "have no checksum in common: whether they delivered the same patches is unknown",
+}
+"""Sentences on factories with equal settings, by the verdict on their patches."""
+MOST_RANKS = 24
+"""More rows of ranks are left to the CSV and the page; the text has the advised ones."""
+
+
+def section(findings: LoaderFindings, configurations: pl.DataFrame, references: Found) -> Section:
+    """Tell of loading patches."""
+    points, chosen = findings.points.to_dicts(), findings.chosen
+    names = names_of(points)
+    entries = {row["stage"] for row in points}
+    many = "1 configuration" if len(entries) == 1 else f"{len(entries)} configurations"
+    # One rank alone has nothing that the tables of configurations have not.
+    every_rank = findings.ranks.filter(findings.ranks["workers"] > 1).to_dicts()
+    own = [
+        row
+        for row in every_rank
+        if chosen and all(row[of] == chosen[of] for of in ("stage", "workers"))
+    ]
+    is_long = len(every_rank) > MOST_RANKS
+    laid_out = tables.of_ranks(named(every_rank, names))
+    of_trials = flags_of_trials(configurations, [chosen["stage"]] if chosen else [])
+    trusted = trust_in_loading(findings, of_trials)
+    shown = (
+        tables.rates(named(points, names)),
+        tables.diversity(named(points, names), findings.keep),
+        tables.waits(named(points, names)),
+        None if is_long else laid_out,
+    )
+    return Section(
+        kind=findings.kind,
+        nav="Loading patches",
+        title=QUESTION,
+        heading="Patch loading",
+        subject="whether storage feeds the GPU",
+        ran=f"patch loading in {many} {trials_of(points)}",
+        answered=(Answered.of(QUESTION, _answers(findings), trusted),),
+        said=(
+            *(
+                _advice(findings, one)
+                for one in reversed(findings.advised)
+                if one is not findings.advice
+            ),
+            *failed(points, names),
+            *same(points),
+            *_same_patches(findings.same_patches, names),
+            *_measured_beside_inferred(points, names),
+            *_stragglers(points, names),
+        ),
+        tables=tuple(table for table in shown if table is not None),
+        folded=laid_out if is_long else None,
+        in_short=tables.of_ranks(named(own, names)) if is_long else None,
+        short=Short("configuration", tables.SHORT, named(points, names), narrow=3),
+        note="N: ranks, processes that load at once, each with its own loader processes.",
+        figures=("loaderpareto",),
+        paste=to_paste(chosen) if chosen else (),
+        pasted=names[chosen["stage"]] if chosen else "",
+        published=beside(
+            references, lambda title, rows: tables.published(title, rows, points, names)
+        ),
+        doubts=(
+            *doubts_of(points, names),
+            *sentences.doubts_of_trials(configurations, entries, points),
+        ),
+        not_measured=tuple(_not_measured(points)),
+    )
+
+
+def _answers(findings: LoaderFindings) -> Iterator[Answer]:
+    yield Answer("Feeds", "feeds", *_feeds(findings))
+    if findings.advice is not None:
+        yield Answer("Take", "settings", *_settings(findings, findings.advice))
+        yield Answer("Gives up", "given-up", *_given_up(findings, findings.advice))
+
+
+def _advice(findings: LoaderFindings, advised: Advised) -> str:
+    """Name the settings for fewer ranks in a sentence."""
+    take, given_up = (
+        cell_text((*head, *rest))
+        for head, rest in (_settings(findings, advised), _given_up(findings, advised))
+    )
+    return f"Take {take} It gives up {given_up[:1].lower()}{given_up[1:]}"
+
+
+def _feeds(findings: LoaderFindings) -> tuple[Cell, Cell]:
+    """State whether storage feeds training."""
+    row = findings.chosen
+    if row is None:
+        return (NOT_TOLD,), (": no timed configuration.",)
+    rate, *interval = LOADER.interval_cell(row, "patches_per_s")
+    in_step = " in step" if row["workers"] > 1 else ""
+    delivered: Cell = (
+        *(": ", rate, " patches/s", *(interval or [" [no 95 % interval]"])),
+        f" measured{in_step} on {ranks(row['workers'])}",
+    )
+    if row["feeds"] is None:
+        return (NOT_TOLD,), (*delivered, f". {HOW_TO_TELL}.")
+    consumer = f" ({row['consumer']})" if row["consumer"] else ""
+    consumed = LOADER.cell(row, "consumed_per_s")
+    why = ""
+    if row["feeds"] == "not sure":
+        trials = "1 trial gives" if row["repeats"] == 1 else f"{row['repeats']} trials give"
+        why = (
+            f"; {trials} no interval, {repeats_needed()} are needed"
+            if row["patches_per_s_low"] is None
+            else "; the consumption is inside the interval"
+        )
+    other = _other(findings.points.to_dicts(), row)
+    return (HEADS[row["feeds"]],), (
+        *(*delivered, " against ", *consumed, f" consumed{consumer}{why}"),
+        *(*other, "."),
+    )
+
+
+def _other(rows: Sequence[Row], row: Row) -> Cell:
+    """Name a configuration at this N that feeds where the chosen one does not."""
+    able = [one for one in rows if one["workers"] == row["workers"] and one["feeds"] == "yes"]
+    if row["feeds"] == "yes" or not able:
+        return ()
+    best = max(able, key=lambda one: float(one["patches_per_s"]))
+    rate = LOADER.cell(best, "patches_per_s")
+    return ("; ", names_of(rows)[best["stage"]], " would feed it with ", *rate, " patches/s")
+
+
+def _settings(findings: LoaderFindings, advised: Advised) -> tuple[Cell, Cell]:
+    """Name the fastest configuration that keeps the stated share of diversity."""
+    rows, row = findings.points.to_dicts(), advised.row
+    names = names_of(rows)
+    head = ", ".join(settings_of(row, varied_in(rows))) or names[row["stage"]]
+    slides = LOADER.cell(row, "effective_slides")
+    if _is_alone(rows, row):
+        only = f": the only timed one {_where(rows, row)} ("
+        return (head,), (only, *slides, " effective slides).")
+    others = counted(names[one["stage"]] for one in advised.as_fast)
+    as_fast = ""
+    if others and row["patches_per_s_low"] is not None:
+        as_fast = f"; {others} may be as fast"
+    elif others:
+        proves = "1 trial does" if row["repeats"] == 1 else f"{row['repeats']} trials do"
+        as_fast = f"; {proves} not distinguish it from {others}"
+    return (head,), (
+        f": the fastest {_where(rows, row)} that keeps {percent(findings.keep)} of the diversity (",
+        *slides,
+        f" effective slides, {percent(advised.keeps)} of the maximum){as_fast}.",
+    )
+
+
+def _given_up(findings: LoaderFindings, advised: Advised) -> tuple[Cell, Cell]:
+    """State the speed that keeping the diversity costs."""
+    rows, fastest = findings.points.to_dicts(), advised.fastest
+    if fastest == advised.row:
+        told = "no other was timed" if _is_alone(rows, fastest) else "no measured one is faster"
+        return ("No speed",), (f": {told} {_where(rows, fastest)}.",)
+    return (percent(advised.given_up),), (
+        f" of the speed: {names_of(rows)[fastest['stage']]} delivers ",
+        *LOADER.cell(fastest, "patches_per_s"),
+        " patches/s with ",
+        *LOADER.cell(fastest, "effective_slides"),
+        " effective slides.",
+    )
+
+
+def _is_alone(rows: Sequence[Row], row: Row) -> bool:
+    """Whether no other was timed on as many ranks, with patches of the same size."""
+    timed = [one for one in rows if one["patches_per_s"] is not None]
+    return sum(all(one[name] == row[name] for name in COMPARABLE) for one in timed) == 1
+
+
+def _where(rows: Sequence[Row], row: Row) -> str:
+    """Name the configurations among which one is the fastest."""
+    sizes = {"patch_px", "mpp"} & set(varied_in(rows))
+    return f"on {ranks(row['workers'])}{' with patches of its size' if sizes else ''}"
+
+
+def to_paste(row: Row) -> tuple[tuple[str, str], ...]:
+    """Lines that make the dataset and its DataLoader with the settings of a configuration."""
+    factory = row["factory"]
+    make = "make_dataset" if factory in SHIPPED else str(factory).rpartition(":")[2]
+    whose = f"the factory {factory}" if factory in SHIPPED else factory
+    # torch refuses prefetch_factor where there is no loader process.
+    known = [name for name in DATALOADER if row["num_workers"] or name != "prefetch_factor"]
+    data = ", ".join(settings_of(row, DATASET))
+    return (
+        (f"Dataset of each rank, by {whose}", f"dataset = {make}(slide_paths, {data})"),
+        ("Loader of each rank", f"DataLoader(dataset, {', '.join(settings_of(row, known))})"),
+    )
+
+
+def same(points: Sequence[Row]) -> Iterator[str]:
+    """Name the settings that no configuration varies, and the short names of the others."""
+    varied = varied_in(points)
+    if told := settings_of(points[0], [name for name in SETTINGS if name not in varied]):
+        yield f"The same in all configurations: {', '.join(told)}."
+    called = [f"{SHORT[name]} is {name}" for name in varied if name in SHORT]
+    if called:
+        yield f"In names of configurations, {listing(called)}."
+
+
+def _same_patches(found: Iterable[SamePatches], names: Mapping[str, str]) -> Iterator[str]:
+    """Name the factories and readers that delivered the same patches, and those that did not."""
+    at_counts: dict[tuple[str, str], list[int]] = {}
+    for group in found:
+        which = listing(names[stage] for stage in group.stages)
+        at_counts.setdefault((which, group.verdict), []).append(group.workers)
+    for (which, verdict), counts in at_counts.items():
+        yield f"{which} {DELIVERED[verdict]} (N = {listing(counts)})."
+
+
+def _measured_beside_inferred(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
+    """State the measured rate over the inferred one, which others publish."""
+    several = [row for row in points if row["effective_over_inferred"] is not None]
+    if not several:
+        return
+    least, most = (
+        choose(several, key=lambda row: float(row["effective_over_inferred"]))
+        for choose in (min, max)
+    )
+    ends = [least[f"effective_over_inferred_{end}"] for end in ("low", "high")]
+    sure = "" if None in ends else f" (95 % interval {ratio(ends[0])} to {ratio(ends[1])})"
+    reach = f", {ratio(most['effective_over_inferred'])} at the most" if len(several) > 1 else ""
+    yield (
+        "Measured rate in step over the rate inferred from the slowest rank by itself, as others "
+        f"publish it: {ratio(least['effective_over_inferred'])}{sure} with "
+        f"{names[least['stage']]} at N = {least['workers']}"
+        f"{', the least' if reach else ''}{reach}. Below 1, ranks wait for each other; above 1, "
+        "waiting ranks may leave cores or storage to the slowest."
+    )
+
+
+def _stragglers(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
+    """Name the configurations in which one rank lags behind, with that rank."""
+    for name, row in named(points, names):
+        if "straggler" in flags_of(row):
+            yield (
+                f"{name} at N = {row['workers']}: rank {row['slowest_rank']} is slowest with "
+                f"{number(row['slowest_per_s'])} patches/s, {percent(row['straggling'])} below "
+                "the middle one."
+            )
+
+
+def _not_measured(points: Sequence[Row]) -> Iterator[str]:
+    if any(row["patches_per_s_low"] is None and row["patches_per_s"] for row in points):
+        yield f"95 % intervals of configurations with fewer than {repeats_needed()} timed trials."
+    if all(row["consumed_per_s"] is None for row in points):
+        yield "Patches per second that training takes: not set, and no model was timed."
+    if all(row["effective_slides"] is None for row in points):
+        yield "Diversity of the patches: they do not name their slide and place."
+    if any(row["cache_state"] == "verified-cold" for row in points):
+        yield (
+            "Caches outside the node: cold covers the node's own page cache before the batches are "
+            "timed, not those of storage servers, disks and hypervisors."
+        )
+    largest = max(row["workers"] for row in points)
+    yield f"Anything beyond {ranks(largest)}: the report does not extrapolate."
+
+
+def names_of(points: Iterable[Row]) -> dict[str, str]:
+    """Name every entry by the settings in which the entries differ."""
+    rows = {row["stage"]: row for row in points}
+    varied = varied_in(list(rows.values()))
+    found = {stage: ", ".join(short(row, varied)) for stage, row in rows.items()}
+    told = list(found.values())
+    return {
+        stage: name if name and told.count(name) == 1 else " ".join(filter(None, (stage, name)))
+        for stage, name in found.items()
+    }
+
+
+def varied_in(points: Sequence[Row]) -> list[str]:
+    """Settings in which configurations differ."""
+    return [name for name in SETTINGS if len({str(row[name]) for row in points}) > 1]
+
+
+def short(row: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Write settings in few letters; what is not known is left out."""
+    return [
+        f"{SHORT[name]} {_written(row[name])}" if name in SHORT else str(row[name])
+        for name in names
+        if row[name] is not None
+    ]
+
+
+def settings_of(row: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """Write settings as `name=value`; what is not known is left out."""
+    return [f"{name}={row[name]}" for name in names if row[name] is not None]
+
+
+def _written(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,291 @@
+"""Reconstruction over ranks in words: how much faster, what limits, how many ranks to request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import polars as pl
+
+from pyscale.analysis.flags import flags_of_trials
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.ranks.components import COMPUTED, Knee
+from pyscale.analysis.ranks.reconstruct import ReconstructFindings
+from pyscale.analysis.trust import trust_in_reconstruction
+from pyscale.report import sentences
+from pyscale.report.advice import NO_LARGER
+from pyscale.report.page.answers import Answer, Answered
+from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell, Row
+from pyscale.report.ranks import reconstructtables as tables
+from pyscale.report.ranks.images import (
+    NAMES,
+    Images,
+    decibels,
+    milliseconds,
+    titled,
+)
+from pyscale.report.ranks.section import (
+    Found,
+    Section,
+    Short,
+    beside,
+    doubts_of,
+    failed,
+    named,
+    ranks,
+    trials_of,
+)
+from pyscale.report.wording import listing, percent, ratio
+
+QUESTION = "Which component of the reconstruction scales?"
+NOT_TOLD = "Unknown"
+AGREES = {"agrees": "Yes", "differs": "No", "not compared": "Not compared"}
+NOT_COMPARABLE = (
+    " Not comparable: hardware, denoiser and number of iterations differ or are unknown."
+)
+
+
+def section(
+    findings: ReconstructFindings, configurations: pl.DataFrame, references: Found
+) -> Section:
+    """Tell of reconstruction over ranks."""
+    images = Images.of(findings)
+    points, names = images.points, images.names
+    many = "1 image" if len(names) == 1 else f"{len(names)} images"
+    shown = (
+        tables.scaling(images),
+        tables.components(images),
+        tables.speedups(images),
+        tables.sharing(images),
+        tables.quality(images),
+        tables.largest(findings.largest.to_dicts(), images),
+    )
+    return Section(
+        kind=findings.kind,
+        nav="Reconstruction",
+        title=QUESTION,
+        heading="Distributed reconstruction",
+        subject="which component scales",
+        ran=f"reconstruction of {many} {trials_of(points)}",
+        answered=tuple(_answered(images, findings, configurations)),
+        said=tuple(failed(points, names)),
+        tables=tuple(table for table in shown if table is not None),
+        short=Short("image", tables.short(images), named(points, names), narrow=4),
+        note="N: ranks, which share the operators and the tiles of one image.",
+        figures=("components", "componentshares"),
+        published=beside(
+            references, lambda title, rows: tables.published(title, rows, images), NOT_COMPARABLE
+        ),
+        doubts=(
+            *doubts_of(points, names),
+            *sentences.doubts_of_trials(configurations, list(names), points),
+        ),
+        not_measured=tuple(_not_measured(images.timed)),
+    )
+
+
+def _answered(
+    images: Images, findings: ReconstructFindings, configurations: pl.DataFrame
+) -> Iterator[Answered]:
+    """Answer how each entry scales, what holds it back, and whether to trust that."""
+    knees = {knee.row["stage"]: knee for knee in findings.knees}
+    for stage, name in images.names.items():
+        own, knee = images.own(stage), knees.get(stage)
+        trusted = trust_in_reconstruction(own, knee, flags_of_trials(configurations, [stage]))
+        answers = [_nothing(own)] if knee is None else _answers(images, own, knee)
+        yield Answered.of(name, answers, trusted)
+
+
+def _nothing(own: Sequence[Row]) -> Answer:
+    error = next((row["error"] for row in own if row["error"]), None)
+    why = f": no trial counts; its error: {error}" if error else ": no trial counts."
+    return Answer("Faster", "faster", (NOT_TOLD,), (why,))
+
+
+def _answers(images: Images, own: Sequence[Row], knee: Knee) -> Iterator[Answer]:
+    """All answers on one entry, the most wanted first."""
+    timed = [row for row in own if row["wall_s"] is not None]
+    fastest = min(timed, key=lambda row: (float(row["wall_s"]), row["workers"]))
+    yield Answer("Faster", "faster", *_faster(images, timed, fastest, knee))
+    at = knee.limited if fastest["workers"] == knee.base["workers"] else fastest
+    if at["workers"] != knee.base["workers"]:
+        yield from _scales([images.component(at, name) for name in COMPUTED])
+    yield Answer("Holds back", "limit", *_limit(images, knee))
+    yield Answer("Request", "request", *_request(timed, knee))
+    yield Answer("Agrees", "agrees", *_agreement(own))
+    yield Answer("Image", "image", *_image(images.at(knee.row)))
+
+
+def _faster(images: Images, timed: Sequence[Row], fastest: Row, knee: Knee) -> tuple[Cell, Cell]:
+    """State the largest speedup of an iteration over the baseline."""
+    with_base, base = ranks(knee.base["workers"]), timed[0]
+    base_s = RECONSTRUCTIONS.cell(base, "wall_s", milliseconds)
+    if fastest["workers"] == base["workers"]:
+        if len(timed) > 1:
+            told = f" with more than {with_base}: "
+            return ("Not faster",), (told, *base_s, f" ms an iteration with {with_base}.")
+        return (NOT_TOLD,), (f": {with_base} alone was timed, ", *base_s, " ms an iteration.")
+    whole = images.component(fastest)
+    _, *interval = COMPONENTS.interval_cell(whole, "speedup", ratio)
+    return (*COMPONENTS.cell(whole, "speedup", ratio), " times"), (
+        f" with {ranks(fastest['workers'])}",
+        *(interval or (" [no 95 % interval]",)),
+        ": ",
+        *RECONSTRUCTIONS.cell(fastest, "wall_s", milliseconds),
+        " ms an iteration, ",
+        *base_s,
+        f" ms with {with_base}",
+        *_efficiency(whole, "; "),
+        ".",
+    )
+
+
+def _scales(computed: Sequence[Row]) -> Iterator[Answer]:
+    """State the gains of gradient and denoiser at one N, the better first."""
+    found = [one for one in computed if one["speedup"] is not None]
+    if not found:
+        return
+    best, *others = sorted(found, key=lambda one: -float(one["speedup"]))
+    rest = (f" best with {ranks(best['workers'])}:", *_times(best))
+    for other in others:
+        rest = (*rest, "; ", NAMES[other["component"]], *_times(other))
+    if any(one["efficiency"] > 1 for one in found):
+        rest = (*rest, "; efficiency above 1 is chance, or a smaller share that fits caches better")
+    yield Answer("Scales", "scales", (titled(NAMES[best["component"]]),), (*rest, "."))
+
+
+def _times(one: Row) -> Cell:
+    return (" ", *COMPONENTS.cell(one, "speedup", ratio), " times", *_efficiency(one, ", "))
+
+
+def _efficiency(one: Row, before: str) -> Cell:
+    """State an efficiency, with that for equal work where they differ."""
+    known = one["normalised_efficiency"]
+    alike = known is None or ratio(known) == ratio(one["efficiency"])
+    for_work = COMPONENTS.cell(one, "normalised_efficiency", ratio)
+    return (
+        *(f"{before}efficiency ", *COMPONENTS.cell(one, "efficiency", ratio)),
+        *(() if alike else (" (work-normalised ", *for_work, ")")),
+    )
+
+
+def _limit(images: Images, knee: Knee) -> tuple[Cell, Cell]:
+    """Name the component that loses most against ideal scaling, and why if known."""
+    if knee.limited["workers"] == knee.base["workers"]:
+        return (NOT_TOLD,), (f": {ranks(knee.base['workers'])} alone was timed.",)
+    if knee.limit is None:
+        return ("Nothing",), (": no component loses against ideal scaling.",)
+    return (titled(NAMES[knee.limit["component"]]),), (
+        f": with {ranks(knee.limit['workers'])} ",
+        *COMPONENTS.cell(knee.limit, "loss_s", milliseconds),
+        f" ms an iteration more than ideal scaling, {percent(knee.limit_share)} of the loss",
+        *_why(images, knee.limit, knee.margin_loss_s),
+        ".",
+    )
+
+
+def _why(images: Images, limit: Row, margin_loss_s: float | None) -> Cell:
+    if limit["component"] == "denoiser" and margin_loss_s:
+        # Pixels of margins may explain more than the loss, where a pixel takes less time in a tile.
+        explained, lost = map(milliseconds, (margin_loss_s, limit["loss_s"]))
+        if explained == lost or margin_loss_s > limit["loss_s"]:
+            return ("; margins of tiles explain all of it",)
+        return (f"; margins of tiles explain {explained} ms of it",)
+    row = images.at(limit)
+    if limit["component"] == "barrier" and row["balance"] is not None:
+        balance = RECONSTRUCTIONS.cell(row, "balance", ratio)
+        return ("; the mean rank computes ", *balance, " times as long as the busiest")
+    return ()
+
+
+def _request(timed: Sequence[Row], knee: Knee) -> tuple[Cell, Cell]:
+    """State the number of ranks to request, and why no more."""
+    gains: Cell = ()
+    if knee.row["workers"] > knee.base["workers"]:
+        # The interval of a gain that may be none holds 1.
+        chance = knee.row["speedup_low"] is not None and knee.row["speedup_low"] <= 1
+        gains = (*_gain(knee.row), ", possibly by chance" if chance else "", "; ")
+    beyond: Cell = ("more ranks were not timed",)
+    if knee.following is not None:
+        why, with_next = NO_LARGER["knee"], ranks(knee.following["workers"])
+        beyond = (
+            f"{why[0].lower()}{why[1:-1]}, and with {with_next} it is ",
+            *_gain(knee.following),
+        )
+    is_known = all(row["repeats"] >= repeats_needed() for row in timed)
+    so_far = "" if is_known else " so far"
+    return (ranks(knee.row["workers"]),), (so_far, ": ", *gains, *beyond, ".")
+
+
+def _gain(row: Row) -> Cell:
+    return (
+        *COMPONENTS.cell(row, "speedup", ratio),
+        f" times as fast as with {row['baseline_workers']}, efficiency ",
+        *COMPONENTS.cell(row, "efficiency", ratio),
+    )
+
+
+def _agreement(own: Sequence[Row]) -> tuple[Cell, Cell]:
+    """State the agreement of all ranks with one, by the worst of all N."""
+    found = {row["gate"] for row in own}
+    verdict = next((one for one in ("differs", "not compared", "agrees") if one in found), None)
+    if verdict is None:
+        return (NOT_TOLD,), (": no trial of several ranks counts.",)
+    judged = [row for row in own if row["gate"] == verdict]
+    worst = [
+        part
+        for name, column in (("gradient", "gate_gradient"), ("denoised interior", "gate_interior"))
+        for most in _worst(judged, column)
+        for part in (", ", most, f" ({name})")
+    ]
+    border = _worst(judged, "gate_border")
+    deviates: Cell = ()
+    if worst:
+        deviates = (": largest deviation ", *worst[1:], ", as shares of the largest value")
+    why = next((row["gate_why_not"] for row in judged if row["gate_why_not"]), "")
+    return (AGREES[verdict],), (
+        f" with one rank (N = {listing(row['workers'] for row in judged)})",
+        *deviates,
+        *(("; ", *border, " at the border of tiles, which tiling changes") if border else ()),
+        f"; {why}" if why else "",
+        "" if why.endswith(".") else ".",
+    )
+
+
+def _worst(rows: Sequence[Row], column: str) -> Cell:
+    known = [row for row in rows if row[column] is not None]
+    if not known:
+        return ()
+    return RECONSTRUCTIONS.cell(max(known, key=lambda one: float(one[column])), column)
+
+
+def _image(row: Row) -> tuple[Cell, Cell]:
+    """State the quality of the image, or that it means nothing."""
+    if row["timing_only"]:
+        told = ": the denoiser's weights are random, so image and PSNR mean nothing."
+        return ("Timing only",), (told,)
+    if row["psnr_db"] is None:
+        return (NOT_TOLD,), (": no PSNR.",)
+    drift: Cell = (".",)
+    if row["workers"] != row["baseline_workers"] and row["psnr_drift_db"] is not None:
+        drift = (
+            ", ",
+            *RECONSTRUCTIONS.cell(row, "psnr_drift_db", decibels),
+            f" dB from that with {ranks(row['baseline_workers'])}.",
+        )
+    with_ranks = f" PSNR with {ranks(row['workers'])}"
+    return (*RECONSTRUCTIONS.cell(row, "psnr_db", ratio), " dB"), (with_ranks, *drift)
+
+
+def _not_measured(timed: Sequence[Row]) -> Iterator[str]:
+    if any(row["wall_s_low"] is None for row in timed):
+        yield f"95 % intervals of reconstructions with fewer than {repeats_needed()} timed trials."
+    if any(row["timing_only"] for row in timed):
+        yield (
+            "Quality of images from random weights of the denoiser: set `weights` under "
+            "`[stages.reconstruct]` in `pyscale.toml` to a file of trained ones."
+        )
+    if timed and all(row["device"] == "cpu" for row in timed):
+        yield "GPUs, and NCCL between them: ranks computed on processors."
+    if timed:
+        largest = max(row["workers"] for row in timed)
+        yield f"Reconstruction with more than {ranks(largest)}: the report does not extrapolate."

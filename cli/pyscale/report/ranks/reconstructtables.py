@@ -1,0 +1,331 @@
+"""Tables of reconstruction over ranks, each number tied to the CSV that holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pyscale.analysis.ranks.components import COMPUTED, OBJECTIVE, TOTAL
+from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
+from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell, Row, Writer, Written
+from pyscale.report.ranks.images import NAMES, Images, decibels, milliseconds, problem, titled
+from pyscale.report.ranks.section import named, told_doubts
+from pyscale.report.wording import ABSENT, gib, percent, ratio
+from pyscale_stages.reconstruction import COMPONENTS as PARTS
+
+HEAD = "Reconstruction"
+OF = RECONSTRUCTIONS
+RANKS = numbers("N", OF.plain("workers", str), "Ranks, each with its own GPU or cores")
+DEVIATIONS = (
+    ("Gradient", "gate_gradient", "Deviation from one rank's gradient"),
+    (
+        "Interior",
+        "gate_interior",
+        "Of the image denoised once, where tiles contain the whole receptive field",
+    ),
+    ("Border", "gate_border", "The same elsewhere, where tiles do change it"),
+    ("Result, interior", "deviation_interior", "Deviation of the result from that at N0"),
+    ("Result, border", "deviation_border", "The same elsewhere"),
+)
+SIGNALS = (
+    ("PSNR", "psnr", "Peak signal-to-noise ratio of the result"),
+    ("PSNR, interior", "psnr_interior", "Of the interior alone"),
+    ("PSNR, border", "psnr_border", "Elsewhere"),
+)
+
+
+def _iteration(row: Row) -> Cell:
+    """Write how long an iteration takes; what has no time says why."""
+    if row["wall_s"] is None:
+        return ("out of memory" if row["exhausted"] else "failed" if row["failed"] else ABSENT,)
+    return OF.interval_cell(row, "wall_s", milliseconds)
+
+
+def _component(images: Images, name: str, column: str, written: Written = ratio) -> Writer:
+    """Write one number of a component of a point."""
+    return lambda row: COMPONENTS.cell(images.component(row, name), column, written)
+
+
+def _speedup(images: Images, name: str) -> Writer:
+    """Write the speedup of a component; at N0 itself there is none."""
+
+    def write(row: Row) -> Cell:
+        if row["workers"] == row["baseline_workers"]:
+            return ("baseline",)
+        return COMPONENTS.interval_cell(images.component(row, name), "speedup", ratio)
+
+    return write
+
+
+def short(images: Images) -> Mapping[str, Writer]:
+    """Columns for a terminal."""
+    return {
+        "N": OF.plain("workers", str),
+        "iteration\nms [95 %]": _iteration,
+        "speedup": _component(images, TOTAL, "speedup"),
+        "effi-\nciency": _component(images, TOTAL, "efficiency"),
+        "per\nwork": _component(images, TOTAL, "normalised_efficiency"),
+        "gradient\nspeedup": _component(images, "gradient", "speedup"),
+        "denoiser\nspeedup": _component(images, "denoiser", "speedup"),
+        "collec-\ntives": OF.of_several("collectives_share", percent),
+        "bar-\nriers": OF.of_several("barrier_share", percent),
+    }
+
+
+def _timed(images: Images) -> list[tuple[str, Row]]:
+    return named(images.timed, images.names)
+
+
+def scaling(images: Images) -> Table | None:
+    """Speedup of an iteration; failed configurations with their error."""
+    columns: Columns = [
+        RANKS,
+        numbers("Trials", OF.plain("repeats", str), "Timed"),
+        numbers(
+            "Iteration (ms)",
+            _iteration,
+            "Of the rank that takes longest: median over trials of the median over iterations, "
+            "95 % interval",
+        ),
+        numbers(
+            "Speedup",
+            _speedup(images, TOTAL),
+            "Over the fewest ranks with a time, N0; 95 % interval",
+        ),
+        numbers("Efficiency", _component(images, TOTAL, "efficiency"), "Speedup x N0/N"),
+        numbers(
+            "Work-normalised",
+            _component(images, TOTAL, "normalised_efficiency"),
+            "Efficiency for as many denoised pixels: times the work at N over that at N0",
+        ),
+        numbers(
+            "Work",
+            OF.plain("work_multiplier", ratio),
+            "Pixels that all ranks denoise, over those of the image: tiles have margins",
+        ),
+        words("Doubts", told_doubts, "Flags, explained below; errors"),
+    ]
+    rows = named(images.points, images.names)
+    return laid_out("Strong scaling of an iteration", rows, columns, head=HEAD)
+
+
+def components(images: Images) -> Table | None:
+    """Components of an iteration at every N."""
+    columns: Columns = [
+        RANKS,
+        *(
+            numbers(
+                f"{titled(NAMES[name])} (ms)",
+                _with_share(images, name),
+                "Mean of the ranks: median over iterations, and share of the time of all "
+                f"iterations{_means(name)}",
+            )
+            for name in PARTS
+        ),
+        numbers(
+            "Rest",
+            OF.plain("rest_share", lambda share: f"{100 * share:.2g} %"),
+            "In no component: the largest share of any rank's iteration",
+        ),
+        numbers(
+            f"{titled(NAMES[OBJECTIVE])} (ms)",
+            _component(images, OBJECTIVE, "mean_seconds", milliseconds),
+            "Computed after iterations, apart",
+        ),
+    ]
+    return laid_out("Components of an iteration", _timed(images), columns, head=HEAD)
+
+
+def speedups(images: Images) -> Table | None:
+    """Speedup of each component that one rank has too."""
+    columns: Columns = [RANKS]
+    for name in COMPUTED:
+        columns += [
+            numbers(
+                f"{titled(NAMES[name])}: speedup",
+                _speedup(images, name),
+                "Of the rank that takes longest, over N0; 95 % interval",
+            ),
+            numbers("Efficiency", _component(images, name, "efficiency"), "Speedup x N0/N"),
+        ]
+    columns.append(
+        numbers(
+            "Work-normalised",
+            _component(images, "denoiser", "normalised_efficiency"),
+            "Of the denoiser: for as many denoised pixels",
+        )
+    )
+    return laid_out("Strong scaling of components", _timed(images), columns, head=HEAD)
+
+
+def sharing(images: Images) -> Table | None:
+    """Balance of the ranks, exchange between them, and memory of each."""
+    columns: Columns = [
+        RANKS,
+        numbers("Tiles", OF.plain("tiles", str), "Of all ranks"),
+        numbers(
+            "Tile (px)", OF.plain("tile_px", str), "Length without margin; none where it is not cut"
+        ),
+        numbers(
+            "Tiles' balance",
+            OF.of_several("tiles_balance", ratio),
+            "Mean number of tiles of a rank over the largest",
+        ),
+        numbers(
+            "Balance",
+            OF.of_several("balance", ratio),
+            "Mean time of gradient and denoiser over the longest, of ranks",
+        ),
+        numbers(
+            "Collectives",
+            OF.of_several("collectives_share", percent),
+            "Exchange of the gradient and gathering of tiles: share of ranks' time",
+        ),
+        numbers(
+            "Waiting",
+            OF.of_several("barrier_share", percent),
+            "For other ranks: share of ranks' time",
+        ),
+        numbers(
+            "Memory (GiB)",
+            OF.plain("memory_peak_bytes", gib),
+            "Peak of a rank: of the GPU's, or else",
+        ),
+        numbers("Of (GiB)", OF.plain("memory_total_bytes", gib), "Least memory of a rank"),
+        numbers(
+            "Set-up (s)", OF.plain("setup_s"), "Image, physics and network, before any iteration"
+        ),
+        words("Device", lambda row: row["device_name"] or row["device"]),
+        words("By", lambda row: row["backend"], "Transport of tensors between ranks"),
+    ]
+    return laid_out("Balance, exchange and memory", _timed(images), columns, head=HEAD)
+
+
+def _with_share(images: Images, name: str) -> Writer:
+    seconds = _component(images, name, "mean_seconds", milliseconds)
+    share = _component(images, name, "share", percent)
+
+    def write(row: Row) -> Cell:
+        found = seconds(row)
+        return found if found == (ABSENT,) else (*found, " (", *share(row), ")")
+
+    return write
+
+
+def _means(name: str) -> str:
+    return {
+        "gradient": "; physics of the rank's operators",
+        "denoiser": "; of the rank's tiles",
+        "communication": "; begun when all ranks were ready",
+        "gather": "; begun when all ranks were ready",
+        "barrier": "; until the slowest rank is ready",
+    }[name]
+
+
+def quality(images: Images) -> Table | None:
+    """Whether ranks compute what one does, and how good the image is."""
+    columns: Columns = [
+        RANKS,
+        words(
+            "Agrees",
+            lambda row: row["gate"],
+            "Gradient and denoised interior of N ranks with those of one",
+        ),
+        *(
+            numbers(name, OF.plain(column), f"{means}; share of the largest value")
+            for name, column, means in DEVIATIONS
+        ),
+        *(
+            pair
+            for name, column, means in SIGNALS
+            for pair in (
+                numbers(f"{name} (dB)", OF.plain(f"{column}_db", ratio), means),
+                numbers("Drift (dB)", _drift(f"{column}_drift_db"), "From that at N0"),
+            )
+        ),
+        words(
+            "Weights",
+            lambda row: f"{row['weights']}{': timing only' if row['timing_only'] else ''}",
+            "Of the denoiser",
+        ),
+    ]
+    return laid_out("Agreement and quality", _timed(images), columns, head=HEAD)
+
+
+def largest(rows: Sequence[Row], images: Images) -> Table | None:
+    """Sizes that fit each number of ranks, where several sizes of a problem were reconstructed."""
+    sizes = {(row["problem"], row["size_px"]) for row in images.points}
+    many = {name for name, _ in sizes if len([one for one, _ in sizes if one == name]) > 1}
+    shown = [row for row in rows if row["problem"] in many or row["exhausted_px"] is not None]
+    columns: Columns = [
+        (RANKS[0], lambda row: _at_size(images, row, ("largest_px", "exhausted_px"), "workers")),
+        numbers(
+            "Largest that ran (px)",
+            lambda row: _at_size(images, row, ("largest_px",), "size_px"),
+            "Length of the largest image with a time",
+        ),
+        numbers(
+            "Out of memory (px)",
+            lambda row: _at_size(images, row, ("exhausted_px",), "size_px"),
+            "Smallest image that ran out of memory",
+        ),
+    ]
+    found = [(problem(row["problem"]), row) for row in shown]
+    return laid_out("Largest image that fits", found, columns, head="Problem")
+
+
+def _at_size(images: Images, row: Row, sizes: Sequence[str], column: str) -> Cell:
+    """Write a number of the point that a row of sizes concerns."""
+    size = next((row[name] for name in sizes if row[name] is not None), None)
+    wanted = (row["family"], row["problem"], row["workers"], size)
+    for one in images.points:
+        if (one["family"], one["problem"], one["workers"], one["size_px"]) == wanted:
+            return OF.cell(one, column, str)
+    return (ABSENT,)
+
+
+def _drift(column: str) -> Writer:
+    """Write how far a result at N is from that at N0."""
+    write = OF.plain(column, decibels)
+    return lambda row: (ABSENT,) if row["workers"] == row["baseline_workers"] else write(row)
+
+
+def published(title: str, rows: Sequence[Row], images: Images) -> Table | None:
+    """Published speedups beside those of the same problem here."""
+    columns: Columns = [
+        words("Component", lambda row: NAMES[row["component"]]),
+        words(
+            "Ranks",
+            lambda row: f"{row['workers']}, over {row['baseline_workers']}",
+            "There, and those of its baseline",
+        ),
+        words(
+            "Published speedup", lambda row: f"{ratio(row['speedup'])} times", "Over its baseline"
+        ),
+        words("Efficiency", lambda row: percent(row["efficiency"]), "That speedup x N0/N"),
+        words(
+            "Work-normalised",
+            lambda row: percent(row["normalised_efficiency"]),
+            "For as many denoised pixels",
+        ),
+        numbers(
+            "Here",
+            lambda row: _here(row, images),
+            "Speedup of the same problem, size, component and numbers of ranks here",
+        ),
+    ]
+    named = [
+        (f"{problem(row['problem'])}, " * bool(row["problem"]) + f"{row['size_px']} px", row)
+        for row in rows
+    ]
+    return laid_out(title, named, columns, head="Published")
+
+
+def _here(row: Row, images: Images) -> Cell:
+    """Give the speedup here; a source without its problem has none."""
+    same = ("problem", "size_px", "workers", "baseline_workers")
+    for point in images.timed:
+        if all(point[name] == row[name] for name in same):
+            own = images.component(point, row["component"])
+            if own["speedup"] is not None:
+                return COMPONENTS.cell(own, "speedup", ratio)
+    return (ABSENT,)

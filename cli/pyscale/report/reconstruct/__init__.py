@@ -1,1 +1,0 @@
-"""Report of reconstructing an image over ranks."""
