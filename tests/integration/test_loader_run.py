@@ -33,7 +33,6 @@ PATIENCE_S = 500.0
 """How long a command may take, on a machine that has other work too."""
 PYTHON = (sys.executable, "-m")
 ONCE = ("--repeats", "1")
-WHERE = ("--output", "out", "--params", "params.json")
 SLIDES = 4
 SMALL: dict[str, Any] = {
     "num_workers": 1,
@@ -246,51 +245,6 @@ def test_advice_on_loading_names_settings_to_take(left: Left, pyscale: CommandLi
     assert answer.code == 0, answer.err
     assert "Can storage feed the GPU?" in answer.out
     assert "num_workers" in answer.out
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("params", "why"),
-    [
-        pytest.param({}, "holds no slides: put slides there", id="empty folder"),
-        pytest.param({}, "slide_001.svs ends at byte 3000", id="corrupted slide"),
-        pytest.param(
-            {"mpp": 0.1}, "has no level near 0.1 micrometres per pixel", id="other magnification"
-        ),
-        pytest.param(
-            {"factory": "unpicklable:make_dataset", "start_method": "spawn"},
-            "cannot be sent to loader processes",
-            id="unpicklable factory",
-        ),
-    ],
-)
-def test_what_cannot_be_loaded_is_refused_in_one_sentence(
-    home: Path, slides: Path, params: dict[str, Any], why: str, request: pytest.FixtureRequest
-) -> None:
-    folder = home / "of mine"
-    folder.mkdir()
-    if "empty" not in request.node.callspec.id:
-        for slide in slides.iterdir():
-            (folder / slide.name).write_bytes(slide.read_bytes())
-    if "corrupted" in request.node.callspec.id:
-        os.truncate(folder / slide_name(1), 3000)
-    (home / "unpicklable.py").write_text(UNPICKLABLE)
-    (home / "params.json").write_text(json.dumps(SMALL | params))
-    done = subprocess.run(
-        [*PYTHON, "pyscale_stages", "loader", "run", "--input", folder, *WHERE],
-        env=os.environ | {"PYTHONPATH": str(home)},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE_S,
-    )
-    assert done.returncode == 2, done.stderr
-    assert "Traceback" not in done.stderr
-    *words_of_a_library, sentence = done.stderr.splitlines()
-    assert sentence.startswith("error: ")
-    assert why in sentence
-    assert all(line.startswith("<tifffile.") for line in words_of_a_library)
-    assert not list(home.glob("out/*"))
 
 
 @pytest.mark.parametrize(

@@ -8,27 +8,26 @@ from pyscale_stages.loader.diversity import diversity_of, effective_slides, mean
 from pyscale_stages.loader.items import Places
 
 
-def test_equal_shares_count_as_so_many_slides() -> None:
-    assert effective_slides(["a", "b", "c", "d"] * 5) == pytest.approx(4)
-
-
-def test_a_slide_that_most_patches_are_of_counts_for_most() -> None:
-    assert effective_slides(["a"] * 9 + ["b"]) == pytest.approx(1 / (0.81 + 0.01))
-
-
-def test_slides_that_follow_each_other_in_long_runs_are_not_mixed() -> None:
-    in_turn = ["a"] * 10 + ["b"] * 10
-    assert effective_slides(in_turn, run_patches=10) == 1
-    assert effective_slides(["a", "b"] * 10, run_patches=10) == pytest.approx(2)
-
-
-def test_chances_are_averaged_over_runs_and_not_their_inverses() -> None:
-    # A run of one slide, a run of two: the chance of a pair is 1 and 1/2.
-    assert effective_slides(["a"] * 4 + ["a", "b"] * 2, run_patches=4) == pytest.approx(4 / 3)
-
-
-def test_a_last_run_that_is_shorter_does_not_count() -> None:
-    assert effective_slides(["a", "b"] * 2 + ["a"], run_patches=4) == pytest.approx(2)
+@pytest.mark.parametrize(
+    ("slides", "run_patches", "effective"),
+    [
+        ("abcd" * 5, None, 4),
+        # Most patches are of one slide.
+        ("a" * 9 + "b", None, 1 / (0.81 + 0.01)),
+        # Slides that follow each other in long runs are not mixed.
+        ("a" * 10 + "b" * 10, 10, 1),
+        ("ab" * 10, 10, 2),
+        # Chances are averaged and not their inverses: of a pair it is 1 in one run, 1/2 in another.
+        ("aaaa" + "abab", 4, 4 / 3),
+        # A last run that is shorter does not count.
+        ("abab" + "a", 4, 2),
+    ],
+)
+def test_effective_slides_are_the_inverse_chance_of_a_pair(
+    slides: str, run_patches: int | None, effective: float
+) -> None:
+    runs = {} if run_patches is None else {"run_patches": run_patches}
+    assert effective_slides([*slides], **runs) == pytest.approx(effective)
 
 
 def test_the_distance_is_between_patches_of_one_slide_in_one_batch() -> None:

@@ -94,14 +94,18 @@ def test_a_slide_without_tissue_is_refused_by_name() -> None:
         places.draw(np.random.default_rng(0))
 
 
-def test_a_slide_smaller_than_a_patch_is_refused_by_name() -> None:
-    with pytest.raises(BadInput, match=r"made/up.svs has 90 x 400 pixels at level 0, less than"):
-        Places(Sized((90, 400)), 0, 100, None)
-
-
-def test_a_level_smaller_than_a_patch_is_refused_by_name() -> None:
-    with pytest.raises(BadInput, match="100 x 100 pixels at level 1, less than a patch of 101"):
-        Places(Sized((400, 400), (100, 100)), 1, 101, None)
+@pytest.mark.parametrize(
+    ("shapes", "patch_px", "said"),
+    [
+        ([(90, 400)], 100, "made/up.svs has 90 x 400 pixels at level 0, less than a patch of 100"),
+        ([(400, 400), (100, 100)], 101, "100 x 100 pixels at level 1, less than a patch of 101"),
+    ],
+)
+def test_a_level_smaller_than_a_patch_is_refused_by_name(
+    shapes: list[tuple[int, int]], patch_px: int, said: str
+) -> None:
+    with pytest.raises(BadInput, match=said):
+        Places(Sized(*shapes), len(shapes) - 1, patch_px, None)
 
 
 @pytest.mark.parametrize("side_px", [1, 35, 100, 400])

@@ -132,9 +132,10 @@ def test_what_training_takes_may_be_measured(run_loader: RunLoader) -> None:
     assert "batches of 4 on the processor with 1 thread" in found.consumer
 
 
-def test_it_is_stated_or_measured(run_loader: RunLoader) -> None:
-    said = sentence(run_loader(params={"consumer": True, "consumes_per_s": 1.0}))
-    assert "give only one of them" in said
+def test_an_empty_folder_is_one_sentence(run_loader: RunLoader, slides: Path) -> None:
+    for slide in slides.iterdir():
+        slide.unlink()
+    assert "holds no slides" in sentence(run_loader())
 
 
 @pytest.mark.parametrize(
@@ -144,6 +145,7 @@ def test_it_is_stated_or_measured(run_loader: RunLoader) -> None:
         ({"factory": "patchsets:words"}, "hold no tensor"),
         ({"factory": "patchsets:dying", "num_workers": 1, "batches": 9}, "loader process"),
         ({"to_device": True}, "copies batches to a GPU, but this task runs on cpu"),
+        ({"consumer": True, "consumes_per_s": 1.0}, "give only one of them"),
     ],
 )
 def test_what_cannot_be_timed_is_one_sentence(
@@ -152,16 +154,15 @@ def test_what_cannot_be_timed_is_one_sentence(
     assert expected in sentence(run_loader(params=params))
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="an NVIDIA GPU works here")
+def test_a_missing_gpu_is_one_sentence(run_loader: RunLoader) -> None:
+    assert "the device cuda does not work here" in sentence(run_loader(device="cuda"))
+
+
 def test_an_error_of_the_data_set_names_it(run_loader: RunLoader, slides: Path) -> None:
     (slides / "bad.svs").touch()
     said = sentence(run_loader(params={"factory": "patchsets:refusing", "batches": 9}))
     assert "patchsets:refusing failed with ValueError (tile 3 is damaged)" in said
-
-
-def test_a_missing_gpu_is_one_sentence(run_loader: RunLoader) -> None:
-    if torch.cuda.is_available():
-        pytest.skip("this machine has a GPU")
-    assert "the device cuda does not work here" in sentence(run_loader(device="cuda"))
 
 
 def test_pinned_memory_without_a_gpu_is_warned_of(run_loader: RunLoader) -> None:
@@ -169,12 +170,6 @@ def test_pinned_memory_without_a_gpu_is_warned_of(run_loader: RunLoader) -> None
         pytest.skip("this machine has a GPU")
     result = run_loader(params={"pin_memory": True})
     assert any("pin_memory has no effect" in warning for warning in result.warnings)
-
-
-def test_an_empty_folder_is_one_sentence(run_loader: RunLoader, slides: Path) -> None:
-    for slide in slides.iterdir():
-        slide.unlink()
-    assert "holds no slides" in sentence(run_loader())
 
 
 def test_two_outputs_of_one_seed_agree(run_loader: RunLoader, tmp_path: Path) -> None:

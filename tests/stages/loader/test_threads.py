@@ -42,30 +42,21 @@ def test_opencv_has_one_thread_whether_imported_before_or_after() -> None:
         cv2.setNumThreads(before)
 
 
-def test_a_node_with_enough_cores_is_not_warned_of() -> None:
-    assert oversubscription([Crew("n1", FOUR_CPUS, 4, 4)], "n1") == ""
-
-
-def test_the_rank_needs_a_core_beside_its_loader_processes() -> None:
-    sentence = oversubscription([Crew("n1", FOUR_CPUS, 4, 5)], "n1")
-    assert "4 loader processes are 5 processes on 4 usable cores" in sentence
-
-
-def test_ranks_with_cores_of_their_own_do_not_share_them() -> None:
-    crews = [Crew("n1", (0, 1), 2, 2), Crew("n1", (2, 3), 2, 2)]
-    assert oversubscription(crews, "n1") == ""
-
-
-def test_ranks_that_may_run_on_the_same_cores_share_them() -> None:
-    crews = [Crew("n1", FOUR_CPUS, 4, 3)] * 2
-    assert "2 ranks on n1" in oversubscription(crews, "n1")
-
-
-def test_ranks_that_are_granted_parts_of_the_same_cores_have_them_all() -> None:
-    crews = [Crew("n1", FOUR_CPUS, 2, 2)] * 2
-    assert oversubscription(crews, "n1") == ""
-
-
-def test_other_nodes_do_not_count() -> None:
-    crews = [Crew("n1", FOUR_CPUS, 4, 4), Crew("n2", FOUR_CPUS, 4, 9)]
-    assert oversubscription(crews, "n1") == ""
+@pytest.mark.parametrize(
+    ("crews", "said"),
+    [
+        ([Crew("n1", FOUR_CPUS, 4, 4)], ""),
+        # The rank needs a core beside its loader processes.
+        ([Crew("n1", FOUR_CPUS, 4, 5)], "4 loader processes are 5 processes on 4 usable cores"),
+        ([Crew("n1", (0, 1), 2, 2), Crew("n1", (2, 3), 2, 2)], ""),
+        ([Crew("n1", FOUR_CPUS, 4, 3)] * 2, "2 ranks on n1"),
+        # Granted parts of the same cores, they have them all.
+        ([Crew("n1", FOUR_CPUS, 2, 2)] * 2, ""),
+        ([Crew("n1", FOUR_CPUS, 4, 4), Crew("n2", FOUR_CPUS, 4, 9)], ""),
+    ],
+    ids=["enough", "one too many", "own cores", "shared cores", "granted parts", "another node"],
+)
+def test_a_node_with_too_few_cores_is_warned_of(crews: list[Crew], said: str) -> None:
+    found = oversubscription(crews, "n1")
+    assert said in found
+    assert bool(found) == bool(said)

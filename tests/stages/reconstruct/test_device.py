@@ -53,33 +53,52 @@ def test_a_gpu_that_does_not_work_is_missing() -> None:
         prepared("cuda", rank=0, threads=1)
 
 
-def test_gpus_of_unequal_memory_are_refused_with_rank_and_node() -> None:
-    with pytest.raises(StageError, match=r"^rank 2 of 3 on node1 has 16\.0 GiB \(V100\), but rank"):
-        refuse_unequal([report(0, 32, "a"), report(1, 31, "b"), report(2, 16, "a")])
+@pytest.mark.parametrize(
+    "reports",
+    [
+        # GPUs may differ by less than a tenth, and processors by anything.
+        [report(0, 32, "a"), report(1, 29, "b"), report(2, 30, "a")],
+        [report(0, 32), report(1, 8)],
+    ],
+    ids=["GPUs", "processors"],
+)
+def test_nearly_equal_devices_may_share_an_image(reports: list[Report]) -> None:
+    refuse_unequal(reports)
 
 
-def test_gpus_whose_memory_differs_by_more_than_a_tenth_are_refused() -> None:
-    with pytest.raises(StageError, match=r"rank 1 of 3 on node0 has 28\.0 GiB"):
-        refuse_unequal([report(0, 32, "a"), report(1, 28, "b")])
-
-
-def test_gpus_whose_memory_differs_by_less_than_a_tenth_may_share_an_image() -> None:
-    refuse_unequal([report(0, 32, "a"), report(1, 29, "b"), report(2, 30, "a")])
-
-
-def test_one_gpu_of_two_ranks_is_refused() -> None:
-    with pytest.raises(StageError, match="rank 1 of 3 on node0 and rank 0 have the same V100"):
-        refuse_unequal([report(0, 32, "a"), report(1, 32, "a")])
-
-
-def test_processors_may_be_unequal_but_weights_may_not() -> None:
-    refuse_unequal([report(0, 32), report(1, 8)])
-    with pytest.raises(BadInput, match="rank 1 of 3 on node0 has w \\(2\\): give all ranks one"):
-        refuse_unequal([report(0, 8, weights="w (1)"), report(1, 8, weights="w (2)")])
-
-
-def test_ranks_that_were_asked_for_something_else_are_refused() -> None:
-    with pytest.raises(
-        BadInput, match="^rank 0 of 3 on node0 and rank 2 of 3 on node1 have different"
-    ):
-        refuse_unequal([report(0, 8), report(1, 8), report(2, 8, asked='{"iterations": 9}')])
+@pytest.mark.parametrize(
+    ("reports", "kind", "said"),
+    [
+        (
+            [report(0, 32, "a"), report(1, 31, "b"), report(2, 16, "a")],
+            StageError,
+            r"^rank 2 of 3 on node1 has 16\.0 GiB \(V100\), but rank",
+        ),
+        (
+            [report(0, 32, "a"), report(1, 28, "b")],
+            StageError,
+            r"rank 1 of 3 on node0 has 28\.0 GiB",
+        ),
+        (
+            [report(0, 32, "a"), report(1, 32, "a")],
+            StageError,
+            "rank 1 of 3 on node0 and rank 0 have the same V100",
+        ),
+        (
+            [report(0, 8, weights="w (1)"), report(1, 8, weights="w (2)")],
+            BadInput,
+            r"rank 1 of 3 on node0 has w \(2\): give all ranks one",
+        ),
+        (
+            [report(0, 8), report(1, 8), report(2, 8, asked='{"iterations": 9}')],
+            BadInput,
+            "^rank 0 of 3 on node0 and rank 2 of 3 on node1 have different",
+        ),
+    ],
+    ids=["half the memory", "a tenth less", "one GPU", "weights", "parameters"],
+)
+def test_ranks_that_differ_are_refused_with_rank_and_node(
+    reports: list[Report], kind: type[StageError], said: str
+) -> None:
+    with pytest.raises(kind, match=said):
+        refuse_unequal(reports)
