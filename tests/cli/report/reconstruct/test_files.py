@@ -92,6 +92,7 @@ def test_every_number_of_the_page_is_that_of_its_place_in_the_tables(shared, pag
 def test_reconstruction_alone_has_nothing_about_wall_times_of_processes(page):
     assert sections(page).isdisjoint(OVER_N)
     assert "reconstruct" in sections(page)
+    assert re.findall(r'data-chart="(\w+)"', page) == ["components", "componentshares"]
     told = seen(page)
     assert "which component scales" in told
     assert "reconstruction of 3 images on N = 1, 2, 4 and 8 ranks, 0 to 6 timed trials" in told
