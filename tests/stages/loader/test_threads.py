@@ -50,11 +50,20 @@ def test_opencv_has_one_thread_whether_imported_before_or_after() -> None:
         ([Crew("n1", FOUR_CPUS, 4, 5)], "4 loader processes are 5 processes on 4 usable cores"),
         ([Crew("n1", (0, 1), 2, 2), Crew("n1", (2, 3), 2, 2)], ""),
         ([Crew("n1", FOUR_CPUS, 4, 3)] * 2, "2 ranks on n1"),
+        ([Crew("n1", FOUR_CPUS, 2, 3)], "3 processes on 2 usable cores"),
         # Granted parts of the same cores, they have them all.
         ([Crew("n1", FOUR_CPUS, 2, 2)] * 2, ""),
         ([Crew("n1", FOUR_CPUS, 4, 4), Crew("n2", FOUR_CPUS, 4, 9)], ""),
     ],
-    ids=["enough", "one too many", "own cores", "shared cores", "granted parts", "another node"],
+    ids=[
+        "enough",
+        "one too many",
+        "own cores",
+        "shared cores",
+        "granted a part",
+        "granted parts",
+        "another node",
+    ],
 )
 def test_a_node_with_too_few_cores_is_warned_of(crews: list[Crew], said: str) -> None:
     found = oversubscription(crews, "n1")
