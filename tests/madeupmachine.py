@@ -116,7 +116,7 @@ def made_up(
                 for name in names
             },
         ),
-        machine_entries=frozenset(entries),
+        alone=frozenset(entries),
     )
 
 

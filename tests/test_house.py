@@ -52,6 +52,19 @@ def test_the_structure_names_nothing_that_is_gone() -> None:
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
+def test_no_module_asks_which_kind_a_stage_is() -> None:
+    """Ask for a trait of its work instead (`pyscale/traits.py`)."""
+    kinds = re.compile(r"is_of_|_entries|loads_patches|makes_images|is_loader|is_reconstruct")
+    asking = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in tracked_files()
+        if path.is_relative_to(ROOT / "cli" / "pyscale") and path.suffix in {".py", ".j2"}
+        for line in path.read_text().splitlines()
+        if kinds.search(line)
+    ]
+    assert asking == []
+
+
 def test_each_package_says_in_its_init_what_lives_there() -> None:
     silent = [
         str(path)

@@ -33,6 +33,7 @@ from pyscale.report.starts import headlines
 from pyscale.report.warned import said, shortly
 from pyscale.settings import load_settings
 from pyscale.sites import Site, load_site
+from pyscale.traits import meets, stands_apart
 from pyscale_stages.contract import Stage
 from pyscale_stages.registry import load_stage
 
@@ -209,7 +210,7 @@ def _of_processing(measured: Measured) -> Measured:
         If nothing else was measured.
     """
     trials = _tasks_apart(measured)
-    if trials.is_empty() and measured.plan is not None and measured.plan.rank_entries:
+    if trials.is_empty() and measured.plan is not None and measured.plan.entries_that(meets):
         raise UserError(
             f"{measured.title}: no trial of its ranks counts, so there is nothing to advise; see "
             "`pyscale status`"
@@ -226,13 +227,13 @@ def _tasks_apart(measured: Measured) -> pl.DataFrame:
     """Trials of independent tasks; of two versions the new one is what will be run."""
     if measured.plan is None:
         return measured.trials
-    others = measured.plan.entries_apart.union(measured.plan.versions.values())
+    others = measured.plan.entries_that(stands_apart).union(measured.plan.versions.values())
     return measured.trials.filter(~pl.col("stage").is_in(sorted(others)))
 
 
 def _of_ranks(measured: Measured) -> tuple[RankAdvice, ...]:
     """What is advised of ranks, whose doubts are of all their trials."""
-    if measured.plan is None or not measured.plan.rank_entries:
+    if measured.plan is None or not measured.plan.entries_that(meets):
         return ()
     table = configurations(measured.trials, interleaved=measured.interleaved)
     return tuple(rank_advice(measured.ranks, table))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
@@ -13,6 +14,7 @@ from pyscale.images.lockfile import LOCK_NAME
 from pyscale.images.sif import image_labels, read_sif
 from pyscale.suite import Suite, SuiteStage
 from pyscale.tomlfile import read_toml
+from pyscale.traits import shares_windows
 from pyscale_stages.contract import Record
 from pyscale_stages.wording import did_you_mean
 
@@ -122,8 +124,7 @@ def with_base(suite: Suite, base: BaseVersion) -> Suite:
     UserError
         If no stage can have one, or parameters are of another suite's stage.
     """
-    apart = suite.machine_entries | suite.rank_entries
-    own = {entry for entry in suite.stages if entry not in apart}
+    own = suite.entries_that(shares_windows)
     if not own:
         raise UserError(
             "--against compares stages whose N workers share a movie, and the suite "
@@ -138,7 +139,7 @@ def with_base(suite: Suite, base: BaseVersion) -> Suite:
                     f"{base.path} sets parameters of [stages.{name}], which the suite "
                     f"{suite.name} does not measure; {did_you_mean(name, names)}"
                 )
-        own = {entry for entry in own if {*_names(suite, entry)} & base.params.keys()}
+        own = frozenset(entry for entry in own if {*_names(suite, entry)} & base.params.keys())
     stages: dict[str, SuiteStage] = {}
     for entry, step in suite.stages.items():
         if entry not in own:
@@ -202,7 +203,7 @@ def refuse_in_vain(base: BaseVersion, stages: set[str]) -> None:
         )
 
 
-def _refuse_axes(suite: Suite, base: BaseVersion, entries: set[str]) -> None:
+def _refuse_axes(suite: Suite, base: BaseVersion, entries: Collection[str]) -> None:
     """Raise where a parameter of the base is an axis of a grid, whose points stay as they are."""
     for entry in entries:
         step = suite.stages[entry]

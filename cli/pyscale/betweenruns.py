@@ -19,6 +19,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import RecordError, read_task
+from pyscale.traits import shares_windows, stands_apart
 from pyscale_stages.task import WINDOW_FILE
 
 
@@ -84,7 +85,7 @@ class MeasuredRun:
         A test of the machine is compared by its own, ranks load for as long as they are told, and
         what counts of a reconstruction is an iteration by its components.
         """
-        apart = self.trials["stage"].is_in(list(self.run.plan.entries_apart))
+        apart = self.trials["stage"].is_in(list(self.run.plan.entries_that(stands_apart)))
         return self.trials.filter(~apart)
 
     @property
@@ -120,8 +121,8 @@ def between(base: MeasuredRun, new: MeasuredRun) -> ComparisonContext:
         outputs=tuple(
             _outputs(entry, base, new, shared)
             for entry in base.entries
-            # Of entries apart no wall times are compared, beside which to remark on outputs.
-            if entry in shared and entry not in base.run.plan.entries_apart
+            # Of others no wall times are compared, beside which to remark on outputs.
+            if entry in shared & base.run.plan.entries_that(shares_windows)
         ),
     )
 

@@ -14,6 +14,7 @@ from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import Tables, build_tables
+from pyscale.traits import measures_alone
 from pyscale_stages.atomic import write_atomically
 
 FOLDER = "cryosparc-like"
@@ -62,7 +63,7 @@ def _measured(run: RunFolder, tables: Tables) -> Measured:
     labels = dict(tables.tasks.select("node", "hardware").drop_nulls().unique().iter_rows())
     stamps = {label: found["stamp"] for label, found in manifest["hardware"].items()}
     plan = run.plan
-    of_machine = [trial for trial in plan.trials if trial.is_of_machine]
+    of_machine = [trial for trial in plan.trials if measures_alone(trial.stage)]
     # Of entries of one stage, the first is taken.
     params = {trial.stage: trial.params for trial in reversed(of_machine)}
     begin = tables.tasks["submit_utc"].min()

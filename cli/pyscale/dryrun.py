@@ -29,6 +29,7 @@ from pyscale.slurm.commands import ask, default_partition
 from pyscale.statustable import duration
 from pyscale.store.folder import submissions_of
 from pyscale.sweep import Sweep
+from pyscale.traits import measures_alone
 from pyscale.ways import WAITS_MIN, Way, ways
 
 COST = "The most that it can cost, if every job runs to its time limit"
@@ -237,7 +238,7 @@ def _summary(plan: Plan) -> Table:
     entries = dict.fromkeys(steps[t.entry].family or t.entry for t in plan.trials)
     sweep, tasks = Sweep.of(plan), sum(len(trial.tasks) for trial in plan.trials)
     # One worker alone does what it does anywhere.
-    shared = sweep.is_weak if sweep.given == "frames" else max(sweep.workers) > 1
+    shared = sweep.is_weak if sweep.frameless is None else max(sweep.workers) > 1
     rows = {
         "measure": f"{plan.suite.name} {plan.on_what}: {listing(entries)}",
         "trials": f"{len(plan.trials)} ({tasks} tasks) at N = {listing(sweep.workers)}"
@@ -276,7 +277,7 @@ def _disk(plan: Plan) -> str:
 def _trials(plan: Plan) -> Table:
     sweep = Sweep.of(plan)
     # Ranks load patches for as long as they are told, or share an image; the machine takes no data.
-    shares_frames = sweep.given == "frames"
+    shares_frames = sweep.frameless is None
     table = Table(
         box=box.SIMPLE_HEAD,
         padding=(0, 1, 0, 0),
@@ -299,7 +300,7 @@ def _trials(plan: Plan) -> Table:
             str(position),
             trial.id,
             str(trial.workers),
-            *(["", ""] if trial.is_of_machine else windows)[: 2 * shares_frames],
+            *(["", ""] if measures_alone(trial.stage) else windows)[: 2 * shares_frames],
             *([_sources(trial)] if has_inputs else []),
             trial.device,
             *([str(plan.threads_of(trial))] if has_threads else []),

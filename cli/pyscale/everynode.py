@@ -13,6 +13,7 @@ from pyscale.settings import Settings
 from pyscale.sites import Site
 from pyscale.slurm.commands import default_partition, nodes_of
 from pyscale.suite import Suite
+from pyscale.traits import shares_windows
 from pyscale_stages.registry import load_stage
 
 CHOOSE_NODES = ("--nodelist", "--nodefile", "--exclude")
@@ -103,8 +104,8 @@ def _refuse_other_choice_of_nodes(site: Site) -> None:
 
 
 def _refuse_other_stages(suite: Suite, entries: Iterable[str]) -> None:
-    own = suite.machine_entries | suite.rank_entries
-    others = [entry for entry in entries if entry not in own]
+    shared = suite.entries_that(shares_windows)
+    others = [entry for entry in entries if entry in shared]
     if others:
         raise UserError(
             "--every-node measures only the nodes themselves, or work of ranks on them, so not "

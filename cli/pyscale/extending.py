@@ -42,7 +42,7 @@ def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> 
     sweep, wanted = Sweep.of(plan), repeats or int(plan.settings["repeats"])
     new = sorted({*(workers or ())}.difference(sweep.workers))
     _refuse_workers(plan, sweep, new)
-    measured = plan.measured_entries - plan.suite.measured_once
+    measured = plan.measured - plan.suite.measured_once
     templates = {t.entry: t for t in plan.trials if t.is_reference and t.entry in measured}
     one = next(iter(templates))
     have = Counter(trial.workers for trial in plan.trials if trial.entry == one)
@@ -104,22 +104,22 @@ def _refuse_workers(plan: Plan, sweep: Sweep, new: Sequence[int]) -> None:
         # Their outputs are set side by side in the first block of each N.
         of = "devices or other values side by side" if plan.base is None else "two versions"
         raise UserError(f"--workers: this is a run of {of}: extend it by --repeats, or start anew")
-    if sweep.given == "frames" and sweep.is_weak and new[-1] > max(sweep.workers):
+    if sweep.frameless is None and sweep.is_weak and new[-1] > max(sweep.workers):
         raise UserError(
             f"--workers {new[-1]}: in weak scaling the largest N has the whole movie, and that of "
             f"this run is {max(sweep.workers)}: start a new run"
         )
-    if sweep.given == "frames" and new[-1] > plan.movie_frames:
+    if sweep.frameless is None and new[-1] > plan.movie_frames:
         replace(sweep, workers=(new[-1],)).refuse_too_short(plan.on_what.removeprefix("on "))
-    if sweep.given == "ranks" and plan.movie is not None:
+    if sweep.frameless == "slides" and plan.movie is not None:
         refuse_more_ranks_than_slides(new[-1], plan.movie, plan.movie_frames)
 
 
 def _like(template: Trial, plan: Plan, sweep: Sweep, workers: int, block: int) -> Trial:
     """A trial of the same work as another of its entry, at any N and in a block of its own."""
     frames = template.windows[-1][1]
-    if sweep.is_weak or sweep.given == "image":
-        # The frames of each worker; an image counts as one for each rank.
+    if sweep.is_weak or sweep.frameless is not None:
+        # The frames of each worker; without frames each counts as having one.
         frames = frames // template.workers * workers
     chunks = 1 if template.layout == "gang" else int(plan.settings["chunks_per_worker"])
     step, threads = plan.suite.stages[template.entry], template.threads

@@ -29,7 +29,7 @@ def known_axes(stage: Stage) -> list[str]:
 
 def why_never_warm(stage: Stage) -> str:
     """Why no warm worker can run a stage; empty where one can."""
-    if stage.is_of_machine:
+    if stage.work == "each":
         return f"{stage.name} measures the machine, which needs a new process each time"
     if stage.meets:
         return f"{stage.name} has ranks that meet, and each needs a new process"

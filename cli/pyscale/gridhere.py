@@ -17,6 +17,7 @@ from pyscale.sbatch.options import asked_at, speaks_of_gpus
 from pyscale.settings import Settings
 from pyscale.sites import Site
 from pyscale.suite import ALL_CORES, GridValue, Suite
+from pyscale.traits import meets
 from pyscale_stages.contract import Device, Stage
 from pyscale_stages.measure.cpus import first_threads, usable_cpus
 from pyscale_stages.registry import load_stage
@@ -93,7 +94,7 @@ def _refuse_axes_in_vain(found: Suite, settings: Settings, only: Sequence[str]) 
 def _sharing_cores(suite: Suite, found: Suite) -> Suite:
     """Mark the entries whose ranks share all cores of this machine, as those of training do."""
     stages = dict(found.stages)
-    for entry in found.rank_entries:
+    for entry in found.entries_that(meets):
         step = stages[entry]
         asked = step.point.get(THREADS, suite.stages[step.family or entry].threads)
         if asked == ALL_CORES:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -12,7 +13,6 @@ from pyscale.baseversion import BaseVersion
 from pyscale.sites import Site
 from pyscale.suite import TRUTH, EntryName, Layout, Start, Suite
 from pyscale_stages.contract import Device, GpuSharing, Record
-from pyscale_stages.registry import load_stage
 
 # Folders of a run are named by these, and a plan may come from anybody: none leads elsewhere.
 RunId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
@@ -108,26 +108,6 @@ class Trial(Record):
         return any(item.path is not None and not item.is_place for item in self.inputs)
 
     @property
-    def is_of_machine(self) -> bool:
-        """Whether it measures the machine itself, and reads nothing but its own test files."""
-        return bool(self.inputs) and all(item.is_place for item in self.inputs)
-
-    @property
-    def is_of_ranks(self) -> bool:
-        """Whether its workers are ranks, which run at the same time and meet."""
-        return load_stage(self.stage).meets
-
-    @property
-    def loads_patches(self) -> bool:
-        """Whether these ranks load patches, each of slides of its own."""
-        return self.is_of_ranks and not self.shares_image
-
-    @property
-    def shares_image(self) -> bool:
-        """Whether its ranks work on one image together, which they make themselves."""
-        return load_stage(self.stage).shares_image
-
-    @property
     def processes(self) -> int:
         """Tasks that run at once: one for each worker, or one whose threads they are."""
         return min(self.workers, len(self.windows))
@@ -218,10 +198,9 @@ class Plan(Record):
     @property
     def on_what(self) -> str:
         """What it measures on, or else the folder that it measures."""
-        if self.makes_images:
-            return "on images made for it"
         if self.movie is None:
-            return f"of the folder {self.place}"
+            made = self.suite.data == "phantom"
+            return f"on {self.measured_for}" if made else f"of the folder {self.place}"
         others = len({own.movie for own in self.own_data} - {self.movie})
         more = f" and {others} other dataset{'s' * (others != 1)}" if others else ""
         return f"on {self._data_name} ({self.how_much}){more}"
@@ -252,21 +231,11 @@ class Plan(Record):
         return known.axes if known.movie in read else None
 
     @property
-    def makes_images(self) -> bool:
-        """Whether it measures on images that its stages make themselves."""
-        return self.suite.data == "phantom"
-
-    @property
     def versions(self) -> dict[str, str]:
         """Base version of each measured entry that has one, by the name of the new one."""
         own = {trial.entry for trial in self.trials}
         steps = self.suite.stages.items()
         return {step.version_of: entry for entry, step in steps if step.version_of and entry in own}
-
-    @property
-    def is_of_machine(self) -> bool:
-        """Whether it measures the machine and nothing else."""
-        return self.movie is None and not self.makes_images
 
     @property
     def headline(self) -> str:
@@ -289,7 +258,7 @@ class Plan(Record):
     @property
     def measured_for(self) -> str:
         """Name of the data that its times are good for, or that it was the machine's."""
-        if self.makes_images:
+        if self.suite.data == "phantom":
             return "images made for it"
         return "the machine itself" if self.movie is None else self._data_name
 
@@ -299,30 +268,9 @@ class Plan(Record):
         assert self.movie is not None
         return Path(str(self.settings["data"])).name or self.movie.name
 
-    @property
-    def machine_entries(self) -> frozenset[str]:
-        """Entries of the suite that measure the machine itself."""
-        return frozenset(trial.entry for trial in self.trials if trial.is_of_machine)
-
-    @property
-    def loader_entries(self) -> frozenset[str]:
-        """Entries of the suite whose workers are ranks that load patches and meet."""
-        return frozenset(trial.entry for trial in self.trials if trial.loads_patches)
-
-    @property
-    def reconstruct_entries(self) -> frozenset[str]:
-        """Entries of the suite whose workers are ranks that work on one image together."""
-        return frozenset(trial.entry for trial in self.trials if trial.shares_image)
-
-    @property
-    def rank_entries(self) -> frozenset[str]:
-        """Entries of the suite whose workers are ranks, which run at the same time and meet."""
-        return self.loader_entries | self.reconstruct_entries
-
-    @property
-    def entries_apart(self) -> frozenset[str]:
-        """Entries whose wall times say nothing of N workers: their findings are of other kinds."""
-        return self.machine_entries | self.rank_entries
+    def entries_that(self, trait: Callable[[str], bool]) -> frozenset[str]:
+        """Entries whose stages have a trait (see `pyscale.traits`)."""
+        return frozenset(trial.entry for trial in self.trials if trait(trial.stage))
 
     @property
     def scaling_trials(self) -> tuple[Trial, ...]:
@@ -331,12 +279,11 @@ class Plan(Record):
         What a node can do, measured beside a suite of something else, is measured once by one
         worker.
         """
-        if self.is_of_machine:
-            return self.trials
-        return tuple(trial for trial in self.trials if not trial.is_of_machine)
+        once = self.suite.measured_once
+        return tuple(trial for trial in self.trials if trial.entry not in once)
 
     @property
-    def measured_entries(self) -> frozenset[str]:
+    def measured(self) -> frozenset[str]:
         """Entries that were asked for: one that only feeds others has a single trial."""
         scaling = self.scaling_trials or self.trials
         trials = Counter(trial.entry for trial in scaling)

@@ -18,7 +18,8 @@ from pyscale.plan import OwnData, Plan, Trial, TrialInput
 from pyscale.rankrules import refuse_more_ranks_than_slides, refuse_ranks_apart
 from pyscale.sites import Site
 from pyscale.suite import MOVIE, SLIDES, TRUTH, Layout, Start, Suite, load_suite, suite_names
-from pyscale.sweep import Sweep
+from pyscale.sweep import FRAMELESS, Sweep
+from pyscale.traits import measures_alone
 from pyscale_stages.contract import Device, GpuSharing, Sharing, Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage, stage_names
 from pyscale_stages.truth.reading import tells
@@ -130,7 +131,7 @@ def make_plan(
         )
     measured = _measured(suite, only)
     refuse_ranks_apart(suite, measured, settings, site)
-    place = _place(settings) if suite.machine_entries else None
+    place = _place(settings) if suite.entries_that(measures_alone) else None
     entries: dict[str, _Entry] = {}
     for entry in suite.stages:
         name = suite.data_of(entry)
@@ -189,13 +190,10 @@ def make_plan(
 def _sweep(
     suite: Suite, dataset: Dataset | None, settings: dict[str, Any], workers: tuple[int, ...]
 ) -> Sweep:
-    if suite.data == "phantom":
-        return Sweep.of_image(workers)
-    if dataset is None:
-        return Sweep.of_the_machine(workers)
-    if suite.data == "slides":
+    if suite.data == "slides" and dataset is not None:
         refuse_more_ranks_than_slides(max(workers), dataset.movie, dataset.frames)
-        return Sweep.of_ranks(workers)
+    if suite.data in FRAMELESS or dataset is None:
+        return Sweep.without_frames(suite.data, workers)
     sweep = Sweep(settings["scaling"], workers, dataset.frames, suite.frames_per_worker)
     if not suite.shares_no_frames:
         sweep.refuse_too_short(dataset.movie.name)
@@ -459,7 +457,7 @@ class _Entry:
             truth=truth,
             unjudged=unjudged,
             moved=moved or stage.moves_frames(params),
-            sweep=Sweep.of_the_machine((1,)) if name in suite.measured_once else sweep,
+            sweep=Sweep.without_frames("place", (1,)) if name in suite.measured_once else sweep,
             layout=layout,
             # The workers of a gang run at once, so each has one window.
             chunks=1 if layout == "gang" else settings["chunks_per_worker"],

@@ -10,9 +10,9 @@ from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial
 from pyscale.sites import Site
 from pyscale.suite import Suite
+from pyscale.traits import meets, shares_result
 from pyscale_stages.errors import BadInput
-from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.reconstruct.tiles import grid_of
+from pyscale_stages.registry import load_stage
 
 
 def refuse_more_ranks_than_slides(ranks: int, folder: Path, slides: int) -> None:
@@ -57,16 +57,14 @@ def refuse_ranks_apart(
     ------
     UserError
     """
-    entries = sorted(measured & suite.rank_entries)
+    entries = sorted(measured & suite.entries_that(meets))
     if not entries:
         return
     entry = entries[0]
     if settings["chunks_per_worker"] > 1:
-        shares = entry in suite.reconstruct_entries
-        doing = "work on one image" if shares else "load patches, which have no windows"
         raise UserError(
-            f"ranks of {entry} {doing}, so --chunks-per-worker {settings['chunks_per_worker']} "
-            "does not apply: leave it out, or set it to 1"
+            f"ranks of {entry} work together and have no windows, so --chunks-per-worker "
+            f"{settings['chunks_per_worker']} does not apply: leave it out, or set it to 1"
         )
     if settings["layout"] == "array" and site is not None:
         raise UserError(
@@ -75,20 +73,17 @@ def refuse_ranks_apart(
         )
 
 
-def warn_of_too_few_tiles(plan: Plan) -> Iterator[str]:
-    """Name what will fail, as some rank would have no tile, where another image has enough.
+def warn_of_too_many_workers(plan: Plan) -> Iterator[str]:
+    """Name what will fail, as its work cannot be shared by so many, where other work can.
 
     Raises
     ------
     UserError
-        If no image of the plan can be shared by one of its numbers of ranks.
+        If no work of the plan can be shared by one of its numbers of workers.
     """
-    trials = [
-        trial
-        for trial in plan.trials
-        if trial.entry in plan.reconstruct_entries and trial.block == 1
-    ]
-    failing = {trial.id: why for trial in trials if (why := _why_no_tiles(trial))}
+    shared = plan.entries_that(shares_result)
+    trials = [trial for trial in plan.trials if trial.entry in shared and trial.block == 1]
+    failing = {trial.id: why for trial in trials if (why := _why_not_shared(trial))}
     for count in sorted({trial.workers for trial in trials}):
         own = [trial for trial in trials if trial.workers == count]
         if all(trial.id in failing for trial in own):
@@ -98,12 +93,11 @@ def warn_of_too_few_tiles(plan: Plan) -> Iterator[str]:
             yield f"{trial.entry} will fail with N = {trial.workers}: {failing[trial.id]}"
 
 
-def _why_no_tiles(trial: Trial) -> str | None:
-    """Why so many ranks cannot share its image; None where they can."""
-    params = ReconstructParams.model_validate(trial.params)
-    dims = 3 if params.problem == "tomography_3d" else 2
+def _why_not_shared(trial: Trial) -> str | None:
+    """Why so many workers cannot share its work; None where they can."""
+    stage = load_stage(trial.stage)
     try:
-        grid_of((1, *[params.size_px] * dims), params, trial.workers)
+        stage.refuse_workers(stage.params.model_validate(trial.params), trial.workers)
     except BadInput as refused:
         return str(refused)
     return None

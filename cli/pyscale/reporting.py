@@ -22,7 +22,7 @@ from pyscale.report.gate import not_to_be_trusted
 from pyscale.report.page.write import NAME as PAGE_NAME
 from pyscale.report.quality import missed
 from pyscale.report.results import Results
-from pyscale.report.sizetable import is_of_sizes, read_sizes
+from pyscale.report.sizetable import has_sizes, read_sizes
 from pyscale.report.table import read_wall_times
 from pyscale.report.terminal import summary_of
 from pyscale.report.write import write_report, writing_into
@@ -142,7 +142,7 @@ def report_table(
     if why_not is not None:
         raise UserError(f"{table} cannot have its name in a report: {why_not}; rename the file")
     context = ReportContext(title=f"wall times of {table.name}", measured_for=table.name)
-    find = _of_sizes if is_of_sizes(table) else _of_workers
+    find = _of_sizes if has_sizes(table) else _of_workers
     beside = shown_beside(all_references(own, talk).values(), None, asked=references)
     results = find(table, context, beside)
     folder = out or Path(f"{table.stem}-report")

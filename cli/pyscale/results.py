@@ -59,6 +59,7 @@ from pyscale.store.journal import Journal
 from pyscale.store.manifest import build_manifest, write_manifest
 from pyscale.store.tables import Tables, build_tables, write_tables
 from pyscale.sweep import Sweep
+from pyscale.traits import measures_alone, stands_apart
 from pyscale.validation.ofrun import validation_of
 
 MATCHING = {"loader": matching_loading, "reconstruct": matching_reconstruct}
@@ -111,7 +112,7 @@ def results_of(
     # A machine is measured on several devices too, but its tests are compared one by one; the
     # points of a grid of loading by how fast and how diverse they are; and images that ranks
     # reconstruct by the components of an iteration.
-    apart = run.plan.entries_apart
+    apart = run.plan.entries_that(stands_apart)
 
     # A call of a model is as fast in a warm worker: what that gains has a table of its own.
     apart |= {
@@ -148,14 +149,14 @@ def results_of(
         workers=worker_table(tasks, spans),
         held=how_held(run.plan),
         prices=prices_of(run.plan),
-        own_cpus=None if run.plan.site else threads_of_entries(run.plan),
+        own_cpus=None if run.plan.site else threads_by_entry(run.plan),
         sharing={trial.entry for trial in run.plan.trials if trial.gpu_sharing != "own"},
         timeline=timeline_of(tasks, spans, trials),
         references=shown,
         stages=stages_of(run.plan),
         find_grids=find_grids,
         machine=machine_findings(tables.timings, tasks, spans, tables.sources.places),
-        machine_entries=run.plan.machine_entries,
+        alone=run.plan.entries_that(measures_alone),
         ranks=ranks,
     )
     tests = results.machine.tests if results.machine else None
@@ -179,7 +180,7 @@ def results_of(
     )
 
 
-def threads_of_entries(plan: Plan) -> dict[str, int]:
+def threads_by_entry(plan: Plan) -> dict[str, int]:
     """Cores and threads of each worker of every entry."""
     return {trial.entry: plan.threads_of(trial) for trial in plan.trials}
 
@@ -209,7 +210,7 @@ def analysed(
     stages: Mapping[str, str] | None = None,
     find_grids: Callable[[pl.DataFrame], tuple[GridFindings, ...]] | None = None,
     machine: MachineFindings | None = None,
-    machine_entries: frozenset[str] = frozenset(),
+    alone: frozenset[str] = frozenset(),
     ranks: tuple[RankFindings, ...] = (),
 ) -> Results:
     """Analyse a table of trials, wherever it comes from.
@@ -222,7 +223,7 @@ def analysed(
     are what others measured, of which those of the same stages are kept; `stages` the stage behind
     each name in `trials`, where the two may differ, and behind each family of points; `find_grids`
     finds what grids tell, from the table of configurations; `machine` is what tests of the machine
-    told, and `machine_entries` the stages that are such tests; `ranks` is what ranks told that
+    told, and `alone` the stages that are such tests; `ranks` is what ranks told that
     work together.
     """
     beside = list(references)
@@ -249,7 +250,7 @@ def analysed(
         grids=grids,
         grid_references=matching_grids(beside, grids, stages),
         machine=machine,
-        machine_entries=machine_entries,
+        alone=alone,
         ranks=ranks,
     )
 

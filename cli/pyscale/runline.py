@@ -59,16 +59,16 @@ def repeat_line(plan: Plan) -> str:
     """
     scaling = plan.scaling_trials or plan.trials
     own = _own(plan).stages
-    measured = [e for e in dict.fromkeys(t.entry for t in scaling) if e in plan.measured_entries]
+    measured = [e for e in dict.fromkeys(t.entry for t in scaling) if e in plan.measured]
     measured = [entry for entry in measured if entry in own]
     # What measures the machine beside a movie is left out only where some of it is named.
-    once, beside = plan.suite.measured_once, plan.machine_entries & plan.suite.measured_once
+    once = plan.suite.measured_once
+    beside = once & {trial.entry for trial in plan.trials}
     named = [*dict.fromkeys([*measured, *(sorted(beside) if beside != once else [])])]
     only = [] if {*named} == {*own} else named
     counts = sorted({trial.workers for trial in scaling})
     line = _line(plan, plan.settings, only, counts, plan.settings["repeats"])
-    alone = plan.is_of_machine
-    machine = ["--with-system"] if plan.settings.get("with_system") and not alone else []
+    machine = ["--with-system"] if plan.settings.get("with_system") and once else []
     # The folder of the runs may be another where this is repeated.
     machine += ["--path", str(plan.place)] if plan.settings.get("path") and plan.place else []
     return " ".join([line, *([shlex.join(machine)] if machine else [])])

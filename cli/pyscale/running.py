@@ -34,7 +34,7 @@ from pyscale.interruption import ignored
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
 from pyscale.processes import wait_until_ended
-from pyscale.rankrules import warn_of_too_few_tiles
+from pyscale.rankrules import warn_of_too_many_workers
 from pyscale.report.gate import not_to_be_trusted
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.page.write import NAME as PAGE_NAME
@@ -57,6 +57,8 @@ from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import Suite, suite_names
 from pyscale.validation.expected import refuse_other_work
 
+NEVER_THE_SAME = {"place": "times of the machine", "slides": "rates of loading patches"}
+"""What the outputs hold that are measured on such data."""
 EXIT_INCOMPLETE = 1
 EXIT_INVALID = 1
 EXIT_INTERRUPTED = 130
@@ -90,7 +92,7 @@ def start(
         talk(told_of_base(plan))
     _warn_of_sharing(plan)
     on_site = () if plan.site is None else warn_of_no_gpus(plan, plan.site)
-    for sentence in (*warn_of_too_few_tiles(plan), *on_site):
+    for sentence in (*warn_of_too_many_workers(plan), *on_site):
         talk(f"warning: {sentence}")
     if dry_run:
         show_plan(plan, verbose=verbose)
@@ -154,7 +156,7 @@ def extend(
             _refuse_blind_gate(plan)
         _warn_of_sharing(plan)
         changed = changed_code(run)
-        for sentence in (*([changed] if changed else []), *warn_of_too_few_tiles(plan)):
+        for sentence in (*([changed] if changed else []), *warn_of_too_many_workers(plan)):
             talk(f"warning: {sentence}")
         refuse_changed_input(run.path, plan.movies | plan.truths)
         before_run(plan)
@@ -291,15 +293,10 @@ def _refuse_strict(strict: bool, returning: Mapping[str, bool]) -> None:
 
 def _refuse_blind_gate(plan: Plan) -> None:
     """Raise where a strict run would compare nothing, and so pass whatever it computes."""
-    if plan.is_of_machine:
+    if plan.suite.data in NEVER_THE_SAME:
         raise UserError(
-            "--strict fails where an output is not the baseline's, and times of the machine never "
-            "are the same: leave it out"
-        )
-    if plan.suite.data == "slides":
-        raise UserError(
-            "--strict fails where an output is not the baseline's, and rates of loading patches "
-            "never are the same: leave it out"
+            "--strict fails where an output is not the baseline's, and "
+            f"{NEVER_THE_SAME[plan.suite.data]} never are the same: leave it out"
         )
     # What a suite asks of quality is a gate too.
     if any(step.at_least or step.at_most for step in plan.suite.stages.values()):

@@ -14,6 +14,7 @@ from pyscale.gridaxes import DEVICE, START, THREADS
 from pyscale.settings import Settings, SuiteLayer, load_settings, users_own
 from pyscale.suite import ALL_CORES, Suite, load_suite, suite_of
 from pyscale.tomlfile import file_of, parsed
+from pyscale.traits import measures_alone
 from pyscale.withsystem import BRIEF
 from pyscale_stages.wording import did_you_mean
 
@@ -178,7 +179,7 @@ def _refuse_without_meaning(suite: Suite, given: Mapping[str, Any], settings: Se
                 f"--with-system: the suite {suite.name} measures the machine already, so leave it "
                 "out"
             )
-    elif "path" in given and not (settings.with_system or suite.machine_entries):
+    elif "path" in given and not (settings.with_system or suite.entries_that(measures_alone)):
         raise UserError(
             f"--path {given['path']}: the suite {suite.name} measures no folder; add --with-system "
             "to measure it too, or run the suite system"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -10,6 +11,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from pyscale.errors import UserError, why_no_name
 from pyscale.tomlfile import file_of, read_toml, shipped_names
+from pyscale.traits import measures_alone
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.contract import Device, GpuSharing, Record, Slot, Stage
 from pyscale_stages.errors import StageError
@@ -195,29 +197,9 @@ class Suite(Record):
         """Every dataset that entries name for themselves, in their order."""
         return tuple(dict.fromkeys(step.data for step in self.stages.values() if step.data))
 
-    @property
-    def machine_entries(self) -> frozenset[str]:
-        """Entries that measure the machine itself."""
-        return frozenset(
-            entry for entry in self.stages if load_stage(self.stage_name(entry)).is_of_machine
-        )
-
-    @property
-    def loader_entries(self) -> frozenset[str]:
-        """Entries whose workers are ranks that load patches and meet."""
-        return self.rank_entries - self.reconstruct_entries
-
-    @property
-    def reconstruct_entries(self) -> frozenset[str]:
-        """Entries whose workers are ranks that work on one image together."""
-        return frozenset(
-            entry for entry in self.stages if load_stage(self.stage_name(entry)).shares_image
-        )
-
-    @property
-    def rank_entries(self) -> frozenset[str]:
-        """Entries whose workers are ranks, which run at the same time and meet."""
-        return frozenset(entry for entry in self.stages if load_stage(self.stage_name(entry)).meets)
+    def entries_that(self, trait: Callable[[str], bool]) -> frozenset[str]:
+        """Entries whose stages have a trait (see `pyscale.traits`)."""
+        return frozenset(entry for entry in self.stages if trait(self.stage_name(entry)))
 
     @property
     def unit(self) -> str:
@@ -242,7 +224,7 @@ class Suite(Record):
 
         They tell what a node can do on which the suite measures something else.
         """
-        return frozenset() if self.data == "place" else self.machine_entries
+        return frozenset() if self.data == "place" else self.entries_that(measures_alone)
 
 
 def suite_names() -> list[str]:
@@ -331,31 +313,17 @@ def _check_inputs(suite: Suite, path: Path) -> None:
 
 def _refuse_other_data(suite: Suite, path: Path, entry: str, stage: Stage) -> None:
     """Raise where a stage needs another kind of data than its suite measures on."""
-    if stage.shares_image and suite.data != "phantom":
+    if stage.work != "each" and suite.data not in stage.data:
+        fitting = " or ".join(f'"{data}"' for data in stage.data)
         raise UserError(
-            f"the suite {path} has stages.{entry}, which makes its own image: set data = "
-            '"phantom" above its stages, and keep other stages in another suite'
-        )
-    if stage.meets and not stage.shares_image and suite.data != "slides":
-        raise UserError(
-            f"the suite {path} has stages.{entry}, which loads patches of slides: set data = "
-            '"slides" above its stages'
-        )
-    if suite.data in OF_STEPS and not (stage.name == OWN_STEP or stage.is_of_machine):
-        raise UserError(
-            f"the suite {path} has stages.{entry}, which reads a movie, but data = "
-            f'"{suite.data}" is for steps of one\'s own: put it into another suite'
+            f'the suite {path} has data = "{suite.data}", on which stages.{entry} cannot measure: '
+            f"set data = {fitting} above its stages, or put it into another suite"
         )
     split = suite.stages[entry].params.get("split")
     if split in OF_STEPS and split != suite.data:
         raise UserError(
             f'the suite {path} has stages.{entry} with split = "{split}": set data = "{split}" '
             "above its stages"
-        )
-    if suite.data == "phantom" and not (stage.shares_image or stage.is_of_machine):
-        raise UserError(
-            f'the suite {path} has stages.{entry}, which reads data, but data = "phantom" is '
-            "for stages that make their own image: put it into another suite"
         )
 
 
@@ -398,7 +366,7 @@ def _refuse_unclear_data(suite: Suite, path: Path) -> None:
 
 
 def _wrong_source(source: str, stage: Stage, slot: Slot) -> bool:
-    reads_slides = stage.meets and not slot.is_place
+    reads_slides = SLIDES in stage.data and not slot.is_place
     return (source == PLACE) != slot.is_place or (source == SLIDES) != reads_slides
 
 
@@ -406,4 +374,4 @@ def _feeding(stage: Stage, slot: Slot) -> str:
     """What an input takes, in words."""
     if slot.is_place:
         return "only its place"
-    return "slides alone" if stage.meets else "neither a place nor slides"
+    return "slides alone" if SLIDES in stage.data else "neither a place nor slides"

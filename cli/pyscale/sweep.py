@@ -8,6 +8,13 @@ from typing import Literal
 from pyscale.errors import UserError
 from pyscale.plan import Plan
 
+FRAMELESS = {
+    "place": "every worker measures the machine by itself, all at once",
+    "slides": "N ranks load patches at the same time, each from its own slides",
+    "phantom": "strong: N ranks share the work on one image, the same at every N",
+}
+"""What N workers are given of data without frames."""
+
 
 @dataclass(frozen=True)
 class Sweep:
@@ -27,43 +34,30 @@ class Sweep:
         Length of the movie.
     frames_each : int or None
         Frames of each worker, where the suite says so.
-    given : {"frames", "machine", "ranks", "image"}
-        What workers are given. Those that measure the machine do so each by itself, ranks load
-        patches together, or work on one image together: there are no frames then, and each counts
-        as having one.
+    frameless : str or None
+        What the suite measures on, where that is none of which workers share frames: each counts
+        as having one then.
     """
 
     scaling: Literal["strong", "weak"]
     workers: tuple[int, ...]
     frames: int
     frames_each: int | None = None
-    given: Literal["frames", "machine", "ranks", "image"] = "frames"
+    frameless: str | None = None
 
     @classmethod
-    def of_the_machine(cls, workers: tuple[int, ...]) -> Sweep:
-        """Sweep of workers of which each measures the machine by itself."""
-        return cls("weak", workers, max(workers), frames_each=1, given="machine")
-
-    @classmethod
-    def of_ranks(cls, workers: tuple[int, ...]) -> Sweep:
-        """Sweep of ranks that load patches at the same time, and meet."""
-        return cls("weak", workers, max(workers), frames_each=1, given="ranks")
-
-    @classmethod
-    def of_image(cls, workers: tuple[int, ...]) -> Sweep:
-        """Sweep of ranks that work on one image together, the same at every N."""
-        return cls("strong", workers, max(workers), given="image")
+    def without_frames(cls, data: str, workers: tuple[int, ...]) -> Sweep:
+        """Sweep of workers of a suite whose data they do not share by frames."""
+        if data == "phantom":
+            return cls("strong", workers, max(workers), frameless=data)
+        return cls("weak", workers, max(workers), frames_each=1, frameless=data)
 
     @classmethod
     def of(cls, plan: Plan) -> Sweep:
         """Sweep of a plan; one that was frozen by an earlier release is strong."""
         workers = tuple(sorted({trial.workers for trial in plan.scaling_trials}))
-        if plan.is_of_machine or not workers:
-            return cls.of_the_machine(workers or (1,))
-        if plan.makes_images:
-            return cls.of_image(workers)
-        if plan.suite.data == "slides":
-            return cls.of_ranks(workers)
+        if plan.suite.data in FRAMELESS or not workers:
+            return cls.without_frames(plan.suite.data if workers else "place", workers or (1,))
         return cls(
             plan.settings.get("scaling", "strong"),
             workers,
@@ -83,7 +77,7 @@ class Sweep:
 
     def frames_at(self, workers: int) -> int:
         """Frames that N workers share."""
-        if self.given == "image":
+        if self.frameless is not None:
             return workers
         return workers * self.frames_per_worker if self.is_weak else self.frames
 
@@ -94,12 +88,8 @@ class Sweep:
 
     def __str__(self) -> str:
         """What N workers are given, in words."""
-        if self.given == "machine":
-            return "every worker measures the machine by itself, all at once"
-        if self.given == "ranks":
-            return "N ranks load patches at the same time, each from its own slides"
-        if self.given == "image":
-            return "strong: N ranks share the work on one image, the same at every N"
+        if self.frameless is not None:
+            return FRAMELESS[self.frameless]
         if not self.is_weak:
             return "strong: N workers share the whole movie"
         unused = self.frames - self.frames_at(max(self.workers))

@@ -156,7 +156,7 @@ def _look_at(folder: str, *, tried_before: bool) -> _Glance:
             return _Glance("waiting")
         if EXIT_FILE in files:
             ended = read_record(ExitRecord, Path(files[EXIT_FILE].path))
-            if ended is not None and not (tried_before and _is_of_another(ended, folder)):
+            if ended is not None and not (tried_before and _ended_for_another(ended, folder)):
                 # A process that ends with 0 writes its result last, and only where it is done.
                 done = ended.returncode == 0 and RESULT_FILE in files
                 return _Glance("done" if done else "failed", ended.end_utc.timestamp(), ended)
@@ -171,7 +171,7 @@ def _look_at(folder: str, *, tried_before: bool) -> _Glance:
         raise RecordError(Path(folder), str(error.strerror)) from error
 
 
-def _is_of_another(ended: ExitRecord, folder: str) -> bool:
+def _ended_for_another(ended: ExitRecord, folder: str) -> bool:
     """Whether a launcher of an earlier try outlived it and wrote into the folder of this one."""
     order = read_record(TaskOrder, Path(folder) / ORDER_FILE)
     return order is None or order.token != ended.token

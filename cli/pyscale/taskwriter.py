@@ -19,6 +19,7 @@ from pyscale.store.records import (
     NodeWork,
     TaskOrder,
 )
+from pyscale.traits import meets
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.registry import load_stage
@@ -136,7 +137,7 @@ class TaskWriter:
 
     def _share(self, trial: Trial, worker: int) -> dict[str, Any]:
         """What a worker has for itself: frames of the movie, or its rank among those it meets."""
-        if not trial.is_of_ranks:
+        if not meets(trial.stage):
             return {"frames": trial.windows[worker], "movie_frames": trial.movie_frames}
         if trial.workers == 1:
             return {}

@@ -12,6 +12,7 @@ from pyscale.startorder import earlier_trials, longest_first
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import LAUNCH_FILE
 from pyscale.store.taskfiles import read_task
+from pyscale.traits import shares_result
 from pyscale_stages.contract import TaskError
 from pyscale_stages.errors import EXIT_BAD_INPUT
 from pyscale_stages.ranks.rank_failure import LostRank
@@ -88,7 +89,7 @@ class TrialRecords:
     def missing_input(self, trial: Trial) -> str | None:
         """Which output of another trial a trial lacks, in a clause; None where it lacks none."""
         needed = {item.from_trial: "its input" for item in trial.inputs if item.from_trial}
-        if trial.compared and not trial.is_reference and not trial.shares_image:
+        if trial.compared and not trial.is_reference and not shares_result(trial.stage):
             needed[trial.reference_trial] = "its baseline"
         for trial_id, why in needed.items():
             if not self._has_output(self._run.plan.trial(trial_id)):

@@ -281,7 +281,7 @@ class TrialRunner:
     def _cache(self, trial: Trial) -> Literal["cold", "warm", "asis"]:
         """State that the inputs are to be in, where there are any that were not made by it."""
         asked: Literal["cold", "warm", "asis"] = self._settings["cache"]
-        return "asis" if trial.is_of_machine or trial.shares_image else asked
+        return asked if any(not item.is_place for item in trial.inputs) else "asis"
 
     def _input_paths(self, trial: Trial) -> list[Path]:
         """What the windows of a trial read; a folder that is measured holds files of others."""

@@ -47,6 +47,9 @@ Device = Literal["cpu", "cuda", "mps"]
 Sharing = Literal["windows", "threads", "ranks", "copies"]
 """Each worker has windows of its own; N are threads of one process, or processes of one task, which
 it starts at once; or each does all of the work."""
+Work = Literal["split", "own", "shared", "each"]
+"""How N workers stand to the work of a stage: they split windows of it; as ranks that meet, each
+has as much of its own, or all share one piece; or each does all of it by itself."""
 GpuSharing = Literal["own", "time_slicing", "mps"]
 """A GPU for each worker; one for all, by turns; one for all, at once by NVIDIA's MPS."""
 
@@ -379,13 +382,15 @@ class Stage:
     """Most that a task writes into the folder that it measures, with given parameters."""
     moves_frames: Callable[[Any], bool] = lambda _params: False
     """Whether its output is in other coordinates than its input, with given parameters."""
-    meets: bool = False
-    """Whether its workers are ranks that meet, so that all must run at the same time."""
+    work: Work = "split"
+    """How N workers stand to its work, from which planning, running and reading follow."""
+    data: tuple[str, ...] = ("movie", "labels")
+    """What a suite may measure it on; one whose workers each do all the work fits every suite."""
+    refuse_workers: Callable[[Any, int], None] = lambda _params, _workers: None
+    """Raises `BadInput` where so many workers cannot share its work, with given parameters."""
     exports: Mapping[str, Callable[[Path, Movie | None, Path], None]] = field(default_factory=dict)
     """Formats of other tools by name: each takes an output, the labels it was made of where it
     needs them, and the folder to write into."""
-    shares_image: bool = False
-    """Whether these ranks work on one image together, which the stage makes itself."""
     outputs: Callable[[Any], str] | None = None
     """Name of the main output with given parameters, where `output` is not always its name."""
     sharing: Callable[[Any], Sharing] = lambda _params: "windows"
@@ -405,9 +410,9 @@ class Stage:
         return self.outputs(params) if self.outputs else self.output
 
     @property
-    def is_of_machine(self) -> bool:
-        """Whether it measures the machine itself and reads no movie."""
-        return bool(self.inputs) and all(slot.is_place for slot in self.inputs)
+    def meets(self) -> bool:
+        """Whether its workers are ranks that meet, so that all must run at the same time."""
+        return self.work in {"own", "shared"}
 
     def places(self, spec: TaskSpec) -> list[Path]:
         """Folders that a task of it measures."""

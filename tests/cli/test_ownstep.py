@@ -106,7 +106,7 @@ def test_a_wrong_step_of_a_suite_is_refused(tmp_path: Path, more: str, words: st
         (
             "files",
             'segment]\ninputs = { frames = "movie" }',
-            'data = "files" is for steps of one\'s own: put it into another suite',
+            'set data = "movie" or "labels" above its stages, or put it into another suite',
         ),
         (
             "movie",

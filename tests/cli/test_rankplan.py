@@ -40,6 +40,7 @@ from pyscale.store.taskfiles import read_task
 from pyscale.suite import load_suite
 from pyscale.sweep import Sweep
 from pyscale.taskwriter import TaskWriter
+from pyscale.traits import has_own_work, measures_alone, meets, shares_result, stands_apart
 from pyscale.withsystem import with_system
 from pyscale_stages.contract import TaskError, TaskSpec
 
@@ -108,12 +109,12 @@ def test_each_of_n_ranks_loads_in_a_task_and_their_outputs_are_joined_and_not_co
     plan = planned("loader", (1, 3))
     assert plan.trial(f"{LOADS}-n1-b1").tasks == ("w0",)
     assert plan.trial(f"{LOADS}-n3-b1").tasks == ("w0", "w1", "w2", "merge")
-    assert all(trial.is_of_ranks for trial in plan.trials)
-    assert plan.loader_entries == plan.entries_apart == {LOADS}
+    assert all(meets(trial.stage) for trial in plan.trials)
+    assert plan.entries_that(has_own_work) == plan.entries_that(stands_apart) == {LOADS}
     assert plan.title.endswith("suite loader, on synthetic-slides (4 slides)")
     one = plan.model_copy(update={"movie_frames": 1})
     assert one.on_what == "on synthetic-slides (1 slide)"
-    assert Sweep.of(plan) == Sweep.of_ranks((1, 3))
+    assert Sweep.of(plan) == Sweep.without_frames("slides", (1, 3))
     assert "at the same time" in str(Sweep.of(plan))
 
 
@@ -127,12 +128,13 @@ def test_what_n_ranks_compute_is_joined_and_compared_with_that_of_the_fewest(
     assert plan.trial(ALONE).windows == ((0, 1),)
     assert plan.trial(FOUR).reference_trial == ALONE
     assert plan.trials[0].id == ALONE
-    assert plan.reconstruct_entries == plan.rank_entries == plan.entries_apart == {SHARES}
-    assert plan.loader_entries == frozenset()
+    assert plan.entries_that(meets) == plan.entries_that(stands_apart) == {SHARES}
+    assert plan.entries_that(shares_result) == {SHARES}
+    assert plan.entries_that(has_own_work) == frozenset()
     assert plan.title.endswith("suite reconstruct, on images made for it")
     assert plan.measured_for == "images made for it"
     sweep = Sweep.of(plan)
-    assert sweep == Sweep.of_image((1, 2, 4))
+    assert sweep == Sweep.without_frames("phantom", (1, 2, 4))
     assert str(sweep) == "strong: N ranks share the work on one image, the same at every N"
     assert (sweep.is_weak, sweep.feeding) == (False, 1)
 
@@ -214,7 +216,7 @@ def test_windows_of_an_image_are_refused_wherever_they_were_asked_for(
     planned: PlanMaker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYSCALE_CHUNKS_PER_WORKER", "3")
-    with pytest.raises(UserError, match=f"ranks of {SHARES} work on one image, so --chunks-per"):
+    with pytest.raises(UserError, match=f"ranks of {SHARES} work together and have no windows"):
         planned("reconstruct")
 
 
@@ -378,12 +380,12 @@ def test_an_image_that_does_not_fit_one_rank_is_timed_on_more(
 @every_suite
 def test_what_the_node_can_do_is_measured_once_beside_it(planned: PlanMaker, suite: str) -> None:
     plan = planned(suite, (2,), with_system=True)
-    machine = [trial.id for trial in plan.trials if trial.is_of_machine]
+    machine = [trial.id for trial in plan.trials if measures_alone(trial.stage)]
     assert machine
     assert {plan.trial(trial).workers for trial in machine} == {1}
     assert [trial.id for trial in plan.trials[: len(machine)]] == machine
-    assert Sweep.of(plan) == {"loader": Sweep.of_ranks, "reconstruct": Sweep.of_image}[suite]((2,))
-    assert plan.entries_apart == plan.machine_entries | {ENTRIES[suite]}
+    assert Sweep.of(plan) == Sweep.without_frames(plan.suite.data, (2,))
+    assert plan.entries_that(stands_apart) == plan.entries_that(measures_alone) | {ENTRIES[suite]}
     assert "--with-system" in repeat_line(plan)
 
 

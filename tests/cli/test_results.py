@@ -261,7 +261,7 @@ def test_tests_of_the_machine_are_analysed_and_their_entries_named(
     row = results.machine.tests.row(0, named=True)
     assert (row["stage"], row["test"], row["rate"]) == ("storage", "metadata_stat", 200)
     assert [*results.machine.places.values()] == [{"place_filesystem": "nfs4"}]
-    assert results.machine_entries == {"storage"}
+    assert results.alone == {"storage"}
     assert results.configurations["stage"].to_list() == ["storage"]
     assert (system.path / "timings.parquet").exists()
     # Where no movie was read no setting says how.
@@ -273,7 +273,7 @@ def test_tests_of_the_machine_are_analysed_and_their_entries_named(
     carry_out(run)
     others = results_of(run)
     assert others.machine is None
-    assert others.machine_entries == frozenset()
+    assert others.alone == frozenset()
     assert "scaling" in others.context.settings
 
 

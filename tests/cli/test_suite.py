@@ -9,6 +9,7 @@ import pytest
 
 from pyscale.errors import UserError
 from pyscale.suite import load_suite, suite_names
+from pyscale.traits import has_own_work, measures_alone, meets, shares_result
 
 
 @pytest.mark.parametrize("name", suite_names())
@@ -59,7 +60,7 @@ def test_an_entry_runs_the_stage_it_names() -> None:
             "[stages.track]\ninputs = {labels = 'place'}",
             "feeds 'labels'.*takes neither a place nor",
         ),
-        ("data = 'place'\n[stages.track]\ninputs = {labels = 'movie'}", "not an earlier entry"),
+        ("data = 'place'\n[stages.track]\ninputs = {labels = 'movie'}", "track cannot measure"),
         # Slides feed ranks and nothing else.
         ("[stages.loader]\ninputs = {slides = 'slides'}", 'set data = "slides" above its stages'),
         ("data = 'slides'\n[stages.loader]\ninputs = {}", "no input 'slides'"),
@@ -70,11 +71,11 @@ def test_an_entry_runs_the_stage_it_names() -> None:
             "[stages.loader]\ninputs = {slides = 'storage'}",
             "feeds 'slides' of stages.loader from 'storage', but that input takes slides alone",
         ),
-        ("data = 'slides'\n[stages.track]\ninputs = {labels = 'slides'}", "nor slides"),
+        ("data = 'slides'\n[stages.track]\ninputs = {labels = 'slides'}", "track cannot measure"),
         # An image of its own is no data of other stages.
-        ("[stages.reconstruct]", 'makes its own image: set data = "phantom" above its stages'),
+        ("[stages.reconstruct]", 'reconstruct cannot measure: set data = "phantom" above its'),
         ("data = 'slides'\n[stages.reconstruct]", 'set data = "phantom" above its stages'),
-        ("data = 'phantom'\n[stages.segment]", "which reads data, but data"),
+        ("data = 'phantom'\n[stages.segment]", "segment cannot measure"),
         ("data = 'phantom'\n[stages.loader]", 'set data = "slides" above its stages'),
         (
             "data = 'phantom'\n[stages.reconstruct]\ninputs = {frames = 'movie'}",
@@ -100,13 +101,17 @@ def test_a_suite_has_a_name_that_tables_can_hold(tmp_path: Path, name: str) -> N
 def test_what_an_entry_does_is_known_by_its_stage() -> None:
     pipeline, system = load_suite("pipeline"), load_suite("system")
     loader, reconstruct = load_suite("loader"), load_suite("reconstruct")
-    assert system.machine_entries == {"storage", "decompress", "kernels"}
-    assert pipeline.machine_entries == loader.machine_entries == frozenset()
-    assert loader.loader_entries == {"loader"}
-    assert pipeline.loader_entries == reconstruct.loader_entries == frozenset()
-    assert reconstruct.reconstruct_entries == {"colour_deblur", "tomography_2d", "tomography_3d"}
-    assert reconstruct.rank_entries == reconstruct.reconstruct_entries
-    assert loader.reconstruct_entries == frozenset()
+    assert system.entries_that(measures_alone) == {"storage", "decompress", "kernels"}
+    assert not pipeline.entries_that(measures_alone) | loader.entries_that(measures_alone)
+    assert loader.entries_that(has_own_work) == loader.entries_that(meets) == {"loader"}
+    assert not pipeline.entries_that(meets) | reconstruct.entries_that(has_own_work)
+    assert reconstruct.entries_that(shares_result) == {
+        "colour_deblur",
+        "tomography_2d",
+        "tomography_3d",
+    }
+    assert reconstruct.entries_that(meets) == reconstruct.entries_that(shares_result)
+    assert loader.entries_that(shares_result) == frozenset()
     assert not reconstruct.reads_data
 
 

@@ -20,6 +20,7 @@ from pyscale.store.manifest import build_manifest
 from pyscale.suite import load_suite
 from pyscale.sweep import Sweep
 from pyscale.taskwriter import TaskWriter
+from pyscale.traits import measures_alone
 from pyscale.withsystem import with_system
 
 
@@ -70,9 +71,9 @@ def test_it_reads_the_folder_that_was_named_and_no_movie(
     for trial in plan.trials:
         (place,) = trial.inputs
         assert (place.slot, place.path, place.is_place) == ("place", tmp_path / "disk", True)
-        assert trial.is_of_machine
+        assert measures_alone(trial.stage)
         assert not trial.reads_movie
-    assert plan.machine_entries == {"storage", "decompress"}
+    assert plan.entries_that(measures_alone) == {"storage", "decompress"}
     assert plan.title.endswith(f"suite system, of the folder {tmp_path / 'disk'}")
 
 
@@ -124,7 +125,7 @@ def test_beside_a_movie_one_worker_measures_the_machine_once_and_first(
     beside: PlanMaker, make_of: PlanMaker
 ) -> None:
     plan = beside()
-    machine = [trial for trial in plan.trials if trial.is_of_machine]
+    machine = [trial for trial in plan.trials if measures_alone(trial.stage)]
     assert list(plan.trials[:3]) == machine
     assert {(trial.workers, trial.block, trial.windows) for trial in machine} == {(1, 1, ((0, 1),))}
     assert plan.place is not None

@@ -210,6 +210,6 @@ def place(subject: Subject) -> Iterator[Finding]:
 def written_bytes(subject: Subject) -> int:
     """Room that is wanted in the folder: what all workers of one entry write at once."""
     # Beside a suite of something else one worker measures the machine.
-    alone = all(entry.definition.is_of_machine for entry in subject.entries)
+    alone = all(entry.definition.work == "each" for entry in subject.entries)
     workers = subject.workers if alone else 1
     return workers * with_spare(max((entry.room_bytes for entry in subject.entries), default=0))

@@ -92,7 +92,7 @@ def dead_scratch() -> list[Path]:
     return [
         folder
         for folder, session in _sessions("pyscale-").items()
-        if session not in living and _is_of_this_node(folder)
+        if session not in living and _made_on_this_node(folder)
     ]
 
 
@@ -104,7 +104,7 @@ def _sessions(prefix: str) -> dict[Path, int]:
     }
 
 
-def _is_of_this_node(folder: Path) -> bool:
+def _made_on_this_node(folder: Path) -> bool:
     with suppress(OSError, UnicodeDecodeError):
         return (folder / _NODE_FILE).read_text(encoding="utf-8") == host_name()
     return False

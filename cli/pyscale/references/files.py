@@ -11,7 +11,7 @@ from polars.exceptions import PolarsError
 from pydantic import ValidationError
 
 from pyscale.errors import UserError
-from pyscale.references.model import Loaded, Reference, is_of_devices
+from pyscale.references.model import Loaded, Reference, compares_devices
 from pyscale.references.testtable import checked_tests
 from pyscale.report.sizetable import read_sizes
 from pyscale.report.table import read_wall_times
@@ -158,7 +158,7 @@ def _table(path: Path, reference: Reference) -> pl.DataFrame:
             f"{path.parent}"
         )
     table = read_wall_times(path) if reference.has_wall_times else _read_as_it_is(path)
-    if is_of_devices(reference, table):
+    if compares_devices(reference, table):
         table = read_sizes(path)
     if reference.has_tests:
         table = checked_tests(table, path)

@@ -26,6 +26,7 @@ from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import build_tables
 from pyscale.suite import suite_names
 from pyscale.sweep import Sweep
+from pyscale.traits import has_own_work, shares_result, stands_apart
 from pyscale_stages.registry import load_stage
 
 HARDWARE = (
@@ -59,18 +60,18 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
     plan = run.plan
     tables = build_tables(run)
     trials = trial_table(tables.tasks, tables.spans)
-    if plan.is_of_machine:
+    if plan.suite.data == "place":
         return reference_of_tests(run, tables, name)
     # What the base of a change took is no reference for anything.
-    others = {*plan.entries_apart, *plan.versions.values()}
+    others = {*plan.entries_that(stands_apart), *plan.versions.values()}
     trials = trials.filter(~trials["stage"].is_in(others))
-    if trials.is_empty() and plan.loader_entries:
+    if trials.is_empty() and plan.entries_that(has_own_work):
         raise UserError(
             f"the run {plan.run_id} measured the loading of patches, which cannot become a "
             "reference (references hold wall times): compare its benchmark_loader.csv with that "
             "of another run"
         )
-    if trials.is_empty() and plan.reconstruct_entries:
+    if trials.is_empty() and plan.entries_that(shares_result):
         raise UserError(
             f"the run {plan.run_id} measured distributed reconstruction, which cannot become a "
             "reference (references hold wall times of tasks): compare its "

@@ -86,7 +86,7 @@ class Reference(Record):
         return self.sweep == TESTS
 
 
-def is_of_devices(reference: Reference, table: pl.DataFrame) -> bool:
+def compares_devices(reference: Reference, table: pl.DataFrame) -> bool:
     """Whether a table is one of times by device and size, from which ratios follow."""
     return reference.sweep == SIZE and "device" in table.columns
 
@@ -119,7 +119,7 @@ class Loaded:
 
     def grids(self) -> tuple[GridFindings, ...]:
         """What follows from its times by device and size, a stage each; none where it has none."""
-        if not is_of_devices(self.reference, self.table):
+        if not compares_devices(self.reference, self.table):
             return ()
         return grid_findings_of_table(self.table, self.reference.name)
 

@@ -12,6 +12,7 @@ from pyscale.plan import Plan, Trial
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import InputFile, read_provenance
 from pyscale.sweep import Sweep
+from pyscale.traits import measures_alone
 
 HOW_MANY = frozenset(
     {
@@ -40,7 +41,7 @@ def size_ids_of(plan: Plan) -> dict[str, str]:
             ).encode()
         ).hexdigest()
         for trial in plan.trials
-        if trial.is_of_machine
+        if measures_alone(trial.stage)
     }
 
 

@@ -151,11 +151,11 @@ def _algorithms(works: Mapping[str, Work]) -> Iterator[str]:
     ran: dict[tuple[str, tuple[str, ...]], list[tuple[str, Work]]] = {}
     for entry, work in works.items():
         ran.setdefault((work.how, work.cites), []).append((entry, work))
-    for (how, cites), of_entries in ran.items():
-        names = [entry for entry, _ in of_entries]
+    for (how, cites), alike in ran.items():
+        names = [entry for entry, _ in alike]
         who = listing(names) if len(names) < 5 else f"{names[0]} and {len(names) - 1} other points"
         packages = ", ".join(
-            f"{name} {v}" for name, v in of_entries[0][1].packages.items() if name != "tifffile"
+            f"{name} {v}" for name, v in alike[0][1].packages.items() if name != "tifffile"
         )
         yield f"{who} ran {how}{f' ({packages})' if packages else ''}{_cite(cites)}."
 

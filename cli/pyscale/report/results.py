@@ -64,7 +64,7 @@ class Results:
         here; one for each stage of a reference.
     machine : MachineFindings or None
         What the tests of the machine itself tell; None where the run has none.
-    machine_entries : frozenset of str
+    alone : frozenset of str
         Entries of the suite that measure the machine and read no movie: they are in the tables of
         trials and configurations, but N workers share no work there, so that nothing is said of
         how they scale.
@@ -111,7 +111,7 @@ class Results:
     grids: tuple[GridFindings, ...] = ()
     grid_references: list[tuple[Reference, GridFindings]] = field(default_factory=list)
     machine: MachineFindings | None = None
-    machine_entries: frozenset[str] = frozenset()
+    alone: frozenset[str] = frozenset()
     test_references: list[ReferredTests] = field(default_factory=list)
     test_sizes: Mapping[str, str] = field(default_factory=dict)
     ranks: tuple[RankFindings, ...] = ()
@@ -126,9 +126,9 @@ class Results:
     pictures: Pictures | None = None
 
     @property
-    def entries_apart(self) -> frozenset[str]:
+    def apart(self) -> frozenset[str]:
         """Entries of whose wall times no speedup over N is told."""
-        return self.machine_entries.union(*(one.entries for one in self.ranks))
+        return self.alone.union(*(one.entries for one in self.ranks))
 
     def of(self, kind: type[F]) -> F | None:
         """Findings of one kind of ranks' work; None where the run has none."""

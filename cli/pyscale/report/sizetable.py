@@ -21,7 +21,7 @@ KEY = ("stage", "device", SIZE, "repeat", "block")
 """Columns that together name one row."""
 
 
-def is_of_sizes(path: Path) -> bool:
+def has_sizes(path: Path) -> bool:
     """Whether a CSV sweeps over sizes: it has a column `length_px`, and none of workers.
 
     Raises

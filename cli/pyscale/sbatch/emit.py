@@ -20,7 +20,7 @@ from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
 from pyscale.executors.submission import refuse_shared_gpus
 from pyscale.plan import Plan, Trial
-from pyscale.rankrules import warn_of_too_few_tiles
+from pyscale.rankrules import warn_of_too_many_workers
 from pyscale.report.wording import listing
 from pyscale.runsettings import settings_for
 from pyscale.runtimes.frozen import frozen_images
@@ -30,6 +30,7 @@ from pyscale.shipped import shipped
 from pyscale.sites import Site, load_site
 from pyscale.store.provenance import ImageFile
 from pyscale.suite import Suite, suite_names
+from pyscale.traits import measures_alone, meets
 
 MEASURING = (
     *("repeats", "cache", "executor", "every_node", "layout", "retries", "keep_outputs"),
@@ -68,7 +69,7 @@ def emit(
         raise UserError("--device mps is not available on Slurm clusters: use --device cuda or cpu")
     plan = plan_run(suite, settings, only, accept_terms=accept_terms, scripts_for=site)
     refuse_shared_gpus(plan)
-    for sentence in (*warn_of_too_few_tiles(plan), *warn_of_no_gpus(plan, site)):
+    for sentence in (*warn_of_too_many_workers(plan), *warn_of_no_gpus(plan, site)):
         talk(f"warning: {sentence}")
     texts = render(plan, site, frozen_images(plan, TerminalReport()))
     write_scripts(folder, texts)
@@ -163,6 +164,8 @@ def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str
         needs.append("this Python environment")
     about = {
         "plan": plan,
+        "alone": sorted(plan.entries_that(measures_alone)),
+        "ranks": sorted(plan.entries_that(meets)),
         "jobs": jobs,
         "images": images,
         "needed": needs,

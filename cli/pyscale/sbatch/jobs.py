@@ -17,6 +17,7 @@ from pyscale.plan import Plan, Trial, TrialInput
 from pyscale.sbatch.options import Allocation, allocation, as_words, slurm_options
 from pyscale.sites import Site
 from pyscale.store.provenance import ImageFile
+from pyscale.traits import meets, shares_result, stands_apart
 from pyscale_stages.binds import OPTIONS, task_binds
 from pyscale_stages.contract import Device, Stage, Surroundings, TaskSpec
 from pyscale_stages.registry import load_stage
@@ -60,20 +61,20 @@ class Job:
     @property
     def are_ranks(self) -> bool:
         """Whether one job starts all its tasks, which meet."""
-        return self.trial.is_of_ranks and self.trial.workers > 1
+        return meets(self.trial.stage) and self.trial.workers > 1
 
     @property
     def measures(self) -> bool:
         """Whether its times are what it is for, so that no other job is to slow it."""
-        return self.trial.is_of_machine or self.trial.is_of_ranks
+        return stands_apart(self.trial.stage)
 
     @property
     def each(self) -> str:
         """What each task of its windows does, in words."""
-        if self.are_ranks and self.trial.shares_image:
-            return "rank of this job works on one image together with the others"
+        if self.are_ranks and shares_result(self.trial.stage):
+            return "rank of this job shares one piece of work with the others"
         if self.are_ranks:
-            return "rank of this job loads patches of slides of its own"
+            return "rank of this job has work of its own, at the same time as the others"
         by_itself = "measures by itself" if self.measures else "processes one window of the frames"
         return f"task of this array {by_itself}"
 
@@ -126,7 +127,7 @@ class Job:
             update={
                 "inputs": tuple((item.slot, Path(f"${item.variable}")) for item in inputs),
                 "output": Path("$output"),
-                "movie_frames": None if trial.is_of_ranks else trial.movie_frames,
+                "movie_frames": None if self.stage.meets else trial.movie_frames,
                 "axes": self._plan.axes_of(trial),
             }
         )
@@ -142,7 +143,7 @@ class Job:
                 "output": f"{self.name}/{LOGS_FOLDER}/%x-%A_%a.log",
             }
         ranks = trial.workers if self.are_ranks else 1
-        windows = () if trial.is_of_ranks else trial.windows
+        windows = () if self.stage.meets else trial.windows
         return {
             "directives": self._directives(extra, trial.device, ranks),
             "inputs": inputs,

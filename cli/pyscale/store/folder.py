@@ -82,7 +82,7 @@ class RunFolder:
 
     def _close_and_refuse_links(self) -> None:
         _close_to_others(self.path)
-        for entry in _entries(self.path):
+        for entry in _files_below(self.path):
             if entry.is_symlink():
                 path = Path(entry.path)
                 if not path.resolve().is_relative_to(self.path):
@@ -162,13 +162,13 @@ def written_by_owner_alone() -> Iterator[None]:
         os.umask(asked)
 
 
-def _entries(folder: str | Path) -> Iterator[os.DirEntry[str]]:
+def _files_below(folder: str | Path) -> Iterator[os.DirEntry[str]]:
     """Everything in a folder and in those in it; no link is followed."""
     with os.scandir(folder) as entries:
         for entry in entries:
             yield entry
             if entry.is_dir(follow_symlinks=False):
-                yield from _entries(entry.path)
+                yield from _files_below(entry.path)
 
 
 def _close_to_others(folder: Path) -> None:

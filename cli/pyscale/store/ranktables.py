@@ -14,6 +14,7 @@ from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
 from pyscale.plan import Trial
 from pyscale.retrying import MEMORY_LIMIT
 from pyscale.store.records import TaskRecord
+from pyscale.traits import has_own_work, shares_result
 from pyscale_stages.contract import TaskError
 from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.loading import Loading
@@ -75,7 +76,7 @@ def reconstruction_rows(
     trial: Trial, tasks: Iterable[Mapping[str, Any]], records: Mapping[str, TaskRecord]
 ) -> Iterator[dict[str, Any]]:
     """Rows of the ranks of a trial that have ended, the failed ones too."""
-    if not trial.shares_image:
+    if not shares_result(trial.stage):
         return
     deviations = _deviations(records.get("check"))
     for record, of_rank in _rank_rows(trial, tasks, records, ("device",)):
@@ -123,7 +124,7 @@ def loading_rows(
     trial: Trial, tasks: Iterable[Mapping[str, Any]], records: Mapping[str, TaskRecord]
 ) -> Iterator[dict[str, Any]]:
     """Rows of the ranks of a trial that have ended, the failed ones too."""
-    if not trial.loads_patches:
+    if not has_own_work(trial.stage):
         return
     for record, of_rank in _rank_rows(trial, tasks, records, ("cache_asked", "cache_state")):
         measured = row_of(record.result.loading if record.result is not None else None)

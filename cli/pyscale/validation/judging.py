@@ -36,7 +36,7 @@ class MeasuredEntry(NamedTuple):
     """Why a trial has no output, where one has none."""
 
 
-def measured_entries(run: RunFolder) -> dict[str, MeasuredEntry]:
+def measured_of(run: RunFolder) -> dict[str, MeasuredEntry]:
     """Read what each entry of a run gave, in the order of the suite."""
     found: dict[str, MeasuredEntry] = {}
     for entry in run.plan.suite.stages:

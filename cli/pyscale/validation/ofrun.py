@@ -14,7 +14,7 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
 from pyscale.validation.expected import Expected, load_expected, other_work
 from pyscale.validation.findings import Speed, ValidationFindings
-from pyscale.validation.judging import judged, measured_entries
+from pyscale.validation.judging import judged, measured_of
 
 
 def validation_of(
@@ -28,7 +28,7 @@ def validation_of(
     if plan.suite.expected is None:
         return None
     expected = load_expected(plan.suite.expected)
-    found = judged(expected, measured_entries(run), _fed_by(plan), _why_unfit(run, expected))
+    found = judged(expected, measured_of(run), _fed_by(plan), _why_unfit(run, expected))
     return found.model_copy(update={"speeds": tuple(speeds(trials, work_id, references))})
 
 

@@ -29,4 +29,5 @@ STAGE = Stage(
     sharing=sharing,
     is_compared=lambda params: params.check != "none",
     runs_outside=True,
+    data=("movie", "labels", "files", "tiles"),
 )

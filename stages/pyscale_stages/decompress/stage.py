@@ -33,4 +33,5 @@ STAGE = Stage(
     resources=Resources(cpus=4, memory_gib=4.0, devices=("cpu",)),
     extra="decompress",
     room_bytes=room_bytes,
+    work="each",
 )

@@ -32,4 +32,5 @@ STAGE = Stage(
     resources=Resources(cpus=2, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
     extra="kernels",
     room_bytes=lambda params: params.particles_bytes,
+    work="each",
 )

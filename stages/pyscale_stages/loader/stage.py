@@ -26,5 +26,6 @@ STAGE = Stage(
     resources=Resources(cpus=2, memory_gib=8.0, devices=("cpu", "cuda")),
     extra="loader",
     surroundings=folder_of_factory,
-    meets=True,
+    work="own",
+    data=("slides",),
 )

@@ -6,6 +6,15 @@ from pyscale_stages.contract import Resources, Stage
 from pyscale_stages.reconstruct.params import IMAGE, ReconstructParams, method, weights_file
 from pyscale_stages.registry import later
 
+
+def refuse_ranks(params: ReconstructParams, ranks: int) -> None:
+    """Refuse more ranks than the image has tiles."""
+    from pyscale_stages.reconstruct.tiles import grid_of
+
+    dims = 3 if params.problem == "tomography_3d" else 2
+    grid_of((1, *[params.size_px] * dims), params, ranks)
+
+
 STAGE = Stage(
     name="reconstruct",
     summary="Plug-and-play reconstruction of one image by several ranks, each component timed",
@@ -24,6 +33,7 @@ STAGE = Stage(
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="reconstruct",
     surroundings=weights_file,
-    meets=True,
-    shares_image=True,
+    work="shared",
+    refuse_workers=refuse_ranks,
+    data=("phantom",),
 )

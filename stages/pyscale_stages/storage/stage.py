@@ -40,4 +40,5 @@ STAGE = Stage(
     surroundings=surroundings,
     room_bytes=room_bytes,
     extra="storage",
+    work="each",
 )

@@ -9,7 +9,7 @@ import pytest
 
 from pyscale.errors import UserError
 from pyscale.references.files import shipped_folder
-from pyscale.report.sizetable import is_of_sizes, read_sizes
+from pyscale.report.sizetable import has_sizes, read_sizes
 
 Write = Callable[[str], Path]
 HEADER = "device,length_px,wall_s\n"
@@ -39,14 +39,14 @@ def test_stages_and_repeats_are_kept(csv: Write) -> None:
 
 def test_the_published_table_is_read_as_it_is(references: Path) -> None:
     raw = references / "cellpose_device_sweep.csv"
-    assert is_of_sizes(raw)
+    assert has_sizes(raw)
     shipped = read_sizes(shipped_folder() / "cellpose-devices.csv")
     assert read_sizes(raw).rows() == shipped.drop("stage").rows()
 
 
 def test_a_table_over_workers_is_none_of_sizes(csv: Write) -> None:
-    assert not is_of_sizes(csv("stage,workers,wall_s\na,1,2\n"))
-    assert not is_of_sizes(csv("stage,workers,wall_s,length_px\na,1,2,224\n"))
+    assert not has_sizes(csv("stage,workers,wall_s\na,1,2\n"))
+    assert not has_sizes(csv("stage,workers,wall_s,length_px\na,1,2,224\n"))
 
 
 @pytest.mark.parametrize(

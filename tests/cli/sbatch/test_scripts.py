@@ -419,10 +419,10 @@ def test_what_ranks_that_share_an_image_need_is_no_data() -> None:
     native = of_image(load_site("plain"))
     told = " ".join(native["README.md"].split())
     assert "The nodes need this Python environment at its path" in told
-    assert "tomography_3d reconstructs an image" in told
+    assert "tomography_3d runs as ranks that work together: what each rank measured" in told
     assert "page cache" not in told
     two = native["tomography_3d-n2/windows.sbatch"]
-    assert "# Each rank of this job works on one image together with the others." in two
+    assert "# Each rank of this job shares one piece of work with the others." in two
     assert '--rank "$SLURM_PROCID" --ranks 2 --meeting "$meeting"' in two
     in_images = of_image(load_site("plain"), runtime="apptainer", device="cuda")
     assert "The nodes need apptainer and the images; they need no" in in_images["README.md"]

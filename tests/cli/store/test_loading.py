@@ -185,7 +185,7 @@ def test_the_asked_diversity_is_read_when_the_run_is_analysed(
     results = results_of(run)
     assert results.of(LoaderFindings) is not None
     assert results.of(LoaderFindings).keep == (0.9 if keep else 0.5)
-    assert results.entries_apart == {"loader"}
+    assert results.apart == {"loader"}
     (rate,) = results.of(LoaderFindings).points.filter(workers=2)["patches_per_s"]
     assert rate == pytest.approx(2 * 128 / 5.0)
     assert results.machine is None

@@ -52,7 +52,7 @@ def speedup_basis(base: Row | None, own: Row, wholes: tuple[Row | None, Row | No
     sizes = {base["size"], own["size"]}
     amounts = (base["amount"], own["amount"])
     if amounts == (None, None) and own["step"] is not None:
-        return _basis_of_step(sizes, wholes)
+        return _step_basis(sizes, wholes)
     if None in amounts:
         return "unknown-amount"
     if base["unit"] != own["unit"]:
@@ -63,7 +63,7 @@ def speedup_basis(base: Row | None, own: Row, wholes: tuple[Row | None, Row | No
     return "time" if same_size and amounts[0] == amounts[1] else "rate"
 
 
-def _basis_of_step(sizes: set[str | None], wholes: tuple[Row | None, Row | None]) -> Basis | str:
+def _step_basis(sizes: set[str | None], wholes: tuple[Row | None, Row | None]) -> Basis | str:
     """Compare steps whose amount nobody counts by what their tests did."""
     amounts = [None if whole is None else whole["amount"] for whole in wholes]
     if None in amounts:

@@ -11,13 +11,13 @@ from pyscale.report.results import Results
 
 
 def about_workers(results: Results) -> Results:
-    """Leave out entries without a speedup over N: points of grids at one N, and `entries_apart`.
+    """Leave out entries without a speedup over N: points of grids at one N, and `apart`.
 
     Entries without a grid stay, whatever N they have, and so do points at several N. N workers
     that test a machine or load patches share no work: each does all of it. Ranks that reconstruct
     an image share it in every iteration, which is reported by component.
     """
-    if not results.grids and not results.entries_apart:
+    if not results.grids and not results.apart:
         return results
     out = pl.concat([_at_one_n(results), _apart(results)]).unique()
 
@@ -44,8 +44,8 @@ def about_workers(results: Results) -> Results:
 
 
 def without_apart(configurations: pl.DataFrame, results: Results) -> pl.DataFrame:
-    """Leave out `entries_apart`: sentences on outputs and wall times do not concern them."""
-    return configurations.filter(~pl.col("stage").is_in(list(results.entries_apart)))
+    """Leave out `apart`: sentences on outputs and wall times do not concern them."""
+    return configurations.filter(~pl.col("stage").is_in(list(results.apart)))
 
 
 def _at_one_n(results: Results) -> pl.DataFrame:
@@ -65,5 +65,5 @@ def _at_one_n(results: Results) -> pl.DataFrame:
 
 def _apart(results: Results) -> pl.DataFrame:
     """Curves of entries that are reported apart."""
-    own = pl.col("stage").is_in(list(results.entries_apart))
+    own = pl.col("stage").is_in(list(results.apart))
     return results.configurations.filter(own).select(GROUP).unique()

@@ -25,7 +25,7 @@ def section(results: Results) -> dict[str, Any] | None:
     about_n = curves(about_workers(results).configurations)
     used = {row["bottleneck"] for bench in found for row in bench.rows}
     several = len({bench.node for bench in found}) > 1
-    of_trials = flags_of_trials(results.configurations, results.machine_entries)
+    of_trials = flags_of_trials(results.configurations, results.alone)
     return {
         "title": f"Tests of {'these machines' if several else 'this machine'}",
         "verdicts": verdict.verdicts(found, of_trials),
@@ -50,7 +50,7 @@ def section(results: Results) -> dict[str, Any] | None:
 def doubts(results: Results, found: Sequence[Bench]) -> Iterator[str]:
     """Give every flag once of each node's tests, and those of the trials that they ran in."""
     yield from told.of_all(found, told.doubts)
-    yield from sentences.doubts_of_trials(results.configurations, results.machine_entries)
+    yield from sentences.doubts_of_trials(results.configurations, results.alone)
 
 
 def note_on_workers(found: Sequence[Bench]) -> str:

@@ -223,7 +223,7 @@ def method(found: Sequence[Curve], results: Results) -> list[str]:
             is_scaled=scalingkind.legend(found) is not None,
             is_over_n=bool(found) or not (results.grids or results.machine or results.ranks),
             is_over_size=bool(results.grids),
-            is_of_machine=results.machine is not None,
+            has_tests=results.machine is not None,
             kinds=[one.kind for one in results.ranks],
         )
     )

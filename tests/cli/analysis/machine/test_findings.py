@@ -48,8 +48,8 @@ def test_the_stage_of_the_pipeline_is_set_beside_the_node_that_it_ran_on(
 
 
 def test_entries_of_the_machine_are_in_the_tables_and_named(results: Results) -> None:
-    assert results.machine_entries == {"storage", "decompress", "kernels_cpu", "kernels_cuda"}
-    assert set(results.configurations["stage"]) == results.machine_entries | {"register_denoise"}
+    assert results.alone == {"storage", "decompress", "kernels_cpu", "kernels_cuda"}
+    assert set(results.configurations["stage"]) == results.alone | {"register_denoise"}
 
 
 def test_every_flag_has_a_sentence(machine: MachineFindings) -> None:

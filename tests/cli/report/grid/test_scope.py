@@ -52,7 +52,7 @@ def test_tests_of_the_machine_are_no_part_of_what_is_about_n():
 
 def test_loading_of_patches_is_no_part_of_what_is_about_n():
     results = made_up_loading(ENTRIES[:2], pipeline=True)
-    assert results.entries_apart == {"pool1", "pool2"}
+    assert results.apart == {"pool1", "pool2"}
     left = about_workers(results)
     for table in (left.configurations, left.trials, left.losses):
         assert table["stage"].unique().to_list() == ["register_denoise"]
