@@ -18,9 +18,8 @@ import numpy.typing as npt
 import tifffile
 
 from paired import compare
-from pyscale_stages.decompress.codecs import CodecName
 from pyscale_stages.decompress.decode import decode_all, packed_movie, running_threads
-from pyscale_stages.decompress.files import write_movie_file
+from pyscale_stages.movieformats.codecs import CodecName, write_movie_file
 from pyscale_stages.movieformats.counting import Camera
 
 REPEATS = 25

@@ -27,8 +27,7 @@ import torch
 
 from paired import seconds
 from pyscale.analysis.intervals import ratio_interval
-from pyscale_stages.ranks.group import Group
-from pyscale_stages.ranks.rank import Rank
+from pyscale_stages.ranks.group import Group, joined
 from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.device import prepared
@@ -133,7 +132,7 @@ def rank_main(count: int, meeting: Path, number: int) -> None:
     make_importable()
     from pyscale_stages.reconstruct.context import TimedContext
 
-    with Rank(number, count, meeting).joined() as group, torch.no_grad():
+    with joined(number, count, meeting) as group, torch.no_grad():
         device = prepared("cpu", number, threads=1)
         problem = problem_of(PARAMS, seed=0)
         network = network_of(problem.shape, PARAMS, 0, device)

@@ -22,8 +22,8 @@ from pyscale_stages.storage.book import Book, Case
 from pyscale_stages.storage.fio import fio_at_random, fio_sequentially, fio_version
 from pyscale_stages.storage.params import Mode, StorageParams
 from pyscale_stages.storage.reads import read_at_random, read_sequentially
-from pyscale_stages.storage.stack import Stack, write_stack
 from pyscale_stages.storage.stage import STAGE
+from pyscale_stages.storage.testfiles import Stack, write_stack
 from pyscale_stages.task import Task
 
 PAIRS = 24

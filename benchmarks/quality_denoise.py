@@ -31,8 +31,7 @@ from pyscale_stages.segment import device
 from pyscale_stages.segment.agreement import match_cells
 from pyscale_stages.segment.models import Model, import_cellpose
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
-from pyscale_stages.synth.movie import SynthParams
-from pyscale_stages.synth.render import render_frames
+from pyscale_stages.synth.movie import SynthParams, render_frames
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 IMAGES = {

@@ -24,12 +24,12 @@ from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
 from pyscale_stages.track import laptrack_backend
+from pyscale_stages.track.agreement import link_quality
 from pyscale_stages.track.detections import detect, joined
 from pyscale_stages.track.distances import distances_of
 from pyscale_stages.track.lineage import Tracks, tracks_of
 from pyscale_stages.track.overlap_backend import OverlapLinker
 from pyscale_stages.track.params import TrackParams
-from pyscale_stages.track.truth import link_quality
 
 Masks = npt.NDArray[np.uint16]
 Parents = dict[int, int]

@@ -45,14 +45,14 @@ def main(rank: int, meeting: Path) -> None:
     import torch
 
     from pyscale_stages.errors import StageError
-    from pyscale_stages.ranks.rank import Rank
+    from pyscale_stages.ranks.group import joined
     from pyscale_stages.reconstruct.clock import Components
     from pyscale_stages.reconstruct.context import TimedContext
 
     torch.set_num_threads(1)
     seen: dict[str, Any] = {}
     try:
-        with Rank(rank, RANKS, meeting).joined() as group, torch.no_grad():
+        with joined(rank, RANKS, meeting) as group, torch.no_grad():
             context = TimedContext(group, torch.device("cpu"), Components(lambda: None))
             seen |= exchanges(context) | gate(context)
             with context.computing("gradient"):

@@ -34,10 +34,7 @@ THREAD_VARIABLES = (
 
 
 def main(arguments: Sequence[str], main_monotonic_s: float) -> int:
-    """Run the command that follows `python -m pyscale_stages` and return its exit code.
-
-    `main_monotonic_s`: the monotonic clock at the program's first line.
-    """
+    """Run the command that follows `python -m pyscale_stages` and return its exit code."""
     options = _parsed(arguments)
     if options.stage == "list":
         return _list_stages()

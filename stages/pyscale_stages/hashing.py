@@ -31,8 +31,6 @@ def fingerprint_of(files: Sequence[Path]) -> str:
 
     Sizes of all files count, and the beginning, the middle and the end of the first, the middle and
     the last one. Names and places do not: a copy is the same.
-
-    `files`: at least one, in an order that belongs to them.
     """
     sizes = [file.stat().st_size for file in files]
     digest = hashlib.sha256(repr(sizes).encode())

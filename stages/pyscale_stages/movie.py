@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,53 +31,31 @@ UNNAMED_AXES = "QI"
 
 @dataclass(frozen=True)
 class Movie:
-    """A movie on disk whose pixels are read window by window.
-
-    Attributes
-    ----------
-    path : Path
-        A file, or a folder with one file a frame.
-    files : tuple of Path
-        The files that hold the pixels.
-    n_frames, n_channels : int
-        Length in frames, and channels (1 where the file has no channel axis).
-    shape_yx : tuple of int
-        Height and width in pixels.
-    dtype : numpy dtype
-    images_per_frame : int
-        Images that make up one frame: its channels, unless they are samples of one.
-    channel_axis : {"page", "sample", "none"}
-        Whether channels are images of their own or samples of one image.
-    """
+    """A movie on disk whose pixels are read window by window."""
 
     path: Path
+    """A file, or a folder with one file a frame."""
     files: tuple[Path, ...]
+    """The files that hold the pixels."""
     n_frames: int
     n_channels: int
+    """1 where the file has no axis of channels."""
     shape_yx: tuple[int, int]
+    """Height and width in pixels."""
     dtype: np.dtype[Any]
     images_per_frame: int
+    """Images that make up one frame: its channels, unless they are samples of one."""
     channel_axis: str
+    """Whether channels are images of their own ("page"), samples of one image, or "none"."""
 
     @classmethod
     def open(cls, path: Path, *, axes: str | None = None) -> Movie:
         """Read the layout of a movie, not its pixels.
 
-        Parameters
-        ----------
-        path : Path
-            A TIFF file or a folder of TIFF frames (in natural order of their names).
-        axes : str, optional
-            Axes to believe in place of the file's own, like "TCYX".
-
-        Raises
-        ------
-        BadInput
-            If there is nothing readable at `path`, or the axes are not frames of images.
+        `path`: a TIFF file, or a folder of TIFF frames in natural order of their names. `axes`:
+        axes to believe in place of the file's own, like "TCYX".
         """
-        if path.is_dir():
-            return cls._open_folder(path, axes)
-        return cls._open_file(path, axes)
+        return cls._open_folder(path, axes) if path.is_dir() else cls._open_file(path, axes)
 
     @classmethod
     def _open_file(cls, path: Path, axes: str | None) -> Movie:
@@ -119,16 +97,7 @@ class Movie:
                 f"{files[0]} is a movie of {first.n_frames} frames in a folder of {len(files)} "
                 "files: give one movie file, or a folder with one file per frame"
             )
-        return cls(
-            path=folder,
-            files=files,
-            n_frames=len(files),
-            n_channels=first.n_channels,
-            shape_yx=first.shape_yx,
-            dtype=first.dtype,
-            images_per_frame=first.images_per_frame,
-            channel_axis=first.channel_axis,
-        )
+        return replace(first, path=folder, files=files, n_frames=len(files))
 
     @property
     def size_bytes(self) -> int:
@@ -136,24 +105,10 @@ class Movie:
         return sum(file.stat().st_size for file in self.files)
 
     def read(self, start: int, stop: int, channel: int | None = None) -> Pixels:
-        """Read a window of frames.
+        """Read the frames from `start` to `stop` (excluded), of one channel or of all.
 
-        Parameters
-        ----------
-        start, stop : int
-            First frame and end (excluded).
-        channel : int, optional
-            Read this channel alone; None reads all.
-
-        Returns
-        -------
-        ndarray
-            Shape (T, Y, X) for one channel, (T, C, Y, X) for all.
-
-        Raises
-        ------
-        BadInput
-            If the channel does not exist, a page cannot be read, or a value is not finite.
+        Returns: shape (T, Y, X) for one channel, (T, C, Y, X) for all. A page that cannot be read
+        and a value that is not finite are a `BadInput`.
         """
         if channel is not None and not 0 <= channel < self.n_channels:
             raise BadInput(
@@ -181,19 +136,8 @@ class Movie:
     ) -> Iterator[tuple[int, int]]:
         """Cut a window into runs of frames whose pixels fit into a bounded memory.
 
-        Parameters
-        ----------
-        start, stop : int
-            First frame and end (excluded) of the window.
-        channel : int, optional
-            The channel that will be read; None is all.
-        block_bytes : int
-            Most bytes of a run, unless one frame alone has more.
-
-        Yields
-        ------
-        tuple of int
-            First frame and end (excluded) of each run, in order, without gap or overlap.
+        Yields first frame and end (excluded) of each run. `block_bytes`: most bytes of a run,
+        unless one frame alone has more.
         """
         # Channels that are samples of one page are decoded together, whichever is wanted.
         alone = channel is not None and self.channel_axis == "page"
@@ -204,20 +148,7 @@ class Movie:
             yield first, min(first + step, stop)
 
     def frames(self, start: int, stop: int, channel: int | None = None) -> Iterator[Pixels]:
-        """Yield the frames of a window one by one, a block of them in memory.
-
-        Parameters
-        ----------
-        start, stop : int
-            First frame and end (excluded).
-        channel : int, optional
-            Read this channel alone; None reads all.
-
-        Yields
-        ------
-        ndarray
-            Shape (Y, X) for one channel, (C, Y, X) for all.
-        """
+        """Yield the frames that `read` gives one by one, a block of them in memory."""
         for first, end in self.blocks(start, stop, channel):
             yield from self.read(first, end, channel)
 

@@ -49,10 +49,7 @@ class PackedFrames:
 
 
 def write_movie(path: Path, frames: Pixels, axes: str) -> None:
-    """Write frames or labels that are in memory, of the axes "TYX" or "TCYX".
-
-    `path`: final or temporary name; it must end in `.ome.tif` for readers to know the format.
-    """
+    """Write frames or labels that are in memory, of the axes "TYX" or "TCYX", as `.ome.tif`."""
     if frames.ndim != len(axes):
         raise ValueError(f"frames of shape {frames.shape} have no axes {axes}")
     write_pages(path, frames.reshape(-1, *frames.shape[-2:]), frames.shape, frames.dtype)

@@ -46,9 +46,6 @@ def run_task(
 
     The task's wall time ends with its work. Hashing the outputs, stamping the hardware and writing
     the record come after it: they are the measurement's cost, not the stage's.
-
-    `recorder`: holds the spans since the process was started. `result_file`: where the record goes;
-    None writes none. `origin`: where this process comes from.
     """
     meter = UsageMeter(device=spec.device)
     task: Task | None = None

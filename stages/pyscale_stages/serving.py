@@ -46,10 +46,7 @@ _FORGET_PEAK = "5"
 
 
 def serve(options: argparse.Namespace, main_monotonic_s: float, do: Do) -> int:
-    """Load what the stage needs, say so in the file `--result`, and do tasks until stdin ends.
-
-    `main_monotonic_s`: the monotonic clock at the program's first line. `do`: does one task.
-    """
+    """Load what the stage needs, say so in the file `--result`, and do tasks until stdin ends."""
     if options.result is None:
         raise BadInput("serve needs --result FILE.json, which tells what it has loaded")
     requests, answers = _channel()

@@ -35,16 +35,7 @@ class Task:
     A stage reads its inputs by `movie`, brackets its work by `span`, writes files by
     `writing`, and reports by `count`, `measure`, `set_quality` and `warn`.
 
-    Parameters
-    ----------
-    stage : Stage
-        The stage that runs.
-    spec : TaskSpec
-        What to do.
-    params : StageParams
-        The validated parameters, of the type that the stage names.
-    recorder : SpanRecorder
-        Where spans are kept.
+    `params`: validated, of the type that the stage names. `recorder`: keeps the spans.
     """
 
     def __init__(
@@ -81,13 +72,7 @@ class Task:
         return dict(self.spec.inputs).get(slot)
 
     def movie(self, slot: str) -> Movie:
-        """Open the frames of an input slot.
-
-        Raises
-        ------
-        BadInput
-            If the slot was not given, or the file cannot be used or is too short.
-        """
+        """Open the frames of an input slot."""
         path = self.input(slot)
         if path is None:
             raise BadInput(f"{self.stage.name} needs the input {slot!r}: give --input {slot}=PATH")
@@ -115,13 +100,7 @@ class Task:
         self._fingerprints[slot] = fingerprint
 
     def valid_area(self, slot: str, movie: Movie) -> Movie | None:
-        """Open what lies beside the frames of a slot and says which pixels the camera saw.
-
-        Raises
-        ------
-        BadInput
-            If it is not that of these frames.
-        """
+        """Open what lies beside the frames of a slot and says which pixels the camera saw."""
         area = beside(movie.path)
         if area is None:
             return None
@@ -131,13 +110,7 @@ class Task:
         return area
 
     def counted(self, movie: Movie) -> Movie:
-        """Keep the frames of a movie that count, where the task says that not all do.
-
-        Raises
-        ------
-        BadInput
-            If the movie has fewer.
-        """
+        """Keep the frames of a movie that count, where the task says that not all do."""
         wanted = self.spec.movie_frames
         if wanted is None:
             return movie
@@ -177,10 +150,7 @@ class Task:
     def prepare_output(self) -> None:
         """Let no earlier `window.json` vouch for what will come, and refuse a hopeless folder.
 
-        Raises
-        ------
-        BadInput
-            If the output is no folder and cannot become one: better now than after computing.
+        Better now than after computing.
         """
         output = self.spec.output
         if output is None:
@@ -235,14 +205,9 @@ class Task:
         self.measured += found
 
     def set_quality(self, **measures: float) -> None:
-        """Record how right the output is, where the truth is known.
-
-        Raises
-        ------
-        StageError
-            If a measure is no number: JSON has none such, and the record could not be read.
-        """
+        """Record how right the output is, where the truth is known."""
         for name, value in measures.items():
+            # JSON has no such number, and the record could not be read.
             if not math.isfinite(value):
                 raise StageError(
                     f"{self.stage.name} measured a {name} that is not a number ({value})"
@@ -250,16 +215,10 @@ class Task:
         self.quality.update(measures)
 
     def warn(self, text: str, code: str = UNSORTED, *, doubts_result: bool = False) -> None:
-        """Record something that the reader of the result must know, and say it now.
+        """Record a sentence that the reader of the result must know, and say it now.
 
-        Parameters
-        ----------
-        text : str
-            A sentence.
-        code : str
-            Short code, by which warnings are counted.
-        doubts_result : bool
-            Whether the result may be wrong for it.
+        `code`: by which warnings are counted. `doubts_result`: whether the result may be wrong for
+        it.
         """
         self.warn_of(Warned(code=code, text=text, doubts_result=doubts_result))
 

@@ -25,10 +25,7 @@ def did_you_mean(given: str, known: Iterable[str]) -> str:
 
 
 def first_problem(error: ValidationError, model: type[BaseModel]) -> str:
-    """Say the first problem that pydantic found, as one clause with the key's full name.
-
-    `model`: what refused; its fields are what a misspelt key is compared with.
-    """
+    """Say the first problem that pydantic found, as one clause with the key's full name."""
     problems = error.errors(include_url=False)
     # A misspelt key is also a missing one: the first says what to do about both.
     found = next((p for p in problems if p["type"] == "extra_forbidden"), problems[0])

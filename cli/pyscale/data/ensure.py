@@ -23,7 +23,7 @@ from pyscale_stages.command.share import files_of
 from pyscale_stages.command.tiles import tiles_of
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
-from pyscale_stages.slides.files import slide_files
+from pyscale_stages.slides.reading import slide_files
 from pyscale_stages.truth.reading import kind_of, refuse_unfit
 
 KIND_IN_WORDS: dict[Kind | Literal["files", "tiles", "place", "phantom"], str] = {

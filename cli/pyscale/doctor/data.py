@@ -17,7 +17,7 @@ from pyscale.shipped import shipped
 from pyscale_stages.errors import BadInput
 from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.movie import Movie
-from pyscale_stages.slides.files import slide_files
+from pyscale_stages.slides.reading import slide_files
 
 _HARMLESS = re.compile(r"[\w./+@=-]*", re.ASCII)
 """What no shell, no option of a container program and no pattern of file names takes apart."""

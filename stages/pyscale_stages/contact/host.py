@@ -14,10 +14,7 @@ Centroids = npt.NDArray[np.float64]
 
 
 def measure(types: Sequence[DenseLabels]) -> PixelMeasures:
-    """Measure one frame; `pyscale_stages.contact.pixels.measure` gives the same counts.
-
-    `types`: one or two images of the same shape.
-    """
+    """Measure one frame; `pyscale_stages.contact.pixels.measure` gives the same counts."""
     pairs = summed(_touching(types), len(types[-1].labels))
     centroids = [_centroids(cells) for cells in types]
     y_px, x_px = (np.concatenate(axis) for axis in zip(*centroids, strict=True))

@@ -63,8 +63,6 @@ def measure(types: Sequence[DenseLabels], layout: Layout) -> PixelMeasures:
     y, x and z; two types are stacked along z with the second shifted by each step in turn, so
     that what it counts along z are the wanted pairs. Pairs that a cut between strips parts are
     counted on the host.
-
-    `types`: one or two images of the same shape.
     """
     n_all = sum(len(cells.labels) for cells in types)
     with _exhaustion_explained(layout):

@@ -2,11 +2,126 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple
+
+from pyscale_stages.contact import host, pixels
 from pyscale_stages.contact.agreement import check
+from pyscale_stages.contact.device import (
+    import_pyclesperanto,
+    keep_no_kernels,
+    select_device,
+)
+from pyscale_stages.contact.labels import DenseLabels, densify, open_labels, pieces, read_labels
 from pyscale_stages.contact.params import ContactParams, method
-from pyscale_stages.contact.run import preload, run, why_unforkable
-from pyscale_stages.contact.tables import merge
-from pyscale_stages.contract import Resources, Slot, Stage
+from pyscale_stages.contact.pixels import build_kernels, fits_sums
+from pyscale_stages.contact.strips import Layout, layout_of
+from pyscale_stages.contact.tables import Rows, Tables, frame_rows, merge, tables_of, write_tables
+from pyscale_stages.contract import Device, Resources, Slot, Stage
+from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import Movie
+from pyscale_stages.task import Task
+
+
+def run(task: Task) -> None:
+    """Measure every frame of the window and write contacts, cells and neighbours."""
+    assert isinstance(task.params, ContactParams)
+    with task.span("read"):
+        movies = open_labels(task)
+        window = task.window(movies[0])
+    on_device = task.params.uses_opencl(task.spec.device)
+    preload(task)
+    tables = _measured(task, movies, window, on_device=on_device)
+    if tables["cells"].is_empty():
+        _say_empty(task, movies, window)
+    with task.span("write"):
+        write_tables(task, tables)
+        task.write_window(window, movies[0].n_frames)
+    task.count(frames=window[1] - window[0], objects=len(tables["contacts"]))
+
+
+def preload(task: Task) -> None:
+    """Import what measures and writes, and choose the device of OpenCL where it is used."""
+    assert isinstance(task.params, ContactParams)
+    on_device = task.params.uses_opencl(task.spec.device)
+    with task.span("import"):
+        import scipy.spatial  # noqa: F401 - the import is what is timed
+        import tifffile  # noqa: F401
+
+        if on_device:
+            if task.params.kernel_cache == "none":
+                keep_no_kernels()
+            import_pyclesperanto()
+    if on_device:
+        with task.span("model_load"):
+            task.versions |= select_device(task.spec.device)
+            task.versions["kernel_cache"] = task.params.kernel_cache
+
+
+def why_unforkable(params: ContactParams, device: Device) -> str:
+    """Why a warm worker must do its tasks itself."""
+    return "an OpenCL context cannot be forked" if params.uses_opencl(device) else ""
+
+
+def _measured(
+    task: Task, movies: tuple[Movie, ...], window: tuple[int, int], *, on_device: bool
+) -> Tables:
+    """Tables of the window, read and measured piece by piece."""
+    built: set[Layout] = set()
+    rows: list[Rows] = []
+    ranges = list(pieces(movies, window))
+    for start, stop in task.progress(ranges, len(ranges), "finding contacts"):
+        with task.span("read"):
+            frames = [read_labels(movie, start, stop) for movie in movies]
+        with task.span("compute"):
+            dense = [[densify(image) for image in images] for images in zip(*frames, strict=True)]
+            cells = {
+                frame: types
+                for frame, types in enumerate(dense, start)
+                if any(len(of_type.labels) for of_type in types)
+            }
+            for frame, types in cells.items():
+                _refuse_masks(movies, frame, types)
+            layouts = {frame: layout_of(types) for frame, types in cells.items() if on_device}
+        needed = set(layouts.values()) - built
+        if needed:
+            with task.span("model_load"):
+                for layout in sorted(needed, key=astuple):
+                    build_kernels(len(movies), movies[0].shape_yx, layout)
+            built |= needed
+        with task.span("compute"):
+            rows += [
+                frame_rows(
+                    frame,
+                    types,
+                    pixels.measure(types, layouts[frame]) if on_device else host.measure(types),
+                )
+                for frame, types in cells.items()
+            ]
+    with task.span("compute"):
+        return tables_of(rows)
+
+
+def _refuse_masks(movies: tuple[Movie, ...], frame: int, types: list[DenseLabels]) -> None:
+    """Refuse cells so large that the sums of coordinates of an OpenCL device would wrap."""
+    for movie, cells in zip(movies, types, strict=True):
+        if not fits_sums(cells).all():
+            largest = int(cells.area_px.argmax())
+            raise BadInput(
+                f"label {cells.labels[largest]} in frame {frame} of {movie.path} covers "
+                f"{cells.area_px[largest]} pixels and is probably a mask: give every cell its own "
+                "label"
+            )
+
+
+def _say_empty(task: Task, movies: tuple[Movie, ...], window: tuple[int, int]) -> None:
+    """Refuse a whole movie without any cell; warn of such a window, whose tables are empty."""
+    names = " and ".join(str(movie.path) for movie in movies)
+    if window == (0, movies[0].n_frames):
+        raise BadInput(
+            f"labels in {names} are empty in all frames: check the segmentation that wrote them"
+        )
+    task.warn(f"labels in {names} are empty in the frames {window[0]}:{window[1]}", "empty-frames")
+
 
 STAGE = Stage(
     name="contact",

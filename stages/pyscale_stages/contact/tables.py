@@ -12,40 +12,40 @@ import polars as pl
 
 from pyscale_stages.contact.labels import DenseLabels
 from pyscale_stages.contact.neighbours import delaunay_edges, nearest
-from pyscale_stages.contact.strips import Pairs, PixelMeasures
+from pyscale_stages.contact.strips import PixelMeasures
 from pyscale_stages.errors import BadInput
 from pyscale_stages.parquet import read_table, write_table
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
 
-COLUMNS = {
+COLUMNS: dict[str, dict[str, type[pl.DataType]]] = {
     "contacts": {
-        "frame": "Int32",
-        "label_a": "UInt32",
-        "label_b": "UInt32",
-        "contact_px": "Int64",
-        "overlap_px": "Int64",
+        "frame": pl.Int32,
+        "label_a": pl.UInt32,
+        "label_b": pl.UInt32,
+        "contact_px": pl.Int64,
+        "overlap_px": pl.Int64,
     },
     "cells": {
-        "frame": "Int32",
-        "cell_type": "Int32",
-        "label": "UInt32",
-        "y_px": "Float64",
-        "x_px": "Float64",
-        "area_px": "Int64",
-        "nearest_label": "UInt32",
-        "nearest_distance_px": "Float64",
-        "n_touching": "Int32",
+        "frame": pl.Int32,
+        "cell_type": pl.Int32,
+        "label": pl.UInt32,
+        "y_px": pl.Float64,
+        "x_px": pl.Float64,
+        "area_px": pl.Int64,
+        "nearest_label": pl.UInt32,
+        "nearest_distance_px": pl.Float64,
+        "n_touching": pl.Int32,
     },
     "neighbours": {
-        "frame": "Int32",
-        "cell_type_a": "Int32",
-        "label_a": "UInt32",
-        "cell_type_b": "Int32",
-        "label_b": "UInt32",
+        "frame": pl.Int32,
+        "cell_type_a": pl.Int32,
+        "label_a": pl.UInt32,
+        "cell_type_b": pl.Int32,
+        "label_b": pl.UInt32,
     },
 }
-"""Tables by name, and the polars type of each column.
+"""Tables by name, and the type of each column.
 
 contacts: one row for each touching pair in a frame; with two cell types a is of type 0 and b
 of type 1, with one a < b. cells: one row for each cell in a frame; the nearest cell and
@@ -55,20 +55,22 @@ each Delaunay edge between the centroids of all cells in a frame.
 
 Rows = dict[str, dict[str, npt.NDArray[Any]]]
 """Columns of each table, for one frame."""
-Tables = dict[str, "pl.DataFrame"]
+Tables = dict[str, pl.DataFrame]
 
 
 def frame_rows(frame: int, types: Sequence[DenseLabels], pixels: PixelMeasures) -> Rows:
-    """Make the rows of one frame.
-
-    `frame`: index in the whole movie.
-    """
+    """Make the rows of one frame, by its index in the whole movie."""
     labels = np.concatenate([cells.labels for cells in types])
     cell_type = np.repeat(np.arange(len(types)), [len(cells.labels) for cells in types])
     points = np.stack([pixels.y_px, pixels.x_px], axis=1)
     a, b = delaunay_edges(points).T
     rows: Rows = {
-        "contacts": _contacts(types, pixels.pairs),
+        "contacts": {
+            "label_a": types[0].labels[pixels.pairs.a],
+            "label_b": types[-1].labels[pixels.pairs.b],
+            "contact_px": pixels.pairs.contact_px,
+            "overlap_px": pixels.pairs.overlap_px,
+        },
         "cells": _cells(types, points, pixels) | {"cell_type": cell_type, "label": labels},
         "neighbours": {
             "cell_type_a": cell_type[a],
@@ -90,7 +92,7 @@ def tables_of(frames: Sequence[Rows]) -> Tables:
                 pl.Series(
                     column,
                     np.concatenate([rows[name][column] for rows in frames] or [np.empty(0)]),
-                ).cast(getattr(pl, dtype))
+                ).cast(dtype)
                 for column, dtype in columns.items()
             ]
         )
@@ -121,15 +123,6 @@ def write_tables(task: Task, tables: Tables) -> None:
 def read_tables(folder: Path) -> Tables:
     """Read the three tables of an output folder."""
     return {name: read_table(folder / f"{name}.parquet", COLUMNS[name]) for name in COLUMNS}
-
-
-def _contacts(types: Sequence[DenseLabels], pairs: Pairs) -> dict[str, npt.NDArray[Any]]:
-    return {
-        "label_a": types[0].labels[pairs.a],
-        "label_b": types[-1].labels[pairs.b],
-        "contact_px": pairs.contact_px,
-        "overlap_px": pairs.overlap_px,
-    }
 
 
 def _cells(

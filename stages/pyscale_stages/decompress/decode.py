@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyscale_stages.decompress.codecs import CodecName
 from pyscale_stages.errors import ResourceExhausted
+from pyscale_stages.movieformats.codecs import CodecName
 from pyscale_stages.movieformats.eer import PLACE_BITS, RUN_BITS
 from pyscale_stages.movieformats.mrc import open_mrc
 
@@ -61,8 +61,6 @@ def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
     """Prepare the decoding of each frame.
 
     Headers are read here, from the file: what remains is what the library of the codec does.
-
-    `content`: the same bytes in memory, which are those that are decoded.
     """
     if name == "mrc":
         mapped = open_mrc(path)

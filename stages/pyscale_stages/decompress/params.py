@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field, PositiveInt
 
 from pyscale_stages.contract import Device, Method, StageParams
-from pyscale_stages.decompress.codecs import CODECS, CodecName
+from pyscale_stages.movieformats.codecs import CODECS, CodecName
 from pyscale_stages.movieformats.counting import PRESETS, Camera
 
 

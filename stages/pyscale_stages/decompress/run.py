@@ -9,14 +9,18 @@ from pathlib import Path
 import numpy.random  # noqa: F401 - else its import would be taken for writing
 import tifffile  # noqa: F401 - as above
 
-from pyscale_stages.decompress.codecs import CODECS, CodecName, why_not
-from pyscale_stages.decompress.files import MovieFile, write_movie_file
 from pyscale_stages.decompress.memory import need_memory
 from pyscale_stages.decompress.params import DecompressParams, room_bytes
 from pyscale_stages.decompress.timed import Results, time_repeat
-from pyscale_stages.machine.place import in_words, place_of, refuse_lack_of_space
-from pyscale_stages.machine.scratch import scratch_folder
+from pyscale_stages.machine.place import in_words, place_of, refuse_lack_of_space, scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
+from pyscale_stages.movieformats.codecs import (
+    CODECS,
+    CodecName,
+    MovieFile,
+    why_not,
+    write_movie_file,
+)
 from pyscale_stages.task import Task
 
 # Without it, MRC and plain TIFF are still measured.

@@ -7,17 +7,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pyscale_stages.decompress.codecs import CODECS, CodecName
 from pyscale_stages.decompress.decode import Packed, decode_all, packed_movie, running_threads
-from pyscale_stages.decompress.files import (
+from pyscale_stages.decompress.memory import BLOCK_BYTES, memory_for, read_into
+from pyscale_stages.measure import pagecache
+from pyscale_stages.movieformats.codecs import (
+    CODECS,
+    CodecName,
     Frame,
     MovieFile,
     first_difference,
     sha256_of_frame,
     sha256_of_movie,
 )
-from pyscale_stages.decompress.memory import BLOCK_BYTES, memory_for, read_into
-from pyscale_stages.measure import pagecache
 from pyscale_stages.residency import CacheState, Residency
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
@@ -64,11 +65,7 @@ class Results:
 def time_repeat(
     results: Results, movie: MovieFile, repeat: int, threads: Iterable[int], *, cold: bool
 ) -> None:
-    """Read a movie into memory, and decode it there on each number of threads.
-
-    `results`: where timings are kept. `threads`: numbers of threads, in the order in which they are
-    tried.
-    """
+    """Read a movie into memory, and decode it there on each number of threads."""
     task = results.task
     with memory_for(movie.size_bytes) as memory:
         if memory.why_not_shared:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.kernels import basics, engine, filters, fourier, fsc, picking, transfers
+from pyscale_stages.kernels import basics, engine, filters, fsc, picking, transfers
 from pyscale_stages.kernels.params import COMBINATIONS, Combination
 from pyscale_stages.kernels.work import Kernel
 from pyscale_stages.timing import Bottleneck
@@ -88,8 +88,8 @@ def _of_transfer(direction: transfers.Direction, *, pinned: bool) -> Kernel:
 
 
 KERNELS: tuple[Kernel, ...] = (
-    Kernel("fft_2d", "fft", "gpu", "flop", fourier.flop_2d, fourier.prepare_2d),
-    Kernel("fft_3d", "fft", "gpu", "flop", fourier.flop_3d, fourier.prepare_3d),
+    Kernel("fft_2d", "fft", "gpu", "flop", basics.flop_2d, basics.prepare_2d),
+    Kernel("fft_3d", "fft", "gpu", "flop", basics.flop_3d, basics.prepare_3d),
     _of_mask("spherical"),
     _of_mask("loose"),
     _of_mask("tight"),

@@ -15,10 +15,7 @@ _NAMES: Mapping[str, str | None] = {"cpu": None, "mps": "Apple GPU"}
 
 
 def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.device]:
-    """Devices of a kind, in the order that torch gives them.
-
-    `wanted`: how many GPUs; None is all.
-    """
+    """Devices of a kind, in the order that torch gives them."""
     torch.set_num_threads(threads)
     # Shortened numbers (TF32) are faster, and are not the single precision that is tested.
     torch.backends.cuda.matmul.allow_tf32 = False

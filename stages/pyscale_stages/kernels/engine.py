@@ -203,10 +203,7 @@ def log_likelihoods(
 
 
 def assign(scores: torch.Tensor, method: Assignment, n_marginal: int) -> Assigned:
-    """Choose poses by their log-likelihoods.
-
-    `method`: the best alone, or the best `n_marginal`, each with its posterior share.
-    """
+    """Choose the likeliest pose, or the `n_marginal` likeliest, each with its posterior share."""
     n_poses = scores.shape[-1]
     best = scores.flatten(1).topk(1 if method == "max" else n_marginal, dim=1)
     share = best.values.softmax(dim=1)

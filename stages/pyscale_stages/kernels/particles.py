@@ -100,11 +100,7 @@ class InMemory:
 
 
 class OnDisk:
-    """Particles in one file of plain numbers, each read by a call of its own.
-
-    `images`: as (particle, y, x). `folder`: where the file goes; whoever made the folder removes
-    it.
-    """
+    """Particles in one file of plain numbers, each read by a call of its own."""
 
     def __init__(self, images: Images, folder: Path) -> None:
         self._shape = images.shape[1:]

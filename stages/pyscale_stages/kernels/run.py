@@ -16,8 +16,7 @@ from pyscale_stages.kernels.catalog import chosen
 from pyscale_stages.kernels.device import devices, forget, names_of
 from pyscale_stages.kernels.params import LOWER, KernelParams
 from pyscale_stages.kernels.work import Bench, Judgement, Kernel, StepClock, Work, bottleneck_on
-from pyscale_stages.machine.place import in_words, place_of
-from pyscale_stages.machine.scratch import scratch_folder
+from pyscale_stages.machine.place import in_words, place_of, scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing

@@ -25,8 +25,8 @@ PADDING = 2
 def disc(box_px: int) -> tuple[torch.Tensor, torch.Tensor]:
     """Frequencies of an image that are compared and inserted.
 
-    Returns `index`: int64; where they lie in a flattened, centred transform of an image,
-    `frequencies`: float32; (n, xyz) in cycles per box, z being 0.
+    Returns where they lie in a flattened, centred transform of an image, and what they are: (n,
+    xyz) in cycles per box, z being 0.
     """
     axis = torch.arange(box_px) - box_px // 2
     y, x = torch.meshgrid(axis, axis, indexing="ij")
@@ -55,10 +55,7 @@ def image_transforms(images: torch.Tensor) -> torch.Tensor:
 def slice_positions(
     rotations: torch.Tensor, frequencies: torch.Tensor, grid_px: int
 ) -> torch.Tensor:
-    """Places of slices' coefficients on the grid, as (slice, coefficient, xyz) in voxels.
-
-    `frequencies`: (coefficient, xyz) in cycles per box.
-    """
+    """Places of slices' coefficients on the grid, as (slice, coefficient, xyz) in voxels."""
     # The view's frequency f belongs to the volume's R^T f; as rows, that is f R.
     return PADDING * (frequencies @ rotations) + grid_px // 2
 

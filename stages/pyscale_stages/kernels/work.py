@@ -129,10 +129,7 @@ class StepClock:
 
     @contextmanager
     def step(self, name: str, *, amount: float | None = None, unit: str = "B") -> Iterator[None]:
-        """Add the block to the time of a step.
-
-        `amount`: how much is done in the block, in `unit`.
-        """
+        """Add the block to the time of a step."""
         if not self.keeps_steps:
             yield
             return

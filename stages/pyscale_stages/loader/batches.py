@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 import signal
+import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from multiprocessing import connection
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler
 
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import (
+    BadInput,
+    MissingPart,
+    ResourceExhausted,
+    StageError,
+    as_stage_error,
+)
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.threads import begin_loader_process
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
+
 ENDING_S = 10.0
 """For a loader process to end after it was told to; then it is killed."""
+_OURS = {kind.__name__: kind for kind in (BadInput, MissingPart, ResourceExhausted, StageError)}
+_SHARED_MEMORY = (
+    "unable to write to file </torch",
+    "unable to allocate shared memory",
+    "Bus error",
+)
 
 
 class Batches:
@@ -128,10 +143,7 @@ class Batches:
 
 
 class EndlessSampler(Sampler[int]):
-    """Every item once, in an order drawn at random, and then all again in another.
-
-    `items`: how many the data set has. `seed`: what the orders follow from.
-    """
+    """Every item once, in an order drawn at random, and then all again in another."""
 
     def __init__(self, items: int, seed: int) -> None:
         self._items = items
@@ -159,3 +171,63 @@ def sampler_of(dataset: Dataset[Any], seed: int, factory: str) -> EndlessSampler
             f"the dataset of the factory {factory} has no items: check that it finds its slides"
         )
     return EndlessSampler(items, seed)
+
+
+@contextmanager
+def told(params: LoaderParams) -> Iterator[None]:
+    """Translate what a data set or its loader raises; brackets nothing else."""
+    try:
+        yield
+    except StopIteration as error:
+        raise BadInput(
+            f"the dataset of the factory {params.factory} ended before all batches were timed: "
+            "let it give patches without end, or time fewer (--grid batches=...)"
+        ) from error
+    except Exception as error:
+        raise _sentence(error, params) from error
+
+
+def _sentence(error: Exception, params: LoaderParams) -> StageError:
+    """Say what an error means to a user."""
+    text = str(error)
+    caught = text.startswith("Caught ")
+    kind, said = _last_line(text) if caught else (type(error).__name__, text)
+    if caught and kind in _OURS:
+        return _OURS[kind](said)
+    if any(words in text for words in _SHARED_MEMORY):
+        return ResourceExhausted(
+            "shared memory, which passes batches between loader processes, ran out: enlarge "
+            "/dev/shm, or lower num_workers, prefetch_factor or batch_size"
+        )
+    known = as_stage_error(error)
+    if known is not None:
+        return known
+    if "exited unexpectedly" in text or "killed by signal" in text:
+        return StageError(
+            f"a loader process of the factory {params.factory} died ({text.splitlines()[0]}), "
+            "perhaps out of memory: give the task more, or lower num_workers"
+        )
+    if _is_of_pickling(error):
+        return BadInput(
+            f"the dataset of the factory {params.factory} cannot be sent to loader processes "
+            f"({said}): make it of classes and functions at the top of a module, without lambdas "
+            "and open files, or use --grid start_method=fork"
+        )
+    traceback.print_exception(error)
+    return StageError(
+        f"the dataset of the factory {params.factory} failed with {kind} ({said}): see its "
+        "messages above"
+    )
+
+
+def _last_line(text: str) -> tuple[str, str]:
+    """Kind and message of the error that a traceback ends with."""
+    kind, _, said = text.strip().splitlines()[-1].partition(": ")
+    return kind.rpartition(".")[2], said
+
+
+def _is_of_pickling(error: Exception) -> bool:
+    """Whether something could not be sent to another process."""
+    return isinstance(error, pickle.PicklingError) or (
+        isinstance(error, AttributeError | TypeError) and "pickle" in str(error)
+    )

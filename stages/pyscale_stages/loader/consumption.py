@@ -28,8 +28,6 @@ def measured_consumption(
 
     A step is forward, backward and stochastic gradient descent, in single precision. The rate is
     from the median step: no loader and no copy is in it.
-
-    Returns `name`: what was trained, and where.
     """
     if len(shape) != 4:
         raise BadInput(

@@ -16,10 +16,9 @@ from torch.utils.data import Dataset
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
 from pyscale_stages.libraries import how_to_install
-from pyscale_stages.loader.dataset import PatchDataset
+from pyscale_stages.loader.dataset import PatchDataset, Rotation
 from pyscale_stages.loader.keptslides import PatchOptions
 from pyscale_stages.loader.params import FOLDER_VARIABLE, SHIPPED, LoaderParams
-from pyscale_stages.loader.pool import Rotation
 from pyscale_stages.slides.reading import open_slide
 from pyscale_stages.slides.slide import level_for
 

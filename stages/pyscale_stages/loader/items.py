@@ -30,10 +30,7 @@ class Places:
 
 
 def pixels_of(batch: object) -> torch.Tensor:
-    """The images of a batch: its `image`, or else its first tensor of two or more axes.
-
-    Returns: the first axis is the patch.
-    """
+    """The images of a batch: its `image`, or else its first tensor of two or more axes."""
     named = batch.get("image") if isinstance(batch, Mapping) else None
     for tensor in _tensors(named if named is not None else batch):
         if tensor.ndim > 1:

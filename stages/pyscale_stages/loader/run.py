@@ -13,23 +13,20 @@ import torch
 
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput
-from pyscale_stages.loader.batches import Batches
-from pyscale_stages.loader.checksums import checksum_of
+from pyscale_stages.loader.batches import Batches, told
 from pyscale_stages.loader.consumption import STATED, measured_consumption
-from pyscale_stages.loader.diversity import diversity_of
+from pyscale_stages.loader.delivered import checksum_of, diversity_of
 from pyscale_stages.loader.factories import dataset_of, refuse_unsaid
 from pyscale_stages.loader.items import on_device, pixels_of
-from pyscale_stages.loader.loadererrors import told
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.processes import Memory, memory_of, process_tree
-from pyscale_stages.loader.surroundings import slides_of_rank, warn_of_surroundings
 from pyscale_stages.loader.table import batches_table, write_batches
-from pyscale_stages.loader.threads import one_thread_each
+from pyscale_stages.loader.threads import one_thread_each, warn_of_surroundings
 from pyscale_stages.loader.windows import Copy, Timed, late_start, time_window
 from pyscale_stages.loading import Loading
 from pyscale_stages.measure.cpus import usable_cpus
-from pyscale_stages.ranks.group import Group, hearing
-from pyscale_stages.ranks.rank import Rank
+from pyscale_stages.ranks.group import Group, hearing, joined
+from pyscale_stages.slides.reading import slide_files
 from pyscale_stages.task import Task
 from pyscale_stages.torchdevice import require_working
 
@@ -53,9 +50,10 @@ def run(task: Task) -> None:
     """
     params = task.params
     assert isinstance(params, LoaderParams)
-    with Rank.of(task.spec).joined() as group:
+    spec = task.spec
+    with joined(spec.rank, spec.ranks, spec.meeting) as group:
         with hearing(group):
-            slides = slides_of_rank(task, group.number, group.count)
+            slides = _slides_of_rank(task, group.number, group.count)
             device = device_of(task.spec.device)
             copy = copy_to(device) if params.to_device else None
         warn_of_surroundings(task, params, len(slides), group)
@@ -96,6 +94,20 @@ def run(task: Task) -> None:
         write_batches(task, batches_table(windows, task.spec.rank, checksum))
         task.write_window((task.spec.rank, task.spec.rank + 1), count)
     task.count(frames=sum(timed.window.patches for timed in windows.values()))
+
+
+def _slides_of_rank(task: Task, number: int, count: int) -> list[str]:
+    """Paths of the slides of one rank: of n ranks each has every n-th."""
+    path = task.input("slides")
+    if path is None:
+        raise BadInput(f"{task.stage.name} needs the slides: give --input slides=FOLDER")
+    found = slide_files(path)
+    if len(found) < count:
+        raise BadInput(
+            f"{path} has {len(found)} slides, too few for {count} ranks with at least one slide "
+            "each: add slides, or use fewer workers"
+        )
+    return [str(slide) for slide in found[number::count]]
 
 
 def _windows(

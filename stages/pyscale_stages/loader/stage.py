@@ -21,7 +21,7 @@ STAGE = Stage(
     ),
     run=later("loader.run", "run"),
     merge=later("loader.table", "merge"),
-    check=later("loader.agreement", "check"),
+    check=later("loader.table", "check"),
     method=method,
     resources=Resources(cpus=2, memory_gib=8.0, devices=("cpu", "cuda")),
     extra="loader",

@@ -1,4 +1,4 @@
-"""The table of batches: one row each, written and read back."""
+"""The table of batches: one row each, written, joined, and compared by its checksums."""
 
 from __future__ import annotations
 
@@ -7,32 +7,31 @@ from pathlib import Path
 
 import polars as pl
 
+from pyscale_stages.contract import Agreement
+from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.params import LOADING
 from pyscale_stages.loader.windows import Timed
 from pyscale_stages.parquet import read_table, write_table
 from pyscale_stages.task import Task
-from pyscale_stages.windows import ordered_ranks
+from pyscale_stages.windows import folders_to_check, ordered_ranks, same_bytes
 
 RANK = "rank"
 TYPES = {
-    RANK: "Int64",
-    "window": "String",
-    "index": "Int64",
-    "wait_s": "Float64",
-    "step_s": "Float64",
-    "copy_s": "Float64",
-    "patches": "Int64",
-    "slides": "Int64",
-    "checksum": "String",
+    RANK: pl.Int64,
+    "window": pl.String,
+    "index": pl.Int64,
+    "wait_s": pl.Float64,
+    "step_s": pl.Float64,
+    "copy_s": pl.Float64,
+    "patches": pl.Int64,
+    "slides": pl.Int64,
+    "checksum": pl.String,
 }
 """Columns and their types; `slides` is null where patches say no place."""
 
 
 def batches_table(windows: Mapping[str, Timed], rank: int, checksum: str | None) -> pl.DataFrame:
-    """Make one row of each timed batch of one rank.
-
-    `checksum`: of the first patches of the rank.
-    """
+    """Make one row of each timed batch of one rank."""
     rows = [
         {
             RANK: rank,
@@ -48,7 +47,7 @@ def batches_table(windows: Mapping[str, Timed], rank: int, checksum: str | None)
         for name, timed in windows.items()
         for index, wait_s in enumerate(timed.window.waits_s)
     ]
-    return pl.DataFrame(rows, schema={name: getattr(pl, kind) for name, kind in TYPES.items()})
+    return pl.DataFrame(rows, schema=TYPES)
 
 
 def write_batches(task: Task, batches: pl.DataFrame) -> None:
@@ -69,3 +68,33 @@ def merge(task: Task) -> None:
     write_batches(task, batches)
     task.write_whole(found[0][1])
     task.count(frames=int(batches["patches"].sum()))
+
+
+def check(task: Task) -> Agreement:
+    """Say which share of the ranks loaded the same patches in two outputs."""
+    folders = folders_to_check(task)
+    reference, other = (_checksums(folder) for folder in folders)
+    same = sum(other.get(rank) == checksum for rank, checksum in reference.items())
+    ranks = len({*reference, *other})
+    return Agreement(
+        same=same == ranks,
+        identical=same_bytes(*folders, (LOADING,)),
+        score=same / ranks,
+        measure=(
+            "share of ranks, of all in either output, whose first patches have the same places "
+            "and pixels, whatever their order; times do not count"
+        ),
+        tolerance=1.0,
+        details={"compared_ranks": float(ranks), "same_ranks": float(same)},
+    )
+
+
+def _checksums(folder: Path) -> dict[int, str]:
+    pairs = read_batches(folder).select(RANK, "checksum").unique().rows()
+    checksums = {rank: checksum for rank, checksum in pairs if checksum is not None}
+    if not checksums or len(checksums) < len(pairs):
+        raise BadInput(
+            f"{folder} has no checksum of its patches: run it again with checksum_batches of 1 "
+            "or more"
+        )
+    return checksums

@@ -1,4 +1,4 @@
-"""One thread for the rank and for each loader process, and whether the node has cores for them."""
+"""Threads, cores and processes: one thread each, and what a rank lacks of its node."""
 
 from __future__ import annotations
 
@@ -12,6 +12,12 @@ from dataclasses import dataclass
 import torch
 
 from pyscale_stages.commandline import THREAD_VARIABLES
+from pyscale_stages.loader.factories import idle_processes
+from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.measure.cpus import affinity, usable_cpus
+from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.ranks.group import Group
+from pyscale_stages.task import Task
 
 VARIABLES = (
     *THREAD_VARIABLES,
@@ -90,3 +96,24 @@ def oversubscription(crews: Sequence[Crew], node: str) -> str:
         f"{ranks} on {node} with {processes - len(here)} loader processes are {processes} "
         f"processes on {cores} usable cores: rates are those of an oversubscribed node"
     )
+
+
+def warn_of_surroundings(task: Task, params: LoaderParams, slides: int, group: Group) -> None:
+    """Say what the numbers are not: of a node with enough cores, of pinned memory, of all."""
+    node = node_name()
+    crews = group.all_gather((node, tuple(affinity()), len(usable_cpus()), params.num_workers + 1))
+    is_first = next(i for i, crew in enumerate(crews) if crew[0] == node) == group.number
+    sentence = oversubscription([Crew(*crew) for crew in crews], node)
+    if is_first and sentence:
+        task.warn(sentence, "more-processes-than-cores")
+    if params.pin_memory and not torch.accelerator.is_available():
+        task.warn(
+            "pin_memory has no effect without a GPU: these batches lie in ordinary memory",
+            "memory-not-pinned",
+        )
+    if idle := idle_processes(params, slides):
+        task.warn(
+            f"{idle} of {params.num_workers} loader processes of rank {group.number} are idle, "
+            f"because it has only {slides} slides: lower num_workers",
+            "idle-processes",
+        )

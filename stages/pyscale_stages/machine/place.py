@@ -1,13 +1,18 @@
-"""The folder whose storage is measured: its checks, and its filesystem's errors."""
+"""The folder whose storage is measured: its checks and errors, and a folder for test files."""
 
 from __future__ import annotations
 
 import errno
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
+from types import FrameType
+from typing import Any
 
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
 from pyscale_stages.measure.mounts import filesystem_of
@@ -16,6 +21,8 @@ from pyscale_stages.task import Task
 SPARE_SHARE = 0.05
 """Room that is wanted beyond the files: a full filesystem is slow, and its blocks are whole."""
 _GIVE = "name another one, as in --input place=FOLDER"
+ENDINGS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Ctrl-C, how a batch system ends a task, and a closed terminal."""
 
 
 def place_of(task: Task) -> Path:
@@ -112,3 +119,75 @@ def _sentence(error: OSError, place: Path, lower: str) -> StageError:
     return StageError(
         f"the filesystem of {place} reported an error ({said}): check its health, or {_GIVE}"
     )
+
+
+@contextmanager
+def scratch_folder(place: Path, stage: str, warn: Callable[[str], None]) -> Iterator[Path]:
+    """Make a folder inside a place and remove it, also where the task is ended by a signal."""
+    # Named before it is made: a signal in between finds it below.
+    folder = place / f".pyscale-{stage}-{token_hex(4)}"
+    with _one_ending() as no_more:
+        try:
+            try:
+                _make(folder)
+                yield folder
+            finally:
+                no_more()
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+            if folder.exists():
+                warn(f"{folder} could not be removed: remove it by hand")
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(mode=0o700)
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        raise BadInput(
+            f"{folder.parent} is not writable ({error.strerror}): name another folder, as in "
+            "--input place=FOLDER"
+        ) from error
+
+
+@contextmanager
+def _one_ending() -> Iterator[Callable[[], None]]:
+    """Let the first signal that ends the task raise, and no further one disturb the clearing up.
+
+    Handlers and no signal mask: the kernel gives what one thread blocks to a thread of a library
+    that does not, and Python then calls the handler in the main thread all the same.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: None  # only the main thread may say what a signal does
+        return
+    hears, raised = True, False
+    held: list[int] = []
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        nonlocal hears, raised
+        if hears:
+            hears, raised = False, True
+            if number == signal.SIGINT:
+                raise KeyboardInterrupt
+            raise SystemExit(128 + number)
+        if not raised:
+            held.append(number)
+
+    def no_more() -> None:
+        nonlocal hears
+        hears = False
+
+    earlier: dict[signal.Signals, Any] = {
+        each: signal.signal(each, end)
+        for each in ENDINGS
+        # Who starts a task by nohup, or behind a shell's back, wants it not to hear.
+        if signal.getsignal(each) not in {signal.SIG_IGN, None}
+    }
+    try:
+        yield no_more
+    finally:
+        for each, handler in earlier.items():
+            signal.signal(each, handler)
+        if held:
+            signal.raise_signal(held[0])

@@ -17,19 +17,19 @@ from pyscale_stages.windows import of_one_measurement
 WORKER = "worker"
 """Column that says which of the joined outputs a row is from; 0 before they are joined."""
 TYPES = {
-    WORKER: "Int64",
-    "test": "String",
-    "step": "String",
-    "repeat": "Int64",
-    "workers": "Int64",
-    "device": "String",
-    "wall_s": "Float64",
-    "amount": "Float64",
-    "unit": "String",
-    "bottleneck": "String",
-    "cache": "String",
-    "why_not": "String",
-    "details": "String",
+    WORKER: pl.Int64,
+    "test": pl.String,
+    "step": pl.String,
+    "repeat": pl.Int64,
+    "workers": pl.Int64,
+    "device": pl.String,
+    "wall_s": pl.Float64,
+    "amount": pl.Float64,
+    "unit": pl.String,
+    "bottleneck": pl.String,
+    "cache": pl.String,
+    "why_not": pl.String,
+    "details": pl.String,
 }
 """Columns and their types; `details` is JSON, because every test has its own."""
 
@@ -44,7 +44,7 @@ def timings_table(
         | {"details": json.dumps(timing.details, sort_keys=True)}
         for timing in timings
     ]
-    table = pl.DataFrame(rows, schema={name: getattr(pl, kind) for name, kind in TYPES.items()})
+    table = pl.DataFrame(rows, schema=TYPES)
     return table.with_columns(
         pl.Series(name, texts, pl.String) for name, texts in (more or {}).items()
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from pyscale_stages.contract import Record
 from pyscale_stages.measure.kernel_text import kernel_text
@@ -16,8 +16,6 @@ _UNLIMITED_BYTES = 1 << 60
 
 class Limits(Record):
     """The tightest limits on the way from this process's group up to the root."""
-
-    model_config = ConfigDict(defer_build=True)
 
     version: str = Field(description="`1`, `2`, `1+2` where both are mounted, or `none`")
     memory_bytes: int | None = Field(description="Memory limit; None is no limit")

@@ -6,7 +6,7 @@ import os
 import platform
 from pathlib import Path
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from pyscale_stages.contract import Record
 from pyscale_stages.measure import cgroups
@@ -17,8 +17,6 @@ _SYSTEM = Path("/sys/devices/system")
 
 class Cpu(Record):
     """The processors of a node, and this process's part of them."""
-
-    model_config = ConfigDict(defer_build=True)
 
     model: str
     architecture: str

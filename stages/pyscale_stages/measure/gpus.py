@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import MissingPart
@@ -32,8 +32,6 @@ _THROTTLE_REASONS = {
 
 class Gpu(Record):
     """One GPU; what its driver does not tell is None."""
-
-    model_config = ConfigDict(defer_build=True)
 
     name: str | None
     uuid: str | None

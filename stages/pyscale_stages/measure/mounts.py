@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from pyscale_stages.contract import Record
 from pyscale_stages.measure.kernel_text import kernel_text
@@ -27,8 +27,6 @@ _OPTIONS = frozenset(
 
 class Filesystem(Record):
     """What one path lies on."""
-
-    model_config = ConfigDict(defer_build=True)
 
     path: Path
     fs_type: str = Field(description="Type as the kernel names it; `unknown` with a reason")

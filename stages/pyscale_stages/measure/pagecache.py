@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from pyscale_stages.contract import Record
 from pyscale_stages.measure import residency as kernel
@@ -31,8 +31,6 @@ Method = Literal["cachestat", "mincore", "preadv2", "none"]
 
 class Eviction(Record):
     """What became of one file that was to be driven out of the page cache."""
-
-    model_config = ConfigDict(defer_build=True)
 
     path: Path
     node: str = Field(description="Name of the node whose page cache this is")

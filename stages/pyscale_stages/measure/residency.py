@@ -86,10 +86,7 @@ def own_cache(magic: int) -> str | None:
 
 
 def second_cache(magic: int, device: int) -> str | None:
-    """Say what, below the page cache, may hold a file in this node's memory unseen.
-
-    `magic`: the file system's number. `device`: `st_dev` of the file.
-    """
+    """Say what, below the page cache, may hold a file in this node's memory unseen."""
     if magic == _FUSE:
         return "a FUSE file system's daemon may keep the file in memory where no call shows it"
     if os.major(device) == _LOOP_MAJOR and not _direct_loop(os.minor(device)):

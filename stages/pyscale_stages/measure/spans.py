@@ -30,8 +30,6 @@ class SpanRecorder:
 
     A span that is opened inside another suspends it: the outer one is recorded in parts, so that a
     writer which asks for the next frame is not charged for making it.
-
-    `main_monotonic_s`: the monotonic clock at the first line of the program.
     """
 
     def __init__(self, main_monotonic_s: float) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import MissingPart
@@ -90,8 +90,6 @@ _LOAD_AT_START = os.getloadavg()[0]
 class Memory(Record):
     """Memory of the node."""
 
-    model_config = ConfigDict(defer_build=True)
-
     total_bytes: int
     available_bytes: int = Field(description="At the moment of the stamp")
     swap_total_bytes: int
@@ -102,8 +100,6 @@ class Memory(Record):
 
 class Stamp(Record):
     """Where a task ran and what could shape its speed."""
-
-    model_config = ConfigDict(defer_build=True)
 
     label: str = Field(description="The hardware in a few words; nodes of one kind share it")
     node: str = Field(description="Slurm's name of the node in a job, else the host's")

@@ -1,8 +1,9 @@
-"""Synthetic frames of a counting electron camera: sparse, and the same for the same seed."""
+"""Made-up frames of a counting electron camera, and what every writer asks of frames."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,9 @@ from pyscale_stages.contract import Record
 
 _BLOCK_PX = 1 << 22
 """Pixels drawn at once, so that a frame of any size needs little more memory than itself."""
+Frame = npt.NDArray[Any]
+Frames = Iterable[Frame]
+"""Frames of shape (Y, X), one by one; an array of shape (T, Y, X) is such a series too."""
 
 
 class Camera(Record):
@@ -59,3 +63,19 @@ def counting_frames(camera: Camera, seed: int) -> Iterator[npt.NDArray[np.uint8]
             hits = rng.integers(0, block.size, electrons, dtype=np.int32)
             block[:] = np.bincount(hits, minlength=block.size).clip(max=255)
         yield frame.reshape(camera.height_px, camera.width_px)
+
+
+def alike(frames: Frames) -> Iterator[Frame]:
+    """Yield frames one by one, and make sure that they make up a movie."""
+    first: Frame | None = None
+    for frame in frames:
+        if first is None:
+            first = frame
+        if frame.ndim != 2 or (frame.shape, frame.dtype) != (first.shape, first.dtype):
+            raise ValueError(
+                f"a frame of shape {frame.shape} and type {frame.dtype} does not fit into a movie "
+                f"that begins with shape {first.shape} and type {first.dtype}"
+            )
+        yield np.ascontiguousarray(frame)
+    if first is None:
+        raise ValueError("a movie needs at least one frame")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pyscale_stages.movieformats.frames import Frame, Frames, alike
+from pyscale_stages.movieformats.counting import Frame, Frames, alike
 
 COMPRESSION = 65001
 """TIFF's number for codes of 7 bits for the run and 2 + 2 bits for the place in the pixel."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movieformats.frames import Frame, Frames, alike
+from pyscale_stages.movieformats.counting import Frame, Frames, alike
 
 HEADER = np.dtype(
     [

@@ -1,15 +1,21 @@
-"""Joint work of ranks that have met."""
+"""How ranks join each other, and what they then do together."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
-from pyscale_stages.errors import as_stage_error
-from pyscale_stages.ranks.rank_failure import LostRank
+from pyscale_stages.errors import BadInput, StageError, as_stage_error
+from pyscale_stages.ranks.network import INTERFACE_VARIABLE, interface_towards
+from pyscale_stages.ranks.rank_failure import LostRank, note_coming, short
 from pyscale_stages.ranks.rendezvous import Meeting
+
+TIMEOUT_S = 600.0
+"""How long ranks wait for one that says nothing; one that ends is noticed at once."""
 
 
 class Group:
@@ -17,15 +23,6 @@ class Group:
 
     Alone, every call returns at once. Each call raises `StageError` where another rank has
     ended, was killed, or says nothing for longer than the timeout.
-
-    Parameters
-    ----------
-    number : int
-        Which rank this one is, from 0.
-    count : int
-        How many there are.
-    meeting : Meeting or None
-        Where they met; None for one rank alone.
     """
 
     def __init__(self, number: int, count: int, meeting: Meeting | None = None) -> None:
@@ -57,12 +54,9 @@ class Group:
             dist.barrier()
 
     def all_gather(self, value: Any) -> list[Any]:
-        """Give every rank the values of all, in the order of ranks.
+        """Give every rank the values of all, small and of JSON, in the order of ranks.
 
-        Parameters
-        ----------
-        value : JSON value
-            Something small. A tuple arrives as a list.
+        A tuple arrives as a list.
         """
         text = json.dumps(value).encode()
         if self._meeting is None:
@@ -88,17 +82,8 @@ class Group:
     def agree(self, error: str | None) -> None:
         """Go on only if every rank can: all call this, each with its error or None.
 
-        It returns to a rank that gives an error, which then raises its own.
-
-        Parameters
-        ----------
-        error : str or None
-            Why this rank cannot go on, as a sentence.
-
-        Raises
-        ------
-        StageError
-            In a rank without an error, where another has one: which, and its error.
+        It returns to a rank that gives an error, a sentence, which then raises its own. In the
+        others it raises `StageError`: which rank failed, and why.
         """
         try:
             said = self.all_gather(error)
@@ -119,10 +104,7 @@ class Group:
     def heard(self) -> Iterator[None]:
         """Say in a sentence how ranks were parted, where a call of `torch.distributed` fails.
 
-        Raises
-        ------
-        StageError
-            Instead of torch's own error, which tells neither which rank is gone nor why.
+        torch's own error tells neither which rank is gone nor why.
         """
         try:
             yield
@@ -136,12 +118,8 @@ class Group:
 def hearing(group: Group) -> Iterator[None]:
     """Meet the other ranks at the end of the block, and end with any that has failed in it.
 
-    Inside the block nothing may meet: a rank that failed would meet the others elsewhere.
-
-    Raises
-    ------
-    StageError
-        If another rank failed; what failed here is raised as it is.
+    Inside the block nothing may meet: a rank that failed would meet the others elsewhere. What
+    failed here is raised as it is.
     """
     try:
         yield
@@ -150,3 +128,65 @@ def hearing(group: Group) -> Iterator[None]:
         group.agree(str(known) if known else f"{type(error).__name__} ({error})")
         raise
     group.agree(None)
+
+
+@contextmanager
+def joined(
+    number: int,
+    count: int,
+    meeting_file: Path | None,
+    backend: str = "gloo",
+    timeout_s: float = TIMEOUT_S,
+) -> Iterator[Group]:
+    """Meet the other ranks, and part from them at the end of the block.
+
+    Where the block ends with an error, the others hear of it at their next meeting. Inside it
+    `torch.distributed` is ready, as in training; one rank alone does not even import it. Ranks
+    that contradict each other, and a file or an address of no use, are a `BadInput`; a rank that
+    does not come, ends or stops answering is a `StageError`.
+
+    `backend`: what carries tensors, as `torch.distributed` names it. The calls of `Group` use the
+    host's memory: beside NCCL name gloo for it, as in "cpu:gloo,cuda:nccl". `timeout_s`: how long
+    to wait for a rank that does not come, or no longer answers.
+    """
+    if count == 1:
+        yield Group(0, 1)
+        return
+    if meeting_file is None:
+        raise BadInput(f"{count} ranks need a --meeting to find each other: name its path")
+    import torch.distributed as dist
+
+    meeting = Meeting(meeting_file, number, count, timeout_s)
+    try:
+        note_coming(meeting_file)
+        networks = meeting.await_all()
+        with interface_towards(networks):
+            meeting.await_ready()
+            try:
+                dist.init_process_group(
+                    backend,
+                    store=meeting.store,
+                    rank=number,
+                    world_size=count,
+                    timeout=timedelta(seconds=timeout_s),
+                )
+            except RuntimeError as raised:
+                raise StageError(
+                    f"rank {number} of {count} cannot connect with the others ({short(raised)}): "
+                    "check for a firewall between their nodes, or name the network interface "
+                    f"that joins them by {INTERFACE_VARIABLE}"
+                ) from raised
+        meeting.answer_quickly()
+        group = Group(number, count, meeting)
+        # Some may be connected while others still are being so.
+        group.barrier()
+        yield group
+    except BaseException as raised:
+        meeting.leave_word(raised)
+        raise
+    else:
+        meeting.end()
+    finally:
+        # The block may have ended the group, as training scripts do.
+        if dist.is_initialized():
+            dist.destroy_process_group()

@@ -40,10 +40,7 @@ def tell_end(meeting: Path, rank: int, sentence: str) -> None:
 
 
 def first_end(meeting: Path, rank: int, count: int) -> tuple[int, str] | None:
-    """Return which other rank ended first of those that ended badly, and how.
-
-    `rank`: the one that asks, from 0.
-    """
+    """Return which other rank ended first of those that ended badly, and how."""
     ends = []
     for other in range(count):
         file = ended_file(meeting, other)
@@ -88,8 +85,6 @@ def tell_absence(meeting: Path, rank: int, error: BaseException) -> None:
     """Tell all who wait at a meeting why a rank does not come, unless it came.
 
     Nothing is told where ranks could not meet at all: the others find that out themselves.
-
-    `rank`: which one this process is, from 0.
     """
     with suppress(OSError):
         if meeting not in _CAME and may_meet_at(meeting):

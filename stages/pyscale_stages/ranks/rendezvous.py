@@ -41,9 +41,6 @@ class Meeting:
 
     Ranks are numbered as they arrive, so that a rank too many, two of one number and a file that
     was used before are all known when the last one has come.
-
-    `path`: a file on storage that all ranks see; the first to come makes it. `number`: which rank
-    this one is, from 0. `count`: how many there are. `timeout_s`: how long to wait for a rank.
     """
 
     def __init__(self, path: Path, number: int, count: int, timeout_s: float) -> None:
@@ -69,10 +66,7 @@ class Meeting:
         self._nodes: dict[int, str] = {}
 
     def await_all(self) -> list[str]:
-        """Wait until all ranks have come.
-
-        Returns: the network of each, in the order of their coming.
-        """
+        """Wait until all ranks have come; the network of each, in the order of their coming."""
         try:
             came_before = self.store.add(_ARRIVALS, 1) - 1
             self._is_one_too_many = came_before >= self.count

@@ -29,8 +29,6 @@ class TimedContext(DistributedContext):  # type: ignore[misc] # the engine has n
     Exchanges outside components are not timed, but ranks meet before each. A meeting goes by the
     host's memory, also between GPUs: a rank that is gone is noticed there, and not in an exchange
     by NCCL, which would wait for it.
-
-    `group`: the ranks. `device`: where this rank computes. `components`: the clock.
     """
 
     def __init__(self, group: Group, device: torch.device, components: Components) -> None:

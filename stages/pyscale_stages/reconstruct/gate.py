@@ -9,10 +9,9 @@ import torch
 
 from pyscale_stages.errors import ResourceExhausted, as_stage_error
 from pyscale_stages.reconstruct.denoiser import memory_needed_bytes
-from pyscale_stages.reconstruct.device import memory_left_bytes
+from pyscale_stages.reconstruct.device import memory_left_bytes, what_ran_out
 from pyscale_stages.reconstruct.iterate import Solver
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.reconstruct.place import what_ran_out
 from pyscale_stages.reconstruct.tiles import interior_mask
 from pyscale_stages.reconstruction import Gate
 

@@ -22,10 +22,7 @@ Image = npt.NDArray[np.float32]
 
 
 def write_image(task: Task, image: Image) -> None:
-    """Write the reconstructed image into the task's output, uncompressed.
-
-    `image`: float32, channels and lengths in pixels: (C, Y, X) or (C, Z, Y, X).
-    """
+    """Write the reconstructed image, (C, Y, X) or (C, Z, Y, X), uncompressed."""
     if not np.isfinite(image).all():
         raise StageError(
             "the reconstruction has NaN or infinite values, because its iterations diverge with "
@@ -44,10 +41,7 @@ def write_image(task: Task, image: Image) -> None:
 
 
 def read_image(folder: Path) -> Image:
-    """Read the reconstructed image of an output folder.
-
-    Returns: float32, shape (C, Y, X) or (C, Z, Y, X).
-    """
+    """Read the reconstructed image of an output folder, of shape (C, Y, X) or (C, Z, Y, X)."""
     import tifffile
 
     path = folder / IMAGE

@@ -60,8 +60,6 @@ class Problem:
         """Build one operator on a device.
 
         It is not normalised: operators scaled apart would no longer be parts of one.
-
-        `index`: which, from 0 to `operators`.
         """
         make_importable()
         import deepinv.physics
@@ -86,9 +84,6 @@ class Problem:
 
         The noise follows from the seed and the operator's number alone: it is drawn on the CPU,
         and is the same on every device and for every number of ranks.
-
-        `index`: which operator, from 0 to `operators`. `operator`: the same operator on that
-        device, where it is built already. Returns: float32 on the device; as the operator's answer.
         """
         with torch.no_grad():
             sees = operator if operator is not None else self.operator(index, device)
@@ -109,8 +104,6 @@ def angles_of(params: ReconstructParams, index: int) -> tuple[float, ...]:
 
     All angles are spread evenly, and shared out in order: no two operators differ by more than
     one angle.
-
-    `index`: which operator, from 0.
     """
     whole = HALF_TURN if params.problem == "tomography_2d" else TURN
     first, stop = (number * params.angles // params.operators for number in (index, index + 1))
@@ -170,11 +163,7 @@ def _by_astra(beams: ConeBeam, device: torch.device | str) -> LinearPhysics:
 
 
 def anisotropic_gaussian(index: int, count: int) -> torch.Tensor:
-    """Make one blur of several, whose directions are spread evenly over half a turn.
-
-    `index`: which, from 0. Returns: float32, (1, 1, KERNEL_PX, KERNEL_PX); its sum is 1, so that no
-    blur makes an image brighter.
-    """
+    """Make one blur of several, with directions spread evenly over half a turn and a sum of 1."""
     share = index / max(1, count - 1)
     along, across = (first + share * (last - first) for first, last in (LENGTHS_PX, WIDTHS_PX))
     angle = np.pi * index / count

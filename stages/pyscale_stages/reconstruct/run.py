@@ -11,23 +11,23 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pyscale_stages.ranks.group import Group, hearing
-from pyscale_stages.ranks.rank import Rank
+from pyscale_stages.ranks.group import Group, hearing, joined
 from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruct.denoiser import RANDOM, network_of, weights_of
 from pyscale_stages.reconstruct.device import (
+    Place,
     Report,
     backend_of,
     memory_peak_bytes,
     memory_total_bytes,
     prepared,
     refuse_unequal,
+    told,
 )
 from pyscale_stages.reconstruct.gate import gate_of
 from pyscale_stages.reconstruct.iterate import Solver, solver_of, timed_iterations, timed_objectives
 from pyscale_stages.reconstruct.output import Image, write_image
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.reconstruct.place import Place, told
 from pyscale_stages.reconstruct.problems import Problem, problem_of
 from pyscale_stages.reconstruct.tiles import Grid, grid_of, interior_mask
 from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
@@ -74,7 +74,8 @@ def run(task: Task) -> None:
     with task.span("import"):
         make_importable()
         import deepinv.distributed  # noqa: F401 - the import is what is timed
-    with Rank.of(spec).joined(backend_of(spec.device)) as group, torch.no_grad():
+    backend = backend_of(spec.device)
+    with joined(spec.rank, spec.ranks, spec.meeting, backend) as group, torch.no_grad():
         place = Place.of(group)
         with task.span("model_load"):
             ready = _ready(task, params, group, place)
@@ -178,11 +179,10 @@ def _record(task: Task, params: ReconstructParams, ready: Ready, solved: Solved)
 
 
 def psnr_db(image: Image, truth: Image, where: npt.NDArray[np.bool_] | None = None) -> float | None:
-    """Peak signal-to-noise ratio, where the largest possible value is 1.
+    """Peak signal-to-noise ratio in dB, where the largest possible value is 1.
 
-    `image`, `truth`: float32, channels and lengths, of one shape. `where`: bool or None; of the
-    lengths' shape: which pixels count; None is all. Returns: in dB; None where no pixel counts, or
-    the two are equal.
+    None where no pixel counts, or the two are equal. `where`: which pixels count, of the shape of
+    the lengths; None is all.
     """
     squares = np.square(image.astype(np.float64) - truth).mean(axis=0)
     if where is not None:

@@ -68,10 +68,7 @@ class Grid:
 
 
 def grid_of(shape: Sequence[int], params: ReconstructParams, ranks: int) -> Grid:
-    """Cut an image for so many ranks, each of which must have a tile.
-
-    `shape`: channels and lengths of the image, in pixels; it is cut along all lengths.
-    """
+    """Cut an image for so many ranks, each of which must have a tile."""
     lengths = tuple(shape[1:])
     if ranks == 1 and params.whole_at_one:
         return Grid(tuple((Cut(0, length, 0, length),) for length in lengths), None, 0, ranks)

@@ -19,10 +19,9 @@ from pyscale_stages.register_denoise.ants_calls import (
     write_transform,
 )
 from pyscale_stages.register_denoise.denoisers import Fallback, denoise
-from pyscale_stages.register_denoise.doubts import is_doubtful
 from pyscale_stages.register_denoise.frames import FloatImage, as_dtype, output_dtype
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
-from pyscale_stages.register_denoise.transforms import LinearTransform, Status
+from pyscale_stages.register_denoise.transforms import LinearTransform, Status, is_doubtful
 from pyscale_stages.validarea import Mask
 
 NOWHERE = LinearTransform()
@@ -83,8 +82,6 @@ def correct_frame(
 
     Registration sees the raw pixels, so that transforms do not depend on the denoising;
     denoising sees them before interpolation makes the noise of neighbouring pixels alike.
-
-    `frame`: shape (C, Y, X). `index`: its absolute index. `reference`: shape (Y, X).
     """
     to = index - 1 if params.adds_up else params.reference_frame
     # ANTs leaves its transforms in files; a folder for each frame keeps them apart.

@@ -55,10 +55,7 @@ def import_denoiser(params: RegisterDenoiseParams) -> None:
 
 
 def denoise(image: FloatImage, params: RegisterDenoiseParams) -> Denoised:
-    """Denoise one frame of one channel by itself.
-
-    `image`: shape (Y, X).
-    """
+    """Denoise one frame (Y, X) of one channel by itself."""
     if params.denoiser == "ants":
         return Denoised(_ants(image, params))
     if np.ptp(image) == 0 or min(image.shape) < MIN_SIDE_PX:

@@ -28,7 +28,6 @@ from pyscale_stages.register_denoise.denoisers import (
     import_denoiser,
     noise_warnings,
 )
-from pyscale_stages.register_denoise.doubts import doubts
 from pyscale_stages.register_denoise.frames import (
     FRAMES_FILE,
     output_dtype,
@@ -38,6 +37,7 @@ from pyscale_stages.register_denoise.frames import (
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams, method
 from pyscale_stages.register_denoise.transforms import (
     TRANSFORMS_FILE,
+    doubts,
     read_transforms,
     table_of,
 )

@@ -16,13 +16,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.register_denoise.params import RegisterDenoiseParams
+from pyscale_stages.warned import Warned
+
+if TYPE_CHECKING:
+    from pyscale_stages.register_denoise.ants_calls import Correction
+
 
 TRANSFORMS_FILE = "transforms.parquet"
 
@@ -35,6 +41,14 @@ cannot be registered to anything, "doubtful" one whose transform was hardly drif
 """
 
 Points = npt.NDArray[np.float64]
+MIN_CORRELATION = 0.5
+"""Below it, less than a quarter of the reference's contrast is found again in a frame.
+
+On synthetic movies of cells that wander, drift errors grow from tenths of a pixel at 0.9 to
+pixels at 0.5, and to tens of pixels below.
+"""
+MAX_AREA_CHANGE = 2.0
+"""One specimen hardly shows at twice or half its size."""
 
 
 @dataclass(frozen=True)
@@ -95,11 +109,7 @@ def centre_and_corners(shape_yx: tuple[int, int]) -> Points:
 
 
 def mapped(table: pl.DataFrame, points: Points) -> Points:
-    """Where each frame's linear transform reads the input for each point.
-
-    `points`: shape (P, 2); points (y, x) relative to the image centre. Returns: shape (F, P, 2);
-    points relative to the image centre.
-    """
+    """Where each frame's transform reads the input for points from its centre: (F, P, 2)."""
     matrices = table.select("m00", "m01", "m10", "m11").to_numpy().reshape(-1, 2, 2)
     shifts = table.select("ty_px", "tx_px").to_numpy()
     result: Points = np.einsum("fij,pj->fpi", matrices, points) + shifts[:, None]
@@ -129,3 +139,57 @@ def read_transforms(folder: Path, frames: tuple[int, int]) -> pl.DataFrame:
             "that its window names: run the stage on that window again"
         )
     return table.select(table_of([]).columns)
+
+
+def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
+    """Whether a transform is hardly drift, so that a frame is better left where it is.
+
+    It is where the moved frame shows little likeness to the reference, or less than it had
+    unmoved, or where it moved by more than half its size or changed its area twofold.
+    """
+    height, width = shape_yx
+    linear = found.linear
+    area = linear.determinant
+    unlike = found.correlation is not None and (
+        found.correlation < max(MIN_CORRELATION, found.correlation_unmoved or 0.0)
+    )
+    too_far = abs(linear.ty_px) > height / 2 or abs(linear.tx_px) > width / 2
+    return unlike or too_far or not 1 / MAX_AREA_CHANGE <= area <= MAX_AREA_CHANGE
+
+
+def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[Warned]:
+    """Count the frames that were not registered although registration was asked for.
+
+    Returns: one for each reason, also where no frame of this window has it: those of others may.
+    """
+    if params.adds_up:
+        left = "were moved like the frame before them"
+        constant = "they have one value everywhere, or the frame before them has,"
+        doubtful = (
+            "registration to the frame before them found an implausible drift; where cells "
+            "wander, register by a channel of what stays in place"
+        )
+    else:
+        left = "were not moved"
+        constant = "they have one value everywhere"
+        doubtful = (
+            f"registration to the reference frame {params.reference_frame} found an implausible "
+            "drift; where cells wander, register by a channel of what stays in place; where the "
+            "specimen changes over the movie, set reference to previous, or choose a "
+            "reference_frame nearer to the frames"
+        )
+    reasons = {
+        "constant": ("constant-frames", f"{constant} in channel {params.channel}"),
+        "doubtful": ("unregistered-frames", doubtful),
+    }
+    return [
+        Warned(
+            code=code,
+            text=f"{left}: {reason}",
+            concerned=transforms["status"].eq(status).sum(),
+            seen=len(transforms),
+            # A frame of one value has nothing that could have moved.
+            doubts_result=status == "doubtful",
+        )
+        for status, (code, reason) in reasons.items()
+    ]

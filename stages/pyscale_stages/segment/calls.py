@@ -60,10 +60,6 @@ class ModelCalls:
     """Calls of one model in one task.
 
     The model is built at the first call, which thereby knows what it cost.
-
-    `task`: keeps the calls, their spans, and the most memory that torch held on the device.
-    `params`: also say how often each frame is segmented, and whether on a new model each time.
-    `model`: what is built; its libraries are imported already.
     """
 
     def __init__(self, task: Task, params: SegmentParams, model: Model) -> None:
@@ -78,8 +74,6 @@ class ModelCalls:
         """Label a frame as often as the parameters say; the labels are the last call's.
 
         What warns of them is counted in `doubts`.
-
-        `frame`: shape (Y, X). Returns: shape (Y, X); see `Segmenter.segment`.
         """
         for _ in range(self._params.calls - 1):
             self._call(frame, number, limits)

@@ -22,10 +22,7 @@ OTHER_TILE_PX = 384
 
 
 class Cellpose4Segmenter:
-    """A network of Cellpose 4 with its weights on a device, in bfloat16 as is its default.
-
-    `weights`: a state dict as Cellpose 4 writes it.
-    """
+    """A network of Cellpose 4 with its weights on a device, in bfloat16 as is its default."""
 
     trained_diameter_px: float | None = None
     estimated_diameter_px: float | None = None

@@ -37,10 +37,7 @@ class Doubts:
         )
 
     def add(self, frame: Pixels, labels: Labels, segmenter: Segmenter) -> None:
-        """Count what was found in one frame.
-
-        `frame`, `labels`: shape (Y, X), what was segmented and the result.
-        """
+        """Count what was found in one frame."""
         counts = self._counts
         areas_px = np.bincount(labels.ravel())[1:]
         diameters_px = 2 * np.sqrt(areas_px[areas_px > 0] / np.pi)

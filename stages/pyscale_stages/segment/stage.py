@@ -135,11 +135,7 @@ def limits_of(frame: Pixels, seen: Pixels) -> Limits | None:
 
 
 def least_bytes(shape_yx: tuple[int, int], movie: Movie, params: SegmentParams) -> int:
-    """Least memory that segmenting one frame takes, beside libraries and network.
-
-    `shape_yx`: height and width in pixels of what is segmented. `movie`: where it is read from: a
-    whole frame of it is in memory, too.
-    """
+    """Least memory that segmenting one frame takes, beside libraries and network."""
     as_large = (
         params.model in CELLPOSE_OF_MODEL
         and params.diameter_px is None

@@ -11,7 +11,7 @@ import numpy as np
 
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.libraries import how_to_install
-from pyscale_stages.slides.files import check_readable
+from pyscale_stages.slides.reading import check_readable
 from pyscale_stages.slides.slide import Level, PerProcess, Pixels, Region, Slide, number_said
 
 if TYPE_CHECKING:

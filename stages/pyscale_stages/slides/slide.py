@@ -199,8 +199,6 @@ def level_for(slide: Slide, mpp: float | None) -> int:
     Patches are taken from it as they are, never resampled; of two levels equally near the finer one
     is taken. Refused is a slide without a pixel size, one whose finest level is coarser than asked
     by more than a quarter, or whose coarsest is more than 2.5 times finer.
-
-    `mpp`: micrometres per pixel asked; None takes the finest level.
     """
     if mpp is None:
         return 0

@@ -11,17 +11,14 @@ import numpy as np
 
 from pyscale_stages.movie import Movie
 from pyscale_stages.slides.slide import PerProcess, Pixels, Region, Slide, levels_of
-from pyscale_stages.slides.tifffacts import mpp_of
+from pyscale_stages.slides.tifflayout import mpp_of
 
 KEPT_BYTES = 64 * 2**20
 """Frames that are kept of each open stack; the one read last is kept whatever its size."""
 
 
 class StackSlide(Slide):
-    """A TIFF stack, whose frames are planes; whole frames are decoded for any region of them.
-
-    `path`: a TIFF file.
-    """
+    """A TIFF stack, whose frames are planes; whole frames are decoded for any region of them."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -37,9 +37,6 @@ def write_pyramid(
 
     The full resolution comes first, then a thumbnail in strips, then a quarter and a sixteenth
     of the resolution. These are made while the full one is drawn, and wait on the disk.
-
-    `shape_yx`: height and width in pixels. `mpp`: micrometres a pixel. `advance`: told the
-    uncompressed bytes of the full resolution as they are drawn.
     """
     from tifffile import TiffWriter
 

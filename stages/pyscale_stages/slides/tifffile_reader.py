@@ -23,8 +23,6 @@ class TiledTiff(Slide):
     """A tiled TIFF whose directories were parsed once.
 
     Tiles that were never written are white where pixels are 8-bit colours, and else 0.
-
-    `layout`: what its directories say.
     """
 
     def __init__(self, path: Path, layout: TiffLayout) -> None:

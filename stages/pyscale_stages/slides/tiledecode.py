@@ -65,10 +65,7 @@ class TileDecoder:
 
     @classmethod
     def of(cls, page: tifffile.TiffPage) -> TileDecoder | str:
-        """Find out how the tiles of a page are decoded.
-
-        Returns: in words why not, where this reader cannot.
-        """
+        """Find out how the tiles of a page are decoded, or say in words why not."""
         refusal = _refusal(page)
         if refusal:
             return refusal
@@ -95,10 +92,7 @@ class TileDecoder:
         )
 
     def decode(self, data: bytes) -> npt.NDArray[Any]:
-        """Decode one tile.
-
-        Returns: shape (height_px, width_px, samples).
-        """
+        """Decode one tile into (height_px, width_px, samples)."""
         import imagecodecs
 
         if self.compression == JPEG:
@@ -170,8 +164,6 @@ def is_whole(data: bytes) -> bool:
 
     Decoders fill what they cannot decode with grey, and only warn of it. This finds damage that
     cuts a scan short; changed bytes that still decode to something cannot be found.
-
-    `data`: a JPEG image.
     """
     try:
         scan = _scan_after(data, 2)

@@ -55,10 +55,7 @@ def tissue_mask(slide: Slide) -> Tissue:
 
 
 def picture(slide: Slide, longest_px: int = PICTURE_PX) -> npt.NDArray[np.uint8]:
-    """Make a small picture of a whole slide.
-
-    Returns: uint8; shape (height, width, 3).
-    """
+    """Make a small picture of a whole slide, as 8-bit RGB."""
     from PIL import Image
 
     if slide.dtype != np.uint8 or slide.channels not in {1, _COLOURS}:

@@ -1,20 +1,109 @@
-"""Shared state of the tests of one task: work folder and results."""
+"""Results of the tests of one task, and the proof of what was in the page cache before each."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+import polars as pl
 
-from pyscale_stages.storage.cachestate import Proof
+from pyscale_stages.machine.timingtable import WORKER
+from pyscale_stages.measure import pagecache
+from pyscale_stages.measure.nodename import node_name
+from pyscale_stages.measure.pagecache import Eviction
+from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState
 from pyscale_stages.storage.params import Mode, StorageParams
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Bottleneck, Timing
 
+RESIDENCY = "residency.parquet"
+_TYPES = {
+    WORKER: pl.Int64,
+    "test": pl.String,
+    "repeat": pl.Int64,
+    "workers": pl.Int64,
+    "mode": pl.String,
+    "file": pl.String,
+    "size_bytes": pl.Int64,
+    "resident_before_bytes": pl.Int64,
+    "resident_after_bytes": pl.Int64,
+    "method": pl.String,
+    "state": pl.String,
+    "reason": pl.String,
+}
 QUANTILES = {"p50": 0.5, "p95": 0.95, "p99": 0.99, "p999": 0.999}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """State of every file that a test reads."""
+
+    mode: Mode
+    files: tuple[Eviction, ...]
+
+    @property
+    def state(self) -> CacheState | Literal["direct"]:
+        """The least proved of the files' states; direct where the page cache is passed by."""
+        if self.mode == "direct":
+            return "direct"
+        states = {file.state for file in self.files}
+        if self.mode == "cold":
+            return min(states, key=LEAST_PROVED_FIRST.index)
+        # As with inputs: a file that is not kept in memory makes a test no warm one.
+        return "warm" if states == {"warm"} else "unsupported"
+
+    @property
+    def all_cold(self) -> bool:
+        """Whether nothing of any file is in the page cache, as far as can be proved."""
+        return all(file.state == "verified-cold" for file in self.files)
+
+    @property
+    def details(self) -> dict[str, float]:
+        """Counts of the proof, for a timing."""
+        counts: dict[str, float] = {
+            "files": len(self.files),
+            "files_verified_cold": sum(file.state == "verified-cold" for file in self.files),
+        }
+        known = [file.after.resident_bytes for file in self.files]
+        if None not in known:
+            counts["resident_before_bytes"] = sum(found or 0 for found in known)
+        return counts
+
+
+def prepare(files: Sequence[Path], mode: Mode) -> Proof:
+    """Drive files out of the page cache, or read them into it, and look what came of it.
+
+    Files that are read past the page cache are driven out as well: pages that it holds would
+    have to be written or dropped first, which is not the storage's time.
+    """
+    if mode == "warm":
+        return Proof(mode, tuple(_warmed(path) for path in files))
+    return Proof(mode, pagecache.evict_all(files))
+
+
+def resident_bytes(files: Sequence[Path]) -> int:
+    """Bytes of files that are known to lie in the page cache."""
+    return sum(pagecache.probe(path).resident_bytes or 0 for path in files)
+
+
+def _warmed(path: Path) -> Eviction:
+    before, after = pagecache.probe(path), pagecache.warm(path)
+    return Eviction(
+        path=path,
+        node=node_name(),
+        before=before,
+        after=after,
+        state=pagecache.state_of(after),
+        reason=after.reason,
+    )
+
+
+def residency_table(proofs: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    """Make one row of each proof."""
+    return pl.DataFrame(proofs, schema=_TYPES).with_columns(pl.lit(0, pl.Int64).alias(WORKER))
 
 
 @dataclass
@@ -44,11 +133,9 @@ class Book:
             for file in proof.files
         ]
 
-    def cannot(self, test: str, repeat: int, why_not: str, **more: Any) -> None:
-        """Keep that a test cannot run here, and why."""
-        self.task.timings.append(
-            Timing(test=test, repeat=repeat, wall_s=None, why_not=why_not, **more)
-        )
+    def add(self, test: str, wall_s: float | None, **more: Any) -> None:
+        """Keep a timing; one without a time says in `why_not` why it cannot run here."""
+        self.task.timings.append(Timing(test=test, wall_s=wall_s, **more))
 
 
 @dataclass(frozen=True)
@@ -66,9 +153,10 @@ class Case:
         return f"{self.name}_{self.mode}"
 
     @property
-    def bottleneck(self) -> Bottleneck:
-        """What its speed depends on most."""
-        return "memory" if self.mode == "warm" else "storage"
+    def timing(self) -> dict[str, Any]:
+        """What its timing says of it beside what came out."""
+        bottleneck: Bottleneck = "memory" if self.mode == "warm" else "storage"
+        return {"repeat": self.repeat, "workers": self.workers, "bottleneck": bottleneck}
 
 
 @dataclass(frozen=True)
@@ -92,8 +180,6 @@ def latency_details(latency_ns: Sequence[int]) -> dict[str, float]:
     A percentile is a latency that was observed, the smallest that at least this share of the
     samples do not exceed. It is left out where no sample lies beyond it: the 99.9th percentile
     of 500 samples would be their maximum under another name.
-
-    `latency_ns`: in any order; at least one.
     """
     seconds = np.asarray(latency_ns) / 1e9
     details = {"latency_mean_s": float(seconds.mean()), "latency_max_s": float(seconds.max())}

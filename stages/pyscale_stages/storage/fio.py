@@ -17,7 +17,7 @@ from pyscale_stages.storage.reads import (
     timed_read,
     why_not_direct,
 )
-from pyscale_stages.storage.stack import FILE_NAME, Stack
+from pyscale_stages.storage.testfiles import FILE_NAME, Stack
 
 ABSENT = "fio is not installed here: apt-get install fio"
 TOO_LITTLE = "larger than data set range"
@@ -84,7 +84,7 @@ def replay_of(pieces: Sequence[Piece], names: Sequence[str], alignment_bytes: in
 def _timed(book: Book, case: Case, stack: Stack, block_bytes: int, options: Sequence[str]) -> None:
     program = shutil.which("fio")
     if program is None:
-        book.cannot(case.test, case.repeat, ABSENT, bottleneck=case.bottleneck)
+        book.add(case.test, None, why_not=ABSENT, **case.timing)
         return
     command = [
         program,
@@ -118,10 +118,7 @@ def _timed(book: Book, case: Case, stack: Stack, block_bytes: int, options: Sequ
 
 
 def read_of(answer: str, block_bytes: int) -> Read | str:
-    """Take the time, the bytes and the latencies from fio's JSON.
-
-    Returns: a string where there is no time in it, and why.
-    """
+    """Take the time, the bytes and the latencies from fio's JSON, or say why it has none."""
     try:
         found: dict[str, Any] = json.loads(answer[answer.index("{") :])["jobs"][0]["read"]
         wall_s, amount = found["runtime"] / 1000, found["io_bytes"]

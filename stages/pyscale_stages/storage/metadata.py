@@ -15,10 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from pyscale_stages.storage.book import Book, latency_details
-from pyscale_stages.storage.cachestate import prepare
+from pyscale_stages.storage.book import Book, latency_details, prepare
 from pyscale_stages.storage.reads import DamagedRead
-from pyscale_stages.timing import Timing
 
 NAME = "metadata"
 
@@ -56,17 +54,15 @@ def measure_metadata(book: Book, folder: Path, repeat: int) -> None:
         ("delete", deleted, {}),
     ):
         files = float(len(paths))
-        book.task.timings.append(
-            Timing(
-                test=f"{NAME}_{operation}",
-                repeat=repeat,
-                wall_s=wall_s,
-                amount=files,
-                unit="file",
-                bottleneck="metadata",
-                cache=proof.state if operation == "read" else None,
-                details=details | more | {"files": files, "files_per_s": files / wall_s},
-            )
+        book.add(
+            f"{NAME}_{operation}",
+            wall_s,
+            repeat=repeat,
+            amount=files,
+            unit="file",
+            bottleneck="metadata",
+            cache=proof.state if operation == "read" else None,
+            details=details | more | {"files": files, "files_per_s": files / wall_s},
         )
 
 

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from pyscale_stages.contract import Device, Method, StageParams
+from pyscale_stages.movieformats.codecs import CODECS, Codec
 from pyscale_stages.movieformats.counting import PRESETS as CAMERAS
 from pyscale_stages.movieformats.counting import Camera
 
@@ -28,8 +29,12 @@ LOWER = "lower particles, particle_files, movies or small_files"
 """What makes the test smaller, for sentences on room."""
 PIXEL_BYTES = 4
 """Particles are float32."""
-CAMERA_OF: dict[MovieFormat, str] = {"tiff": "k3", "mrc": "k2", "eer": "falcon4"}
-"""The camera whose movies come in a format, as in CryoSPARC's benchmark."""
+CODEC_OF: dict[MovieFormat, Codec] = {
+    "tiff": CODECS["tiff_lzw"],
+    "mrc": CODECS["mrc"],
+    "eer": CODECS["eer"],
+}
+"""How movies of a format are written, as cameras of CryoSPARC's benchmark do."""
 LAPTOP_FRAMES, LAPTOP_SIDE_PX = 8, 2048
 MRC_PIXEL_BYTES = 2
 SMALL_FILE_BYTES = 8192
@@ -134,7 +139,7 @@ class StorageParams(StageParams):
 
 def camera_of(params: StorageParams, kind: MovieFormat) -> Camera:
     """Size and dose of the movies of one format."""
-    camera = CAMERAS[CAMERA_OF[kind]]
+    camera = CAMERAS[CODEC_OF[kind].camera]
     frames, side_px = params.movie_frames, params.movie_side_px
     if params.movie_set == "laptop":
         frames, side_px = frames or LAPTOP_FRAMES, side_px or LAPTOP_SIDE_PX

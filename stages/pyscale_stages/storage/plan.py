@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import shutil
+import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from pyscale_stages.atomic import flush_to_disk
 from pyscale_stages.machine.place import in_words
-from pyscale_stages.storage.book import Book, Case, FileSet
-from pyscale_stages.storage.copying import COPY, copy_stack
+from pyscale_stages.storage.book import Book, Case, FileSet, prepare
 from pyscale_stages.storage.fio import fio_at_random, fio_sequentially
 from pyscale_stages.storage.metadata import measure_metadata
 from pyscale_stages.storage.parallel import read_in_parallel
 from pyscale_stages.storage.params import LOWER, Mode, MovieFormat
-from pyscale_stages.storage.reads import read_at_random, read_sequentially
-from pyscale_stages.storage.stack import Stack, write_stack
+from pyscale_stages.storage.reading import Reader
+from pyscale_stages.storage.reads import read_at_random, read_sequentially, verified
+from pyscale_stages.storage.testfiles import Stack, write_stack
 
 NO_CACHE = "no cache_folder was given under stages.storage"
 Once = Callable[[int], None]
 """Does one repeat of a test; it is told which."""
+COPY = "particle_cache_copy"
 
 
 @dataclass
@@ -43,7 +48,7 @@ class Bench:
     def copy(self, repeat: int) -> None:
         """Copy the stack to the cache folder."""
         if self.cache is None:
-            self.book.cannot(COPY, repeat, NO_CACHE, bottleneck="storage")
+            self.book.add(COPY, None, repeat=repeat, why_not=NO_CACHE, bottleneck="storage")
             return
         original = self.stacks["particle"]
         with in_words(self.cache.parent, LOWER):
@@ -101,3 +106,36 @@ def _stack(
         read(bench.book, Case(name, mode, repeat, readers), bench.stacks[where])
 
     return once
+
+
+def copy_stack(book: Book, stack: Stack, folder: Path, repeat: int) -> Stack:
+    """Copy the stack, cold where that can be had, and time copying and flushing.
+
+    Copies of an earlier repeat are removed before.
+    """
+    folder.mkdir(exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    copies = replace(stack, folder=folder, files=tuple(folder / f.name for f in stack.files))
+    with book.task.span("compute"):
+        proof = prepare(stack.files, "cold")
+        book.prove(COPY, repeat, 1, proof)
+    copy_s = flush_s = 0.0
+    with book.task.span("write"):
+        for source, copy in zip(stack.files, copies.files, strict=True):
+            begin = time.perf_counter()
+            shutil.copyfile(source, copy)
+            flushing = time.perf_counter()
+            flush_to_disk(copy)
+            flush_s += time.perf_counter() - flushing
+            copy_s += flushing - begin
+    with book.task.span("compute"):
+        block_bytes = book.params.block_bytes
+        checksum = float(verified(Reader(block_bytes), copies, block_bytes))
+    of_all: dict[str, Any] = {"repeat": repeat, "amount": stack.total_bytes, "unit": "B"}
+    of_all["bottleneck"] = "storage"
+    details = proof.details | {"checksum_crc32": checksum}
+    book.add(COPY, copy_s + flush_s, **of_all, cache=proof.state, details=details)
+    book.add(COPY, copy_s, **of_all, cache=proof.state, step="copy")
+    book.add(COPY, flush_s, **of_all, step="flush")
+    return copies

@@ -56,10 +56,7 @@ class Reader:
         self._alignment_bytes = alignment_bytes
 
     def stream(self, path: Path, block_bytes: int, take: Take | None = None) -> int:
-        """Read a file from end to end by blocks and return its bytes.
-
-        `take`: given each block; only where no time is taken.
-        """
+        """Read a file from end to end by blocks, and say its bytes; to `take` them takes time."""
         block = self._buffer[:block_bytes]
         blocks = [block]
         offset = 0

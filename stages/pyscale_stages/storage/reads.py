@@ -15,12 +15,16 @@ import numpy.typing as npt
 from pyscale_stages.errors import StageError
 from pyscale_stages.measure import pagecache
 from pyscale_stages.measure.mounts import filesystem_of
-from pyscale_stages.storage.book import Book, Case, FileSet, latency_details
-from pyscale_stages.storage.cachestate import prepare, resident_bytes
-from pyscale_stages.storage.movies import checksum
+from pyscale_stages.storage.book import (
+    Book,
+    Case,
+    FileSet,
+    latency_details,
+    prepare,
+    resident_bytes,
+)
 from pyscale_stages.storage.reading import ALIGNMENT_BYTES, SMALLEST_BLOCK_BYTES, Piece, Reader
-from pyscale_stages.storage.stack import Stack
-from pyscale_stages.timing import Timing
+from pyscale_stages.storage.testfiles import Stack, checksum
 
 IN_MEMORY = {"tmpfs", "ramfs", "hugetlbfs"}
 
@@ -61,27 +65,15 @@ def timed_read(
         if direct and proof.all_cold and resident_bytes(files.files) > 0:
             done = "the filesystem accepts O_DIRECT but still reads through the page cache"
     if isinstance(done, str):
-        more = {"workers": case.workers, "bottleneck": case.bottleneck}
-        book.cannot(case.test, case.repeat, done, **more)
+        book.add(case.test, None, why_not=done, **case.timing)
         return
     details = done.details | proof.details
     if verify is not None:
         with book.task.span("compute"):
             details["checksum_crc32"] = float(verify())
     book.prove(case.test, case.repeat, case.workers, proof)
-    book.task.timings.append(
-        Timing(
-            test=case.test,
-            repeat=case.repeat,
-            workers=case.workers,
-            wall_s=done.wall_s,
-            amount=done.amount,
-            unit="B",
-            bottleneck=case.bottleneck,
-            cache=proof.state,
-            details=details,
-        )
-    )
+    read_of = {"amount": done.amount, "unit": "B", "cache": proof.state, "details": details}
+    book.add(case.test, done.wall_s, **read_of, **case.timing)
 
 
 def read_sequentially(book: Book, case: Case, files: FileSet) -> None:

@@ -16,15 +16,14 @@ from pyscale_stages.machine.place import (
     place_of,
     ready,
     refuse_lack_of_space,
+    scratch_folder,
 )
-from pyscale_stages.machine.scratch import scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
-from pyscale_stages.storage.book import Book
-from pyscale_stages.storage.cachestate import RESIDENCY, residency_table
+from pyscale_stages.storage.book import RESIDENCY, Book, residency_table
 from pyscale_stages.storage.fio import fio_version
-from pyscale_stages.storage.movies import write_movies
 from pyscale_stages.storage.params import LOWER, StorageParams, room_bytes
 from pyscale_stages.storage.plan import Bench, tests_of
+from pyscale_stages.storage.testfiles import write_movies
 from pyscale_stages.task import Task
 
 merge = partial(timingtable.merge, others=(RESIDENCY,))

@@ -31,8 +31,6 @@ def drift_path(params: Drifting) -> npt.NDArray[np.float64]:
     """Position of the specimen in each frame minus its position in frame 0.
 
     A random walk, reflected at `max_drift_px`, in fractions of a pixel.
-
-    Returns: shape (frames, 2): dy and dx in pixels, zero in frame 0.
     """
     limit = params.max_drift_px
     path = np.zeros((params.frames, 2))

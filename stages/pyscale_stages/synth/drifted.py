@@ -72,9 +72,6 @@ def write_drifted_movie(
     The cells do not move, so each keeps its label as its track. True labels in specimen coordinates
     end where the camera's view of that frame ends. A folder that already holds the movie of these
     parameters is kept, and any other is refused.
-
-    `source`: folder with the image and its labels. `progress`: told the frames done, and those in
-    all.
     """
     return make_whole(
         folder, params, KIND, lambda into: _write_into(into, params, source, progress)

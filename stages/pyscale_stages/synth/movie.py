@@ -2,30 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.atomic import atomic_path
 from pyscale_stages.moviewriter import write_movie
-from pyscale_stages.synth.drift import drift_path
+from pyscale_stages.synth.camera import Microscope
+from pyscale_stages.synth.cells import Cells
+from pyscale_stages.synth.drift import drift_path, random_stream
 from pyscale_stages.synth.params import SynthParams
-from pyscale_stages.synth.render import Coordinates, render_examples, render_frames
+from pyscale_stages.synth.population import simulate
+from pyscale_stages.synth.shapes import Labels, cover, label_image
 from pyscale_stages.synth.truth import TruthTables, write_tables
 from pyscale_stages.synth.wholefolder import Kind, make_whole
 
+Coordinates = Literal["camera", "specimen"]
 __all__ = ["SynthParams", "render_examples", "write_synthetic_movie"]
-
 MOVIE_FILE = "movie.ome.tif"
 PARAMS_FILE = "synth.json"
 KIND = Kind("a synthetic movie", "is not a synthetic movie", PARAMS_FILE)
 TRUTH_FOLDER = "truth"
 COORDINATES: tuple[Coordinates, ...] = ("camera", "specimen")
-
 Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class RenderedFrame:
+    """One frame: its cells, what the camera sees, and which pixels are whose.
+
+    `cells`: all live cells, in specimen coordinates, also those out of view. `image`: camera
+    counts, shape (C, Y, X), uint16. `clean`: the same without noise. `labels`: for "camera" and,
+    where asked for, "specimen": a label image (Y, X) for each channel.
+    """
+
+    cells: Cells
+    image: npt.NDArray[np.uint16]
+    clean: npt.NDArray[np.uint16]
+    labels: dict[Coordinates, list[Labels]]
+
+
+def render_frames(
+    params: SynthParams, coordinates: Sequence[Coordinates]
+) -> Iterator[RenderedFrame]:
+    """Render frame after frame; labels in the coordinates asked for, "camera" among them."""
+    microscope = Microscope(params)
+    drift = drift_path(params)
+    shape = params.shape_yx
+    for index, cells in enumerate(simulate(params)):
+        rng = random_stream(params.seed, "noise", index)
+        image, clean = np.empty((2, params.cell_types, *shape), np.uint16)
+        labels: dict[Coordinates, list[Labels]] = {name: [] for name in coordinates}
+        for channel in range(params.cell_types):
+            own = cells[cells["cell_type"] == channel]
+            seen = cover(own, drift[index], shape)
+            labels["camera"].append(label_image(own, seen, shape))
+            image[channel], clean[channel] = microscope.picture(
+                own, seen, labels["camera"][-1], rng
+            )
+            if "specimen" in coordinates:
+                still = cover(own, np.zeros(2), shape)
+                labels["specimen"].append(label_image(own, still, shape))
+        yield RenderedFrame(cells, image, clean, labels)
+
+
+def render_examples(
+    params: SynthParams,
+) -> Iterator[tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]]:
+    """Render frames in memory, for training and tests: the same as the movie on disk."""
+    for frame in render_frames(params, ("camera",)):
+        yield frame.image, np.stack(frame.labels["camera"])
 
 
 def write_synthetic_movie(
@@ -37,8 +87,6 @@ def write_synthetic_movie(
     folder that already holds the movie of these parameters is kept, and any other is refused. The
     same parameters give the same bytes, with the same versions of the libraries on the same kind of
     processor.
-
-    `progress`: told the frames done, and those in all.
     """
     return make_whole(folder, params, KIND, lambda partial: _write_into(partial, params, progress))
 
@@ -69,8 +117,6 @@ class FrameSpool:
     A compressed OME-TIFF is written in one go, but the files of a movie are rendered side by
     side. When the block ends without an error, each stack becomes an OME-TIFF; in any case
     nothing of the spool stays behind.
-
-    `folder`: where the files go, and the raw frames until then.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -1,5 +1,5 @@
 """Tracks cells over time from their labels, with laptrack, by overlap or with TrackMate.
 
-`stage` is what a task runs; `stitch` joins windows; `agreement` and `truth` judge the result;
-`export_*` write it for other tools.
+`stage` is what a task runs; `stitch` joins windows; `agreement` judges the result; `exports` and
+`export_trackmate` write it for other tools.
 """

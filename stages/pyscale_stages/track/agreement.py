@@ -1,16 +1,27 @@
-"""Agreement of two outputs on their tracks, and correctness of one."""
+"""Agreement of two outputs on their tracks, and correctness of one where the truth is known."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Sized
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
 from pyscale_stages.contract import Agreement
+from pyscale_stages.errors import BadInput
+from pyscale_stages.parquet import read_table
 from pyscale_stages.task import Task
-from pyscale_stages.track.detections import Ints
+from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.lineage import Tracks, links_of
 from pyscale_stages.track.tables import SPLITS_FILE, TRACKS_FILE, read_tracks
-from pyscale_stages.track.truth import link_quality
+from pyscale_stages.truth.reading import kind_of, own_tracks
 from pyscale_stages.windows import common_window, folders_to_check, same_bytes
 
 TOLERANCE = 0.999
+MATCH_PX = 5.0
+"""Farthest that a detection lies from the true centroid that it stands for."""
 
 
 def check(task: Task) -> Agreement:
@@ -66,3 +77,158 @@ class _Overlap:
 
 def _link_keys(tracks: Tracks) -> Ints:
     return tracks.detections.keys[links_of(tracks)]
+
+
+def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[str, float]:
+    """Compare links with the true ones.
+
+    Detections are matched to true centroids one to one within `MATCH_PX`, frame by frame.
+    A true link joins two matched cells that follow each other in one true track, or the
+    last of a parent and the first of its child, after unmatched cells are left out: so the
+    link measures judge the tracking, and the detection measures the segmentation before it.
+
+    Returns: `link_precision`, `link_recall`, `detection_precision` and `detection_recall`, and
+    where there are any, `division_precision` and `division_recall`: a division is right where the
+    mother and all her daughters are. With a truth of the Cell Tracking Challenge also its own
+    measures (`ctc_measures`).
+    """
+    candidates = [channel.within(*frames) for channel in _true_tracks(truth / TRACKS_FILE)]
+    matches = [_matched(found.detections, true.detections) for true in candidates]
+    best = int(np.argmax([len(pairs) for pairs in matches]))
+    true, pairs = candidates[best], matches[best]
+
+    detection_of = np.full(len(true.detections), -1, dtype=np.int64)
+    detection_of[pairs[:, 1]] = pairs[:, 0]
+    matched = detection_of >= 0
+    kept = Tracks(true.detections.where(matched), true.track_id[matched], true.splits)
+    kept = kept.within(*frames)
+    true_links = detection_of[matched][links_of(kept)]
+
+    expected = set(map(tuple, true_links.tolist()))
+    given = set(map(tuple, links_of(found).tolist()))
+    right = len(expected & given)
+    # A share of nothing is left out: without links, their precision is no 1.
+    shares: dict[str, tuple[int, Sized]] = {
+        "link_precision": (right, given),
+        "link_recall": (right, expected),
+    }
+    true_divisions, divisions = _divisions(expected), _divisions(given)
+    right = len(true_divisions & divisions)
+    shares |= {
+        "division_precision": (right, divisions),
+        "division_recall": (right, true_divisions),
+    }
+    return {
+        **{name: count / len(of) for name, (count, of) in shares.items() if of},
+        "detection_precision": len(pairs) / max(1, len(found.detections)),
+        "detection_recall": len(pairs) / max(1, len(true.detections)),
+        **(ctc_measures(found, true, pairs, frames) if kind_of(truth) == "ctc" else {}),
+    }
+
+
+def _divisions(links: Iterable[tuple[int, int]]) -> set[tuple[int, frozenset[int]]]:
+    """Each cell with two successors or more, and these."""
+    daughters = defaultdict(set)
+    for earlier, later in links:
+        daughters[earlier].add(later)
+    return {(cell, frozenset(those)) for cell, those in daughters.items() if len(those) > 1}
+
+
+def _true_tracks(path: Path) -> list[Tracks]:
+    """The true tracks of each channel."""
+    columns = ("channel", "track_id", "parent_id", "frame", "y_px", "x_px")
+    synthetic = kind_of(path.parent) == "synthetic"
+    table = read_table(path, columns) if synthetic else own_tracks(path.parent)
+    table = table.sort("frame", "track_id")
+    if table.is_empty():
+        raise BadInput(f"{path} holds no track: name the truth folder of a synthetic movie")
+    channels = []
+    for part in table.partition_by("channel", maintain_order=True):
+        ids = part["track_id"].cast(int).to_numpy()
+        parents = np.stack([part["parent_id"].cast(int).to_numpy(), ids], axis=1)
+        channels.append(
+            Tracks(
+                detections=Detections(
+                    frame=part["frame"].cast(int).to_numpy(),
+                    label=ids,
+                    y_px=part["y_px"].to_numpy(),
+                    x_px=part["x_px"].to_numpy(),
+                ),
+                track_id=ids,
+                splits=np.unique(parents[parents[:, 0] > 0], axis=0),
+            )
+        )
+    return channels
+
+
+def _matched(found: Detections, true: Detections) -> Ints:
+    """Positions of detections and of true cells that stand for each other, shape (m, 2)."""
+    from scipy.optimize import linear_sum_assignment
+    from scipy.spatial.distance import cdist
+
+    pairs = []
+    for frame in np.intersect1d(found.frame, true.frame):
+        here = np.flatnonzero(found.frame == frame)
+        there = np.flatnonzero(true.frame == frame)
+        distance_px = cdist(
+            np.stack([found.y_px[here], found.x_px[here]], axis=1),
+            np.stack([true.y_px[there], true.x_px[there]], axis=1),
+        )
+        # A pair beyond the limit costs as much as none, so it displaces no real pair.
+        a, b = linear_sum_assignment(np.minimum(distance_px, MATCH_PX))
+        near = distance_px[a, b] < MATCH_PX
+        pairs.append(np.stack([here[a[near]], there[b[near]]], axis=1))
+    return np.concatenate(pairs) if pairs else np.zeros((0, 2), dtype=np.int64)
+
+
+def ctc_measures(
+    found: Tracks, true: Tracks, pairs: Ints, frames: tuple[int, int]
+) -> dict[str, float]:
+    """Measure two graphs of tracks by what it takes to make one into the other.
+
+    The challenge matches masks; here detections are matched by their centroids, which is the same
+    where the labels that were tracked are those of the truth.
+
+    `pairs`: shape (m, 2); positions of detections and of true cells that stand for each other.
+    Returns: `ctc_det`, `ctc_tra` and `ctc_lnk` (Matula et al. 2015), 1 where nothing has to be
+    changed; none where there is no true link or nothing was found.
+    """
+    # One frame has no links, and of none the library counts nothing.
+    if frames[1] - frames[0] < 2 or not (len(found.detections) and len(true.detections)):
+        return {}
+    from ctc_metrics.metrics import det, lnk, tra
+    from ctc_metrics.utils.representations import count_acyclic_graph_correction_operations
+
+    costs = count_acyclic_graph_correction_operations(
+        _table(true, frames),
+        _table(found, frames),
+        # The library takes the labels of a frame for sorted, as those of masks are.
+        _by_frame(true, np.argsort(true.track_id), frames),
+        _by_frame(found, np.argsort(found.track_id), frames),
+        _by_frame(true, pairs[:, 1], frames),
+        _by_frame(found, pairs[:, 0], frames),
+    )
+    if not costs["num_edges"]:
+        return {}
+    return {"ctc_det": det(**costs), "ctc_tra": tra(**costs)[0], "ctc_lnk": lnk(**costs)}
+
+
+def _table(tracks: Tracks, frames: tuple[int, int]) -> npt.NDArray[np.int64]:
+    """Track, first and last frame, and parent or 0, one row for each track."""
+    ids, place = np.unique(tracks.track_id, return_inverse=True)
+    rows = np.zeros((len(ids), 4), np.int64)
+    rows[:, 0] = ids
+    rows[:, 1] = np.iinfo(np.int64).max
+    np.minimum.at(rows[:, 1], place, tracks.detections.frame)
+    np.maximum.at(rows[:, 2], place, tracks.detections.frame)
+    rows[np.searchsorted(ids, tracks.splits[:, 1]), 3] = tracks.splits[:, 0]
+    # The library takes the first list for frame 0.
+    rows[:, 1:3] -= frames[0]
+    return rows
+
+
+def _by_frame(tracks: Tracks, places: Ints, frames: tuple[int, int]) -> list[list[int]]:
+    """Tracks of the detections at these places, a list for each frame."""
+    frame = tracks.detections.frame[places]
+    ids = tracks.track_id[places]
+    return [ids[frame == one].tolist() for one in range(*frames)]

@@ -54,8 +54,6 @@ def detect(labels: Pixels, frame: int) -> Detections:
 
     Sums of pixel coordinates are whole numbers below 2**53, so float64 holds them exactly
     and the centroids do not depend on the order of summation.
-
-    `labels`: shape (Y, X); 0 is background. `frame`: absolute index of the frame.
     """
     places = np.flatnonzero(labels)
     values = labels.ravel()[places]
@@ -90,10 +88,7 @@ def joined(parts: Iterable[Detections]) -> Detections:
 
 
 def places(labels: Pixels, known: Ints) -> npt.NDArray[np.int32]:
-    """Replace each label by its place among those of the frame, from 1; 0 stays.
-
-    `labels`: int. `known`: shape (n,); all labels that occur, ascending.
-    """
+    """Replace each label by its place in `known`, the ascending labels, from 1; 0 stays."""
     largest = int(known.max(initial=0))
     if largest > labels.size:
         # A table up to the largest label would be larger than the frame.

@@ -14,7 +14,7 @@ import numpy as np
 
 from pyscale_stages.atomic import atomic_path
 from pyscale_stages.movie import Movie
-from pyscale_stages.track.export_csv import whole_tracks
+from pyscale_stages.track.exports import whole_tracks
 from pyscale_stages.track.lineage import Tracks, links_of
 from pyscale_stages.windows import read_window
 
@@ -40,10 +40,7 @@ TRACK_FEATURES = (("TRACK_ID", "Track ID", "NONE", True),)
 
 
 def export_trackmate(folder: Path, labels: Movie | None, output: Path) -> None:
-    """Write `tracks.xml`.
-
-    `labels`: where given, the image that TrackMate opens with the tracks.
-    """
+    """Write `tracks.xml`, which opens the labels with the tracks where they are given."""
     tracks = whole_tracks(folder)
     with atomic_path(output / XML_FILE) as path, path.open("w", encoding="utf-8") as file:
         file.writelines(

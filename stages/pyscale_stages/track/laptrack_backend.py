@@ -28,10 +28,7 @@ SLOW_S = 4.0
 def link(
     detections: Detections, start: int, stop: int, params: TrackParams, distances: Distances
 ) -> Ints:
-    """Link the detections of a window.
-
-    Returns: shape (m, 2); earlier and later detection of each link, as positions in `detections`.
-    """
+    """Link the detections of a window: earlier and later one of each link, as positions, (m, 2)."""
     if len(detections) == 0:
         return NO_LINKS
     from laptrack import LapTrack

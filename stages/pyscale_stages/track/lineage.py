@@ -70,10 +70,7 @@ def tracks_of(detections: Detections, links: Ints) -> Tracks:
 
 
 def links_of(tracks: Tracks) -> Ints:
-    """Links that make these tracks: the inverse of `tracks_of`.
-
-    Returns: shape (m, 2); ascending by the later detection.
-    """
+    """Links that make these tracks, by the later detection: the inverse of `tracks_of`."""
     order = np.lexsort((tracks.detections.frame, tracks.track_id))
     ids = tracks.track_id[order]
     follows = ids[1:] == ids[:-1]

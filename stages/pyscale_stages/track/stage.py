@@ -16,11 +16,9 @@ from pyscale_stages.track.detections import (
     detect,
     joined,
 )
-from pyscale_stages.track.distances import Distances, distances_of
-from pyscale_stages.track.doubts import cut_links, unlinked_cells
-from pyscale_stages.track.export_csv import export_csv
-from pyscale_stages.track.export_ctc import export_ctc
+from pyscale_stages.track.distances import Distances, cut_links, distances_of, unlinked_cells
 from pyscale_stages.track.export_trackmate import export_trackmate
+from pyscale_stages.track.exports import export_csv, export_ctc
 from pyscale_stages.track.lineage import tracks_of
 from pyscale_stages.track.overlap_backend import OverlapLinker
 from pyscale_stages.track.params import TrackParams, method

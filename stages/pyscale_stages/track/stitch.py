@@ -39,10 +39,7 @@ class Stitched:
 
 
 def stitch(windows: Sequence[tuple[Path, Window]]) -> Stitched:
-    """Take each detection and each link from the window that it belongs to.
-
-    `windows`: output folders in the order of their frames.
-    """
+    """Take each detection and each link from the window that it belongs to."""
     detections = []
     by_later, by_earlier = [], []
     for folder, window in windows:
@@ -81,8 +78,6 @@ def without_forks(stitched: Stitched, *, splitting: bool) -> Ints:
     Two windows can give one lost cell two different returns. The one on which both agree is
     kept, then the nearer in time, as all trackers prefer short gaps. A division that one window
     found is kept where tracks may divide.
-
-    Returns: shape (m, 2); links in the order of the earlier, then of the later detection.
     """
     links, agreed = stitched.links, stitched.agreed
     order = np.lexsort((links[:, 1], ~agreed, links[:, 0]))

@@ -66,10 +66,7 @@ def link(
     *,
     threads: int,
 ) -> Ints:
-    """Link the detections of a window in the Java machine that `jvm.start` has started.
-
-    Returns: shape (m, 2); earlier and later detection of each link, as positions in `detections`.
-    """
+    """Link the detections of a window, in the Java machine that `jvm.start` has started."""
     if len(detections) == 0:
         return NO_LINKS
     model = _class("fiji.plugin.trackmate.Model")()
@@ -95,11 +92,7 @@ def link(
 
 
 def links_of_edges(edges: Sequence[tuple[int, ...]], detections: Detections) -> Ints:
-    """Links in the direction of time from TrackMate's edges, which have none.
-
-    `edges`: positions in `detections` of the two spots of each edge, in either order. Returns:
-    shape (m, 2); ascending by the later detection.
-    """
+    """Links in the direction of time, from TrackMate's edges, which have none."""
     pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
     backwards = detections.frame[pairs[:, 0]] > detections.frame[pairs[:, 1]]
     pairs[backwards] = pairs[backwards][:, ::-1]

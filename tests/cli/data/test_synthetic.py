@@ -20,7 +20,7 @@ from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
 from pyscale.data.verify import read_contents, verify_dataset
 from pyscale.errors import UserError
-from pyscale_stages.slides.files import slide_files
+from pyscale_stages.slides.reading import slide_files
 
 SMALL = {"frames": 2, "height_px": 64, "width_px": 64, "cells": 3, "radius_px": 5}
 MADE_FILES = {"movie": "movie.ome.tif", "slides": "slide_001.svs"}

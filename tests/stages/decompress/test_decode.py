@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyscale_stages.decompress.codecs import CODECS, CodecName
 from pyscale_stages.decompress.decode import (
     Frame,
     Packed,
@@ -20,8 +19,14 @@ from pyscale_stages.decompress.decode import (
     packed_movie,
     running_threads,
 )
-from pyscale_stages.decompress.files import first_difference, sha256_of_frame, write_movie_file
 from pyscale_stages.errors import ResourceExhausted
+from pyscale_stages.movieformats.codecs import (
+    CODECS,
+    CodecName,
+    first_difference,
+    sha256_of_frame,
+    write_movie_file,
+)
 from pyscale_stages.movieformats.counting import Camera
 
 CAMERA = Camera(frames=5, height_px=300, width_px=256, dose_per_px=0.4)

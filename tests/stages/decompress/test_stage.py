@@ -15,9 +15,9 @@ import pytest
 
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.decompress import timed
-from pyscale_stages.decompress.codecs import CODECS
 from pyscale_stages.decompress.decode import Packed, packed_movie
 from pyscale_stages.decompress.params import DecompressParams
+from pyscale_stages.movieformats.codecs import CODECS
 from pyscale_stages.movieformats.counting import PRESETS
 
 RunDecompress = Callable[..., TaskResult]

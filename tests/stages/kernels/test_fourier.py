@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyscale_stages.kernels import fourier
+from pyscale_stages.kernels import basics
 from pyscale_stages.kernels.work import Bench, StepClock
 
 SINGLE_PRECISION = 1e-5
@@ -18,7 +18,7 @@ def test_transforms_are_those_of_numpy_in_double_precision(
     make_bench, clock: StepClock, name: str, shape: tuple[int, ...], axes: tuple[int, ...]
 ) -> None:
     bench: Bench = make_bench()
-    work = {"fft_2d": fourier.prepare_2d, "fft_3d": fourier.prepare_3d}[name](bench)
+    work = {"fft_2d": basics.prepare_2d, "fft_3d": basics.prepare_3d}[name](bench)
     transform, back = work.once(clock)
     values = bench.rng(name).standard_normal(shape, dtype=np.float32)
     expected = np.fft.rfftn(values.astype(np.float64), axes=axes)
@@ -29,7 +29,7 @@ def test_transforms_are_those_of_numpy_in_double_precision(
 
 
 def test_a_transform_that_does_not_come_back_is_judged_wrong(make_bench, clock: StepClock) -> None:
-    work = fourier.prepare_2d(make_bench())
+    work = basics.prepare_2d(make_bench())
     transform, back = work.once(clock)
     assert work.judge((transform, back)).right
     assert not work.judge((transform, back + 0.01)).right
@@ -38,5 +38,5 @@ def test_a_transform_that_does_not_come_back_is_judged_wrong(make_bench, clock: 
 
 def test_operations_are_counted_by_fftws_convention(make_bench) -> None:
     params = make_bench(fft_2d_px=64, fft_images=3, fft_3d_px=32).params
-    assert fourier.flop_2d(params) == 3 * 2 * 2.5 * 4096 * 12
-    assert fourier.flop_3d(params) == 2 * 2.5 * 32768 * 15
+    assert basics.flop_2d(params) == 3 * 2 * 2.5 * 4096 * 12
+    assert basics.flop_3d(params) == 2 * 2.5 * 32768 * 15

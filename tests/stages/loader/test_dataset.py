@@ -18,12 +18,11 @@ from torch.utils.data import DataLoader
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.libraries import how_to_install
-from pyscale_stages.loader.dataset import PatchDataset
+from pyscale_stages.loader.batches import told
+from pyscale_stages.loader.dataset import PatchDataset, Rotation
 from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.keptslides import PatchOptions
-from pyscale_stages.loader.loadererrors import told
 from pyscale_stages.loader.params import LoaderParams
-from pyscale_stages.loader.pool import Rotation
 from pyscale_stages.slides.synthetic import SlidesParams, write_slides
 
 Item = dict[str, Any]

@@ -11,7 +11,7 @@ import pytest
 from torch.utils.data import DataLoader, IterableDataset
 
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
-from pyscale_stages.loader.loadererrors import told
+from pyscale_stages.loader.batches import told
 from pyscale_stages.loader.params import LoaderParams
 
 PARAMS = LoaderParams(factory="mine:make")

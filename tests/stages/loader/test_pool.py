@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from pyscale_stages.loader.pool import Pool, Rotation
+from pyscale_stages.loader.dataset import Pool, Rotation
 
 
 class Counting:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.loader.sampling import LEAST_TISSUE, Place, Places, TissueMap
+from pyscale_stages.loader.keptslides import LEAST_TISSUE, Place, Places, TissueMap
 from pyscale_stages.slides.slide import Pixels, Region, Slide, levels_of
 
 

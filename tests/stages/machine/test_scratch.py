@@ -16,12 +16,12 @@ import pytest
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels.particles import OnDisk
-from pyscale_stages.machine.scratch import scratch_folder
+from pyscale_stages.machine.place import scratch_folder
 
 RunStage = Callable[..., TaskResult]
 TWICE = """
 import pathlib, select, shutil, sys
-from pyscale_stages.machine import scratch
+from pyscale_stages.machine import place
 
 def say(what):
     print(what, flush=True)
@@ -36,7 +36,7 @@ def slowly(folder, **more):
     remove(folder, **more)
 
 shutil.rmtree = slowly
-with scratch.scratch_folder(pathlib.Path(sys.argv[1]), "storage", print) as folder:
+with place.scratch_folder(pathlib.Path(sys.argv[1]), "storage", print) as folder:
     (folder / "stack").mkdir()
     (folder / "stack" / "file").touch()
     say("working")

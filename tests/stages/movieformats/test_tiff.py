@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import tifffile
 
-from pyscale_stages.movieformats.tiff import TiffCodec, write_tiff
+from pyscale_stages.movieformats.codecs import TiffCodec, write_tiff
 
 FRAMES = np.random.default_rng(0).poisson(0.4, (4, 90, 131)).astype(np.uint8)
 NUMBERS = {"none": 1, "lzw": 5, "zlib": 8, "zstd": 50000, "jpeg2000": 34712}

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pyscale_stages.errors import BadInput, StageError
-from pyscale_stages.ranks.group import Group
-from pyscale_stages.ranks.rank import Rank
+from pyscale_stages.ranks.group import Group, joined
 
 Deed = Callable[[Group], Any]
 
@@ -164,9 +163,8 @@ def deed(name: str) -> Deed:
 
 def main(name: str, number: str, count: str, meeting: str, timeout_s: str) -> int:
     """Join the others, do the deed, and say what it gave."""
-    rank = Rank(int(number), int(count), Path(meeting))
     try:
-        with rank.joined(timeout_s=float(timeout_s)) as group:
+        with joined(int(number), int(count), Path(meeting), timeout_s=float(timeout_s)) as group:
             answer = {"given": deed(name)(group)}
             code = 0
     except StageError as error:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.nodename import node_name
-from pyscale_stages.ranks.rank import Rank
 
 HOST = node_name()
 PATIENCE_S = 400.0
 """For a rank that does what it should, on a busy machine."""
 ALONE = """
 import sys
-from pyscale_stages.ranks.rank import Rank
-with Rank(0, 1, None).joined() as group:
+from pyscale_stages.ranks.group import joined
+with joined(0, 1, None) as group:
     group.meet()
     group.barrier()
     group.agree(None)
@@ -31,11 +28,6 @@ assert "torch" not in sys.modules
 
 def test_one_rank_alone_waits_for_nobody_and_imports_no_torch() -> None:
     subprocess.run([sys.executable, "-c", ALONE], check=True)
-
-
-def test_a_task_says_which_rank_it_is(tmp_path: Path) -> None:
-    spec = TaskSpec(stage="x", inputs=(), rank=1, ranks=3, meeting=tmp_path / "meeting")
-    assert Rank.of(spec) == Rank(1, 3, tmp_path / "meeting")
 
 
 def test_ranks_gather_values_in_their_order(ranks) -> None:

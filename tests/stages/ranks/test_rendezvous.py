@@ -11,7 +11,7 @@ from torch.distributed import FileStore
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.measure.nodename import node_name
-from pyscale_stages.ranks.rank import Rank
+from pyscale_stages.ranks.group import joined
 from pyscale_stages.ranks.rank_failure import tell_end
 from pyscale_stages.ranks.rendezvous import Arrival, Meeting, key_of
 
@@ -149,7 +149,7 @@ def test_ranks_without_a_meeting_are_refused() -> None:
 
 
 def join(meeting: Path | None) -> None:
-    with Rank(0, 2, meeting).joined():
+    with joined(0, 2, meeting):
         raise AssertionError("a rank alone has met another")
 
 

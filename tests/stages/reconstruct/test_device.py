@@ -7,13 +7,13 @@ import torch
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError
 from pyscale_stages.reconstruct.device import (
+    Place,
     Report,
     memory_peak_bytes,
     memory_total_bytes,
     prepared,
     refuse_unequal,
 )
-from pyscale_stages.reconstruct.place import Place
 
 GIB = 2**30
 

@@ -18,10 +18,9 @@ from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct import run
-from pyscale_stages.reconstruct.device import memory_peak_bytes
+from pyscale_stages.reconstruct.device import Place, memory_peak_bytes
 from pyscale_stages.reconstruct.gate import gate_of
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.reconstruct.place import Place
 from pyscale_stages.reconstruct.run import Ready
 from pyscale_stages.reconstruct.stage import STAGE
 from pyscale_stages.reconstruct.tiles import interior_mask

@@ -10,8 +10,8 @@ import torch
 
 from pyscale_stages.errors import BadInput, ResourceExhausted
 from pyscale_stages.ranks.rank_failure import LostRank
+from pyscale_stages.reconstruct.device import Place, told
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.reconstruct.place import Place, told
 
 PLACE = Place(1, 4, "node7")
 

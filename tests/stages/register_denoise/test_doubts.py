@@ -5,9 +5,13 @@ from typing import Any
 import pytest
 
 from pyscale_stages.register_denoise.ants_calls import Correction
-from pyscale_stages.register_denoise.doubts import doubts, is_doubtful
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
-from pyscale_stages.register_denoise.transforms import LinearTransform, table_of
+from pyscale_stages.register_denoise.transforms import (
+    LinearTransform,
+    doubts,
+    is_doubtful,
+    table_of,
+)
 
 SHAPE = (100, 200)
 

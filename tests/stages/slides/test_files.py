@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.slides.files import check_readable, slide_files
+from pyscale_stages.slides.reading import check_readable, slide_files
 
 
 def test_slides_of_a_folder_are_listed_by_name_and_nothing_else(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from pyscale_stages.measure.pagecache import Eviction
 from pyscale_stages.residency import CacheState, Residency
-from pyscale_stages.storage.cachestate import Proof, prepare, resident_bytes
+from pyscale_stages.storage.book import Proof, prepare, resident_bytes
 from pyscale_stages.storage.params import Mode
 
 

@@ -7,8 +7,8 @@ from pydantic import ValidationError
 
 from pyscale_stages.contract import Surroundings
 from pyscale_stages.storage.params import StorageParams, camera_of
-from pyscale_stages.storage.stack import particles_by_file
 from pyscale_stages.storage.stage import STAGE
+from pyscale_stages.storage.testfiles import particles_by_file
 
 
 def test_the_default_fits_a_laptop() -> None:

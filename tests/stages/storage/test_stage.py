@@ -12,8 +12,8 @@ import tifffile
 
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.movieformats.mrc import open_mrc
-from pyscale_stages.storage import movies, params, reads, stack
-from pyscale_stages.storage.stack import particles_of
+from pyscale_stages.storage import params, reads, testfiles
+from pyscale_stages.storage.testfiles import particles_of
 
 RunStorage = Callable[..., TaskResult]
 Timings = Callable[[Path], pl.DataFrame]
@@ -99,8 +99,8 @@ def test_the_state_of_every_file_is_in_the_result(
 def test_a_stack_that_is_damaged_after_writing_is_told(
     run_storage: RunStorage, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def damage(*args: Any) -> stack.Stack:
-        written = stack.write_stack(*args)
+    def damage(*args: Any) -> testfiles.Stack:
+        written = testfiles.write_stack(*args)
         with written.files[1].open("r+b") as file:
             file.seek(-1, 2)
             last = file.read(1)[0]
@@ -138,7 +138,7 @@ def test_movies_need_no_more_room_than_was_asked_for(
     sizes: dict[str, int] = {}
 
     def write(book: Any, folder: Path, kind: Any) -> Any:
-        files = movies.write_movies(book, folder, kind)
+        files = testfiles.write_movies(book, folder, kind)
         sizes[kind] = files.total_bytes
         asked = book.params.model_copy(update={"movie_formats": (kind,)})
         assert files.total_bytes < params.most_bytes(asked) * 1.05
@@ -234,7 +234,7 @@ def test_a_direct_read_that_fills_the_page_cache_is_not_called_direct(
 ) -> None:
     monkeypatch.setattr(reads, "why_not_direct", lambda _path: "")
     monkeypatch.setattr(reads, "resident_bytes", lambda _files: 4096)
-    monkeypatch.setattr("pyscale_stages.storage.cachestate.Proof.all_cold", True)
+    monkeypatch.setattr("pyscale_stages.storage.book.Proof.all_cold", True)
     assert (
         run_storage("run", place, movie_formats=["mrc"], modes=["direct"], readers=[1]).error
         is None

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import polars as pl
 import pytest
 
+from pyscale_stages.track.agreement import link_quality
 from pyscale_stages.track.detections import Detections, detect, joined
 from pyscale_stages.track.lineage import Tracks
-from pyscale_stages.track.truth import link_quality
 from stagetasks import Bench
 
 WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]

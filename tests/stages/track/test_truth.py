@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from pyscale_stages.track.agreement import ctc_measures
 from pyscale_stages.track.detections import Detections
 from pyscale_stages.track.lineage import Tracks, tracks_of
-from pyscale_stages.track.truth import ctc_measures
 
 FRAMES = np.array([3, 4, 4, 5, 5])
 """A mother in frame 3, her daughters in frames 4 and 5."""

@@ -1,7 +1,8 @@
-"""Tracks in the form of the Cell Tracking Challenge: masks whose labels are tracks, and a table.
+"""Tracks for other programs: a table, and the form of the Cell Tracking Challenge.
 
-A track of the challenge is in every frame from its first to its last. One that was lost between
-is written as several, each the parent of the next.
+The first four columns of the table are those of napari's tracks. A track of the challenge is in
+every frame from its first to its last: one that was lost between is written as several, each the
+parent of the next.
 """
 
 from __future__ import annotations
@@ -9,19 +10,54 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from pyscale_stages.atomic import atomic_path, write_atomically
 from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.track.detections import Ints, detect, places
-from pyscale_stages.track.export_csv import whole_tracks
 from pyscale_stages.track.lineage import Tracks, links_of, tracks_of
+from pyscale_stages.track.tables import read_tracks
 from pyscale_stages.windows import read_window
 
+CSV_FILE = "tracks.csv"
 TABLE_FILE = "res_track.txt"
 MOST_TRACKS = np.iinfo(np.uint16).max
 """The challenge's masks have 16 bits."""
+
+
+def export_csv(folder: Path, _labels: Movie | None, output: Path) -> None:
+    """Write `tracks.csv`: one line for each cell of each frame, ordered by track, then frame."""
+    tracks = whole_tracks(folder)
+    found = tracks.detections
+    parent_of = np.zeros(int(tracks.track_id.max(initial=0)) + 1, dtype=np.int64)
+    parent_of[tracks.splits[:, 1]] = tracks.splits[:, 0]
+    table = pl.DataFrame(
+        {
+            "track_id": tracks.track_id,
+            "frame": found.frame,
+            "y_px": found.y_px,
+            "x_px": found.x_px,
+            "label": found.label,
+            "parent_id": parent_of[tracks.track_id],
+        }
+    )
+    with atomic_path(output / CSV_FILE) as path:
+        table.sort("track_id", "frame").write_csv(path)
+
+
+def whole_tracks(folder: Path) -> Tracks:
+    """Read the tracks of a whole movie."""
+    window = read_window(folder)
+    if window.stage != "track":
+        raise BadInput(f"{folder} is the output of {window.stage}, not of track")
+    if window.frames != (0, window.movie_frames):
+        raise BadInput(
+            f"{folder} holds the frames {window.frames[0]}:{window.frames[1]} of "
+            f"{window.movie_frames}: merge all windows, and export the result"
+        )
+    return read_tracks(folder)
 
 
 def export_ctc(folder: Path, labels: Movie | None, output: Path) -> None:

@@ -1,4 +1,4 @@
-"""The particle stack: what it holds, how it lies in files, and how long writing it takes."""
+"""The files that are read: the particle stack, timed as it is written, and movies of cameras."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.atomic import flush_to_disk
+from pyscale_stages.movieformats.counting import counting_frames
 from pyscale_stages.movieformats.mrc import HEADER, write_mrc
 from pyscale_stages.storage.book import Book, FileSet
-from pyscale_stages.storage.params import StorageParams
-from pyscale_stages.storage.reading import Piece
-from pyscale_stages.timing import Timing
+from pyscale_stages.storage.params import CODEC_OF, MovieFormat, StorageParams, camera_of
+from pyscale_stages.storage.reading import Piece, Reader
 
 TEST = "particle_write"
 FILE_NAME = "particles{}.mrc"
 """Of each file by its number, without leading zeros, which fio could not be told."""
+_BLOCK_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -77,8 +78,10 @@ def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
             write_s += written - begin
         with book.task.span("compute"):
             files.append(path)
-            crc32.append(zlib.crc32(_bytes(particles), zlib.crc32(_header(path))))
-            piece_crc32 += [zlib.crc32(_bytes(particle)) for particle in particles]
+            with path.open("rb") as file:
+                header = file.read(HEADER.itemsize)
+            crc32.append(zlib.crc32(particles.data.cast("B"), zlib.crc32(header)))
+            piece_crc32 += [zlib.crc32(particle.data.cast("B")) for particle in particles]
             pieces += [
                 Piece(
                     number, HEADER.itemsize + index * params.particle_bytes, params.particle_bytes
@@ -99,26 +102,35 @@ def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
         "scale_to_published": params.scale_to_published,
         "checksum_crc32": float(zlib.crc32(np.array(stack.crc32, "<u4").tobytes())),
     }
-    for step, wall_s in ((None, write_s + flush_s), ("write", write_s), ("flush", flush_s)):
-        book.task.timings.append(
-            Timing(
-                test=TEST,
-                step=step,
-                repeat=repeat,
-                wall_s=wall_s,
-                amount=stack.total_bytes,
-                unit="B",
-                bottleneck="memory" if step == "write" else "storage",
-                details=details if step is None else {},
-            )
-        )
+    of_all: dict[str, Any] = {"repeat": repeat, "amount": stack.total_bytes, "unit": "B"}
+    book.add(TEST, write_s + flush_s, **of_all, bottleneck="storage", details=details)
+    book.add(TEST, write_s, **of_all, bottleneck="memory", step="write")
+    book.add(TEST, flush_s, **of_all, bottleneck="storage", step="flush")
     return stack
 
 
-def _header(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(HEADER.itemsize)
+def write_movies(book: Book, folder: Path, kind: MovieFormat) -> FileSet:
+    """Write the movies of one format."""
+    folder.mkdir()
+    codec, camera = CODEC_OF[kind], camera_of(book.params, kind)
+    files = tuple(
+        folder / f"movie{number:03d}{codec.suffix}" for number in range(book.params.movies)
+    )
+    for number, path in enumerate(files):
+        # Each movie is another one: a filesystem that finds equal files must find none.
+        frames = counting_frames(camera, book.task.spec.seed + number)
+        codec.write(path, map(codec.prepare, frames))
+    reader = Reader(_BLOCK_BYTES)
+    return FileSet(folder, files, tuple(checksum(reader, path, _BLOCK_BYTES) for path in files))
 
 
-def _bytes(array: npt.NDArray[Any]) -> memoryview:
-    return array.data.cast("B")
+def checksum(reader: Reader, path: Path, block_bytes: int) -> int:
+    """CRC-32 of a file, read as the reader reads."""
+    found = 0
+
+    def take(block: memoryview) -> None:
+        nonlocal found
+        found = zlib.crc32(block, found)
+
+    reader.stream(path, block_bytes, take)
+    return found

@@ -1,0 +1,185 @@
+"""The formats and codecs of movies, their availability here, and movies written in them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from pyscale_stages.movieformats.counting import Camera, Frames, alike, counting_frames
+from pyscale_stages.movieformats.eer import write_eer
+from pyscale_stages.movieformats.mrc import write_mrc
+from pyscale_stages.timing import Bottleneck
+
+TiffCodec = Literal["none", "lzw", "zlib", "zstd", "jpeg2000"]
+CodecName = Literal[
+    "mrc", "tiff_none", "tiff_lzw", "tiff_zlib", "tiff_zstd", "tiff_jpeg2000", "eer"
+]
+Counts = npt.NDArray[np.uint8]
+Frame = npt.NDArray[Any]
+
+
+def write_tiff(path: Path, frames: Frames, codec: TiffCodec = "lzw") -> None:
+    """Write a movie, each frame a page with one strip; every codec keeps the pixels exactly."""
+    import tifffile
+
+    # The reversible wavelet and no limit of quality: what comes back is what went in.
+    lossless = {"level": 0, "reversible": True} if codec == "jpeg2000" else None
+    # Offsets of 64 bits: how large the file becomes is not known before it is written.
+    with tifffile.TiffWriter(path, bigtiff=True) as writer:
+        for frame in alike(frames):
+            writer.write(
+                frame,
+                photometric="minisblack",
+                rowsperstrip=frame.shape[0],
+                contiguous=False,
+                metadata=None,
+                software=False,
+                maxworkers=1,
+                compression=codec,
+                compressionargs=lossless,
+            )
+
+
+@dataclass(frozen=True)
+class Codec:
+    """How movies of one format and codec are written and read."""
+
+    suffix: str
+    write: Callable[[Path, Frames], None]
+    camera: Literal["k3", "falcon4", "k2"]
+    """Camera of the published movie in this format."""
+    libraries: tuple[str, ...] = ()
+    """Names of the codec in imagecodecs, of which one is enough; none if frames lie as they are."""
+    prepare: Callable[[Counts], npt.NDArray[Any]] = np.asarray
+    """Counts as the format keeps them."""
+    bytes_per_px: int = 1
+    """Size of a decoded pixel."""
+    most_bytes_per_px: int = 1
+    """Most that a pixel takes in a file."""
+
+    @property
+    def decodes(self) -> bool:
+        """Whether there is anything to decode; else frames are only copied."""
+        return bool(self.libraries)
+
+    @property
+    def bottleneck(self) -> Bottleneck:
+        """What the speed of decoding most likely depends on."""
+        return "cpu" if self.decodes else "memory"
+
+
+def _tiff(codec: TiffCodec, *libraries: str) -> Codec:
+    return Codec(".tif", partial(write_tiff, codec=codec), camera="k3", libraries=libraries)
+
+
+CODECS: dict[CodecName, Codec] = {
+    # MRC has no unsigned byte.
+    "mrc": Codec(
+        ".mrc",
+        write_mrc,
+        camera="k2",
+        prepare=lambda counts: counts.astype(np.uint16),
+        bytes_per_px=2,
+        most_bytes_per_px=2,
+    ),
+    "tiff_none": _tiff("none"),
+    "tiff_lzw": _tiff("lzw", "LZW"),
+    "tiff_zlib": _tiff("zlib", "DEFLATE", "ZLIB"),
+    "tiff_zstd": _tiff("zstd", "ZSTD"),
+    "tiff_jpeg2000": _tiff("jpeg2000", "JPEG2K"),
+    "eer": Codec(
+        ".eer",
+        write_eer,
+        camera="falcon4",
+        libraries=("EER",),
+        # It has room for one electron on a pixel of a frame.
+        prepare=lambda counts: counts.clip(max=1),
+        # An electron takes 11 bits.
+        most_bytes_per_px=2,
+    ),
+}
+assert tuple(CODECS) == get_args(CodecName)
+
+
+def why_not(name: CodecName) -> str:
+    """Say why a codec cannot run in this installation; nothing where it can."""
+    libraries = CODECS[name].libraries
+    if not libraries:
+        return ""
+    try:
+        import imagecodecs
+    except ImportError:
+        return f"{name} needs imagecodecs, which is not installed here"
+    # A build without a codec has the name and says so, or lacks the name.
+    if any(getattr(getattr(imagecodecs, one, None), "available", False) for one in libraries):
+        return ""
+    version = imagecodecs.__version__
+    return f"imagecodecs {version} of this installation lacks {' and '.join(libraries)}"
+
+
+@dataclass
+class MovieFile:
+    """One movie on disk, and checksums of its frames."""
+
+    name: CodecName
+    path: Path
+    sha256: list[str] = field(default_factory=list)
+    """Of the pixels of each frame, when it was written."""
+    decoded_bytes: int = 0
+    """Size of all frames."""
+
+    @property
+    def size_bytes(self) -> int:
+        """Size of the file."""
+        return self.path.stat().st_size
+
+
+def write_movie_file(name: CodecName, camera: Camera, seed: int, folder: Path) -> MovieFile:
+    """Write a synthetic movie in one codec.
+
+    Frames are drawn, noted and written one by one, so that no movie has to fit into memory.
+    """
+    codec = CODECS[name]
+    movie = MovieFile(name, folder / f"{name}{codec.suffix}")
+
+    def noted() -> Iterator[Frame]:
+        for counts in counting_frames(camera, seed):
+            frame = codec.prepare(counts)
+            movie.sha256.append(sha256_of_frame(frame))
+            movie.decoded_bytes += frame.nbytes
+            yield frame
+
+    codec.write(movie.path, noted())
+    return movie
+
+
+def sha256_of_frame(frame: Frame) -> str:
+    """SHA-256 of a frame's size, type and pixels."""
+    # EER is decoded to truth values by some versions of the library, and to bytes by others.
+    if frame.dtype == np.bool_:
+        frame = frame.view(np.uint8)
+    digest = hashlib.sha256(f"{frame.shape} {frame.dtype.str}".encode())
+    digest.update(np.ascontiguousarray(frame).data.cast("B"))
+    return digest.hexdigest()
+
+
+def sha256_of_movie(frames: Sequence[str]) -> str:
+    """SHA-256 of the checksums of a movie's frames, in their order."""
+    return hashlib.sha256("\n".join(frames).encode()).hexdigest()
+
+
+def first_difference(movie: MovieFile, found: Sequence[str]) -> str:
+    """Say where decoded frames are not those that were written; nothing where all are."""
+    if len(found) != len(movie.sha256):
+        return f"{len(found)} frames came back of {len(movie.sha256)}"
+    for number, (written, decoded) in enumerate(zip(movie.sha256, found, strict=True)):
+        if written != decoded:
+            return f"frame {number} came back with other pixels than were written"
+    return ""
