@@ -250,9 +250,12 @@ def test_no_text_that_anybody_could_have_chosen_is_in_a_masked_archive(
 ) -> None:
     zipped = archive(planted, tmp_path / "out", report_run, masked=True)
     assert len(planter.planted) > 1000
+    held = list(everything(zipped))
     found = {
         (name, planter.planted.get(word, word))
-        for name, text in everything(zipped)
+        for name, text in held
         for word in re.findall(rf"{TELL}\w*", text)
     }
     assert sorted({place for _, place in found}) == []
+    for folder in (str(tmp_path), tmp_path.name, "pyscale-archive-"):
+        assert {name for name, text in held if folder in text} == set(), folder

@@ -1,130 +1,19 @@
-"""A server on loopback that can fail in every way that servers do, and a registry to serve."""
-
 from __future__ import annotations
 
-import hashlib
-import random
-import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from datamirror import LONG_S, NOISE, FaultyServer, Talk, registry_of, row, serve
 from pyscale.data.download import Patience
 from pyscale.data.fetch import FetchOptions, fetch_dataset
-from pyscale.data.progress import Report, SilentReport, asked
+from pyscale.data.progress import asked
 from pyscale.data.registry import Dataset, Registry
 from pyscale.data.synthetic import make_synthetic
 
-LONG_S = 600.0
-"""What a server that answers is never silent for, however busy the machine is."""
 QUICK = Patience(timeout_s=LONG_S, retries=3, backoff_s=0)
-
-
-@dataclass
-class Answer:
-    """How the server answers one request."""
-
-    status: int = 200
-    body: bytes | None = None
-    break_after: int | None = None
-    ranges: bool = True
-    etag: str | None = '"first"'
-    length: bool = True
-    content_type: str = "application/octet-stream"
-    hold_after: int | None = None
-    held: threading.Event = field(default_factory=threading.Event)
-    release: threading.Event = field(default_factory=threading.Event)
-
-
-@dataclass(frozen=True)
-class Request:
-    """One request that the server answered."""
-
-    path: str
-    range: str | None
-    if_range: str | None
-    status: int
-    body_bytes: int
-    authorization: str | None
-
-
-class FaultyServer(ThreadingHTTPServer):
-    """Serves a folder; `script` holds answers for the next requests, `always` for the rest."""
-
-    daemon_threads = True
-
-    def __init__(self, root: Path) -> None:
-        super().__init__(("127.0.0.1", 0), _Handler)
-        self.root = root
-        self.script: list[Answer] = []
-        self.always = Answer()
-        self.requests: list[Request] = []
-
-    @property
-    def address(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hangs up early is what some tests are about."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    server: FaultyServer
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self) -> None:
-        answer = self.server.script.pop(0) if self.server.script else self.server.always
-        path = self.server.root / self.path.lstrip("/")
-        is_there = answer.body is not None or path.is_file()
-        body = answer.body
-        if body is None:
-            body = path.read_bytes() if is_there else b""
-        status = answer.status if is_there else 404
-        wanted, condition = self.headers.get("Range"), self.headers.get("If-Range")
-        start = 0
-        if status == 200 and wanted and answer.ranges and condition in {None, answer.etag}:
-            start = int(wanted.removeprefix("bytes=").removesuffix("-"))
-            status = 206 if start < len(body) else 416
-        content = body[start:] if status in {200, 206} else b""
-        sent = content if answer.break_after is None else content[: answer.break_after]
-        # Before the bytes, so that whoever has them all finds the request recorded.
-        login = self.headers.get("Authorization")
-        self.server.requests.append(Request(self.path, wanted, condition, status, len(sent), login))
-        self.send_response(status)
-        self.send_header("Content-Type", answer.content_type)
-        if answer.etag:
-            self.send_header("ETag", answer.etag)
-        if status == 206:
-            self.send_header("Content-Range", f"bytes {start}-{len(body) - 1}/{len(body)}")
-        if answer.length:
-            self.send_header("Content-Length", str(len(content)))
-        else:
-            self.send_header("Connection", "close")
-        self.end_headers()
-        if answer.hold_after is not None:
-            self.wfile.write(sent[: answer.hold_after])
-            self.wfile.flush()
-            answer.held.set()
-            answer.release.wait()
-            sent = sent[answer.hold_after :]
-        self.wfile.write(sent)
-        self.close_connection = len(sent) < len(content) or not answer.length
-
-    def log_message(self, *_: Any) -> None:
-        """Tests read `requests` instead."""
-
-
-def serve(root: Path) -> Iterator[FaultyServer]:
-    with FaultyServer(root) as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        yield server
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture
@@ -135,10 +24,12 @@ def shared_server(shared_data: Path) -> Iterator[FaultyServer]:
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[FaultyServer]:
-    """A mirror of files that the test writes below `server.root`."""
+    """A mirror of the dataset `cells` with one file, and others that a test puts there."""
     root = tmp_path / "mirror"
     root.mkdir()
-    yield from serve(root)
+    for server in serve(root):
+        server.put("cells.tif", NOISE)
+        yield server
 
 
 @pytest.fixture
@@ -147,107 +38,12 @@ def data_root(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def noise() -> bytes:
-    """A file's worth of bytes in which no two chunks are alike."""
-    return random.Random(1).randbytes(600_000)
-
-
-class Talk(SilentReport):
-    """Keeps what was said."""
-
-    def __init__(self) -> None:
-        self.said: list[str] = []
-
-    def say(self, sentence: str) -> None:
-        self.said.append(sentence)
-
-
-@pytest.fixture
 def report() -> Talk:
     return Talk()
 
 
 @pytest.fixture
-def answer() -> type[Answer]:
-    """Make an answer for the server's script."""
-    return Answer
-
-
-@pytest.fixture
-def row() -> Callable[[str, bytes], list[Any]]:
-    """The short form of a file, as TOML gives it."""
-    return lambda name, content: [name, len(content), hashlib.sha256(content).hexdigest()]
-
-
-@pytest.fixture
-def entry() -> Callable[..., dict[str, Any]]:
-    """A registry entry as TOML gives it."""
-
-    def entry_of(files: list[Any], **changes: Any) -> dict[str, Any]:
-        return {
-            "title": "Cells of a test",
-            "kind": "movie",
-            "base_url": "http://127.0.0.1:9/",
-            "files": files,
-            "movie": ".",
-            "licence": "CC0-1.0",
-            "licence_url": "http://127.0.0.1:9/licence",
-            "citation": "This test",
-            "axes": "TYX",
-        } | changes
-
-    return entry_of
-
-
-@pytest.fixture
-def registry_of(entry: Callable[..., dict[str, Any]]) -> Callable[..., Registry]:
-    """A registry whose only dataset is `cells`."""
-
-    def registry(files: list[Any], **changes: Any) -> Registry:
-        return Registry.model_validate({"datasets": {"cells": entry(files, **changes)}})
-
-    return registry
-
-
-@pytest.fixture
-def dataset_of(registry_of: Callable[..., Registry]) -> Callable[..., Dataset]:
-    """The dataset `cells`."""
-    return lambda files, **changes: registry_of(files, **changes).get("cells")
-
-
-SMALL_MOVIE: dict[str, Any] = {
-    "frames": 2,
-    "height_px": 64,
-    "width_px": 80,
-    "cell_types": 1,
-    "cells": 3,
-    "radius_px": 5,
-    "max_drift_px": 0,
-}
-
-
-@pytest.fixture
-def made_registry(registry_of: Callable[..., Registry]) -> Registry:
-    """A registry whose only dataset, `cells`, is made here."""
-    return registry_of([], base_url=None, synth=SMALL_MOVIE, movie="movie.ome.tif")
-
-
-SMALL_SLIDES: dict[str, Any] = {"slides": 2, "height_px": 512, "width_px": 640, "seed": 1}
-
-
-@pytest.fixture
-def slides_registry(registry_of: Callable[..., Registry]) -> Registry:
-    """A registry whose only dataset, `cells`, is slides that are made here."""
-    return registry_of([], base_url=None, kind="slides", slides=SMALL_SLIDES, axes="YXS")
-
-
-@pytest.fixture
-def make_own(
-    registry_of: Callable[..., Registry],
-    row: Callable[..., list[Any]],
-    data_root: Path,
-    report: Talk,
-) -> Callable[..., Path]:
+def make_own(data_root: Path, report: Talk) -> Callable[..., Path]:
     """Make a synthetic movie, or slides, of the user's own."""
     registry = registry_of([row("a.tif", b"a")])
     return lambda name, params, **options: make_synthetic(
@@ -256,28 +52,18 @@ def make_own(
 
 
 @pytest.fixture
-def put(server: FaultyServer) -> Callable[[str, bytes], None]:
-    """Put a file of the dataset `cells` on the server."""
-
-    def put_file(name: str, content: bytes) -> None:
-        path = server.root / "cells" / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(content)
-
-    return put_file
-
-
-@pytest.fixture
-def fetch(server: FaultyServer, data_root: Path, report: Report) -> Callable[..., Path]:
+def fetch(server: FaultyServer, data_root: Path, report: Talk) -> Callable[..., Path]:
     """Fetch the dataset `cells` from the server."""
 
-    def fetch_cells(dataset: Dataset, patience: Patience = QUICK, **options: Any) -> Path:
+    def fetch_cells(
+        dataset: Dataset, patience: Patience = QUICK, consent: Any = asked, **options: Any
+    ) -> Path:
         return fetch_dataset(
             "cells",
             Registry(datasets={"cells": dataset}),
             data_root,
             options=FetchOptions(**{"mirror": server.address, "patience": patience} | options),
-            consent=asked,
+            consent=consent,
             report=report,
         )
 

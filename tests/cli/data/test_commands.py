@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from datamirror import MADE_MOVIE
 from pyscale.data.commands import data_app
 from pyscale.errors import UserError
 from pyscale_stages.slides.synthetic import SlidesParams
@@ -39,9 +40,24 @@ def test_fetch_prints_the_path_on_stdout_and_talks_on_stderr(
     assert run("path", "pc12-registration").stdout == f"{path}\n"
 
 
-def test_the_path_of_an_absent_dataset_says_how_to_fetch_it(run: Any) -> None:
-    with pytest.raises(UserError, match="pyscale data fetch pc12-registration"):
-        run("path", "pc12-registration")
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("path pc12-registration", "pyscale data fetch pc12-registration"),
+        ("verify bbbc038", "did you mean 'bbbc039'"),
+        ("verify", "data does not exist: fetch a dataset"),
+        *(
+            (f"{words} --data-folder file", "file is a file: name a folder by --data-folder")
+            for words in ("list", "verify", "path cmu-1", "fetch cmu-1")
+        ),
+    ],
+)
+def test_what_a_command_cannot_find_is_one_sentence(
+    run: Any, tmp_path: Path, words: str, said: str
+) -> None:
+    (tmp_path / "file").write_text("here")
+    with pytest.raises(UserError, match=said):
+        run(*words.split())
 
 
 def test_an_unknown_name_is_refused_before_anything_is_fetched(
@@ -71,9 +87,9 @@ def test_list_shows_every_dataset_with_its_state(run: Any, shared_data: Path) ->
 
 
 def test_a_synthetic_dataset_is_listed_made_found_and_verified(
-    run: Any, made_registry: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
+    run: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyscale.data.registry.load_registry", lambda _folder: made_registry)
+    monkeypatch.setattr("pyscale.data.registry.load_registry", lambda _folder: MADE_MOVIE)
     (row,) = json.loads(run("list", "--json").stdout)
     assert (row["state"], row["size_bytes"], row["path"]) == ("absent", None, None)
     with pytest.raises(UserError, match="pyscale data fetch cells"):
@@ -110,18 +126,6 @@ def test_verify_ends_with_1_where_a_file_is_not_what_it_was(
 def test_verify_without_any_dataset_says_so(run: Any, data_root: Path) -> None:
     data_root.mkdir()
     assert run("verify").stderr == f"nothing to verify in {data_root}\n"
-
-
-def test_verify_without_a_data_folder_is_refused(run: Any, data_root: Path) -> None:
-    with pytest.raises(UserError, match=f"{data_root} does not exist: fetch a dataset"):
-        run("verify")
-
-
-@pytest.mark.parametrize("words", [["list"], ["verify"], ["path", "cmu-1"], ["fetch", "cmu-1"]])
-def test_a_file_is_no_data_folder(run: Any, tmp_path: Path, words: list[str]) -> None:
-    (tmp_path / "file").write_text("here")
-    with pytest.raises(UserError, match="file is a file: name a folder by --data-folder"):
-        run(*words, "--data-folder", str(tmp_path / "file"))
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc on this system")
@@ -164,11 +168,6 @@ def test_the_help_of_synth_shows_the_defaults_of_the_generator(
 def test_a_small_synthetic_movie_needs_no_number_of_cells(run: Any, data_root: Path) -> None:
     made = run("synth", "small", "--frames", "2", "--size", "64")
     assert made.stdout == f"{data_root / 'small' / 'movie.ome.tif'}\n"
-
-
-def test_verify_of_an_unknown_name_is_refused(run: Any) -> None:
-    with pytest.raises(UserError, match="did you mean 'bbbc039'"):
-        run("verify", "bbbc038")
 
 
 def test_a_synthetic_movie_is_made_listed_found_and_verified(run: Any, data_root: Path) -> None:

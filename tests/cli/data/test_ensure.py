@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from datamirror import MADE_MOVIE, MADE_SLIDES, registry_of, row
 from pyscale.data.ensure import find_movie
 from pyscale.errors import UserError
 from pyscale.planning import Dataset
@@ -54,9 +55,9 @@ def test_a_synthetic_movie_brings_its_truth(find: Any, make_own: Any) -> None:
 
 
 def test_a_synthetic_dataset_of_the_registry_is_made_with_its_truth(
-    find: Any, made_registry: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
+    find: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: made_registry)
+    monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: MADE_MOVIE)
     found = find("cells", mirror="http://127.0.0.1:9")
     assert found.movie == data_root / "cells" / "movie.ome.tif"
     assert found.truth == data_root / "cells" / "truth"
@@ -100,23 +101,22 @@ def test_a_movie_of_real_numbers_holds_no_labels(find: Any, tmp_path: Path) -> N
     assert find("own.ome.tif").frames == 2
 
 
-def test_what_is_no_movie_is_one_sentence(find: Any, tmp_path: Path) -> None:
-    (tmp_path / "notes.tif").write_text("not a movie")
-    with pytest.raises(UserError, match="notes.tif is not a readable TIFF file"):
-        find("notes.tif")
-
-
-def test_an_unknown_name_is_answered_with_the_nearest(find: Any) -> None:
-    with pytest.raises(UserError, match="did you mean 'cancer-migration'"):
-        find("cancer-migratoin")
-
-
-def test_an_unknown_name_is_answered_with_the_synthetic_movies_too(
-    find: Any, make_own: Any
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ("notes.tif", "notes.tif is not a readable TIFF file"),
+        ("cancer-migratoin", "did you mean 'cancer-migration'"),
+        # Synthetic movies are known too.
+        ("dens", "did you mean 'dense'"),
+    ],
+)
+def test_what_is_no_movie_is_one_sentence(
+    find: Any, make_own: Any, tmp_path: Path, data: str, said: str
 ) -> None:
     make_own("dense", SMALL)
-    with pytest.raises(UserError, match="did you mean 'dense'"):
-        find("dens")
+    (tmp_path / "notes.tif").write_text("not a movie")
+    with pytest.raises(UserError, match=said):
+        find(data)
 
 
 @pytest.fixture
@@ -133,9 +133,9 @@ def find_slides(data_root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 def test_slides_of_the_registry_are_made_and_counted(
-    find_slides: Any, slides_registry: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
+    find_slides: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: slides_registry)
+    monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: MADE_SLIDES)
     found = find_slides("cells", mirror="http://127.0.0.1:9")
     assert found == Dataset(movie=data_root / "cells", frames=2)
 
@@ -149,16 +149,10 @@ def test_own_slides_are_found_by_name_and_by_path(find_slides: Any, make_own: An
 
 
 def test_a_dataset_of_one_slide_is_measured_as_slides(
-    find_slides: Any,
-    registry_of: Any,
-    row: Any,
-    put: Any,
-    server: Any,
-    data_root: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    find_slides: Any, server: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     registry = registry_of([row("one.svs", b"slide")], kind="slide", movie="one.svs", axes="YXS")
-    put("one.svs", b"slide")
+    server.put("one.svs", b"slide")
     monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: registry)
     found = find_slides("cells", mirror=server.address)
     assert found == Dataset(movie=data_root / "cells" / "one.svs", frames=1)

@@ -13,16 +13,15 @@ from typing import Any
 
 import pytest
 
+from datamirror import CELLS, LONG_S, NOISE, UNCHECKED, Answer, dataset_of, registry_of, row
 from pyscale.data.download import CHUNK_BYTES, Patience, Transfer, Watch, download
-from pyscale.data.fetch import INCOMING, FetchOptions, ensure, fetch_dataset
+from pyscale.data.fetch import INCOMING, FetchOptions, ensure
 from pyscale.data.progress import asked
 from pyscale.data.registry import Dataset, Registry, load_registry
 from pyscale.data.verify import disk_errors_explained, verify_dataset
 from pyscale.errors import UserError
 from pyscale.shipped import shipped
 
-LONG_S = 600.0
-"""What a process or a server that does what it should never takes, on a busy machine."""
 ONCE = Patience(timeout_s=LONG_S, retries=0, backoff_s=0)
 SHARED_NAMES = (
     "cancer-migration",
@@ -61,20 +60,6 @@ def served_bytes(server: Any) -> int:
     return sum(request.body_bytes for request in server.requests)
 
 
-@pytest.fixture
-def cells(dataset_of: Any, put: Any, row: Any, noise: bytes) -> Any:
-    """The dataset `cells` with one file on the server."""
-    put("cells.tif", noise)
-    return dataset_of([row("cells.tif", noise)], movie="cells.tif")
-
-
-@pytest.fixture
-def unchecked(dataset_of: Any, put: Any, noise: bytes) -> Any:
-    """The same without a published checksum or size."""
-    put("cells.tif", noise)
-    return dataset_of([["cells.tif"]], movie="cells.tif")
-
-
 @pytest.mark.parametrize("name", SHARED_NAMES)
 def test_every_real_dataset_arrives_byte_for_byte(
     name: str, shared_data: Path, shared_server: Any, data_root: Path, report: Any
@@ -89,10 +74,8 @@ def test_every_real_dataset_arrives_byte_for_byte(
     assert {state.state for state in states} == {"ok"}
 
 
-def test_a_second_fetch_asks_the_server_for_nothing(
-    fetch: Any, cells: Dataset, server: Any, report: Any
-) -> None:
-    dataset = cells.model_copy(update={"terms": "Name the cells.", "doi": "10.1/2"})
+def test_a_second_fetch_asks_the_server_for_nothing(fetch: Any, server: Any, report: Any) -> None:
+    dataset = CELLS.model_copy(update={"terms": "Name the cells.", "doi": "10.1/2"})
     fetch(dataset)
     said = "\n".join(report.said)
     assert "Licence: CC0-1.0 (http://127.0.0.1:9/licence)" in said
@@ -103,44 +86,30 @@ def test_a_second_fetch_asks_the_server_for_nothing(
     assert "all 1 files are in" in report.said[-1]
 
 
-def test_a_broken_connection_is_resumed_within_one_fetch(
-    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes
-) -> None:
-    server.script = [answer(break_after=400_000)]
-    assert fetch(cells).read_bytes() == noise
+def test_a_broken_connection_is_resumed_within_one_fetch(fetch: Any, server: Any) -> None:
+    server.script = [Answer(break_after=400_000)]
+    assert fetch(CELLS).read_bytes() == NOISE
     first, second = server.requests
     assert first.range is None
     assert second.if_range == '"first"'
     start = int(second.range.removeprefix("bytes=").removesuffix("-"))
     assert 400_000 - CHUNK_BYTES <= start <= 400_000
-    assert second.body_bytes == len(noise) - start
+    assert second.body_bytes == len(NOISE) - start
 
 
 def test_a_broken_download_is_resumed_by_the_next_fetch(
-    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes, data_root: Path
+    fetch: Any, server: Any, data_root: Path
 ) -> None:
-    server.always = answer(break_after=400_000)
-    assert "the connection broke off" in refusal(fetch, cells, patience=ONCE)
+    server.always = Answer(break_after=400_000)
+    assert "the connection broke off" in refusal(fetch, CELLS, patience=ONCE)
     (part, origin) = files_below(data_root / "cells")
     assert (part, origin) == (".incoming/cells.tif.part", ".incoming/cells.tif.part.json")
     have = (data_root / "cells" / part).stat().st_size
     assert have >= 400_000 - CHUNK_BYTES
-    server.always = answer()
-    assert fetch(cells).read_bytes() == noise
-    assert server.requests[-1].body_bytes == len(noise) - have
+    server.always = Answer()
+    assert fetch(CELLS).read_bytes() == NOISE
+    assert server.requests[-1].body_bytes == len(NOISE) - have
     assert files_below(data_root / "cells") == ["cells.tif"]
-
-
-def test_real_microscopy_is_resumed_without_serving_what_had_arrived(
-    shared_server: Any, answer: Any, data_root: Path, report: Any, shared_data: Path
-) -> None:
-    shared_server.script = [answer(break_after=500_000), answer(break_after=500_000)]
-    patience = Patience(timeout_s=LONG_S, retries=1, backoff_s=0)
-    known, mirror = load_registry(shipped("config")), shared_server.address
-    movie = ensured("cancer-migration", known, data_root, report, mirror=mirror, patience=patience)
-    size = movie.stat().st_size
-    assert [request.status for request in shared_server.requests] == [200, 206, 206]
-    assert size <= served_bytes(shared_server) <= size + 2 * CHUNK_BYTES
 
 
 @pytest.mark.parametrize(
@@ -162,26 +131,22 @@ def test_real_microscopy_is_resumed_without_serving_what_had_arrived(
 )
 def test_a_server_that_gives_nothing_is_one_sentence(
     fetch: Any,
-    cells: Dataset,
     server: Any,
-    answer: Any,
     served: dict[str, Any],
     options: dict[str, Any],
     said: list[str],
     requests: int,
 ) -> None:
-    server.always = answer(**served)
-    sentence = refusal(fetch, cells, **options)
+    server.always = Answer(**served)
+    sentence = refusal(fetch, CELLS, **options)
     assert all(words.format(server=server.address) in sentence for words in said)
     assert len(server.requests) == requests
 
 
-def test_bytes_of_two_versions_of_a_file_are_never_joined(
-    fetch: Any, unchecked: Dataset, server: Any, answer: Any, noise: bytes, put: Any
-) -> None:
-    server.script = [answer(break_after=400_000)]
-    server.always = answer(etag='"second"', body=noise[::-1])
-    assert fetch(unchecked, trust_first_download=True).read_bytes() == noise[::-1]
+def test_bytes_of_two_versions_of_a_file_are_never_joined(fetch: Any, server: Any) -> None:
+    server.script = [Answer(break_after=400_000)]
+    server.always = Answer(etag='"second"', body=NOISE[::-1])
+    assert fetch(UNCHECKED, trust_first_download=True).read_bytes() == NOISE[::-1]
     assert server.requests[1].status == 200
 
 
@@ -206,79 +171,66 @@ def test_bytes_of_two_versions_of_a_file_are_never_joined(
 )
 def test_a_download_goes_on_only_where_its_bytes_are_of_the_same_file(
     fetch: Any,
-    cells: Dataset,
-    unchecked: Dataset,
     server: Any,
-    answer: Any,
-    noise: bytes,
     is_checked: bool,
     served: list[dict[str, Any]],
     asked_for: list[tuple[int, str | None]],
 ) -> None:
-    server.script = [answer(**one) for one in served]
-    dataset = cells if is_checked else unchecked
-    assert fetch(dataset, trust_first_download=True).read_bytes() == noise
+    server.script = [Answer(**one) for one in served]
+    dataset = CELLS if is_checked else UNCHECKED
+    assert fetch(dataset, trust_first_download=True).read_bytes() == NOISE
     assert [(request.status, request.if_range) for request in server.requests] == asked_for
 
 
 def test_a_part_larger_than_the_file_or_from_another_address_is_not_continued(
-    fetch: Any, cells: Dataset, server: Any, answer: Any, noise: bytes, data_root: Path
+    fetch: Any, server: Any, data_root: Path
 ) -> None:
-    server.always = answer(break_after=400_000)
-    refusal(fetch, cells, patience=ONCE)
+    server.always = Answer(break_after=400_000)
+    refusal(fetch, CELLS, patience=ONCE)
     (data_root / "cells" / INCOMING / "cells.tif.part").write_bytes(bytes(700_000))
-    server.always = answer()
-    movie = fetch(cells)
-    assert movie.read_bytes() == noise
+    server.always = Answer()
+    movie = fetch(CELLS)
+    assert movie.read_bytes() == NOISE
     assert [request.status for request in server.requests] == [200, 416, 200]
     movie.unlink()
-    server.always = answer(break_after=400_000)
-    refusal(fetch, cells, patience=ONCE)
-    server.always = answer()
+    server.always = Answer(break_after=400_000)
+    refusal(fetch, CELLS, patience=ONCE)
+    server.always = Answer()
     (server.root / "other").mkdir()
     (server.root / "cells").rename(server.root / "other" / "cells")
-    assert fetch(cells, mirror=f"{server.address}/other/").read_bytes() == noise
+    assert fetch(CELLS, mirror=f"{server.address}/other/").read_bytes() == NOISE
     assert server.requests[-1].range is None
 
 
-def test_a_silent_server_is_given_up(fetch: Any, cells: Dataset, server: Any, answer: Any) -> None:
-    silent = answer(hold_after=0)
+def test_a_silent_server_is_given_up(fetch: Any, server: Any) -> None:
+    silent = Answer(hold_after=0)
     server.always = silent
     patience = Patience(timeout_s=0.2, retries=0, backoff_s=0)
-    assert "cannot be fetched" in refusal(fetch, cells, patience=patience)
+    assert "cannot be fetched" in refusal(fetch, CELLS, patience=patience)
     silent.release.set()
 
 
 def test_a_wrong_checksum_leaves_nothing_and_takes_nothing(
-    fetch: Any,
-    dataset_of: Any,
-    row: Any,
-    put: Any,
-    server: Any,
-    answer: Any,
-    data_root: Path,
-    noise: bytes,
+    fetch: Any, server: Any, data_root: Path
 ) -> None:
-    dataset = dataset_of([row("a.tif", noise), row("b.tif", noise[:1000])])
-    put("a.tif", noise)
-    put("b.tif", noise[:1000])
+    dataset = dataset_of([row("a.tif", NOISE), row("b.tif", NOISE[:1000])])
+    server.put("a.tif", NOISE)
+    server.put("b.tif", NOISE[:1000])
     fetch(dataset)
     # The user has changed one file of his own; the server now has damaged ones.
     (data_root / "cells" / "a.tif").write_bytes(b"mine")
-    server.always = answer(body=noise[::-1])
+    server.always = Answer(body=NOISE[::-1])
     sentence = refusal(fetch, dataset)
     assert "does not match the checksum" in sentence
     assert files_below(data_root / "cells") == ["a.tif", "b.tif"]
     assert (data_root / "cells" / "a.tif").read_bytes() == b"mine"
-    assert (data_root / "cells" / "b.tif").read_bytes() == noise[:1000]
+    assert (data_root / "cells" / "b.tif").read_bytes() == NOISE[:1000]
 
 
-def test_a_file_that_changed_here_is_fetched_again(
-    fetch: Any, cells: Dataset, data_root: Path, noise: bytes
-) -> None:
-    movie = fetch(cells)
-    movie.write_bytes(noise[::-1])
-    assert fetch(cells).read_bytes() == noise
+def test_a_file_that_changed_here_is_fetched_again(fetch: Any) -> None:
+    movie = fetch(CELLS)
+    movie.write_bytes(NOISE[::-1])
+    assert fetch(CELLS).read_bytes() == NOISE
 
 
 @pytest.mark.parametrize(
@@ -302,110 +254,80 @@ def test_a_file_that_changed_here_is_fetched_again(
     ids=["empty", "empty, no length", "page", "larger", "smaller, no length", "without end"],
 )
 def test_what_is_plainly_not_the_file_is_refused_and_nothing_of_it_stays(
-    fetch: Any,
-    cells: Dataset,
-    unchecked: Dataset,
-    server: Any,
-    answer: Any,
-    data_root: Path,
-    is_checked: bool,
-    served: dict[str, Any],
-    said: str,
+    fetch: Any, server: Any, data_root: Path, is_checked: bool, served: dict[str, Any], said: str
 ) -> None:
-    server.always = answer(**served)
-    dataset = cells if is_checked else unchecked
+    server.always = Answer(**served)
+    dataset = CELLS if is_checked else UNCHECKED
     assert said in refusal(fetch, dataset, trust_first_download=True)
     assert "cells.tif" not in files_below(data_root / "cells")
     assert not is_checked or files_below(data_root / "cells") == []
 
 
 def test_a_server_that_does_not_end_is_left_where_the_disk_is_half_full(
-    fetch: Any,
-    unchecked: Dataset,
-    server: Any,
-    answer: Any,
-    noise: bytes,
-    monkeypatch: pytest.MonkeyPatch,
+    fetch: Any, server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 700_000}))
-    server.always = answer(body=noise, length=False)
-    sentence = refusal(fetch, unchecked, trust_first_download=True)
+    server.always = Answer(body=NOISE, length=False)
+    sentence = refusal(fetch, UNCHECKED, trust_first_download=True)
     assert "sends more than the expected 350000 bytes" in sentence
 
 
 @pytest.mark.parametrize("is_checked", [True, False])
 def test_too_little_space_is_said_before_anything_is_fetched(
-    fetch: Any,
-    cells: Dataset,
-    unchecked: Dataset,
-    server: Any,
-    monkeypatch: pytest.MonkeyPatch,
-    is_checked: bool,
+    fetch: Any, server: Any, monkeypatch: pytest.MonkeyPatch, is_checked: bool
 ) -> None:
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10}))
-    sentence = refusal(fetch, cells if is_checked else unchecked, trust_first_download=True)
+    sentence = refusal(fetch, CELLS if is_checked else UNCHECKED, trust_first_download=True)
     assert "has 10 bytes left, but 600000 are needed for the download" in sentence
     # How large one is whose size is not published, its server says.
     assert (server.requests == []) == is_checked
 
 
-def test_what_cannot_be_trusted_is_one_sentence(
-    fetch: Any, unchecked: Dataset, server: Any, data_root: Path
-) -> None:
-    assert "--trust-first-download" in refusal(fetch, unchecked)
+def test_what_cannot_be_trusted_is_one_sentence(fetch: Any, server: Any, data_root: Path) -> None:
+    assert "--trust-first-download" in refusal(fetch, UNCHECKED)
     assert server.requests == []
     data_root.mkdir(exist_ok=True)
     (data_root / "trusted.json").write_text("{")
-    assert "trusted.json is damaged" in refusal(fetch, unchecked, trust_first_download=True)
+    assert "trusted.json is damaged" in refusal(fetch, UNCHECKED, trust_first_download=True)
 
 
 def test_the_first_trusted_download_binds_later_ones(
-    fetch: Any,
-    unchecked: Dataset,
-    server: Any,
-    answer: Any,
-    noise: bytes,
-    data_root: Path,
-    report: Any,
+    fetch: Any, server: Any, data_root: Path, report: Any
 ) -> None:
-    movie = fetch(unchecked, trust_first_download=True)
-    assert hashlib.sha256(noise).hexdigest() in (data_root / "trusted.json").read_text()
-    states = verify_dataset("cells", unchecked, data_root, report)
+    movie = fetch(UNCHECKED, trust_first_download=True)
+    assert hashlib.sha256(NOISE).hexdigest() in (data_root / "trusted.json").read_text()
+    states = verify_dataset("cells", UNCHECKED, data_root, report)
     assert [state.state for state in states] == ["ok"]
     movie.unlink()
-    server.always = answer(body=noise[::-1])
-    assert "checksum" in refusal(fetch, unchecked, trust_first_download=True)
+    server.always = Answer(body=NOISE[::-1])
+    assert "checksum" in refusal(fetch, UNCHECKED, trust_first_download=True)
     assert not movie.exists()
-    server.always = answer()
-    assert fetch(unchecked).read_bytes() == noise
+    server.always = Answer()
+    assert fetch(UNCHECKED).read_bytes() == NOISE
 
 
-def test_what_others_trusted_meanwhile_is_kept(
-    fetch: Any, dataset_of: Any, put: Any, data_root: Path
-) -> None:
+def test_what_others_trusted_meanwhile_is_kept(fetch: Any, server: Any, data_root: Path) -> None:
     names = [f"{index}.tif" for index in range(8)]
     for name in names:
-        put(name, name.encode())
+        server.put(name, name.encode())
     fetch(dataset_of([[name] for name in names]), trust_first_download=True, parallel=8)
     trusted = (data_root / "trusted.json").read_text()
     assert all(name in trusted for name in names)
 
 
 @pytest.mark.parametrize("prefix", ["", "file://"])
-def test_a_folder_is_a_mirror(
-    fetch: Any, cells: Dataset, server: Any, noise: bytes, prefix: str
-) -> None:
-    assert fetch(cells, mirror=f"{prefix}{server.root}").read_bytes() == noise
+def test_a_folder_is_a_mirror(fetch: Any, server: Any, prefix: str) -> None:
+    assert fetch(CELLS, mirror=f"{prefix}{server.root}").read_bytes() == NOISE
     assert server.requests == []
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is absent: Linux has it")
-def test_a_full_disk_is_one_sentence(cells: Dataset, server: Any, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_sentence(server: Any, tmp_path: Path) -> None:
     (tmp_path / "part").symlink_to("/dev/full")
     transfer = Transfer(
         address=str(server.root / "cells" / "cells.tif"),
         part=tmp_path / "part",
-        size_bytes=cells.size_bytes,
+        size_bytes=CELLS.size_bytes,
         limit_bytes=None,
         checked=True,
         patience=Patience(),
@@ -418,7 +340,7 @@ def test_a_full_disk_is_one_sentence(cells: Dataset, server: Any, tmp_path: Path
 
 
 def test_links_among_what_arrives_are_removed_and_never_followed(
-    fetch: Any, cells: Dataset, data_root: Path, tmp_path: Path, noise: bytes
+    fetch: Any, data_root: Path, tmp_path: Path
 ) -> None:
     """Others may write into a data folder that is shared."""
     theirs = tmp_path / "theirs"
@@ -427,50 +349,34 @@ def test_links_among_what_arrives_are_removed_and_never_followed(
     folder = data_root / "cells"
     folder.mkdir(parents=True)
     (folder / INCOMING).symlink_to(theirs)
-    assert fetch(cells).read_bytes() == noise
+    assert fetch(CELLS).read_bytes() == NOISE
     (folder / "cells.tif").unlink()
     (folder / INCOMING).mkdir()
     (folder / INCOMING / "folder").symlink_to(theirs)
     (folder / INCOMING / "cells.tif.part").symlink_to(theirs / "thesis.txt")
-    assert fetch(cells).read_bytes() == noise
+    assert fetch(CELLS).read_bytes() == NOISE
     assert files_below(theirs) == ["thesis.txt"]
     assert (theirs / "thesis.txt").read_text() == "years of work"
     assert not (folder / INCOMING).exists()
 
 
-def test_a_data_folder_that_is_a_file_is_one_sentence(
-    fetch: Any, cells: Dataset, data_root: Path
-) -> None:
-    data_root.write_text("")
-    assert f"{data_root} is a file" in refusal(fetch, cells)
-
-
-def test_what_a_killed_process_left_is_removed_except_parts(
-    fetch: Any, cells: Dataset, data_root: Path
-) -> None:
+def test_what_a_killed_process_left_is_removed_except_parts(fetch: Any, data_root: Path) -> None:
     incoming = data_root / "cells" / INCOMING
     (incoming / "x.unpacking" / "new").mkdir(parents=True)
     (incoming / "tmpabc").write_text("")
-    fetch(cells)
+    fetch(CELLS)
     assert files_below(data_root / "cells") == ["cells.tif"]
     assert not incoming.exists()
 
 
 def test_an_archive_is_unpacked_and_its_files_are_verified(
-    fetch: Any,
-    dataset_of: Any,
-    put: Any,
-    row: Any,
-    tmp_path: Path,
-    data_root: Path,
-    report: Any,
-    server: Any,
+    fetch: Any, tmp_path: Path, data_root: Path, report: Any, server: Any
 ) -> None:
     with zipfile.ZipFile(tmp_path / "cells.zip", "w") as archive:
         archive.writestr("01/t000.tif", b"a")
         archive.writestr("01/t001.tif", b"b")
     content = (tmp_path / "cells.zip").read_bytes()
-    put("cells.zip", content)
+    server.put("cells.zip", content)
     name, size_bytes, sha256 = row("cells.zip", content)
     file = {"name": name, "size_bytes": size_bytes, "sha256": sha256}
     file |= {"unpack": "zip", "unpacked_limit_bytes": 1000}
@@ -492,37 +398,27 @@ def test_an_archive_is_unpacked_and_its_files_are_verified(
 
 
 def test_terms_that_ask_for_consent_stop_a_script(
-    fetch: Any, cells: Dataset, server: Any, monkeypatch: pytest.MonkeyPatch
+    fetch: Any, server: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: PTH123, SIM115
-    sentence = refusal(fetch, cells.model_copy(update={"consent": True}))
+    sentence = refusal(fetch, CELLS.model_copy(update={"consent": True}))
     assert "--accept-terms" in sentence
     assert server.requests == []
 
 
-def test_consent_is_asked_once(cells: Dataset, server: Any, data_root: Path, report: Any) -> None:
-    asked = []
-    options = FetchOptions(mirror=server.address)
-    with_terms = cells.model_copy(update={"consent": True})
+def test_consent_is_asked_once(fetch: Any) -> None:
+    asked: list[str] = []
+    with_terms = CELLS.model_copy(update={"consent": True})
     for _ in range(2):
-        fetch_dataset(
-            "cells",
-            Registry(datasets={"cells": with_terms}),
-            data_root,
-            options=options,
-            consent=lambda name, _: asked.append(name),
-            report=report,
-        )
+        fetch(with_terms, consent=lambda name, _: asked.append(name))
     assert asked == ["cells"]
 
 
-def test_ensure_reads_no_file_that_is_there(
-    registry_of: Any, row: Any, noise: bytes, data_root: Path, report: Any, tmp_path: Path
-) -> None:
+def test_ensure_reads_no_file_that_is_there(data_root: Path, report: Any, tmp_path: Path) -> None:
     (data_root / "cells").mkdir(parents=True)
     # Only the size is right: had the file been read, it would be fetched again.
-    (data_root / "cells" / "cells.tif").write_bytes(bytes(len(noise)))
-    registry = registry_of([row("cells.tif", noise)], movie="cells.tif")
+    (data_root / "cells" / "cells.tif").write_bytes(bytes(len(NOISE)))
+    registry = registry_of([row("cells.tif", NOISE)], movie="cells.tif")
     nowhere = {"mirror": "http://127.0.0.1:9", "patience": ONCE}
     movie = ensured("cells", registry, data_root, report, **nowhere)
     assert movie == data_root / "cells" / "cells.tif"
@@ -555,9 +451,9 @@ def test_two_processes_fetch_one_dataset_once(
 
 @pytest.mark.slow
 def test_ctrl_c_leaves_only_a_part_that_is_resumed(
-    shared_server: Any, answer: Any, data_root: Path, shared_data: Path
+    shared_server: Any, data_root: Path, shared_data: Path
 ) -> None:
-    held = answer(hold_after=1_000_000)
+    held = Answer(hold_after=1_000_000)
     shared_server.script = [held]
     line = command(shared_server, data_root, "cancer-migration")
     process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
@@ -581,16 +477,16 @@ def test_ctrl_c_leaves_only_a_part_that_is_resumed(
 
 
 def test_the_password_of_a_mirror_is_sent_and_neither_shown_nor_kept(
-    fetch: Any, cells: Dataset, server: Any, answer: Any, data_root: Path
+    fetch: Any, server: Any, data_root: Path
 ) -> None:
     mirror = server.address.replace("://", "://ada:p%40ss@")
-    server.script = [answer(status=404), answer(break_after=CHUNK_BYTES)]
-    said = refusal(fetch, cells, mirror=mirror, patience=ONCE)
-    said += refusal(fetch, cells, mirror=mirror, patience=ONCE)
+    server.script = [Answer(status=404), Answer(break_after=CHUNK_BYTES)]
+    said = refusal(fetch, CELLS, mirror=mirror, patience=ONCE)
+    said += refusal(fetch, CELLS, mirror=mirror, patience=ONCE)
     kept = [file.read_bytes() for file in data_root.rglob("*.json")]
     assert server.address in said
     assert any(server.address.encode() in content for content in kept)
-    fetch(cells, mirror=mirror)
+    fetch(CELLS, mirror=mirror)
     login = f"Basic {b64encode(b'ada:p@ss').decode()}"
     assert {request.authorization for request in server.requests} == {login}
     for text in (said.encode(), *kept):

@@ -2,38 +2,34 @@ from __future__ import annotations
 
 import errno
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from datamirror import registry_of, row
 from pyscale.data.place import dataset_path, presence
-from pyscale.data.registry import Registry
 from pyscale.data.verify import disk_errors_explained
 from pyscale.errors import UserError
 
-
-@pytest.fixture
-def registry(registry_of: Any, row: Any) -> Any:
-    return registry_of([row("a.tif", b"aaa"), row("b.tif", b"bbb")], movie="b.tif")
+CELLS = registry_of([row("a.tif", b"aaa"), row("b.tif", b"bbb")], movie="b.tif")
 
 
-def test_a_dataset_is_absent_partly_or_here(registry: Registry, data_root: Path) -> None:
-    cells = registry.get("cells")
+def test_a_dataset_is_absent_partly_or_here(data_root: Path) -> None:
+    cells = CELLS.get("cells")
     folder = data_root / "cells"
     assert presence("cells", cells, data_root) == "absent"
     folder.mkdir(parents=True)
     (folder / "a.tif").write_bytes(b"aaa")
     assert presence("cells", cells, data_root) == "partly"
-    assert dataset_path("cells", registry, data_root) is None
+    assert dataset_path("cells", CELLS, data_root) is None
     (folder / "b.tif").write_bytes(b"bb")
     assert presence("cells", cells, data_root) == "changed"
-    assert dataset_path("cells", registry, data_root) is None
+    assert dataset_path("cells", CELLS, data_root) is None
     (folder / "b.tif").write_bytes(b"bbb")
     assert presence("cells", cells, data_root) == "here"
-    assert dataset_path("cells", registry, data_root) == folder / "b.tif"
+    assert dataset_path("cells", CELLS, data_root) == folder / "b.tif"
 
 
-def test_an_archive_is_here_when_all_that_it_held_is(registry_of: Any, data_root: Path) -> None:
+def test_an_archive_is_here_when_all_that_it_held_is(data_root: Path) -> None:
     file = {"name": "x.zip", "sha256": "0" * 64, "unpack": "zip", "unpacked_limit_bytes": 9}
     cells = registry_of([file]).get("cells")
     folder = data_root / "cells" / "x"
@@ -42,16 +38,16 @@ def test_an_archive_is_here_when_all_that_it_held_is(registry_of: Any, data_root
 
 
 def test_a_name_of_the_registry_comes_before_a_file_of_that_name(
-    registry: Registry, data_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    data_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("cells").mkdir()
-    assert dataset_path("cells", registry, data_root) is None
-    assert dataset_path("./cells", registry, data_root) == Path("cells")
+    assert dataset_path("cells", CELLS, data_root) is None
+    assert dataset_path("./cells", CELLS, data_root) == Path("cells")
 
 
-def test_what_is_neither_name_nor_path_has_no_path(registry: Registry, data_root: Path) -> None:
-    assert dataset_path("nothing", registry, data_root) is None
+def test_what_is_neither_name_nor_path_has_no_path(data_root: Path) -> None:
+    assert dataset_path("nothing", CELLS, data_root) is None
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
 import io
-from typing import Any
 
 import pytest
 
+from datamirror import dataset_of, row
 from pyscale.data.progress import asked
 from pyscale.errors import UserError
 
@@ -16,22 +16,20 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture
-def cells(dataset_of: Any, row: Any) -> Any:
-    return dataset_of([row("a.tif", b"a")], consent=True, terms="Name the cells.")
+CELLS = dataset_of([row("a.tif", b"a")], consent=True, terms="Name the cells.")
 
 
 def test_a_person_is_shown_the_terms_and_accepts(
-    cells: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", Terminal("y\n"))
-    asked("cells", cells)
+    asked("cells", CELLS)
     printed = capsys.readouterr()
     assert "Name the cells. See http://127.0.0.1:9/licence" in printed.err
     assert "Name the cells." not in printed.out
 
 
-def test_a_person_who_declines_fetches_nothing(cells: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_who_declines_fetches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", Terminal("n\n"))
     with pytest.raises(UserError, match="its terms were not accepted"):
-        asked("cells", cells)
+        asked("cells", CELLS)

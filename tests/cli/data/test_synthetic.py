@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import tifffile
 
+from datamirror import MADE_MOVIE, MADE_SLIDES, FaultyServer, entry, registry_of, row
 from pyscale.data.fetch import FetchOptions, fetch_dataset
 from pyscale.data.place import dataset_path, presence, synthetic_names
 from pyscale.data.progress import Advance, Report, SilentReport, asked
@@ -32,9 +33,7 @@ def make(make_own: Any) -> Any:
     return lambda name, **changes: make_own(name, SMALL | changes)
 
 
-def test_a_synthetic_movie_is_known_by_its_name(
-    make: Any, registry_of: Any, row: Any, data_root: Path
-) -> None:
+def test_a_synthetic_movie_is_known_by_its_name(make: Any, data_root: Path) -> None:
     movie = make("dense")
     registry = registry_of([row("a.tif", b"a")])
     assert synthetic_names(registry, data_root) == ["dense"]
@@ -131,14 +130,8 @@ class Made:
 
 
 @pytest.fixture(params=list(MADE_FILES))
-def made(
-    request: pytest.FixtureRequest,
-    made_registry: Registry,
-    slides_registry: Registry,
-    data_root: Path,
-    report: Any,
-) -> Made:
-    registry = made_registry if request.param == "movie" else slides_registry
+def made(request: pytest.FixtureRequest, data_root: Path, report: Any) -> Made:
+    registry = MADE_MOVIE if request.param == "movie" else MADE_SLIDES
     return Made(request.param, registry, data_root, report)
 
 
@@ -263,7 +256,7 @@ def left_of(data_root: Path) -> set[str]:
 
 
 @pytest.fixture
-def drifting_registry(entry: Any, row: Any, put: Any) -> Registry:
+def drifting_registry(server: FaultyServer) -> Registry:
     """A registry with an image and its labels, `cells`, and a movie that is made of them."""
     rng = np.random.default_rng(1)
     images = {"image.tif": rng.integers(0, 200, (64, 72)), "labels.tif": np.zeros((64, 72))}
@@ -272,7 +265,7 @@ def drifting_registry(entry: Any, row: Any, put: Any) -> Registry:
     for name, image in images.items():
         content = io.BytesIO()
         tifffile.imwrite(content, image.astype(np.uint16))
-        put(name, content.getvalue())
+        server.put(name, content.getvalue())
         files.append(row(name, content.getvalue()))
     made = {"source": "cells", "image": "image.tif", "labels": "labels.tif", "frames": 3}
     movie = entry([], base_url=None, drifted=made, movie="movie.ome.tif")
@@ -302,7 +295,7 @@ def test_a_movie_of_another_datasets_image_brings_that_dataset_and_is_made_once(
     assert report.said[-1].endswith("and unchanged")
 
 
-def test_a_movie_is_not_made_of_what_is_not_fetched(entry: Any) -> None:
+def test_a_movie_is_not_made_of_what_is_not_fetched() -> None:
     made = {"source": "cells", "image": "image.tif", "labels": "labels.tif"}
     movie = entry([], base_url=None, drifted=made, movie="movie.ome.tif")
     with pytest.raises(ValueError, match="the source of drifting is not a dataset with files"):
