@@ -151,23 +151,14 @@ def test_absent_images_touch_no_native_run(subject: SubjectMaker) -> None:
     assert {one.status for one in found} == {"not applicable"}
 
 
-def test_an_image_without_lock_is_a_problem(look: Look, contact: Path) -> None:
+def test_an_image_is_judged_by_its_lock(look: Look, contact: Path) -> None:
     assert "no lock records" in look()["image.contact"].sentence
-
-
-def test_a_locked_image_is_well_and_tells_its_sha256(look: Look, contact: Path) -> None:
     lock(contact)
     found = look()["image.contact"]
     assert (found.status, found.value) == ("ok", "3" * 64)
-
-
-def test_an_image_older_than_the_code_is_a_warning(look: Look, contact: Path) -> None:
     lock(contact, content_sha256="2" * 64)
-    found = look()["image.contact"]
-    assert (found.status, found.remedy) == ("warning", "pyscale image build contact")
-
-
-def test_an_image_that_was_cut_short_is_a_problem(look: Look, contact: Path) -> None:
+    older = look()["image.contact"]
+    assert (older.status, older.remedy) == ("warning", "pyscale image build contact")
     lock(contact)
     with contact.open("r+b") as file:
         file.truncate(contact.stat().st_size - 4096)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -64,20 +65,20 @@ def test_a_task_that_slurm_grants_one_cpu_has_one(
     assert (found.slurm, len(found.usable)) == (1, 1)
 
 
-def test_a_cluster_that_does_not_bind_jobs_is_named() -> None:
-    found = usable(bounds(affinity=64, slurm=4))
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"affinity": 64, "slurm": 4}, "does not bind"),
+        ({"affinity": 1, "slurm": 4}, "grants more CPUs"),
+        ({"quota": 0.5, "usable": (0,), "cores": 1}, "0.5 by the control group's quota"),
+    ],
+)
+def test_bounds_that_contradict_each_other_or_halt_workers_are_a_warning(
+    changes: dict[str, Any], said: str
+) -> None:
+    found = usable(bounds(**changes))
     assert found.status == "warning"
-    assert "does not bind" in found.sentence
-
-
-def test_a_binding_tighter_than_the_grant_is_named() -> None:
-    assert "grants more CPUs" in usable(bounds(affinity=1, slurm=4)).sentence
-
-
-def test_a_quota_below_one_cpu_halts_every_worker() -> None:
-    found = usable(bounds(quota=0.5, usable=(0,), cores=1))
-    assert found.status == "warning"
-    assert "0.5 by the control group's quota" in found.sentence
+    assert said in found.sentence
 
 
 def test_second_threads_of_a_core_are_counted_apart() -> None:

@@ -79,32 +79,32 @@ def test_names_inside_a_folder_of_frames_are_looked_at(tmp_path: Path) -> None:
     assert names(tmp_path).sentence.startswith("3 of its names hold blanks")
 
 
-def test_a_zarr_is_told_to_be_a_folder(look: Look, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("movie", "status", "said"),
+    [
+        ("movie.zarr", "problem", "a folder of chunks"),
+        ("movie.tif", "problem", "movie.tif"),
+        ("no-such-movie", "problem", "pyscale data list"),
+        # It would be fetched.
+        ("hela-tracking", "warning", "pyscale data fetch hela-tracking"),
+        ("cancer-migration", "problem", "pyscale data verify cancer-migration"),
+    ],
+)
+def test_a_movie_that_is_not_here_as_it_should_be_is_told_with_what_to_do(
+    look: Look,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    movie: str,
+    status: str,
+    said: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "movie.zarr").mkdir()
-    (found,) = [one for one in look(tmp_path / "movie.zarr").values() if one.status != "ok"]
-    assert found.status == "problem"
-    assert "a folder of chunks" in found.sentence
-
-
-def test_a_file_that_is_no_movie_is_a_problem(look: Look, tmp_path: Path) -> None:
     (tmp_path / "movie.tif").write_bytes(b"not a movie")
-    found = look(tmp_path / "movie.tif")["data.movie"]
-    assert found.status == "problem"
+    changed = tmp_path / "data_folder" / "cancer-migration" / "cancer_cell_migration_crop.tif"
+    changed.parent.mkdir(parents=True)
+    changed.write_bytes(b"cut short")
+    (found,) = [one for one in look(movie).values() if one.status != "ok"]
+    assert found.status == status
+    assert said in f"{found.sentence} {found.remedy}"
     assert found.remedy
-
-
-def test_a_name_that_is_nothing_is_a_problem(look: Look) -> None:
-    assert "pyscale data list" in look("no-such-movie")["data.movie"].remedy
-
-
-def test_a_dataset_that_is_not_here_would_be_fetched(look: Look) -> None:
-    found = look("cancer-migration")["data.movie"]
-    assert (found.status, found.remedy) == ("warning", "pyscale data fetch cancer-migration")
-
-
-def test_a_dataset_that_has_changed_is_a_problem(look: Look, tmp_path: Path) -> None:
-    file = tmp_path / "data_folder" / "cancer-migration" / "cancer_cell_migration_crop.tif"
-    file.parent.mkdir(parents=True)
-    file.write_bytes(b"cut short")
-    found = look("cancer-migration")["data.movie"]
-    assert (found.status, found.remedy) == ("problem", "pyscale data verify cancer-migration")

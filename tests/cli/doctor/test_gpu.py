@@ -83,27 +83,26 @@ def torch_built_for(
     return put
 
 
-def test_a_torch_without_cuda_is_named_before_the_run(
-    subject: SubjectMaker, torch_built_for: Callable[[str | None, str], None]
+@pytest.mark.parametrize(
+    ("build", "driver", "said"),
+    [
+        (None, "13.0", "of this environment is built without CUDA"),
+        ("13.0", "12.4", "is built for CUDA 13.0, but the NVIDIA driver supports only CUDA 12.4"),
+        # Within a major version an older driver serves a newer build.
+        ("12.8", "12.2", None),
+        ("12.8", "13.1", None),
+    ],
+)
+def test_a_torch_that_cannot_use_the_gpu_is_named_before_the_run(
+    subject: SubjectMaker,
+    torch_built_for: Callable[[str | None, str], None],
+    build: str | None,
+    driver: str,
+    said: str | None,
 ) -> None:
-    torch_built_for(None, "13.0")
-    (found,) = torch_without_cuda(subject("pipeline", device="cuda"))
-    assert (found.check, found.status) == ("gpu.torch", "problem")
-    assert found.sentence == "torch 2.13.0+x of this environment is built without CUDA"
+    torch_built_for(build, driver)
+    found = list(torch_without_cuda(subject("pipeline", device="cuda")))
+    problem = ("gpu.torch", "problem", f"torch 2.13.0+x {said}")
+    assert [(one.check, one.status, one.sentence) for one in found] == [problem] * bool(said)
     assert list(torch_without_cuda(subject("pipeline", device="cpu"))) == []
     assert list(torch_without_cuda(subject("pipeline", device="cuda", runtime="apptainer"))) == []
-
-
-def test_a_driver_that_is_too_old_for_torch_is_named_before_the_run(
-    subject: SubjectMaker, torch_built_for: Callable[[str | None, str], None]
-) -> None:
-    torch_built_for("13.0", "12.4")
-    (found,) = torch_without_cuda(subject("pipeline", device="cuda"))
-    assert found.sentence == (
-        "torch 2.13.0+x is built for CUDA 13.0, but the NVIDIA driver supports only CUDA 12.4"
-    )
-    # Within a major version an older driver serves a newer build.
-    torch_built_for("12.8", "12.2")
-    assert list(torch_without_cuda(subject("pipeline", device="cuda"))) == []
-    torch_built_for("12.8", "13.1")
-    assert list(torch_without_cuda(subject("pipeline", device="cuda"))) == []

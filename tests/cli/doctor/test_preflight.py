@@ -19,7 +19,6 @@ from pyscale.suite import load_suite
 from pyscale_stages.errors import ResourceExhausted
 
 Mount = Callable[[str], Path]
-SEGMENT_ONLY = ("segment",)
 
 
 @pytest.fixture(autouse=True)
@@ -71,26 +70,6 @@ def of_loader(tmp_path: Path, **params: object) -> Plan:
     )
 
 
-@pytest.mark.parametrize(
-    ("factory", "absent", "package"),
-    [("pyscale", "openslide", "openslide-python"), ("wsistream", "wsistream", "wsistream")],
-)
-def test_what_loading_patches_needs_is_named_with_its_package(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    factory: str,
-    absent: str,
-    package: str,
-) -> None:
-    monkeypatch.setattr(
-        "pyscale.doctor.preflight.find_spec", lambda name: None if name == absent else name
-    )
-    with pytest.raises(
-        UserError, match=f"needs {absent}, which is not .*: pip install .*{package}=="
-    ):
-        before_run(of_loader(tmp_path, factory=factory))
-
-
 def of_reconstruction(tmp_path: Path, **params: object) -> Plan:
     """A plan of two ranks that share an image."""
     suite = load_suite("reconstruct")
@@ -106,19 +85,28 @@ def of_reconstruction(tmp_path: Path, **params: object) -> Plan:
 
 
 @pytest.mark.parametrize(
-    ("projector", "absent", "package"),
-    [("torch", "deepinv", "deepinv"), ("astra", "astra", "astra-toolbox")],
+    ("plan_of", "params", "absent", "package"),
+    [
+        (of_loader, {"factory": "pyscale"}, "openslide", "openslide-python"),
+        (of_loader, {"factory": "wsistream"}, "wsistream", "wsistream"),
+        (of_reconstruction, {"projector": "torch"}, "deepinv", "deepinv"),
+        (of_reconstruction, {"projector": "astra"}, "astra", "astra-toolbox"),
+    ],
 )
-def test_what_reconstruction_needs_is_named_with_its_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, projector: str, absent: str, package: str
+def test_what_ranks_need_is_named_with_its_package(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    plan_of: Callable[..., Plan],
+    params: dict[str, str],
+    absent: str,
+    package: str,
 ) -> None:
     monkeypatch.setattr(
         "pyscale.doctor.preflight.find_spec", lambda name: None if name == absent else name
     )
-    with pytest.raises(
-        UserError, match=f"needs {absent}, which is not .*: pip install .*{package}=="
-    ):
-        before_run(of_reconstruction(tmp_path, projector=projector))
+    said = f"needs {absent}, which is not .*: pip install .*{package}=="
+    with pytest.raises(UserError, match=said):
+        before_run(plan_of(tmp_path, **params))
 
 
 def test_weights_of_a_denoiser_that_are_not_there_are_missed_before_any_trial(
@@ -177,31 +165,35 @@ def test_absent_weights_end_the_run_in_one_sentence(
     assert str(tmp_path) in str(raised.value)
 
 
-def test_a_model_of_another_cellpose_ends_the_run(make: PlanMaker) -> None:
-    found = problems(make(stages={"segment": {"model": "cpsam"}}))
-    assert "needs Cellpose 4" in found["stage.segment.works"]
-
-
-def test_opencl_without_driver_ends_the_run(
-    make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("stage", "params", "said"),
+    [
+        ("segment", {"model": "cpsam"}, "needs Cellpose 4"),
+        ("contact", {"backend": "opencl"}, "no OpenCL device found"),
+        ("track", {"backend": "trackmate", "trackmate_jars": "."}, "holds no TrackMate jar"),
+    ],
+)
+def test_a_part_that_parameters_ask_for_and_that_is_absent_ends_the_run(
+    make: PlanMaker,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    stage: str,
+    params: dict[str, str],
+    said: str,
 ) -> None:
     monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    # A processor needs no driver, and other stages are not looked at.
     assert problems(make()) == {}
-    by_opencl = make(stages={"contact": {"backend": "opencl"}})
-    assert "no OpenCL device found" in problems(by_opencl)["stage.contact.works"]
-
-
-def test_jars_without_trackmate_end_the_run(make: PlanMaker, tmp_path: Path) -> None:
-    params = {"backend": "trackmate", "trackmate_jars": str(tmp_path)}
-    found = problems(make(stages={"track": params}))
-    assert "holds no TrackMate jar" in found["stage.track.works"]
+    assert said in problems(make(stages={stage: params}))[f"stage.{stage}.works"]
 
 
 def test_stages_that_the_plan_does_not_run_are_not_looked_at(
     make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
-    assert problems(make(only=SEGMENT_ONLY)) == {}
+    by_opencl = {"contact": {"backend": "opencl"}}
+    assert problems(make(only=("segment",), stages=by_opencl)) == {}
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="this is a Mac")

@@ -122,12 +122,8 @@ def test_a_broken_library_is_named_with_what_it_did(tmp_path: Path, body: str, s
     assert found.status == "problem"
     assert said in found.sentence
     assert found.remedy
-
-
-def test_a_library_that_dies_is_installed_again_by_its_own_name(tmp_path: Path) -> None:
-    folder = library(tmp_path, "laptrack", "import os; os.kill(os.getpid(), 11)")
-    (found,) = ask("track", PYTHONPATH=folder).values()
-    assert found.remedy.startswith("pip install --force-reinstall laptrack==0.17.0 ")
+    if "SIGSEGV" in said:
+        assert found.remedy.startswith("pip install --force-reinstall laptrack==0.17.0 ")
 
 
 def test_a_library_that_hangs_is_given_up(tmp_path: Path) -> None:
@@ -178,11 +174,6 @@ def test_weights_that_are_absent_are_a_problem_before_anything_is_fetched(tmp_pa
     found = ask("segment", {"model": "cyto3"}, CELLPOSE_LOCAL_MODELS_PATH=tmp_path)["works"]
     assert "the weights of 'cyto3' are missing" in found.sentence
     assert str(tmp_path) in found.remedy
-
-
-def test_a_model_of_the_other_cellpose_is_a_problem(ask_segment: Ask) -> None:
-    found = ask_segment({"model": "cpsam"})["works"]
-    assert "needs Cellpose 4" in found.sentence
 
 
 def test_the_embedded_weights_are_those_of_the_record() -> None:

@@ -34,23 +34,22 @@ def limited(name: str, soft: int, hard: int) -> dict[str, Finding]:
 
 
 @pytest.mark.slow
-def test_few_open_files_are_a_warning_with_the_command_that_raises_them() -> None:
-    found = limited("RLIMIT_NOFILE", 256, 4096)["system.open_files"]
-    assert (found.status, found.remedy) == ("warning", "ulimit -n 1024")
-
-
-@pytest.mark.slow
-def test_a_hard_limit_is_for_the_staff_to_raise() -> None:
-    found = limited("RLIMIT_NOFILE", 256, 256)["system.open_files"]
-    assert found.remedy.startswith("ask the staff")
-
-
-@pytest.mark.slow
-def test_virtual_memory_that_is_limited_is_a_warning() -> None:
-    found = limited("RLIMIT_AS", 64 << 30, 64 << 30)["system.address_space"]
+@pytest.mark.parametrize(
+    ("limit", "soft", "hard", "check", "remedy"),
+    [
+        ("NOFILE", 256, 4096, "open_files", "ulimit -n 1024"),
+        # A hard limit is for the staff to raise.
+        ("NOFILE", 256, 256, "open_files", "ask the staff"),
+        ("AS", 64 << 30, 64 << 30, "address_space", "run `ulimit -v unlimited`"),
+    ],
+)
+def test_a_low_limit_is_a_warning_with_the_command_that_raises_it(
+    limit: str, soft: int, hard: int, check: str, remedy: str
+) -> None:
+    found = limited(f"RLIMIT_{limit}", soft, hard)[f"system.{check}"]
     assert found.status == "warning"
-    assert "64.0 GiB" in found.sentence
-    assert found.remedy.startswith("run `ulimit -v unlimited`")
+    assert found.remedy.startswith(remedy)
+    assert limit != "AS" or "64.0 GiB" in found.sentence
 
 
 def test_no_limit_is_no_number() -> None:

@@ -7,10 +7,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pyscale.analysis.advice import Choice, choices
+from pyscale.analysis.advice import Choice
 from pyscale.analysis.causes import limits
 from pyscale.analysis.requests import Request
-from pyscale.report import limits as limit_sentences
 from pyscale.report.advice import (
     asked,
     at_the_end,
@@ -19,7 +18,6 @@ from pyscale.report.advice import (
     doubts,
     excluded,
     limits_near,
-    section,
     sureness,
 )
 from pyscale.report.curves import curves
@@ -214,21 +212,3 @@ def test_an_invalid_n_is_passed_over_for_the_next_larger_valid_one(full):
     (curve,) = curves(of_track)
     near = limits_near(curve, [choice(stage="track", workers=2)], limits(full.trials))
     assert [one.workers for one in near] == [2, 8]
-
-
-def test_the_report_has_the_same_sentences(full):
-    curve, *_ = curves(full.configurations)
-    found = choices(full.configurations, full.trials)
-    causes = limits(full.trials)
-    own = request(stage="register_denoise")
-    told = section(curve, found, causes, [own, request(stage="track")], "hela on EPYC")
-    knee, fastest = (one for one in found if curve.owns(one))
-    assert knee.workers == fastest.workers
-    assert told[0] == f"best value and fastest: {chosen(knee, fastest)}"
-    assert told[0].count("request N") == 1
-    assert "Sure among those measured: best in 100 %" in told[0]
-    assert "Sure among those measured: within 5 % of the fastest in 100 %" in told[0]
-    for near in limits_near(curve, [knee, fastest], causes):
-        assert set(limit_sentences.sentences(near)) <= set(told)
-    assert told[-1] == asked(own, "hela on EPYC")
-    assert not any("track" in sentence for sentence in told)

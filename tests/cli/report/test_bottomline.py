@@ -105,11 +105,6 @@ def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value():
     assert "best value" not in line.model_dump_json(exclude={"stages"})
 
 
-def test_confidence_is_told_with_its_share_for_each_stage(full):
-    told = bottom_line(full).confidence
-    assert "sure (100 %) for " in told or told.startswith("sure (")
-
-
 def test_what_asks_for_care_is_told_once_with_its_stages(thin, broken):
     line = bottom_line(thin)
     assert line.trust == "with care"

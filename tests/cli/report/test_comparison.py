@@ -34,15 +34,6 @@ def compared(full):
     return comparison(full.trials, slower)
 
 
-def test_a_pipe_of_100_columns_shows_every_verdict(compared):
-    text = printed(CONTEXT, compared)
-    assert max(len(line.rstrip()) for line in text.splitlines()) <= 100
-    assert "…" not in text
-    assert len(re.findall(r"\] +worse", text)) == 16
-    for row in compared.iter_rows(named=True):
-        assert f"{row['ratio']:.3f} [{row['ratio_low']:.3f}, {row['ratio_high']:.3f}]" in text
-
-
 def test_the_answer_is_one_sentence(compared, thin):
     told = conclusion(CONTEXT, compared)
     assert told == "New is slower for every configuration (1.30 times as long)."
@@ -116,10 +107,6 @@ def test_a_verdict_on_an_invalid_configuration_says_so(broken):
             f"Invalid in {side}: track at N = 4. The output there is not that of the run's own "
             "baseline, so the verdict compares two different results."
         ) in " ".join(text.split())
-
-
-def test_valid_verdicts_stand_alone(compared):
-    assert "nvalid" not in printed(CONTEXT, compared)
 
 
 def test_a_difference_that_may_not_count_is_shown_and_explained(full):

@@ -9,24 +9,6 @@ def of_stage(results, name):
     return next(verdict for verdict in verdicts(results) if verdict.name == name)
 
 
-def test_enough_trials_that_agree_and_raise_no_flag_are_trusted(full):
-    segment, track = of_stage(full, "segment"), of_stage(full, "track")
-    assert (segment.trust, track.trust) == ("yes", "yes")
-    assert segment.reasons == ("same bytes at every N", "6 trials of each")
-    assert track.reasons[0] == "outputs agree at every N"
-
-
-def test_what_could_change_the_answer_asks_for_care_and_the_rest_is_a_note(thin):
-    segment = of_stage(thin, "segment")
-    assert segment.trust == "with care"
-    assert segment.reasons == (
-        "warm cache though not requested",
-        "more workers than cores",
-        "another N may be better: times too close for so few trials",
-    )
-    assert segment.notes == ("fewer than 6 trials",)
-
-
 def test_few_trials_whose_ranges_overlap_could_change_the_answer(new_run, results_from):
     builder = new_run()
     for block in range(2):

@@ -23,41 +23,6 @@ def of_times(**seconds):
     ]
 
 
-def test_every_stage_has_one_in_the_order_of_the_pipeline(full):
-    names = [verdict.name for verdict in verdicts(full)]
-    assert names == ["register_denoise", "segment", "contact", "track"]
-
-
-def test_it_requests_the_n_at_the_knee_with_what_each_task_needs(full):
-    for verdict in verdicts(full):
-        choice = next(
-            one for one in full.choices if one.objective == "knee" and one.stage == verdict.stage
-        )
-        assert verdict.workers == choice.workers
-        assert verdict.request.sentence.startswith(f"N = {choice.workers}")
-        assert verdict.request.rest.endswith("; each task 1 GiB, 5 min.")
-    contact = next(verdict for verdict in verdicts(full) if verdict.name == "contact")
-    assert contact.request.sentence == "N = 4; each task 1 GiB, 5 min."
-
-
-def test_an_n_at_the_end_of_what_was_measured_says_so(full):
-    segment = next(verdict for verdict in verdicts(full) if verdict.name == "segment")
-    assert segment.request.sentence.startswith("N = 8, the largest measured;")
-
-
-def test_the_speedup_is_that_of_the_requested_n_with_its_interval(full):
-    for verdict in verdicts(full):
-        (row,) = full.configurations.filter(stage=verdict.stage, workers=verdict.workers).to_dicts()
-        assert verdict.speedup_at == verdict.workers
-        assert (verdict.speedup_low, verdict.speedup, verdict.speedup_high) == (
-            row["speedup_low"],
-            row["speedup"],
-            row["speedup_high"],
-        )
-        assert verdict.efficiency == row["efficiency"]
-        assert verdict.over == "over N = 1"
-
-
 def test_where_one_worker_is_best_the_next_n_says_why():
     verdict = of_times(wall_s=[10.0, 9.0, 8.9])
     assert verdict.workers == 1
@@ -78,24 +43,6 @@ def test_an_n_whose_output_is_wrong_is_shown_neither_as_a_speedup_nor_as_a_limit
     (verdict,) = verdicts(results_from(run))
     assert (verdict.workers, verdict.speedup_at) == (1, 4)
     assert " at N = 4" in verdict.limit.sentence
-
-
-def test_what_limits_comes_first_and_what_the_efficiency_would_be(full):
-    segment = next(verdict for verdict in verdicts(full) if verdict.name == "segment")
-    limits = next(one for one in full.limits if (one.stage, one.workers) == ("segment", 8))
-    assert limits.main is not None
-    assert segment.limit.head == "Start-up"
-    assert segment.limit.rest == (
-        f": efficiency {limits.efficiency:.2f}, without it {limits.main.efficiency:.2f}."
-    )
-
-
-def test_few_trials_are_told_as_seeming(thin):
-    for verdict in verdicts(thin):
-        assert " so far" in verdict.request.sentence
-        assert "%" not in verdict.request.sentence
-        if verdict.limit.head != "No single cause":
-            assert ", it seems" in verdict.limit.sentence
 
 
 def test_whole_trials_tell_nothing_of_what_limits():

@@ -12,16 +12,12 @@ from io import StringIO
 
 import pytest
 
-from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.report.bottomline import bottom_line
 from pyscale.report.context import Command, Node, ReportContext, Work
 from pyscale.report.csv import csv_texts
 from pyscale.report.page.pictures import Picture, Pictures
 from pyscale.report.page.sections import STAGES_BY_NAME
 from pyscale.report.page.values import CONFIGURATIONS, LOSSES
 from pyscale.report.page.write import write_page
-from pyscale.report.verdicts import verdicts
-from pyscale.results import analysed
 
 TIED = re.compile(
     r'<data data-table="(.*?)" data-key="(.*?)" data-column="(.*?)" value="(.*?)">(.*?)</data>'
@@ -69,32 +65,6 @@ def test_it_is_one_file_that_asks_for_nothing(page):
     assert not re.findall(r"\b(?:src|srcset)=|<link\b|@import|url\(", bare)
 
 
-def test_what_a_reader_looks_for_has_its_place(page):
-    sections = re.findall(r'<section id="(.*?)"', page)
-    wanted = ["verdict", "where", "throughput", "memory", "agreement", "cache", "doubts", "viewer"]
-    wanted += ["hardware", "reproduce", "method"]
-    assert [name for name in sections if name in wanted] == wanted
-    links = re.findall(r'<li><a href="#(.*?)">', page)
-    assert links == sections
-
-
-def test_the_first_screen_answers_for_every_stage(page, full):
-    for verdict in verdicts(full):
-        for answer in ("request", "speedup", "limit", "trust"):
-            place = f'data-answer="{answer}" data-stage="{verdict.name}"'
-            assert page.count(place) == 1
-    told = seen(page)
-    bottom = bottom_line(full)
-    for sentence in bottom.request:
-        assert sentence.removeprefix("Request ") in told
-    for line in bottom.stages:
-        assert line.limit_sentence[len(line.limit) :].lstrip(" ,:") in told
-        assert line.each_task in told
-    assert bottom.outputs_sentence.removeprefix("Outputs: ")[1:] in told
-    for reason in bottom.care:
-        assert reason[1:] in told
-
-
 def test_a_stand_in_model_is_told_at_the_top(tmp_path, full):
     works = {"segment": Work(data="cells", how="Cellpose 3.1, tiny")}
     text = seen(page_of(tmp_path, full, A_RUN.model_copy(update={"works": works})))
@@ -111,18 +81,6 @@ def test_a_picture_has_its_text_and_says_where_the_output_lies(tmp_path, full):
     assert '<img src="data:image/png;base64,AAAA" alt="8 cells"' in text
     assert "tasks/a/out" in seen(text)
     assert "same at N = 8" in seen(text)
-
-
-def test_without_kept_outputs_there_is_no_strip(page):
-    assert 'class="strip"' not in page
-
-
-def test_it_says_what_ran_where_and_when(page):
-    told = seen(page)
-    assert "Suite pipeline, on hela.tif (80 frames)" in told
-    assert "17 March 2026, 11:42 UTC" in told
-    assert "register_denoise, segment, contact and track at N = 1, 2, 4 and 8 workers" in told
-    assert "Xeon Gold 6248, 40 cores, no GPU, node node1" in told
 
 
 def test_every_number_is_that_of_the_csv(page, full):
@@ -144,19 +102,6 @@ def test_the_tables_can_be_had_from_the_page_as_their_files_hold_them(page, full
     assert data_of(page)["tables"] == csv_texts(full)
 
 
-def test_hardware_and_commands_are_whole(page):
-    told = seen(page)
-    assert "pyscale run pipeline --data 'my data'" in told
-    assert "cpu.model Xeon Gold 6248 gpus -" in told
-    assert "hela.tif 1024 bytes, sha256 1b0e" in told
-    assert "Only one movie was processed." in told
-
-
-def test_every_doubt_has_its_sentence(tmp_path, thin):
-    told = seen(page_of(tmp_path, thin))
-    assert "warm-not-cold (everywhere): The input was in the page cache" in told
-
-
 def test_names_are_never_taken_for_markup(tmp_path, new_run, results_from):
     evil = "<script>alert(1)</script>"
     builder = new_run()
@@ -166,32 +111,6 @@ def test_names_are_never_taken_for_markup(tmp_path, new_run, results_from):
     assert evil not in text
     assert html.escape(evil) in text
     assert any(evil in row["stage"] for row in data_of(text)["viewer"]["rows"] if "stage" in row)
-
-
-def test_an_invalid_configuration_has_no_speedup(tmp_path, broken):
-    text = page_of(tmp_path, broken)
-    (row,) = broken.configurations.filter("invalid").to_dicts()
-    key = "|".join(str(row[column]) for column in CONFIGURATIONS.key)
-    columns = {column for table, own, column, *_ in TIED.findall(text) if own == key}
-    assert "wall_s" in columns
-    assert {"speedup", "efficiency"}.isdisjoint(columns)
-
-
-@pytest.mark.slow
-def test_a_table_from_elsewhere_leaves_out_what_nobody_knows(tmp_path):
-    import polars as pl
-
-    table = pl.DataFrame({"stage": "segment", "workers": [1, 2], "wall_s": [9.0, 5.0]})
-    results = analysed(trials_from_wall_times(table), ReportContext(title="wall times of a.csv"))
-    text = page_of(tmp_path, results, results.context)
-    told = seen(text)
-    assert "Wall times of a.csv" in told
-    assert "Hardware that is not known" in told
-    assert "Not known: no trial was timed part by part." in told
-    assert "Not checked: whether N workers compute what the baseline does." in told
-    assert not {"timeline", "memory", "cache", "viewer"} & {
-        *re.findall(r'<section id="(.*?)"', text)
-    }
 
 
 def test_many_stages_are_counted_and_one_worker_is_one(tmp_path, new_run, results_from):
@@ -205,10 +124,3 @@ def test_many_stages_are_counted_and_one_worker_is_one(tmp_path, new_run, result
 def test_a_run_without_any_record_has_a_page(tmp_path, new_run, results_from):
     told = seen(page_of(tmp_path, results_from(new_run())))
     assert "No trial has a record" in told
-
-
-def test_nothing_empty_or_half_filled_reaches_the_reader(page, tmp_path, thin):
-    for text in (page, page_of(tmp_path, thin)):
-        told = seen(text)
-        for leftover in ("{{", "{%", "None ", " nan", "Undefined"):
-            assert leftover not in told, leftover

@@ -12,12 +12,10 @@ import pytest
 from rich.console import Console
 
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
-from pyscale.report.charts.all import charts, datasets
 from pyscale.report.csv import RARE_FILES, write_csv
 from pyscale.report.figures import component_shares, components
 from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.writing import write_figures
-from pyscale.report.markdown import write_markdown
 from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS
 from pyscale.report.page.write import write_page
 from pyscale.report.terminal import summary_of
@@ -100,36 +98,7 @@ def test_reconstruction_alone_has_nothing_about_wall_times_of_processes(page):
         assert leftover not in told
 
 
-def test_a_pipeline_beside_keeps_its_sections_and_no_reconstruction_in_them(beside, tmp_path):
-    text = write_page(tmp_path, beside).read_text()
-    assert {"reconstruct", "results", "request", "where"} <= sections(text)
-    results = text.partition('<section id="results">')[2].partition("</section>")[0]
-    assert "register_denoise" in results
-    assert "deblur_256" not in results
-    assert "1 rank alone was timed" in seen(text)
-
-
-def test_the_text_begins_with_the_answers_and_says_how_they_were_found(shared, tmp_path):
-    text = write_markdown(tmp_path, shared).read_text()
-    assert text.startswith("# Distributed reconstruction: ")
-    before_tables = text.partition("| ---")[0]
-    assert "- Faster: 3.42 times with 8 ranks" in before_tables
-    assert "- Image: Timing only: " in before_tables
-    assert "failed: memory ran out on rank 0 on node1" in before_tables
-    assert "\n## Results\n" not in text
-    assert "Ranks share one image" in text
-    assert "Karp" not in text
-
-
-def test_the_terminal_answers_first_and_fits_100_columns(shared, beside):
-    text = shown(shared)
-    assert max(map(len, text.splitlines())) <= 100
-    lines = [line for line in text.splitlines() if line]
-    assert lines[0] == "Which component of the reconstruction scales?"
-    assert lines[1:3][0] == "Colour deblurring, 256 px"
-    assert lines[2].startswith("Faster: ")
-    assert "out of memory" in text
-    assert "register_denoise" in shown(beside)
+def test_a_narrow_terminal_says_that_tables_need_a_wider_one(shared):
     assert "needs a wider terminal" in " ".join(shown(shared, 60).split())
 
 
@@ -148,17 +117,3 @@ def test_without_reconstruction_there_is_no_figure_and_one_rank_alone_has_one(fu
         components(full)
     components(beside, width_mm=88)
     component_shares(beside, width_mm=88)
-
-
-def test_the_chart_draws_every_speedup_beside_the_ideal(shared):
-    chart, shares = charts(shared)
-    assert [chart.id, shares.id] == ["components", "componentshares"]
-    rows = datasets(shared)["reconstruct_components"]
-    scaling = shared.of(ReconstructFindings).scaling.filter(pl.col("component") != "objective")
-    known = scaling.drop_nulls("speedup").filter(pl.col("repeats") > 0)
-    assert sorted(row["speedup"] for row in rows) == sorted(known["speedup"])
-    assert {row["ideal"] for row in rows if row["curve"] == "Colour deblurring, 512 px"} == {
-        *(1.0, 2.0, 4.0),
-    }
-    assert len(chart.spec["usermeta"]["panels"]) == 3
-    assert "iteration 3.42 times at N = 8" in chart.description

@@ -43,53 +43,6 @@ def changed(entries=ENTRIES, **columns):
     return replace(results, ranks=(reconstruct_findings(table),))
 
 
-def test_the_answers_say_how_much_faster_what_holds_back_and_what_to_ask_for(shared):
-    faster, scales, limit, request, agrees, image = answers_of(shared, "Colour deblurring, 256 px")
-    assert faster.startswith("Faster: 3.42 times with 8 ranks [")
-    assert "ms with 1 rank; efficiency 0.43 (work-normalised 0.67)." in faster
-    assert scales.startswith("Scales: Denoiser best with 8 ranks: 5.12 times, efficiency 0.64 (")
-    assert scales.endswith("; gradient 1.00 times, efficiency 0.12.")
-    assert limit.startswith("Holds back: Denoiser: with 8 ranks 56.2 ms an iteration more than")
-    assert limit.endswith("; margins of tiles explain all of it.")
-    assert request == (
-        "Request: 8 ranks: 3.42 times as fast as with 1, efficiency 0.43; more ranks were not "
-        "timed."
-    )
-    assert agrees.startswith("Agrees: Yes with one rank (N = 2, 4 and 8): largest deviation 2")
-    assert image == "Image: 29.99 dB PSNR with 8 ranks, -0.01 dB from that with 1 rank."
-
-
-def test_an_image_that_fits_two_ranks_or_more_is_compared_with_two(shared):
-    name = "Colour deblurring, 512 px"
-    faster, _, _, request, *_ = answers_of(shared, name)
-    assert "ms with 2 ranks" in faster
-    assert request.endswith("efficiency 0.78; more ranks were not timed.")
-    (first, second, *_) = (
-        row
-        for row in table_of(shared, "Strong scaling of an iteration")
-        if row["Reconstruction"] == name
-    )
-    assert (first["Iteration (ms)"], first["Speedup"]) == ("out of memory", "-")
-    assert "memory ran out on rank 0 on node1" in first["Doubts"]
-    assert second["Speedup"] == "baseline"
-    verdict = verdict_of(shared, name)
-    assert verdict.trust == "with care"
-    assert "no timed trial at N = 1" in verdict.reasons
-
-
-def test_random_weights_are_timing_only(shared):
-    *_, image = answers_of(shared, "Tomography in 3D, 256 px")
-    assert image.startswith("Image: Timing only: ")
-    assert any("`weights` under" in said for said in section(shared).not_measured)
-
-
-def test_repeated_runs_that_agree_are_to_be_trusted_though_tiles_overlap(shared):
-    verdict = verdict_of(shared, "Colour deblurring, 256 px")
-    assert (verdict.trust, verdict.reasons[0]) == ("yes", "ranks agree with one")
-    answered = [one.answers for one in verdict.answers]
-    assert answered == ["faster", "scales", "limit", "request", "agrees", "image"]
-
-
 def test_ranks_that_compute_something_else_are_not_to_be_trusted():
     wrong = changed(
         ENTRIES[:1],
@@ -177,18 +130,6 @@ def test_uneven_ranks_wait_and_the_table_says_how_long():
     assert (
         "ranks share the work unevenly" in verdict_of(uneven, "Colour deblurring, 256 px").reasons
     )
-
-
-def test_the_largest_size_that_fits_is_told_for_every_n(shared):
-    rows = table_of(shared, "Largest image that fits")
-    assert [
-        (row["N"], row["Largest that ran (px)"], row["Out of memory (px)"]) for row in rows
-    ] == [
-        ("1", "256", "512"),
-        ("2", "512", "-"),
-        ("4", "512", "-"),
-        ("8", "512", "-"),
-    ]
 
 
 @pytest.fixture
