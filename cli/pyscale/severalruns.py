@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import polars as pl
 
+from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.samples import compared_samples, samples
 from pyscale.analysis.schema import Schema
@@ -19,7 +20,6 @@ from pyscale.report.page.write import NAME as PAGE
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.comparisonpage import write_comparison
-from pyscale.report.viewer.machines import MachinesBeside
 from pyscale.report.viewer.ofmachines import sources_of_run
 from pyscale.report.viewer.ofresults import source_of
 from pyscale.report.viewer.several import Several
@@ -132,7 +132,7 @@ def _table(path: Path, schema: Schema) -> pl.DataFrame:
 
 def _machines(
     measured: Sequence[MeasuredRun], found: Sequence[Results], hrefs: Sequence[str]
-) -> MachinesBeside | None:
+) -> SideBySide | None:
     """Tests of the machine of all runs that have any; None where none has."""
     sources = [
         source
@@ -146,7 +146,7 @@ def _machines(
             href=href,
         )
     ]
-    return MachinesBeside.of(sources) if sources else None
+    return SideBySide.of(sources, machines_beside) if sources else None
 
 
 def _about(run: MeasuredRun) -> str:

@@ -15,6 +15,7 @@ from playwright.sync_api import Page, expect
 
 from browser.chromium import Visit
 from madeupmachine import made_up, timings_of
+from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.analysis.machine.sidebyside import CELL
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.report.comparison import ComparisonContext
@@ -22,7 +23,6 @@ from pyscale.report.grid.scope import about_workers
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.comparisonpage import write_comparison
-from pyscale.report.viewer.machines import MachinesBeside
 from pyscale.report.viewer.ofmachines import sources_of_run
 from pyscale.report.viewer.ofresults import source_of
 from pyscale.report.viewer.several import Several
@@ -61,7 +61,7 @@ def machines(folder: Path) -> Path:
             started=[None, None],
             contexts=[ComparisonContext(base="fast", new="slow", measured_here=True)],
             differing=[],
-            machines=MachinesBeside.of(sources),
+            machines=SideBySide.of(sources, machines_beside),
         ),
     )
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.beside import Beside, Pairs, Row, speedups
 from pyscale.analysis.comparison import OTHER_WORK, compared
 
 WHY_NOT = {
@@ -99,15 +100,24 @@ def times_side_by_side(sides: Sequence[Side]) -> pl.DataFrame:
     )
 
 
-def comparisons(sides: Sequence[Side]) -> dict[tuple[int, int], pl.DataFrame]:
+def stages_beside(sides: Sequence[Side]) -> Beside:
+    """Line up all sides, and compare those that did the same work."""
+    times = times_side_by_side(sides)
+    pairs = comparisons(sides, times)
+    return Beside(CELL, times, pairs, speedups_side_by_side(sides, times, pairs))
+
+
+def comparisons(sides: Sequence[Side], times: pl.DataFrame) -> dict[tuple[int, int], pl.DataFrame]:
     """Compare all sides that did the same work in pairs, the earlier one as the base.
 
     Returns
     -------
     dict of (int, int) to polars.DataFrame
-        Places of base and new, and what `pyscale.analysis.comparison.compared` finds. Sides
-        without trials are in none.
+        Places of base and new, and what `pyscale.analysis.comparison.compared` finds, whose
+        devices are called as in `times`. Sides without trials are in none.
     """
+    devices = times.filter(pl.col("part").is_null()).select("stage", "own_device", "device")
+    named = devices.rename({"device": "_named", "own_device": "device"}).unique()
     found = {}
     for (base, before), (new, after) in combinations(enumerate(sides), 2):
         if (
@@ -116,35 +126,22 @@ def comparisons(sides: Sequence[Side]) -> dict[tuple[int, int], pl.DataFrame]:
             and _why_not(before, after) is None
         ):
             tables = (before.configurations, after.configurations)
-            found[base, new] = compared(before.trials, after.trials, *tables)
+            table = compared(before.trials, after.trials, *tables)
+            found[base, new] = (
+                table.join(
+                    *(named, ["stage", "device"]),
+                    how="left",
+                    nulls_equal=True,
+                    maintain_order="left",
+                )
+                .with_columns(device="_named", part=pl.lit(None, pl.String))
+                .drop("_named")
+            )
     return found
 
 
-def speedups_side_by_side(
-    sides: Sequence[Side], times: pl.DataFrame, pairs: Mapping[tuple[int, int], pl.DataFrame]
-) -> pl.DataFrame:
-    """Compare every time with that of every side.
-
-    Parameters
-    ----------
-    sides : sequence of Side
-    times : polars.DataFrame
-        What `times_side_by_side` made of them.
-    pairs : mapping
-        What `comparisons` made of them.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per base and row of `times` of another side: `base, side, stage, device, workers,
-        part`, and
-
-        speedup, speedup_low, speedup_high : float
-            Time of the base over the own: above 1 faster. Of whole stages of which both have
-            enough trials, estimate and interval are those of `pairs`; else it is of medians.
-        why_not : str
-            Key of `WHY_NOT` where there is no speedup.
-    """
+def speedups_side_by_side(sides: Sequence[Side], times: pl.DataFrame, pairs: Pairs) -> pl.DataFrame:
+    """Compare every time with that of every side, where both did the same work."""
     rows = times.to_dicts()
     cells = {(row["side"], *(row[name] for name in CELL)): row for row in rows}
     stages: dict[tuple[int, int], set[tuple[Any, ...]]] = {}
@@ -153,9 +150,8 @@ def speedups_side_by_side(
             stages.setdefault((row["side"], row["workers"]), set()).add(
                 (row["stage"], row["device"])
             )
-    judged = _judged(pairs, rows)
 
-    def why_not(base: int, row: Mapping[str, Any]) -> str | None:
+    def why_not(base: int, row: Row) -> str | None:
         """Reason against the comparison of one row of `times`."""
         if reason := _why_not(sides[base], sides[row["side"]]):
             return reason
@@ -176,21 +172,7 @@ def speedups_side_by_side(
         unlike = None not in {row["work"], there["work"]} and row["work"] != there["work"]
         return OTHER_WORK if unlike else None
 
-    found = []
-    for row in rows:
-        key = tuple(row[name] for name in CELL)
-        for base in (place for place in range(len(sides)) if place != row["side"]):
-            reason = why_not(base, row)
-            line = {"base": base, "side": row["side"], **dict(zip(CELL, key, strict=True))}
-            if reason is None:
-                of_medians = (cells[base, *key]["wall_s"] / row["wall_s"], None, None)
-                told = judged.get((base, row["side"], *key), of_medians)
-                line |= zip(("speedup", "speedup_low", "speedup_high"), told, strict=True)
-            found.append(line | {"why_not": reason})
-    number = dict.fromkeys(("speedup", "speedup_low", "speedup_high"), pl.Float64)
-    kinds = {name: times.schema[name] for name in ("side", *CELL)}
-    schema: dict[str, Any] = {"base": times.schema["side"], **kinds, **number, "why_not": pl.String}
-    return pl.DataFrame(found, schema=schema)
+    return speedups(times, CELL, len(sides), pairs, lambda base, row: why_not(base, row) or "time")
 
 
 def _whole(place: int, side: Side) -> pl.DataFrame:
@@ -232,27 +214,6 @@ def _parts(sides: Sequence[Side], whole: pl.DataFrame) -> pl.DataFrame:
     if not losses:
         return lines.clear()
     return pl.concat(losses).join(lines, on=one, nulls_equal=True, maintain_order="left")
-
-
-def _judged(
-    pairs: Mapping[tuple[int, int], pl.DataFrame], rows: Sequence[Mapping[str, Any]]
-) -> dict[tuple[Any, ...], tuple[float, float, float]]:
-    """Speedups of whole stages with their intervals, by base, side and what names the time."""
-    placed = {
-        (row["side"], row["stage"], row["own_device"], row["workers"]): row["device"]
-        for row in rows
-        if row["part"] is None
-    }
-    found = {}
-    for (base, new), table in pairs.items():
-        for row in table.drop_nulls("ratio_low").iter_rows(named=True):
-            own = (row["stage"], row["device"], row["workers"])
-            key = (row["stage"], placed[base, *own], row["workers"], None)
-            ratio, low, high = (row[end] for end in ("ratio", "ratio_low", "ratio_high"))
-            # The ratio is new over base, a speedup base over new.
-            found[base, new, *key] = (1 / ratio, 1 / high, 1 / low)
-            found[new, base, *key] = (ratio, low, high)
-    return found
 
 
 def _why_not(base: Side, other: Side) -> str | None:

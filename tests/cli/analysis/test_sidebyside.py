@@ -15,8 +15,7 @@ from pyscale.analysis.scaling import configurations
 from pyscale.analysis.sidebyside import (
     CELL,
     Side,
-    comparisons,
-    speedups_side_by_side,
+    stages_beside,
     times_side_by_side,
 )
 from pyscale.analysis.trials import trial_table
@@ -51,7 +50,7 @@ def filled(
 
 
 def speedups(*sides: Side) -> pl.DataFrame:
-    return speedups_side_by_side(sides, times_side_by_side(sides), comparisons(sides))
+    return stages_beside(sides).speedups
 
 
 def of_stages(table: pl.DataFrame, **where: Any) -> list[dict[str, Any]]:

@@ -8,9 +8,20 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.beside import Beside
 from pyscale.analysis.comparison import MARGIN, Judgement, cells, judge
-from pyscale.analysis.machine.sidebyside import CELL, MachineSide, cell_of
-from pyscale.analysis.machine.speedups import WHY_NOT, speedup_basis, wholes_of
+from pyscale.analysis.machine.sidebyside import (
+    CELL,
+    MachineSide,
+    cell_of,
+    machines_side_by_side,
+)
+from pyscale.analysis.machine.speedups import (
+    WHY_NOT,
+    machine_speedups,
+    speedup_basis,
+    wholes_of,
+)
 
 ARM = ("stage", "workers", "device", "test", "at_once", "step")
 """What names the trials of one test within a side."""
@@ -94,6 +105,19 @@ def compared_tests(
         **dict.fromkeys(("verdict", "reason", "why_not", "base_why_not", "new_why_not"), text),
     }
     return pl.DataFrame(lines, schema=schema)
+
+
+def machines_beside(sides: Sequence[MachineSide]) -> Beside:
+    """Line up the tests of all sides, and compare those whose single trials are known."""
+    tests = machines_side_by_side(sides)
+    pairs = all_compared(sides, tests)
+    rows = tests.with_columns(
+        pl.col("percent") * 100,
+        pl.col("why_not").replace("", None),
+        device_name="own_device",
+        invalid=pl.col("flags").list.contains("disagrees"),
+    )
+    return Beside(CELL, rows, pairs, machine_speedups(tests, pairs))
 
 
 def all_compared(

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import polars as pl
 
+from pyscale.analysis.beside import Pairs, speedups
 from pyscale.analysis.machine.sidebyside import CELL, Row, cell_of
 
 Basis = Literal["time", "rate"]
@@ -75,9 +76,7 @@ def _step_basis(sizes: set[str | None], wholes: tuple[Row | None, Row | None]) -
     return "time" if amounts[0] == amounts[1] else "other-amount"
 
 
-def machine_speedups(
-    table: pl.DataFrame, pairs: Mapping[tuple[int, int], pl.DataFrame] | None = None
-) -> pl.DataFrame:
+def machine_speedups(table: pl.DataFrame, pairs: Pairs | None = None) -> pl.DataFrame:
     """Compare every test with that of every side.
 
     Parameters
@@ -86,45 +85,15 @@ def machine_speedups(
         What `machines_side_by_side` made.
     pairs : mapping of (int, int) to polars.DataFrame, optional
         What `pyscale.analysis.machine.comparison.compared_tests` found of two sides.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per base and row of `table` of another side: `base, side`, the columns of `CELL`,
-        and
-
-        speedup, speedup_low, speedup_high : float
-            Above 1 faster: time of the base over the own, or own rate over the base's. Where
-            `pairs` has an interval, the estimate is its own too; else it is of medians.
-        basis : str
-            `time` or `rate`; null where there is no speedup.
-        why_not : str
-            Key of `WHY_NOT` where there is none.
     """
-    rows = table.to_dicts()
-    cells = {(row["side"], *cell_of(row)): row for row in rows}
-    judged = _judged(pairs or {})
-    found = []
-    for row in rows:
-        key, own = cell_of(row), row["side"]
-        for base in (side for side in table["side"].unique().sort() if side != own):
-            there = cells.get((base, *key))
-            basis = speedup_basis(there, row, wholes_of(cells, base, own, key))
-            line = {"base": base, "side": own, **dict(zip(CELL, key, strict=True))}
-            if basis in WHY_NOT:
-                found.append(line | {"why_not": basis})
-                continue
-            assert there is not None
-            of_medians = there["wall_s"] / row["wall_s"]
-            if basis == "rate":
-                of_medians *= row["amount"] / there["amount"]
-            told = judged.get((base, own, *key), (of_medians, None, None))
-            ends = zip(("speedup", "speedup_low", "speedup_high"), told, strict=True)
-            found.append(line | dict(ends) | {"basis": basis})
-    number = dict.fromkeys(("speedup", "speedup_low", "speedup_high"), pl.Float64)
-    kinds = {name: table.schema[name] for name in ("side", *CELL)}
-    schema: dict[str, Any] = {"base": pl.Int64, **kinds, **number}
-    return pl.DataFrame(found, schema=schema | {"basis": pl.String, "why_not": pl.String})
+    cells = {(row["side"], *cell_of(row)): row for row in table.to_dicts()}
+
+    def basis(base: int, row: Row) -> str:
+        key = cell_of(row)
+        wholes = wholes_of(cells, base, row["side"], key)
+        return speedup_basis(cells.get((base, *key)), row, wholes)
+
+    return speedups(table, CELL, table["side"].n_unique(), pairs or {}, basis)
 
 
 def wholes_of(
@@ -133,17 +102,3 @@ def wholes_of(
     """Rows of the whole test that a cell belongs to, of two sides."""
     whole = (*key[:-1], None)
     return cells.get((base, *whole)), cells.get((own, *whole))
-
-
-def _judged(
-    pairs: Mapping[tuple[int, int], pl.DataFrame],
-) -> dict[tuple[Any, ...], tuple[float, float, float]]:
-    """Speedups with their intervals, by base, side and cell."""
-    found = {}
-    for (base, new), table in pairs.items():
-        for row in table.drop_nulls("ratio_low").iter_rows(named=True):
-            ratio, low, high = (row[end] for end in ("ratio", "ratio_low", "ratio_high"))
-            # The ratio is of seconds, new over base; a speedup is base over new.
-            found[base, new, *cell_of(row)] = (1 / ratio, 1 / high, 1 / low)
-            found[new, base, *cell_of(row)] = (ratio, low, high)
-    return found

@@ -66,7 +66,7 @@ def page_data(
     return {
         "charts": {chart.id: chart.model_dump(mode="json", exclude={"id"}) for chart in charts},
         "datasets": datasets,
-        "viewer": viewer.model_dump(mode="json", exclude_none=True),
+        "viewer": viewer.data,
     }
 
 

@@ -10,11 +10,11 @@ from pyscale.report.grid.scope import about_workers
 from pyscale.report.page.sections import sections
 from pyscale.report.page.shell import page_data, rendered
 from pyscale.report.results import Results
-from pyscale.report.viewer.build import viewer
 from pyscale.report.viewer.machines import machine_viewer
-from pyscale.report.viewer.machinetable import machine_table
 from pyscale.report.viewer.ofmachines import machines_beside_references
 from pyscale.report.viewer.ofresults import beside_references
+from pyscale.report.viewer.stages import viewer
+from pyscale.report.viewer.table import comparison_table
 from pyscale_stages.atomic import write_atomically
 
 NAME = "report.html"
@@ -29,8 +29,8 @@ def write_page(folder: Path, results: Results) -> Path:
     tables = csv_texts(results)
     data = {**page_data(drawn, datasets(results), compared), "tables": tables}
     if beside and machines:
-        data["machines"] = machines.model_dump(mode="json", exclude_none=True)
-        tables["machines"] = machine_table(beside).write_csv()
+        data["machines"] = machines.data
+        tables["machines"] = comparison_table(beside, machines.layout).write_csv()
     text = rendered(
         "page/report.html.j2",
         data,

@@ -6,7 +6,7 @@ from typing import Any
 
 from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.look import colour, config, curve_colours
-from pyscale.report.viewer.model import Viewer
+from pyscale.report.viewer.model import Cell, Viewer
 from pyscale.report.wording import number, with_interval
 
 DATASET = "side-by-side"
@@ -94,19 +94,23 @@ def _rows(viewer: Viewer) -> list[dict[str, Any]]:
             "run": column.id,
             "name": f"{column.id}: {column.name}",
             "curve": row.curve,
-            "workers": row.workers,
+            "workers": row.labels["workers"],
             "wall_s": cell.wall_s,
             "low": cell.wall_s_low,
             "high": cell.wall_s_high,
             "top": cell.wall_s_high or cell.wall_s,
-            "wall": f"{with_interval(cell.time, cell.low, cell.high)} s",
+            "wall": f"{with_interval(*map(number, _interval(cell)))} s",
             "repeats": str(cell.repeats),
         }
         for row in viewer.rows
-        if row.curve is not None and row.part is None
+        if row.curve is not None and not row.part
         for column, cell in zip(viewer.columns, row.cells, strict=True)
         if cell is not None and cell.wall_s is not None
     ]
+
+
+def _interval(cell: Cell) -> tuple[float | None, ...]:
+    return cell.wall_s, cell.wall_s_low, cell.wall_s_high
 
 
 def _told(rows: list[dict[str, Any]]) -> str:

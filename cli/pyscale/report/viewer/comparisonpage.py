@@ -6,11 +6,8 @@ from pathlib import Path
 
 from pyscale.report.charts.look import colour_rows
 from pyscale.report.page.shell import page_data, rendered
-from pyscale.report.viewer.build import viewer
 from pyscale.report.viewer.chart import DATASET, bars
 from pyscale.report.viewer.machines import machine_viewer
-from pyscale.report.viewer.machinetable import NAME as TESTS_NAME
-from pyscale.report.viewer.machinetable import machine_table
 from pyscale.report.viewer.several import (
     Several,
     compared_runs,
@@ -18,7 +15,7 @@ from pyscale.report.viewer.several import (
     verdict_lines,
     what_differs,
 )
-from pyscale.report.viewer.table import NAME as CSV_NAME
+from pyscale.report.viewer.stages import viewer
 from pyscale.report.viewer.table import comparison_table
 from pyscale_stages.atomic import write_atomically
 
@@ -41,20 +38,17 @@ def write_comparison(folder: Path, several: Several) -> Path:
     Path
         The page.
     """
-    table = comparison_table(several.found).write_csv()
     shown = viewer(several.found)
+    tests = several.machines and machine_viewer(several.machines)
     chart, rows = bars(shown)
     charts = [chart] if rows else []
-    data = {
-        **page_data(charts, {DATASET: rows, "colours": colour_rows()}, shown),
-        "tables": {"viewer": table},
-    }
-    tests = several.machines and machine_viewer(several.machines)
-    if several.machines and tests:
-        of_tests = machine_table(several.machines).write_csv()
-        data["machines"] = tests.model_dump(mode="json", exclude_none=True)
-        data["tables"]["machines"] = of_tests
-        write_atomically(folder / TESTS_NAME, of_tests)
+    data = page_data(charts, {DATASET: rows, "colours": colour_rows()}, shown) | {"tables": {}}
+    for found, viewed in ((several.found, shown), (several.machines, tests)):
+        if found and viewed:
+            table = comparison_table(found, viewed.layout).write_csv()
+            data |= {viewed.layout.id: viewed.data}
+            data["tables"][viewed.layout.id] = table
+            write_atomically(folder / f"{viewed.layout.file}.csv", table)
     runs = compared_runs(several)
     text = rendered(
         "page/comparison.html.j2",
@@ -67,11 +61,8 @@ def write_comparison(folder: Path, several: Several) -> Path:
         differing=several.differing,
         first_screen=FIRST_SCREEN,
         what_differs=what_differs(several),
-        csv_name=CSV_NAME,
         machines=tests,
         machines_told=machines_told(several),
-        tests_name=TESTS_NAME,
     )
-    write_atomically(folder / CSV_NAME, table)
     write_atomically(folder / NAME, text)
     return folder / NAME

@@ -1,127 +1,71 @@
-"""Puts tests of machines side by side: runs, their nodes, and what others measured."""
+"""The viewer of tests of machines: a line for every test and step."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import Any
 
-import polars as pl
-
 from pyscale.analysis.flags import SENTENCES
-from pyscale.analysis.machine.comparison import all_compared
-from pyscale.analysis.machine.sidebyside import CELL, PROCESSOR, MachineSide, machines_side_by_side
-from pyscale.analysis.machine.speedups import OF_RATES, WHY_NOT, machine_speedups
+from pyscale.analysis.machine.sidebyside import CELL, PROCESSOR
+from pyscale.analysis.machine.speedups import OF_RATES, WHY_NOT
 from pyscale.report.machine.bottlenecks import BOTTLENECKS
-from pyscale.report.viewer.build import properties
-from pyscale.report.viewer.machinemodel import MachineCell, MachineRow, MachineViewer
-from pyscale.report.viewer.model import Column, Kind, Speedup, Tag
+from pyscale.report.viewer.build import SideBySide, viewer_of
+from pyscale.report.viewer.model import Layout, Note, Row, Tag, Viewer
+from pyscale.report.viewer.stages import LAYOUT as OF_STAGES
 
 AT_ONCE = {"storage": "reader", "decompress": "thread"}
 """What `at_once` counts, where it is no thread of a kernel."""
 TOLD_OTHERWISE = {"few-repeats", "steps-overlap"}
 """Doubts that numbers of trials and rows show by themselves."""
+LAYOUT = Layout(
+    id="machines",
+    file="comparison_tests",
+    names=CELL,
+    told=(
+        *("device_name", "repeats", "first_s", "wall_s", "wall_s_low", "wall_s_high", "percent"),
+        *("amount", "unit", "rate", "rate_low", "rate_high", "bottleneck", "cache", "why_not"),
+        "flags",
+    ),
+    row="Test",
+    wholes="tests",
+    title="Tests side by side",
+    of_speedups=f"{OF_STAGES.of_speedups} Where the two did not do the same amount it is a ratio "
+    "of rates, and says so.",
+    of_percents="The percentage of a test is of all tests of its kind and device in the column, "
+    "that of a step of its test. First calls are not counted.",
+    hardware="Machines",
+    notes="What the likely limits mean",
+    invalid="wrong result",
+)
 
 
-@dataclass(frozen=True)
-class MachineSource:
-    """The tests of one machine that are to be a column.
-
-    Attributes
-    ----------
-    id : str
-        A letter, and a number where a run has several nodes.
-    name : str
-    kind : {"run", "reference"}
-    side : MachineSide
-    hardware : mapping of str to str
-        Property and value, in the order to print.
-    about, href : str or None
-        As in `Column`.
-    """
-
-    id: str
-    name: str
-    kind: Kind
-    side: MachineSide
-    hardware: Mapping[str, str] = field(default_factory=dict)
-    about: str | None = None
-    href: str | None = None
-
-
-@dataclass(frozen=True)
-class MachinesBeside:
-    """The tables behind a viewer of tests.
-
-    Attributes
-    ----------
-    sources : tuple of MachineSource
-    tests, speedups : polars.DataFrame
-        See `pyscale.analysis.machine.sidebyside`.
-    pairs : mapping of (int, int) to polars.DataFrame
-        See `pyscale.analysis.machine.comparison`.
-    """
-
-    sources: tuple[MachineSource, ...]
-    tests: pl.DataFrame
-    speedups: pl.DataFrame
-    pairs: Mapping[tuple[int, int], pl.DataFrame]
-
-    @classmethod
-    def of(cls, sources: Sequence[MachineSource]) -> MachinesBeside:
-        """Line up the tests of all sources."""
-        sides = [source.side for source in sources]
-        tests = machines_side_by_side(sides)
-        pairs = all_compared(sides, tests)
-        return cls(tuple(sources), tests, machine_speedups(tests, pairs), pairs)
-
-
-def machine_viewer(found: MachinesBeside) -> MachineViewer:
+def machine_viewer(found: SideBySide) -> Viewer:
     """Shape the tables for the page."""
-    table = found.tests.to_dicts()
-    several = _with_several_at_once(table)
-    cells = _cells(found, table)
-    keys = list(dict.fromkeys(map(_key, table)))
-    tests = {key[:-1] for key in keys if key[-1] is None}
-    rows = [
-        _row(
-            key,
-            [cells.get((place, *key)) for place in range(len(found.sources))],
-            part=key[-1] is not None and key[:-1] in tests,
-            tell_at_once=(key[0], key[4]) in several,
-        )
-        for key in keys
-    ]
-    shown = [
-        speedup
-        for row in rows
-        for cell in row.cells
-        if cell is not None and cell.wall_s is not None
-        for speedup in cell.speedups
-        if speedup is not None
-    ]
-    reasons = {speedup.why_not for speedup in shown}
-    return MachineViewer(
-        columns=tuple(
-            Column(
-                id=source.id,
-                name=source.name,
-                kind=source.kind,
-                about=source.about,
-                href=source.href,
+    table = found.rows.to_dicts()
+    counts: dict[tuple[str, str], set[int]] = {}
+    for row in table:
+        counts.setdefault((row["kind"], row["test"]), set()).add(row["at_once"])
+    cells = found.cells(_tag)
+    keys = list(dict.fromkeys(tuple(row[name] for name in CELL) for row in table))
+    rows = []
+    for key in keys:
+        kind, entry, processes, device, test, at_once, step = key
+        part = step is not None and (*key[:-1], None) in keys
+        several = len(counts[kind, test]) > 1
+        rows.append(
+            Row(
+                labels=dict(zip(CELL, key, strict=True)),
+                group=group_of(kind, device, processes, entry),
+                name=step if part else name_of(kind, test, at_once, step, tell_at_once=several),
+                part=part,
+                cells=tuple(cells.get((place, *key)) for place in range(len(found.columns))),
             )
-            for source in found.sources
-        ),
-        properties=tuple(properties(found.sources)),
-        rows=tuple(rows),
-        tags={
-            BOTTLENECKS[code].text: BOTTLENECKS[code].why
-            for code in BOTTLENECKS
-            if code in set(found.tests["bottleneck"])
-        },
-        why_not={code: sentence for code, sentence in WHY_NOT.items() if code in reasons},
-        of_rates=OF_RATES if any(speedup.of_rates for speedup in shown) else None,
-    )
+        )
+    occur = set(found.rows["bottleneck"])
+    notes = [
+        Note(what=told.text, why=told.why) for code, told in BOTTLENECKS.items() if code in occur
+    ]
+    return viewer_of(found, LAYOUT, rows, notes, why_not=WHY_NOT, of_rates=OF_RATES)
 
 
 def name_of(kind: str, test: str, at_once: int, step: str | None, *, tell_at_once: bool) -> str:
@@ -145,48 +89,6 @@ def _the(device: str) -> str:
     return f"the {device}" if device in {PROCESSOR, "GPU"} else device
 
 
-def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in CELL)
-
-
-def _with_several_at_once(table: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:
-    """Tests that different numbers of readers or threads did."""
-    counts: dict[tuple[str, str], set[int]] = {}
-    for row in table:
-        counts.setdefault((row["kind"], row["test"]), set()).add(row["at_once"])
-    return {test for test, found in counts.items() if len(found) > 1}
-
-
-def _cells(
-    found: MachinesBeside, table: Sequence[Mapping[str, Any]]
-) -> dict[tuple[Any, ...], MachineCell]:
-    speedups: dict[tuple[Any, ...], dict[int, Speedup]] = {}
-    for row in found.speedups.to_dicts():
-        speedups.setdefault((row["side"], *_key(row)), {})[row["base"]] = Speedup(
-            value=row["speedup"],
-            low=row["speedup_low"],
-            high=row["speedup_high"],
-            why_not=row["why_not"],
-            of_rates=True if row["basis"] == "rate" else None,
-        )
-    return {
-        (row["side"], *_key(row)): MachineCell(
-            **{name: row[name] for name in ("wall_s", "wall_s_low", "wall_s_high", "repeats")},
-            **{name: row[name] for name in ("amount", "unit", "rate", "cache")},
-            percent=None if row["percent"] is None else 100 * row["percent"],
-            device=row["own_device"],
-            why_not=row["why_not"] or None,
-            wrong="disagrees" in row["flags"],
-            tag=_tag(row),
-            speedups=tuple(
-                speedups.get((row["side"], *_key(row)), {}).get(base)
-                for base in range(len(found.sources))
-            ),
-        )
-        for row in table
-    }
-
-
 def _tag(row: Mapping[str, Any]) -> Tag | None:
     """What the speed of a test depends on most, and the doubts about its time."""
     doubts = [SENTENCES[code] for code in row["flags"] if code not in TOLD_OTHERWISE]
@@ -194,23 +96,3 @@ def _tag(row: Mapping[str, Any]) -> Tag | None:
     if explained is None:
         return None
     return Tag(text=explained.text, why=" ".join([explained.why, *doubts]))
-
-
-def _row(
-    key: tuple[Any, ...], cells: Sequence[MachineCell | None], *, part: bool, tell_at_once: bool
-) -> MachineRow:
-    kind, entry, processes, device, test, at_once, step = key
-    name = str(step) if part else name_of(kind, test, at_once, step, tell_at_once=tell_at_once)
-    return MachineRow(
-        kind=kind,
-        entry=entry,
-        processes=processes,
-        device=device,
-        test=test,
-        at_once=at_once,
-        step=step,
-        group=group_of(kind, device, processes, entry),
-        name=name,
-        part=part,
-        cells=tuple(cells),
-    )

@@ -6,19 +6,19 @@ from collections.abc import Iterator, Mapping
 
 import polars as pl
 
+from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.analysis.machine.processes import trial_medians
 from pyscale.analysis.machine.sidebyside import MachineSide
 from pyscale.references.model import NOT_TOLD, ReferredTests
 from pyscale.report.results import Results
-from pyscale.report.viewer.build import letter
-from pyscale.report.viewer.machines import MachinesBeside, MachineSource
+from pyscale.report.viewer.build import SideBySide, Source, letter
 from pyscale.runfacts import hardware
 
 NOT_OF_THE_FOLDER = ("device_",)
 """How the name of what was said of a GPU begins, which the hardware tells."""
 
 
-def machines_beside_references(results: Results) -> MachinesBeside | None:
+def machines_beside_references(results: Results) -> SideBySide | None:
     """Line up the tests of a run with the references that match them; None where none does."""
     if results.machine is None or not results.test_references:
         return None
@@ -27,7 +27,7 @@ def machines_beside_references(results: Results) -> MachinesBeside | None:
         source_of_reference(referred, place)
         for place, referred in enumerate(results.test_references, start=1)
     )
-    return MachinesBeside.of([*own, *elsewhere])
+    return SideBySide.of([*own, *elsewhere], machines_beside)
 
 
 def sources_of_run(
@@ -37,7 +37,7 @@ def sources_of_run(
     timings: pl.DataFrame | None = None,
     about: str | None = None,
     href: str | None = None,
-) -> Iterator[MachineSource]:
+) -> Iterator[Source]:
     """Make a column of each node of a run.
 
     Parameters
@@ -62,7 +62,7 @@ def sources_of_run(
         if timings is not None:
             trials = trial_medians(timings.filter(timings["node"].eq_missing(node)))
         told = results.machine.places.get(node, {})
-        yield MachineSource(
+        yield Source(
             id=letter(place) if is_only else f"{letter(place)}{number}",
             name=context.run_id or context.title,
             kind="run",
@@ -73,11 +73,11 @@ def sources_of_run(
         )
 
 
-def source_of_reference(found: ReferredTests, place: int) -> MachineSource:
+def source_of_reference(found: ReferredTests, place: int) -> Source:
     """Make a column of what others measured."""
     reference = found.reference
     year = f", {reference.measured}" if reference.measured else ""
-    return MachineSource(
+    return Source(
         id=letter(place),
         name=reference.title,
         kind="reference",

@@ -22,8 +22,7 @@ from pyscale.report.comparison import (
     stage_name,
     words,
 )
-from pyscale.report.viewer.build import SideBySide, letter
-from pyscale.report.viewer.machines import MachinesBeside
+from pyscale.report.viewer.build import SideBySide
 from pyscale.report.wording import listing
 from pyscale.runfacts import Differing
 from pyscale_stages.contract import Record
@@ -47,7 +46,7 @@ class Several:
         What each of the others has in common with the first, and what not.
     differing : sequence of Differing
         What not all have in common.
-    machines : MachinesBeside or None
+    machines : SideBySide or None
         Tests of the machine of those that have any.
     samples : sequence of polars.DataFrame
         What counts beside wall times, of each of the others compared with the first (see
@@ -58,14 +57,13 @@ class Several:
     started: Sequence[datetime | None]
     contexts: Sequence[ComparisonContext]
     differing: Sequence[Differing]
-    machines: MachinesBeside | None = None
+    machines: SideBySide | None = None
     samples: Sequence[pl.DataFrame] = ()
 
     @property
     def are_of_machines(self) -> bool:
         """Whether nothing but machines was measured."""
-        sides = (source.side for source in self.found.sources)
-        return self.machines is not None and all(side.configurations.is_empty() for side in sides)
+        return self.machines is not None and self.found.rows.is_empty()
 
 
 class Verdict(Record):
@@ -128,7 +126,7 @@ def compared_runs(several: Several) -> list[ComparedRun]:
     """Say of each run what it is, and how it compares with the first."""
     return [
         ComparedRun(
-            id=letter(place),
+            id=several.found.columns[place].id,
             name=source.name,
             about=source.about,
             started=several.started[place],
@@ -168,7 +166,7 @@ def _judged(several: Several, place: int) -> Judged:
             if (own := [row for row in both if row["reason"] == reason])
         ),
         verdicts={
-            (name, row["workers"]): _verdict(row, letter(place))
+            (name, row["workers"]): _verdict(row, several.found.columns[place].id)
             for name, row in zip(names, both, strict=True)
         },
         remarks=(*said, *output_remarks(context, table)),
@@ -226,17 +224,16 @@ def machines_told(several: Several) -> list[MachineTold]:
     """Say of each column of tests but the first how it compares with the first."""
     if several.machines is None:
         return []
-    sources = several.machines.sources
     return [
         MachineTold(
-            id=source.id,
-            name=source.name,
-            about=source.about,
+            id=column.id,
+            name=column.name,
+            about=column.about,
             summary=tuple(comparisontests.summary(table)),
             reasons=tuple(comparisontests.reasons(table)),
             method=comparisontests.method(table),
         )
-        for place, source in enumerate(sources)
+        for place, column in enumerate(several.machines.columns)
         if (table := several.machines.pairs.get((0, place))) is not None
     ]
 

@@ -11,9 +11,10 @@ import pytest
 from pyscale.analysis.sidebyside import Side
 from pyscale.references.model import Reference, Referred
 from pyscale.report.results import Results
-from pyscale.report.viewer.build import SideBySide, Source, letter, properties, viewer
+from pyscale.report.viewer.build import SideBySide, Source, letter, properties
 from pyscale.report.viewer.model import Cell, Row, Viewer
 from pyscale.report.viewer.ofresults import beside_references, source_of
+from pyscale.report.viewer.stages import viewer
 
 
 @pytest.fixture(scope="module")
@@ -22,9 +23,8 @@ def shown(two_runs: SideBySide) -> Viewer:
 
 
 def row_of(shown: Viewer, stage: str | None, workers: int, part: str | None = None) -> Row:
-    return next(
-        row for row in shown.rows if (row.stage, row.workers, row.part) == (stage, workers, part)
-    )
+    wanted = {"stage": stage, "workers": workers, "part": part}
+    return next(row for row in shown.rows if wanted.items() <= row.labels.items())
 
 
 def cells(shown: Viewer) -> Iterator[Cell]:
@@ -56,21 +56,21 @@ def test_the_speedup_is_against_each_column_and_none_against_itself(shown: Viewe
 
 
 def test_parts_that_took_no_time_anywhere_are_left_out(shown: Viewer) -> None:
-    parts = {row.part for row in shown.rows}
+    parts = {row.labels["part"] for row in shown.rows}
     assert {"compute", "import", "idle", "merge"} <= parts
     assert parts.isdisjoint({"container_start", "busy"})
 
 
 def test_a_stage_stands_before_its_parts_and_compute_before_idle(shown: Viewer) -> None:
-    at_two = [row for row in shown.rows if (row.stage, row.workers) == ("segment", 2)]
-    assert [row.part for row in at_two][:2] == [None, "compute"]
-    assert at_two[-1].part == "idle"
+    at_two = [row for row in shown.rows if (row.curve, row.group) == ("segment", "N = 2")]
+    assert [row.labels["part"] for row in at_two][:2] == [None, "compute"]
+    assert at_two[-1].labels["part"] == "idle"
     assert at_two[-1].name == "idle, waiting for the slowest"
 
 
 def test_rows_are_grouped_by_n_after_the_sum_over_stages(shown: Viewer) -> None:
-    assert list(shown.by_workers) == [1, 2, 4, 8]
-    for rows in shown.by_workers.values():
+    assert list(shown.groups) == ["N = 1", "N = 2", "N = 4", "N = 8"]
+    for rows in shown.groups.values():
         assert rows[0][1].name == "all stages"
         assert [shown.rows[place] for place, _ in rows] == [row for _, row in rows]
 
@@ -80,14 +80,14 @@ def test_a_single_stage_has_no_sum_over_stages(full: Results) -> None:
     only = pl.col("stage") == "track"
     side = Side(full.configurations.filter(only), frozenset(), full.losses.filter(only))
     shown = viewer(SideBySide.of([Source(own.name, own.kind, side)]))
-    assert {row.stage for row in shown.rows} == {"track"}
+    assert {row.labels["stage"] for row in shown.rows} == {"track"}
 
 
 def test_the_likely_limit_stands_at_whole_stages_only(shown: Viewer) -> None:
     for row in shown.rows:
         for cell in row.cells:
             assert cell is not None
-            assert (cell.tag is not None) == (row.stage is not None and row.part is None)
+            assert (cell.tag is not None) == (not row.heads and not row.part)
 
 
 def test_what_limits_one_run_is_not_said_of_another(full: Results) -> None:
@@ -189,7 +189,7 @@ class TestReferences:
         assert second is not None
         assert second.wall_s == 3 * (first.wall_s or 0)
         for row in shown.rows:
-            if row.stage is None:
+            if row.heads:
                 percents = [cell.percent for cell in row.cells if cell]
                 assert percents == pytest.approx([100] * 3)
 

@@ -10,14 +10,16 @@ import polars as pl
 import pytest
 
 from madeupmachine import made_up, timings_of
+from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.analysis.machine.sidebyside import CELL
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.report import comparisontests
 from pyscale.report.results import Results
-from pyscale.report.viewer.machinemodel import MachineCell, MachineRow, MachineViewer
-from pyscale.report.viewer.machines import MachinesBeside, machine_viewer
-from pyscale.report.viewer.machinetable import NOT_COMPARED, machine_table
+from pyscale.report.viewer.build import SideBySide
+from pyscale.report.viewer.machines import LAYOUT, machine_viewer
+from pyscale.report.viewer.model import Cell, Row, Viewer
 from pyscale.report.viewer.ofmachines import sources_of_run
+from pyscale.report.viewer.table import comparison_table
 
 SIZES = {"storage": "a", "decompress": "b", "kernels_cpu": "c", "kernels_cuda": "d"}
 
@@ -40,36 +42,37 @@ def sized(results: Results, sizes: Mapping[str, str]) -> Results:
 
 
 @pytest.fixture(scope="module")
-def beside() -> MachinesBeside:
+def beside() -> SideBySide:
     """One node with GPUs, beside two slower nodes without, whose kernels were of other sizes."""
     fast, of_fast = measured("fast", nodes=1)
     slow, of_slow = measured("slow", 1.5, nodes=2, gpus=False)
     other = SIZES | {"kernels_cpu": "z"}
-    return MachinesBeside.of(
+    return SideBySide.of(
         [
             *sources_of_run(sized(fast, SIZES), place=0, timings=of_fast, about="system"),
             *sources_of_run(sized(slow, other), place=1, timings=of_slow, about="system"),
-        ]
+        ],
+        machines_beside,
     )
 
 
 @pytest.fixture(scope="module")
-def shown(beside: MachinesBeside) -> MachineViewer:
+def shown(beside: SideBySide) -> Viewer:
     return machine_viewer(beside)
 
 
-def row(shown: MachineViewer, name: str, group: str = "storage") -> MachineRow:
+def row(shown: Viewer, name: str, group: str = "storage") -> Row:
     (found,) = (one for one in shown.rows if (one.name, one.group) == (name, group))
     return found
 
 
-def cell(shown: MachineViewer, name: str, group: str = "storage", column: int = 0) -> MachineCell:
+def cell(shown: Viewer, name: str, group: str = "storage", column: int = 0) -> Cell:
     found = row(shown, name, group).cells[column]
     assert found is not None
     return found
 
 
-def test_each_node_has_a_column(shown: MachineViewer) -> None:
+def test_each_node_has_a_column(shown: Viewer) -> None:
     assert [(column.id, column.about) for column in shown.columns] == [
         ("A", "system"),
         ("B1", "system, node node1"),
@@ -77,14 +80,14 @@ def test_each_node_has_a_column(shown: MachineViewer) -> None:
     ]
 
 
-def test_tests_stand_under_their_kind_and_device(shown: MachineViewer) -> None:
+def test_tests_stand_under_their_kind_and_device(shown: Viewer) -> None:
     assert list(shown.groups) == [
         *("storage", "decompress", "kernels on the processor", "kernels on the GPU"),
         "kernels on GPU 2",
     ]
 
 
-def test_readers_and_threads_are_counted_where_their_number_varies(shown: MachineViewer) -> None:
+def test_readers_and_threads_are_counted_where_their_number_varies(shown: Viewer) -> None:
     names = [one.name for one in shown.rows]
     assert [name for name in names if "parallel" in name] == [
         *("parallel_read_cold, 1 reader", "parallel_read_cold, 2 readers"),
@@ -94,7 +97,7 @@ def test_readers_and_threads_are_counted_where_their_number_varies(shown: Machin
     assert "particle_random_read_cold" in names
 
 
-def test_a_test_opens_into_its_steps(shown: MachineViewer) -> None:
+def test_a_test_opens_into_its_steps(shown: Viewer) -> None:
     place = shown.rows.index(row(shown, "particle_write"))
     assert [(one.name, one.part) for one in shown.rows[place : place + 3]] == [
         *(("particle_write", False), ("write", True), ("flush", True)),
@@ -102,7 +105,7 @@ def test_a_test_opens_into_its_steps(shown: MachineViewer) -> None:
     assert not row(shown, "tiff_lzw: decode, 2 threads", "decompress").part
 
 
-def test_what_cannot_run_says_why_and_is_never_zero(shown: MachineViewer) -> None:
+def test_what_cannot_run_says_why_and_is_never_zero(shown: Viewer) -> None:
     refused = cell(shown, "particle_random_read_direct")
     assert refused.wall_s is None
     assert refused.cannot == "not applicable: the filesystem refuses O_DIRECT"
@@ -111,12 +114,12 @@ def test_what_cannot_run_says_why_and_is_never_zero(shown: MachineViewer) -> Non
     assert all(one.wall_s != 0 for each in shown.rows for one in each.cells if one is not None)
 
 
-def test_percentages_of_a_group_sum_to_a_hundred(shown: MachineViewer) -> None:
+def test_percentages_of_a_group_sum_to_a_hundred(shown: Viewer) -> None:
     wholes = [one.cells[0] for _, one in shown.groups["storage"] if not one.part]
     assert sum(one.percent or 0 for one in wholes if one) == pytest.approx(100)
 
 
-def test_a_speedup_of_the_slower_node_is_below_one(shown: MachineViewer) -> None:
+def test_a_speedup_of_the_slower_node_is_below_one(shown: Viewer) -> None:
     found = cell(shown, "particle_sequential_read_cold", column=1).speedups[0]
     assert found is not None
     assert found.value == pytest.approx(1 / 1.5)
@@ -126,7 +129,7 @@ def test_a_speedup_of_the_slower_node_is_below_one(shown: MachineViewer) -> None
     assert cell(shown, "particle_sequential_read_cold").speedups[0] is None
 
 
-def test_a_ratio_of_rates_is_marked_and_other_maps_have_none(shown: MachineViewer) -> None:
+def test_a_ratio_of_rates_is_marked_and_other_maps_have_none(shown: Viewer) -> None:
     on_cpu = "kernels on the processor"
     of_rates = cell(shown, "fft_3d", on_cpu, 1).speedups[0]
     assert of_rates is not None
@@ -138,29 +141,27 @@ def test_a_ratio_of_rates_is_marked_and_other_maps_have_none(shown: MachineViewe
     assert "other-size" in shown.why_not
 
 
-def test_a_tag_is_explained_and_a_wrong_result_is_told(shown: MachineViewer) -> None:
+def test_a_tag_is_explained_and_a_wrong_result_is_told(shown: Viewer) -> None:
     wrong = cell(shown, "fsc_tight", "kernels on GPU 2")
-    assert wrong.wrong
+    assert wrong.invalid
     assert wrong.tag is not None
     assert wrong.tag.text == "GPU"
     assert "or from the known one" in wrong.tag.why
     unproved = cell(shown, "movie_read_eer_cold").tag
     assert unproved is not None
     assert "could not be verified" in unproved.why
-    assert unproved.text in shown.tags
+    assert unproved.text in {note.what for note in shown.notes}
 
 
-def test_what_is_told_of_the_folder_stands_with_the_hardware(shown: MachineViewer) -> None:
+def test_what_is_told_of_the_folder_stands_with_the_hardware(shown: Viewer) -> None:
     told = {one.what: one.values for one in shown.properties}
     assert told["measured folder: filesystem"] == ("nfs4", "nfs4", "nfs4")
 
 
-def test_the_table_has_every_number_that_is_shown(
-    beside: MachinesBeside, shown: MachineViewer
-) -> None:
+def test_the_table_has_every_number_that_is_shown(beside: SideBySide, shown: Viewer) -> None:
     rows = {
         "|".join("" if one[name] is None else str(one[name]) for name in ("side", *CELL)): one
-        for one in machine_table(beside).to_dicts()
+        for one in comparison_table(beside, LAYOUT).to_dicts()
     }
     for each in shown.rows:
         for column, found in zip(shown.columns, each.cells, strict=True):
@@ -171,10 +172,10 @@ def test_the_table_has_every_number_that_is_shown(
                 assert own[name] == getattr(found, name)
             against = found.speedups[0]
             assert own["speedup"] == (against.value if against else None)
-            assert own[NOT_COMPARED] == (against.why_not if against else None)
+            assert own["no_speedup"] == (against.why_not if against else None)
 
 
-def test_verdicts_are_counted_in_sentences(beside: MachinesBeside) -> None:
+def test_verdicts_are_counted_in_sentences(beside: SideBySide) -> None:
     table = beside.pairs[0, 1]
     told = list(comparisontests.summary(table))
     slower = table.filter(verdict="worse").height

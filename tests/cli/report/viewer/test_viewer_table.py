@@ -8,15 +8,16 @@ import polars as pl
 import pytest
 
 from pyscale.report.results import Results
-from pyscale.report.viewer.build import SideBySide, viewer
+from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.ofresults import beside_references, source_of
+from pyscale.report.viewer.stages import LAYOUT, viewer
 from pyscale.report.viewer.table import comparison_table
 
 KEY = ("side", "stage", "device", "workers", "part")
 
 
 def test_it_has_every_number_that_the_viewer_shows(two_runs: SideBySide) -> None:
-    table = comparison_table(two_runs)
+    table = comparison_table(two_runs, LAYOUT)
     rows = {
         "|".join("" if value is None else str(value) for value in (row[name] for name in KEY)): row
         for row in table.to_dicts()
@@ -34,7 +35,7 @@ def test_it_has_every_number_that_the_viewer_shows(two_runs: SideBySide) -> None
 
 
 def test_times_of_a_run_are_those_of_its_own_table(full: Results) -> None:
-    table = comparison_table(beside_references(full))
+    table = comparison_table(beside_references(full), LAYOUT)
     whole = table.filter(pl.col("part").is_null(), pl.col("stage").is_not_null())
     columns = ["stage", "device", "workers", "repeats", "wall_s", "wall_s_low", "wall_s_high"]
     own = full.configurations.select(columns).sort("stage", "workers")
@@ -42,7 +43,7 @@ def test_times_of_a_run_are_those_of_its_own_table(full: Results) -> None:
 
 
 def test_verdicts_stand_with_the_runs_that_are_judged(two_runs: SideBySide) -> None:
-    table = comparison_table(two_runs)
+    table = comparison_table(two_runs, LAYOUT)
     judged = table.drop_nulls("verdict")
     assert set(judged["side"]) == {"B"}
     assert set(judged["verdict"]) == {"worse"}
@@ -56,7 +57,7 @@ def test_of_three_runs_each_is_judged_against_the_first_alone(
 ) -> None:
     runs = (full, slower, full)
     table = comparison_table(
-        SideBySide.of([source_of(run, alike=frozenset({"movie"})) for run in runs])
+        SideBySide.of([source_of(run, alike=frozenset({"movie"})) for run in runs]), LAYOUT
     )
     judged = table.drop_nulls("verdict").group_by("side").agg(pl.col("verdict").unique(), pl.len())
     assert sorted(judged.rows()) == [("B", ["worse"], 16), ("C", ["same"], 16)]
@@ -65,8 +66,8 @@ def test_of_three_runs_each_is_judged_against_the_first_alone(
 def test_alone_or_beside_a_reference_nothing_is_judged(
     full: Results, with_reference: Callable[..., SideBySide]
 ) -> None:
-    alone = comparison_table(beside_references(full))
-    beside = comparison_table(with_reference(work_id="same"))
+    alone = comparison_table(beside_references(full), LAYOUT)
+    beside = comparison_table(with_reference(work_id="same"), LAYOUT)
     for table in (alone, beside):
         assert table["verdict"].null_count() == table.height
     assert alone.columns == beside.columns

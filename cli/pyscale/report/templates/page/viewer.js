@@ -1,10 +1,7 @@
 // Viewers: speedups against the chosen base, rows that open, explanations, downloads.
 for (const shown of document.querySelectorAll(".viewer")) {
-  const ofTests = shown.dataset.viewer === "machines";
-  const named = ofTests
-    ? ["kind", "entry", "processes", "device", "test", "at_once", "step"]
-    : ["stage", "device", "workers", "part"];
-  const { columns, rows, why_not: whyNot, of_rates: ofRates } = window.pyscale.data[shown.dataset.viewer];
+  const { columns, rows, names, written, source, no_speedup: noSpeedup, wholes, file, why_not: whyNot,
+    of_rates: ofRates } = window.pyscale.data[shown.dataset.viewer];
   const all = (selector, inside = shown) => [...inside.querySelectorAll(selector)];
   const element = (name, properties, ...content) => {
     const made = Object.assign(document.createElement(name), properties);
@@ -12,7 +9,7 @@ for (const shown of document.querySelectorAll(".viewer")) {
     return made;
   };
   const key = (row, column) =>
-    [columns[column].id, ...named.map((name) => row[name])].map((value) => value ?? "").join("|");
+    [columns[column].id, ...names.map((name) => row.labels[name])].map((value) => value ?? "").join("|");
 
   // Speedups
   const base = () => Number(shown.querySelector("input[type=radio]:checked")?.value ?? 0);
@@ -60,7 +57,7 @@ for (const shown of document.querySelectorAll(".viewer")) {
     for (; line?.classList.contains("part"); line = line.nextElementSibling) line.classList.toggle("open", isOpen);
     const areOpen = openers.every((one) => one.getAttribute("aria-expanded") === "true");
     everything.setAttribute("aria-expanded", String(areOpen));
-    everything.textContent = `${areOpen ? "Close" : "Open"} all ${ofTests ? "tests" : "stages"}`;
+    everything.textContent = `${areOpen ? "Close" : "Open"} all ${wholes}`;
   };
   everything.hidden = openers.length === 0;
   for (const opener of openers) {
@@ -106,26 +103,16 @@ for (const shown of document.querySelectorAll(".viewer")) {
   window.addEventListener("scroll", follow, { passive: true, capture: true });
 
   // Downloads
+  const picked = (held, wanted) => Object.fromEntries(wanted.map((one) => [one, held[one]]));
   const line = (row, column, chosen) => {
     const { id, name, kind } = columns[column];
     const cell = row.cells[column];
     const found = cell.speedups[chosen] ?? {};
-    if (ofTests) {
-      return {
-        side: id, name, source: kind, ...Object.fromEntries(named.map((one) => [one, row[one]])),
-        device_name: cell.device, repeats: cell.repeats, wall_s: cell.wall_s, wall_s_low: cell.wall_s_low,
-        wall_s_high: cell.wall_s_high, percent: cell.percent, amount: cell.amount, unit: cell.unit,
-        rate: cell.rate, cache: cell.cache, why_not: cell.why_not, likely_limit: cell.tag?.text,
-        base: columns[chosen].id, speedup: found.value, speedup_low: found.low, speedup_high: found.high,
-        basis: found.value === undefined ? undefined : found.of_rates ? "rate" : "time",
-        no_speedup: found.why_not,
-      };
-    }
     return {
-      side: id, name, kind, stage: row.stage, device: row.device, workers: row.workers, part: row.part,
-      repeats: cell.repeats, wall_s: cell.wall_s, wall_s_low: cell.wall_s_low, wall_s_high: cell.wall_s_high,
-      percent: cell.percent, base: columns[chosen].id, speedup: found.value, speedup_low: found.low,
-      speedup_high: found.high, why_not: found.why_not, likely_limit: cell.tag?.text,
+      side: id, name, [source]: kind, ...picked(row.labels, names), ...picked(cell, written),
+      likely_limit: cell.tag?.text, base: columns[chosen].id, speedup: found.value, speedup_low: found.low,
+      speedup_high: found.high, basis: found.value && (found.of_rates ? "rate" : "time"),
+      [noSpeedup]: found.why_not,
     };
   };
   const lines = () => rows.flatMap((row) =>
@@ -134,10 +121,10 @@ for (const shown of document.querySelectorAll(".viewer")) {
     const text = String(value ?? "");
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
-  const written = {
+  const forms = {
     csv: () => {
-      const names = Object.keys(line(rows[0], rows[0].cells.findIndex(Boolean), base()));
-      return [names, ...lines().map((one) => names.map((name) => one[name]))]
+      const found = lines();
+      return [Object.keys(found[0]), ...found.map(Object.values)]
         .map((values) => `${values.map(quoted).join(",")}\n`).join("");
     },
     json: () => JSON.stringify({ base: columns[base()].id, columns, times: lines() }, null, 1),
@@ -146,8 +133,8 @@ for (const shown of document.querySelectorAll(".viewer")) {
   for (const button of all("button[data-viewer]")) {
     button.addEventListener("click", () => {
       const format = button.dataset.viewer;
-      const url = URL.createObjectURL(new Blob([written[format]()], { type: types[format] }));
-      element("a", { href: url, download: `${ofTests ? "comparison_tests" : "comparison"}.${format}` }).click();
+      const url = URL.createObjectURL(new Blob([forms[format]()], { type: types[format] }));
+      element("a", { href: url, download: `${file}.${format}` }).click();
       URL.revokeObjectURL(url);
     });
   }

@@ -1,0 +1,124 @@
+"""The viewer of wall times: a line for every stage, N and part of the time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from pyscale.analysis.flags import INVALIDATING, SENTENCES
+from pyscale.analysis.sidebyside import CELL, WHY_NOT
+from pyscale.report.palette import PARTS
+from pyscale.report.viewer.build import SideBySide, viewer_of
+from pyscale.report.viewer.model import Layout, Note, Row, Tag, Viewer
+from pyscale.report.viewer.tags import tag
+from pyscale.report.wording import INVALID, phase
+
+IDLE = "idle, waiting for the slowest"
+LAYOUT = Layout(
+    id="viewer",
+    file="comparison",
+    names=CELL,
+    told=("repeats", "work", "invalid", "wall_s", "wall_s_low", "wall_s_high", "percent"),
+    row="Stage",
+    wholes="stages",
+    title="Times side by side",
+    of_speedups="Speedup is the time of the base over that of a column, so that above 1 is faster; "
+    "choose the base in the head of its column.",
+    of_percents="The percentage is of the column's sum over stages at this N. A stage opens into "
+    "what its time consists of: worker-seconds over N, which sum to the wall time.",
+    hardware="Hardware",
+    notes="What says so: every likely limit in sentences",
+)
+
+
+def viewer(found: SideBySide) -> Viewer:
+    """Shape the tables for the page.
+
+    Sums over stages are left out where no column has a second stage, and parts that took no time
+    in any column.
+    """
+    cells = found.cells(_tags(found))
+    names = _names(found.rows)
+    rows = []
+    for key in _keys(found.rows):
+        stage, device, workers, part = key
+        curve = names.get((stage, device))
+        name = IDLE if part == "idle" else phase(part) if part else curve or "all stages"
+        rows.append(
+            Row(
+                labels=dict(zip(CELL, key, strict=True)),
+                group=f"N = {workers}",
+                name=name,
+                heads=stage is None,
+                part=part is not None,
+                curve=curve,
+                cells=tuple(cells.get((place, *key)) for place in range(len(found.columns))),
+            )
+        )
+    return viewer_of(found, LAYOUT, rows, _notes(found, rows), why_not=WHY_NOT)
+
+
+Key = tuple[str | None, str | None, int, str | None]
+
+
+def _keys(times: pl.DataFrame) -> list[Key]:
+    """What names the rows of the viewer, in order."""
+    order = {part: place for place, part in enumerate((None, *PARTS))}
+    several = times["stage"].drop_nulls().n_unique() > 1
+    held = (
+        times.filter(pl.col("stage").is_not_null() | several)
+        .group_by(CELL, maintain_order=True)
+        .agg(pl.col("wall_s").round(6).ne(0).any(ignore_nulls=True))
+    )
+    kept = held.filter(pl.col("part").is_null() | pl.col("wall_s")).select(CELL).rows()
+    stages = {key[:3]: place for place, key in reversed(list(enumerate(kept)))}
+    return sorted(kept, key=lambda key: (stages[key[:3]], order[key[3]]))
+
+
+def _tags(found: SideBySide) -> Any:
+    """What tells the likely limit of a whole stage."""
+    parts: dict[tuple[Any, ...], dict[str, float]] = {}
+    for row in found.rows.drop_nulls("part").to_dicts():
+        whole = (row["side"], row["stage"], row["device"], row["workers"])
+        parts.setdefault(whole, {})[row["part"]] = row["wall_s"]
+    limits = {
+        (place, own.stage, own.device, own.workers): own
+        for place, source in enumerate(found.sources)
+        for own in source.limits
+    }
+
+    def tag_of(row: Mapping[str, Any]) -> Tag | None:
+        if row["part"] is not None or row["stage"] is None:
+            return None
+        if row["invalid"]:
+            return Tag(text=INVALID, why=" ".join(SENTENCES[code] for code in INVALIDATING))
+        own = limits.get((row["side"], row["stage"], row["own_device"], row["workers"]))
+        whole = (row["side"], row["stage"], row["device"], row["workers"])
+        return tag(own, parts.get(whole, {}), row["workers"], row["device"])
+
+    return tag_of
+
+
+def _names(times: pl.DataFrame) -> dict[tuple[str | None, str | None], str]:
+    """What to call each stage: with its device only where it ran on several."""
+    stages = times.drop_nulls("stage").select("stage", "device").unique(maintain_order=True).rows()
+    namesakes = [stage for stage, _ in stages]
+    return {
+        (stage, device): f"{stage} ({device})" if namesakes.count(stage) > 1 else stage
+        for stage, device in stages
+    }
+
+
+def _notes(found: SideBySide, rows: Sequence[Row]) -> Iterator[Note]:
+    """Every tag in sentences."""
+    for row in rows:
+        for column, cell in zip(found.columns, row.cells, strict=True):
+            if cell is not None and cell.tag is not None:
+                yield Note(
+                    column=column.id if len(found.columns) > 1 else None,
+                    what=f"{row.name} at {row.group}: {cell.tag.text}",
+                    why=cell.tag.why,
+                    curve=row.curve,
+                )
