@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 SETUP_DONE := .venv/.complete
 CELLPOSE4 := build/cellpose4
+SNAKEMAKE := build/snakemake
 DOCS_DONE := .venv/.docs
 # A folder of datasets beside the checkout, as a lab shares it, serves as the mirror.
 export PYSCALE_MIRROR ?= $(wildcard $(abspath ../shared/data))
@@ -42,10 +43,17 @@ $(CELLPOSE4)/.complete: | setup
 		fill_voids==2.1.2
 	touch $@
 
+# Snakemake needs other versions of some packages, so its tests find it in an environment of its own.
+$(SNAKEMAKE)/.complete: | setup
+	$(PYTHON) -m venv $(SNAKEMAKE)
+	$(SNAKEMAKE)/bin/pip install --quiet --disable-pip-version-check snakemake==9.27.1
+	touch $@
+
 # The first build of the images takes minutes, so its progress is shown before the tests.
-test: check docs parts $(CELLPOSE4)/.complete
+test: check docs parts $(CELLPOSE4)/.complete $(SNAKEMAKE)/.complete
 	if command -v apptainer || command -v singularity; then $(BIN)/pyscale image build; fi
-	PYSCALE_TEST_CELLPOSE4=$(CELLPOSE4) scripts/run_tests.sh $(BIN)/pytest
+	PYSCALE_TEST_CELLPOSE4=$(CELLPOSE4) PYSCALE_TEST_SNAKEMAKE=$(SNAKEMAKE) \
+		scripts/run_tests.sh $(BIN)/pytest
 
 # After a change that is meant to change results; commit what it writes.
 golden: setup

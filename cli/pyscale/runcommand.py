@@ -9,6 +9,7 @@ import typer
 
 MEASURED = "What to measure"
 STEP = "A step of your own"
+WORKFLOW = "A whole workflow of your own"
 HOW = "How to measure it"
 WHERE = "Where tasks run"
 COURSE = "Course of the run"
@@ -141,6 +142,26 @@ def run(
     shell: Annotated[
         bool | None,
         typer.Option("--shell", help="Let sh run it, for pipes.", rich_help_panel=STEP),
+    ] = None,
+    snakemake: Annotated[
+        str | None,
+        _option(
+            WORKFLOW,
+            "Measure a workflow of your own, as in 'Snakefile --config movie={input}'.",
+            "SNAKEFILE",
+        ),
+    ] = None,
+    nextflow: Annotated[
+        str | None,
+        _option(WORKFLOW, "The same, as in 'main.nf --movie {input}'.", "SCRIPT"),
+    ] = None,
+    sweep: Annotated[
+        str | None,
+        _option(
+            WORKFLOW,
+            "What of it N is, and its values, as in cores=1,2,4 or process.maxForks=1,2,4.",
+            "KEY=N,N",
+        ),
     ] = None,
     workers: Annotated[
         str | None,
@@ -275,7 +296,7 @@ def run(
     ] = False,
 ) -> None:
     """Measure a suite on a movie, and report."""
-    from pyscale import ownstep, running
+    from pyscale import ownstep, ownworkflow, running
     from pyscale.runsettings import axes_asked_for, parameters_set
 
     flags = {
@@ -315,6 +336,7 @@ def run(
         "image": image,
         "shell": shell,
     }
+    workflow = ownworkflow.Asked(snakemake, nextflow, sweep)
     earlier = resume or extend
     if earlier is not None:
         others = {
@@ -325,6 +347,7 @@ def run(
             "emit_sbatch": emit_sbatch,
             "step": step,
             **of_step,
+            **workflow.flags,
             "extend": resume and extend,
         }
         own = () if resume else ("repeats", "workers")
@@ -345,7 +368,13 @@ def run(
                 verbose=verbose,
             )
         raise typer.Exit(code)
-    chosen = ownstep.suite_asked_for(suite, step, of_step)
+    others = {"suite": suite, "step": step, "data": data, "workers": workers}
+    found = ownworkflow.suite_asked_for(workflow, others, of_step)
+    if found is not None:
+        chosen: Any = found[0]
+        flags["workers"] = found[1] or workers
+    else:
+        chosen = ownstep.suite_asked_for(suite, step, of_step)
     if emit_sbatch is not None:
         if dry_run or detach or strict:
             raise typer.BadParameter(

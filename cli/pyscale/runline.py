@@ -7,11 +7,11 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pyscale import ownstep, ownworkflow
 from pyscale.analysis.experiments import Experiment
 from pyscale.baseversion import without_base
 from pyscale.grid import is_of
 from pyscale.gridaxes import AXES_OF_ALL, DEVICE
-from pyscale.ownstep import words_for
 from pyscale.plan import Plan
 from pyscale.runsettings import ALSO_SETTINGS, WITHOUT_MEANING, parameter_value
 from pyscale.settings import ENVIRONMENT_PREFIX, Settings
@@ -81,7 +81,9 @@ def _line(
     counts: Sequence[int],
     repeats: int,
 ) -> str:
-    words = ["pyscale", "run", *(words_for(_own(plan)) or [suite_argument(plan)])]
+    suite = _own(plan)
+    own = ownstep.words_for(suite) or ownworkflow.words_for(suite)
+    words = ["pyscale", "run", *(own or [suite_argument(plan)])]
     words += [] if plan.movie is None else ["--data", str(settings["data"])]
     words += [word for entry in only for word in ("--only", entry)]
     words += [] if settings.get("every_node") else ["--workers", ",".join(map(str, counts))]

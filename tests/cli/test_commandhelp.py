@@ -68,6 +68,7 @@ def test_options_of_a_run_stand_in_groups() -> None:
             "Arguments:",
             "What to measure:",
             "A step of your own:",
+            "A whole workflow of your own:",
             "How to measure it:",
             "Where tasks run:",
         ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from ast import literal_eval
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,39 @@ def read_snakemake(path: Path, text: str, asked: Asked) -> list[TracedTask]:
     """
     rows = _of_json(path, text) if text.lstrip().startswith("{") else rows_of(path, text, LAYOUT)
     return [_task(path, row, repeat, asked) for repeat, row in enumerate(rows)]
+
+
+def read_metadata(folder: Path) -> list[TracedTask]:
+    """Read what Snakemake keeps of each file that a rule wrote, in `.snakemake/metadata`.
+
+    Unlike a benchmark it needs no word in the rule, and tells when a job ran. Rules that write no
+    file have no record.
+    """
+    jobs: dict[tuple[object, ...], TracedTask] = {}
+    for path in sorted(file for file in folder.rglob("*") if file.is_file()):
+        try:
+            told = json.loads(path.read_bytes())
+            start, end = (
+                datetime.fromtimestamp(told[name], UTC) for name in ("starttime", "endtime")
+            )
+            rule, inputs = str(told["rule"]), str(told["input"])
+        except (ValueError, TypeError, KeyError, OverflowError, OSError):
+            # A format of another version of Snakemake tells nothing.
+            continue
+        # A job that wrote several files has a record of each.
+        jobs.setdefault(
+            (rule, inputs, start),
+            TracedTask(
+                source=path,
+                stage=rule,
+                trial=str(folder),
+                name=str(path),
+                wall_s=max((end - start).total_seconds(), 0.0),
+                start=start,
+                end=end,
+            ),
+        )
+    return [*jobs.values()]
 
 
 def _of_json(path: Path, text: str) -> list[Row]:

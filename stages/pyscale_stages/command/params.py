@@ -37,8 +37,10 @@ MERGES = {
 }
 """How outputs are joined where nobody says it, by the ending of their name."""
 
-SCRIPTS = {".py", ".R", ".jl", ".sh", ".pl", ".js", ".ijm", ".groovy", ".m"}
+SCRIPTS = {".py", ".R", ".jl", ".sh", ".pl", ".js", ".ijm", ".groovy", ".m", ".nf", ".smk"}
 """Endings of files that an interpreter runs, which tell more than the interpreter's name."""
+SNAKEFILE = "Snakefile"
+"""Name of one without an ending."""
 TILE_PX = 512
 JOINED = ("frames", "tables", "folder")
 
@@ -247,5 +249,6 @@ def sharing(params: CommandParams) -> Sharing:
 def method(params: CommandParams, device: Device) -> Method:  # noqa: ARG001 - the contract's
     """Name the user's program, or the script that it runs."""
     words = [word for text in params.command for word in text.split()]
-    script = next((word for word in words if Path(word).suffix in SCRIPTS), words[0])
-    return Method(name=f"own step, {Path(script).name}")
+    files = (Path(word) for word in words)
+    script = next((f for f in files if f.suffix in SCRIPTS or f.name == SNAKEFILE), Path(words[0]))
+    return Method(name=f"own step, {script.name}")

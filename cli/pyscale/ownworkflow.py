@@ -1,0 +1,188 @@
+"""A whole workflow of the user's own on the command line: a suite of one entry."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from pyscale.errors import UserError
+from pyscale.suite import Suite, SuiteStage, in_its_folder
+from pyscale_stages.command.params import CommandParams
+from pyscale_stages.wording import did_you_mean, first_problem
+
+ENTRY = "workflow"
+"""The only entry of the suite, which has the name of the engine."""
+PROGRAM = "pyscale.workflowtrial"
+"""What runs a workflow once."""
+PLACES = ("{threads}", "{input}", "{output}")
+"""What that program is told of each trial."""
+OF_STEP = ("output", "check", "environment")
+"""What of a step a workflow can be given too."""
+RESULTS = "results"
+"""Folder that most workflows write to, by the conventions of both engines."""
+
+
+@dataclass(frozen=True)
+class Engine:
+    """A program that runs workflows."""
+
+    title: str
+    keys: tuple[str, ...]
+    """What of it N may be."""
+    install: str
+    refused: Mapping[str, str]
+    """Options that would spoil trials, and why."""
+
+
+ENGINES = {
+    "snakemake": Engine(
+        "Snakemake",
+        ("cores",),
+        "`pip install snakemake`",
+        {"--directory": "each trial has a work directory of its own"},
+    ),
+    "nextflow": Engine(
+        "Nextflow",
+        ("process.maxForks", "process.cpus", "executor.cpus", "executor.queueSize"),
+        "`conda install bioconda::nextflow`; it needs Java 17 or newer",
+        {
+            "-resume": "a trial would skip what an earlier one did",
+            "-work-dir": "each trial has a work directory of its own",
+            "-w": "each trial has a work directory of its own",
+        },
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the command line says of a workflow; None where it says nothing."""
+
+    snakemake: str | None = None
+    nextflow: str | None = None
+    """The workflow's file, and what else its engine is told."""
+    sweep: str | None = None
+    """Key of the engine that N is, and its values."""
+
+    @property
+    def flags(self) -> dict[str, str | None]:
+        """Flags by their names."""
+        return vars(self)
+
+
+def suite_asked_for(
+    asked: Asked, others: Mapping[str, object], of_step: Mapping[str, Any]
+) -> tuple[Suite, str | None] | None:
+    """Make the suite that measures a workflow, with its values of N where these were given.
+
+    None where nothing was said of a workflow.
+
+    Parameters
+    ----------
+    asked : Asked
+    others : mapping of str to object
+        What else the command line says of what is measured: suite, step, data and workers.
+    of_step : mapping of str to object
+        What it says of a step; None where it says nothing.
+
+    Raises
+    ------
+    UserError
+        If there is no such file, key or program, or something was said that has no meaning here.
+    """
+    engines = [name for name in ENGINES if asked.flags[name] is not None]
+    if not engines and asked.sweep is None:
+        return None
+    if len(engines) != 1:
+        raise UserError("--sweep is of one workflow: name it by --snakemake or --nextflow")
+    (engine,) = engines
+    for name in ("suite", "step"):
+        if others[name] is not None:
+            raise UserError(f"--{engine} is measured by itself, so leave out the {name}")
+    if others["data"] is None:
+        raise UserError(
+            f"--{engine} needs --data: name the file or folder that the workflow reads, so that "
+            "every trial finds its page cache in the same state"
+        )
+    key, _, values = (asked.sweep or ENGINES[engine].keys[0]).partition("=")
+    if key not in ENGINES[engine].keys:
+        raise UserError(
+            f"--sweep {key}: N cannot be that of {ENGINES[engine].title}; "
+            f"{did_you_mean(key, ENGINES[engine].keys)}"
+        )
+    if values and others["workers"] is not None:
+        raise UserError("--sweep and --workers both say what N is: leave one of them out")
+    return _suite(engine, str(asked.flags[engine]), key, of_step), values or None
+
+
+def _suite(engine: str, told: str, key: str, of_step: Mapping[str, Any]) -> Suite:
+    given = {name: str(value) for name, value in of_step.items() if value is not None}
+    for name in sorted(given.keys() - OF_STEP):
+        raise UserError(f"--{name} is of a step, not of a workflow: leave it out")
+    file, words = _file_and_words(engine, told)
+    _refuse_absent(engine, given.get("environment"))
+    command = [sys.executable, "-m", PROGRAM, engine, str(file), key, *PLACES, *words]
+    try:
+        entry = SuiteStage.model_validate(
+            {"command": command, "split": "threads", "output": RESULTS, **given}
+        )
+        CommandParams.model_validate(entry.params)
+    except ValidationError as error:
+        raise UserError(f"--{engine}: {first_problem(error, CommandParams)}") from error
+    summary = f"The workflow {file.name} over {key}"
+    return in_its_folder(Suite(name=engine, summary=summary, stages={ENTRY: entry}), Path.cwd())
+
+
+def _refuse_absent(engine: str, environment: str | None) -> None:
+    """Raise where there is no such engine on this machine."""
+    path = os.environ.get("PATH", os.defpath)
+    if environment is not None:
+        path = f"{Path(environment).expanduser() / 'bin'}{os.pathsep}{path}"
+    if shutil.which(engine, path=path) is None:
+        raise UserError(
+            f"{engine} is not found on this machine: install it ({ENGINES[engine].install}), or "
+            "name the environment that has it by --environment"
+        )
+
+
+def words_for(suite: Suite) -> list[str] | None:
+    """Words of the command line that ask for a suite again; None where it is no workflow."""
+    if suite.name not in ENGINES or [*suite.stages] != [ENTRY]:
+        return None
+    params = suite.stages[ENTRY].params
+    command = params["command"]
+    assert isinstance(command, list | tuple)
+    _, _, _, engine, file, key, *more = map(str, command)
+    told = shlex.join([file, *more[len(PLACES) :]])
+    words = [f"--{engine}", told, "--sweep", key]
+    for name in OF_STEP:
+        words += [f"--{name}", str(params[name])] if params.get(name) is not None else []
+    return words
+
+
+def _file_and_words(engine: str, told: str) -> tuple[Path, list[str]]:
+    """The workflow's file, and words for its engine."""
+    if Path(told).expanduser().is_file():
+        first, words = told, []
+    else:
+        try:
+            first, *words = shlex.split(told) or [""]
+        except ValueError as error:
+            raise UserError(f"--{engine} {told!r} cannot be split into words: {error}") from None
+    file = Path(first).expanduser()
+    if not first or not file.is_file():
+        what = "is a folder" if first and file.is_dir() else "does not exist"
+        raise UserError(f"--{engine} {first!r} {what}: name the file of the workflow")
+    for word in words:
+        why = ENGINES[engine].refused.get(word)
+        if why is not None:
+            raise UserError(f"--{engine} has {word}, but {why}: leave it out")
+    return file.absolute(), words
