@@ -1,31 +1,24 @@
-"""A drifting specimen with known drift, and the stage's command line."""
+"""A drifting specimen with known drift, and the stage."""
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
-import tifffile
 from scipy import ndimage
 
-from pyscale_stages.commandline import main
-from pyscale_stages.contract import TaskResult
+from pyscale_stages.moviewriter import write_movie
+from stagetasks import Bench
 
 Image = npt.NDArray[np.float32]
-RunStage = Callable[..., TaskResult]
 Specimen = Callable[..., Image]
 Noisy = Callable[[Image, int], npt.NDArray[np.uint16]]
 
 DRIFT_YX = ((0.0, 0.0), (5.0, 0.0), (-3.25, 2.5), (1.75, -6.0))
-FAST = {"denoiser": "none", "iterations": [500, 500, 100, 0]}
-"""Parameters for tests of anything but the registration's accuracy."""
 
 
 def _specimen(shape_yx: tuple[int, int], drift_yx: tuple[float, float] = (0, 0)) -> Image:
@@ -65,11 +58,13 @@ def drifting_pixels() -> npt.NDArray[np.uint16]:
     return np.stack([_noisy(_specimen((96, 128), d), i) for i, d in enumerate(DRIFT_YX)])
 
 
-@pytest.fixture
-def drifting_movie(tmp_path: Path, drifting_pixels: npt.NDArray[np.uint16]) -> Path:
+@pytest.fixture(scope="session")
+def drifting_movie(
+    tmp_path_factory: pytest.TempPathFactory, drifting_pixels: npt.NDArray[np.uint16]
+) -> Path:
     """The drifting frames as an OME-TIFF with the axes TYX."""
-    path = tmp_path / "movie.ome.tif"
-    tifffile.imwrite(path, drifting_pixels, ome=True, metadata={"axes": "TYX"})
+    path = tmp_path_factory.mktemp("drifting") / "movie.ome.tif"
+    write_movie(path, drifting_pixels, "TYX")
     return path
 
 
@@ -87,27 +82,23 @@ def drift_truth(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def stage(tmp_path: Path) -> RunStage:
-    """Run a verb of the stage by its command line and return its record."""
+def bench(tmp_path: Path) -> Bench:
+    """The stage without denoising, fast: for tests of anything but a registration's accuracy."""
+    return Bench("register_denoise", tmp_path, denoiser="none", iterations=[500, 500, 100, 0])
 
-    def run(
-        verb: str,
-        *inputs: Path,
-        output: Path | None = None,
-        params: dict[str, Any] | None = None,
-        options: tuple[str, ...] = (),
-    ) -> TaskResult:
-        params_file, result_file = tmp_path / "params.json", tmp_path / "result.json"
-        params_file.write_text(json.dumps(FAST if params is None else params))
-        arguments = ["register_denoise", verb, "--params", str(params_file)]
-        arguments += ["--result", str(result_file), *options]
-        for path in inputs:
-            arguments += ["--input", str(path)]
-        if output is not None:
-            arguments += ["--output", str(output)]
-        code = main(arguments, time.monotonic())
-        result = TaskResult.model_validate_json(result_file.read_bytes())
-        assert code == (result.error.exit_code if result.error else 0)
-        return result
 
-    return run
+@pytest.fixture
+def accurate(tmp_path: Path) -> Bench:
+    """The stage without denoising."""
+    return Bench("register_denoise", tmp_path, denoiser="none")
+
+
+@pytest.fixture
+def ants_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    """ANTs fails at every registration."""
+    import ants
+
+    def fail(*args: object, **kwargs: object) -> None:
+        raise RuntimeError("Registration failed with error code 1")
+
+    monkeypatch.setattr(ants, "registration", fail)

@@ -153,14 +153,7 @@ def test_an_image_with_negative_values_that_add_up_to_nothing_is_registered(
     assert found.linear.ty_px == pytest.approx(3, abs=0.15)
 
 
-def test_a_failure_of_ants_is_said_as_such(
-    tmp_path: Path, specimen: Draw, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import ants
-
-    def fail(*args: object, **kwargs: object) -> None:
-        raise RuntimeError("Registration failed with error code 1")
-
-    monkeypatch.setattr(ants, "registration", fail)
+@pytest.mark.usefixtures("ants_fails")
+def test_a_failure_of_ants_is_said_as_such(tmp_path: Path, specimen: Draw) -> None:
     with pytest.raises(ants_calls.RegistrationFailed, match="error code 1"):
         ants_calls.register(specimen(SHAPE), specimen(SHAPE), RegisterDenoiseParams(), tmp_path)

@@ -10,13 +10,13 @@ import pytest
 import tifffile
 
 from pyscale_stages.contract import TaskResult
+from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
+from stagetasks import Bench
 
-RunStage = Callable[..., TaskResult]
 MOVIE = SynthParams(
     seed=3, frames=3, height_px=128, width_px=128, cells=12, radius_px=8, signal_photons=60
 )
-STILL = {"registration": False}
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +31,13 @@ def synthetic(tmp_path: Path, written: Path) -> Path:
 
 
 @pytest.fixture
-def judged(tmp_path: Path, stage: RunStage, synthetic: Path) -> Callable[..., TaskResult]:
-    """Run the stage on the movie and check its output against the truth."""
+def judged(tmp_path: Path, synthetic: Path) -> Callable[..., TaskResult]:
+    """Denoise the movie, without registration unless it is asked for, and check it by the truth."""
+    bench = Bench("register_denoise", tmp_path, registration=False)
 
-    def run_and_check(params: dict[str, Any], *options: str) -> TaskResult:
-        out = tmp_path / "out"
-        ran = stage("run", synthetic / "movie.ome.tif", output=out, params=params, options=options)
-        assert ran.error is None
-        truth = str(synthetic / "truth" / "camera")
-        return stage("check", out, out, options=("--truth", truth))
+    def run_and_check(**options: Any) -> TaskResult:
+        out = bench.done("run", synthetic / "movie.ome.tif", **options)
+        return bench.run("check", out, out, truth=synthetic / "truth" / "camera")
 
     return run_and_check
 
@@ -48,7 +46,7 @@ def judged(tmp_path: Path, stage: RunStage, synthetic: Path) -> Callable[..., Ta
 def test_a_denoised_movie_is_nearer_to_the_truth_and_as_bright(
     judged: Callable[..., TaskResult], denoiser: str
 ) -> None:
-    result = judged(STILL | {"denoiser": denoiser})
+    result = judged(denoiser=denoiser)
     assert result.quality["psnr_gain_db"] > 4
     assert abs(result.quality["bias_brightest"]) < 0.02
     assert not result.warnings
@@ -57,25 +55,25 @@ def test_a_denoised_movie_is_nearer_to_the_truth_and_as_bright(
 def test_a_small_gain_is_warned_of_with_the_number_of_images(
     judged: Callable[..., TaskResult],
 ) -> None:
-    result = judged(STILL | {"denoiser": "ants", "noise_model": "Gaussian", "search_radius_px": 1})
+    result = judged(denoiser="ants", noise_model="Gaussian", search_radius_px=1)
     assert result.quality["psnr_gain_db"] < 3
     assert "less than 3 dB (images that registration left in place: 6)" in result.warnings[0]
 
 
 def test_frames_that_registration_moved_do_not_count(judged: Callable[..., TaskResult]) -> None:
-    reference = judged(STILL, "--frames", "0:1").quality
-    assert judged({}).quality.items() > reference.items()
+    reference = judged(frames=(0, 1)).quality
+    assert judged(registration=True).quality.items() > reference.items()
 
 
 def test_frames_that_were_not_denoised_are_not_judged(judged: Callable[..., TaskResult]) -> None:
-    assert "psnr_gain_db" not in judged({"denoiser": "none"}).quality
+    assert "psnr_gain_db" not in judged(registration=True, denoiser="none").quality
 
 
 def test_a_truth_without_noise_gives_no_gain(
     judged: Callable[..., TaskResult], synthetic: Path
 ) -> None:
     (synthetic / "truth" / "camera" / "noise.parquet").unlink()
-    result = judged(STILL)
+    result = judged()
     assert result.error is None
     assert "psnr_gain_db" not in result.quality
 
@@ -85,7 +83,7 @@ def _cut(path: Path) -> None:
 
 
 def _of_another_size(path: Path) -> None:
-    tifffile.imwrite(path, tifffile.imread(path)[:, :64], ome=True, metadata={"axes": "TYX"})
+    write_movie(path, tifffile.imread(path)[:, :64], "TYX")
 
 
 def _without_a_column(path: Path) -> None:
@@ -110,7 +108,7 @@ def test_a_damaged_truth_or_that_of_another_movie_is_refused(
     said: str,
 ) -> None:
     change(synthetic / "truth" / "camera" / file)
-    error = judged(STILL, "--frames", "0:1").error
+    error = judged(frames=(0, 1)).error
     assert error is not None
     assert error.exit_code == 2
     assert said in error.message

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 
@@ -11,14 +10,12 @@ import pytest
 import tifffile
 
 from pyscale_stages.commandline import main
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.movie import Pixels
 from pyscale_stages.synth.drifted import DriftedParams, write_drifted_movie
 from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.truth.matching import match_cells
-
-RunStage = Callable[..., TaskResult]
+from stagetasks import Bench
 
 
 def consecutive_correlation(frames: Pixels) -> float:
@@ -27,48 +24,41 @@ def consecutive_correlation(frames: Pixels) -> float:
     return float(np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairwise(inner)]))
 
 
-def test_the_drift_of_real_pc12_cells_goes_away(
-    tmp_path: Path, stage: RunStage, shared_data: Path
-) -> None:
+def test_the_drift_of_real_pc12_cells_goes_away(accurate: Bench, shared_data: Path) -> None:
     movie = shared_data / "pc12-registration" / "pc12-unreg.tif"
-    result = stage("run", movie, output=tmp_path / "out", params=NO_DENOISING)
+    result = accurate.run("run", movie)
     before = consecutive_correlation(tifffile.imread(movie))
-    after = consecutive_correlation(tifffile.imread(tmp_path / "out" / "frames.ome.tif"))
+    after = consecutive_correlation(tifffile.imread(accurate.folder / "out" / "frames.ome.tif"))
     assert result.warnings == ()
     assert before < 0.85
     assert after > 0.95
 
 
-NO_DENOISING = {"denoiser": "none"}
-
-
 @pytest.mark.slow
 def test_real_cells_that_migrate_far_from_the_reference_are_left_where_they_are(
-    tmp_path: Path, stage: RunStage, shared_data: Path
+    accurate: Bench, shared_data: Path
 ) -> None:
     movie = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
-    options = ("--frames", "0:24")
-    result = stage("run", movie, output=tmp_path / "out", options=options, params=NO_DENOISING)
+    result = accurate.run("run", movie, frames=(0, 24))
     (warning,) = result.warnings
     assert "registration to the reference frame 0 found an implausible drift" in warning
     before = consecutive_correlation(tifffile.imread(movie)[:24])
-    after = consecutive_correlation(tifffile.imread(tmp_path / "out" / "frames.ome.tif"))
+    after = consecutive_correlation(tifffile.imread(accurate.folder / "out" / "frames.ome.tif"))
     assert after > before - 0.02
 
 
 @pytest.mark.slow
 def test_the_drift_of_a_synthetic_movie_is_found_to_tenths_of_a_pixel(
-    tmp_path: Path, stage: RunStage
+    tmp_path: Path,
 ) -> None:
     # Adherent cells: where cells wander, their mean motion cannot be told from drift.
     params = SynthParams(
         frames=6, height_px=160, width_px=160, cells=25, cell_types=1, speed_px=0, division_rate=0
     )
     folder = write_synthetic_movie(tmp_path / "synth", params)
-    out = tmp_path / "out"
-    stage("run", folder / "movie.ome.tif", output=out, params={})
-    truth = ("--truth", str(folder / "truth" / "camera"))
-    quality = stage("check", out, out, options=truth).quality
+    bench = Bench("register_denoise", tmp_path)
+    out = bench.done("run", folder / "movie.ome.tif")
+    quality = bench.quality(out, folder / "truth" / "camera")
     assert quality["drift_uncorrected_px"] > 0.3
     assert quality["drift_error_px"] < 0.2
     assert quality["drift_error_max_px"] < 0.4
@@ -76,20 +66,16 @@ def test_the_drift_of_a_synthetic_movie_is_found_to_tenths_of_a_pixel(
 
 @pytest.mark.slow
 def test_cells_of_real_frames_that_were_moved_are_found_as_where_the_camera_saw_them(
-    tmp_path: Path, stage: RunStage, shared_data: Path
+    tmp_path: Path, accurate: Bench, shared_data: Path
 ) -> None:
     params = DriftedParams(
         source="stardist-nuclei", image="img2d.tif", labels="mask2d.tif", seed=103, frames=4
     )
     source = shared_data / "stardist-nuclei"
     movie = write_drifted_movie(tmp_path / "nuclei", params, source) / "movie.ome.tif"
-    stage("run", movie, output=tmp_path / "moved", params=NO_DENOISING)
-
+    moved = accurate.done("run", movie) / "frames.ome.tif"
     precision = {}
-    for coordinates, frames in (
-        ("camera", movie),
-        ("specimen", tmp_path / "moved" / "frames.ome.tif"),
-    ):
+    for coordinates, frames in (("camera", movie), ("specimen", moved)):
         labels = tmp_path / coordinates
         assert main(["segment", "run", "--input", str(frames), "--output", str(labels)], 0.0) == 0
         found = tifffile.imread(labels / "labels.ome.tif")

@@ -1,28 +1,22 @@
-"""A small synthetic movie, segmented once, and the command line in this process."""
+"""A small synthetic movie, segmented once."""
 
 from __future__ import annotations
 
-import json
 import os
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from pyscale_stages.commandline import main
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
+from stagetasks import Bench
 
 CELLPOSE4_VARIABLE = "PYSCALE_TEST_CELLPOSE4"
 
 MOVIE = SynthParams(
     seed=950_001, frames=5, height_px=128, width_px=144, cells=22, cell_types=2, radius_px=8
 )
-
-Outcome = tuple[int, str]
-"""Exit code, and what was said on stderr."""
 
 
 @pytest.fixture(scope="session")
@@ -31,55 +25,38 @@ def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_synthetic_movie(tmp_path_factory.mktemp("synth") / "movie", MOVIE)
 
 
+@pytest.fixture(scope="session")
+def frames(movie: Path) -> Path:
+    """Its file."""
+    return movie / "movie.ome.tif"
+
+
 @pytest.fixture
-def segment(capfd: pytest.CaptureFixture[str], tmp_path: Path) -> Callable[..., Outcome]:
-    """Run `segment VERB` with options; parameters are given as keywords."""
-
-    def run(verb: str, *options: object, **params: object) -> Outcome:
-        line = ["segment", verb, *(str(option) for option in options)]
-        if params:
-            file = tmp_path / "params.json"
-            file.write_text(json.dumps(params), encoding="utf-8")
-            line += ["--params", str(file)]
-        code = main(line, time.monotonic())
-        return code, capfd.readouterr().err
-
-    return run
+def bench(tmp_path: Path) -> Bench:
+    """The stage."""
+    return Bench("segment", tmp_path)
 
 
 @pytest.fixture(scope="session")
-def whole(movie: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Output folder of all frames of the movie, with the record of its task."""
-    return segmented(movie, tmp_path_factory.mktemp("segment") / "whole")
-
-
-def segmented(movie: Path, folder: Path, *options: str) -> Path:
-    """Segment a synthetic movie into a folder."""
-    file = movie / "movie.ome.tif"
-    line = ["--input", str(file), "--output", str(folder), "--result", str(folder / "result.json")]
-    assert main(["segment", "run", *line, *options], time.monotonic()) == 0
-    return folder
+def segmented(frames: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TaskResult]:
+    """Output folder of all frames of the movie, and the record of its task."""
+    bench = Bench("segment", tmp_path_factory.mktemp("segment"))
+    result = bench.run("run", frames)
+    return bench.folder / "out", result
 
 
 @pytest.fixture(scope="session")
-def windows(movie: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def whole(segmented: tuple[Path, TaskResult]) -> Path:
+    """Output folder of all frames of the movie."""
+    return segmented[0]
+
+
+@pytest.fixture(scope="session")
+def windows(frames: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Output folders of three uneven windows of the movie."""
-    parent = tmp_path_factory.mktemp("windows")
-    return [
-        segmented(movie, parent / window.replace(":", "_"), "--frames", window)
-        for window in ("0:2", "2:3", "3:5")
-    ]
-
-
-def record(folder: Path) -> TaskResult:
-    """Read the record beside an output."""
-    return TaskResult.model_validate_json((folder / "result.json").read_bytes())
-
-
-@pytest.fixture
-def read_record() -> Callable[[Path], Any]:
-    """Read the record of a task from its output folder."""
-    return record
+    return Bench("segment", tmp_path_factory.mktemp("windows")).windows(
+        frames, (0, 2), (2, 3), (3, 5)
+    )
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from pyscale_stages.contract import TaskResult, Window
+from pyscale_stages.contract import Window
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.truth.matching import Matches, match_cells
+from stagetasks import Bench
 
 Labels = npt.NDArray[np.uint16]
 
@@ -118,23 +118,6 @@ def written(folder: Path, frames: list[Labels], first: int = 0, movie_frames: in
     return folder
 
 
-Check = Callable[..., TaskResult]
-
-
-@pytest.fixture
-def check(segment: Callable[..., tuple[int, str]], tmp_path: Path) -> Check:
-    """Compare two folders by the command line."""
-
-    def run(reference: Path, other: Path, *options: object) -> TaskResult:
-        file = tmp_path / "check.json"
-        inputs = ("--input", reference, "--input", other)
-        code, said = segment("check", *inputs, "--result", file, *options)
-        assert code == 0, said
-        return TaskResult.model_validate_json(file.read_bytes())
-
-    return run
-
-
 def test_seg_takes_the_cell_that_covers_most_of_each_true_one() -> None:
     true = np.zeros((10, 40), np.uint16)
     true[:, :10], true[:, 10:20], true[:, 20:30] = 1, 2, 3
@@ -160,9 +143,9 @@ TWO, OTHER_TWO = squares((0, 0), (20, 20)), squares((40, 40), (0, 20))
     ids=["the same", "other labels", "two thirds", "swapped frames", "a lost cell"],
 )
 def test_outputs_agree_as_far_as_their_cells_do(
-    check: Check, tmp_path: Path, first: list[Labels], second: list[Labels], expected: Any
+    bench: Bench, tmp_path: Path, first: list[Labels], second: list[Labels], expected: Any
 ) -> None:
-    result = check(written(tmp_path / "a", first), written(tmp_path / "b", second))
+    result = bench.checked(written(tmp_path / "a", first), written(tmp_path / "b", second))
     assert result.quality == {}
     found = result.agreement
     assert found is not None
@@ -174,39 +157,26 @@ def test_outputs_agree_as_far_as_their_cells_do(
 
 
 @pytest.mark.slow
-def test_truth_gives_the_quality_of_the_second_output(
-    check: Check, whole: Path, movie: Path
+def test_truth_gives_the_quality_of_the_second_output_or_of_the_frames_of_a_window(
+    bench: Bench, whole: Path, windows: list[Path], movie: Path
 ) -> None:
-    result = check(whole, whole, "--truth", movie / "truth" / "camera")
-    assert result.quality["ap_iou50"] >= 0.85
-
-
-@pytest.mark.slow
-def test_a_window_is_compared_with_its_own_frames_of_the_truth(
-    check: Check, windows: list[Path], movie: Path
-) -> None:
-    result = check(windows[2], windows[2], "--truth", movie / "truth" / "camera")
-    assert result.quality["ap_iou50"] >= 0.85
+    for folder in (whole, windows[2]):
+        assert bench.quality(folder, movie / "truth" / "camera")["ap_iou50"] >= 0.85
 
 
 def test_where_the_first_frames_count_the_truth_of_the_others_does_not(
-    check: Check, segment: Callable[..., tuple[int, str]], movie: Path, tmp_path: Path
+    bench: Bench, frames: Path, movie: Path
 ) -> None:
-    first, counted = tmp_path / "first", ("--movie-frames", 2)
-    assert segment("run", "--input", movie / "movie.ome.tif", "--output", first, *counted)[0] == 0
+    first = bench.done("run", frames, movie_frames=2)
     truth = movie / "truth" / "camera"
-    assert check(first, first, "--truth", truth, *counted).quality["ap_iou50"] >= 0.85
-    code, said = segment("check", "--input", first, "--input", first, "--truth", truth)
-    assert code == 2
+    assert bench.quality(first, truth, movie_frames=2)["ap_iou50"] >= 0.85
+    said = bench.refused("check", first, first, truth=truth)
     assert "does not hold the true labels of the 2 frames" in said
 
 
-def test_truth_of_another_movie_is_refused(
-    segment: Callable[..., tuple[int, str]], whole: Path, tmp_path: Path
-) -> None:
+def test_truth_of_another_movie_is_refused(bench: Bench, whole: Path, tmp_path: Path) -> None:
     stack = LabelStack()
     stack.add(squares())
     stack.write(tmp_path / "labels_ch0.ome.tif")
-    code, said = segment("check", "--input", whole, "--input", whole, "--truth", tmp_path)
-    assert code == 2
+    said = bench.refused("check", whole, whole, truth=tmp_path)
     assert "does not hold the true labels of the 5 frames" in said

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,40 +10,14 @@ import tifffile
 import torch
 
 from pyscale_stages.segment.models import MODEL_FOLDER_VARIABLE
-
-Segment = Callable[..., tuple[int, str]]
-
-
-@pytest.fixture
-def refused(segment: Segment, tmp_path: Path) -> Callable[..., str]:
-    """Run the stage on a file; give the one sentence with which it was refused."""
-
-    def run(file: Path, *options: object, **params: object) -> str:
-        out = tmp_path / "out"
-        code, said = segment("run", "--input", file, "--output", out, *options, **params)
-        assert code == 2
-        lines = said.strip().splitlines()
-        assert len(lines) == 1, said
-        assert lines[0].startswith("error: ")
-        assert not (out / "labels.ome.tif").exists()
-        return lines[0]
-
-    return run
+from stagetasks import Bench
 
 
-@pytest.fixture
-def frames(movie: Path) -> Path:
-    """A movie file that is sound."""
-    return movie / "movie.ome.tif"
-
-
-def test_values_that_are_not_a_number_are_refused(
-    refused: Callable[..., str], tmp_path: Path
-) -> None:
+def test_values_that_are_not_a_number_are_refused(bench: Bench, tmp_path: Path) -> None:
     frames = np.ones((3, 32, 32), np.float32)
     frames[1, 5, 5] = np.nan
     tifffile.imwrite(tmp_path / "nan.tif", frames)
-    assert "frame 1 of" in refused(tmp_path / "nan.tif", "--axes", "TYX")
+    assert "frame 1 of" in bench.refused("run", tmp_path / "nan.tif", axes="TYX")
 
 
 @pytest.mark.parametrize(
@@ -73,56 +46,45 @@ def test_values_that_are_not_a_number_are_refused(
     ],
 )
 def test_a_wrong_task_is_refused_with_what_to_give(
-    params: dict[str, object], sentence: str, frames: Path, refused: Callable[..., str]
+    params: dict[str, object], sentence: str, frames: Path, bench: Bench
 ) -> None:
-    assert sentence in refused(frames, **params)
+    assert sentence in bench.refused("run", frames, **params)
 
 
 def test_weights_are_not_downloaded(
-    frames: Path,
-    refused: Callable[..., str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    frames: Path, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(MODEL_FOLDER_VARIABLE, str(tmp_path / "models"))
-    said = refused(frames, model="cyto3")
+    said = bench.refused("run", frames, model="cyto3")
     assert f"put Cellpose's file 'cyto3' into {tmp_path / 'models'}" in said
     assert not (tmp_path / "models").exists()
-
-
-def test_a_damaged_weights_file_is_refused(
-    frames: Path, refused: Callable[..., str], tmp_path: Path
-) -> None:
-    (tmp_path / "weights.pt").write_bytes(b"nothing that torch wrote" * 100)
-    assert "is not readable as network weights" in refused(
-        frames, model=str(tmp_path / "weights.pt")
-    )
 
 
 @pytest.mark.parametrize(
     ("state", "sentence"),
     [
+        (None, "is not readable as network weights"),
         ({"layer.weight": torch.ones(2)}, "weights of another network"),
         ({"W2": torch.ones(2)}, "needs Cellpose 4"),
         ({"output.2.weight": torch.ones(3, 16, 1, 1)}, "no network for 2 input channels"),
     ],
+    ids=["damaged", "of another network", "of Cellpose 4", "of two channels"],
 )
-def test_weights_of_another_network_are_refused(
-    state: dict[str, torch.Tensor],
-    sentence: str,
-    frames: Path,
-    refused: Callable[..., str],
-    tmp_path: Path,
+def test_weights_that_fit_no_network_are_refused(
+    state: dict[str, torch.Tensor] | None, sentence: str, frames: Path, bench: Bench, tmp_path: Path
 ) -> None:
-    torch.save(state, tmp_path / "weights.pt")
-    assert sentence in refused(frames, model=str(tmp_path / "weights.pt"))
+    weights = tmp_path / "weights.pt"
+    if state is None:
+        weights.write_bytes(b"nothing that torch wrote" * 100)
+    else:
+        torch.save(state, weights)
+    assert sentence in bench.refused("run", frames, model=str(weights))
 
 
 @pytest.mark.parametrize("device", ["cuda", "mps"])
-def test_a_device_that_does_not_work_is_refused(
-    device: str, frames: Path, refused: Callable[..., str]
-) -> None:
+def test_a_device_that_does_not_work_is_refused(device: str, frames: Path, bench: Bench) -> None:
     usable = torch.cuda.is_available() if device == "cuda" else torch.backends.mps.is_available()
     if usable:
         pytest.skip(f"{device} works here: nothing to refuse")
-    assert f"the device {device} does not work here" in refused(frames, "--device", device)
+    said = bench.refused("run", frames, device=device)
+    assert f"the device {device} does not work here" in said

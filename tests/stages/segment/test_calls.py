@@ -18,29 +18,25 @@ from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment.labels import LABELS_FILE
 from pyscale_stages.segment.params import EMBEDDED_MODEL
 from pyscale_stages.segment.parts import PARTS
+from stagetasks import Bench
 
 Run = Callable[..., TaskResult]
 
 
 @pytest.fixture
-def run(segment: Callable[..., tuple[int, str]], movie: Path, tmp_path: Path) -> Run:
-    """Segment frames of the movie with parameters given as keywords; give the task's record."""
+def run(bench: Bench, frames: Path) -> Run:
+    """Segment frames of the movie; give the task's record."""
 
-    def run(*options: object, frames: str = "0:1", **params: object) -> TaskResult:
-        code, said = segment(
-            "run",
-            *("--input", movie / "movie.ome.tif", "--output", tmp_path / "out"),
-            *("--result", tmp_path / "result.json", "--frames", frames, *options),
-            **params,
-        )
-        assert code == 0, said
-        return TaskResult.model_validate_json((tmp_path / "result.json").read_bytes())
+    def run(**options: object) -> TaskResult:
+        result = bench.run("run", frames, **{"frames": (0, 1), **options})
+        assert result.error is None, result.error
+        return result
 
     return run
 
 
 def test_each_call_is_recorded_and_only_the_first_built_the_model(run: Run) -> None:
-    result = run(frames="1:3", calls=2, length_px=96)
+    result = run(frames=(1, 3), calls=2, length_px=96)
     assert [call.frame for call in result.calls] == [1, 1, 2, 2]
     assert [call.index for call in result.calls] == [0, 1, 2, 3]
     assert {call.shape_yx for call in result.calls} == {(96, 96)}
@@ -80,7 +76,7 @@ def test_more_calls_leave_the_labels_of_one(run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_frames_smaller_than_a_tile_are_told_once(run: Run) -> None:
-    (warning,) = run(frames="0:2", length_px=96).warnings
+    (warning,) = run(frames=(0, 2), length_px=96).warnings
     assert warning.startswith("96 x 96 pixels are less than a tile of the network (224 x 224)")
 
 
@@ -116,7 +112,7 @@ def test_on_a_cpu_no_memory_of_an_accelerator_is_held(run: Run) -> None:
 def test_on_a_gpu_the_calls_have_the_same_parts_and_hold_memory(run: Run, tmp_path: Path) -> None:
     on_cpu = run()
     cells_on_cpu = Movie.open(tmp_path / "out" / LABELS_FILE).read(0, 1, channel=0) > 0
-    on_gpu = run("--device", "cuda", calls=2)
+    on_gpu = run(device="cuda", calls=2)
     cells_on_gpu = Movie.open(tmp_path / "out" / LABELS_FILE).read(0, 1, channel=0) > 0
     assert on_gpu.counters.gpu_own_peak_bytes
     for call in on_gpu.calls:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,13 +9,11 @@ import numpy as np
 import pytest
 import tifffile
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.movie import Pixels
 from pyscale_stages.segment.doubts import Doubts
 from pyscale_stages.segment.models import Labels, Limits
 from pyscale_stages.segment.params import SegmentParams
-
-Run = Callable[..., tuple[int, str]]
+from stagetasks import Bench
 
 
 @dataclass
@@ -101,31 +98,27 @@ def test_windows_are_judged_together() -> None:
     assert not [one for one in both.warnings() if one.is_said]
 
 
-def warned(segment: Run, tmp_path: Path, movie: Path) -> set[str]:
+def warned(bench: Bench, movie: Path) -> set[str]:
     """Codes of what segmenting a movie with the embedded model warns of."""
-    file = tmp_path / "result.json"
-    code, told = segment("run", "--input", movie, "--output", tmp_path / "out", "--result", file)
-    assert code == 0, told
-    result = TaskResult.model_validate_json(file.read_bytes())
+    result = bench.run("run", movie)
+    assert result.error is None, result.error
     found = {warning.code for warning in result.warned if warning.is_said}
     return found - {"less-than-a-tile"}
 
 
 @pytest.mark.slow
-def test_real_nuclei_raise_no_doubt(segment: Run, tmp_path: Path, shared_data: Path) -> None:
+def test_real_nuclei_raise_no_doubt_but_five_times_as_large_do(
+    bench: Bench, tmp_path: Path, shared_data: Path
+) -> None:
     nuclei = shared_data / "stardist-nuclei" / "img2d.tif"
-    assert warned(segment, tmp_path, nuclei) == set()
-
-
-@pytest.mark.slow
-def test_nuclei_five_times_as_large_do(segment: Run, tmp_path: Path, shared_data: Path) -> None:
-    nuclei = tifffile.imread(shared_data / "stardist-nuclei" / "img2d.tif")[100:160, 100:160]
+    assert warned(bench, nuclei) == set()
     large = tmp_path / "large.tif"
-    tifffile.imwrite(large, nuclei.repeat(5, axis=0).repeat(5, axis=1))
-    assert "bright-outside" in warned(segment, tmp_path, large)
+    pixels = tifffile.imread(nuclei)[100:160, 100:160]
+    tifffile.imwrite(large, pixels.repeat(5, axis=0).repeat(5, axis=1))
+    assert "bright-outside" in warned(bench, large)
 
 
-def test_noise_without_any_cell_is_said_to_have_none(segment: Run, tmp_path: Path) -> None:
+def test_noise_without_any_cell_is_said_to_have_none(bench: Bench, tmp_path: Path) -> None:
     noise = np.random.default_rng(0).normal(100, 10, (96, 96)).astype(np.float32)
     tifffile.imwrite(tmp_path / "noise.tif", noise)
-    assert "no-objects" in warned(segment, tmp_path, tmp_path / "noise.tif")
+    assert "no-objects" in warned(bench, tmp_path / "noise.tif")

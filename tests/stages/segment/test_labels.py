@@ -10,13 +10,10 @@ import numpy as np
 import pytest
 import tifffile
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
-from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, centre_crop
-
-Segment = Callable[..., tuple[int, str]]
+from stagetasks import Bench
 
 
 def test_labels_read_back_as_they_were_added(tmp_path: Path) -> None:
@@ -71,48 +68,24 @@ def test_a_crop_larger_than_the_frame_is_refused_with_both_sizes(frames: Movie) 
 
 
 @pytest.fixture
-def cropped(segment: Segment, movie: Path, tmp_path: Path) -> list[Path]:
+def cropped(bench: Bench, movie: Path) -> list[Path]:
     """Output folders of two windows of one frame each, both of the middle of 96 pixels."""
-    folders = [tmp_path / "first", tmp_path / "second"]
-    for number, folder in enumerate(folders):
-        code, said = segment(
-            "run",
-            *("--input", movie / "movie.ome.tif", "--output", folder),
-            *("--movie-frames", 2, "--frames", f"{number}:{number + 1}"),
-            length_px=96,
-        )
-        assert code == 0, said
-    return folders
+    windows = ((0, 1), (1, 2))
+    return bench.windows(movie / "movie.ome.tif", *windows, movie_frames=2, length_px=96)
 
 
 def test_a_crop_has_the_labels_of_a_movie_of_that_size(
-    segment: Segment, frames: Movie, cropped: list[Path], tmp_path: Path
+    bench: Bench, frames: Movie, cropped: list[Path], movie_of: Callable[..., Path]
 ) -> None:
-    pixels = frames.read(0, 1, channel=0)[:, 16:112, 24:120]
-    write_movie(tmp_path / "small.ome.tif", pixels, "TYX")
-    code, said = segment(
-        "run", "--input", tmp_path / "small.ome.tif", "--output", tmp_path / "small"
-    )
-    assert code == 0, said
-    assert (cropped[0] / LABELS_FILE).read_bytes() == (
-        tmp_path / "small" / LABELS_FILE
-    ).read_bytes()
+    small = bench.done("run", movie_of(frames.read(0, 1, channel=0)[:, 16:112, 24:120]))
+    assert (cropped[0] / LABELS_FILE).read_bytes() == (small / LABELS_FILE).read_bytes()
 
 
 def test_crops_are_merged_and_compared_with_the_middle_of_the_truth(
-    segment: Segment, movie: Path, cropped: list[Path], tmp_path: Path
+    bench: Bench, movie: Path, cropped: list[Path]
 ) -> None:
-    inputs = [option for folder in cropped for option in ("--input", folder)]
-    merged = tmp_path / "merged"
-    code, said = segment("merge", *inputs, "--output", merged, "--movie-frames", 2, length_px=96)
-    assert code == 0, said
+    merged = bench.done("merge", *cropped, movie_frames=2, length_px=96)
     assert Movie.open(merged / LABELS_FILE).shape_yx == (96, 96)
-    code, said = segment(
-        "check",
-        *("--input", merged, "--input", merged, "--movie-frames", 2),
-        *("--truth", movie / "truth" / "camera", "--result", tmp_path / "check.json"),
-    )
-    assert code == 0, said
-    result = TaskResult.model_validate_json((tmp_path / "check.json").read_bytes())
+    quality = bench.quality(merged, movie / "truth" / "camera", movie_frames=2)
     # Of the whole movie it is 0.9: cells that the crop cuts are found less well.
-    assert result.quality["ap_iou50"] >= 0.7
+    assert quality["ap_iou50"] >= 0.7

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tracemalloc
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,6 +18,7 @@ from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment import device, models, stage
 from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from stagetasks import Bench
 
 GIB = 2**30
 
@@ -40,31 +40,27 @@ def test_a_task_can_have_what_its_group_and_the_machine_both_allow(
 
 
 def test_a_frame_larger_than_memory_is_refused_before_the_model_is_looked_for(
-    segment: Callable[..., tuple[int, str]],
-    movie: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    bench: Bench, frames: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    file = movie / "movie.ome.tif"
     # 128 x 144 pixels of 2 bytes, and twenty numbers of 4 bytes for each.
     least = 128 * 144 * (2 + 80)
-    assert stage.least_bytes((128, 144), Movie.open(file), SegmentParams()) == least
+    assert stage.least_bytes((128, 144), Movie.open(frames), SegmentParams()) == least
     monkeypatch.setattr(stage, "usable_bytes", lambda: least - 1)
     monkeypatch.delattr(models, "find_model")
-    out = tmp_path / "out"
-    code, said = segment("run", "--input", file, "--output", out)
-    assert code == 3
-    assert said.startswith("error: segmenting 144 x 128 pixels of movie.ome.tif takes at least ")
-    assert said.count("\n") == 1
-    assert not (out / "labels.ome.tif").exists()
+    error = bench.run("run", frames).error
+    assert error is not None
+    assert error.exit_code == 3
+    assert error.message.startswith("segmenting 144 x 128 pixels of movie.ome.tif takes at least ")
+    assert "\n" not in error.message
+    assert not (bench.folder / "out" / "labels.ome.tif").exists()
 
 
-def test_the_middle_of_it_may_fit(movie: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    frames = Movie.open(movie / "movie.ome.tif")
+def test_the_middle_of_it_may_fit(frames: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    movie = Movie.open(frames)
     monkeypatch.setattr(stage, "usable_bytes", lambda: 128 * 144 * 2 + 64 * 64 * 80)
-    stage.refuse_beyond_memory((64, 64), frames, SegmentParams())
+    stage.refuse_beyond_memory((64, 64), movie, SegmentParams())
     with pytest.raises(ResourceExhausted):
-        stage.refuse_beyond_memory((65, 65), frames, SegmentParams())
+        stage.refuse_beyond_memory((65, 65), movie, SegmentParams())
 
 
 @pytest.mark.slow

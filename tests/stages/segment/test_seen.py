@@ -12,10 +12,11 @@ import tifffile
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.segment.labels import LABELS_FILE
+from pyscale_stages.segment.models import Labels
 from pyscale_stages.segment.stage import limits_of
 from pyscale_stages.validarea import VALID_FILE
+from stagetasks import Bench
 
-Run = Callable[..., tuple[int, str]]
 RAMP = np.arange(10_000, dtype=np.uint16).reshape(100, 100)
 UNSEEN_PX = 20
 
@@ -40,22 +41,19 @@ def test_limits_are_percentiles_of_what_was_seen() -> None:
 
 
 @pytest.fixture
-def segmented(segment: Run, tmp_path: Path) -> Callable[..., bytes]:
-    """Segment frames with or without a valid area; give the bytes of the labels."""
+def labels_of(bench: Bench, tmp_path: Path) -> Callable[..., Labels]:
+    """Segment frames with or without a valid area; give the labels."""
 
-    def run(
-        frames: Pixels, seen: Pixels | None = None, *options: object, **params: object
-    ) -> bytes:
+    def run(frames: Pixels, seen: Pixels | None = None, **options: object) -> Labels:
         folder = tmp_path / "in"
         folder.mkdir(exist_ok=True)
         (folder / VALID_FILE).unlink(missing_ok=True)
         write_movie(folder / "frames.ome.tif", frames, "TYX")
         if seen is not None:
             write_movie(folder / VALID_FILE, seen, "TYX")
-        line = ("--input", folder / "frames.ome.tif", "--output", tmp_path / "out", *options)
-        code, said = segment("run", *line, **params)
-        assert code == 0, said
-        return (tmp_path / "out" / LABELS_FILE).read_bytes()
+        out = bench.done("run", folder / "frames.ome.tif", **options)
+        labels: Labels = tifffile.imread(out / LABELS_FILE)
+        return labels
 
     return run
 
@@ -70,52 +68,39 @@ def moved(movie: Path) -> tuple[Pixels, Pixels]:
 
 
 @pytest.mark.slow
-def test_frames_that_were_seen_whole_give_the_same_bytes(
-    segmented: Callable[..., bytes], moved: tuple[Pixels, Pixels]
+def test_frames_that_were_seen_whole_give_the_same_labels(
+    labels_of: Callable[..., Labels], moved: tuple[Pixels, Pixels]
 ) -> None:
     frames, _ = moved
-    assert segmented(frames, np.ones_like(frames, np.uint8)) == segmented(frames)
+    seen_whole = labels_of(frames, np.ones_like(frames, np.uint8))
+    assert np.array_equal(seen_whole, labels_of(frames))
 
 
 @pytest.mark.slow
 def test_cells_are_those_of_the_frame_without_its_unseen_strip(
-    segmented: Callable[..., bytes], moved: tuple[Pixels, Pixels], tmp_path: Path
+    labels_of: Callable[..., Labels], moved: tuple[Pixels, Pixels]
 ) -> None:
     frames, seen = moved
-    labels = []
-    for given in (seen, None):
-        segmented(frames, given)
-        labels.append(tifffile.imread(tmp_path / "out" / LABELS_FILE)[1, UNSEEN_PX:])
-    segmented(frames[:, UNSEEN_PX:])
-    alone = tifffile.imread(tmp_path / "out" / LABELS_FILE)[1]
+    labels = [labels_of(frames, given)[1, UNSEEN_PX:] for given in (seen, None)]
+    alone = labels_of(frames[:, UNSEEN_PX:])[1]
     by_seen, by_all = (np.mean((one > 0) == (alone > 0)) for one in labels)
     assert by_seen > max(0.98, by_all)
 
 
 @pytest.mark.slow
-def test_a_window_reads_its_own_part(
-    segmented: Callable[..., bytes], moved: tuple[Pixels, Pixels], tmp_path: Path
+def test_a_window_reads_its_own_part_and_an_estimate_of_the_diameter_uses_the_same_limits(
+    labels_of: Callable[..., Labels], moved: tuple[Pixels, Pixels]
 ) -> None:
-    segmented(*moved)
-    whole = tifffile.imread(tmp_path / "out" / LABELS_FILE)
-    segmented(*moved, "--frames", "1:2")
-    assert np.array_equal(tifffile.imread(tmp_path / "out" / LABELS_FILE).squeeze(), whole[1])
+    whole = labels_of(*moved)
+    assert np.array_equal(labels_of(*moved, frames=(1, 2)).squeeze(), whole[1])
+    assert labels_of(*moved, estimate_diameter=True).any()
 
 
 def test_a_valid_area_of_other_frames_is_refused(
-    segment: Run, moved: tuple[Pixels, Pixels], tmp_path: Path
+    bench: Bench, moved: tuple[Pixels, Pixels], movie_of: Callable[..., Path]
 ) -> None:
     frames, seen = moved
-    write_movie(tmp_path / "frames.ome.tif", frames, "TYX")
-    write_movie(tmp_path / VALID_FILE, seen[:, 1:], "TYX")
-    code, said = segment("run", "--input", tmp_path / "frames.ome.tif", "--output", tmp_path / "o")
-    assert code == 2
+    movie_of(seen[:, 1:], VALID_FILE)
+    said = bench.refused("run", movie_of(frames, "frames.ome.tif"))
     assert VALID_FILE in said
     assert "frames.ome.tif" in said
-
-
-@pytest.mark.slow
-def test_an_estimate_of_the_diameter_uses_the_same_limits(
-    segmented: Callable[..., bytes], moved: tuple[Pixels, Pixels]
-) -> None:
-    assert segmented(*moved, estimate_diameter=True)

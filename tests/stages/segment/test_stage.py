@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,7 @@ from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment.labels import LABELS_FILE
-
-Segment = Callable[..., tuple[int, str]]
+from stagetasks import Bench
 
 
 def labels_in(folder: Path) -> Any:
@@ -41,54 +41,30 @@ def test_the_labels_are_an_ome_tiff_with_named_axes(whole: Path) -> None:
 
 
 def test_merging_refuses_labels_that_are_not_those_of_the_window(
-    segment: Segment, windows: list[Path], tmp_path: Path
+    bench: Bench, windows: list[Path]
 ) -> None:
-    broken = tmp_path / "broken"
-    broken.mkdir()
-    (broken / "window.json").write_bytes((windows[1] / "window.json").read_bytes())
-    (broken / LABELS_FILE).write_bytes((windows[0] / LABELS_FILE).read_bytes())
-    inputs = [
-        option for folder in (windows[0], broken, windows[2]) for option in ("--input", folder)
-    ]
-    code, said = segment("merge", *inputs, "--output", tmp_path / "merged")
-    assert code == 2
+    broken = shutil.copytree(windows[1], bench.folder / "broken")
+    shutil.copy(windows[0] / LABELS_FILE, broken)
+    said = bench.refused("merge", windows[0], broken, windows[2])
     assert "does not hold the label images of the 1 frames" in said
 
 
 def test_the_record_counts_frames_and_cells_and_names_the_weights(
-    whole: Path, read_record: Callable[[Path], TaskResult]
+    segmented: tuple[Path, TaskResult],
 ) -> None:
-    result = read_record(whole)
-    labels = labels_in(whole)
+    folder, result = segmented
     assert result.counters.frames == 5
-    assert result.counters.objects == sum(int(frame.max()) for frame in labels)
+    assert result.counters.objects == sum(int(frame.max()) for frame in labels_in(folder))
     assert result.versions["weights_sha256"] == sha256_of(embedded_model("pyscale-tiny"))
     assert result.versions["cellpose"].startswith("3.")
 
 
-def test_the_second_channel_has_other_cells(movie: Path, segment: Segment, tmp_path: Path) -> None:
-    code, _ = segment(
-        "run",
-        *("--input", movie / "movie.ome.tif", "--output", tmp_path / "out", "--frames", "0:1"),
-        channel=1,
-    )
-    assert code == 0
-    code, said = segment(
-        "check",
-        *("--input", tmp_path / "out", "--input", tmp_path / "out"),
-        *("--truth", movie / "truth" / "camera", "--result", tmp_path / "check.json"),
-    )
-    assert code == 0, said
-    result = TaskResult.model_validate_json((tmp_path / "check.json").read_bytes())
-    assert result.quality["ap_iou50"] > 0.8
+def test_the_second_channel_has_other_cells(frames: Path, movie: Path, bench: Bench) -> None:
+    second = bench.done("run", frames, frames=(0, 1), channel=1)
+    assert bench.quality(second, movie / "truth" / "camera")["ap_iou50"] > 0.8
 
 
-def test_a_frame_without_cells_has_no_labels(segment: Segment, tmp_path: Path) -> None:
-    tifffile.imwrite(tmp_path / "dark.tif", np.full((2, 40, 50), 100, np.uint16))
-    code, _ = segment(
-        "run", "--input", tmp_path / "dark.tif", "--axes", "TYX", "--output", tmp_path / "out"
-    )
-    assert code == 0
-    labels = labels_in(tmp_path / "out")
+def test_a_frame_without_cells_has_no_labels(bench: Bench, movie_of: Callable[..., Path]) -> None:
+    labels = labels_in(bench.done("run", movie_of(np.full((2, 40, 50), 100, np.uint16))))
     assert labels.shape == (2, 40, 50)
     assert not labels.any()
