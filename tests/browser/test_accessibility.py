@@ -9,7 +9,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from browser.chromium import Visit
 from browser.reports import Report
 
 PHONE = {"width": 375, "height": 812, "has_touch": True, "is_mobile": True}
@@ -41,23 +40,19 @@ def serious(page: Page) -> list[str]:
 
 @pytest.mark.parametrize("look", LOOKS)
 @pytest.mark.parametrize("name", REPORTS)
-def test_nothing_serious_is_found(
-    request: pytest.FixtureRequest, visit: Visit, name: str, look: str
-) -> None:
+def test_nothing_serious_is_found(request, visit, name, look):
     report: Report = request.getfixturevalue(name)
     page = visit(report.page, **LOOKS[look])
     assert serious(page) == []
 
 
-def test_the_checker_would_find_it(full: Report, visit: Visit) -> None:
+def test_the_checker_would_find_it(full, visit):
     page = visit(full.page)
     page.evaluate("() => document.querySelector('main').append(document.createElement('button'))")
     assert any(one.startswith("button-name") for one in serious(page))
 
 
-def test_every_chart_is_named_and_described_for_those_who_do_not_see_it(
-    full: Report, visit: Visit
-) -> None:
+def test_every_chart_is_named_and_described_for_those_who_do_not_see_it(full, visit):
     page = visit(full.page)
     charts = page.evaluate("() => window.pyscale.data.charts")
     assert len(charts) > 5
@@ -72,9 +67,7 @@ def test_every_chart_is_named_and_described_for_those_who_do_not_see_it(
             assert len(label) > len(chart["title"]) + 40
 
 
-def test_charts_stay_one_image_each_when_the_window_gets_another_width(
-    single: Report, visit: Visit
-) -> None:
+def test_charts_stay_one_image_each_when_the_window_gets_another_width(single, visit):
     page = visit(single.page)
     before = page.evaluate(DRAWN)
     page.set_viewport_size({"width": 700, "height": 800})
@@ -85,7 +78,7 @@ def test_charts_stay_one_image_each_when_the_window_gets_another_width(
         assert svg.locator("[role]").count() == 0
 
 
-def test_the_page_has_one_heading_and_no_level_is_left_out(full: Report, visit: Visit) -> None:
+def test_the_page_has_one_heading_and_no_level_is_left_out(full, visit):
     page = visit(full.page)
     levels = page.evaluate(
         "() => [...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].map(h => +h.tagName[1])"

@@ -50,9 +50,7 @@ def number(text: str) -> float | None:
     return float(text) if text else None
 
 
-def test_the_speedup_chart_shows_every_valid_speedup_at_its_height(
-    page: Page, report: Report
-) -> None:
+def test_the_speedup_chart_shows_every_valid_speedup_at_its_height(page, report):
     points = marks(page, "speedup", type="symbol", invalid=False)
     found = {(mark["curve"], mark["workers"]): mark for mark in points}
     rows = [
@@ -68,7 +66,7 @@ def test_the_speedup_chart_shows_every_valid_speedup_at_its_height(
     assert found == {}
 
 
-def test_intervals_are_as_long_as_they_are(full: Report, visit: Visit) -> None:
+def test_intervals_are_as_long_as_they_are(full, visit):
     page = visit(full.page)
     rules = marks(page, "speedup", type="rule")
     found = {(rule["curve"], rule["workers"]): rule for rule in rules}
@@ -80,13 +78,13 @@ def test_intervals_are_as_long_as_they_are(full: Report, visit: Visit) -> None:
         assert rule["shown_high"] == number(row["speedup_high"])
 
 
-def test_an_invalid_configuration_is_a_cross_and_no_point(broken: Report, visit: Visit) -> None:
+def test_an_invalid_configuration_is_a_cross_and_no_point(broken, visit):
     page = visit(broken.page)
     crosses = marks(page, "speedup", curve="track", workers=4, type="symbol")
     assert [mark["invalid"] for mark in crosses] == [True]
 
 
-def test_the_ideal_line_has_n_times_the_base_case_at_n(full: Report, visit: Visit) -> None:
+def test_the_ideal_line_has_n_times_the_base_case_at_n(full, visit):
     page = visit(full.page)
     ideal = [mark for mark in marks(page, "speedup", type="line") if "shown_ideal" in mark]
     assert ideal
@@ -94,7 +92,7 @@ def test_the_ideal_line_has_n_times_the_base_case_at_n(full: Report, visit: Visi
         assert mark["shown_ideal"] == mark["workers"]
 
 
-def test_configurations_of_all_charts_are_the_csvs(page: Page, report: Report) -> None:
+def test_configurations_of_all_charts_are_the_csvs(page, report):
     found = {(row["curve"], row["workers"]): row for row in dataset(page, "configurations")}
     rows = by_curve(report, "configurations")
     for name, row in rows:
@@ -110,7 +108,7 @@ def test_configurations_of_all_charts_are_the_csvs(page: Page, report: Report) -
     assert found == {}
 
 
-def test_parts_of_the_worker_seconds_are_the_csvs(page: Page, report: Report) -> None:
+def test_parts_of_the_worker_seconds_are_the_csvs(page, report):
     # A table without times of tasks has no such rows.
     rows = dataset(page, "losses") or []
     found = {(row["curve"], row["workers"], row["part"]): row for row in rows}
@@ -122,7 +120,7 @@ def test_parts_of_the_worker_seconds_are_the_csvs(page: Page, report: Report) ->
     assert found == {}
 
 
-def test_trials_are_the_csvs(page: Page, report: Report) -> None:
+def test_trials_are_the_csvs(page, report):
     found = {row["trial"]: row for row in dataset(page, "trials")}
     for name, row in by_curve(report, "trials"):
         if row["valid"] == "true":
@@ -133,9 +131,7 @@ def test_trials_are_the_csvs(page: Page, report: Report) -> None:
 
 
 @pytest.mark.parametrize("name", ["full", "broken", "single", "weak", "hostile"])
-def test_pieces_of_the_timeline_add_up_to_the_trial(
-    request: pytest.FixtureRequest, visit: Visit, name: str
-) -> None:
+def test_pieces_of_the_timeline_add_up_to_the_trial(request, visit, name):
     report: Report = request.getfixturevalue(name)
     page = visit(report.page)
     trials = report.rows("trials")

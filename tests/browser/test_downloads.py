@@ -37,12 +37,12 @@ def downloaded(page: Page, file: str) -> bytes:
     return Path(download.path()).read_bytes()
 
 
-def test_every_table_comes_as_the_very_file_of_the_report(page: Page, report: Report) -> None:
+def test_every_table_comes_as_the_very_file_of_the_report(page, report):
     for table, file in files_of(report.results).items():
         assert downloaded(page, file) == report.file(table).read_bytes()
 
 
-def test_every_table_as_json_holds_what_the_file_holds(page: Page, report: Report) -> None:
+def test_every_table_as_json_holds_what_the_file_holds(page, report):
     for table, file in files_of(report.results).items():
         found = json.loads(downloaded(page, file.replace(".csv", ".json")))
         with report.file(table).open(encoding="utf-8", newline="") as rows:
@@ -64,7 +64,7 @@ def same_rows(found: list[dict[str, Any]], wanted: list[dict[str, str]]) -> None
                 assert float(value) == float(text)
 
 
-def test_json_keeps_numbers_as_numbers(full: Report, visit: Visit) -> None:
+def test_json_keeps_numbers_as_numbers(full, visit):
     page = visit(full.page)
     rows = json.loads(downloaded(page, FILES["configurations"].replace(".csv", ".json")))
     for row in rows:

@@ -79,7 +79,7 @@ def own(report: Report) -> list[Curve]:
     return curves(report.results.configurations)
 
 
-def test_every_answer_is_seen_without_scrolling(page: Page, own: list[Curve]) -> None:
+def test_every_answer_is_seen_without_scrolling(page, own):
     for question, answer in ANSWERS.items():
         for stage in [curve.name for curve in own] if answer in FOR_EACH_STAGE else [None]:
             assert text_of(page, answer, stage), question
@@ -87,14 +87,12 @@ def test_every_answer_is_seen_without_scrolling(page: Page, own: list[Curve]) ->
     assert page.evaluate("scrollY") == 0
 
 
-def test_charts_of_speedup_and_of_lost_time_begin_on_the_first_screen(page: Page) -> None:
+def test_charts_of_speedup_and_of_lost_time_begin_on_the_first_screen(page):
     for figure in page.locator(".looked figure").all():
         assert figure.locator("figcaption").evaluate(SEEN)["bottom"] < 800
 
 
-def test_what_to_request_is_what_the_analysis_advises(
-    page: Page, report: Report, own: list[Curve]
-) -> None:
+def test_what_to_request_is_what_the_analysis_advises(page, report, own):
     for curve in own:
         text = text_of(page, "request", curve.name)
         (choice,) = (
@@ -114,9 +112,7 @@ def test_what_to_request_is_what_the_analysis_advises(
                     assert f"{gib(asked.memory_bytes)} GiB" in text
 
 
-def test_the_speedup_is_that_at_the_n_to_request_with_its_interval(
-    page: Page, report: Report, own: list[Curve]
-) -> None:
+def test_the_speedup_is_that_at_the_n_to_request_with_its_interval(page, report, own):
     for curve in own:
         (choice,) = (
             one for one in report.results.choices if curve.owns(one) and one.objective == "knee"
@@ -135,9 +131,7 @@ def test_the_speedup_is_that_at_the_n_to_request_with_its_interval(
                 assert float(shown[column].get_attribute("value") or "") == row[column]
 
 
-def test_what_limits_is_what_the_analysis_found_there(
-    page: Page, report: Report, own: list[Curve]
-) -> None:
+def test_what_limits_is_what_the_analysis_found_there(page, report, own):
     for curve in own:
         text = text_of(page, "limit", curve.name)
         (choice,) = (
@@ -164,9 +158,7 @@ def test_what_limits_is_what_the_analysis_found_there(
             assert ratio(near[0].efficiency) in text
 
 
-def test_a_run_without_any_doubt_can_be_trusted_and_no_other(
-    page: Page, report: Report, own: list[Curve]
-) -> None:
+def test_a_run_without_any_doubt_can_be_trusted_and_no_other(page, report, own):
     for curve in own:
         flags = {flag for row in curve.rows for flag in row["flags"]}
         compared = all(row["agreement"] is not None for row in curve.timed[1:])
@@ -180,7 +172,7 @@ def trust(page: Page, curve: Curve) -> str:
     return text_of(page, "trust", curve.name)
 
 
-def test_a_run_says_what_ran_and_on_what(full: Report, visit_once: Visit) -> None:
+def test_a_run_says_what_ran_and_on_what(full, visit_once):
     page = visit_once(full.page)
     context = full.results.context
     assert context.run_id
@@ -196,7 +188,7 @@ def test_a_run_says_what_ran_and_on_what(full: Report, visit_once: Visit) -> Non
     assert "node1" in hardware
 
 
-def test_the_worst_of_a_broken_run_is_said_with_its_n(broken: Report, visit_once: Visit) -> None:
+def test_the_worst_of_a_broken_run_is_said_with_its_n(broken, visit_once):
     page = visit_once(broken.page)
     doubts = page.locator("[data-answer=care], [data-answer=against]").all_inner_texts()
     assert "track" in " ".join(doubts).lower()
@@ -207,7 +199,7 @@ def test_the_worst_of_a_broken_run_is_said_with_its_n(broken: Report, visit_once
     assert not text_of(page, "trust", "track").startswith("Yes")
 
 
-def test_few_trials_are_noted_and_show_their_range(thin: Report, visit_once: Visit) -> None:
+def test_few_trials_are_noted_and_show_their_range(thin, visit_once):
     page = visit_once(thin.page)
     note = page.locator("#verdict > .note").inner_text()
     assert "Ranges: shortest to longest of fewer than 6 trials." in note
@@ -217,7 +209,7 @@ def test_few_trials_are_noted_and_show_their_range(thin: Report, visit_once: Vis
     assert float(shown or "") == first["wall_s_max"]
 
 
-def test_times_of_stages_and_of_their_sum_stand_in_rows(full: Report, visit_once: Visit) -> None:
+def test_times_of_stages_and_of_their_sum_stand_in_rows(full, visit_once):
     page = visit_once(full.page)
     rows = [row.inner_text() for row in page.locator(".overview tbody tr").all()]
     assert [row.split()[0] for row in rows[:-1]] == [
@@ -228,7 +220,7 @@ def test_times_of_stages_and_of_their_sum_stand_in_rows(full: Report, visit_once
     assert_seen(page.locator(".bottom"))
 
 
-def test_a_chart_is_saved_as_it_stands(full: Report, visit: Visit) -> None:
+def test_a_chart_is_saved_as_it_stands(full, visit):
     page = visit(full.page, color_scheme="dark")
     for kind, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg ")):
         with page.expect_download() as waiting:

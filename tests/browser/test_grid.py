@@ -29,9 +29,7 @@ def number(text: str) -> float | None:
     return float(text) if text else None
 
 
-def test_the_first_screen_says_how_much_faster_what_limits_it_and_whether_to_trust_it(
-    grid: Report, visit: Visit
-) -> None:
+def test_the_first_screen_says_how_much_faster_what_limits_it_and_whether_to_trust_it(grid, visit):
     page = opened(grid, visit)
     for answer in ("ran", "hardware", "speedup", "limit", "trust"):
         assert_seen(page.locator(f"[data-answer={answer}]"))
@@ -42,7 +40,7 @@ def test_the_first_screen_says_how_much_faster_what_limits_it_and_whether_to_tru
     assert_seen(page.locator("[data-chart=sizeratio] .chart-plot svg").first)
 
 
-def test_every_number_is_the_one_of_its_place_in_the_csv(grid: Report, visit: Visit) -> None:
+def test_every_number_is_the_one_of_its_place_in_the_csv(grid, visit):
     page = opened(grid, visit)
     tables = {name: grid.rows(name) for name in ("points", "ratios", "parts", "configurations")}
     found = [one for one in read(page) if one.table in tables]
@@ -65,7 +63,7 @@ def of_line(rows: list[Row], line: str) -> list[Row]:
     return [row for row in rows if {"cpu": "CPU", "cuda": "GPU (CUDA)"}[row["value"]] == line]
 
 
-def test_charts_show_what_the_csvs_hold(grid: Report, visit: Visit) -> None:
+def test_charts_show_what_the_csvs_hold(grid, visit):
     page = opened(grid, visit)
     points = list(grid.rows("points").values())
     drawn = {
@@ -90,7 +88,7 @@ def test_charts_show_what_the_csvs_hold(grid: Report, visit: Visit) -> None:
     )
 
 
-def test_switches_change_the_charts_over_sizes(grid: Report, visit: Visit) -> None:
+def test_switches_change_the_charts_over_sizes(grid, visit):
     page = opened(grid, visit)
     kind = "([chart, axis]) => window.pyscale.views[chart].scale(axis).type"
     assert page.evaluate(kind, ["sizetime", "y"]) == "log"
@@ -103,13 +101,11 @@ def test_switches_change_the_charts_over_sizes(grid: Report, visit: Visit) -> No
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_nothing_serious_is_found_and_nothing_is_too_wide(
-    grid: Report, visit: Visit, look: str
-) -> None:
+def test_nothing_serious_is_found_and_nothing_is_too_wide(grid, visit, look):
     page = opened(grid, visit, **LOOKS[look])
     assert serious(page) == []
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_page_is_small(grid: Report) -> None:
+def test_the_page_is_small(grid):
     assert grid.page.stat().st_size < MOST_BYTES

@@ -37,7 +37,7 @@ def choose(page: Page, name: str, value: str) -> None:
 
 
 @pytest.mark.parametrize("chart", BY_STAGE)
-def test_a_stage_that_is_not_chosen_leaves_every_chart(page: Page, chart: str) -> None:
+def test_a_stage_that_is_not_chosen_leaves_every_chart(page, chart):
     before = marks(page, chart, curve="track")
     assert before
     page.locator("input[name=stage][value=track]").uncheck()
@@ -48,7 +48,7 @@ def test_a_stage_that_is_not_chosen_leaves_every_chart(page: Page, chart: str) -
     assert len(marks(page, chart, curve="track")) == len(before)
 
 
-def test_a_stage_that_is_not_chosen_leaves_every_table(page: Page) -> None:
+def test_a_stage_that_is_not_chosen_leaves_every_table(page):
     rows = page.locator("main tr[data-stage=track]")
     assert rows.first.is_visible()
     page.locator("input[name=stage][value=track]").uncheck()
@@ -57,7 +57,7 @@ def test_a_stage_that_is_not_chosen_leaves_every_table(page: Page) -> None:
     assert page.locator("main tr[data-stage=segment]").first.is_visible()
 
 
-def test_charts_of_the_first_screen_change_between_linear_and_log(page: Page) -> None:
+def test_charts_of_the_first_screen_change_between_linear_and_log(page):
     assert (scale(page, "speedup", "x"), scale(page, "speedup", "y")) == ("linear", "linear")
     choose(page, "scale", "log")
     until(page, "() => window.pyscale.views.speedup.scale('y').type === 'log'")
@@ -67,7 +67,7 @@ def test_charts_of_the_first_screen_change_between_linear_and_log(page: Page) ->
     until(page, "() => window.pyscale.views.speedup.scale('y').type === 'linear'")
 
 
-def test_lost_time_changes_between_absolute_and_relative(page: Page) -> None:
+def test_lost_time_changes_between_absolute_and_relative(page):
     before = page.locator("[data-chart=losses]").inner_text()
     choose(page, "amount", "relative")
     until(
@@ -85,7 +85,7 @@ def test_lost_time_changes_between_absolute_and_relative(page: Page) -> None:
     )
 
 
-def test_what_was_chosen_stays_when_the_theme_changes(page: Page) -> None:
+def test_what_was_chosen_stays_when_the_theme_changes(page):
     page.locator("input[name=stage][value=track]").uncheck()
     choose(page, "scale", "log")
     until(page, "() => window.pyscale.views.speedup.scale('y').type === 'log'")
@@ -96,7 +96,7 @@ def test_what_was_chosen_stays_when_the_theme_changes(page: Page) -> None:
     assert marks(page, "speedup", curve="segment")
 
 
-def test_the_theme_is_one_button_that_says_its_state(page: Page) -> None:
+def test_the_theme_is_one_button_that_says_its_state(page):
     button = page.locator("button.theme")
     assert button.get_attribute("aria-pressed") == "false"
     paper = "() => getComputedStyle(document.body).backgroundColor"
@@ -112,7 +112,7 @@ INK = """() => getComputedStyle(
   document.querySelector("[data-chart=speedup] .chart-plot svg .role-axis-label text")).fill"""
 
 
-def test_the_theme_that_was_chosen_is_there_when_the_page_is_opened_again(page: Page) -> None:
+def test_the_theme_that_was_chosen_is_there_when_the_page_is_opened_again(page):
     page.locator("button.theme").click()
     page.reload()
     page.evaluate("() => window.pyscale.ready")
@@ -120,7 +120,7 @@ def test_the_theme_that_was_chosen_is_there_when_the_page_is_opened_again(page: 
     assert page.locator("button.theme").get_attribute("aria-pressed") == "true"
 
 
-def test_a_mark_tells_its_numbers_when_it_is_pointed_at(page: Page) -> None:
+def test_a_mark_tells_its_numbers_when_it_is_pointed_at(page):
     page.locator("[data-chart=speedup] .chart-plot svg .mark-symbol.role-mark path").last.hover()
     tooltip = page.locator("#vg-tooltip-element.visible")
     tooltip.wait_for()
@@ -128,7 +128,7 @@ def test_a_mark_tells_its_numbers_when_it_is_pointed_at(page: Page) -> None:
         assert words.lower() in tooltip.inner_text().lower()
 
 
-def test_every_link_of_the_navigation_leads_to_its_section(page: Page) -> None:
+def test_every_link_of_the_navigation_leads_to_its_section(page):
     links = page.locator("nav[aria-label=Sections] a").all()
     assert len(links) > 8
     for link in links:
@@ -138,13 +138,13 @@ def test_every_link_of_the_navigation_leads_to_its_section(page: Page) -> None:
 
 
 class TestByKeyboard:
-    def test_the_first_stop_leads_past_the_navigation(self, page: Page) -> None:
+    def test_the_first_stop_leads_past_the_navigation(self, page):
         page.keyboard.press("Tab")
         assert page.evaluate("() => document.activeElement.textContent") == "Skip to the content"
         page.keyboard.press("Enter")
         until(page, "() => document.activeElement.id === 'main'")
 
-    def test_every_control_is_a_stop_that_is_seen(self, page: Page) -> None:
+    def test_every_control_is_a_stop_that_is_seen(self, page):
         """In the order of the page; of several radios of one name only one is a stop."""
         wanted = page.evaluate(
             """() => {
@@ -169,7 +169,7 @@ class TestByKeyboard:
         )
         assert missed == []
 
-    def test_what_has_the_focus_is_outlined(self, page: Page) -> None:
+    def test_what_has_the_focus_is_outlined(self, page):
         unseen = []
         for _ in range(40):
             page.keyboard.press("Tab")
@@ -186,12 +186,12 @@ class TestByKeyboard:
             unseen += [found] if found else []
         assert unseen == []
 
-    def test_a_stage_is_left_out_with_the_space_bar(self, page: Page) -> None:
+    def test_a_stage_is_left_out_with_the_space_bar(self, page):
         page.locator("input[name=stage][value=track]").focus()
         page.keyboard.press("Space")
         until_drawn(page, "speedup", "track", is_there=False)
 
-    def test_the_scale_is_chosen_with_the_arrow_keys(self, page: Page) -> None:
+    def test_the_scale_is_chosen_with_the_arrow_keys(self, page):
         page.locator("input[name=scale]:checked").focus()
         page.keyboard.press("ArrowRight")
         until(page, "() => window.pyscale.views.speedup.scale('y').type === 'log'")

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error, Page
 
-from browser.chromium import Visit
 from browser.reports import Report
 
 PHONE = {"width": 375, "height": 812, "has_touch": True, "is_mobile": True}
@@ -22,7 +21,7 @@ def report(request: pytest.FixtureRequest) -> Report:
     return found
 
 
-def test_nothing_makes_the_page_scroll_sideways(report: Report, visit: Visit) -> None:
+def test_nothing_makes_the_page_scroll_sideways(report, visit):
     page = visit(report.page)
     for width in (1920, 1280, 768, 375, 320):
         page.set_viewport_size({"width": width, "height": 800})
@@ -35,7 +34,7 @@ def test_nothing_makes_the_page_scroll_sideways(report: Report, visit: Visit) ->
             pytest.fail(f"at {width} pixels: {too_wide(page, width)}")
 
 
-def test_on_a_phone_text_keeps_its_size(report: Report, visit: Visit) -> None:
+def test_on_a_phone_text_keeps_its_size(report, visit):
     """A page that is laid out wider than the phone is shown smaller."""
     page = visit(report.page, **PHONE)
     assert page.evaluate("() => [innerWidth, visualViewport.scale]") == [375, 1]
@@ -48,7 +47,7 @@ def test_on_a_phone_text_keeps_its_size(report: Report, visit: Visit) -> None:
     assert small == []
 
 
-def test_on_a_phone_the_charts_are_as_wide_as_the_screen_allows(full: Report, visit: Visit) -> None:
+def test_on_a_phone_the_charts_are_as_wide_as_the_screen_allows(full, visit):
     page = visit(full.page, **PHONE)
     for svg in page.locator("[data-chart] .chart-plot svg").all():
         box = svg.bounding_box()
@@ -56,9 +55,7 @@ def test_on_a_phone_the_charts_are_as_wide_as_the_screen_allows(full: Report, vi
         assert 250 < box["width"] <= 375
 
 
-def test_wide_tables_scroll_by_themselves_and_can_be_reached_by_keyboard(
-    full: Report, visit: Visit
-) -> None:
+def test_wide_tables_scroll_by_themselves_and_can_be_reached_by_keyboard(full, visit):
     page = visit(full.page, **PHONE)
     unreachable = page.evaluate(
         """() => [...document.querySelectorAll("main table")].filter(table => {
@@ -72,7 +69,7 @@ def test_wide_tables_scroll_by_themselves_and_can_be_reached_by_keyboard(
     assert unreachable == 0
 
 
-def test_what_the_system_prefers_decides_between_light_and_dark(full: Report, visit: Visit) -> None:
+def test_what_the_system_prefers_decides_between_light_and_dark(full, visit):
     light, dark = (
         brightness(visit(full.page, color_scheme=scheme), "body") for scheme in ("light", "dark")
     )
@@ -81,7 +78,7 @@ def test_what_the_system_prefers_decides_between_light_and_dark(full: Report, vi
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_of_charts_stands_out_from_the_page(full: Report, visit: Visit, scheme: str) -> None:
+def test_text_of_charts_stands_out_from_the_page(full, visit, scheme):
     page = visit(full.page, color_scheme=scheme)
     paper = brightness(page, "body")
     inks = page.evaluate(
@@ -94,7 +91,7 @@ def test_text_of_charts_stands_out_from_the_page(full: Report, visit: Visit, sch
     assert faint == []
 
 
-def test_on_paper_every_chart_is_drawn_on_white(full: Report, visit: Visit, tmp_path: Path) -> None:
+def test_on_paper_every_chart_is_drawn_on_white(full, visit, tmp_path):
     page = visit(full.page, color_scheme="dark")
     file = tmp_path / "report.pdf"
     page.pdf(path=file, format="A4")
@@ -111,7 +108,7 @@ def test_on_paper_every_chart_is_drawn_on_white(full: Report, visit: Visit, tmp_
     assert hidden == 0
 
 
-def test_on_paper_no_chart_and_no_table_is_wider_than_the_sheet(full: Report, visit: Visit) -> None:
+def test_on_paper_no_chart_and_no_table_is_wider_than_the_sheet(full, visit):
     page = visit(full.page, width=718)
     page.emulate_media(media="print")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 718, too_wide(page, 718)
@@ -125,7 +122,7 @@ def test_on_paper_no_chart_and_no_table_is_wider_than_the_sheet(full: Report, vi
     assert cut == []
 
 
-def test_on_paper_no_control_is_left(full: Report, visit: Visit) -> None:
+def test_on_paper_no_control_is_left(full, visit):
     page = visit(full.page)
     page.emulate_media(media="print")
     left = page.evaluate(

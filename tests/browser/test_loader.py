@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from browser.chromium import Visit
 from browser.drawn import marks, place
 from browser.reports import Report
 from browser.test_accessibility import LOOKS, serious
@@ -35,8 +34,8 @@ def found_in(page: Page) -> list[Any]:
 
 
 def test_the_first_screen_says_whether_storage_feeds_the_gpu_and_with_which_settings(
-    loading: Report, visit_once: Visit
-) -> None:
+    loading, visit_once
+):
     page = visit_once(loading.page)
     for answer in ("ran", "hardware", "feeds", "settings", "given-up", "trust"):
         assert_seen(page.locator(f"[data-answer={answer}]").first)
@@ -49,9 +48,7 @@ def test_the_first_screen_says_whether_storage_feeds_the_gpu_and_with_which_sett
     assert "whether storage feeds the GPU" in page.title()
 
 
-def test_where_nobody_told_what_training_takes_the_first_screen_says_how(
-    loadings: Report, visit_once: Visit
-) -> None:
+def test_where_nobody_told_what_training_takes_the_first_screen_says_how(loadings, visit_once):
     page = visit_once(loadings.page)
     assert text_of(page, "feeds").startswith("Unknown: ")
     assert "consumes_per_s" in text_of(page, "feeds")
@@ -59,7 +56,7 @@ def test_where_nobody_told_what_training_takes_the_first_screen_says_how(
     assert "fewer than 6 trials" in text_of(page, "trust")
 
 
-def test_every_number_is_the_one_of_its_place_in_the_csv(report: Report, visit_once: Visit) -> None:
+def test_every_number_is_the_one_of_its_place_in_the_csv(report, visit_once):
     page = visit_once(report.page)
     tables = {name: report.rows(name) for name in OF_LOADING}
     found = found_in(page)
@@ -78,13 +75,13 @@ def test_every_number_is_the_one_of_its_place_in_the_csv(report: Report, visit_o
             assert {("loader", key, column) for column in wanted} <= there
 
 
-def test_a_failed_configuration_is_a_row_that_says_why(loading: Report, visit_once: Visit) -> None:
+def test_a_failed_configuration_is_a_row_that_says_why(loading, visit_once):
     page = visit_once(loading.page)
     row = page.locator("#loader table").first.locator("tr", has_text="CMU-1.svs").first
     expect(row).to_contain_text("failed")
 
 
-def test_the_chart_shows_what_the_csv_holds(loading: Report, visit_once: Visit) -> None:
+def test_the_chart_shows_what_the_csv_holds(loading, visit_once):
     page = visit_once(loading.page)
     rows = [row for row in loading.rows("loader").values() if row["effective_slides"]]
     drawn = [m for m in marks(page, "loaderpareto", type="symbol") if "rated" in m]
@@ -99,7 +96,7 @@ def test_the_chart_shows_what_the_csv_holds(loading: Report, visit_once: Visit) 
     assert page.evaluate("() => window.pyscale.views.loaderpareto.scale('x').domain()[0]") == 0
 
 
-def test_settings_are_copied_by_keyboard(loading: Report, visit: Visit) -> None:
+def test_settings_are_copied_by_keyboard(loading, visit):
     page = visit(loading.page)
     copy = page.locator("#loader button.copy").last
     copy.focus()
@@ -109,9 +106,7 @@ def test_settings_are_copied_by_keyboard(loading: Report, visit: Visit) -> None:
     assert code.startswith("DataLoader(dataset, ")
 
 
-def test_what_was_published_stands_beside_with_what_must_be_known_of_it(
-    loadings: Report, visit_once: Visit
-) -> None:
+def test_what_was_published_stands_beside_with_what_must_be_known_of_it(loadings, visit_once):
     page = visit_once(loadings.page)
     table = page.locator("#loader table", has_text="2150 patches/s")
     expect(table).to_be_visible()
@@ -119,24 +114,20 @@ def test_what_was_published_stands_beside_with_what_must_be_known_of_it(
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_nothing_serious_is_found_and_nothing_is_too_wide(
-    report: Report, visit: Visit, look: str
-) -> None:
+def test_nothing_serious_is_found_and_nothing_is_too_wide(report, visit, look):
     page = visit(report.page, **LOOKS[look])
     assert serious(page) == []
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_the_page_never_scrolls_sideways(report: Report, visit: Visit) -> None:
+def test_the_page_never_scrolls_sideways(report, visit):
     page = visit(report.page)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
         page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
 
 
-def test_the_chart_is_described_for_those_who_do_not_see_it(
-    report: Report, visit_once: Visit
-) -> None:
+def test_the_chart_is_described_for_those_who_do_not_see_it(report, visit_once):
     page = visit_once(report.page)
     for svg in page.locator("[data-chart=loaderpareto] .chart-plot svg").all():
         label = svg.get_attribute("aria-label") or ""
@@ -144,5 +135,5 @@ def test_the_chart_is_described_for_those_who_do_not_see_it(
         assert "on the front" in label
 
 
-def test_the_page_is_small(report: Report) -> None:
+def test_the_page_is_small(report):
     assert report.page.stat().st_size < MOST_BYTES

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from browser.chromium import Visit
 from browser.drawn import marks, place
 from browser.reports import Report, written
 from browser.test_accessibility import LOOKS, serious
@@ -37,8 +36,8 @@ def found_in(page: Page) -> list[Any]:
 
 
 def test_the_first_screen_says_what_the_machines_reach_and_whether_to_trust_it(
-    machines: Report, visit_once: Visit
-) -> None:
+    machines, visit_once
+):
     page = visit_once(machines.page)
     for answer in ("ran", "hardware", "nodes", "storage", "decoding", "compute", "trust"):
         assert_seen(page.locator(f"[data-answer={answer}]").first)
@@ -56,7 +55,7 @@ def test_the_first_screen_says_what_the_machines_reach_and_whether_to_trust_it(
     assert "what the machine can do" in page.title()
 
 
-def test_every_number_is_the_one_of_its_place_in_the_csv(report: Report, visit_once: Visit) -> None:
+def test_every_number_is_the_one_of_its_place_in_the_csv(report, visit_once):
     page = visit_once(report.page)
     tables = {name: report.rows(name) for name in OF_MACHINE if report.file(name).exists()}
     found = found_in(page)
@@ -73,7 +72,7 @@ def test_every_number_is_the_one_of_its_place_in_the_csv(report: Report, visit_o
             assert ("tests", key, "wall_s") in there
 
 
-def test_charts_show_what_the_csv_holds(machine: Report, visit_once: Visit) -> None:
+def test_charts_show_what_the_csv_holds(machine, visit_once):
     page = visit_once(machine.page)
     rows = machine.rows("tests").values()
     drawn = [mark for mark in marks(page, "machinekernels", type="symbol") if "took" in mark]
@@ -88,7 +87,7 @@ def test_charts_show_what_the_csv_holds(machine: Report, visit_once: Visit) -> N
     )
 
 
-def test_a_node_that_stands_apart_has_rings(machines: Report, visit_once: Visit) -> None:
+def test_a_node_that_stands_apart_has_rings(machines, visit_once):
     page = visit_once(machines.page)
     apart = [r for r in machines.rows("nodes").values() if r["outlier"] == "true"]
     assert apart
@@ -96,7 +95,7 @@ def test_a_node_that_stands_apart_has_rings(machines: Report, visit_once: Visit)
     assert len(every) == len(machines.rows("nodes")) + len(apart)
 
 
-def test_what_cannot_run_says_so_and_is_no_zero(report: Report, visit: Visit) -> None:
+def test_what_cannot_run_says_so_and_is_no_zero(report, visit):
     page = visit(report.page)
     page.evaluate("() => document.querySelectorAll('details').forEach(one => one.open = true)")
     rows = page.locator("#machine tr", has_text="host_to_device_pinned").all_inner_texts()
@@ -106,9 +105,7 @@ def test_what_cannot_run_says_so_and_is_no_zero(report: Report, visit: Visit) ->
     assert not any(re.search(r"\b0\.?0*\b (GB/s|s)\b", row) for row in rows)
 
 
-def test_tests_of_the_machine_stay_where_a_stage_is_not_chosen(
-    full: Report, machine: Report, visit: Visit, tmp_path: Path
-) -> None:
+def test_tests_of_the_machine_stay_where_a_stage_is_not_chosen(full, machine, visit, tmp_path):
     both = replace(full.results, machine=machine.results.machine)
     page = visit(written(tmp_path, both).page)
     before = page.locator("#machine tr:visible").count()
@@ -120,17 +117,13 @@ def test_tests_of_the_machine_stay_where_a_stage_is_not_chosen(
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_nothing_serious_is_found_and_nothing_is_too_wide(
-    report: Report, visit: Visit, look: str
-) -> None:
+def test_nothing_serious_is_found_and_nothing_is_too_wide(report, visit, look):
     page = visit(report.page, **LOOKS[look])
     assert serious(page) == []
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_charts_are_described_for_those_who_do_not_see_them(
-    machines: Report, visit_once: Visit
-) -> None:
+def test_charts_are_described_for_those_who_do_not_see_them(machines, visit_once):
     page = visit_once(machines.page)
     for name, chart in page.evaluate("() => window.pyscale.data.charts").items():
         for svg in page.locator(f"[data-chart={name}] .chart-plot svg").all():
@@ -139,11 +132,11 @@ def test_charts_are_described_for_those_who_do_not_see_them(
             assert len(label) > len(chart["title"]) + 40
 
 
-def test_the_page_is_small(report: Report) -> None:
+def test_the_page_is_small(report):
     assert report.page.stat().st_size < MOST_BYTES
 
 
-def test_tests_stand_beside_what_others_measured(machine: Report, visit: Visit) -> None:
+def test_tests_stand_beside_what_others_measured(machine, visit):
     page = visit(machine.page)
     table = page.locator("#machines table.side-by-side")
     expect(table).to_contain_text("A machine elsewhere")

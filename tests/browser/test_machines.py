@@ -75,7 +75,7 @@ def row(page: Page, name: str, group: str = "storage") -> Any:
     return page.locator(f"tr[data-group='{group}'][data-name='{name}']")
 
 
-def test_every_number_is_that_of_the_file_beside_it(page: Page, machines: Path) -> None:
+def test_every_number_is_that_of_the_file_beside_it(page, machines):
     text = (machines.parent / "comparison_tests.csv").read_text(encoding="utf-8")
     rows = {"|".join(one[name] for name in KEY): one for one in csv.DictReader(io.StringIO(text))}
     numbers = page.evaluate(
@@ -87,7 +87,7 @@ def test_every_number_is_that_of_the_file_beside_it(page: Page, machines: Path) 
         assert float(value) == pytest.approx(float(rows[key][column]), rel=1e-12), (key, column)
 
 
-def test_a_speedup_follows_the_chosen_base(page: Page) -> None:
+def test_a_speedup_follows_the_chosen_base(page):
     speedups = row(page, "particle_random_read_cold").locator("td.speedup")
     expect(speedups.nth(0)).to_have_text("base")
     expect(speedups.nth(1)).to_contain_text("0.50")
@@ -96,32 +96,32 @@ def test_a_speedup_follows_the_chosen_base(page: Page) -> None:
     expect(speedups.nth(1)).to_have_text("base")
 
 
-def test_a_ratio_of_rates_says_so(page: Page) -> None:
+def test_a_ratio_of_rates_says_so(page):
     cell = row(page, "fft_3d", "kernels on the processor").locator("td.speedup").nth(1)
     expect(cell).to_contain_text("of rates")
     cell.locator(".why").hover()
     expect(page.locator("#machines-tip")).to_contain_text("Ratio of rates")
 
 
-def test_what_cannot_run_says_why(page: Page) -> None:
+def test_what_cannot_run_says_why(page):
     line = row(page, "particle_random_read_direct")
     told = "not applicable: the filesystem refuses O_DIRECT"
     assert line.locator("td.cannot").all_inner_texts() == [told, told]
 
 
-def test_a_test_opens_into_its_steps(page: Page) -> None:
+def test_a_test_opens_into_its_steps(page):
     step = row(page, "flush")
     expect(step).to_be_hidden()
     row(page, "particle_write").locator("button.expand").click()
     expect(step).to_be_visible()
 
 
-def test_a_tag_is_explained(page: Page) -> None:
+def test_a_tag_is_explained(page):
     row(page, "particle_random_read_cold").locator(".tag").first.hover()
     expect(page.locator("#machines-tip")).to_contain_text("It depends most on the storage")
 
 
-def test_the_table_is_downloaded_against_the_chosen_base(page: Page) -> None:
+def test_the_table_is_downloaded_against_the_chosen_base(page):
     page.locator("input[name=machines-base][value='1']").check()
     with page.expect_download() as waiting:
         page.locator(".viewer[data-viewer=machines] button[data-viewer=csv]").click()
@@ -134,7 +134,7 @@ def test_the_table_is_downloaded_against_the_chosen_base(page: Page) -> None:
     assert read["B"]["speedup"] == ""
 
 
-def test_what_is_slower_is_told_before_anything_else(page: Page) -> None:
+def test_what_is_slower_is_told_before_anything_else(page):
     first = page.locator("#verdict")
     expect(first).to_contain_text("Tests of the machine against A")
     expect(first).to_contain_text("Slower: ")

@@ -90,7 +90,7 @@ def page(report: Report, visit_once: Visit) -> Page:
     return visit_once(report.page)
 
 
-def test_every_number_is_the_one_of_its_place_in_the_csv(page: Page, report: Report) -> None:
+def test_every_number_is_the_one_of_its_place_in_the_csv(page, report):
     tables = {name: report.rows(name) for name in ("configurations", "losses", "trials")}
     found = read(page)
     assert found
@@ -102,7 +102,7 @@ def test_every_number_is_the_one_of_its_place_in_the_csv(page: Page, report: Rep
     assert wrong == []
 
 
-def test_every_number_is_written_as_the_report_writes_it(page: Page) -> None:
+def test_every_number_is_written_as_the_report_writes_it(page):
     for number in read(page):
         exact = json.loads(number.value)
         writer = WRITTEN.get(number.column.removesuffix("_low").removesuffix("_high"))
@@ -111,9 +111,7 @@ def test_every_number_is_written_as_the_report_writes_it(page: Page) -> None:
         assert number.text.strip() in told, number
 
 
-def test_every_timed_configuration_is_there_with_its_time_and_speedup(
-    page: Page, report: Report
-) -> None:
+def test_every_timed_configuration_is_there_with_its_time_and_speedup(page, report):
     found = {(number.key, number.column) for number in read(page)}
     timed = {key: row for key, row in report.rows("configurations").items() if row["wall_s"]}
     assert timed
@@ -125,9 +123,7 @@ def test_every_timed_configuration_is_there_with_its_time_and_speedup(
         assert {(key, column) for column in wanted} <= found
 
 
-def test_an_invalid_configuration_has_no_speedup_on_the_page(
-    broken: Report, visit_once: Visit
-) -> None:
+def test_an_invalid_configuration_has_no_speedup_on_the_page(broken, visit_once):
     page = visit_once(broken.page)
     invalid = {k for k, row in broken.rows("configurations").items() if row["invalid"] == "true"}
     assert invalid
@@ -135,18 +131,18 @@ def test_an_invalid_configuration_has_no_speedup_on_the_page(
     assert invalid.isdisjoint(compared)
 
 
-def test_every_part_of_the_worker_seconds_is_there(page: Page, report: Report) -> None:
+def test_every_part_of_the_worker_seconds_is_there(page, report):
     found = {(number.key, number.column) for number in read(page) if number.table == "losses"}
     for key, row in report.rows("losses").items():
         if wording.seconds(float(row["worker_seconds"])) != "0":
             assert (key, "worker_seconds") in found
 
 
-def test_no_table_has_a_number_that_names_no_place_in_a_csv(page: Page) -> None:
+def test_no_table_has_a_number_that_names_no_place_in_a_csv(page):
     assert set(page.evaluate(LOOSE)) <= NO_COLUMNS
 
 
-def test_a_number_stands_in_the_row_of_its_configuration(full: Report, visit_once: Visit) -> None:
+def test_a_number_stands_in_the_row_of_its_configuration(full, visit_once):
     """Beside the right stage and N: a table that is sorted otherwise would mix them up."""
     page = visit_once(full.page)
     rows = page.evaluate(

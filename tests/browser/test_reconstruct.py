@@ -7,9 +7,7 @@ import json
 import pytest
 from playwright.sync_api import expect
 
-from browser.chromium import Visit
 from browser.drawn import marks
-from browser.reports import Report
 from browser.test_accessibility import LOOKS, serious
 from browser.test_first_screen import assert_seen, text_of
 from browser.test_numbers import LOOSE, NO_COLUMNS, WRITERS, read
@@ -21,9 +19,7 @@ WRITTEN = (*WRITERS, "{:+.2f}".format, lambda value: f"{100 * value:.2g} %")
 WIDTHS = (1280, 375, 320)
 
 
-def test_the_first_screen_says_what_scales_and_what_to_ask_for(
-    reconstruction: Report, visit_once: Visit
-) -> None:
+def test_the_first_screen_says_what_scales_and_what_to_ask_for(reconstruction, visit_once):
     page = visit_once(reconstruction.page)
     for answer in ("ran", "hardware", "faster", "limit", "request", "agrees", "image", "trust"):
         assert_seen(page.locator(f"[data-answer={answer}]").first)
@@ -34,9 +30,7 @@ def test_the_first_screen_says_what_scales_and_what_to_ask_for(
     assert "which component scales" in page.title()
 
 
-def test_every_number_is_the_one_of_its_place_in_the_csv(
-    reconstruction: Report, visit_once: Visit
-) -> None:
+def test_every_number_is_the_one_of_its_place_in_the_csv(reconstruction, visit_once):
     page = visit_once(reconstruction.page)
     tables = {name: reconstruction.rows(name) for name in OF_RANKS}
     found = [one for one in read(page) if one.table in OF_RANKS]
@@ -52,15 +46,13 @@ def test_every_number_is_the_one_of_its_place_in_the_csv(
     assert set(page.evaluate(LOOSE)) <= NO_COLUMNS
 
 
-def test_what_failed_is_a_row_that_says_why(reconstruction: Report, visit_once: Visit) -> None:
+def test_what_failed_is_a_row_that_says_why(reconstruction, visit_once):
     page = visit_once(reconstruction.page)
     row = page.locator("#reconstruct table").first.locator("tr", has_text="memory ran out").first
     expect(row).to_contain_text("out of memory")
 
 
-def test_the_chart_shows_what_the_csv_holds_on_both_scales(
-    reconstruction: Report, visit: Visit
-) -> None:
+def test_the_chart_shows_what_the_csv_holds_on_both_scales(reconstruction, visit):
     page = visit(reconstruction.page)
     rows = reconstruction.rows("reconstruct").values()
     known = sorted(
@@ -75,30 +67,26 @@ def test_the_chart_shows_what_the_csv_holds_on_both_scales(
         assert sorted(mark["speedup"] for mark in drawn) == known
 
 
-def test_what_was_published_stands_beside_with_what_must_be_known_of_it(
-    reconstruction: Report, visit_once: Visit
-) -> None:
+def test_what_was_published_stands_beside_with_what_must_be_known_of_it(reconstruction, visit_once):
     page = visit_once(reconstruction.page)
     expect(page.locator("#reconstruct table", has_text="7.44 times")).to_be_visible()
     expect(page.locator("#references")).to_contain_text("NVIDIA V100")
 
 
 @pytest.mark.parametrize("look", LOOKS)
-def test_nothing_serious_is_found(reconstruction: Report, visit: Visit, look: str) -> None:
+def test_nothing_serious_is_found(reconstruction, visit, look):
     page = visit(reconstruction.page, **LOOKS[look])
     assert serious(page) == []
 
 
-def test_the_page_never_scrolls_sideways(reconstruction: Report, visit: Visit) -> None:
+def test_the_page_never_scrolls_sideways(reconstruction, visit):
     page = visit(reconstruction.page)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 800})
         page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
 
 
-def test_the_chart_is_described_for_those_who_do_not_see_it(
-    reconstruction: Report, visit_once: Visit
-) -> None:
+def test_the_chart_is_described_for_those_who_do_not_see_it(reconstruction, visit_once):
     page = visit_once(reconstruction.page)
     for svg in page.locator("[data-chart=components] .chart-plot svg").all():
         label = svg.get_attribute("aria-label") or ""

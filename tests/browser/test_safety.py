@@ -38,7 +38,7 @@ def page(hostile: Report, visit: Visit) -> Page:
     return visit(hostile.page)
 
 
-def test_the_page_is_one_file(full: Report) -> None:
+def test_the_page_is_one_file(full):
     """Neither scripts nor styles nor pictures are taken from elsewhere."""
     text = full.page.read_text(encoding="utf-8")
     shell = re.sub(r"<script\b[^>]*>.*?</script>", "", text, flags=re.DOTALL)
@@ -47,7 +47,7 @@ def test_the_page_is_one_file(full: Report) -> None:
     assert re.findall(r"<(?:img|iframe|object|embed|source)\b[^>]*\bhttps?:", shell) == []
 
 
-def test_the_page_forbids_itself_any_network(full: Report, unwatched: Page) -> None:
+def test_the_page_forbids_itself_any_network(full, unwatched):
     """It is asked to reach out, and its own policy refuses before anything is sent."""
     sent: list[str] = []
     unwatched.on(
@@ -58,14 +58,14 @@ def test_the_page_forbids_itself_any_network(full: Report, unwatched: Page) -> N
     unwatched.wait_for_function(REFUSED)
 
 
-def test_no_name_becomes_code(page: Page) -> None:
+def test_no_name_becomes_code(page):
     """An alert would fail the test by itself."""
     for control in page.locator("main input, header input").all():
         control.dispatch_event("click")
     assert page.locator("main script, main img").count() == 0
 
 
-def test_every_name_is_read_as_it_is_written(page: Page) -> None:
+def test_every_name_is_read_as_it_is_written(page):
     shown = page.locator("main").text_content() or ""
     for name in HOSTILE:
         assert name in shown
@@ -75,7 +75,7 @@ def test_every_name_is_read_as_it_is_written(page: Page) -> None:
     assert set(values) == set(HOSTILE)
 
 
-def test_every_name_stands_in_the_charts(page: Page) -> None:
+def test_every_name_stands_in_the_charts(page):
     texts = page.evaluate(
         "() => [...document.querySelectorAll('[data-chart=speedup] .chart-legend li')]"
         ".map(found => found.textContent)"
@@ -87,6 +87,6 @@ def test_every_name_stands_in_the_charts(page: Page) -> None:
         assert name[:12] in shown, name
 
 
-def test_the_title_is_text(page: Page) -> None:
+def test_the_title_is_text(page):
     assert page.locator("h1").inner_text() == "<b>a run</b>"
     assert page.title().startswith("<b>a run</b>")

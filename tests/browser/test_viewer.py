@@ -66,19 +66,19 @@ def speedups(page: Page, side: str) -> dict[str, float]:
     return found
 
 
-def test_every_number_is_that_of_the_table_that_is_downloaded(page: Page) -> None:
+def test_every_number_is_that_of_the_table_that_is_downloaded(page):
     rows = rows_of(downloaded(page, "csv"))
     for number in numbers(page):
         assert float(number["value"]) == float(rows[number["key"]][number["column"]]), number
 
 
-def test_the_file_beside_a_comparison_holds_the_same(compared: Page, several: Path) -> None:
+def test_the_file_beside_a_comparison_holds_the_same(compared, several):
     rows = rows_of((several.parent / "comparison.csv").read_text(encoding="utf-8"))
     for number in numbers(compared):
         assert float(number["value"]) == float(rows[number["key"]][number["column"]]), number
 
 
-def test_times_of_the_run_are_those_of_its_report(page: Page, full: Report) -> None:
+def test_times_of_the_run_are_those_of_its_report(page, full):
     held = {
         "|".join(key.split("|")[1:]): float(row["wall_s"])
         for key, row in full.rows("configurations").items()
@@ -94,7 +94,7 @@ def test_times_of_the_run_are_those_of_its_report(page: Page, full: Report) -> N
     assert own == held
 
 
-def test_what_a_stage_opens_into_sums_to_its_time(page: Page) -> None:
+def test_what_a_stage_opens_into_sums_to_its_time(page):
     wholes: dict[str, float] = {}
     parts: dict[str, float] = {}
     for number in numbers(page):
@@ -108,7 +108,7 @@ def test_what_a_stage_opens_into_sums_to_its_time(page: Page) -> None:
     assert parts == pytest.approx(wholes, rel=1e-9)
 
 
-def test_a_stage_opens_and_closes(page: Page) -> None:
+def test_a_stage_opens_and_closes(page):
     opener = page.locator(".viewer button.expand").first
     parts = page.locator(".viewer tr.part")
     expect(parts.first).to_be_hidden()
@@ -119,7 +119,7 @@ def test_a_stage_opens_and_closes(page: Page) -> None:
     expect(parts.first).to_be_hidden()
 
 
-def test_all_stages_open_at_once(page: Page) -> None:
+def test_all_stages_open_at_once(page):
     parts = page.locator(".viewer tr.part")
     assert parts.count() > 10
     page.locator(".viewer button.expand-all").click()
@@ -127,7 +127,7 @@ def test_all_stages_open_at_once(page: Page) -> None:
         expect(part).to_be_visible()
 
 
-def test_a_stage_that_is_not_chosen_leaves_the_viewer_whether_open_or_not(page: Page) -> None:
+def test_a_stage_that_is_not_chosen_leaves_the_viewer_whether_open_or_not(page):
     page.locator(".viewer button.expand-all").click()
     page.locator("input[name=stage][value=track]").uncheck()
     for row in page.locator(".viewer tr[data-stage=track]").all():
@@ -136,7 +136,7 @@ def test_a_stage_that_is_not_chosen_leaves_the_viewer_whether_open_or_not(page: 
     expect(page.locator(".viewer tr[data-stage=track]").first).to_be_visible()
 
 
-def test_the_other_base_turns_the_speedups_round(compared: Page) -> None:
+def test_the_other_base_turns_the_speedups_round(compared):
     over_first = speedups(compared, "B")
     assert len(over_first) >= 8
     assert all(value < 1 for value in over_first.values())
@@ -147,7 +147,7 @@ def test_the_other_base_turns_the_speedups_round(compared: Page) -> None:
     assert over_second == pytest.approx({key: 1 / value for key, value in over_first.items()})
 
 
-def test_a_download_is_against_the_chosen_base(compared: Page) -> None:
+def test_a_download_is_against_the_chosen_base(compared):
     choose_base(compared, 1)
     rows = rows_of(downloaded(compared, "csv")).values()
     assert {row["base"] for row in rows} == {"B"}
@@ -156,13 +156,13 @@ def test_a_download_is_against_the_chosen_base(compared: Page) -> None:
     assert len(found["times"]) == len(rows)
 
 
-def test_a_base_is_chosen_by_keyboard(compared: Page) -> None:
+def test_a_base_is_chosen_by_keyboard(compared):
     compared.locator("input[name=viewer-base]:checked").focus()
     compared.keyboard.press("ArrowRight")
     assert speedups(compared, "A") != {}
 
 
-def test_other_work_is_not_compared_and_the_reason_is_told(page: Page) -> None:
+def test_other_work_is_not_compared_and_the_reason_is_told(page):
     """What others measured had another movie: their times say nothing about these."""
     assert all(speedups(page, side) == {} for side in "ABC")
     why = page.locator(".viewer td.speedup [data-why]").first
@@ -174,7 +174,7 @@ def test_other_work_is_not_compared_and_the_reason_is_told(page: Page) -> None:
     expect(tip).to_be_hidden()
 
 
-def test_a_likely_limit_is_explained_when_it_is_pointed_at(page: Page) -> None:
+def test_a_likely_limit_is_explained_when_it_is_pointed_at(page):
     tag = page.locator(".viewer .tag:visible").first
     tag.hover()
     tip = page.locator("#viewer-tip")
@@ -182,20 +182,20 @@ def test_a_likely_limit_is_explained_when_it_is_pointed_at(page: Page) -> None:
     assert tip.inner_text() == tag.get_attribute("data-why")
 
 
-def test_columns_of_other_machines_are_marked(page: Page) -> None:
+def test_columns_of_other_machines_are_marked(page):
     about = page.locator(".viewer .about[data-kind=reference]")
     assert about.count() >= 1
     for one in about.all():
         assert "another machine" in one.inner_text()
 
 
-def test_a_comparison_leads_to_each_report(compared: Page) -> None:
+def test_a_comparison_leads_to_each_report(compared):
     for link in compared.locator("ul.runs a").all():
         file = link.evaluate("link => link.href")
         assert Path(file.removeprefix("file://")).is_file()
 
 
-def test_the_verdicts_are_on_the_first_screen(compared: Page) -> None:
+def test_the_verdicts_are_on_the_first_screen(compared):
     words = compared.locator(".verdict-word")
     assert words.count() == 8
     for word in words.all():

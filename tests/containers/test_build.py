@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -54,9 +53,7 @@ def contents(engine: Engine, sif: Path, *command: str) -> str:
     ).stdout
 
 
-def test_an_image_is_built_in_three_layers_and_locked(
-    build_toy: Any, images: ImageFolder, engine: Engine
-) -> None:
+def test_an_image_is_built_in_three_layers_and_locked(build_toy, images, engine):
     built = build_toy()
     assert build_toy.made == ["base", "libraries", "image"]
     assert contents(engine, built.sif, "cat", "/libraries", "/stage") == "libraries\nstage\n"
@@ -68,7 +65,7 @@ def test_an_image_is_built_in_three_layers_and_locked(
     assert left_over(images) == []
 
 
-def test_what_is_current_is_not_built(build_toy: Any) -> None:
+def test_what_is_current_is_not_built(build_toy):
     first = build_toy()
     again = build_toy()
     assert build_toy.made == []
@@ -76,7 +73,7 @@ def test_what_is_current_is_not_built(build_toy: Any) -> None:
     assert again == first.model_copy(update={"wall_s": None})
 
 
-def test_only_what_changed_is_built(build_toy: Any, containers: Path) -> None:
+def test_only_what_changed_is_built(build_toy, containers):
     build_toy()
     add_step(containers, "stage", MORE)
     build_toy()
@@ -86,9 +83,7 @@ def test_only_what_changed_is_built(build_toy: Any, containers: Path) -> None:
     assert build_toy.made == ["libraries", "image"]
 
 
-def test_layers_that_nothing_stands_on_are_removed(
-    build_toy: Any, containers: Path, images: ImageFolder
-) -> None:
+def test_layers_that_nothing_stands_on_are_removed(build_toy, containers, images):
     build_toy()
     before = set((images.path / "layers").glob("*.sif"))
     add_step(containers, "contact", MORE)
@@ -98,13 +93,13 @@ def test_layers_that_nothing_stands_on_are_removed(
     assert len(after) == len(before) == 2
 
 
-def test_a_forced_build_makes_all_layers_anew(build_toy: Any) -> None:
+def test_a_forced_build_makes_all_layers_anew(build_toy):
     build_toy()
     build_toy(force=True)
     assert build_toy.made == ["base", "libraries", "image"]
 
 
-def test_a_damaged_or_absent_image_is_built_again(build_toy: Any, images: ImageFolder) -> None:
+def test_a_damaged_or_absent_image_is_built_again(build_toy, images):
     sif = build_toy().sif
     with sif.open("ab") as file:
         file.write(b"x")
@@ -117,9 +112,7 @@ def test_a_damaged_or_absent_image_is_built_again(build_toy: Any, images: ImageF
     verify_image(images, "contact")
 
 
-def test_a_base_that_is_given_is_built_on(
-    build_toy: Any, images: ImageFolder, engine: Engine, tmp_path: Path
-) -> None:
+def test_a_base_that_is_given_is_built_on(build_toy, images, engine, tmp_path):
     build_toy()
     [base] = (images.path / "layers").glob("base-*.sif")
     given = tmp_path / "given.sif"
@@ -130,9 +123,7 @@ def test_a_base_that_is_given_is_built_on(
     assert contents(engine, built.sif, "cat", "/stage") == "stage\n"
 
 
-def test_the_machines_own_temporary_files_are_out_of_reach(
-    build_toy: Any, containers: Path, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_the_machines_own_temporary_files_are_out_of_reach(build_toy, containers, tmp_path_factory):
     # A definition that clears /tmp clears its own.
     folder = Path("/tmp") / f"pyscale-test-{os.getpid()}"
     folder.mkdir()
@@ -147,9 +138,7 @@ def test_the_machines_own_temporary_files_are_out_of_reach(
     assert not Path("/var/tmp/mine").exists()
 
 
-def test_a_user_may_name_another_disk_to_unpack_on(
-    build_toy: Any, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_user_may_name_another_disk_to_unpack_on(build_toy, engine, tmp_path, monkeypatch):
     local = tmp_path / "local"
     monkeypatch.setenv(f"{engine.option_prefix}TMPDIR", str(local))
     seen: list[str] = []
@@ -164,17 +153,15 @@ def test_a_user_may_name_another_disk_to_unpack_on(
 
 
 def test_what_the_user_exports_into_containers_stays_out(
-    build_toy: Any, containers: Path, monkeypatch: pytest.MonkeyPatch, engine: Engine
-) -> None:
+    build_toy, containers, monkeypatch, engine
+):
     monkeypatch.setenv(f"{engine.environment_prefix}SECRET", "of the user")
     monkeypatch.setenv(f"{engine.option_prefix}BIND", "/usr/share:/mnt")
     add_step(containers, "contact", '    [ -z "$SECRET" ]\n    [ ! -e /mnt/doc ]\n')
     build_toy()
 
 
-def test_a_broken_definition_is_one_sentence_with_its_log(
-    build_toy: Any, containers: Path, images: ImageFolder
-) -> None:
+def test_a_broken_definition_is_one_sentence_with_its_log(build_toy, containers, images):
     add_step(containers, "contact", "    echo no such wheel: numpy >&2\n    exit 7\n")
     with pytest.raises(UserError) as raised:
         build_toy()
@@ -186,9 +173,7 @@ def test_a_broken_definition_is_one_sentence_with_its_log(
     assert left_over(images) == []
 
 
-def test_a_failed_build_keeps_the_image_that_was_there(
-    build_toy: Any, containers: Path, images: ImageFolder
-) -> None:
+def test_a_failed_build_keeps_the_image_that_was_there(build_toy, containers, images):
     before = build_toy()
     add_step(containers, "stage", "    exit 7\n")
     with pytest.raises(UserError):
@@ -196,7 +181,7 @@ def test_a_failed_build_keeps_the_image_that_was_there(
     assert verify_image(images, "contact").sha256 == before.sha256
 
 
-def test_a_definition_that_cannot_be_read_is_one_sentence(build_toy: Any, containers: Path) -> None:
+def test_a_definition_that_cannot_be_read_is_one_sentence(build_toy, containers):
     (containers / "contact.def").write_text("Bootstrap: nonsense\nFrom: nowhere\n")
     with pytest.raises(UserError, match=r"building contact\.def failed: .*nonsense.*\.log$"):
         build_toy()
@@ -219,8 +204,8 @@ def small_disk(images: ImageFolder, missing: Callable[[str, str], None]) -> Iter
     ("layer", "left_kib"), [("base", 16), ("libraries", 1024), ("image", 16), ("image", 3072)]
 )
 def test_a_disk_that_fills_up_is_one_sentence_and_nothing_half_made(
-    build_toy: Any, images: ImageFolder, small_disk: Path, layer: str, left_kib: int
-) -> None:
+    build_toy, images, small_disk, layer, left_kib
+):
     filler = small_disk / "filler"
 
     def fill(event: BuildEvent) -> None:
@@ -240,25 +225,21 @@ def test_a_disk_that_fills_up_is_one_sentence_and_nothing_half_made(
     verify_image(images, "contact")
 
 
-def test_too_small_a_disk_is_told_before_anything_is_started(
-    build_toy: Any, images: ImageFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_small_a_disk_is_told_before_anything_is_started(build_toy, images, monkeypatch):
     monkeypatch.setattr(build_module, "NEEDED_BYTES", {"cpu": 2**60, "cuda": 2**60})
     with pytest.raises(MissingPart, match=r"GiB left, but a build takes up to .*free space"):
         build_toy()
     assert not images.path.exists()
 
 
-def test_a_folder_that_may_not_be_written_is_one_sentence(
-    build_toy: Any, images: ImageFolder
-) -> None:
+def test_a_folder_that_may_not_be_written_is_one_sentence(build_toy, images):
     images.path.parent.mkdir(exist_ok=True)
     images.path.write_text("a file")
     with pytest.raises(UserError, match="images is a file, but a folder is needed"):
         build_toy()
 
 
-def test_two_builds_of_one_image_make_each_layer_once(build_toy: Any, images: ImageFolder) -> None:
+def test_two_builds_of_one_image_make_each_layer_once(build_toy, images):
     other = build_toy.into(images)
     waiting = threading.Event()
     second: list[BuiltImage] = []
@@ -290,9 +271,7 @@ def add_second_image(containers: Path) -> ImageDefinition:
     return ImageDefinition(name="track", stage="track", definition="track")
 
 
-def test_two_images_are_built_at_the_same_time(
-    build_toy: Any, containers: Path, images: ImageFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_images_are_built_at_the_same_time(build_toy, containers, images, monkeypatch):
     monkeypatch.setattr(build_module, "_at_once", lambda: 2)
     both = [CONTACT, add_second_image(containers)]
     # The first is not done before the second has begun.
@@ -371,12 +350,8 @@ def read_until(process: subprocess.Popen[str], text: str) -> None:
     [("contact", signal.SIGINT), ("stage", signal.SIGTERM), ("contact", signal.SIGKILL)],
 )
 def test_an_ended_build_leaves_no_process_and_nothing_half_made(
-    start_build: Callable[[], subprocess.Popen[str]],
-    containers: Path,
-    images: ImageFolder,
-    layer: str,
-    how: signal.Signals,
-) -> None:
+    start_build, containers, images, layer, how
+):
     add_second_image(containers)
     good = (containers / f"{layer}.def").read_text()
     add_step(containers, layer, "    echo about to sleep\n    sleep 3600 & sleep 3600\n")

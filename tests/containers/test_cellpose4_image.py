@@ -74,9 +74,7 @@ def bench(
 
 
 @pytest.mark.slow
-def test_the_image_of_cellpose_4_segments_alone(
-    engine: Engine, built_images: ImageFolder, bench: Path
-) -> None:
+def test_the_image_of_cellpose_4_segments_alone(engine, built_images, bench):
     (bench / "params.json").write_text(json.dumps({"model": "grid.pt"}), encoding="utf-8")
     run = ("run", "--input", "movie.ome.tif", "--output", "out", "--params", "params.json")
     done = in_image(engine, built_images, bench, "run", *run)
@@ -86,8 +84,8 @@ def test_the_image_of_cellpose_4_segments_alone(
 
 @pytest.mark.slow
 def test_a_run_with_weights_of_ones_own_says_which_image_they_need_and_takes_it(
-    built_images: ImageFolder, bench: Path
-) -> None:
+    built_images, bench
+):
     (bench / "mine.toml").write_text(SUITE % (bench / "grid.pt"), encoding="utf-8")
     refused = run_suite(bench, built_images)
     assert refused.returncode == 1

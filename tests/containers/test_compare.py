@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -30,15 +29,13 @@ def append(containers: Path, step: str) -> None:
         file.write(step)
 
 
-def test_two_builds_differ_in_the_date_of_the_build_alone(
-    build_toy: Any, other: ImageFolder
-) -> None:
+def test_two_builds_differ_in_the_date_of_the_build_alone(build_toy, other):
     files, others = compare(build_toy().sif, build_toy.into(other)().sif)
     assert files == []
     assert "Python packages: the same 0" in others
 
 
-def test_every_difference_is_told(build_toy: Any, other: ImageFolder, containers: Path) -> None:
+def test_every_difference_is_told(build_toy, other, containers):
     append(containers, "    echo stage > /size\n    echo stage > /mode\n")
     first = build_toy().sif
     append(containers, "    echo other > /stage\n    echo another > /size\n    chmod 600 /mode\n")
@@ -57,7 +54,7 @@ def test_every_difference_is_told(build_toy: Any, other: ImageFolder, containers
     assert [text.startswith(line) for text, line in zip(told, lines, strict=True)] == [True] * 6
 
 
-def test_files_are_listed_with_what_they_hold(build_toy: Any) -> None:
+def test_files_are_listed_with_what_they_hold(build_toy):
     listing = list_files(build_toy().sif, keep=(CODE,))
     source = Path(__file__).resolve().parents[2] / "stages/pyscale_stages/contact/stage.py"
     assert listing.kept == {CODE: source.read_bytes()}
@@ -66,7 +63,7 @@ def test_files_are_listed_with_what_they_hold(build_toy: Any) -> None:
     assert listing.files["code"].kind == "D"
 
 
-def test_a_file_that_is_no_image_is_one_sentence(build_toy: Any, tmp_path: Path) -> None:
+def test_a_file_that_is_no_image_is_one_sentence(build_toy, tmp_path):
     good = build_toy().sif
     text = tmp_path / "text.sif"
     text.write_text("no image")
@@ -84,8 +81,8 @@ def test_a_file_that_is_no_image_is_one_sentence(build_toy: Any, tmp_path: Path)
 
 
 def test_the_command_prints_the_differences_and_tells_by_its_exit_code(
-    build_toy: Any, other: ImageFolder, containers: Path
-) -> None:
+    build_toy, other, containers
+):
     first = build_toy().sif
     again = build_toy.into(other)().sif
 
@@ -105,8 +102,8 @@ def test_the_command_prints_the_differences_and_tells_by_its_exit_code(
 
 @pytest.mark.slow
 def test_a_real_image_built_again_from_the_same_parts_has_the_same_files(
-    built_images: ImageFolder, other: ImageFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    built_images, other, monkeypatch
+):
     # An image that is current may have been built at an earlier commit, which is its label.
     commit = built_images.read_lock().images["storage"].git_commit
     monkeypatch.setattr("pyscale.images.build.code_commit", lambda: commit)

@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from pyscale.images.catalog import ImageDefinition, catalog
+from pyscale.images.catalog import catalog
 from pyscale.shipped import shipped
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 
@@ -26,13 +25,13 @@ def sections(file: Path) -> set[str]:
 
 
 @ALL
-def test_an_image_has_its_definition_requirements_and_lock(definition: ImageDefinition) -> None:
+def test_an_image_has_its_definition_requirements_and_lock(definition):
     for file in (definition.definition_file, definition.requirements_file, definition.lock_file):
         assert file.is_file()
     assert definition.stage in STAGE_NAMES
 
 
-def test_every_stage_has_an_image_and_no_file_is_left_over() -> None:
+def test_every_stage_has_an_image_and_no_file_is_left_over():
     inside = {name for name in STAGE_NAMES if not load_stage(name).runs_outside}
     assert {definition.stage for definition in catalog().values()} == inside
     shared = {CONTAINERS / f"{name}.def" for name in ("base", "base_docker", "stage")}
@@ -42,13 +41,13 @@ def test_every_stage_has_an_image_and_no_file_is_left_over() -> None:
 
 
 @pytest.mark.parametrize("file", sorted(LIBRARIES), ids=lambda p: p.stem)
-def test_libraries_are_installed_from_parts_and_tested(file: Path) -> None:
+def test_libraries_are_installed_from_parts_and_tested(file):
     assert variables(file) == {"base", "parts"}
     assert sections(file) == {"files", "post", "test"}
     assert "install_libraries.sh" in file.read_text()
 
 
-def test_the_last_layer_says_what_the_image_is() -> None:
+def test_the_last_layer_says_what_the_image_is():
     file = CONTAINERS / "stage.def"
     assert {"labels", "environment", "runscript", "help"} <= sections(file)
     labels = set(re.findall(r"org\.pyscale\.(\w+)", file.read_text()))
@@ -62,7 +61,7 @@ def test_the_last_layer_says_what_the_image_is() -> None:
     }
 
 
-def test_bases_hold_the_same_packages() -> None:
+def test_bases_hold_the_same_packages():
     included = re.search(r"^Include: (.*)$", (CONTAINERS / "base.def").read_text(), re.MULTILINE)
     installed = re.search(r"recommends (.*)$", (CONTAINERS / "base_docker.def").read_text(), re.M)
     assert included is not None
@@ -73,7 +72,7 @@ def test_bases_hold_the_same_packages() -> None:
 @pytest.mark.parametrize(
     "file", [*sorted(CONTAINERS.glob("*.def")), *SCRIPTS], ids=lambda p: p.name
 )
-def test_no_step_names_a_host_or_deletes_what_a_build_shares_with_the_machine(file: Path) -> None:
+def test_no_step_names_a_host_or_deletes_what_a_build_shares_with_the_machine(file):
     text = file.read_text()
     assert "://" not in text
     steps = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
@@ -83,14 +82,12 @@ def test_no_step_names_a_host_or_deletes_what_a_build_shares_with_the_machine(fi
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.name)
-def test_scripts_are_of_the_plain_shell(script: Path) -> None:
+def test_scripts_are_of_the_plain_shell(script):
     subprocess.run(["sh", "-n", str(script)], check=True)
     assert script.read_text().startswith("#!/bin/sh\n")
 
 
-def test_emptying_a_folder_spares_all_that_is_bound_into_it_or_over_it(
-    tmp_path: Path, missing: Callable[[str, str], None]
-) -> None:
+def test_emptying_a_folder_spares_all_that_is_bound_into_it_or_over_it(tmp_path, missing):
     """A build sees folders of the machine; deleting there would delete the user's files."""
     host = tmp_path / "host"
     for folder in (host, tmp_path / "own" / "deep", tmp_path / "over", tmp_path / "above" / "in"):
@@ -123,9 +120,7 @@ def test_emptying_a_folder_spares_all_that_is_bound_into_it_or_over_it(
 
 
 @pytest.mark.parametrize("excepted", [(), ("--except", "copyright")])
-def test_emptying_a_folder_may_leave_licences_and_what_leads_to_them(
-    excepted: tuple[str, ...], tmp_path: Path, missing: Callable[[str, str], None]
-) -> None:
+def test_emptying_a_folder_may_leave_licences_and_what_leads_to_them(excepted, tmp_path, missing):
     if tmp_path.stat().st_dev != Path("/").stat().st_dev:
         missing("a folder on the root file system", "let --basetemp name one")
     docs = tmp_path / "doc"

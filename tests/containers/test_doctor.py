@@ -50,7 +50,7 @@ def written(folder: Path, text: str) -> str:
 
 
 @pytest.mark.slow
-def test_every_stage_of_the_pipeline_does_some_work_in_its_image(look: Look) -> None:
+def test_every_stage_of_the_pipeline_does_some_work_in_its_image(look):
     found = look()
     assert {one.status for one in found.values()} == {"ok"}
     for stage in ("register_denoise", "segment", "contact", "track"):
@@ -60,7 +60,7 @@ def test_every_stage_of_the_pipeline_does_some_work_in_its_image(look: Look) -> 
 
 @pytest.mark.slow
 @pytest.mark.skipif(gpu_present(), reason="this machine has a GPU")
-def test_an_image_finds_no_gpu_where_there_is_none(look: Look, tmp_path: Path) -> None:
+def test_an_image_finds_no_gpu_where_there_is_none(look, tmp_path):
     suite = written(tmp_path, SEGMENT + CONTACT)
     found = look(suite, device="cuda", images={"segment": "segment_cellpose3"})
     assert "nvidia.icd" in found["stage.contact.works"].remedy
@@ -68,7 +68,7 @@ def test_an_image_finds_no_gpu_where_there_is_none(look: Look, tmp_path: Path) -
 
 
 @pytest.mark.slow
-def test_weights_outside_the_image_are_seen_inside(look: Look, tmp_path: Path) -> None:
+def test_weights_outside_the_image_are_seen_inside(look, tmp_path):
     from pyscale_stages.resources import embedded_model
 
     weights = tmp_path / "my weights.pt"

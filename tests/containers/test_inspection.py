@@ -10,9 +10,8 @@ import sys
 import pytest
 
 from pyscale.images.catalog import catalog
-from pyscale.images.engine import IMAGE_PYTHON, Engine
+from pyscale.images.engine import IMAGE_PYTHON
 from pyscale.images.listing import describe
-from pyscale.images.lockfile import ImageFolder
 from pyscale.images.partlocks import read_debian
 
 
@@ -27,9 +26,7 @@ def plain(name: str) -> str:
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
-def test_an_image_holds_the_packages_of_its_lock_and_no_others(
-    built_images: ImageFolder, engine: Engine
-) -> None:
+def test_an_image_holds_the_packages_of_its_lock_and_no_others(built_images, engine):
     for name in built_images.read_lock().images:
         image = describe(built_images.sif(name), engine)
         found = {plain(package): version for package, version in image.python_packages.items()}
@@ -39,9 +36,7 @@ def test_an_image_holds_the_packages_of_its_lock_and_no_others(
         assert read_debian(built_images.debian_list(name)) == image.debian_packages
 
 
-def test_an_image_says_which_one_it_is_and_what_it_was_built_from(
-    built_images: ImageFolder, engine: Engine
-) -> None:
+def test_an_image_says_which_one_it_is_and_what_it_was_built_from(built_images, engine):
     for name, locked in built_images.read_lock().images.items():
         image = describe(built_images.sif(name), engine)
         assert image.labels.image == name
@@ -57,9 +52,7 @@ def test_an_image_says_which_one_it_is_and_what_it_was_built_from(
 
 
 @pytest.mark.parametrize("json_wanted", [False, True])
-def test_inspect_prints_the_same_for_people_and_programs(
-    built_images: ImageFolder, json_wanted: bool
-) -> None:
+def test_inspect_prints_the_same_for_people_and_programs(built_images, json_wanted):
     name = next(iter(built_images.read_lock().images))
     command = [sys.executable, "-m", "pyscale", "image", "inspect", str(built_images.sif(name))]
     done = subprocess.run(
@@ -74,9 +67,7 @@ def test_inspect_prints_the_same_for_people_and_programs(
         assert re.search(r"\bnumpy \d", done.stdout)
 
 
-def test_an_image_keeps_the_licences_of_its_debian_packages(
-    built_images: ImageFolder, engine: Engine
-) -> None:
+def test_an_image_keeps_the_licences_of_its_debian_packages(built_images, engine):
     name = next(iter(built_images.read_lock().images))
     sif = built_images.sif(name)
     look = 'for p in "$@"; do [ -s "/usr/share/doc/${p%%:*}/copyright" ] || echo "$p"; done'
@@ -86,18 +77,14 @@ def test_an_image_keeps_the_licences_of_its_debian_packages(
     assert answer.stdout.split() == []
 
 
-def test_packages_under_the_gpl_or_lgpl_are_named(
-    built_images: ImageFolder, engine: Engine
-) -> None:
+def test_packages_under_the_gpl_or_lgpl_are_named(built_images, engine):
     for name in built_images.read_lock().images:
         image = describe(built_images.sif(name), engine)
         assert ("fastremap" in image.copyleft) == ("fastremap" in image.python_packages), name
         assert all("GPL" in licence for licence in image.copyleft.values())
 
 
-def test_packages_are_those_that_the_image_itself_imports(
-    built_images: ImageFolder, engine: Engine
-) -> None:
+def test_packages_are_those_that_the_image_itself_imports(built_images, engine):
     name = next(iter(built_images.read_lock().images))
     sif = built_images.sif(name)
     asked = engine.command(

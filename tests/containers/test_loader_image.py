@@ -96,12 +96,8 @@ def native(slides: Path, tmp_path_factory: pytest.TempPathFactory) -> Loading:
 
 @pytest.mark.slow
 def test_the_image_runs_alone_and_delivers_the_patches_that_this_environment_does(
-    engine: Engine,
-    folder: ImageFolder,
-    slides: Path,
-    native: Loading,
-    tmp_path: Path,
-) -> None:
+    engine, folder, slides, native, tmp_path
+):
     (tmp_path / "params.json").write_text(json.dumps(PARAMS | {"start_method": "spawn"}))
     # A colon in what is bound would part it from where it is bound to.
     place = ("--mount", f'type=bind,"src={slides}",dst=/slides,ro')
@@ -122,8 +118,8 @@ def test_the_image_runs_alone_and_delivers_the_patches_that_this_environment_doe
 
 @pytest.mark.slow
 def test_two_ranks_in_containers_meet_and_find_a_factory_of_ones_own(
-    folder: ImageFolder, slides: Path, native: Loading, tmp_path: Path
-) -> None:
+    folder, slides, native, tmp_path
+):
     (tmp_path / "my package").mkdir()
     (tmp_path / "my package" / "mine.py").write_text(OWN)
     params = "".join(f"{name} = {value}\n" for name, value in PARAMS.items())
@@ -158,9 +154,7 @@ def test_two_ranks_in_containers_meet_and_find_a_factory_of_ones_own(
 
 
 @pytest.mark.slow
-def test_the_doctor_finds_what_the_stage_needs_in_its_image(
-    folder: ImageFolder, tmp_path: Path
-) -> None:
+def test_the_doctor_finds_what_the_stage_needs_in_its_image(folder, tmp_path):
     settings = load_settings(
         images_folder=folder.path, runs_folder=tmp_path, runtime="apptainer", workers=(1,)
     )

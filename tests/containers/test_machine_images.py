@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.store.folder import RunFolder
 from pyscale.store.taskfiles import read_task
@@ -97,8 +96,8 @@ def outputs(run: RunFolder) -> Outputs:
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
 def test_an_image_finds_the_results_that_this_environment_does(
-    measured: dict[str, Outputs], built_images: ImageFolder, stage: str, tmp_path: Path
-) -> None:
+    measured, built_images, stage, tmp_path
+):
     (reference, _), (other, result) = (measured[each][stage] for each in ("native", "apptainer"))
     assert result.stamp["image_sha256"] == built_images.read_lock().images[stage].sha256
     folders = {"reference": reference, "other": other}
@@ -108,9 +107,7 @@ def test_an_image_finds_the_results_that_this_environment_does(
 
 
 @pytest.mark.slow
-def test_an_image_measures_the_place_and_leaves_it_as_it_was(
-    measured: dict[str, Outputs], place: Path
-) -> None:
+def test_an_image_measures_the_place_and_leaves_it_as_it_was(measured, place):
     """A folder of the image's own would lie in memory, and be measured without a complaint."""
     native, contained = (measured[each]["storage"][1].versions for each in ("native", "apptainer"))
     for name in ("place_filesystem", "place_device"):
@@ -118,9 +115,7 @@ def test_an_image_measures_the_place_and_leaves_it_as_it_was(
     assert [path.name for path in place.iterdir()] == ["mine.txt"]
 
 
-def test_the_image_of_the_storage_runs_alone_and_has_fio(
-    engine: Engine, built_images: ImageFolder, tmp_path: Path
-) -> None:
+def test_the_image_of_the_storage_runs_alone_and_has_fio(engine, built_images, tmp_path):
     params = tomllib.loads(SMALL)["stages"]["storage"] | {"fio": True, "modes": ["warm"]}
     (tmp_path / "params.json").write_text(json.dumps(params), encoding="utf-8")
     options = ("--containall", "--bind", str(tmp_path), "--pwd", str(tmp_path))

@@ -63,9 +63,7 @@ def found(tmp_path: Path) -> RunFolder:
 
 
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
-def test_an_image_that_knows_nothing_of_pyscale_is_measured(
-    run: Callable[..., tuple[int, str]], tmp_path: Path, image: Path, runtime: str
-) -> None:
+def test_an_image_that_knows_nothing_of_pyscale_is_measured(run, tmp_path, image, runtime):
     code, said = run(COPIES, "--runtime", runtime)
     assert code == 0, said
     assert "Outputs: same bytes at every N." in said
@@ -85,9 +83,7 @@ def test_an_image_that_knows_nothing_of_pyscale_is_measured(
     assert (used.path, used.size_bytes) == (image, image.stat().st_size)
 
 
-def test_it_can_write_neither_its_input_nor_the_folder_of_the_user(
-    run: Callable[..., tuple[int, str]], tmp_path: Path
-) -> None:
+def test_it_can_write_neither_its_input_nor_the_folder_of_the_user(run, tmp_path):
     code, said = run("touch {input}/new; touch {folder}/new; cat {files} > {output}/list.txt")
     # Both windows write one name, which is refused where they are joined.
     assert code == 1, said
@@ -100,19 +96,14 @@ def test_it_can_write_neither_its_input_nor_the_folder_of_the_user(
     )
 
 
-def test_a_program_that_the_image_lacks_is_told(run: Callable[..., tuple[int, str]]) -> None:
+def test_a_program_that_the_image_lacks_is_told(run):
     code, said = run("no-such-program {file} {output}")
     assert code == 1
     assert "no-such-program" in said
     assert "not found" in said
 
 
-def test_an_image_that_changed_ends_a_run_that_goes_on(
-    run: Callable[..., tuple[int, str]],
-    tmp_path: Path,
-    image: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_an_image_that_changed_ends_a_run_that_goes_on(run, tmp_path, image, capsys):
     code, said = run("no-such-program {file} {output}")
     assert code == 1, said
     with image.open("ab") as file:
@@ -122,9 +113,7 @@ def test_an_image_that_changed_ends_a_run_that_goes_on(
     assert "mine.sif has sha256" in " ".join(told.err.split())
 
 
-def test_ranks_in_an_image_know_where_they_meet(
-    run: Callable[..., tuple[int, str]], tmp_path: Path
-) -> None:
+def test_ranks_in_an_image_know_where_they_meet(run, tmp_path):
     step = "ls {input} > /dev/null; test $RANK -gt 0 || echo $WORLD_SIZE $MASTER_ADDR > {output}"
     code, told = run(step, "--split", "ranks", "--output", "told.txt", "--check", "none")
     assert code == 0, told

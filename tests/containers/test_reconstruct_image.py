@@ -71,9 +71,7 @@ def params(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_ranks_in_containers_reconstruct_what_this_environment_does(
-    folder: ImageFolder, params: dict[str, Any], tmp_path: Path
-) -> None:
+def test_ranks_in_containers_reconstruct_what_this_environment_does(folder, params, tmp_path):
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in params.items()]
     (tmp_path / "tiny.toml").write_text(SUITE + "\n".join(lines))
     done = subprocess.run(
@@ -132,9 +130,7 @@ def reconstructed_here(folder: Path, params: dict[str, Any]) -> Image:
 
 
 @pytest.mark.slow
-def test_the_doctor_reconstructs_an_image_in_the_container(
-    folder: ImageFolder, tmp_path: Path
-) -> None:
+def test_the_doctor_reconstructs_an_image_in_the_container(folder, tmp_path):
     settings = load_settings(
         images_folder=folder.path, runs_folder=tmp_path, runtime="apptainer", workers=(1,)
     )

@@ -18,7 +18,6 @@ import tifffile
 
 from commandline import answer_of
 from pyscale.executors.containernode import prepared
-from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.runtimes.apptainer import ApptainerRuntime
 from pyscale.store.folder import RunFolder
@@ -139,9 +138,7 @@ def contained(runs: dict[str, RunFolder]) -> Results:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stage", STAGES)
-def test_an_image_computes_the_bytes_that_this_environment_does(
-    native: Results, contained: Results, stage: str
-) -> None:
+def test_an_image_computes_the_bytes_that_this_environment_does(native, contained, stage):
     compared = [name for name in native if name.startswith(f"{stage}-") and native[name].outputs]
     assert {name.rpartition("/")[2] for name in compared} == {"w0", "w1", "merge"}
     for name in compared:
@@ -149,9 +146,7 @@ def test_an_image_computes_the_bytes_that_this_environment_does(
 
 
 @pytest.mark.slow
-def test_every_result_names_the_image_that_made_it(
-    runs: dict[str, RunFolder], contained: Results, built_images: ImageFolder
-) -> None:
+def test_every_result_names_the_image_that_made_it(runs, contained, built_images):
     locked = built_images.read_lock().images
     run = runs["apptainer"]
     frozen = read_provenance(run.path).containers
@@ -185,16 +180,14 @@ def described(stamp: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.mark.slow
-def test_the_machine_looks_the_same_from_inside(native: Results, contained: Results) -> None:
+def test_the_machine_looks_the_same_from_inside(native, contained):
     for name, result in native.items():
         assert described(contained[name].stamp) == described(result.stamp), name
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("trial", ["register_denoise-n2-b1", "segment-n2-b1"])
-def test_the_page_cache_looks_the_same_from_inside(
-    runs: dict[str, RunFolder], native: Results, contained: Results, trial: str
-) -> None:
+def test_the_page_cache_looks_the_same_from_inside(runs, native, contained, trial):
     """How much a task leaves there is the kernel's choice; where it begins is pyscale's."""
 
     def seen(look: Residency) -> tuple[Path, str, int, int | None]:
@@ -214,9 +207,7 @@ def test_the_page_cache_looks_the_same_from_inside(
     assert found["apptainer"] == found["native"] != []
 
 
-def test_what_lies_in_the_page_cache_is_seen_from_inside(
-    engine: Engine, built_images: ImageFolder, labels: Path
-) -> None:
+def test_what_lies_in_the_page_cache_is_seen_from_inside(engine, built_images, labels):
     whole = pagecache.warm(labels)
     assert whole.resident_bytes == labels.stat().st_size
     program = (
@@ -237,7 +228,7 @@ def test_what_lies_in_the_page_cache_is_seen_from_inside(
 
 
 @pytest.mark.slow
-def test_inputs_keep_their_true_paths(laboratory: Path, contained: Results) -> None:
+def test_inputs_keep_their_true_paths(laboratory, contained):
     result = contained["register_denoise-n2-b1/w1"]
     (_, movie) = result.spec.inputs[0]
     assert movie.is_relative_to(laboratory / "data")
@@ -245,9 +236,7 @@ def test_inputs_keep_their_true_paths(laboratory: Path, contained: Results) -> N
 
 
 @pytest.mark.slow
-def test_the_start_of_the_container_is_a_phase_of_its_own(
-    runs: dict[str, RunFolder], native: Results, contained: Results
-) -> None:
+def test_the_start_of_the_container_is_a_phase_of_its_own(runs, native, contained):
     outside: dict[str, list[float]] = {stage: [] for stage in STAGES}
     for name, result in contained.items():
         phases = [span.phase for span in result.spans]
@@ -271,13 +260,7 @@ def test_the_start_of_the_container_is_a_phase_of_its_own(
 
 
 @pytest.mark.slow
-def test_an_image_runs_alone_and_gives_the_same_bytes(
-    engine: Engine,
-    runs: dict[str, RunFolder],
-    native: Results,
-    built_images: ImageFolder,
-    tmp_path: Path,
-) -> None:
+def test_an_image_runs_alone_and_gives_the_same_bytes(engine, runs, native, built_images, tmp_path):
     # Of all stages the one that looks for a file beside its input.
     trial = runs["apptainer"].plan.trial("segment-n2-b1")
     wanted = native[f"{trial.id}/w0"]
@@ -300,7 +283,7 @@ def test_an_image_runs_alone_and_gives_the_same_bytes(
     assert found == {output.name: output.sha256 for output in wanted.outputs}
 
 
-def test_an_image_tells_what_it_is(engine: Engine, built_images: ImageFolder) -> None:
+def test_an_image_tells_what_it_is(engine, built_images):
     sif = str(built_images.sif("contact"))
     info = subprocess.run(
         engine.command("run", "--containall", sif, "info"), capture_output=True, check=True
@@ -327,8 +310,8 @@ for text in sys.argv[1:]:
 
 
 def test_a_task_writes_into_its_own_folder_and_scratch_alone(
-    engine: Engine, built_images: ImageFolder, tmp_path: Path, labels: Path
-) -> None:
+    engine, built_images, tmp_path, labels
+):
     task, truth = tmp_path / "runs" / "w0", tmp_path / "truth"
     for folder in (task, truth):
         folder.mkdir(parents=True)
@@ -431,24 +414,20 @@ def flip_a_byte(sif: Path) -> None:
         file.write(bytes([byte[0] ^ 0xFF]))
 
 
-def test_a_dry_run_names_the_images(command: Command, labels: Path) -> None:
+def test_a_dry_run_names_the_images(command, labels):
     said = command(*CONTACT, labels, "--dry-run", "-v")
     assert said.returncode == 0, said
     row = next(line for line in said.stdout.splitlines() if "contact-n1-b1" in line)
     assert row.replace("│", " ").split()[-1] == "contact"
 
 
-def test_an_image_that_is_not_there_is_named_with_the_way_to_get_it(
-    command: Command, labels: Path, tmp_path: Path
-) -> None:
+def test_an_image_that_is_not_there_is_named_with_the_way_to_get_it(command, labels, tmp_path):
     said = command(*CONTACT, labels, images=ImageFolder(tmp_path / "none"))
     refused(said, "no image contact at", "pyscale image build contact")
     assert not (tmp_path / "runs").exists()
 
 
-def test_an_image_with_one_changed_byte_does_not_run(
-    command: Command, labels: Path, own_images: ImageFolder, tmp_path: Path
-) -> None:
+def test_an_image_with_one_changed_byte_does_not_run(command, labels, own_images, tmp_path):
     flip_a_byte(own_images.sif("contact"))
     said = command(*CONTACT, labels, images=own_images)
     refused(said, "contact.sif has sha256", "--unlocked-images")
@@ -456,9 +435,7 @@ def test_an_image_with_one_changed_byte_does_not_run(
 
 
 @pytest.mark.slow
-def test_an_image_without_a_lock_runs_only_when_told(
-    command: Command, labels: Path, own_images: ImageFolder, tmp_path: Path
-) -> None:
+def test_an_image_without_a_lock_runs_only_when_told(command, labels, own_images, tmp_path):
     own_images.lock_file.unlink()
     refused(command(*CONTACT, labels, images=own_images), "images.lock has no entry for contact")
     said = command(*CONTACT, labels, "--unlocked-images", images=own_images)
@@ -471,9 +448,7 @@ def test_an_image_without_a_lock_runs_only_when_told(
 
 
 @pytest.mark.slow
-def test_an_image_of_other_code_is_warned_of(
-    command: Command, labels: Path, own_images: ImageFolder
-) -> None:
+def test_an_image_of_other_code_is_warned_of(command, labels, own_images):
     locked = own_images.read_lock().images["contact"]
     own_images.record("contact", locked.model_copy(update={"content_sha256": "0" * 64}))
     said = command(*CONTACT, labels, images=own_images)
@@ -481,9 +456,7 @@ def test_an_image_of_other_code_is_warned_of(
     assert "warning: the image contact was made from other code" in said.stderr
 
 
-def test_an_image_for_another_machine_does_not_run_even_when_unlocked(
-    command: Command, labels: Path, own_images: ImageFolder
-) -> None:
+def test_an_image_for_another_machine_does_not_run_even_when_unlocked(command, labels, own_images):
     with own_images.sif("contact").open("r+b") as file:
         # Launch script, magic and version come before the architecture.
         file.seek(32 + 10 + 3)
@@ -493,9 +466,7 @@ def test_an_image_for_another_machine_does_not_run_even_when_unlocked(
 
 
 @pytest.mark.slow
-def test_a_run_goes_on_with_its_image_or_not_at_all(
-    command: Command, labels: Path, own_images: ImageFolder, tmp_path: Path
-) -> None:
+def test_a_run_goes_on_with_its_image_or_not_at_all(command, labels, own_images, tmp_path):
     assert command(*CONTACT, labels, images=own_images).returncode == 0
     (path,) = (tmp_path / "runs").iterdir()
     sif = own_images.sif("contact")
@@ -510,9 +481,7 @@ def test_a_run_goes_on_with_its_image_or_not_at_all(
 
 
 @pytest.mark.slow
-def test_a_movie_of_links_is_read_through_them(
-    command: Command, tmp_path: Path, labels: Path
-) -> None:
+def test_a_movie_of_links_is_read_through_them(command, tmp_path, labels):
     """As data managers lay folders out: names here, bytes in a store elsewhere."""
     store, movie = tmp_path / "store", tmp_path / "disk" / "movie"
     store.mkdir()
@@ -531,18 +500,14 @@ def test_a_movie_of_links_is_read_through_them(
     assert result.counters.input_bytes == sum(f.stat().st_size for f in store.iterdir())
 
 
-def test_no_namespaces_are_one_sentence_before_anything_starts(
-    command: Command, labels: Path, tmp_path: Path
-) -> None:
+def test_no_namespaces_are_one_sentence_before_anything_starts(command, labels, tmp_path):
     forbid = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
     before = ["unshare", "--user", "--map-root-user", "sh", "-c", forbid, "sh"]
     said = command(*CONTACT, labels, before=before)
     refused(said, "cannot create user namespaces", "--runtime native")
 
 
-def test_broken_fuse_is_one_sentence_before_anything_starts(
-    command: Command, labels: Path, missing: Callable[[str, str], None]
-) -> None:
+def test_broken_fuse_is_one_sentence_before_anything_starts(command, labels, missing):
     if os.geteuid() != 0:
         missing("root", "run the tests as root, who alone may hide /dev/fuse")
     hide = 'mount --bind /dev/null /dev/fuse && exec "$@"'
@@ -550,16 +515,12 @@ def test_broken_fuse_is_one_sentence_before_anything_starts(
     refused(said, "FUSE does not work here")
 
 
-def test_without_a_container_program_the_way_to_get_one_is_said(
-    command: Command, labels: Path, tmp_path: Path
-) -> None:
+def test_without_a_container_program_the_way_to_get_one_is_said(command, labels, tmp_path):
     said = command(*CONTACT, labels, before=["env", f"PATH={tmp_path}"])
     refused(said, "Apptainer, which is not on PATH", "--runtime native")
 
 
-def test_a_stage_that_fails_inside_says_why_in_its_own_words(
-    command: Command, tmp_path: Path
-) -> None:
+def test_a_stage_that_fails_inside_says_why_in_its_own_words(command, tmp_path):
     write_movie(tmp_path / "blank.ome.tif", np.zeros((4, 16, 16), np.uint16), "TYX")
     said = command(*CONTACT, tmp_path / "blank.ome.tif")
     assert said.returncode == 1

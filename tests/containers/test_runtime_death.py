@@ -157,9 +157,7 @@ def waiting(start: Callable[[str], Started]) -> Waiting:
     return Waiting(started)
 
 
-def test_a_container_has_scratch_of_its_own_while_it_runs(
-    waiting: Waiting, run_folder: Path, executor: LocalExecutor
-) -> None:
+def test_a_container_has_scratch_of_its_own_while_it_runs(waiting, run_folder, executor):
     assert len(left_scratch(run_folder)) == 1
     executor.end_all()
     waiting.ends()
@@ -167,9 +165,7 @@ def test_a_container_has_scratch_of_its_own_while_it_runs(
 
 
 @pytest.mark.parametrize("victim", ["program", "init"])
-def test_a_container_that_is_killed_leaves_nothing(
-    waiting: Waiting, run_folder: Path, victim: str
-) -> None:
+def test_a_container_that_is_killed_leaves_nothing(waiting, run_folder, victim):
     """The program's death orphans the helper that mounts the image: the launcher ends it."""
     assert waiting.one("helper").is_running()
     waiting.one(victim).kill()
@@ -180,9 +176,7 @@ def test_a_container_that_is_killed_leaves_nothing(
 
 
 @pytest.mark.parametrize("victim", ["launcher", "controller"])
-def test_a_container_ends_with_its_launcher(
-    waiting: Waiting, executor: LocalExecutor, run_folder: Path, victim: str
-) -> None:
+def test_a_container_ends_with_its_launcher(waiting, executor, run_folder, victim):
     waiting.one(victim).kill()
     waiting.end.result()
     record = read_task(waiting.folder)
@@ -193,9 +187,7 @@ def test_a_container_ends_with_its_launcher(
     assert left_scratch(run_folder) == {}
 
 
-def test_a_container_that_lost_launcher_and_guard_is_found_and_ended(
-    waiting: Waiting, executor: LocalExecutor, run_folder: Path
-) -> None:
+def test_a_container_that_lost_launcher_and_guard_is_found_and_ended(waiting, executor, run_folder):
     program, helper = waiting.one("program"), waiting.one("helper")
     wrappers = [process for process in waiting.family if "submitit" in str(process.cmdline())]
     assert len(wrappers) == 3
@@ -209,13 +201,13 @@ def test_a_container_that_lost_launcher_and_guard_is_found_and_ended(
     assert left_scratch(run_folder) == {}
 
 
-def test_containers_of_other_runs_go_on(waiting: Waiting, tmp_path: Path) -> None:
+def test_containers_of_other_runs_go_on(waiting, tmp_path):
     other = executor_of(tmp_path / "other")
     assert other.end_all() == 0
     assert waiting.one("program").is_running()
 
 
-def test_a_polite_end_is_heard_by_the_container(waiting: Waiting, run_folder: Path) -> None:
+def test_a_polite_end_is_heard_by_the_container(waiting, run_folder):
     waiting.one("launcher").terminate()
     waiting.end.result()
     waiting.ends()
@@ -225,9 +217,7 @@ def test_a_polite_end_is_heard_by_the_container(waiting: Waiting, run_folder: Pa
     assert record.error.kind == "Killed"
 
 
-def test_a_process_that_is_killed_inside_tells_its_signal(
-    start: Callable[[str], Started],
-) -> None:
+def test_a_process_that_is_killed_inside_tells_its_signal(start):
     started = start("kill -9 $$")
     started.end.result()
     record = read_task(started.folder)
@@ -236,11 +226,7 @@ def test_a_process_that_is_killed_inside_tells_its_signal(
     assert record.error.exit_code == 3
 
 
-def test_an_image_that_vanishes_during_a_run_is_said(
-    start: Callable[[str], Started],
-    start_order: Callable[[Path, TaskOrder], Started],
-    tmp_path: Path,
-) -> None:
+def test_an_image_that_vanishes_during_a_run_is_said(start, start_order, tmp_path):
     started = start("true")
     started.end.result()
     order = started.order
@@ -304,8 +290,8 @@ def begun(tmp_path: Path, process: subprocess.Popen[str]) -> RunFolder:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["ctrl-c", "cancel", "killed"])
 def test_a_run_that_ends_early_leaves_no_container_and_can_be_finished(
-    pyscale: Callable[..., subprocess.Popen[str]], tmp_path: Path, labels: Path, how: str
-) -> None:
+    pyscale, tmp_path, labels, how
+):
     process = pyscale(*RUN, "--data", labels)
     run = begun(tmp_path, process)
     if how == "ctrl-c":

@@ -149,9 +149,7 @@ def left_in(folder: ImageFolder) -> set[str]:
     return {path.name for path in folder.path.iterdir() if not path.name.endswith(".busy")}
 
 
-def test_what_was_pushed_is_pulled_byte_for_byte_and_locked(
-    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
-) -> None:
+def test_what_was_pushed_is_pulled_byte_for_byte_and_locked(registry, ours, theirs, engine):
     place = registry.place("lab/contact:1")
     pushed = push(ours, "contact", place, engine, SilentReport(), no_https=True)
     name, arrived = fetched(theirs, place, engine)
@@ -162,9 +160,7 @@ def test_what_was_pushed_is_pulled_byte_for_byte_and_locked(
     assert left_in(theirs) == {"contact.sif", "images.lock"}
 
 
-def test_an_image_is_pulled_by_digest_and_under_another_name(
-    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
-) -> None:
+def test_an_image_is_pulled_by_digest_and_under_another_name(registry, ours, theirs, engine):
     push(ours, "contact", registry.place("lab/contact:1"), engine, SilentReport(), no_https=True)
     (manifest,) = registry.storage.glob("**/_manifests/revisions/sha256/*")
     place = registry.place(f"lab/contact@sha256:{manifest.name}")
@@ -173,9 +169,7 @@ def test_an_image_is_pulled_by_digest_and_under_another_name(
     verify_image(theirs, "mine")
 
 
-def test_an_image_that_is_not_as_locked_is_not_pushed(
-    registry: Registry, ours: ImageFolder, engine: Engine
-) -> None:
+def test_an_image_that_is_not_as_locked_is_not_pushed(registry, ours, engine):
     with ours.sif("contact").open("r+b") as file:
         file.seek(30000)
         file.write(b"changed")
@@ -185,17 +179,15 @@ def test_an_image_that_is_not_as_locked_is_not_pushed(
     assert not list(registry.storage.glob("docker/**/*"))
 
 
-def test_a_digest_is_no_place_to_push_to(
-    registry: Registry, ours: ImageFolder, engine: Engine
-) -> None:
+def test_a_digest_is_no_place_to_push_to(registry, ours, engine):
     place = registry.place(f"lab@sha256:{'a' * 64}")
     with pytest.raises(UserError, match="name a tag"):
         push(ours, "contact", place, engine, SilentReport(), no_https=True)
 
 
 def test_another_file_than_the_locked_one_is_installed_only_when_told_to(
-    registry: Registry, ours: ImageFolder, engine: Engine, make_sif: SifMaker, tmp_path: Path
-) -> None:
+    registry, ours, engine, make_sif, tmp_path
+):
     before = ours.sif("contact").read_bytes()
     other = make_sif(tmp_path / "contact.sif", version="0.2.0")
     place = sent(engine, other, registry.place("lab/contact:1"))
@@ -208,22 +200,14 @@ def test_another_file_than_the_locked_one_is_installed_only_when_told_to(
     assert verify_image(ours, "contact").pyscale_version == "0.2.0"
 
 
-def test_the_same_file_mends_a_damaged_image(
-    registry: Registry, ours: ImageFolder, engine: Engine
-) -> None:
+def test_the_same_file_mends_a_damaged_image(registry, ours, engine):
     place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
     ours.sif("contact").write_bytes(b"damaged")
     fetched(ours, place, engine)
     assert verify_image(ours, "contact").origin == str(place)
 
 
-def test_a_file_that_nothing_locks_is_not_written_over(
-    registry: Registry,
-    ours: ImageFolder,
-    theirs: ImageFolder,
-    engine: Engine,
-    make_sif: SifMaker,
-) -> None:
+def test_a_file_that_nothing_locks_is_not_written_over(registry, ours, theirs, engine, make_sif):
     own = make_sif(theirs.sif("contact"), version="0.2.0").read_bytes()
     place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
     with pytest.raises(UserError, match="the unlocked.*--replace"):
@@ -231,9 +215,7 @@ def test_a_file_that_nothing_locks_is_not_written_over(
     assert theirs.sif("contact").read_bytes() == own
 
 
-def test_another_sha256_than_asked_for_is_not_installed(
-    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
-) -> None:
+def test_another_sha256_than_asked_for_is_not_installed(registry, ours, theirs, engine):
     place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
     with pytest.raises(UserError, match="instead of a{64}: nothing was installed"):
         fetched(theirs, place, engine, PullOptions(sha256="a" * 64, no_https=True))
@@ -250,17 +232,15 @@ def test_another_sha256_than_asked_for_is_not_installed(
         (PullOptions(as_name=""), "invalid image name --as ''"),
     ],
 )
-def test_a_wrong_option_is_refused_before_anything_is_asked(
-    theirs: ImageFolder, engine: Engine, options: PullOptions, said: str
-) -> None:
+def test_a_wrong_option_is_refused_before_anything_is_asked(theirs, engine, options, said):
     with pytest.raises(UserError, match=re.escape(said)):
         fetched(theirs, parse_reference("oras://127.0.0.1:1/lab"), engine, options)
     assert not theirs.path.exists()
 
 
 def test_an_image_of_another_stage_does_not_take_a_name_of_the_catalog(
-    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
-) -> None:
+    registry, ours, theirs, engine
+):
     place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
     with pytest.raises(UserError, match="runs the stage contact, but track is an image of track"):
         fetched(theirs, place, engine, PullOptions(as_name="track", no_https=True))
@@ -268,8 +248,8 @@ def test_an_image_of_another_stage_does_not_take_a_name_of_the_catalog(
 
 
 def test_an_image_that_is_none_of_pyscale_is_not_installed(
-    registry: Registry, theirs: ImageFolder, engine: Engine, make_sif: SifMaker, tmp_path: Path
-) -> None:
+    registry, theirs, engine, make_sif, tmp_path
+):
     other = make_sif(tmp_path / "other.sif", image="", stage="")
     place = sent(engine, other, registry.place("lab/other:1"))
     with pytest.raises(
@@ -279,9 +259,7 @@ def test_an_image_that_is_none_of_pyscale_is_not_installed(
     assert left_in(theirs) == set()
 
 
-def test_an_image_for_another_machine_is_not_installed(
-    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
-) -> None:
+def test_an_image_for_another_machine_is_not_installed(registry, ours, theirs, engine):
     with ours.sif("contact").open("r+b") as file:
         file.seek(ARCHITECTURE_AT)
         file.write(b"04\0")
@@ -292,8 +270,8 @@ def test_an_image_for_another_machine_is_not_installed(
 
 
 def test_a_reference_that_the_registry_does_not_know_is_one_sentence(
-    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
-) -> None:
+    registry, ours, theirs, engine
+):
     sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
     for path in ("lab/contact:2", "lab/absent:1", f"lab/contact@sha256:{'a' * 64}"):
         with pytest.raises(UserError, match=f"has no {re.escape(str(registry.place(path)))}"):
@@ -301,9 +279,7 @@ def test_a_reference_that_the_registry_does_not_know_is_one_sentence(
     assert left_in(theirs) == set()
 
 
-def test_a_registry_out_of_reach_is_one_sentence(
-    ours: ImageFolder, theirs: ImageFolder, engine: Engine
-) -> None:
+def test_a_registry_out_of_reach_is_one_sentence(ours, theirs, engine):
     place = parse_reference(f"oras://127.0.0.1:{free_ports(1)[0]}/lab/contact:1")
     with pytest.raises(UserError, match="is unreachable .connection refused."):
         fetched(theirs, place, engine)
@@ -316,13 +292,8 @@ def test_a_registry_out_of_reach_is_one_sentence(
 
 
 def test_refused_credentials_are_one_sentence_and_the_right_ones_are_taken(
-    start: Callable[..., Registry],
-    ours: ImageFolder,
-    theirs: ImageFolder,
-    engine: Engine,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    start, ours, theirs, engine, tmp_path, monkeypatch
+):
     passwords = tmp_path / "passwords"
     passwords.write_text(PASSWORDS)
     guarded = start(f"auth: {{htpasswd: {{realm: lab, path: '{passwords}'}}}}\n")
@@ -341,9 +312,7 @@ def test_refused_credentials_are_one_sentence_and_the_right_ones_are_taken(
     assert fetched(theirs, place, engine)[0] == "contact"
 
 
-def test_a_registry_that_speaks_plain_http_names_the_option(
-    start: Callable[..., Registry], ours: ImageFolder, theirs: ImageFolder, engine: Engine
-) -> None:
+def test_a_registry_that_speaks_plain_http_names_the_option(start, ours, theirs, engine):
     # Of 127.0.0.1 the container program tries both by itself.
     place = sent(engine, ours.sif("contact"), start(host="127.0.0.2").place("lab/contact:1"))
     with pytest.raises(UserError, match="uses plain http: add --no-https"):
@@ -353,13 +322,7 @@ def test_a_registry_that_speaks_plain_http_names_the_option(
     assert fetched(theirs, place, engine)[0] == "contact"
 
 
-def test_a_certificate_that_nobody_signed_is_one_sentence(
-    start: Callable[..., Registry],
-    theirs: ImageFolder,
-    engine: Engine,
-    tmp_path: Path,
-    missing: Callable[[str, str], None],
-) -> None:
+def test_a_certificate_that_nobody_signed_is_one_sentence(start, theirs, engine, tmp_path, missing):
     openssl = shutil.which("openssl")
     if openssl is None:
         missing("openssl", "install the package 'openssl'")
@@ -376,13 +339,7 @@ def test_a_certificate_that_nobody_signed_is_one_sentence(
         fetched(theirs, secured.place("lab/contact:1"), engine, PullOptions())
 
 
-def test_a_full_disk_is_one_sentence_and_nothing_stays(
-    registry: Registry,
-    ours: ImageFolder,
-    theirs: ImageFolder,
-    engine: Engine,
-    missing: Callable[[str, str], None],
-) -> None:
+def test_a_full_disk_is_one_sentence_and_nothing_stays(registry, ours, theirs, engine, missing):
     place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
     theirs.make()
     if os.geteuid() != 0:
@@ -418,8 +375,8 @@ def is_pull(process: psutil.Process, engine: Engine) -> bool:
     ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 130), (signal.SIGKILL, -9)]
 )
 def test_a_pull_that_dies_ends_its_program_and_leaves_nothing_under_the_name(
-    silent_registry: str, theirs: ImageFolder, engine: Engine, number: signal.Signals, code: int
-) -> None:
+    silent_registry, theirs, engine, number, code
+):
     command = [sys.executable, "-m", "pyscale", "image", "pull", "--no-https"]
     process = subprocess.Popen(
         [*command, f"oras://{silent_registry}/lab/contact:1", "--images-folder", str(theirs.path)],
@@ -440,9 +397,7 @@ def test_a_pull_that_dies_ends_its_program_and_leaves_nothing_under_the_name(
     assert theirs.read_lock().images == {}
 
 
-def test_what_a_killed_pull_left_goes_with_the_next_one(
-    registry: Registry, ours: ImageFolder, theirs: ImageFolder, engine: Engine
-) -> None:
+def test_what_a_killed_pull_left_goes_with_the_next_one(registry, ours, theirs, engine):
     place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
     left = theirs.path / ".arriving" / "killed"
     left.mkdir(parents=True)

@@ -22,7 +22,7 @@ CASES = {"runs": 5}
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
-def test_damaged_inputs_are_read_or_refused_in_a_sentence(name: str, tmp_path: Path) -> None:
+def test_damaged_inputs_are_read_or_refused_in_a_sentence(name, tmp_path):
     """In a process of its own, which what does not even hear a signal may end."""
     asked = ("--target", name, "--seed", "1", "--cases", str(CASES.get(name, 25)))
     said = subprocess.run(
@@ -45,16 +45,16 @@ def reads(outcome: BaseException | None) -> Target:
 
 
 @pytest.mark.parametrize("outcome", [None, UserError("sentence"), BadInput("sentence")])
-def test_a_sentence_is_no_failure(outcome: BaseException | None) -> None:
+def test_a_sentence_is_no_failure(outcome):
     assert failure_of(reads(outcome), Path()) is None
 
 
 @pytest.mark.parametrize("outcome", [ZeroDivisionError(), SystemExit(1), RecursionError()])
-def test_anything_else_is_one(outcome: BaseException) -> None:
+def test_anything_else_is_one(outcome):
     assert failure_of(reads(outcome), Path()) is outcome
 
 
-def test_what_hangs_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_hangs_is_one(monkeypatch):
     monkeypatch.setattr(fuzzing, "LONGEST_S", 0.05)
     target = Target(lambda folder: None, (), lambda path: time.sleep(60))
     assert isinstance(failure_of(target, Path()), Hangs)

@@ -55,9 +55,7 @@ def bad_movie(home: Path) -> Callable[[str], Path]:
         ("absent", "absent"),
     ],
 )
-def test_run_refuses_a_movie_that_cannot_be_used(
-    pyscale: Callable[..., object], bad_movie: Callable[[str], Path], what: str, fragment: str
-) -> None:
+def test_run_refuses_a_movie_that_cannot_be_used(pyscale, bad_movie, what, fragment):
     refused(pyscale(*PLAN, bad_movie(what)), fragment)
     assert not Path("runs").exists()
 
@@ -98,45 +96,35 @@ def test_run_refuses_a_movie_that_cannot_be_used(
         (("report", "--table", "none.csv"), ("none.csv",)),
     ],
 )
-def test_a_wrong_command_says_what_and_where(
-    pyscale: Callable[..., object], labels: Path, arguments: tuple[str, ...], fragments: tuple[str]
-) -> None:
+def test_a_wrong_command_says_what_and_where(pyscale, labels, arguments, fragments):
     refused(pyscale(*(str(labels) if a == "LABELS" else a for a in arguments)), *fragments)
 
 
-def test_a_state_is_shown_in_one_way_at_a_time(pyscale: Callable[..., object]) -> None:
+def test_a_state_is_shown_in_one_way_at_a_time(pyscale):
     for pair in (("--watch", "--json"), ("--json", "--log"), ("--watch", "--log")):
         answer = pyscale("status", *pair)
         assert answer.code == 2
         assert "give one of --watch, --json and --log" in answer.err
 
 
-def test_more_workers_than_cores_are_warned_of(
-    pyscale: Callable[..., object], labels: Path
-) -> None:
+def test_more_workers_than_cores_are_warned_of(pyscale, labels):
     options = ("--workers", "1,2", "--cpus-per-worker", len(usable_cpus()), "--dry-run")
     answer = pyscale("run", "labels", "--data", labels, *options)
     assert answer.code == 0
     assert "warning: this machine cannot give each of N = 2 workers" in answer.err
 
 
-def test_a_misspelt_key_of_the_config_is_named_with_the_nearest(
-    pyscale: Callable[..., object],
-) -> None:
+def test_a_misspelt_key_of_the_config_is_named_with_the_nearest(pyscale):
     Path("pyscale.toml").write_text("wrkers = [1, 2]\n")
     refused(pyscale("config", "show"), "pyscale.toml", "'wrkers'", "'workers'")
 
 
-def test_a_misspelt_stage_parameter_of_the_config_is_named(
-    pyscale: Callable[..., object], labels: Path
-) -> None:
+def test_a_misspelt_stage_parameter_of_the_config_is_named(pyscale, labels):
     Path("pyscale.toml").write_text("[stages.track]\nmax_distanc_px = 3\n")
     refused(pyscale("run", "labels", "--data", labels, "--dry-run"), "track", "'max_distance_px'")
 
 
-def test_a_stage_that_refuses_its_input_fails_its_trial_in_one_sentence(
-    pyscale: Callable[..., object], home: Path
-) -> None:
+def test_a_stage_that_refuses_its_input_fails_its_trial_in_one_sentence(pyscale, home):
     write_movie(home / "blank.ome.tif", np.zeros((4, 16, 16), np.uint16), "TYX")
     options = ("--workers", "1", "--repeats", "1", "--only", "contact")
     answer = pyscale("run", "labels", "--data", home / "blank.ome.tif", *options)

@@ -139,16 +139,12 @@ def main_cause(limit: Limit) -> str:
     return str(first["code"])
 
 
-def test_a_straggler_is_named_imbalance(
-    measured: Callable[..., Limit], labels_of: MovieMaker
-) -> None:
+def test_a_straggler_is_named_imbalance(measured, labels_of):
     """Nearly all cells lie in the second half of the movie, the second worker's."""
     assert main_cause(measured(labels_of(*CROWDED_LATE))) == "imbalance"
 
 
-def test_a_delay_before_every_task_is_named_start_up(
-    measured: Callable[..., Limit], even: Path, tmp_path: Path
-) -> None:
+def test_a_delay_before_every_task_is_named_start_up(measured, even, tmp_path):
     """It comes twice at N = 2, before the windows and before the merge."""
     delay_s = 6.0
     limit = measured(even, env=slow_interpreter(tmp_path / "site", seconds=delay_s))
@@ -157,9 +153,7 @@ def test_a_delay_before_every_task_is_named_start_up(
     assert limit["causes"][0]["seconds"] > delay_s
 
 
-def test_reading_from_a_slow_disk_is_named_reading(
-    measured: Callable[..., Limit], even: Path, tmp_path: Path
-) -> None:
+def test_reading_from_a_slow_disk_is_named_reading(measured, even, tmp_path):
     """Both workers share its bandwidth, so that two read no faster than one."""
     with disk_of_its_own(tmp_path, mebibytes=16) as disk:
         labels = Path(shutil.copy(even, disk))
@@ -169,8 +163,8 @@ def test_reading_from_a_slow_disk_is_named_reading(
 
 
 def test_another_program_on_a_worker_s_core_is_named_contention(
-    measured: Callable[..., Limit], even: Path, cores: tuple[int, ...], first_in_line: Path
-) -> None:
+    measured, even, cores, first_in_line
+):
     """It takes the core that only the second worker runs on."""
     with busy_core(cores[1], first_in_line, processes=2):
         assert main_cause(measured(even)) == "contention"

@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
-
-CommandLine = Callable[..., Any]
 
 
 @pytest.mark.parametrize(
@@ -34,9 +28,7 @@ CommandLine = Callable[..., Any]
         (("--emit-sbatch", "new", "--layout", "gang"), "leave out --layout"),
     ],
 )
-def test_what_has_no_meaning_is_refused_in_one_sentence(
-    pyscale: CommandLine, labels: Path, home: Path, flags: tuple[str, ...], sentence: str
-) -> None:
+def test_what_has_no_meaning_is_refused_in_one_sentence(pyscale, labels, home, flags, sentence):
     answer = pyscale("run", "labels", "--data", labels, "--workers", "1,2", *flags)
     assert (answer.code, answer.out) == (2, "")
     assert sentence in answer.err
@@ -45,8 +37,8 @@ def test_what_has_no_meaning_is_refused_in_one_sentence(
 
 
 def test_a_dry_run_needs_no_slurm_and_says_what_it_does_not_know(
-    pyscale: CommandLine, labels: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    pyscale, labels, home, monkeypatch
+):
     monkeypatch.setenv("PATH", str(home))
     (home / "mine.toml").write_text(
         'name = "mine"\nsummary = "a cluster"\n[request]\nexclusive = true\ntime_min = 90\n'
@@ -68,9 +60,7 @@ def test_a_dry_run_needs_no_slurm_and_says_what_it_does_not_know(
     assert not (home / "runs").exists()
 
 
-def test_chunks_give_each_worker_several_windows(
-    pyscale: CommandLine, labels: Path, home: Path
-) -> None:
+def test_chunks_give_each_worker_several_windows(pyscale, labels, home):
     flags = ("--workers", "1,2", "--chunks-per-worker", "2", "--executor", "slurm", "--dry-run")
     flags += ("--allocation", "each")
     answer = pyscale("run", "labels", "--data", labels, *flags)

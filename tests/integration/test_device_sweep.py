@@ -74,14 +74,14 @@ def points(run: RunFolder) -> pl.DataFrame:
     return pl.read_csv(run.report / "benchmark_points.csv")
 
 
-def test_every_point_of_the_grid_is_measured_and_none_is_dropped(points: pl.DataFrame) -> None:
+def test_every_point_of_the_grid_is_measured_and_none_is_dropped(points):
     assert set(points["stage"]) == POINTS
     assert points["trials"].to_list() == [1] * len(POINTS)
     assert sorted(set(points["length_px"])) == list(SIZES_PX)
     assert points["steady_s"].min() > 0
 
 
-def test_the_calls_of_every_process_are_kept_apart(run: RunFolder) -> None:
+def test_the_calls_of_every_process_are_kept_apart(run):
     calls = pl.read_parquet(run.path / "calls.parquet", glob=False)
     whole = calls.filter(pl.col("part").is_null())
     assert whole.height == len(POINTS) * 2
@@ -91,25 +91,25 @@ def test_the_calls_of_every_process_are_kept_apart(run: RunFolder) -> None:
     assert built.height == len(POINTS)
 
 
-def test_more_threads_are_compared_with_one_at_every_size(run: RunFolder) -> None:
+def test_more_threads_are_compared_with_one_at_every_size(run):
     ratios = pl.read_csv(run.report / "benchmark_ratios.csv").filter(measure="steady")
     assert sorted(ratios["length_px"]) == list(SIZES_PX)
     assert ratios["ratio"].min() > 0
 
 
-def test_masks_of_both_are_set_beside_each_other_without_a_verdict(points: pl.DataFrame) -> None:
+def test_masks_of_both_are_set_beside_each_other_without_a_verdict(points):
     beside = points.filter(threads=2)
     assert beside["beside_ap_iou50"].min() > 0.9
     assert beside["beside_objects"].null_count() == 0
     assert points.filter(threads=1)["beside_ap_iou50"].null_count() == len(SIZES_PX)
 
 
-def test_crops_are_compared_with_the_same_crop_of_the_truth(points: pl.DataFrame) -> None:
+def test_crops_are_compared_with_the_same_crop_of_the_truth(points):
     assert points["quality"].null_count() == 0
     assert points.filter(length_px=224)["quality"].min() > 0.7
 
 
-def test_the_analysis_says_in_words_what_the_second_thread_gives(run: RunFolder) -> None:
+def test_the_analysis_says_in_words_what_the_second_thread_gives(run):
     text = (run.report / "scaling_analysis.md").read_text()
     found, _, method = text.partition("## Method")
     assert "Megapixels/s" in found
@@ -118,7 +118,7 @@ def test_the_analysis_says_in_words_what_the_second_thread_gives(run: RunFolder)
     assert "logarithm" in method
 
 
-def test_the_record_of_a_task_repeats_by_hand(run: RunFolder, tmp_path: Path) -> None:
+def test_the_record_of_a_task_repeats_by_hand(run, tmp_path):
     folder = run.path / "tasks" / "segment_96px_2threads-n1-b1" / "w0"
     spec = json.loads((folder / "spec.json").read_text())
     assert (spec["threads"], spec["params"]["length_px"]) == (2, 96)
@@ -134,8 +134,8 @@ def test_the_record_of_a_task_repeats_by_hand(run: RunFolder, tmp_path: Path) ->
     ],
 )
 def test_what_cannot_be_measured_is_refused_in_a_sentence_before_anything_runs(
-    folder: Path, arguments: tuple[str, ...], said: str, run: RunFolder
-) -> None:
+    folder, arguments, said, run
+):
     done = pyscale(folder, "run", "threads.toml", "--data", "cells", *arguments, fails=True)
     assert done.returncode == 2
     assert re.search(said, done.stderr)
@@ -153,9 +153,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, str]:
     return RunFolder(path), said.stdout
 
 
-def test_the_shipped_suite_runs_on_its_own_data_without_a_gpu(
-    shipped: tuple[RunFolder, str],
-) -> None:
+def test_the_shipped_suite_runs_on_its_own_data_without_a_gpu(shipped):
     run, said = shipped
     points = pl.read_csv(run.report / "benchmark_points.csv")
     assert sorted(points["length_px"]) == [224]
@@ -163,7 +161,7 @@ def test_the_shipped_suite_runs_on_its_own_data_without_a_gpu(
     assert "224" in said
 
 
-def test_the_parts_of_a_call_sum_to_it(run: RunFolder) -> None:
+def test_the_parts_of_a_call_sum_to_it(run):
     calls = pl.read_parquet(run.path / "calls.parquet", glob=False)
     key = ["trial", "task", "frame", "call"]
     whole = calls.filter(pl.col("part").is_null()).select(*key, "wall_s")

@@ -2,18 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-CommandLine = Callable[..., Any]
 
-
-def test_scripts_are_written_and_nothing_runs(
-    pyscale: CommandLine, labels: Path, home: Path
-) -> None:
+def test_scripts_are_written_and_nothing_runs(pyscale, labels, home):
     answer = pyscale(
         "run", "labels", "--data", labels, "--workers", "1,2", "--emit-sbatch", "scripts"
     )
@@ -30,9 +22,7 @@ def test_scripts_are_written_and_nothing_runs(
     assert not (home / "runs").exists()
 
 
-def test_a_base_that_a_file_names_means_nothing_for_scripts(
-    pyscale: CommandLine, labels: Path, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_base_that_a_file_names_means_nothing_for_scripts(pyscale, labels, home, monkeypatch):
     (home / "base.toml").write_text("[stages.track]\nmax_distance_px = 5\n", encoding="utf-8")
     monkeypatch.setenv("PYSCALE_AGAINST", "base.toml")
     line = ("run", "labels", "--data", labels, "--workers", "1", "--only", "track")
@@ -40,9 +30,7 @@ def test_a_base_that_a_file_names_means_nothing_for_scripts(
     assert not list((home / "scripts").glob("*_base*"))
 
 
-def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(
-    pyscale: CommandLine, labels: Path, home: Path
-) -> None:
+def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(pyscale, labels, home):
     flags = ("--workers", "2", "--cpus-per-worker", "4096", "--device", "cuda")
     answer = pyscale("run", "labels", "--data", labels, *flags, "--emit-sbatch", "scripts")
     assert answer.code == 0
@@ -69,13 +57,8 @@ def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(
     ],
 )
 def test_what_cannot_be_written_is_refused_and_leaves_no_folder(
-    pyscale: CommandLine,
-    labels: Path,
-    home: Path,
-    flags: tuple[str, ...],
-    sentence: str,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    pyscale, labels, home, flags, sentence, monkeypatch
+):
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(home / "images"))
     workers = ("--workers", "1,2")
     answer = pyscale("run", "labels", "--data", labels, *workers, *flags, "--emit-sbatch", "new")
@@ -84,15 +67,13 @@ def test_what_cannot_be_written_is_refused_and_leaves_no_folder(
     assert not (home / "new").exists()
 
 
-def test_the_number_of_workers_must_be_told(pyscale: CommandLine, labels: Path) -> None:
+def test_the_number_of_workers_must_be_told(pyscale, labels):
     answer = pyscale("run", "labels", "--data", labels, "--emit-sbatch", "scripts")
     assert answer.code == 2
     assert "--emit-sbatch needs --workers" in answer.err
 
 
-def test_a_folder_with_something_in_it_is_refused_before_anything_is_fetched(
-    pyscale: CommandLine, labels: Path, home: Path
-) -> None:
+def test_a_folder_with_something_in_it_is_refused_before_anything_is_fetched(pyscale, labels, home):
     (home / "mine").mkdir()
     (home / "mine" / "notes").touch()
     answer = pyscale("run", "labels", "--data", "no-such-data", "--emit-sbatch", "mine")
@@ -101,7 +82,7 @@ def test_a_folder_with_something_in_it_is_refused_before_anything_is_fetched(
     assert [path.name for path in (home / "mine").iterdir()] == ["notes"]
 
 
-def test_a_site_says_nothing_to_a_run_on_this_machine(pyscale: CommandLine, labels: Path) -> None:
+def test_a_site_says_nothing_to_a_run_on_this_machine(pyscale, labels):
     answer = pyscale("run", "labels", "--data", labels, "--site", "plain")
     assert answer.code == 2
     assert "--emit-sbatch DIR" in answer.err

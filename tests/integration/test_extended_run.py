@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -12,9 +11,7 @@ from pyscale.store.folder import find_run
 
 
 @pytest.mark.slow
-def test_a_finished_run_is_extended_by_repeats_and_workers(
-    pyscale, labels: Path, home: Path
-) -> None:
+def test_a_finished_run_is_extended_by_repeats_and_workers(pyscale, labels, home):
     first = ("run", "labels", "--data", labels, "--only", "contact", "--workers", "1")
     assert pyscale(*first, "--repeats", "1").code == 0
     before = find_run(home / "runs", None)

@@ -109,9 +109,7 @@ def one_name_for_two(plan: Any) -> None:
         one_name_for_two,
     ],
 )
-def test_a_plan_that_names_what_is_outside_is_refused(
-    foreign: RunFolder, victim: Path, pyscale: CommandLine, change: Callable[[Any], None]
-) -> None:
+def test_a_plan_that_names_what_is_outside_is_refused(foreign, victim, pyscale, change):
     rewrite_plan(foreign, change)
     before = everything_in(victim)
     for words in (("run", "--resume"), ("cancel",), ("status",), ("report",)):
@@ -150,9 +148,7 @@ def a_file_that_is_not_there_yet(run: Path, victim: Path) -> Path:
     "link",
     [a_trial_elsewhere, an_output_elsewhere, a_log_elsewhere, a_file_that_is_not_there_yet],
 )
-def test_a_link_that_leads_outside_is_named_and_not_followed(
-    foreign: RunFolder, victim: Path, pyscale: CommandLine, link: Callable[[Path, Path], Path]
-) -> None:
+def test_a_link_that_leads_outside_is_named_and_not_followed(foreign, victim, pyscale, link):
     path = link(foreign.path, victim)
     before = everything_in(victim)
     for words in (("run", "--resume"), ("cancel",)):
@@ -163,15 +159,13 @@ def test_a_link_that_leads_outside_is_named_and_not_followed(
 
 
 @pytest.mark.slow
-def test_a_link_inside_the_folder_is_no_harm(foreign: RunFolder, pyscale: CommandLine) -> None:
+def test_a_link_inside_the_folder_is_no_harm(foreign, pyscale):
     (foreign.path / "first").symlink_to("tasks/contact-n1-b1")
     assert pyscale("run", "--resume", foreign.path.name).code == 0
 
 
 @pytest.mark.slow
-def test_no_process_is_ended_because_the_folder_names_it(
-    foreign: RunFolder, pyscale: CommandLine
-) -> None:
+def test_no_process_is_ended_because_the_folder_names_it(foreign, pyscale):
     stranger = psutil.Popen(["sleep", "1000"])
     try:
         named = LockHolder(pid=stranger.pid, started_s=stranger.create_time(), node=host_name())
@@ -188,9 +182,7 @@ def test_no_process_is_ended_because_the_folder_names_it(
 
 
 @pytest.mark.slow
-def test_what_a_run_executes_is_its_owners_alone_to_write(
-    foreign: RunFolder, pyscale: CommandLine
-) -> None:
+def test_what_a_run_executes_is_its_owners_alone_to_write(foreign, pyscale):
     """A group that may write into the folder could put another order into a task's place."""
     for folder in [foreign.path, *foreign.path.rglob("*")]:
         if folder.is_dir():

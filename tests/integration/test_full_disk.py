@@ -45,8 +45,8 @@ def fill(disk: Path, *, but_kib: int) -> Path:
 @pytest.mark.slow
 @pytest.mark.parametrize("left_kib", [16, 1028, 1064, 1088, 1112])
 def test_a_full_disk_is_one_sentence_and_the_run_can_be_finished(
-    pyscale: Callable[..., object], labels: Path, small_disk: Path, left_kib: int
-) -> None:
+    pyscale, labels, small_disk, left_kib
+):
     filler = fill(small_disk, but_kib=left_kib)
     answer = pyscale("run", "labels", "--data", labels, *OPTIONS)
     assert answer.code in {1, 3}, answer

@@ -16,7 +16,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from commandline import Answer
 from heldtasks import HeldTasks
 from movingsquares import write_moving_squares
 from pyscale.processes import wait_until_ended
@@ -31,7 +30,6 @@ PATIENCE_S = 300.0
 """With processes that do what they should, on a busy machine."""
 OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-outputs", "all")
 
-CommandLine = Callable[..., Answer]
 Process = subprocess.Popen[str]
 Start = Callable[..., Process]
 Outputs = dict[str, tuple[str, ...]]
@@ -61,8 +59,8 @@ def process(start: Start, labels: Path, held: HeldTasks) -> Process:
 
 @pytest.mark.slow
 def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
-    pyscale: CommandLine, process: Process, held: HeldTasks, undisturbed: Outputs
-) -> None:
+    pyscale, process, held, undisturbed
+):
     # The terminal sends Ctrl-C to every process of the foreground.
     os.killpg(process.pid, signal.SIGINT)
     _, said = process.communicate()
@@ -79,8 +77,8 @@ def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
 
 @pytest.mark.slow
 def test_killed_again_and_again_a_run_completes_with_the_same_results(
-    start: Start, process: Process, held: HeldTasks, undisturbed: Outputs
-) -> None:
+    start, process, held, undisturbed
+):
     moments = random.Random(7)
     held.let_go()
     for _ in range(4):
@@ -100,8 +98,8 @@ def test_killed_again_and_again_a_run_completes_with_the_same_results(
 
 @pytest.mark.slow
 def test_cancel_ends_a_detached_run_and_resume_finishes_it(
-    pyscale: CommandLine, start: Start, labels: Path, held: HeldTasks, undisturbed: Outputs
-) -> None:
+    pyscale, start, labels, held, undisturbed
+):
     process = start("run", "labels", "--data", labels, "--detach", *OPTIONS)
     name, _ = process.communicate()
     run = RunFolder(Path("runs") / name.strip())
@@ -116,9 +114,7 @@ def test_cancel_ends_a_detached_run_and_resume_finishes_it(
 
 
 @pytest.mark.slow
-def test_cancel_waits_for_the_run_and_not_for_who_started_it(
-    start: Start, process: Process
-) -> None:
+def test_cancel_waits_for_the_run_and_not_for_who_started_it(start, process):
     """Until its parent asks for it, and that is us, an ended process is there as a zombie."""
     cancelling = start("cancel", only_run().path.name)
     _, said = cancelling.communicate()
@@ -129,9 +125,7 @@ def test_cancel_waits_for_the_run_and_not_for_who_started_it(
 
 
 @pytest.mark.slow
-def test_a_second_pyscale_on_one_run_is_refused(
-    pyscale: CommandLine, process: Process, held: HeldTasks
-) -> None:
+def test_a_second_pyscale_on_one_run_is_refused(pyscale, process, held):
     # It holds the run until the second has asked for it, however long that takes.
     process.send_signal(signal.SIGSTOP)
     second = pyscale("run", "--resume", only_run().path.name)
@@ -145,9 +139,7 @@ def test_a_second_pyscale_on_one_run_is_refused(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM])
-def test_what_else_ends_a_process_ends_a_run_as_ctrl_c_does(
-    process: Process, number: signal.Signals
-) -> None:
+def test_what_else_ends_a_process_ends_a_run_as_ctrl_c_does(process, number):
     # A terminal sends the first two to every process of the foreground.
     os.killpg(process.pid, number)
     _, said = process.communicate()
@@ -176,7 +168,7 @@ def on_a_terminal(*words: object) -> tuple[subprocess.Popen[bytes], int]:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("held")
-def test_a_run_ends_with_its_terminal(labels: Path) -> None:
+def test_a_run_ends_with_its_terminal(labels):
     process, terminal = on_a_terminal("run", "labels", "--data", labels, *OPTIONS)
     wait_for_event("submitted", process)
     os.close(terminal)
@@ -187,9 +179,7 @@ def test_a_run_ends_with_its_terminal(labels: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_detached_run_outlives_the_terminal_and_a_shell_that_tells_it_to_hang_up(
-    labels: Path, held: HeldTasks
-) -> None:
+def test_a_detached_run_outlives_the_terminal_and_a_shell_that_tells_it_to_hang_up(labels, held):
     process, terminal = on_a_terminal("run", "labels", "--data", labels, "--detach", *OPTIONS)
     assert process.wait() == 0
     os.close(terminal)
@@ -204,9 +194,7 @@ def test_a_detached_run_outlives_the_terminal_and_a_shell_that_tells_it_to_hang_
 
 
 @pytest.mark.slow
-def test_nothing_computes_on_after_a_pyscale_that_was_killed(
-    pyscale: CommandLine, process: Process
-) -> None:
+def test_nothing_computes_on_after_a_pyscale_that_was_killed(pyscale, process):
     family = psutil.Process(process.pid).children(recursive=True)
     assert family
     process.kill()
@@ -215,9 +203,7 @@ def test_nothing_computes_on_after_a_pyscale_that_was_killed(
 
 
 @pytest.mark.slow
-def test_status_names_what_still_runs_and_cancel_ends_it(
-    pyscale: CommandLine, process: Process
-) -> None:
+def test_status_names_what_still_runs_and_cancel_ends_it(pyscale, process):
     family = psutil.Process(process.pid).children(recursive=True)
     process.kill()
     process.communicate()
@@ -253,13 +239,8 @@ if "pyscale" in sys.orig_argv:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("module", ["typer", "pyscale.planning"])
 def test_a_command_that_has_hardly_begun_ends_in_a_word(
-    start: Start,
-    home: Path,
-    labels: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    module: str,
-    number: signal.Signals,
-) -> None:
+    start, home, labels, monkeypatch, module, number
+):
     """The one is imported in the first moments, the other when the run is to be planned."""
     pipe = home / "held"
     os.mkfifo(pipe)

@@ -17,7 +17,6 @@ import psutil
 import pytest
 from watchfiles import watch
 
-from commandline import Answer
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.records import CACHE_FILE, LAUNCH_FILE
 from pyscale.store.taskfiles import read_task
@@ -26,7 +25,6 @@ from pyscale_stages.loading import BatchWindow, Loading
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.slides.synthetic import SlidesParams, slide_name, write_slides
 
-CommandLine = Callable[..., Answer]
 Start = Callable[..., subprocess.Popen[str]]
 
 PATIENCE_S = 500.0
@@ -167,7 +165,7 @@ def rate(window: BatchWindow) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("entry", ["ours", "theirs"])
-def test_two_ranks_meet_and_what_they_deliver_is_measured_in_step(left: Left, entry: str) -> None:
+def test_two_ranks_meet_and_what_they_deliver_is_measured_in_step(left, entry):
     (alone,) = left.loading(entry, 1)
     assert alone.together is None
     ranks = left.loading(entry, 2)
@@ -182,7 +180,7 @@ def test_two_ranks_meet_and_what_they_deliver_is_measured_in_step(left: Left, en
 
 
 @pytest.mark.slow
-def test_both_factories_deliver_the_same_patches(left: Left) -> None:
+def test_both_factories_deliver_the_same_patches(left):
     for workers in (1, 2):
         ours, theirs = (left.loading(entry, workers) for entry in ("ours", "theirs"))
         checksums = [rank.checksum for rank in ours]
@@ -195,7 +193,7 @@ def test_both_factories_deliver_the_same_patches(left: Left) -> None:
 
 
 @pytest.mark.slow
-def test_slides_are_proved_cold_before_each_trial(left: Left, slides: Path) -> None:
+def test_slides_are_proved_cold_before_each_trial(left, slides):
     for trial in left.run.plan.trials:
         cache = json.loads((left.run.trial(trial) / CACHE_FILE).read_bytes())
         found = {Path(each["path"]).name: each["after"] for each in cache["evictions"]}
@@ -208,7 +206,7 @@ def test_slides_are_proved_cold_before_each_trial(left: Left, slides: Path) -> N
 
 
 @pytest.mark.slow
-def test_a_configuration_that_fails_is_a_row_with_its_error(left: Left) -> None:
+def test_a_configuration_that_fails_is_a_row_with_its_error(left):
     assert left.answer.returncode == 1, left.answer.stderr
     assert "Traceback" not in left.answer.stderr
     points = left.table("benchmark_loader.csv").sort("stage", "workers")
@@ -224,7 +222,7 @@ def test_a_configuration_that_fails_is_a_row_with_its_error(left: Left) -> None:
 
 
 @pytest.mark.slow
-def test_the_report_has_table_figure_page_and_text(left: Left) -> None:
+def test_the_report_has_table_figure_page_and_text(left):
     report = left.run.report
     ranks = left.table("benchmark_loader_ranks.csv").sort("stage", "workers", "rank")
     assert ranks.select("stage", "workers", "rank").rows() == [
@@ -240,7 +238,7 @@ def test_the_report_has_table_figure_page_and_text(left: Left) -> None:
 
 
 @pytest.mark.slow
-def test_advice_on_loading_names_settings_to_take(left: Left, pyscale: CommandLine) -> None:
+def test_advice_on_loading_names_settings_to_take(left, pyscale):
     answer = pyscale("advise", left.run.path)
     assert answer.code == 0, answer.err
     assert "Can storage feed the GPU?" in answer.out
@@ -267,8 +265,8 @@ def test_advice_on_loading_names_settings_to_take(left: Left, pyscale: CommandLi
     ],
 )
 def test_ranks_that_could_not_meet_are_refused_before_a_run_is_made(
-    pyscale: CommandLine, home: Path, slides: Path, options: tuple[str, ...], why: str
-) -> None:
+    pyscale, home, slides, options, why
+):
     answer = pyscale("run", write_suite(home, ours={}), "--data", slides, "--repeats", 1, *options)
     assert answer.code == 2
     assert why in answer.err
@@ -325,9 +323,7 @@ def held(start: Start, home: Path, slides: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.slow
-def test_ctrl_c_ends_ranks_and_loader_processes_and_resume_completes_the_run(
-    pyscale: CommandLine, held: Held
-) -> None:
+def test_ctrl_c_ends_ranks_and_loader_processes_and_resume_completes_the_run(pyscale, held):
     assert held.left_over()
     # The terminal sends Ctrl-C to every process of the foreground.
     os.killpg(held.process.pid, signal.SIGINT)
@@ -345,9 +341,7 @@ def test_ctrl_c_ends_ranks_and_loader_processes_and_resume_completes_the_run(
 
 
 @pytest.mark.slow
-def test_a_rank_that_is_killed_ends_the_others_and_is_why_the_trial_failed(
-    pyscale: CommandLine, held: Held
-) -> None:
+def test_a_rank_that_is_killed_ends_the_others_and_is_why_the_trial_failed(pyscale, held):
     (trial,) = held.run.plan.trials
     launched = json.loads((held.run.task(trial, "w1") / LAUNCH_FILE).read_bytes())
     os.kill(launched["pid"], signal.SIGKILL)
@@ -367,8 +361,8 @@ def test_a_rank_that_is_killed_ends_the_others_and_is_why_the_trial_failed(
 
 @pytest.mark.slow
 def test_a_rank_that_is_killed_before_it_has_met_the_others_ends_them_too(
-    start: Start, home: Path, slides: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    start, home, slides, monkeypatch
+):
     (home / "sitecustomize.py").write_text(KILLED_AT_ONCE)
     monkeypatch.setenv("PYTHONPATH", str(home))
     monkeypatch.setenv("PYSCALE_RETRIES", "0")

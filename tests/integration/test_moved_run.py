@@ -3,30 +3,19 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from commandline import Answer
-from heldtasks import HeldTasks
 from waitingforruns import living, only_run, wait_for_event
 
-CommandLine = Callable[..., Answer]
 OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("new_name", [None, "moved"])
 def test_it_ends_in_a_sentence_and_can_be_finished_where_it_lies(
-    home: Path,
-    start: Callable[..., subprocess.Popen[str]],
-    pyscale: CommandLine,
-    labels: Path,
-    held: HeldTasks,
-    new_name: str | None,
-) -> None:
+    home, start, pyscale, labels, held, new_name
+):
     process = start("run", "labels", "--data", labels, *OPTIONS)
     wait_for_event("submitted", process)
     run = only_run()

@@ -65,9 +65,7 @@ file_lock(path).acquire(timeout=0)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ESTALE])
-def test_a_file_is_held_by_one_alone_however_flock_fails(
-    forbid_flock: Callable[[int], None], home: Path, number: int
-) -> None:
+def test_a_file_is_held_by_one_alone_however_flock_fails(forbid_flock, home, number):
     forbid_flock(number)
     said = subprocess.run([sys.executable, "-c", LOCK], capture_output=True, text=True, check=False)
     assert (said.stdout, said.stderr) == ("held by one alone\n", "")
@@ -80,9 +78,7 @@ def no_flock(forbid_flock: Callable[[int], None]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_flock")
-def test_a_run_is_followed_refused_cancelled_and_finished(
-    start: Callable[..., subprocess.Popen[str]], labels: Path, held: HeldTasks
-) -> None:
+def test_a_run_is_followed_refused_cancelled_and_finished(start, labels, held):
     process = start("run", "labels", "--data", labels, *OPTIONS)
     wait_for_event("submitted", process)
     run = only_run()
@@ -112,9 +108,7 @@ def test_a_run_is_followed_refused_cancelled_and_finished(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_flock")
-def test_what_a_killed_pyscale_held_is_free(
-    start: Callable[..., subprocess.Popen[str]], labels: Path, held: HeldTasks
-) -> None:
+def test_what_a_killed_pyscale_held_is_free(start, labels, held):
     process = start("run", "labels", "--data", labels, *OPTIONS)
     wait_for_event("submitted", process)
     process.kill()
@@ -135,9 +129,7 @@ def planned(home: Path, labels: Path, held: HeldTasks, pyscale: CommandLine) -> 
 
 
 @pytest.mark.slow
-def test_a_run_that_was_copied_there_is_held_by_nobody(
-    planned: RunFolder, forbid_flock: Callable[[int], None]
-) -> None:
+def test_a_run_that_was_copied_there_is_held_by_nobody(planned, forbid_flock):
     assert (planned.path / "lock").read_bytes() == b""
     shutil.rmtree(next((planned.path / "tasks").iterdir()))
     forbid_flock(errno.ENOSYS)
@@ -146,9 +138,7 @@ def test_a_run_that_was_copied_there_is_held_by_nobody(
 
 
 @pytest.mark.slow
-def test_whether_a_process_of_another_node_writes_is_said_to_be_unknown(
-    planned: RunFolder, forbid_flock: Callable[[int], None]
-) -> None:
+def test_whether_a_process_of_another_node_writes_is_said_to_be_unknown(planned, forbid_flock):
     forbid_flock(errno.ENOSYS)
     name = planned.path.name
     holder = {"pid": 4711, "started_s": 1.0, "node": "n17"}
@@ -170,7 +160,7 @@ def test_whether_a_process_of_another_node_writes_is_said_to_be_unknown(
 
 
 @pytest.mark.usefixtures("no_flock")
-def test_a_dataset_is_fetched(home: Path) -> None:
+def test_a_dataset_is_fetched(home):
     fetched = command("data", "fetch", "drosophila-nuclei")
     assert fetched.code == 0, fetched
     assert "flock" not in fetched.err

@@ -6,24 +6,17 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tifffile
 
-from commandline import Answer
-
-CommandLine = Callable[..., Answer]
 OPTIONS = ("--workers", "1", "--repeats", "1", "--only", "contact")
 NOT_UTF8 = os.fsdecode(b"movie\xff")
 
 
 @pytest.mark.parametrize("name", ["p%j", "p%a", "50%"])
-def test_a_folder_whose_name_slurm_fills_in_holds_no_run(
-    home: Path, labels: Path, pyscale: CommandLine, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
+def test_a_folder_whose_name_slurm_fills_in_holds_no_run(home, labels, pyscale, monkeypatch, name):
     (home / name).mkdir()
     monkeypatch.chdir(home / name)
     answer = pyscale("run", "labels", "--data", labels, *OPTIONS)
@@ -33,18 +26,14 @@ def test_a_folder_whose_name_slurm_fills_in_holds_no_run(
     assert list((home / name).iterdir()) == []
 
 
-def test_an_argument_that_is_not_utf8_is_named(
-    home: Path, labels: Path, pyscale: CommandLine
-) -> None:
+def test_an_argument_that_is_not_utf8_is_named(home, labels, pyscale):
     movie = labels.rename(home / NOT_UTF8)
     answer = pyscale("run", "labels", "--data", movie, *OPTIONS)
     assert answer.code == 2
     assert r"movie\udcff is not UTF-8" in answer.err
 
 
-def test_a_working_folder_that_is_not_utf8_is_named(
-    home: Path, labels: Path, pyscale: CommandLine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_working_folder_that_is_not_utf8_is_named(home, labels, pyscale, monkeypatch):
     (home / NOT_UTF8).mkdir()
     monkeypatch.chdir(home / NOT_UTF8)
     answer = pyscale("run", "labels", "--data", labels, *OPTIONS)
@@ -52,9 +41,7 @@ def test_a_working_folder_that_is_not_utf8_is_named(
     assert r"movie\udcff is not UTF-8" in answer.err
 
 
-def test_files_of_a_dataset_that_are_not_utf8_can_be_found(
-    home: Path, pyscale: CommandLine
-) -> None:
+def test_files_of_a_dataset_that_are_not_utf8_can_be_found(home, pyscale):
     folder = home / "frames"
     folder.mkdir()
     for number in range(2):
@@ -65,7 +52,7 @@ def test_files_of_a_dataset_that_are_not_utf8_can_be_found(
 
 
 @pytest.mark.slow
-def test_a_limit_of_the_size_of_files_is_named(home: Path, labels: Path) -> None:
+def test_a_limit_of_the_size_of_files_is_named(home, labels):
     ended = subprocess.run(
         [sys.executable, "-m", "pyscale", "run", "labels", "--data", labels, *OPTIONS],
         capture_output=True,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +12,7 @@ import polars as pl
 import pytest
 import tifffile
 
-from commandline import Answer
 from pyscale.store.folder import RunFolder
-
-CommandLine = Callable[..., Answer]
 
 pytestmark = pytest.mark.slow
 
@@ -44,7 +40,7 @@ def outputs(home: Path, entry: str) -> tuple[Path, Path]:
     return one, two
 
 
-def test_a_script_over_frames_in_one_line(pyscale: CommandLine, home: Path, movie: Path) -> None:
+def test_a_script_over_frames_in_one_line(pyscale, home, movie):
     example("threshold", home)
     step = f"{sys.executable} threshold.py {{input}} {{output}} --frames {{first}}:{{stop}}"
     told = pyscale("run", "--step", step, "--data", movie, *FEW)
@@ -66,9 +62,7 @@ def test_a_script_over_frames_in_one_line(pyscale: CommandLine, home: Path, movi
     assert "#SBATCH --cpus-per-task=1" in advised.out
 
 
-def test_files_of_a_folder_with_one_call_each(
-    pyscale: CommandLine, home: Path, shared_data: Path
-) -> None:
+def test_files_of_a_folder_with_one_call_each(pyscale, home, shared_data):
     example("blur", home)
     folder = home / "images"
     folder.mkdir()
@@ -83,9 +77,7 @@ def test_files_of_a_folder_with_one_call_each(
     assert {path.name for path in (one / "output").iterdir()} == names
 
 
-def test_a_chain_of_a_shipped_stage_and_steps_of_ones_own(
-    pyscale: CommandLine, home: Path, movie: Path
-) -> None:
+def test_a_chain_of_a_shipped_stage_and_steps_of_ones_own(pyscale, home, movie):
     example("measure", home)
     told = pyscale("run", "measure.toml", "--data", movie, *FEW)
     assert told.code == 0, told.err
@@ -99,9 +91,7 @@ def test_a_chain_of_a_shipped_stage_and_steps_of_ones_own(
     assert pl.read_csv(summary)["cells"].sum() == table.height
 
 
-def test_threads_of_one_process_on_a_single_image(
-    pyscale: CommandLine, home: Path, movie: Path
-) -> None:
+def test_threads_of_one_process_on_a_single_image(pyscale, home, movie):
     tifffile.imwrite(home / "one.tif", tifffile.imread(movie, key=0))
     (home / "threads.py").write_text(
         "import os, sys, tifffile\n_, source, out, threads = sys.argv\n"
@@ -121,7 +111,7 @@ def test_threads_of_one_process_on_a_single_image(
     assert trials.filter(workers=2)["idle_s"].to_list() == pytest.approx([0.0], abs=1e-9)
 
 
-def test_threads_of_a_program_on_a_file_that_is_no_movie(pyscale: CommandLine, home: Path) -> None:
+def test_threads_of_a_program_on_a_file_that_is_no_movie(pyscale, home):
     numbers = [str(n * 7919 % 10007) for n in range(10007)]
     (home / "my numbers.txt").write_text("\n".join(numbers) + "\n")
     step = "sort --numeric-sort --parallel={threads} --output={output} {input}"
@@ -136,9 +126,7 @@ def test_threads_of_a_program_on_a_file_that_is_no_movie(pyscale: CommandLine, h
     assert (two / "sorted.txt").read_text().split() == sorted(numbers, key=int)
 
 
-def test_independent_copies_tell_what_workers_cost_each_other(
-    pyscale: CommandLine, home: Path, movie: Path
-) -> None:
+def test_independent_copies_tell_what_workers_cost_each_other(pyscale, home, movie):
     example("threshold", home)
     step = f"{sys.executable} threshold.py {{input}} {{output}} --frames {{first}}:{{stop}}"
     told = pyscale("run", "--step", step, "--split", "none", "--data", movie, *FEW)
@@ -156,9 +144,7 @@ def test_independent_copies_tell_what_workers_cost_each_other(
     assert table["efficiency"].to_list() == pytest.approx([1.0, one / two], rel=1e-3)
 
 
-def test_tiles_of_an_image_become_one_image_at_every_n(
-    pyscale: CommandLine, home: Path, movie: Path
-) -> None:
+def test_tiles_of_an_image_become_one_image_at_every_n(pyscale, home, movie):
     example("smooth", home)
     step = f"{sys.executable} smooth.py {{input}} {{output}} {{y0}} {{y1}} {{x0}} {{x1}}"
     tiles = ("--set", "step.tile_px=64", "--set", "step.margin_px=20")
@@ -200,18 +186,14 @@ def test_tiles_of_an_image_become_one_image_at_every_n(
         ),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_runs(
-    pyscale: CommandLine, home: Path, movie: Path, words: tuple[str, ...], said: str
-) -> None:
+def test_what_cannot_be_is_refused_before_anything_runs(pyscale, home, movie, words, said):
     told = pyscale(*words, "--data", movie, *FEW)
     assert told.code == 2
     assert said in " ".join(told.err.split()), told.err
     assert not (home / "runs").exists()
 
 
-def test_a_step_that_fails_is_told_with_its_last_lines(
-    pyscale: CommandLine, home: Path, movie: Path
-) -> None:
+def test_a_step_that_fails_is_told_with_its_last_lines(pyscale, home, movie):
     (home / "fails.py").write_text("import sys\nsys.exit('the model is not here')\n")
     step = f"{sys.executable} fails.py {{input}} {{output}}"
     told = pyscale("run", "--step", step, "--data", movie, "--workers", "1", "--repeats", "1")
@@ -220,9 +202,7 @@ def test_a_step_that_fails_is_told_with_its_last_lines(
     assert "the model is not here" in pyscale("status", "--log").out
 
 
-def test_differing_outputs_are_told_and_fail_a_strict_run(
-    pyscale: CommandLine, home: Path, movie: Path
-) -> None:
+def test_differing_outputs_are_told_and_fail_a_strict_run(pyscale, home, movie):
     (home / "counts.py").write_text(
         "import sys\n_, source, out, first, stop = sys.argv\n"
         "rows = [f'{frame},{int(stop) - int(first)}' for frame in range(int(first), int(stop))]\n"
@@ -238,7 +218,7 @@ def test_differing_outputs_are_told_and_fail_a_strict_run(
     assert "Outputs: not checked." in unchecked.text
 
 
-def test_a_suite_of_ones_own_is_read_with_its_keys(pyscale: CommandLine, home: Path) -> None:
+def test_a_suite_of_ones_own_is_read_with_its_keys(pyscale, home):
     suite = home / "mine.toml"
     suite.write_text(
         'name = "mine"\nsummary = "Mine"\n[stages.cells]\ncommand = "true {input} {output}"\n'
@@ -251,7 +231,7 @@ def test_a_suite_of_ones_own_is_read_with_its_keys(pyscale: CommandLine, home: P
     )
 
 
-def test_the_example_scripts_are_programs_of_their_own(home: Path, movie: Path) -> None:
+def test_the_example_scripts_are_programs_of_their_own(home, movie):
     """They know nothing of pyscale, and run without it."""
     example("threshold", home)
     asked = [sys.executable, "threshold.py", movie, "out.tif", "--frames", "0:2"]
@@ -259,9 +239,7 @@ def test_the_example_scripts_are_programs_of_their_own(home: Path, movie: Path) 
     assert len(tifffile.imread(home / "out.tif")) == 2
 
 
-def test_ranks_of_torch_meet_and_compute_one_output(
-    pyscale: CommandLine, home: Path, movie: Path
-) -> None:
+def test_ranks_of_torch_meet_and_compute_one_output(pyscale, home, movie):
     pytest.importorskip("torch", reason="torch is not installed: pip install torch")
     example("ranks", home)
     few = tifffile.imread(movie, key=range(4))

@@ -5,16 +5,13 @@ from __future__ import annotations
 import os
 import shutil
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from commandline import Answer
 from pyscale_stages import registry
-
-CommandLine = Callable[..., Answer]
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("package")]
 
@@ -47,9 +44,7 @@ def movie(shared_data: Path) -> Path:
     return shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
 
 
-def test_its_two_numbers_stand_in_report_comparison_and_advice(
-    pyscale: CommandLine, home: Path, movie: Path
-) -> None:
+def test_its_two_numbers_stand_in_report_comparison_and_advice(pyscale, home, movie):
     shutil.copy(EXAMPLE / "edges.toml", home)
     line = ("run", "edges.toml", "--data", movie, "--repeats", "6")
     first = pyscale(*line, "--workers", "1,2", "--set", "edges.least=0.1")
@@ -76,9 +71,7 @@ def test_its_two_numbers_stand_in_report_comparison_and_advice(
     assert pyscale("advise").code == 0
 
 
-def test_it_has_no_image_and_its_parameters_are_its_own(
-    pyscale: CommandLine, home: Path, movie: Path
-) -> None:
+def test_it_has_no_image_and_its_parameters_are_its_own(pyscale, home, movie):
     shutil.copy(EXAMPLE / "edges.toml", home)
     line = ("run", "edges.toml", "--data", movie, "--dry-run")
     assert pyscale(*line).code == 0

@@ -79,16 +79,12 @@ def rows(run: RunFolder) -> dict[tuple[str, int], dict[str, str]]:
         return {(row["stage"], int(row["workers"])): row for row in csv.DictReader(file)}
 
 
-def test_the_table_has_the_promised_columns_and_a_row_for_each_configuration(
-    rows: dict[tuple[str, int], dict[str, str]],
-) -> None:
+def test_the_table_has_the_promised_columns_and_a_row_for_each_configuration(rows):
     assert list(rows) == [(stage, n) for stage in STAGES for n in (1, 2)]
     assert list(next(iter(rows.values())))[: len(PROMISED_COLUMNS)] == PROMISED_COLUMNS
 
 
-def test_two_workers_compute_what_one_does(
-    rows: dict[tuple[str, int], dict[str, str]],
-) -> None:
+def test_two_workers_compute_what_one_does(rows):
     assert {stage: float(rows[stage, 2]["agreement"]) for stage in STAGES} == dict.fromkeys(
         STAGES, 1.0
     )
@@ -104,22 +100,18 @@ def test_two_workers_compute_what_one_does(
         ("track", "link_recall", 0.9, 1.0),
     ],
 )
-def test_the_results_are_right(
-    rows: dict[tuple[str, int], dict[str, str]], stage: str, measure: str, low: float, high: float
-) -> None:
+def test_the_results_are_right(rows, stage, measure, low, high):
     for workers in (1, 2):
         assert low <= json.loads(rows[stage, workers]["quality"])[measure] <= high
 
 
-def test_too_few_repeats_have_no_interval(
-    rows: dict[tuple[str, int], dict[str, str]],
-) -> None:
+def test_too_few_repeats_have_no_interval(rows):
     for row in rows.values():
         assert row["wall_s_low"] == row["speedup_high"] == ""
         assert "few-repeats" in row["flags"]
 
 
-def test_spans_of_a_task_cover_its_time(run: RunFolder) -> None:
+def test_spans_of_a_task_cover_its_time(run):
     tables = build_tables(run)
     tasks, spans = tables.tasks, tables.spans
     covered = spans.group_by("trial", "task").agg(pl.col("wall_s").sum().alias("covered_s"))
@@ -135,7 +127,7 @@ def test_spans_of_a_task_cover_its_time(run: RunFolder) -> None:
     assert best["outside_s"].max() < 0.1
 
 
-def test_every_result_carries_where_and_with_what_it_ran(run: RunFolder) -> None:
+def test_every_result_carries_where_and_with_what_it_ran(run):
     for trial in run.plan.trials:
         for task in trial.tasks:
             record: Any = read_task(run.task(trial, task)).result
@@ -145,11 +137,11 @@ def test_every_result_carries_where_and_with_what_it_ran(run: RunFolder) -> None
             assert record.determinism
 
 
-def test_inputs_were_proved_cold(rows: dict[tuple[str, int], dict[str, str]]) -> None:
+def test_inputs_were_proved_cold(rows):
     assert {row["cache_state"] for row in rows.values()} == {"verified-cold"}
 
 
-def test_the_manifest_names_the_input_by_its_hash(run: RunFolder) -> None:
+def test_the_manifest_names_the_input_by_its_hash(run):
     manifest = json.loads((run.path / "provenance_manifest.json").read_text())
     (file,) = manifest["input"]["files"]
     assert len(file["sha256"]) == 64
@@ -157,11 +149,11 @@ def test_the_manifest_names_the_input_by_its_hash(run: RunFolder) -> None:
     assert all(manifest["outputs"].values())
 
 
-def test_the_terminal_shows_every_stage(finished: tuple[RunFolder, str]) -> None:
+def test_the_terminal_shows_every_stage(finished):
     assert all(stage in finished[1] for stage in STAGES)
 
 
-def test_the_report_can_be_written_again_from_the_records(run: RunFolder) -> None:
+def test_the_report_can_be_written_again_from_the_records(run):
     before = {path.name: path.read_bytes() for path in run.report.iterdir()}
     for path in [*run.report.iterdir(), run.path / "tasks.parquet", run.path / "spans.parquet"]:
         path.unlink()
@@ -169,7 +161,7 @@ def test_the_report_can_be_written_again_from_the_records(run: RunFolder) -> Non
     assert {path.name: path.read_bytes() for path in run.report.iterdir()} == before
 
 
-def test_a_stage_runs_alone_as_its_record_says(run: RunFolder, tmp_path: Path) -> None:
+def test_a_stage_runs_alone_as_its_record_says(run, tmp_path):
     """The command line in the order gives the same bytes in whichever folder it runs."""
     trial = run.plan.trial("segment-n2-b1")
     folder = run.task(trial, "w1")
@@ -184,7 +176,7 @@ def answer(run: RunFolder) -> Callable[..., str]:
     return lambda *arguments: pyscale(run.path.parents[1], *arguments).stdout
 
 
-def test_status_of_a_finished_run_is_complete(answer: Callable[..., str]) -> None:
+def test_status_of_a_finished_run_is_complete(answer):
     assert json.loads(answer("status", "--json"))["state"] == "complete"
     assert "complete" in answer("status", "--watch")
     assert "the run finished" in answer("status", "--log")

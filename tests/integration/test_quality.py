@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 import polars as pl
 import pytest
 
-from commandline import Answer
 from pyscale.suite import load_suite
 
 pytestmark = pytest.mark.slow
 
-Pyscale = Callable[..., Answer]
 
-
-def test_every_entry_reaches_what_the_suite_asks(pyscale: Pyscale, home: Path) -> None:
+def test_every_entry_reaches_what_the_suite_asks(pyscale, home):
     answer = pyscale("run", "quality", "--strict")
     assert answer.code == 0, answer.err
     assert "Quality" in answer.out
@@ -29,7 +24,7 @@ def test_every_entry_reaches_what_the_suite_asks(pyscale: Pyscale, home: Path) -
         assert {*step.at_least, *step.at_most} <= measured[entry].keys()
 
 
-def test_a_bound_that_is_missed_fails_a_strict_run_alone(pyscale: Pyscale, home: Path) -> None:
+def test_a_bound_that_is_missed_fails_a_strict_run_alone(pyscale, home):
     (home / "own.toml").write_text(
         'name = "own"\nsummary = "Tracks of labels"\n[settings]\ndata = "validation-cells"\n'
         'workers = "1"\nrepeats = 1\n[stages.track]\ninputs = { labels = "truth" }\n'

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import polars as pl
 import pytest
 
-from commandline import Answer
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.ranktables import reconstruction_schema
 from pyscale_stages.libraries import how_to_install
@@ -23,8 +22,6 @@ from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import Problem, problem_of
 from pyscale_stages.reconstruction import COMPONENTS, DENOISER_TOLERANCE, GRADIENT_TOLERANCE
 from traineddenoiser import NETWORK, SIGMA, write_weights
-
-CommandLine = Callable[..., Answer]
 
 ITERATIONS = 3
 # The network looks 53 px far: in images of 128 px some pixels see nothing that a cut has changed.
@@ -123,7 +120,7 @@ def left(folder: Path) -> Left:
 
 
 @pytest.mark.slow
-def test_every_iteration_of_every_rank_is_a_row(left: Left) -> None:
+def test_every_iteration_of_every_rank_is_a_row(left):
     rows = left.rows
     assert rows.schema == reconstruction_schema()
     assert set(rows["status"]) == {"done"}
@@ -145,7 +142,7 @@ def test_every_iteration_of_every_rank_is_a_row(left: Left) -> None:
 
 
 @pytest.mark.slow
-def test_ranks_together_agree_with_one_alone(left: Left) -> None:
+def test_ranks_together_agree_with_one_alone(left):
     together = left.points.filter(pl.col("workers") == 2)
     assert together["gate"].to_list() == ["agrees"] * len(PROBLEMS)
     assert together["gate_gradient"].max() <= GRADIENT_TOLERANCE
@@ -158,7 +155,7 @@ def test_ranks_together_agree_with_one_alone(left: Left) -> None:
 
 
 @pytest.mark.slow
-def test_images_of_two_ranks_are_compared_with_those_of_one(left: Left) -> None:
+def test_images_of_two_ranks_are_compared_with_those_of_one(left):
     checks = pl.read_parquet(left.run.path / "tasks.parquet").filter(task="check")
     # The trial of one rank is what the other is compared with.
     assert checks.select("stage", "workers").sort("stage").rows() == [
@@ -172,7 +169,7 @@ def test_images_of_two_ranks_are_compared_with_those_of_one(left: Left) -> None:
 
 
 @pytest.mark.slow
-def test_a_trained_denoiser_betters_what_was_measured_and_drift_is_told(left: Left) -> None:
+def test_a_trained_denoiser_betters_what_was_measured_and_drift_is_told(left):
     problem = problem_of(ReconstructParams(**SMALL | COLOUR), left.run.plan.settings["seed"])
     measured_db = [psnr_db(problem, index) for index in range(problem.operators)]
     colour = left.points.filter(stage="colour")
@@ -195,7 +192,7 @@ def psnr_db(problem: Problem, index: int) -> float:
 
 
 @pytest.mark.slow
-def test_the_report_has_tables_figure_page_and_text(left: Left) -> None:
+def test_the_report_has_tables_figure_page_and_text(left):
     report = left.run.report
     scaling = pl.read_csv(report / "benchmark_reconstruct.csv")
     assert set(scaling["component"]) == {"total", *COMPONENTS, "objective"}
@@ -214,7 +211,7 @@ def test_the_report_has_tables_figure_page_and_text(left: Left) -> None:
 
 
 @pytest.mark.slow
-def test_status_and_advise_say_what_such_a_run_is(left: Left, pyscale: CommandLine) -> None:
+def test_status_and_advise_say_what_such_a_run_is(left, pyscale):
     status = pyscale("status", left.run.path)
     assert status.code == 0
     assert "complete" in status.text
@@ -236,7 +233,7 @@ def failing(folder: Path) -> Left:
 
 
 @pytest.mark.slow
-def test_what_fails_are_rows_with_errors_and_the_run_goes_on(failing: Left) -> None:
+def test_what_fails_are_rows_with_errors_and_the_run_goes_on(failing):
     assert failing.answer.returncode == 1, failing.answer.stderr
     assert "Traceback" not in failing.answer.stderr
     points = failing.points.sort("size_px", "workers")

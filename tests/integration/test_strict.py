@@ -84,9 +84,7 @@ def again(run: RunFolder, *arguments: object) -> subprocess.CompletedProcess[str
     return pyscale(run.path.parents[1], *arguments)
 
 
-def test_a_run_that_is_not_strict_says_so_and_succeeds(
-    finished: tuple[RunFolder, subprocess.CompletedProcess[str]],
-) -> None:
+def test_a_run_that_is_not_strict_says_so_and_succeeds(finished):
     ended = finished[1]
     assert ended.returncode == 0, ended.stderr
     assert ended.stderr.count(SENTENCE) == 1
@@ -95,14 +93,14 @@ def test_a_run_that_is_not_strict_says_so_and_succeeds(
     assert "Outputs differ from the baseline's: track at N = 2." in ended.stdout
 
 
-def test_strict_makes_the_exit_code_one_for_the_same_sentence(run: RunFolder) -> None:
+def test_strict_makes_the_exit_code_one_for_the_same_sentence(run):
     ended = again(run, "run", "--resume", run.path.name, "--strict")
     assert ended.returncode == 1
     assert ended.stderr.count(SENTENCE) == 1
     assert "are not complete" not in ended.stderr
 
 
-def test_strict_passes_where_every_output_is_the_baselines(run: RunFolder) -> None:
+def test_strict_passes_where_every_output_is_the_baselines(run):
     folder = run.path.parents[1] / "wider"
     folder.mkdir()
     (folder / "pyscale.toml").write_text(SETTINGS.replace("= 4", "= 20"))
@@ -113,7 +111,7 @@ def test_strict_passes_where_every_output_is_the_baselines(run: RunFolder) -> No
     assert "invalid" not in ended.stderr + ended.stdout
 
 
-def test_the_report_says_it_in_the_table_the_text_and_on_stderr(run: RunFolder) -> None:
+def test_the_report_says_it_in_the_table_the_text_and_on_stderr(run):
     ended = again(run, "report", run.path.name)
     assert ended.returncode == 0
     assert ended.stderr.count(SENTENCE) == 1
@@ -124,7 +122,7 @@ def test_the_report_says_it_in_the_table_the_text_and_on_stderr(run: RunFolder) 
     assert f"\n- {SENTENCE}\n" in (run.report / "scaling_analysis.md").read_text()
 
 
-def test_a_check_that_fails_is_not_passed_over(run: RunFolder, tmp_path: Path) -> None:
+def test_a_check_that_fails_is_not_passed_over(run, tmp_path):
     """The reference output is cut short after the run, and the comparison done again."""
     shutil.copytree(run.path, tmp_path / "runs" / run.path.name)
     copy = RunFolder(tmp_path / "runs" / run.path.name)
@@ -152,9 +150,7 @@ def test_a_check_that_fails_is_not_passed_over(run: RunFolder, tmp_path: Path) -
         (("labels", *DATA, "--workers", "1,2", "--scaling", "weak"), "this run compares none"),
     ],
 )
-def test_strict_is_refused_where_it_could_never_fail(
-    run: RunFolder, arguments: tuple[str, ...], sentence: str
-) -> None:
+def test_strict_is_refused_where_it_could_never_fail(run, arguments, sentence):
     given = (run.path.name if word == "RUN" else word for word in arguments)
     ended = again(run, "run", *given, "--strict")
     assert (ended.returncode, ended.stdout) == (2, "")

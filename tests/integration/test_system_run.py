@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from watchfiles import watch
 
-from commandline import Answer
 from pyscale.store.folder import find_run
 from pyscale.store.taskfiles import read_task
-
-CommandLine = Callable[..., Answer]
 
 TINY = """
 name = "tiny"
@@ -56,9 +51,7 @@ def suite(home: Path, repeats: int) -> Path:
 
 
 @pytest.mark.slow
-def test_workers_measure_a_folder_and_leave_it_as_it_was(
-    pyscale: CommandLine, home: Path, disk: Path
-) -> None:
+def test_workers_measure_a_folder_and_leave_it_as_it_was(pyscale, home, disk):
     options = ("--path", "disk", "--workers", "1,2", "--repeats", "1")
     answer = pyscale("run", suite(home, 1), *options)
     assert answer.code == 0, answer.err
@@ -80,9 +73,7 @@ def test_workers_measure_a_folder_and_leave_it_as_it_was(
 
 
 @pytest.mark.slow
-def test_a_run_that_is_cancelled_leaves_nothing_in_the_folder(
-    pyscale: CommandLine, start: Callable[..., subprocess.Popen[str]], home: Path, disk: Path
-) -> None:
+def test_a_run_that_is_cancelled_leaves_nothing_in_the_folder(pyscale, start, home, disk):
     process = start("run", suite(home, 100_000), "--path", "disk", "--repeats", "1")
     for _ in watch(disk, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
         assert process.poll() is None, process.communicate()
@@ -94,9 +85,7 @@ def test_a_run_that_is_cancelled_leaves_nothing_in_the_folder(
 
 
 @pytest.mark.parametrize("name", ["absent", "disk/mine.txt"])
-def test_what_is_no_folder_is_refused_before_a_run_is_made(
-    pyscale: CommandLine, home: Path, disk: Path, name: str
-) -> None:
+def test_what_is_no_folder_is_refused_before_a_run_is_made(pyscale, home, disk, name):
     answer = pyscale("run", suite(home, 1), "--path", name, "--repeats", "1")
     assert answer.code == 2
     assert str(disk.parent / name) in answer.err

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from watchfiles import watch
 
 from baseenvironment import base_environment, replace_in
-from commandline import Answer
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.taskfiles import read_task
@@ -46,12 +44,7 @@ def wait_for_a_finished_trial(process: subprocess.Popen[str]) -> None:
         assert not ended, process.communicate()
 
 
-def test_both_environments_are_measured_and_compared_after_a_kill(
-    pyscale: Callable[..., Answer],
-    start: Callable[..., subprocess.Popen[str]],
-    labels: Path,
-    base: Path,
-) -> None:
+def test_both_environments_are_measured_and_compared_after_a_kill(pyscale, start, labels, base):
     process = start(
         *("run", "labels", "--data", labels, "--only", "track", "--against", base),
         *("--workers", "1,2", "--repeats", "1"),
@@ -89,9 +82,7 @@ def test_both_environments_are_measured_and_compared_after_a_kill(
     assert "has different code or packages than at the start of the run" in refused.err
 
 
-def test_two_sets_of_parameters_are_measured_and_compared(
-    pyscale: Callable[..., Answer], labels: Path, home: Path
-) -> None:
+def test_two_sets_of_parameters_are_measured_and_compared(pyscale, labels, home):
     file = home / "short.toml"
     file.write_text(
         "[stages.track]\nmax_distance_px = 0.5\ngap_distance_px = 0.5\n", encoding="utf-8"

@@ -7,13 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from commandline import Answer
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import RESULT_FILE
 from pyscale.validation import ofrun
@@ -22,7 +20,6 @@ from renew_validation import renewed
 
 pytestmark = pytest.mark.slow
 
-Pyscale = Callable[..., Answer]
 COMPUTES = "This installation computes what it should"
 PYSCALE = (sys.executable, "-m", "pyscale")
 STAGES = ["register_denoise", "segment", "contact", "track"]
@@ -64,9 +61,7 @@ def told(run: RunFolder) -> dict[str, Any]:
     return found
 
 
-def test_a_right_installation_passes_at_every_n(
-    finished: tuple[RunFolder, subprocess.CompletedProcess[str]],
-) -> None:
+def test_a_right_installation_passes_at_every_n(finished):
     run, ended = finished
     assert ended.returncode == 0, ended.stdout
     assert ended.stdout.startswith(COMPUTES)
@@ -77,9 +72,7 @@ def test_a_right_installation_passes_at_every_n(
     assert COMPUTES in (run.report / "scaling_analysis.md").read_text(encoding="utf-8")
 
 
-def test_every_measure_of_the_checks_is_judged_but_what_the_data_alone_decide(
-    finished: tuple[RunFolder, subprocess.CompletedProcess[str]],
-) -> None:
+def test_every_measure_of_the_checks_is_judged_but_what_the_data_alone_decide(finished):
     run, _ = finished
     of_data = {"drift_uncorrected_px"}
     same_here = {"drift_error_corner_max_px"}
@@ -91,18 +84,14 @@ def test_every_measure_of_the_checks_is_judged_but_what_the_data_alone_decide(
         assert measured - of_data - same_here - of_two == set(stage.measures) - {"objects"}
 
 
-def test_what_is_expected_can_be_renewed_from_the_run(
-    finished: tuple[RunFolder, subprocess.CompletedProcess[str]],
-) -> None:
+def test_what_is_expected_can_be_renewed_from_the_run(finished):
     run, _ = finished
     found = renewed(load_expected("validation"), run)
     assert list(found.stages) == STAGES
     assert found.reference.machine
 
 
-def test_a_wrong_output_ends_the_command_with_1_and_is_named(
-    pyscale: Pyscale, run: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_output_ends_the_command_with_1_and_is_named(pyscale, run, monkeypatch):
     monkeypatch.setattr(ofrun, "load_expected", lambda name: better(load_expected(name)))
     answer = pyscale("run", "--resume", run.path.name)
     assert answer.code == 1
@@ -119,9 +108,7 @@ def better(expected: Expected) -> Expected:
     return expected.model_copy(update={"stages": expected.stages | {"segment": changed}})
 
 
-def test_other_parameters_are_refused_before_anything_runs(
-    pyscale: Pyscale, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_other_parameters_are_refused_before_anything_runs(pyscale, home, monkeypatch):
     monkeypatch.setenv("PYSCALE_STAGES", '{"segment": {"flow_threshold": 0.9}}')
     answer = pyscale("run", "validation")
     assert answer.code == 2
@@ -129,9 +116,7 @@ def test_other_parameters_are_refused_before_anything_runs(
     assert not (home / "runs").exists()
 
 
-def test_a_stage_without_its_records_leaves_the_answer_open(
-    pyscale: Pyscale, run: RunFolder
-) -> None:
+def test_a_stage_without_its_records_leaves_the_answer_open(pyscale, run):
     for trial in run.plan.trials:
         if trial.entry == "track":
             shutil.rmtree(run.trial(trial))

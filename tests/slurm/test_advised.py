@@ -12,7 +12,6 @@ from pyscale.report.directives import directives
 from pyscale.sites import Request as SiteRequest
 from pyscale.sites import Site
 from pyscale_stages.registry import load_stage
-from slurm.cluster import SlurmCluster
 
 
 def advised(site: Site, **changes: object) -> str:
@@ -44,9 +43,7 @@ def told(folder: Path, lines: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("memory_option", ["mem", "mem-per-cpu", "none"])
-def test_slurm_takes_what_is_advised(
-    slurm: SlurmCluster, tmp_path: Path, memory_option: str
-) -> None:
+def test_slurm_takes_what_is_advised(slurm, tmp_path, memory_option):
     site = Site.model_validate(
         {
             "name": "tests",
@@ -60,6 +57,6 @@ def test_slurm_takes_what_is_advised(
     assert "to start at" in answer.stderr
 
 
-def test_slurm_refuses_what_its_nodes_do_not_have(slurm: SlurmCluster, tmp_path: Path) -> None:
+def test_slurm_refuses_what_its_nodes_do_not_have(slurm, tmp_path):
     site = Site(name="tests", summary="the cluster of the tests")
     assert told(tmp_path, advised(site, cpus=10_000)).returncode != 0

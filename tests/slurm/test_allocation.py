@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import polars as pl
 import psutil
@@ -12,7 +11,6 @@ import pytest
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
-from slurm.runs import ClusterRuns
 from trials import outputs
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("holding")]
@@ -25,8 +23,8 @@ gpus = 1
 
 
 def test_a_whole_suite_is_one_job_and_computes_what_jobs_of_each_trial_do(
-    runs: ClusterRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    runs, tmp_path, monkeypatch
+):
     asked = ("--workers", "1,2", "--repeats", "2")
     before = runs.slurm.known_jobs()
     runs.completed(runs.start(*asked))
@@ -48,12 +46,12 @@ def test_a_whole_suite_is_one_job_and_computes_what_jobs_of_each_trial_do(
     assert started["waited_s"] is not None
 
 
-def test_ranks_are_one_step_of_the_job(runs: ClusterRuns) -> None:
+def test_ranks_are_one_step_of_the_job(runs):
     runs.completed(runs.start("--layout", "gang", "--workers", "1,3"))
     assert len(read_allocations(runs.run.path).jobs) == 1
 
 
-def test_more_windows_than_workers_run_a_few_at_once(runs: ClusterRuns) -> None:
+def test_more_windows_than_workers_run_a_few_at_once(runs):
     runs.completed(runs.start("--chunks-per-worker", "3"))
     windows = build_tables(runs.run).tasks.filter(pl.col("verb") == "run")
     assert len(windows) == 6
@@ -62,7 +60,7 @@ def test_more_windows_than_workers_run_a_few_at_once(runs: ClusterRuns) -> None:
         assert running.height <= 2
 
 
-def test_each_window_on_a_gpu_is_a_step_that_has_one_to_itself(runs: ClusterRuns) -> None:
+def test_each_window_on_a_gpu_is_a_step_that_has_one_to_itself(runs):
     site = runs.site("gpu", more=ONE_PRETENDED_GPU)
     process = runs.start("--device", "cuda", site=site)
     with runs.in_its_middle(process, "w0", "w1") as launches:
@@ -72,7 +70,7 @@ def test_each_window_on_a_gpu_is_a_step_that_has_one_to_itself(runs: ClusterRuns
     assert len(read_allocations(runs.run.path).jobs) == 1
 
 
-def test_trials_that_need_two_kinds_of_nodes_submit_jobs_of_their_own(runs: ClusterRuns) -> None:
+def test_trials_that_need_two_kinds_of_nodes_submit_jobs_of_their_own(runs):
     two_kinds = runs.site(more='[[override]]\nstage = "track"\npartition = "gpu"\n')
     code, said = runs.finished(runs.start("--only", "track", site=two_kinds))
     assert code == 2
@@ -80,7 +78,7 @@ def test_trials_that_need_two_kinds_of_nodes_submit_jobs_of_their_own(runs: Clus
     assert "--allocation each" in said
 
 
-def test_a_run_is_followed_by_whoever_resumes_it_and_ended_by_cancel(runs: ClusterRuns) -> None:
+def test_a_run_is_followed_by_whoever_resumes_it_and_ended_by_cancel(runs):
     name = runs.say(
         *("run", "labels", "--data", runs.movie, "--only", "contact", "--workers", "2"),
         *("--repeats", "1", "--executor", "slurm", "--site", runs.site(), "--detach"),
@@ -90,7 +88,7 @@ def test_a_run_is_followed_by_whoever_resumes_it_and_ended_by_cancel(runs: Clust
     assert len(read_allocations(runs.run.path).jobs) == 1
 
 
-def test_cancel_ends_the_job_and_who_follows_it(runs: ClusterRuns) -> None:
+def test_cancel_ends_the_job_and_who_follows_it(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
         runs.say("cancel")
@@ -102,7 +100,7 @@ def test_cancel_ends_the_job_and_who_follows_it(runs: ClusterRuns) -> None:
     assert len(read_allocations(runs.run.path).jobs) == 2
 
 
-def test_a_run_that_is_extended_runs_only_what_is_new(runs: ClusterRuns) -> None:
+def test_a_run_that_is_extended_runs_only_what_is_new(runs):
     runs.completed(runs.start())
     runs.completed(runs.command("run", "--extend", "latest", "--repeats", "2"))
     finished = [event.trial for event in runs.events("trial_finished")]
@@ -110,7 +108,7 @@ def test_a_run_that_is_extended_runs_only_what_is_new(runs: ClusterRuns) -> None
     assert len(read_allocations(runs.run.path).jobs) == 2
 
 
-def test_a_trial_that_is_not_likely_to_fit_waits_for_the_next_job(runs: ClusterRuns) -> None:
+def test_a_trial_that_is_not_likely_to_fit_waits_for_the_next_job(runs):
     # A task may take half an hour, and a job six minutes: one kind of trial is begun in each.
     site = runs.site(more="hold_limit_hours = 0.1\n")
     runs.completed(runs.start("--only", "track", site=site))

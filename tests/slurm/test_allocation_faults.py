@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from pathlib import Path
 from random import Random
 
 import psutil
@@ -49,7 +48,7 @@ def assert_whole(
     assert runs.living_jobs() == []
 
 
-def test_a_step_that_is_cancelled_by_hand_is_tried_again(runs: ClusterRuns) -> None:
+def test_a_step_that_is_cancelled_by_hand_is_tried_again(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
         steps = runs.slurm.say("squeue", "--steps", "--noheader", "--format=%i").split()
@@ -62,7 +61,7 @@ def test_a_step_that_is_cancelled_by_hand_is_tried_again(runs: ClusterRuns) -> N
     assert len(jobs(runs)) == 1
 
 
-def test_a_time_limit_of_a_task_is_named_and_not_tried_again(runs: ClusterRuns) -> None:
+def test_a_time_limit_of_a_task_is_named_and_not_tried_again(runs):
     site = runs.site()
     site.write_text(site.read_text().replace("time_min = 30", "time_min = 1"))
     process = runs.start(site=site)
@@ -71,7 +70,7 @@ def test_a_time_limit_of_a_task_is_named_and_not_tried_again(runs: ClusterRuns) 
     assert_resume_completes(runs)
 
 
-def test_the_job_is_cancelled_by_hand(runs: ClusterRuns) -> None:
+def test_the_job_is_cancelled_by_hand(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
         runs.slurm.run("scancel", jobs(runs)[0])
@@ -79,7 +78,7 @@ def test_the_job_is_cancelled_by_hand(runs: ClusterRuns) -> None:
     assert_whole(runs, process, "was cancelled", allocations=2)
 
 
-def test_the_job_reaches_its_time_limit(runs: ClusterRuns) -> None:
+def test_the_job_reaches_its_time_limit(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
         runs.slurm.end_time_of(jobs(runs)[0])
@@ -87,7 +86,7 @@ def test_the_job_reaches_its_time_limit(runs: ClusterRuns) -> None:
     assert_whole(runs, process, "time limit", allocations=2)
 
 
-def test_the_job_gives_way_to_an_urgent_one(runs: ClusterRuns) -> None:
+def test_the_job_gives_way_to_an_urgent_one(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0") as (launch,):
         runs.slurm.submit(
@@ -97,7 +96,7 @@ def test_the_job_gives_way_to_an_urgent_one(runs: ClusterRuns) -> None:
     assert_whole(runs, process, "was preempted", allocations=2)
 
 
-def test_the_job_is_requeued_all_the_same(runs: ClusterRuns) -> None:
+def test_the_job_is_requeued_all_the_same(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
         (job,) = jobs(runs)
@@ -107,7 +106,7 @@ def test_the_job_is_requeued_all_the_same(runs: ClusterRuns) -> None:
     assert_whole(runs, process, allocations=1)
 
 
-def test_a_node_goes_down(runs: ClusterRuns) -> None:
+def test_a_node_goes_down(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0") as (launch,):
         runs.slurm.kill_node(launch.node)
@@ -115,7 +114,7 @@ def test_a_node_goes_down(runs: ClusterRuns) -> None:
     assert_whole(runs, process, "lost a node", allocations=2)
 
 
-def test_the_controller_is_away_for_a_while(runs: ClusterRuns) -> None:
+def test_the_controller_is_away_for_a_while(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0", "w1"):
         runs.slurm.stop_slurmctld()
@@ -133,7 +132,7 @@ def test_the_controller_is_away_for_a_while(runs: ClusterRuns) -> None:
     assert_whole(runs, process, allocations=1)
 
 
-def test_the_pilot_is_killed(runs: ClusterRuns) -> None:
+def test_the_pilot_is_killed(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
         (pilot,) = pilots_of(runs)
@@ -142,7 +141,7 @@ def test_the_pilot_is_killed(runs: ClusterRuns) -> None:
     assert_whole(runs, process, allocations=2)
 
 
-def test_who_follows_is_killed_and_the_job_goes_on(runs: ClusterRuns) -> None:
+def test_who_follows_is_killed_and_the_job_goes_on(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
         process.kill()
@@ -151,7 +150,7 @@ def test_who_follows_is_killed_and_the_job_goes_on(runs: ClusterRuns) -> None:
     assert_whole(runs, runs.command("run", "--resume", runs.run.path.name), allocations=1)
 
 
-def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(runs: ClusterRuns) -> None:
+def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
         os.kill(process.pid, signal.SIGINT)
@@ -166,7 +165,7 @@ def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(runs: ClusterRuns) -> None:
     runs.completed(third)
 
 
-def test_three_jobs_that_end_alike_stop_the_run(runs: ClusterRuns) -> None:
+def test_three_jobs_that_end_alike_stop_the_run(runs):
     site = runs.site()
     site.write_text('setup = ["exit 7"]\n' + site.read_text())
     code, said = runs.finished(runs.start(site=site))
@@ -175,9 +174,7 @@ def test_three_jobs_that_end_alike_stop_the_run(runs: ClusterRuns) -> None:
     assert len(jobs(runs)) == 3
 
 
-def test_kills_of_the_pilot_at_random_moments_lose_and_double_nothing(
-    runs: ClusterRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kills_of_the_pilot_at_random_moments_lose_and_double_nothing(runs, tmp_path, monkeypatch):
     chance = Random(1)
     asked = ("--only", "contact", "--only", "track", "--workers", "1,2", "--repeats", "2")
     process = runs.start(*asked)

@@ -115,15 +115,11 @@ def most_submitted_jobs(cluster: SlurmCluster, count: int) -> Iterator[None]:
         ('options = ["--array=0-3"]\n', "pyscale sets --array itself: leave --array=0-3 out"),
     ],
 )
-def test_what_the_cluster_has_not_is_refused(
-    refused: Callable[..., str], slurm: SlurmCluster, site: str, sentence: str
-) -> None:
+def test_what_the_cluster_has_not_is_refused(refused, slurm, site, sentence):
     assert re.search(sentence, refused(slurm, site=site))
 
 
-def test_gpus_that_no_node_has_are_refused(
-    refused: Callable[..., str], slurm: SlurmCluster
-) -> None:
+def test_gpus_that_no_node_has_are_refused(refused, slurm):
     flags = ("--workers", "1,2", "--device", "cuda")
     said = refused(slurm, *flags, site='[request]\npartition = "gpu"\ngpus = 3\n')
     assert "--gres=gpu:3" in said
@@ -131,27 +127,21 @@ def test_gpus_that_no_node_has_are_refused(
     assert "--gres=gpu:a100:1" in refused(slurm, *flags, site=typed)
 
 
-def test_a_gang_larger_than_the_cluster_is_refused(
-    refused: Callable[..., str], slurm: SlurmCluster
-) -> None:
+def test_a_gang_larger_than_the_cluster_is_refused(refused, slurm):
     flags = ("--workers", "6", "--layout", "gang")
     said = refused(slurm, *flags, site="[request]\ncpus = 2\nmemory_gib = 1\n")
     assert "--ntasks=6" in said
     assert "lower --workers, use --layout array, or change the site's file" in said
 
 
-def test_more_time_than_the_partition_allows_is_refused(
-    refused: Callable[..., str], slurm: SlurmCluster
-) -> None:
+def test_more_time_than_the_partition_allows_is_refused(refused, slurm):
     with partition_limited_to(slurm, 30):
         said = refused(slurm, site="[request]\nmemory_gib = 1\ntime_min = 31\n")
     assert "asks for 00:31:00, but the partition cpu allows 30:00: lower time_min" in said
 
 
 @pytest.mark.slow
-def test_an_array_larger_than_slurm_takes_is_refused(
-    refused: Callable[..., str], slurm: SlurmCluster
-) -> None:
+def test_an_array_larger_than_slurm_takes_is_refused(refused, slurm):
     with configured(slurm, "MaxArraySize", 3):
         said = refused(slurm, "--workers", "2", "--chunks-per-worker", "2", site=SMALL)
     assert "an array of 4 jobs of contact" in said
@@ -159,9 +149,7 @@ def test_an_array_larger_than_slurm_takes_is_refused(
 
 
 @pytest.mark.slow
-def test_what_the_accounts_do_not_allow_is_refused(
-    refused: Callable[..., str], slurm_with_accounting: SlurmCluster
-) -> None:
+def test_what_the_accounts_do_not_allow_is_refused(refused, slurm_with_accounting):
     cluster = slurm_with_accounting
     said = refused(cluster, site='[request]\naccount = "other"\nmemory_gib = 1\n')
     assert "may not use the account other" in said
@@ -173,9 +161,7 @@ def test_what_the_accounts_do_not_allow_is_refused(
         assert said.endswith("lower --workers or --chunks-per-worker\n")
 
 
-def test_a_partition_whose_nodes_are_all_out_is_refused(
-    refused: Callable[..., str], slurm: SlurmCluster
-) -> None:
+def test_a_partition_whose_nodes_are_all_out_is_refused(refused, slurm):
     for node in slurm.nodes:
         slurm.drain(node)
     assert "0 of 2 nodes of cpu take jobs" in refused(slurm, site=SMALL)
@@ -207,12 +193,8 @@ def assert_taken(slurm: SlurmCluster, script: Path) -> None:
 
 @pytest.mark.parametrize("layout", ["array", "gang"])
 def test_a_dry_run_submits_nothing_and_slurm_would_take_its_scripts(
-    run: Callable[..., Answer],
-    slurm: SlurmCluster,
-    home: Path,
-    layout: str,
-    missing: Callable[[str, str], None],
-) -> None:
+    run, slurm, home, layout, missing
+):
     if shutil.which("shellcheck") is None:
         missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
     site = 'scratch = "$HOME/scratch"\nsetup = ["export A=1"]\n[request]\nexclusive = true\n'
@@ -242,9 +224,7 @@ def test_a_dry_run_submits_nothing_and_slurm_would_take_its_scripts(
 
 
 @pytest.mark.slow
-def test_a_run_inside_a_job_is_not_taken_for_a_part_of_it(
-    slurm: SlurmCluster, home: Path, run: Callable[..., Answer]
-) -> None:
+def test_a_run_inside_a_job_is_not_taken_for_a_part_of_it(slurm, home, run):
     (home / "mine.toml").write_text(HEAD + SMALL)
     job = home / "outer.sh"
     job.write_text(

@@ -88,7 +88,7 @@ def jobs(slurm: SlurmCluster) -> str:
 
 
 @pytest.mark.slow
-def test_every_node_of_a_partition_answers(doctor: Doctor, slurm: SlurmCluster) -> None:
+def test_every_node_of_a_partition_answers(doctor, slurm):
     found = doctor("--partition", "cpu")
     assert sorted(answer.node for answer in found.nodes) == ["n1", "n2"]
     for answer in found.nodes:
@@ -103,9 +103,7 @@ def test_every_node_of_a_partition_answers(doctor: Doctor, slurm: SlurmCluster) 
     slurm.wait_for(slurm.has_no_job, "the probes had ended")
 
 
-def test_a_path_that_one_node_lacks_is_told_of_that_node(
-    doctor: Doctor, tmp_path: Path, hide_on_n2: Callable[[Path], None]
-) -> None:
+def test_a_path_that_one_node_lacks_is_told_of_that_node(doctor, tmp_path, hide_on_n2):
     hide_on_n2(tmp_path / "data")
     found = doctor("--partition", "cpu")
     movie = tmp_path / "data" / "labels.ome.tif"
@@ -116,9 +114,7 @@ def test_a_path_that_one_node_lacks_is_told_of_that_node(
 
 
 @pytest.mark.slow
-def test_a_node_that_does_not_see_the_runs_is_given_up(
-    doctor: Doctor, tmp_path: Path, hide_on_n2: Callable[[Path], None]
-) -> None:
+def test_a_node_that_does_not_see_the_runs_is_given_up(doctor, tmp_path, hide_on_n2):
     (tmp_path / "runs").mkdir()
     hide_on_n2(tmp_path / "runs")
     found = doctor("--partition", "cpu")
@@ -129,9 +125,7 @@ def test_a_node_that_does_not_see_the_runs_is_given_up(
     assert str(tmp_path / "runs") in lost.remedy
 
 
-def test_a_bind_and_the_scratch_of_a_site_are_looked_for_on_the_nodes(
-    doctor: Doctor, tmp_path: Path
-) -> None:
+def test_a_bind_and_the_scratch_of_a_site_are_looked_for_on_the_nodes(doctor, tmp_path):
     site = tmp_path / "site.toml"
     site.write_text(
         'name = "mine"\nsummary = "a test"\nsetup = ["export REFERENCE=/no/such"]\n'
@@ -146,7 +140,7 @@ def test_a_bind_and_the_scratch_of_a_site_are_looked_for_on_the_nodes(
     assert re.search(r"/proc/none/\d+ cannot be written", scratch.sentence)
 
 
-def test_a_drained_node_is_named_and_not_waited_for(doctor: Doctor, slurm: SlurmCluster) -> None:
+def test_a_drained_node_is_named_and_not_waited_for(doctor, slurm):
     slurm.drain("n1")
     found = doctor("--partition", "cpu")
     assert [answer.node for answer in found.nodes] == ["n2"]
@@ -154,21 +148,14 @@ def test_a_drained_node_is_named_and_not_waited_for(doctor: Doctor, slurm: Slurm
 
 
 @pytest.mark.slow
-def test_a_busy_node_is_given_up_in_time_and_its_job_cancelled(
-    doctor: Doctor, slurm: SlurmCluster, busy: str
-) -> None:
+def test_a_busy_node_is_given_up_in_time_and_its_job_cancelled(doctor, slurm, busy):
     found = doctor("--partition", "cpu", "--wait", "0.5")
     assert [answer.node for answer in found.nodes] == ["n2"]
     assert "n1 has not answered in 0.5 min (job: pending" in of(found, "node.n1").sentence
     slurm.wait_for(lambda: jobs(slurm) == busy, "the probe was cancelled")
 
 
-def test_an_interruption_leaves_no_job_and_no_file(
-    command: Callable[..., subprocess.Popen[str]],
-    slurm: SlurmCluster,
-    tmp_path: Path,
-    busy: str,
-) -> None:
+def test_an_interruption_leaves_no_job_and_no_file(command, slurm, tmp_path, busy):
     process = command("--partition", "cpu")
     # The probe of n1 waits meanwhile, however late the signal comes.
     slurm.wait_for(lambda: any((tmp_path / "runs").glob("*/n2.log")), "the probe of n2 ran")
@@ -180,12 +167,7 @@ def test_an_interruption_leaves_no_job_and_no_file(
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def test_an_interruption_of_a_submission_leaves_no_job(
-    command: Callable[..., subprocess.Popen[str]],
-    slurm: SlurmCluster,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_interruption_of_a_submission_leaves_no_job(command, slurm, tmp_path, monkeypatch):
     """It comes when Slurm has the job and sbatch has not said yet which it is."""
     folder = tmp_path / "instead"
     folder.mkdir()
@@ -205,18 +187,14 @@ def test_an_interruption_of_a_submission_leaves_no_job(
 
 
 @pytest.mark.slow
-def test_gpus_that_a_partition_declares_are_found_and_one_without_is_refused(
-    doctor: Doctor, slurm: SlurmCluster
-) -> None:
+def test_gpus_that_a_partition_declares_are_found_and_one_without_is_refused(doctor, slurm):
     found = doctor("--partition", "gpu", "--device", "cuda")
     assert "gpu:pretended:2" in of(found, "slurm.gpus.gpu").sentence
     # They are declared and are none: that is what running a kernel is for.
     assert of(found, "stage.contact.works").status == "problem"
 
 
-def test_what_slurm_would_refuse_is_told_before_anything_is_submitted(
-    doctor: Doctor, tmp_path: Path
-) -> None:
+def test_what_slurm_would_refuse_is_told_before_anything_is_submitted(doctor, tmp_path):
     site = tmp_path / "site.toml"
     site.write_text(
         'name = "mine"\nsummary = "a test"\n[request]\npartition = "cpu"\nmemory_gib = 4000\n'
@@ -228,9 +206,7 @@ def test_what_slurm_would_refuse_is_told_before_anything_is_submitted(
     assert of(found, "node.n1").status == "problem"
 
 
-def test_an_unknown_partition_is_one_sentence(
-    command: Callable[..., subprocess.Popen[str]],
-) -> None:
+def test_an_unknown_partition_is_one_sentence(command):
     process = command("--partition", "night")
     _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 2

@@ -10,8 +10,6 @@ from pathlib import Path
 import pytest
 
 from movingsquares import write_moving_squares
-from pyscale.images.lockfile import ImageFolder
-from slurm.cluster import SlurmCluster
 from slurm.runs import complete_scripts, submit_scripts
 
 SITE = """\
@@ -87,14 +85,8 @@ def outputs(folder: Path) -> dict[str, bytes]:
     ids=["in place", "on scratch"],
 )
 def test_scripts_compute_the_same_bytes_as_a_run(
-    slurm: SlurmCluster,
-    home: Path,
-    movie: Path,
-    of_a_run: dict[str, bytes],
-    site: str,
-    stages: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    slurm, home, movie, of_a_run, site, stages, monkeypatch
+):
     disk = home / "a node's disk"
     monkeypatch.setenv("TEST_SCRATCH", str(disk))
     (home / "ours.toml").write_text(SITE)
@@ -129,13 +121,8 @@ def of_stages(files: dict[str, bytes], *stages: str) -> dict[str, bytes]:
 
 @pytest.mark.slow
 def test_scripts_of_images_compute_the_same_bytes_as_a_native_run(
-    slurm: SlurmCluster,
-    home: Path,
-    movie: Path,
-    of_a_run: dict[str, bytes],
-    built_images: ImageFolder,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    slurm, home, movie, of_a_run, built_images, monkeypatch
+):
     monkeypatch.setenv("TEST_SCRATCH", str(home / "a node's disk"))
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(built_images.path))
     (home / "ours.toml").write_text(SITE)
@@ -150,8 +137,8 @@ def test_scripts_of_images_compute_the_same_bytes_as_a_native_run(
 
 
 def test_a_failed_job_keeps_the_exit_code_and_its_record_and_ends_what_waits_for_it(
-    slurm: SlurmCluster, home: Path, movie: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    slurm, home, movie, monkeypatch
+):
     disk = home / "disk"
     monkeypatch.setenv("TEST_SCRATCH", str(disk))
     (home / "ours.toml").write_text(SITE)
@@ -170,9 +157,7 @@ def test_a_failed_job_keeps_the_exit_code_and_its_record_and_ends_what_waits_for
     assert list(disk.iterdir()) == []
 
 
-def test_what_was_submitted_is_cancelled_where_the_rest_is_refused(
-    slurm: SlurmCluster, home: Path, movie: Path
-) -> None:
+def test_what_was_submitted_is_cancelled_where_the_rest_is_refused(slurm, home, movie):
     emit("scripts", "--data", movie, "--workers", "1,2")
     script = home / "scripts" / "track-n1" / "windows.sbatch"
     script.write_text(script.read_text().replace("--nodes=1", "--partition=no-such"))
@@ -185,7 +170,7 @@ def test_what_was_submitted_is_cancelled_where_the_rest_is_refused(
     slurm.wait_for(slurm.has_no_job, "nothing waited")
 
 
-def test_a_site_asks_slurm_for_what_it_says(slurm: SlurmCluster, home: Path, movie: Path) -> None:
+def test_a_site_asks_slurm_for_what_it_says(slurm, home, movie):
     (home / "ours.toml").write_text(SITE)
     flags = ("--data", movie, "--workers", "2", "--device", "cuda", "--site", "ours.toml")
     emit("scripts", *flags)
@@ -199,9 +184,7 @@ def test_a_site_asks_slurm_for_what_it_says(slurm: SlurmCluster, home: Path, mov
     assert held["ArrayTaskId"] == "0-1"
 
 
-def test_a_script_submitted_from_elsewhere_says_so(
-    slurm: SlurmCluster, home: Path, movie: Path, tmp_path: Path
-) -> None:
+def test_a_script_submitted_from_elsewhere_says_so(slurm, home, movie, tmp_path):
     emit("scripts", "--data", movie, "--workers", "1", "--only", "track")
     script = home / "scripts" / "track-n1" / "windows.sbatch"
     job = slurm.submit(f"--output={tmp_path}/log", script)

@@ -64,10 +64,8 @@ def causes(slurm: SlurmCluster, *job_ids: str) -> tuple[list[TaskError], list[Ta
 
 
 def test_memory_that_ran_out_is_told_with_how_much_there_was(
-    slurm_with_accounting: SlurmCluster,
-    submit: Callable[..., str],
-    missing: Callable[[str, str], None],
-) -> None:
+    slurm_with_accounting, submit, missing
+):
     if not cgroups.can_limit_memory():
         missing("memory limits by cgroups", cgroups.HOW_TO_GET_THEM)
     job = submit(OVER_ITS_MEMORY, "--mem=100M")
@@ -82,9 +80,7 @@ def test_memory_that_ran_out_is_told_with_how_much_there_was(
 
 
 @pytest.mark.slow
-def test_a_time_limit_and_a_node_that_died_are_told(
-    slurm_with_accounting: SlurmCluster, submit: Callable[..., str], tmp_path: Path
-) -> None:
+def test_a_time_limit_and_a_node_that_died_are_told(slurm_with_accounting, submit, tmp_path):
     late = submit("exec sleep infinity", "--time=5", "--nodelist=n1")
     begun = tmp_path / "begun"
     step = f"touch '{begun}'; exec sleep infinity"
@@ -101,9 +97,7 @@ def test_a_time_limit_and_a_node_that_died_are_told(
         assert "lost its node n2" in of_lost.message
 
 
-def test_preemption_is_told(
-    slurm_with_accounting: SlurmCluster, submit: Callable[..., str]
-) -> None:
+def test_preemption_is_told(slurm_with_accounting, submit):
     job = submit("exec sleep infinity", "--nodelist=n1")
     slurm_with_accounting.wait_until_running(job)
     submit("exec sleep infinity", "--partition=urgent", "--nodelist=n1", "--exclusive")
@@ -112,9 +106,7 @@ def test_preemption_is_told(
         assert "was preempted on n1" in cause.message
 
 
-def test_a_cancelled_element_is_told_whether_it_ran_or_waited(
-    slurm_with_accounting: SlurmCluster, submit: Callable[..., str]
-) -> None:
+def test_a_cancelled_element_is_told_whether_it_ran_or_waited(slurm_with_accounting, submit):
     array = submit("exec sleep infinity", "--array=0-3%1")
     ran, waited = f"{array}_0", f"{array}_2"
     slurm_with_accounting.wait_until_running(ran)
@@ -128,9 +120,7 @@ def test_a_cancelled_element_is_told_whether_it_ran_or_waited(
     assert ends_of([ran])[ran].cancelled_by is not None
 
 
-def test_a_job_that_failed_by_itself_was_not_ended_by_slurm(
-    slurm_with_accounting: SlurmCluster, submit: Callable[..., str]
-) -> None:
+def test_a_job_that_failed_by_itself_was_not_ended_by_slurm(slurm_with_accounting, submit):
     failed = submit("exit 3")
     killed = submit("kill -SEGV $$")
     not_started = submit("true", "--output=/no/such/folder/log")
@@ -146,8 +136,8 @@ def test_a_job_that_failed_by_itself_was_not_ended_by_slurm(
 
 
 def test_accounts_that_do_not_answer_know_nothing_and_it_can_be_told_why(
-    slurm_with_accounting: SlurmCluster, submit: Callable[..., str]
-) -> None:
+    slurm_with_accounting, submit
+):
     job = submit("true")
     causes(slurm_with_accounting, job)
     slurm_with_accounting.stop_slurmdbd()
@@ -156,6 +146,6 @@ def test_accounts_that_do_not_answer_know_nothing_and_it_can_be_told_why(
         ask_accounts([job])
 
 
-def test_a_cluster_without_accounts_says_so(slurm: SlurmCluster) -> None:
+def test_a_cluster_without_accounts_says_so(slurm):
     with pytest.raises(SlurmSilent, match="accounting storage is disabled"):
         ask_accounts(["1"])

@@ -32,7 +32,7 @@ def assert_the_other_finished(runs: ClusterRuns) -> None:
     assert read_task(aside / "w1").state == "done"
 
 
-def test_a_killed_task(runs: ClusterRuns) -> None:
+def test_a_killed_task(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0") as (launch,):
         os.kill(launch.pid, signal.SIGKILL)
@@ -40,7 +40,7 @@ def test_a_killed_task(runs: ClusterRuns) -> None:
     assert_the_other_finished(runs)
 
 
-def test_one_element_that_is_cancelled_by_hand(runs: ClusterRuns) -> None:
+def test_one_element_that_is_cancelled_by_hand(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
         runs.slurm.run("scancel", runs.job_of("w0"))
@@ -48,14 +48,14 @@ def test_one_element_that_is_cancelled_by_hand(runs: ClusterRuns) -> None:
     assert_the_other_finished(runs)
 
 
-def test_one_element_that_is_cancelled_while_it_waits(runs: ClusterRuns) -> None:
+def test_one_element_that_is_cancelled_while_it_waits(runs):
     process = runs.start("--chunks-per-worker", "3")
     with runs.in_its_middle(process, "w0", "w1"):
         runs.slurm.run("scancel", runs.job_of("w5"))
     assert_retried_once(runs, process, "cancelled while it waits")
 
 
-def test_a_node_that_goes_down(runs: ClusterRuns) -> None:
+def test_a_node_that_goes_down(runs):
     process = runs.start(site=runs.site(more="exclusive = true\n"))
     with runs.in_its_middle(process, "w0", "w1") as (launch, other):
         assert launch.node != other.node
@@ -64,7 +64,7 @@ def test_a_node_that_goes_down(runs: ClusterRuns) -> None:
     assert_the_other_finished(runs)
 
 
-def test_a_pyscale_that_is_killed_is_taken_up_from_another_shell(runs: ClusterRuns) -> None:
+def test_a_pyscale_that_is_killed_is_taken_up_from_another_shell(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0") as (launch,):
         process.kill()
@@ -80,7 +80,7 @@ def test_a_pyscale_that_is_killed_is_taken_up_from_another_shell(runs: ClusterRu
     assert runs.events("trial_retried") == []
 
 
-def test_two_pyscale_on_one_run(runs: ClusterRuns) -> None:
+def test_two_pyscale_on_one_run(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
         code, said = runs.finished(runs.command("run", "--resume", runs.run.path.name))

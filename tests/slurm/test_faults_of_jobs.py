@@ -44,8 +44,8 @@ if "pyscale_stages" in sys.orig_argv:
 
 @pytest.mark.parametrize("allocation", ["each", "hold"])
 def test_more_memory_than_asked_for_is_named_and_not_tried_again(
-    runs_with_accounting: ClusterRuns, monkeypatch: pytest.MonkeyPatch, allocation: str
-) -> None:
+    runs_with_accounting, monkeypatch, allocation
+):
     runs = runs_with_accounting
     monkeypatch.setenv("PYSCALE_ALLOCATION", allocation)
     customize = runs.python_path / "sitecustomize.py"
@@ -57,7 +57,7 @@ def test_more_memory_than_asked_for_is_named_and_not_tried_again(
     assert_resume_completes(runs)
 
 
-def test_a_time_limit_is_named_and_not_tried_again(runs: ClusterRuns) -> None:
+def test_a_time_limit_is_named_and_not_tried_again(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
         runs.slurm.end_time_of(runs.job_of("w0"))
@@ -65,7 +65,7 @@ def test_a_time_limit_is_named_and_not_tried_again(runs: ClusterRuns) -> None:
     assert_resume_completes(runs)
 
 
-def test_a_job_that_gives_way_to_an_urgent_one_is_tried_again(runs: ClusterRuns) -> None:
+def test_a_job_that_gives_way_to_an_urgent_one_is_tried_again(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0") as (launch,):
         runs.slurm.submit(
@@ -78,7 +78,7 @@ def test_a_job_that_gives_way_to_an_urgent_one_is_tried_again(runs: ClusterRuns)
     assert runs.set_aside() == ["contact-n2-b1.failed-1"]
 
 
-def test_a_job_that_is_requeued_all_the_same_is_not_run_twice(runs: ClusterRuns) -> None:
+def test_a_job_that_is_requeued_all_the_same_is_not_run_twice(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0") as (launch,):
         job = runs.job_of("w0")
@@ -91,7 +91,7 @@ def test_a_job_that_is_requeued_all_the_same_is_not_run_twice(runs: ClusterRuns)
     assert launch.node in failure
 
 
-def test_a_failing_task_leaves_the_run_resumable(runs: ClusterRuns) -> None:
+def test_a_failing_task_leaves_the_run_resumable(runs):
     process = runs.start()
     hidden = runs.movie.with_suffix(".hidden")
     with runs.in_its_middle(process, "w0", "w1"):
@@ -101,10 +101,7 @@ def test_a_failing_task_leaves_the_run_resumable(runs: ClusterRuns) -> None:
     assert_resume_completes(runs)
 
 
-def test_accounts_that_fail_change_nothing(
-    runs_with_accounting: ClusterRuns,
-    broken_sacct: None,
-) -> None:
+def test_accounts_that_fail_change_nothing(runs_with_accounting, broken_sacct):
     runs = runs_with_accounting
     process = runs.start("--retries", "0")
     with runs.in_its_middle(process, "w0"):
@@ -113,7 +110,7 @@ def test_accounts_that_fail_change_nothing(
     assert_resume_completes(runs)
 
 
-def test_accounts_tell_what_the_queue_has_forgotten(runs_with_accounting: ClusterRuns) -> None:
+def test_accounts_tell_what_the_queue_has_forgotten(runs_with_accounting):
     runs = runs_with_accounting
     process = runs.start()
     with runs.in_its_middle(process, "w0", "w1"), runs.slurm.forgetting_ended_jobs():
@@ -126,7 +123,7 @@ def test_accounts_tell_what_the_queue_has_forgotten(runs_with_accounting: Cluste
     assert "was cancelled" in runs.events("trial_failed")[0].detail
 
 
-def test_a_job_whose_submission_was_not_recorded_is_ended_by_a_resume(runs: ClusterRuns) -> None:
+def test_a_job_whose_submission_was_not_recorded_is_ended_by_a_resume(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
         process.kill()
@@ -151,9 +148,7 @@ def small_disk(runs: ClusterRuns, missing: Callable[[str, str], None]) -> Iterat
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
-def test_a_disk_that_fills_up_is_named_and_the_run_can_be_finished(
-    runs: ClusterRuns, small_disk: Path
-) -> None:
+def test_a_disk_that_fills_up_is_named_and_the_run_can_be_finished(runs, small_disk):
     process = runs.start()
     with runs.in_its_middle(process, "w0", "w1"):
         room = os.statvfs(small_disk)

@@ -64,7 +64,7 @@ def assert_resume_counts_no_failure(
     [KILL_PYSCALE, f'$real "$@"; {KILL_PYSCALE}'],
     ids=["before Slurm has the jobs", "when Slurm has them"],
 )
-def test_killed_while_it_submits(runs: ClusterRuns, once: Instead, lines: str) -> None:
+def test_killed_while_it_submits(runs, once, lines):
     once("sbatch", lines)
     process = runs.start()
     process.communicate()
@@ -73,7 +73,7 @@ def test_killed_while_it_submits(runs: ClusterRuns, once: Instead, lines: str) -
     assert_resume_counts_no_failure(runs, "contact-n2-b1.interrupted-1", or_none=True)
 
 
-def test_killed_before_it_has_recorded_jobs_that_run(runs: ClusterRuns, endless: HeldTasks) -> None:
+def test_killed_before_it_has_recorded_jobs_that_run(runs, endless):
     process = runs.start()
     runs.launched(process, "w0")
     runs.launched(process, "w1")
@@ -85,7 +85,7 @@ def test_killed_before_it_has_recorded_jobs_that_run(runs: ClusterRuns, endless:
     assert_resume_counts_no_failure(runs, "contact-n2-b1.interrupted-1")
 
 
-def test_killed_while_it_cancels(runs: ClusterRuns, once: Instead, endless: HeldTasks) -> None:
+def test_killed_while_it_cancels(runs, once, endless):
     process = runs.start()
     runs.launched(process, "w0")
     runs.launched(process, "w1")
@@ -97,9 +97,7 @@ def test_killed_while_it_cancels(runs: ClusterRuns, once: Instead, endless: Held
     assert_resume_counts_no_failure(runs, "contact-n2-b1.interrupted-1")
 
 
-def test_a_submission_that_is_taken_and_answered_with_an_error(
-    runs: ClusterRuns, once: Instead
-) -> None:
+def test_a_submission_that_is_taken_and_answered_with_an_error(runs, once):
     error = "sbatch: error: Batch job submission failed: Socket timed out on send/recv operation"
     once("sbatch", f'$real "$@" > /dev/null; echo "{error}" >&2; exit 1')
     runs.completed(runs.start())
@@ -107,7 +105,7 @@ def test_a_submission_that_is_taken_and_answered_with_an_error(
     assert runs.living_jobs() == []
 
 
-def test_a_controller_that_is_away_when_jobs_are_submitted(runs: ClusterRuns) -> None:
+def test_a_controller_that_is_away_when_jobs_are_submitted(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0", "w1"):
         runs.slurm.stop_slurmctld()
@@ -124,7 +122,7 @@ def test_a_controller_that_is_away_when_jobs_are_submitted(runs: ClusterRuns) ->
     assert told == ["slurm_silent", "slurm_answers"] * (len(told) // 2)
 
 
-def test_a_controller_that_is_away_when_pyscale_is_interrupted(runs: ClusterRuns) -> None:
+def test_a_controller_that_is_away_when_pyscale_is_interrupted(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0", "w1") as (launch, _):
         runs.slurm.stop_slurmctld()
@@ -142,7 +140,7 @@ def test_a_controller_that_is_away_when_pyscale_is_interrupted(runs: ClusterRuns
     assert_resume_counts_no_failure(runs)
 
 
-def test_what_outlives_its_node_for_slurm_spoils_no_other_attempt(runs: ClusterRuns) -> None:
+def test_what_outlives_its_node_for_slurm_spoils_no_other_attempt(runs):
     process = runs.start(site=runs.site(more="exclusive = true\n"))
     with runs.in_its_middle(process, "w0") as (launch,):
         runs.slurm.kill_slurmd(launch.node)

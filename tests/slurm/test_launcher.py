@@ -92,12 +92,8 @@ def by_node(folders: Sequence[Path]) -> dict[str, list[LaunchRecord]]:
 
 
 def test_inputs_are_prepared_once_on_each_node_before_its_first_task(
-    slurm: SlurmCluster,
-    trial: Path,
-    tmp_path: Path,
-    order: Callable[..., list[Path]],
-    submit: Callable[..., str],
-) -> None:
+    slurm, trial, tmp_path, order, submit
+):
     movie = tmp_path / "frames.tif"
     movie.write_bytes(os.urandom(1 << 20))
     os.mkfifo(trial / "go")
@@ -126,9 +122,7 @@ def test_inputs_are_prepared_once_on_each_node_before_its_first_task(
 
 
 @pytest.mark.slow
-def test_a_job_that_slurm_starts_again_says_so_and_runs_nothing(
-    slurm: SlurmCluster, order: Callable[..., list[Path]], submit: Callable[..., str], trial: Path
-) -> None:
+def test_a_job_that_slurm_starts_again_says_so_and_runs_nothing(slurm, order, submit, trial):
     (folder,) = order(1, ENDLESS)
     job = submit(ARRAY, "--array=0", "--requeue", "--nodelist=n2", through="", trial=trial)
     said = folder / "stdout"
@@ -145,9 +139,7 @@ def test_a_job_that_slurm_starts_again_says_so_and_runs_nothing(
     assert "begun on n2" in error.message
 
 
-def test_each_rank_of_a_gang_runs_its_own_task(
-    slurm: SlurmCluster, trial: Path, order: Callable[..., list[Path]], submit: Callable[..., str]
-) -> None:
+def test_each_rank_of_a_gang_runs_its_own_task(slurm, trial, order, submit):
     folders = order(3, "import os; print(os.environ['SLURM_PROCID'])")
     names = [str(folder) for folder in folders]
     job = submit(
@@ -160,9 +152,7 @@ def test_each_rank_of_a_gang_runs_its_own_task(
     assert all((folder / EXIT_FILE).exists() for folder in folders)
 
 
-def test_a_cancelled_job_takes_its_task_with_it(
-    slurm: SlurmCluster, order: Callable[..., list[Path]], submit: Callable[..., str], trial: Path
-) -> None:
+def test_a_cancelled_job_takes_its_task_with_it(slurm, order, submit, trial):
     (folder,) = order(1, ENDLESS)
     job = submit(ARRAY, "--array=0", "--nodelist=n1", through="", trial=trial)
     slurm.wait_for((folder / LAUNCH_FILE).exists, "the task ran")
@@ -172,13 +162,7 @@ def test_a_cancelled_job_takes_its_task_with_it(
     slurm.wait_for(lambda: not Path(f"/proc/{pid}").exists(), "the task's process was gone")
 
 
-def test_a_node_whose_clock_is_ahead_is_found_out(
-    slurm: SlurmCluster,
-    missing: Callable[[str, str], None],
-    order: Callable[..., list[Path]],
-    submit: Callable[..., str],
-    trial: Path,
-) -> None:
+def test_a_node_whose_clock_is_ahead_is_found_out(slurm, missing, order, submit, trial):
     program = shutil.which("faketime")
     if program is None:
         missing("faketime", "install faketime (Debian's name)")

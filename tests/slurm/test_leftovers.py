@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -14,7 +13,6 @@ import pytest
 
 from controlgroups import end_group
 from slurm import cgroups
-from slurm.cluster import SlurmCluster
 from slurm.configuration import job_ids
 from slurm.leftovers import END_S, OWNER_FILE, clear_leftovers, names_of, processes_of
 
@@ -33,7 +31,7 @@ with running_cluster(with_accounting=True) as cluster:
 """
 
 
-def test_a_group_goes_with_all_that_forks_in_it(missing: Callable[[str, str], None]) -> None:
+def test_a_group_goes_with_all_that_forks_in_it(missing):
     if not cgroups.can_limit_memory():
         missing("groups that limit memory", cgroups.HOW_TO_GET_THEM)
     outer = cgroups.MEMORY / f"pyscale-test-{os.getpid()}"
@@ -50,9 +48,7 @@ def test_a_group_goes_with_all_that_forks_in_it(missing: Callable[[str, str], No
 
 
 @pytest.mark.slow
-def test_killed_tests_leave_no_process_no_folder_and_no_cgroup(
-    slurm_with_accounting: SlurmCluster,
-) -> None:
+def test_killed_tests_leave_no_process_no_folder_and_no_cgroup(slurm_with_accounting):
     other = slurm_with_accounting
     daemons = {"munged", "slurmctld", "slurmd", "slurmdbd", "mariadbd"}
     tests = subprocess.Popen(

@@ -63,9 +63,7 @@ def require_met(ranks: list[TaskResult]) -> None:
     assert len({each.checksum for each in loading}) == 2
 
 
-def test_ranks_on_two_nodes_meet_by_one_job(
-    runs: ClusterRuns, suite: Path, options: tuple[object, ...]
-) -> None:
+def test_ranks_on_two_nodes_meet_by_one_job(runs, suite, options):
     process = runs.command(
         *("run", suite, *options, "--executor", "slurm", "--workers", "2", "--repeats", "1")
     )
@@ -83,9 +81,7 @@ def test_ranks_on_two_nodes_meet_by_one_job(
     assert points.select("workers", "failed", "oversubscribed").rows() == [(2, 0, False)]
 
 
-def test_emitted_scripts_let_ranks_on_two_nodes_meet(
-    runs: ClusterRuns, suite: Path, options: tuple[object, ...]
-) -> None:
+def test_emitted_scripts_let_ranks_on_two_nodes_meet(runs, suite, options):
     runs.say("run", suite, *options, "--workers", "1,2", "--emit-sbatch", "scripts")
     scripts = runs.home / "scripts"
     assert complete_scripts(runs.slurm, scripts) == [

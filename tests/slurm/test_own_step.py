@@ -10,7 +10,6 @@ import pytest
 import tifffile
 
 from pyscale.store.tables import TASKS_FILE
-from slurm.runs import ClusterRuns
 
 pytestmark = pytest.mark.slow
 
@@ -23,7 +22,7 @@ tifffile.imwrite(out, tifffile.imread(source)[int(first) : int(stop)], photometr
 
 
 @pytest.mark.parametrize("split", ["frames", "threads"])
-def test_a_step_runs_on_the_nodes_and_is_reported(runs: ClusterRuns, split: str) -> None:
+def test_a_step_runs_on_the_nodes_and_is_reported(runs, split):
     program = runs.home / "program.py"
     program.write_text(PROGRAM)
     words = "{input} {output} {first} {stop} {threads}"

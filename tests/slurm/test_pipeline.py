@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import polars as pl
 import pytest
 import tifffile
 
-from pyscale.images.lockfile import ImageFolder
 from pyscale.store.tables import SPANS_FILE, TASKS_FILE
 from pyscale_stages.moviewriter import write_movie
-from slurm.runs import ClusterRuns
 
 STAGES = ["register_denoise", "segment", "contact", "track"]
 MEMORY_GIB = 3.5
@@ -21,11 +18,8 @@ FRAMES = 8
 
 @pytest.mark.slow
 def test_the_pipeline_runs_from_images_in_one_job_and_is_reported(
-    runs: ClusterRuns,
-    built_images: ImageFolder,
-    shared_data: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    runs, built_images, shared_data, monkeypatch
+):
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(built_images.path))
     monkeypatch.setenv("PYSCALE_ALLOCATION", "hold")
     # With its figures.

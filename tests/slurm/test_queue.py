@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -50,9 +50,7 @@ def ours(slurm: SlurmCluster, tmp_path: Path) -> OurJobs:
     return OurJobs(slurm, f"pyscale-a run: of 'mine'|{tmp_path.name}")
 
 
-def test_a_waiting_job_says_what_for_and_a_running_one_where_and_since_when(
-    ours: OurJobs, endless: Path
-) -> None:
+def test_a_waiting_job_says_what_for_and_a_running_one_where_and_since_when(ours, endless):
     ours.slurm.drain("n1")
     before = datetime.now(UTC) - timedelta(seconds=1)
     running = ours.submit("--comment=a trial/windows", "--exclusive", endless)
@@ -75,15 +73,13 @@ def test_a_waiting_job_says_what_for_and_a_running_one_where_and_since_when(
     assert (jobs[held].reason, jobs[held].start) == ("JobHeldUser", None)
 
 
-def test_a_gang_is_one_job_on_all_its_nodes(ours: OurJobs, endless: Path) -> None:
+def test_a_gang_is_one_job_on_all_its_nodes(ours, endless):
     job = ours.submit("--nodes=2", "--ntasks=2", endless)
     jobs = ours.when({job: "RUNNING"})
     assert jobs[job].node == "n[1-2]"
 
 
-def test_running_and_waiting_elements_of_an_array_are_all_told(
-    ours: OurJobs, endless: Path
-) -> None:
+def test_running_and_waiting_elements_of_an_array_are_all_told(ours, endless):
     at_once = CPUS * len(ours.slurm.nodes)
     array = ours.submit(f"--array=0-{at_once + 2}", endless)
     ids = [f"{array}_{index}" for index in range(at_once + 3)]
@@ -102,14 +98,12 @@ def test_running_and_waiting_elements_of_an_array_are_all_told(
         ("1,3,5,100-300,4007", [1, 3, 5, *range(100, 301), 4007]),
     ],
 )
-def test_no_element_of_a_large_array_is_left_out(
-    ours: OurJobs, endless: Path, told: str, meant: Sequence[int]
-) -> None:
+def test_no_element_of_a_large_array_is_left_out(ours, endless, told, meant):
     array = ours.submit("--hold", f"--array={told}", endless)
     assert set(ours.seen()) == {f"{array}_{index}" for index in meant}
 
 
-def test_how_jobs_ended_is_remembered(ours: OurJobs, endless: Path) -> None:
+def test_how_jobs_ended_is_remembered(ours, endless):
     done = ours.submit("--wrap=true")
     failed = ours.submit("--wrap=exit 3")
     array = ours.submit("--array=0-2", endless)
@@ -128,9 +122,7 @@ def test_how_jobs_ended_is_remembered(ours: OurJobs, endless: Path) -> None:
     assert jobs[f"{array}_1"].node
 
 
-def test_jobs_are_cancelled_with_their_whole_array_and_no_others(
-    ours: OurJobs, endless: Path
-) -> None:
+def test_jobs_are_cancelled_with_their_whole_array_and_no_others(ours, endless):
     at_once = CPUS * len(ours.slurm.nodes)
     array = ours.submit(f"--array=0-{at_once + 2}", endless)
     other = ours.submit("--hold", endless)
@@ -144,9 +136,7 @@ def test_jobs_are_cancelled_with_their_whole_array_and_no_others(
     assert jobs[f"{array}_{at_once}"].node == ""
 
 
-def test_elements_that_a_user_cancels_by_name_are_known_by_their_array(
-    ours: OurJobs, endless: Path
-) -> None:
+def test_elements_that_a_user_cancels_by_name_are_known_by_their_array(ours, endless):
     array = ours.submit("--hold", "--array=0-3", endless)
     ours.slurm.run("scancel", f"--name={ours.name}")
     ours.slurm.wait_for(lambda: not any(job.alive for job in ours.seen().values()), "all had ended")
@@ -155,9 +145,7 @@ def test_elements_that_a_user_cancels_by_name_are_known_by_their_array(
     assert job.state == "CANCELLED"
 
 
-def test_what_a_user_has_set_for_squeue_changes_nothing(
-    ours: OurJobs, endless: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_a_user_has_set_for_squeue_changes_nothing(ours, endless, monkeypatch):
     array = ours.submit("--hold", "--array=0-99:3", endless)
     before = ours.when({f"{array}_{index}": "PENDING" for index in range(0, 100, 3)})
     assert len(before) == 34
@@ -175,7 +163,7 @@ def test_what_a_user_has_set_for_squeue_changes_nothing(
 
 
 @pytest.mark.slow
-def test_a_controller_that_is_away_is_silent_and_says_so(ours: OurJobs, endless: Path) -> None:
+def test_a_controller_that_is_away_is_silent_and_says_so(ours, endless):
     job = ours.submit(endless)
     ours.slurm.stop_slurmctld()
     with pytest.raises(SlurmSilent, match="^squeue: Unable to contact slurm controller"):

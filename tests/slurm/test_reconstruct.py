@@ -70,7 +70,7 @@ def ranks_on_a_node(runs: ClusterRuns, most: int) -> tuple[object, ...]:
     return ("--site", runs.site(more=f"tasks_per_node = {most}\n"))
 
 
-def test_two_and_four_ranks_share_an_image_by_one_job_each(runs: ClusterRuns, suite: Path) -> None:
+def test_two_and_four_ranks_share_an_image_by_one_job_each(runs, suite):
     process = runs.command(
         *("run", suite, *ranks_on_a_node(runs, 2), "--executor", "slurm"),
         *("--workers", "2,4", "--repeats", "1"),
@@ -107,9 +107,7 @@ def test_two_and_four_ranks_share_an_image_by_one_job_each(runs: ClusterRuns, su
         assert len({jobs[name] for name in trial.window_tasks}) == 1
 
 
-def test_emitted_scripts_let_ranks_on_two_nodes_share_an_image(
-    runs: ClusterRuns, suite: Path
-) -> None:
+def test_emitted_scripts_let_ranks_on_two_nodes_share_an_image(runs, suite):
     runs.say("run", suite, *ranks_on_a_node(runs, 1), "--workers", "2", "--emit-sbatch", "scripts")
     scripts = runs.home / "scripts"
     assert complete_scripts(runs.slurm, scripts) == [
@@ -130,9 +128,7 @@ def test_emitted_scripts_let_ranks_on_two_nodes_share_an_image(
     assert list((scripts / "colour-n2" / "meeting").iterdir()) == []
 
 
-def test_a_rank_that_is_killed_in_an_iteration_ends_all_and_is_named_with_its_node(
-    runs: ClusterRuns, suite: Path
-) -> None:
+def test_a_rank_that_is_killed_in_an_iteration_ends_all_and_is_named_with_its_node(runs, suite):
     with (runs.python_path / "sitecustomize.py").open("a") as file:
         file.write(STOP_IN_AN_ITERATION)
     process = runs.command(

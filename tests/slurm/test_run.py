@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -55,8 +54,8 @@ def assert_submitted_as_a_dry_run_shows(folder: RunFolder) -> None:
 
 @pytest.mark.usefixtures("odd_folder")
 def test_a_cluster_computes_what_one_machine_does_and_jobs_nodes_and_requests_are_recorded(
-    runs: ClusterRuns, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    runs, tmp_path, monkeypatch
+):
     runs.completed(runs.start("--workers", "1,2"))
     tasks = build_tables(runs.run).tasks
     windows = tasks.filter(pl.col("verb") == "run")
@@ -82,9 +81,7 @@ def test_a_cluster_computes_what_one_machine_does_and_jobs_nodes_and_requests_ar
     assert outputs(on_cluster) == outputs(RunFolder(path))
 
 
-def test_of_many_windows_a_few_run_at_once_and_each_once(
-    runs: ClusterRuns,
-) -> None:
+def test_of_many_windows_a_few_run_at_once_and_each_once(runs):
     frames = 24
     write_movie(runs.movie, np.ones((frames, 8, 8), np.uint16), "TYX")
     at_once = 4
@@ -101,7 +98,7 @@ def test_of_many_windows_a_few_run_at_once_and_each_once(
 
 
 @pytest.mark.usefixtures("odd_folder")
-def test_the_workers_of_a_gang_are_ranks_of_one_job(runs: ClusterRuns) -> None:
+def test_the_workers_of_a_gang_are_ranks_of_one_job(runs):
     runs.completed(runs.start("--workers", "1,3", "--layout", "gang"))
     tasks = build_tables(runs.run).tasks
     ranks = tasks.filter(pl.col("verb") == "run", pl.col("workers") == 3)
@@ -110,7 +107,7 @@ def test_the_workers_of_a_gang_are_ranks_of_one_job(runs: ClusterRuns) -> None:
     assert_submitted_as_a_dry_run_shows(runs.run)
 
 
-def test_detached_a_run_goes_on_and_status_follows_it(runs: ClusterRuns) -> None:
+def test_detached_a_run_goes_on_and_status_follows_it(runs):
     run_id = runs.say(
         *("run", "labels", "--data", runs.movie, "--only", "contact", "--workers", "2"),
         *("--repeats", "1", "--executor", "slurm", "--site", runs.site(), "--detach"),
@@ -121,7 +118,7 @@ def test_detached_a_run_goes_on_and_status_follows_it(runs: ClusterRuns) -> None
     assert status["state"] == "complete"
 
 
-def test_an_ended_pyscale_leaves_no_job(runs: ClusterRuns) -> None:
+def test_an_ended_pyscale_leaves_no_job(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0", "w1"):
         os.killpg(process.pid, signal.SIGINT)
@@ -135,7 +132,7 @@ def test_an_ended_pyscale_leaves_no_job(runs: ClusterRuns) -> None:
     assert runs.events("trial_retried") == []
 
 
-def test_cancel_from_another_shell_leaves_no_job(runs: ClusterRuns) -> None:
+def test_cancel_from_another_shell_leaves_no_job(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
         runs.say("cancel")
@@ -144,7 +141,7 @@ def test_cancel_from_another_shell_leaves_no_job(runs: ClusterRuns) -> None:
     assert json.loads(runs.say("status", "--json"))["state"] == "cancelled"
 
 
-def test_cancel_ends_jobs_that_outlived_their_pyscale(runs: ClusterRuns) -> None:
+def test_cancel_ends_jobs_that_outlived_their_pyscale(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0", "w1"):
         runs.slurm.wait_for(lambda: "merge" in read_jobs(runs.trial), "the merge was submitted")
@@ -157,7 +154,7 @@ def test_cancel_ends_jobs_that_outlived_their_pyscale(runs: ClusterRuns) -> None
     assert runs.living_jobs() == []
 
 
-def test_trials_wait_in_the_queue_together_and_run_one_after_the_other(runs: ClusterRuns) -> None:
+def test_trials_wait_in_the_queue_together_and_run_one_after_the_other(runs):
     runs.completed(runs.start("--repeats", "4"))
     trials = [trial.id for trial in runs.run.plan.trials]
     events = runs.events("submitted", "trial_started", "trial_finished")

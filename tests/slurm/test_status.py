@@ -117,9 +117,7 @@ def running(slurm: SlurmCluster, job: str) -> int:
     return [task["JobState"] for task in slurm.job(job)].count("RUNNING")
 
 
-def test_tasks_start_run_and_wait_for_each_other(
-    slurm: SlurmCluster, run: RunFolder, endless: Path
-) -> None:
+def test_tasks_start_run_and_wait_for_each_other(slurm, run, endless):
     job = submit(slurm, run, endless, "%2")
     slurm.wait_for(lambda: running(slurm, job) == 2, "two tasks ran")
     with attended(run):
@@ -147,9 +145,7 @@ def test_tasks_start_run_and_wait_for_each_other(
         assert task.elapsed_s is not None
 
 
-def test_a_record_wins_over_a_slurm_that_does_not_know_yet(
-    slurm: SlurmCluster, run: RunFolder, endless: Path
-) -> None:
+def test_a_record_wins_over_a_slurm_that_does_not_know_yet(slurm, run, endless):
     job = submit(slurm, run, endless, "%2")
     slurm.wait_for(lambda: running(slurm, job) == 2, "two tasks ran")
     record_end(run, "w0")
@@ -167,9 +163,7 @@ def test_a_record_wins_over_a_slurm_that_does_not_know_yet(
         (("", "--nodes=2", "--exclusive"), "waiting for free nodes"),
     ],
 )
-def test_why_a_task_waits_is_said_in_plain_words(
-    slurm: SlurmCluster, run: RunFolder, endless: Path, options: tuple[str, ...], words: str
-) -> None:
+def test_why_a_task_waits_is_said_in_plain_words(slurm, run, endless, options, words):
     other = slurm.submit("--output=/dev/null", endless)
     slurm.wait_for(lambda: running(slurm, other) == 1, "another job ran")
     submit(slurm, run, endless, *options)
@@ -180,9 +174,7 @@ def test_why_a_task_waits_is_said_in_plain_words(
         )
 
 
-def test_a_cancelled_task_without_a_record_is_gone(
-    slurm: SlurmCluster, run: RunFolder, endless: Path
-) -> None:
+def test_a_cancelled_task_without_a_record_is_gone(slurm, run, endless):
     job = submit(slurm, run, endless)
     slurm.wait_for(lambda: running(slurm, job) == N_TASKS, "all tasks ran")
     slurm.run("scancel", f"{job}_1")
@@ -192,8 +184,8 @@ def test_a_cancelled_task_without_a_record_is_gone(
 
 
 def test_where_no_pyscale_lives_the_accounts_tell_why_a_task_is_gone(
-    slurm_with_accounting: SlurmCluster, run: RunFolder, endless: Path
-) -> None:
+    slurm_with_accounting, run, endless
+):
     slurm = slurm_with_accounting
     job = submit(slurm, run, endless)
     slurm.wait_for(lambda: running(slurm, job) == N_TASKS, "all tasks ran")
@@ -202,9 +194,7 @@ def test_where_no_pyscale_lives_the_accounts_tell_why_a_task_is_gone(
     slurm.wait_for(lambda: why(run_status(run))["w1"].startswith(cancelled), "the accounts told")
 
 
-def test_accounts_that_fail_leave_the_word_of_the_controller(
-    slurm: SlurmCluster, broken_sacct: None, run: RunFolder, endless: Path
-) -> None:
+def test_accounts_that_fail_leave_the_word_of_the_controller(slurm, broken_sacct, run, endless):
     job = submit(slurm, run, endless)
     slurm.wait_for(lambda: running(slurm, job) == N_TASKS, "all tasks ran")
     slurm.run("scancel", f"{job}_1")
@@ -212,9 +202,7 @@ def test_accounts_that_fail_leave_the_word_of_the_controller(
     slurm.wait_for(lambda: why(run_status(run))["w1"].startswith(cancelled), "the task was gone")
 
 
-def test_a_job_that_slurm_forgot_is_gone_unless_it_was_submitted_just_now(
-    slurm: SlurmCluster, run: RunFolder
-) -> None:
+def test_a_job_that_slurm_forgot_is_gone_unless_it_was_submitted_just_now(slurm, run):
     jobs = {f"w{number}": f"999999_{number}" for number in range(N_TASKS)}
     write_jobs(run.trial(trial_of(run)), "windows", Jobs(job_ids=jobs))
     # However long Slurm takes to answer, the others were submitted after it was asked.
@@ -226,12 +214,7 @@ def test_a_job_that_slurm_forgot_is_gone_unless_it_was_submitted_just_now(
     assert states(status) == {"w0": "gone", "w1": "queued", "w2": "queued", "w3": "queued"}
 
 
-def test_a_slurm_that_does_not_answer_is_no_error(
-    slurm: SlurmCluster,
-    run: RunFolder,
-    endless: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_slurm_that_does_not_answer_is_no_error(slurm, run, endless, capsys):
     submit(slurm, run, endless)
     record_launch(run, "w0", "n1")
     slurm.stop_slurmctld()
@@ -244,12 +227,7 @@ def test_a_slurm_that_does_not_answer_is_no_error(
     assert "1 running" in out
 
 
-def test_a_run_whose_pyscale_died_says_that_its_jobs_go_on(
-    slurm: SlurmCluster,
-    run: RunFolder,
-    endless: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_run_whose_pyscale_died_says_that_its_jobs_go_on(slurm, run, endless, capsys):
     job = submit(slurm, run, endless, "%3")
     slurm.wait_for(lambda: running(slurm, job) == 3, "three tasks ran")
     statusview.show(str(run.path), watch=False, as_json=False, log=False)

@@ -12,7 +12,6 @@ import polars as pl
 import pytest
 
 from pyscale.store.tables import build_tables
-from slurm.cluster import SlurmCluster
 from slurm.runs import ClusterRuns
 
 pytestmark = pytest.mark.slow
@@ -56,7 +55,7 @@ def measured(runs: ClusterRuns) -> pl.DataFrame:
     return tasks.filter(pl.col("verb") == "run").sort("node")
 
 
-def test_all_nodes_are_measured_at_once_by_one_job(runs: ClusterRuns, place: Path) -> None:
+def test_all_nodes_are_measured_at_once_by_one_job(runs, place):
     process = start(runs, place)
     with runs.in_its_middle(process, "w0", "w1") as launches:
         assert {launch.node for launch in launches} == set(runs.slurm.nodes)
@@ -72,9 +71,7 @@ def test_all_nodes_are_measured_at_once_by_one_job(runs: ClusterRuns, place: Pat
     assert list(place.iterdir()) == [], "what was written is gone"
 
 
-def test_a_node_that_takes_no_jobs_is_left_out_of_the_run_also_when_it_is_back(
-    runs: ClusterRuns, slurm: SlurmCluster, place: Path
-) -> None:
+def test_a_node_that_takes_no_jobs_is_left_out_of_the_run_also_when_it_is_back(runs, slurm, place):
     slurm.drain("n1")
     slurm.wait_for_node("n1", "idle+drain")
     process = start(runs, place)
@@ -90,9 +87,7 @@ def test_a_node_that_takes_no_jobs_is_left_out_of_the_run_also_when_it_is_back(
     assert runs.set_aside() == ["storage-n1-b1.interrupted-1"]
 
 
-def test_slurm_is_asked_for_all_gpus_of_all_nodes_at_once(
-    runs: ClusterRuns, slurm: SlurmCluster, place: Path
-) -> None:
+def test_slurm_is_asked_for_all_gpus_of_all_nodes_at_once(runs, slurm, place):
     gpus = '[[override]]\ndevice = "cuda"\ngpus = 2\ngpu_type = "pretended"\n'
     option = 'gpu_option = "--gres=gpu:{type}:{count}"\n'
     file = runs.site(more=gpus)

@@ -83,9 +83,7 @@ def elapsed_s(slurm: SlurmCluster, job_id: str) -> list[float]:
 
 
 @pytest.mark.slow
-def test_bare_arrays_become_a_true_report(
-    slurm_with_accounting: SlurmCluster, submit: Submit, tmp_path: Path
-) -> None:
+def test_bare_arrays_become_a_true_report(slurm_with_accounting, submit, tmp_path):
     slurm = slurm_with_accounting
     jobs = {}
     for workers in (1, 2, 4):
@@ -118,11 +116,8 @@ def test_bare_arrays_become_a_true_report(
 
 @pytest.mark.slow
 def test_only_arrays_that_ran_through_at_once_are_trials(
-    slurm_with_accounting: SlurmCluster,
-    submit: Submit,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    slurm_with_accounting, submit, tmp_path, capsys
+):
     slurm = slurm_with_accounting
 
     whole = submit("whole", "0-1", MEET.format(count=2) + WORK.format(seconds=3))

@@ -49,7 +49,7 @@ def forks_of(runs: ClusterRuns) -> list[psutil.Process]:
     ]
 
 
-def test_workers_are_kept_over_trials_and_compute_what_new_processes_do(runs: ClusterRuns) -> None:
+def test_workers_are_kept_over_trials_and_compute_what_new_processes_do(runs):
     asked = ("--start", "cold,warm", "--workers", "1,2", "--repeats", "1")
     before = runs.slurm.known_jobs()
     runs.completed(runs.start(*asked))
@@ -82,7 +82,7 @@ def bytes_of(folder: Path) -> dict[str, bytes]:
     }
 
 
-def test_the_same_workers_do_all_windows_of_trials_in_turn(runs: ClusterRuns) -> None:
+def test_the_same_workers_do_all_windows_of_trials_in_turn(runs):
     asked = ("--start", "warm", "--repeats", "2", "--chunks-per-worker", "2")
     runs.completed(runs.start(*asked))
     made = {worker.name for worker in (runs.run.path / WORKERS_FOLDER).iterdir()}
@@ -90,9 +90,7 @@ def test_the_same_workers_do_all_windows_of_trials_in_turn(runs: ClusterRuns) ->
 
 
 @pytest.mark.parametrize("killed", ["step", "launcher"])
-def test_a_worker_that_dies_in_a_window_costs_one_attempt(
-    runs: ClusterRuns, held_fork: Path, killed: str
-) -> None:
+def test_a_worker_that_dies_in_a_window_costs_one_attempt(runs, held_fork, killed):
     process = runs.start("--start", "warm")
     runs.slurm.wait_for(lambda: len(forks_of(runs)) == 2, "two windows had begun")
     held_fork.unlink()
@@ -113,9 +111,7 @@ def test_a_worker_that_dies_in_a_window_costs_one_attempt(
     assert [order.worker for order in orders if order] == ["contact-s0-2", "contact-s1-2"]
 
 
-def test_workers_end_with_their_job_and_the_next_job_has_new_ones(
-    runs: ClusterRuns, held_fork: Path
-) -> None:
+def test_workers_end_with_their_job_and_the_next_job_has_new_ones(runs, held_fork):
     process = runs.start("--start", "warm")
     runs.slurm.wait_for(lambda: len(forks_of(runs)) == 2, "two windows had begun")
     held_fork.unlink()

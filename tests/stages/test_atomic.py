@@ -24,9 +24,7 @@ def flushed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, list[str]]]:
     return found
 
 
-def test_content_is_on_the_disk_before_its_name_and_the_name_before_the_end(
-    flushed: list[tuple[Path, list[str]]], tmp_path: Path
-) -> None:
+def test_content_is_on_the_disk_before_its_name_and_the_name_before_the_end(flushed, tmp_path):
     write_atomically(tmp_path / "record.json", "{}")
     (content, before), (folder, after) = flushed
     assert content.suffixes[-2:] == [".partial", ".json"]
@@ -34,7 +32,7 @@ def test_content_is_on_the_disk_before_its_name_and_the_name_before_the_end(
     assert (tmp_path / "record.json").read_text() == "{}"
 
 
-def test_a_block_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_block_that_fails_leaves_what_was_there(tmp_path):
     final = tmp_path / "table.csv"
     write_atomically(final, "old")
     with pytest.raises(ZeroDivisionError), atomic_path(final) as temporary:
@@ -44,7 +42,7 @@ def test_a_block_that_fails_leaves_what_was_there(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [final]
 
 
-def test_an_error_of_the_disk_says_which_file(tmp_path: Path) -> None:
+def test_an_error_of_the_disk_says_which_file(tmp_path):
     """The system tells of a full disk by a number alone."""
     full = Path("/dev/full")
     with pytest.raises(OSError, match="No space left") as raised, naming(tmp_path / "record.json"):
@@ -54,7 +52,7 @@ def test_an_error_of_the_disk_says_which_file(tmp_path: Path) -> None:
         raise OSError("24 requested and 12 written")
 
 
-def test_no_folder_is_made_anew_that_was_moved(tmp_path: Path) -> None:
+def test_no_folder_is_made_anew_that_was_moved(tmp_path):
     with pytest.raises(FileNotFoundError):
         write_atomically(tmp_path / "moved" / "task" / "exit.json", "{}")
     assert list(tmp_path.iterdir()) == []

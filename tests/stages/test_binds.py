@@ -14,7 +14,7 @@ from pyscale_stages.binds import Bind, task_binds
 @pytest.mark.parametrize(
     "name", ["a b", "a,b", "a:b", "a[0]{1}", 'a "b"', "a'b", "a=b", "a;$HOME`id`", "é☃", "-ro"]
 )
-def test_any_name_stands_whole_in_the_option(name: str) -> None:
+def test_any_name_stands_whole_in_the_option(name):
     path = Path("/data") / name
     flag, text = Bind(path, path).option()
     assert flag == "--mount"
@@ -22,7 +22,7 @@ def test_any_name_stands_whole_in_the_option(name: str) -> None:
     assert fields == ["type=bind", f"source={path}", f"destination={path}", "ro"]
 
 
-def test_only_the_output_can_be_written(tmp_path: Path) -> None:
+def test_only_the_output_can_be_written(tmp_path):
     movie, output = tmp_path / "movie.tif", tmp_path / "out"
     movie.touch()
     output.mkdir()
@@ -30,9 +30,7 @@ def test_only_the_output_can_be_written(tmp_path: Path) -> None:
     assert {bind.seen_at: bind.writable for bind in binds} == {movie: False, output: True}
 
 
-def test_a_folder_to_write_into_can_be_written_and_its_links_are_not_followed(
-    tmp_path: Path,
-) -> None:
+def test_a_folder_to_write_into_can_be_written_and_its_links_are_not_followed(tmp_path):
     place, output = tmp_path / "place", tmp_path / "place" / "runs" / "w0"
     output.mkdir(parents=True)
     (tmp_path / "elsewhere").touch()
@@ -41,28 +39,26 @@ def test_a_folder_to_write_into_can_be_written_and_its_links_are_not_followed(
     assert [(bind.seen_at, bind.writable) for bind in binds] == [(place, True), (output, True)]
 
 
-def test_an_output_inside_an_input_is_mounted_over_it(tmp_path: Path) -> None:
+def test_an_output_inside_an_input_is_mounted_over_it(tmp_path):
     output = tmp_path / "movie" / "runs" / "w0"
     output.mkdir(parents=True)
     binds = task_binds(output, [tmp_path / "movie"])
     assert [bind.seen_at for bind in binds] == [tmp_path / "movie", output]
 
 
-def test_what_is_not_there_is_left_to_the_stage(tmp_path: Path) -> None:
+def test_what_is_not_there_is_left_to_the_stage(tmp_path):
     binds = task_binds(tmp_path, [tmp_path / "absent.tif"])
     assert [bind.seen_at for bind in binds] == [tmp_path]
 
 
-def test_a_relative_path_is_seen_where_it_lies(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_relative_path_is_seen_where_it_lies(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("movie.tif").touch()
     seen = {bind.seen_at for bind in task_binds(Path("out"), [Path("movie.tif")])}
     assert seen == {tmp_path / "movie.tif", tmp_path / "out"}
 
 
-def test_the_links_of_a_folder_lead_to_their_files(tmp_path: Path) -> None:
+def test_the_links_of_a_folder_lead_to_their_files(tmp_path):
     store, movie = tmp_path / "store", tmp_path / "movie"
     for folder in (store, movie / "deeper"):
         folder.mkdir(parents=True)
@@ -83,7 +79,7 @@ def test_the_links_of_a_folder_lead_to_their_files(tmp_path: Path) -> None:
     }
 
 
-def test_a_relative_link_is_followed_from_where_the_folder_is_named(tmp_path: Path) -> None:
+def test_a_relative_link_is_followed_from_where_the_folder_is_named(tmp_path):
     """Outside, the link on the way to the folder decides where `..` is; inside there is none."""
     real = tmp_path / "disk" / "lab" / "movie"
     real.mkdir(parents=True)

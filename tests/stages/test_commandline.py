@@ -41,7 +41,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("slot", ["", "labels="])
-def test_a_path_may_hold_an_equals_sign(run: Run, labels: Path, slot: str) -> None:
+def test_a_path_may_hold_an_equals_sign(run, labels, slot):
     parts = [labels.parent / "a", labels.parent / "b"]
     for part, frames in zip(parts, ("0:2", "2:4"), strict=True):
         options = ("--frames", frames, "--output", part)
@@ -52,7 +52,7 @@ def test_a_path_may_hold_an_equals_sign(run: Run, labels: Path, slot: str) -> No
     assert json.loads((merged / "window.json").read_text())["frames"] == [0, 4]
 
 
-def test_the_first_frames_may_be_taken_for_the_whole_movie(run: Run, labels: Path) -> None:
+def test_the_first_frames_may_be_taken_for_the_whole_movie(run, labels):
     """Its windows join without the rest, and no task looks at a frame of the rest."""
     whole, parts = labels.parent / "whole", [labels.parent / "a", labels.parent / "b"]
     first_three = ("--input", labels, "--movie-frames", 3)
@@ -69,26 +69,26 @@ def test_the_first_frames_may_be_taken_for_the_whole_movie(run: Run, labels: Pat
     assert (whole / "tracks.parquet").read_bytes() == (merged / "tracks.parquet").read_bytes()
 
 
-def test_more_frames_than_the_movie_has_are_refused(run: Run, labels: Path) -> None:
+def test_more_frames_than_the_movie_has_are_refused(run, labels):
     code, said = run("track", "run", "--input", labels, "--movie-frames", 5, "--output", "x")
     assert code == 2
     assert "--movie-frames 5 is more than the 4 frames of labels.ome.tif" in said
 
 
-def test_an_unknown_slot_suggests_the_nearest(run: Run, labels: Path) -> None:
+def test_an_unknown_slot_suggests_the_nearest(run, labels):
     code, said = run("track", "run", "--input", "lables=none.tif", "--output", "x")
     assert code == 2
     assert "no unused input 'lables': did you mean 'labels'?" in said
 
 
-def test_an_output_that_is_a_file_is_refused_before_the_work(run: Run, labels: Path) -> None:
+def test_an_output_that_is_a_file_is_refused_before_the_work(run, labels):
     code, said = run("track", "run", "--input", labels, "--output", labels)
     assert code == 2
     assert "cannot become a folder of results" in said
     assert "Traceback" not in said
 
 
-def test_an_earlier_window_does_not_vouch_for_a_run_that_failed(run: Run, labels: Path) -> None:
+def test_an_earlier_window_does_not_vouch_for_a_run_that_failed(run, labels):
     out = labels.parent / "out"
     assert run("track", "run", "--input", labels, "--output", out)[0] == 0
     assert (out / "window.json").exists()
@@ -109,16 +109,14 @@ def test_an_earlier_window_does_not_vouch_for_a_run_that_failed(run: Run, labels
         (("--ranks", 2), "2 ranks need a meeting to find each other: give all of them the same"),
     ],
 )
-def test_ranks_that_could_never_meet_are_refused(
-    run: Run, labels: Path, flags: tuple[object, ...], sentence: str
-) -> None:
+def test_ranks_that_could_never_meet_are_refused(run, labels, flags, sentence):
     code, said = run("track", "run", "--input", labels, "--output", "x", *flags)
     assert code == 2
     assert said.startswith(f"error: the command line is wrong: {sentence}")
     assert said.count("\n") == 1
 
 
-def test_a_task_of_a_rank_can_be_repeated_by_hand(labels: Path) -> None:
+def test_a_task_of_a_rank_can_be_repeated_by_hand(labels):
     spec = TaskSpec(
         stage="track",
         inputs=(("labels", labels),),
@@ -135,7 +133,7 @@ def test_a_task_of_a_rank_can_be_repeated_by_hand(labels: Path) -> None:
     ]
 
 
-def test_a_damaged_movie_is_bad_input_which_is_not_tried_again(run: Run, labels: Path) -> None:
+def test_a_damaged_movie_is_bad_input_which_is_not_tried_again(run, labels):
     with tifffile.TiffFile(labels, mode="r+") as tiff:
         tiff.pages[0].tags["RowsPerStrip"].overwrite(0)
     code, said = run("track", "run", "--input", labels, "--output", labels.parent / "out")

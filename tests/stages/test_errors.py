@@ -45,7 +45,7 @@ def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "get_device_name", names.__getitem__)
 
 
-def test_a_gpu_that_is_too_small_is_named_with_what_to_lower(on_a_gpu: None) -> None:
+def test_a_gpu_that_is_too_small_is_named_with_what_to_lower(on_a_gpu):
     assert translated(torch.OutOfMemoryError(CUDA_SAID)) == (
         "the memory of the GPU NVIDIA RTX 4070 (7.93 GiB) ran out: lower batch_size or length_px, "
         "let fewer workers share one GPU, or take a GPU with more memory"
@@ -54,7 +54,7 @@ def test_a_gpu_that_is_too_small_is_named_with_what_to_lower(on_a_gpu: None) -> 
     assert "NVIDIA A100 (7.93 GiB)" in translated(torch.OutOfMemoryError(other))
 
 
-def test_a_gpu_that_tells_neither_name_nor_size_is_a_gpu_all_the_same() -> None:
+def test_a_gpu_that_tells_neither_name_nor_size_is_a_gpu_all_the_same():
     assert translated(torch.OutOfMemoryError("Out of memory.")).startswith(
         "the memory of the GPU ran out: lower batch_size or length_px"
     )
@@ -67,19 +67,19 @@ def test_a_gpu_that_tells_neither_name_nor_size_is_a_gpu_all_the_same() -> None:
         "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`",
     ],
 )
-def test_memory_can_run_out_below_torch_too(said: str, on_a_gpu: None) -> None:
+def test_memory_can_run_out_below_torch_too(said, on_a_gpu):
     for kind in (torch.AcceleratorError, RuntimeError):
         assert "NVIDIA RTX 4070 ran out: lower batch_size" in translated(kind(said))
 
 
-def test_an_apple_gpu_runs_out_of_what_torch_may_have() -> None:
+def test_an_apple_gpu_runs_out_of_what_torch_may_have():
     assert translated(RuntimeError(MPS_SAID)) == (
         "the memory of the Apple GPU, of which torch may have 9.07 GiB, ran out: lower batch_size "
         "or length_px, or let fewer workers share it"
     )
 
 
-def test_memory_of_the_machine_is_not_taken_for_that_of_a_gpu() -> None:
+def test_memory_of_the_machine_is_not_taken_for_that_of_a_gpu():
     with pytest.raises(RuntimeError) as of_torch:
         torch.empty(2**46)
     with pytest.raises(MemoryError) as of_numpy:
@@ -93,7 +93,7 @@ def test_memory_of_the_machine_is_not_taken_for_that_of_a_gpu() -> None:
     assert translated(MemoryError()).startswith("memory ran out (MemoryError)")
 
 
-def test_a_full_disk_is_named() -> None:
+def test_a_full_disk_is_named():
     full = OSError(errno.ENOSPC, "No space left on device", "/runs/labels.tif")
     assert translated(full).startswith("the disk of /runs/labels.tif is full")
     # So numpy says it, of an array that goes into an open file.
@@ -101,19 +101,19 @@ def test_a_full_disk_is_named() -> None:
     assert translated(cut_short).startswith("the disk of the output folder is full")
 
 
-def test_a_file_that_is_larger_than_a_limit_of_the_shell_is_named() -> None:
+def test_a_file_that_is_larger_than_a_limit_of_the_shell_is_named():
     too_large = OSError(errno.EFBIG, "File too large", "/runs/labels.tif")
     assert translated(too_large).startswith("/runs/labels.tif would exceed this shell's limit")
     assert "`ulimit -f unlimited`" in translated(too_large)
 
 
-def test_what_onednn_has_no_room_for_is_memory_and_what_it_cannot_compute_is_not() -> None:
+def test_what_onednn_has_no_room_for_is_memory_and_what_it_cannot_compute_is_not():
     said = "could not create a primitive"
     assert translated(RuntimeError(said)).startswith(f"memory ran out ({said})")
     assert as_stage_error(RuntimeError(f"{said} descriptor for a convolution")) is None
 
 
-def test_other_errors_stay_what_they_are() -> None:
+def test_other_errors_stay_what_they_are():
     assert as_stage_error(RuntimeError("shapes do not fit")) is None
     assert as_stage_error(torch.AcceleratorError("CUDA error: unspecified launch failure")) is None
     known = ResourceExhausted("the disk is full")

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -9,14 +8,14 @@ from pyscale_stages.hashing import CHUNK_BYTES, SAMPLE_BYTES, fingerprint_of, sh
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1, CHUNK_BYTES, 3 * CHUNK_BYTES + 7])
-def test_a_checksum_is_that_of_sha256sum(tmp_path: Path, size_bytes: int) -> None:
+def test_a_checksum_is_that_of_sha256sum(tmp_path, size_bytes):
     file = tmp_path / "data"
     file.write_bytes(bytes(range(251)) * (size_bytes // 251) + b"x" * (size_bytes % 251))
     said = subprocess.run(["sha256sum", str(file)], capture_output=True, text=True, check=True)
     assert sha256_of(file) == said.stdout.split()[0]
 
 
-def test_progress_adds_up_to_the_size(tmp_path: Path) -> None:
+def test_progress_adds_up_to_the_size(tmp_path):
     file = tmp_path / "data"
     file.write_bytes(b"a" * (2 * CHUNK_BYTES + 5))
     read: list[int] = []
@@ -25,12 +24,12 @@ def test_progress_adds_up_to_the_size(tmp_path: Path) -> None:
     assert len(read) >= 3
 
 
-def test_a_file_that_is_not_there_is_an_os_error(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_an_os_error(tmp_path):
     with pytest.raises(FileNotFoundError):
         sha256_of(tmp_path / "absent")
 
 
-def test_a_copy_has_the_same_fingerprint_wherever_it_lies(tmp_path: Path) -> None:
+def test_a_copy_has_the_same_fingerprint_wherever_it_lies(tmp_path):
     first, second = tmp_path / "a.tif", tmp_path / "other" / "b.tif"
     second.parent.mkdir()
     for file in (first, second):
@@ -39,9 +38,7 @@ def test_a_copy_has_the_same_fingerprint_wherever_it_lies(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("offset", [0, 10 * SAMPLE_BYTES // 2 + 5, 10 * SAMPLE_BYTES - 1])
-def test_files_of_one_size_differ_by_what_lies_at_their_ends_and_in_the_middle(
-    tmp_path: Path, offset: int
-) -> None:
+def test_files_of_one_size_differ_by_what_lies_at_their_ends_and_in_the_middle(tmp_path, offset):
     data = bytearray(10 * SAMPLE_BYTES)
     (tmp_path / "a").write_bytes(data)
     data[offset] = 1
@@ -49,7 +46,7 @@ def test_files_of_one_size_differ_by_what_lies_at_their_ends_and_in_the_middle(
     assert fingerprint_of([tmp_path / "a"]) != fingerprint_of([tmp_path / "b"])
 
 
-def test_a_folder_differs_by_the_size_of_any_file(tmp_path: Path) -> None:
+def test_a_folder_differs_by_the_size_of_any_file(tmp_path):
     files = [tmp_path / str(place) for place in range(9)]
     for file in files:
         file.write_bytes(b"frame")
@@ -59,6 +56,6 @@ def test_a_folder_differs_by_the_size_of_any_file(tmp_path: Path) -> None:
     assert fingerprint_of(files[:8]) != fingerprint_of(files)
 
 
-def test_an_empty_file_has_a_fingerprint(tmp_path: Path) -> None:
+def test_an_empty_file_has_a_fingerprint(tmp_path):
     (tmp_path / "empty").touch()
     assert len(fingerprint_of([tmp_path / "empty"])) == 64

@@ -76,9 +76,7 @@ def tracking(folder: Path) -> tuple[object, ...]:
     return ("track", "run", "--input", folder / "labels.ome.tif", "--output", folder / "out")
 
 
-def test_a_stage_that_hears_ctrl_c_while_it_writes_leaves_nothing_that_looks_whole(
-    begin: Begin, tmp_path: Path
-) -> None:
+def test_a_stage_that_hears_ctrl_c_while_it_writes_leaves_nothing_that_looks_whole(begin, tmp_path):
     out, record = tmp_path / "out", tmp_path / "result.json"
     out.mkdir()
     for of_earlier_task in (out / "window.json", record):
@@ -94,9 +92,7 @@ def test_a_stage_that_hears_ctrl_c_while_it_writes_leaves_nothing_that_looks_who
 
 
 @pytest.mark.parametrize("module", ["argparse", "pydantic"])
-def test_ctrl_c_during_the_imports_is_one_sentence(
-    begin: Begin, tmp_path: Path, module: str
-) -> None:
+def test_ctrl_c_during_the_imports_is_one_sentence(begin, tmp_path, module):
     (tmp_path / "slow").mkdir()
     (tmp_path / "slow" / f"{module}.py").write_text(SLOW_IMPORT)
     given = ("-m", "pyscale_stages", "track", "run")

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
-def test_the_packages_are_those_of_the_extras() -> None:
+def test_the_packages_are_those_of_the_extras():
     extras = {
         name: tuple(packages)
         for name, packages in PROJECT["optional-dependencies"].items()
@@ -26,7 +26,7 @@ def test_the_packages_are_those_of_the_extras() -> None:
     assert extras == libraries.OF_EXTRA
 
 
-def test_packages_of_every_stage_come_with_pyscale_and_are_in_every_image() -> None:
+def test_packages_of_every_stage_come_with_pyscale_and_are_in_every_image():
     assert set(libraries.EVERY_STAGE) <= set(PROJECT["dependencies"])
     requirements = (ROOT / "containers" / "requirements" / "stages.in").read_text().splitlines()
     of_images = {line for line in requirements if not line.startswith("#")}
@@ -34,31 +34,31 @@ def test_packages_of_every_stage_come_with_pyscale_and_are_in_every_image() -> N
 
 
 @pytest.mark.parametrize("name", STAGE_NAMES)
-def test_each_stage_names_an_extra_that_there_is(name: str) -> None:
+def test_each_stage_names_an_extra_that_there_is(name):
     # A step of the user's own needs nothing of ours.
     assert load_stage(name).extra in {*libraries.OF_EXTRA, ""}
 
 
-def test_absent_libraries_are_named_with_their_versions() -> None:
+def test_absent_libraries_are_named_with_their_versions():
     assert how_to_install("segment", ["cellpose"]) == "pip install cellpose==3.1.1.3"
     assert shlex.split(how_to_install("loader"))[2:] == list(libraries.OF_EXTRA["loader"])
 
 
-def test_an_absent_library_of_every_stage_is_named_alone() -> None:
+def test_an_absent_library_of_every_stage_is_named_alone():
     said = how_to_install("contact", ["scipy.spatial.distance"])
     assert said == "pip install 'scipy>=1.14.1,<1.15'"
 
 
-def test_a_stage_without_libraries_of_its_own_needs_those_of_every_stage() -> None:
+def test_a_stage_without_libraries_of_its_own_needs_those_of_every_stage():
     assert shlex.split(how_to_install("storage"))[2:] == list(libraries.EVERY_STAGE)
 
 
-def test_broken_libraries_are_installed_again_beside_a_numpy_that_pyscale_can_use() -> None:
+def test_broken_libraries_are_installed_again_beside_a_numpy_that_pyscale_can_use():
     words = shlex.split(how_to_install("track", again=True))
     assert words[2:4] == ["--force-reinstall", "laptrack==0.17.0"]
     assert "numpy>=2.0,<2.1" in words
 
 
-def test_in_an_image_pip_is_no_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_an_image_pip_is_no_remedy(monkeypatch):
     monkeypatch.setenv(CONTAINER_VARIABLE, "1")
     assert how_to_install("segment") == "build or pull the image again"

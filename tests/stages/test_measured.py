@@ -18,7 +18,7 @@ from pyscale_stages.measured import Measured, read_measured
         ),
     ],
 )
-def test_a_number_is_read_with_what_is_said_of_it(line: str, told: Measured) -> None:
+def test_a_number_is_read_with_what_is_said_of_it(line, told):
     assert read_measured(line) == told
 
 
@@ -36,6 +36,6 @@ def test_a_number_is_read_with_what_is_said_of_it(line: str, told: Measured) -> 
         ("cells=3 over=all", "'sum', 'mean', 'most' or 'least'"),
     ],
 )
-def test_what_names_no_number_is_told_why(line: str, why: str) -> None:
+def test_what_names_no_number_is_told_why(line, why):
     with pytest.raises(ValueError, match=why):
         read_measured(line)

@@ -50,23 +50,21 @@ def method_of(stage: str, **params: Any) -> Method:
         ("decompress", {"codecs": ["eer"]}, "imagecodecs 2026.1, eer"),
     ],
 )  # fmt: skip
-def test_a_stage_names_its_algorithm_with_the_version(
-    stage: str, params: dict[str, Any], shown: str
-) -> None:
+def test_a_stage_names_its_algorithm_with_the_version(stage, params, shown):
     assert method_of(stage, **params).shown(VERSIONS) == shown
 
 
-def test_a_version_that_was_not_recorded_is_left_out() -> None:
+def test_a_version_that_was_not_recorded_is_left_out():
     assert method_of("segment").shown({}) == "Cellpose, pyscale-tiny"
 
 
 @pytest.mark.parametrize("stage", [name for name in STAGE_NAMES if name != "command"])
-def test_the_packages_of_an_algorithm_are_recorded(stage: str) -> None:
+def test_the_packages_of_an_algorithm_are_recorded(stage):
     method = method_of(stage)
     assert {*method.packages, *filter(None, [method.versioned])} <= set(load_stage(stage).packages)
 
 
-def test_the_embedded_model_stands_in_for_cellpose() -> None:
+def test_the_embedded_model_stands_in_for_cellpose():
     assert method_of("segment").stand_in == (
         "pyscale-tiny, a small nuclei model of 3 MB for timing: its times are not those of "
         "Cellpose's published models"
@@ -74,7 +72,7 @@ def test_the_embedded_model_stands_in_for_cellpose() -> None:
     assert method_of("segment", model="cyto3").stand_in is None
 
 
-def test_a_smaller_network_stands_in_for_the_published_one() -> None:
+def test_a_smaller_network_stands_in_for_the_published_one():
     assert method_of("reconstruct").stand_in is None
     smaller = method_of("reconstruct", channels=(16, 32, 64, 64), blocks=1)
     assert smaller.shown(VERSIONS) == "DeepInverse 0.5, colour deblurring with a smaller DRUNet"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,18 +27,18 @@ def stack(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_window_of_a_stack_holds_its_frames(stack: Path) -> None:
+def test_a_window_of_a_stack_holds_its_frames(stack):
     movie = Movie.open(stack)
     assert (movie.n_frames, movie.n_channels, movie.shape_yx) == (6, 1, (5, 7))
     np.testing.assert_array_equal(movie.read(2, 5, channel=0), ramp(6, 5, 7)[2:5])
 
 
-def test_reading_twice_from_one_movie_gives_the_same(stack: Path) -> None:
+def test_reading_twice_from_one_movie_gives_the_same(stack):
     movie = Movie.open(stack)
     np.testing.assert_array_equal(movie.read(4, 5, 0), movie.read(4, 5, 0))
 
 
-def test_a_channel_of_a_two_channel_stack_is_that_channel(tmp_path: Path) -> None:
+def test_a_channel_of_a_two_channel_stack_is_that_channel(tmp_path):
     write_movie(tmp_path / "two.ome.tif", ramp(4, 2, 5, 7), "TCYX")
     movie = Movie.open(tmp_path / "two.ome.tif")
     assert movie.n_channels == 2
@@ -51,14 +50,12 @@ def test_a_channel_of_a_two_channel_stack_is_that_channel(tmp_path: Path) -> Non
     ("block_frames", "runs"),
     [(2, [(1, 3), (3, 5), (5, 6)]), (100, [(1, 6)]), (0.5, [(f, f + 1) for f in range(1, 6)])],
 )
-def test_a_window_is_cut_into_runs_of_bounded_memory(
-    stack: Path, block_frames: float, runs: list[tuple[int, int]]
-) -> None:
+def test_a_window_is_cut_into_runs_of_bounded_memory(stack, block_frames, runs):
     found = Movie.open(stack).blocks(1, 6, block_bytes=int(block_frames * 5 * 7 * 2))
     assert list(found) == runs
 
 
-def test_a_run_of_one_channel_has_more_frames_than_one_of_all(tmp_path: Path) -> None:
+def test_a_run_of_one_channel_has_more_frames_than_one_of_all(tmp_path):
     write_movie(tmp_path / "two.ome.tif", ramp(4, 2, 5, 7), "TCYX")
     movie = Movie.open(tmp_path / "two.ome.tif")
     both_channels_of_two_frames = 2 * 2 * 5 * 7 * 2
@@ -66,19 +63,19 @@ def test_a_run_of_one_channel_has_more_frames_than_one_of_all(tmp_path: Path) ->
     assert list(movie.blocks(0, 4, 1, block_bytes=both_channels_of_two_frames)) == [(0, 4)]
 
 
-def test_colours_of_one_page_count_even_if_one_is_wanted(shared_data: Path) -> None:
+def test_colours_of_one_page_count_even_if_one_is_wanted(shared_data):
     movie = Movie.open(shared_data / "drosophila-nuclei")
     colour_frame_bytes = 264 * 542 * 3
     assert list(movie.blocks(0, 3, 1, block_bytes=colour_frame_bytes)) == [(0, 1), (1, 2), (2, 3)]
 
 
-def test_frames_come_one_by_one_though_blocks_are_read(stack: Path) -> None:
+def test_frames_come_one_by_one_though_blocks_are_read(stack):
     movie = Movie.open(stack)
     np.testing.assert_array_equal(list(movie.frames(1, 5, channel=0)), ramp(6, 5, 7)[1:5])
     assert [frame.shape for frame in movie.frames(4, 6)] == [(1, 5, 7)] * 2
 
 
-def test_a_colour_frame_has_its_colours_as_channels(shared_data: Path) -> None:
+def test_a_colour_frame_has_its_colours_as_channels(shared_data):
     movie = Movie.open(shared_data / "drosophila-nuclei")
     assert (movie.n_frames, movie.n_channels, movie.shape_yx) == (21, 3, (264, 542))
     frame = tifffile.imread(movie.files[20])
@@ -86,25 +83,25 @@ def test_a_colour_frame_has_its_colours_as_channels(shared_data: Path) -> None:
     np.testing.assert_array_equal(movie.read(20, 21, channel=1)[0], frame[..., 1])
 
 
-def test_a_stack_whose_writer_named_no_axis_is_a_movie(shared_data: Path) -> None:
+def test_a_stack_whose_writer_named_no_axis_is_a_movie(shared_data):
     movie = Movie.open(shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif")
     assert (movie.n_frames, movie.shape_yx) == (48, (130, 130))
 
 
-def test_frames_of_a_folder_come_in_natural_order(tmp_path: Path) -> None:
+def test_frames_of_a_folder_come_in_natural_order(tmp_path):
     for index in (10, 9, 1):
         tifffile.imwrite(tmp_path / f"frame{index}.tif", np.full((3, 3), index, np.uint8))
     (tmp_path / "notes.txt").write_text("no frame")
     assert Movie.open(tmp_path).read(0, 3, 0)[:, 0, 0].tolist() == [1, 9, 10]
 
 
-def test_writing_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_writing_twice_gives_the_same_bytes(tmp_path):
     for name in ("a.ome.tif", "b.ome.tif"):
         write_movie(tmp_path / name, ramp(3, 4, 4), "TYX")
     assert (tmp_path / "a.ome.tif").read_bytes() == (tmp_path / "b.ome.tif").read_bytes()
 
 
-def test_given_axes_win_over_those_of_the_file(tmp_path: Path) -> None:
+def test_given_axes_win_over_those_of_the_file(tmp_path):
     tifffile.imwrite(tmp_path / "z.ome.tif", ramp(4, 5, 5), metadata={"axes": "ZYX"}, ome=True)
     with pytest.raises(BadInput, match="has the axes ZYX.*--axes TYX"):
         Movie.open(tmp_path / "z.ome.tif")
@@ -113,9 +110,7 @@ def test_given_axes_win_over_those_of_the_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("byteorder", ["<", ">"])
 @pytest.mark.parametrize("window", [(0, 3), (3, 5), (0, 1)])
-def test_an_imagej_stack_of_one_page_and_bare_pixels_is_read(
-    tmp_path: Path, window: tuple[int, int], byteorder: str
-) -> None:
+def test_an_imagej_stack_of_one_page_and_bare_pixels_is_read(tmp_path, window, byteorder):
     """So ImageJ writes stacks of more than 4 GB."""
     options = {"imagej": True, "metadata": {"axes": "TYX"}, "byteorder": byteorder}
     tifffile.imwrite(tmp_path / "ij.tif", ramp(6, 5, 7), truncate=True, **options)
@@ -126,7 +121,7 @@ def test_an_imagej_stack_of_one_page_and_bare_pixels_is_read(
     np.testing.assert_array_equal(read, ramp(6, 5, 7)[start:stop])
 
 
-def test_frames_come_in_the_order_of_their_times_not_of_their_pages(tmp_path: Path) -> None:
+def test_frames_come_in_the_order_of_their_times_not_of_their_pages(tmp_path):
     pages = np.stack([np.full((4, 4), value, np.uint8) for value in (10, 20, 30)])
     path = tmp_path / "shuffled.ome.tif"
     tifffile.imwrite(path, pages, ome=True, metadata={"axes": "TYX"}, photometric="minisblack")
@@ -139,9 +134,7 @@ def test_frames_come_in_the_order_of_their_times_not_of_their_pages(tmp_path: Pa
 
 @pytest.mark.parametrize("options", [{}, {"compression": "zlib"}, {"tile": (16, 16)}])
 @pytest.mark.parametrize("axes", ["TYX", "TCYX"])
-def test_frames_that_are_planes_of_one_page_are_read_one_by_one(
-    tmp_path: Path, options: dict[str, Any], axes: str
-) -> None:
+def test_frames_that_are_planes_of_one_page_are_read_one_by_one(tmp_path, options, axes):
     """So tifffile writes 3 or 4 frames that nothing describes."""
     frames = ramp(*((3, 16, 32) if axes == "TYX" else (5, 3, 16, 32)))
     tifffile.imwrite(tmp_path / "planes.tif", frames, metadata={"axes": axes}, **options)
@@ -155,7 +148,7 @@ def test_frames_that_are_planes_of_one_page_are_read_one_by_one(
     np.testing.assert_array_equal(channel, frames[1:3] if axes == "TYX" else frames[1:3, 2])
 
 
-def test_axes_that_are_wrong_in_the_file_can_be_given(tmp_path: Path) -> None:
+def test_axes_that_are_wrong_in_the_file_can_be_given(tmp_path):
     path = tmp_path / "wrong.tif"
     tifffile.imwrite(path, ramp(5, 8, 8), photometric="minisblack", metadata={"axes": "TCYX"})
     with pytest.raises(BadInput, match=r"axes that do not fit its shape \(5, 8, 8\).*--axes TYX"):
@@ -164,7 +157,7 @@ def test_axes_that_are_wrong_in_the_file_can_be_given(tmp_path: Path) -> None:
     np.testing.assert_array_equal(movie.read(1, 3, 0), ramp(5, 8, 8)[1:3])
 
 
-def test_hidden_files_are_no_frames(tmp_path: Path) -> None:
+def test_hidden_files_are_no_frames(tmp_path):
     tifffile.imwrite(tmp_path / "f1.tif", np.zeros((4, 4), np.uint8))
     (tmp_path / "._f1.tif").write_bytes(b"of the operating system")
     assert Movie.open(tmp_path).n_frames == 1
@@ -204,16 +197,14 @@ NAN = np.where(np.arange(48).reshape(3, 4, 4) == 37, np.nan, np.float32(0))
     ],
     ids=["absent", "empty", "text", "pipe", "folder", "complex", "NaN"],
 )
-def test_what_is_no_movie_is_refused(
-    tmp_path: Path, make: Callable[[Path], object], match: str
-) -> None:
+def test_what_is_no_movie_is_refused(tmp_path, make, match):
     make(tmp_path / "movie.ome.tif")
     refused(tmp_path / "movie.ome.tif", match)
 
 
 @pytest.mark.parametrize("kept", [0.02, 0.3, 0.6, 0.9, 0.99])
 @pytest.mark.parametrize("compression", [None, "zlib"])
-def test_a_truncated_file_is_refused(tmp_path: Path, kept: float, compression: str | None) -> None:
+def test_a_truncated_file_is_refused(tmp_path, kept, compression):
     noise = np.random.default_rng(0).integers(0, 9999, (8, 64, 64), dtype=np.uint16)
     path = written(tmp_path / "cut.tif", noise, kept, compression=compression)
     refused(path, "damaged or truncated|not a readable TIFF file")
@@ -227,27 +218,27 @@ def test_a_truncated_file_is_refused(tmp_path: Path, kept: float, compression: s
         (2, "ImageWidth", 7),  # RuntimeError
     ],
 )
-def test_a_file_of_broken_tags_is_refused(tmp_path: Path, page: int, tag: str, value: Any) -> None:
+def test_a_file_of_broken_tags_is_refused(tmp_path, page, tag, value):
     path = written(tmp_path / "broken.tif", ramp(4, 24, 32), compression="zlib")
     retagged(path, page, tag, value)
     refused(path, "not a readable TIFF file|damaged or truncated")
 
 
 @pytest.mark.parametrize("tag", ["ImageWidth", "ImageLength"])
-def test_a_movie_of_no_pixels_is_refused(tmp_path: Path, tag: str) -> None:
+def test_a_movie_of_no_pixels_is_refused(tmp_path, tag):
     path = written(tmp_path / "empty.tif", ramp(24, 32), metadata=None)
     retagged(path, 0, tag, 0)
     refused(path, "holds no pixels")
 
 
-def test_a_frame_whose_page_is_missing_is_refused(tmp_path: Path) -> None:
+def test_a_frame_whose_page_is_missing_is_refused(tmp_path):
     path = written(tmp_path / "p.ome.tif", ramp(3, 4, 4), ome=True, metadata={"axes": "TYX"})
     told = re.sub(r'SizeT="3"', 'SizeT="4"', tifffile.tiffcomment(path))
     tifffile.tiffcomment(path, told)
     refused(path, "cannot be read at frame 0:4.*a page is missing")
 
 
-def test_a_channel_that_is_missing_is_refused(stack: Path) -> None:
+def test_a_channel_that_is_missing_is_refused(stack):
     with pytest.raises(BadInput, match="has no channel 3: it has 1"):
         Movie.open(stack).read(0, 1, channel=3)
 
@@ -261,12 +252,12 @@ def test_a_channel_that_is_missing_is_refused(stack: Path) -> None:
         np.zeros((2, 4, 8), np.uint8),
     ],
 )
-def test_a_folder_of_frames_of_two_kinds_is_refused(tmp_path: Path, second: np.ndarray) -> None:
+def test_a_folder_of_frames_of_two_kinds_is_refused(tmp_path, second):
     written(tmp_path / "f1.tif", np.zeros((4, 8), np.uint8))
     written(tmp_path / "f2.tif", second)
     refused(tmp_path, "differs from the first")
 
 
-def test_a_folder_of_movies_is_refused(tmp_path: Path) -> None:
+def test_a_folder_of_movies_is_refused(tmp_path):
     written(tmp_path / "f1.tif", ramp(3, 4, 4))
     refused(tmp_path, "is a movie of 3 frames in a folder")

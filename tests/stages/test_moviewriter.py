@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import zlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,9 +14,7 @@ from pyscale_stages.moviewriter import write_movie, write_pages
 @pytest.mark.parametrize(
     ("shape", "axes"), [((3, 20, 24), "TYX"), ((3, 2, 20, 24), "TCYX"), ((1, 2, 20, 24), "CYX")]
 )
-def test_written_frames_have_the_axes_and_pixels_that_were_given(
-    tmp_path: Path, shape: tuple[int, ...], axes: str
-) -> None:
+def test_written_frames_have_the_axes_and_pixels_that_were_given(tmp_path, shape, axes):
     pixels = np.random.default_rng(0).integers(0, 60_000, shape, np.uint16)
     path = tmp_path / "out.ome.tif"
     write_pages(path, pixels.reshape(-1, 20, 24), shape, pixels.dtype)
@@ -30,7 +27,7 @@ def test_written_frames_have_the_axes_and_pixels_that_were_given(
     assert again.read_bytes() == path.read_bytes()
 
 
-def test_pages_that_are_compressed_already_give_the_same_file(tmp_path: Path) -> None:
+def test_pages_that_are_compressed_already_give_the_same_file(tmp_path):
     pixels = np.random.default_rng(0).integers(0, 60_000, (3, 20, 24), np.uint16)
     write_pages(tmp_path / "raw.ome.tif", pixels, pixels.shape, pixels.dtype)
     packed = [zlib.compress(page.tobytes(), 6) for page in pixels]
@@ -38,6 +35,6 @@ def test_pages_that_are_compressed_already_give_the_same_file(tmp_path: Path) ->
     assert np.array_equal(tifffile.imread(tmp_path / "packed.ome.tif"), pixels)
 
 
-def test_axes_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+def test_axes_that_do_not_fit_are_refused(tmp_path):
     with pytest.raises(ValueError, match="have no axes TCYX"):
         write_movie(tmp_path / "m.ome.tif", np.zeros((2, 3, 3), np.uint8), "TCYX")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from pyscale_stages import resources
 from pyscale_stages.errors import MissingPart
 
 
-def test_the_embedded_model_is_found_in_this_installation() -> None:
+def test_the_embedded_model_is_found_in_this_installation():
     assert resources.embedded_model("pyscale-tiny").name == "pyscale-tiny.pt"
 
 
-def test_a_wheels_own_file_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wheels_own_file_comes_first(tmp_path, monkeypatch):
     folders = (tmp_path / "wheel", tmp_path / "checkout")
     for folder in folders:
         folder.mkdir()
@@ -25,6 +23,6 @@ def test_a_wheels_own_file_comes_first(tmp_path: Path, monkeypatch: pytest.Monke
     assert resources.embedded_model("net") == tmp_path / "checkout" / "net.pt"
 
 
-def test_an_absent_model_says_how_to_get_it() -> None:
+def test_an_absent_model_says_how_to_get_it():
     with pytest.raises(MissingPart, match="make model"):
         resources.embedded_model("none")

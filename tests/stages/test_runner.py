@@ -49,7 +49,7 @@ def record_of(slot: Slot, path: Path, output: Path) -> dict[str, object]:
     }
 
 
-def test_files_in_a_folder_that_is_measured_are_no_input(tmp_path: Path) -> None:
+def test_files_in_a_folder_that_is_measured_are_no_input(tmp_path):
     folder = tmp_path / "place"
     folder.mkdir()
     (folder / "of-somebody-else").write_bytes(b"1234")

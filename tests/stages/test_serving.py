@@ -132,7 +132,7 @@ def frames(tmp_path: Path) -> Path:
     return tmp_path / "frames.ome.tif"
 
 
-def test_it_loads_once_and_says_how_long_that_took(serve: Serve) -> None:
+def test_it_loads_once_and_says_how_long_that_took(serve):
     served = serve()
     assert served.first == {"ready": True}
     record = served.record()
@@ -142,9 +142,7 @@ def test_it_loads_once_and_says_how_long_that_took(serve: Serve) -> None:
     assert served.end() == 0
 
 
-def test_each_task_is_a_fork_that_begins_when_it_was_asked_for(
-    serve: Serve, labels: Path, tmp_path: Path
-) -> None:
+def test_each_task_is_a_fork_that_begins_when_it_was_asked_for(serve, labels, tmp_path):
     """Whatever the path, and with what it uses alone in its record."""
     served = serve()
     first, second = (served.window(tmp_path / name, labels) for name in ("w0 ü", "w1"))
@@ -158,9 +156,7 @@ def test_each_task_is_a_fork_that_begins_when_it_was_asked_for(
 
 
 @pytest.mark.parametrize("stage", ["register_denoise", "segment", "contact", "track"])
-def test_a_window_has_the_bytes_that_a_new_process_gives(
-    serve: Serve, labels: Path, frames: Path, tmp_path: Path, stage: str
-) -> None:
+def test_a_window_has_the_bytes_that_a_new_process_gives(serve, labels, frames, tmp_path, stage):
     movie = labels if stage in {"contact", "track"} else frames
     warm = serve(stage=stage).window(tmp_path / "warm", movie)
     cold = tmp_path / "cold"
@@ -174,9 +170,7 @@ def test_a_window_has_the_bytes_that_a_new_process_gives(
     assert record.versions == warm.versions
 
 
-def test_a_task_that_is_wrong_says_so_and_the_next_is_done(
-    serve: Serve, labels: Path, tmp_path: Path
-) -> None:
+def test_a_task_that_is_wrong_says_so_and_the_next_is_done(serve, labels, tmp_path):
     served = serve()
     wrong = tmp_path / "wrong"
     assert served.ask(wrong, "run", "--nonsense") == {"returncode": 2}
@@ -188,9 +182,7 @@ def test_a_task_that_is_wrong_says_so_and_the_next_is_done(
     assert served.window(tmp_path / "right", labels).status == "done"
 
 
-def test_a_task_that_is_killed_leaves_the_worker(
-    serve: Serve, labels: Path, tmp_path: Path
-) -> None:
+def test_a_task_that_is_killed_leaves_the_worker(serve, labels, tmp_path):
     served = serve()
     pipe = tmp_path / "never.tif"
     os.mkfifo(pipe)
@@ -202,7 +194,7 @@ def test_a_task_that_is_killed_leaves_the_worker(
     assert served.window(tmp_path / "next", labels).status == "done"
 
 
-def test_a_task_ends_with_a_worker_that_is_killed(serve: Serve, tmp_path: Path) -> None:
+def test_a_task_ends_with_a_worker_that_is_killed(serve, tmp_path):
     served = serve()
     pipe = tmp_path / "never.tif"
     os.mkfifo(pipe)
@@ -213,9 +205,7 @@ def test_a_task_ends_with_a_worker_that_is_killed(serve: Serve, tmp_path: Path) 
     psutil.wait_procs([child])
 
 
-def test_a_process_that_cannot_be_forked_does_its_tasks_itself(
-    serve: Serve, labels: Path, tmp_path: Path
-) -> None:
+def test_a_process_that_cannot_be_forked_does_its_tasks_itself(serve, labels, tmp_path):
     served = serve("-c", KEPT)
     assert served.record().why_unforked == "it is so"
     results = [served.window(tmp_path / name, labels) for name in ("w0", "w1")]
@@ -227,9 +217,7 @@ def test_a_process_that_cannot_be_forked_does_its_tasks_itself(
     assert "unrecognized" in (tmp_path / "w2" / "stderr").read_text()
 
 
-def test_what_cannot_be_loaded_is_told_and_left_to_the_tasks(
-    serve: Serve, labels: Path, tmp_path: Path
-) -> None:
+def test_what_cannot_be_loaded_is_told_and_left_to_the_tasks(serve, labels, tmp_path):
     served = serve("-c", LOADS_NOTHING)
     assert served.record().error == "no such library"
     assert served.window(tmp_path / "w0", labels).status == "done"

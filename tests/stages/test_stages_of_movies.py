@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -76,9 +74,7 @@ def with_axes_zyx(path: Path) -> None:
     ],
     ids=["cut", "empty", "text", "absent", "ZYX", "axes", "window", "frames"],
 )
-def test_a_movie_that_cannot_be_read_is_refused(
-    bench: Bench, movie: Path, damage: Callable[[Path], None] | None, options: Any, said: str
-) -> None:
+def test_a_movie_that_cannot_be_read_is_refused(bench, movie, damage, options, said):
     bad = movie.with_name("bad.ome.tif")
     bad.write_bytes(movie.read_bytes())
     if damage is not None:
@@ -86,14 +82,12 @@ def test_a_movie_that_cannot_be_read_is_refused(
     assert re.search(said, bench.refused("run", bad, **options))
 
 
-def test_a_misspelt_parameter_suggests_the_right_one(bench: Bench, movie: Path) -> None:
+def test_a_misspelt_parameter_suggests_the_right_one(bench, movie):
     name = next(iter(load_stage(bench.stage).params.model_fields))
     assert f"did you mean {name!r}" in bench.refused("run", movie, **{f"{name}s": 1})
 
 
-def test_merged_windows_have_the_bytes_of_the_whole(
-    bench: Bench, whole: Path, windows: list[Path]
-) -> None:
+def test_merged_windows_have_the_bytes_of_the_whole(bench, whole, windows):
     merged = bench.done("merge", *reversed(windows), output="merged")
     files = [path.name for path in sorted(whole.iterdir())]
     assert files == [path.name for path in sorted(merged.iterdir())]
@@ -103,11 +97,11 @@ def test_merged_windows_have_the_bytes_of_the_whole(
     assert (agreement.same, agreement.identical, agreement.score) == (True, True, 1)
 
 
-def test_windows_with_a_gap_are_not_merged(bench: Bench, windows: list[Path]) -> None:
+def test_windows_with_a_gap_are_not_merged(bench, windows):
     assert "frames 1:4 are missing" in bench.refused("merge", windows[0], windows[2])
 
 
-def test_outputs_of_other_frames_do_not_agree(bench: Bench, windows: list[Path]) -> None:
+def test_outputs_of_other_frames_do_not_agree(bench, windows):
     if bench.stage == "contact":
         assert bench.agreement(*windows[:2]).score == 0
     else:
@@ -116,9 +110,7 @@ def test_outputs_of_other_frames_do_not_agree(bench: Bench, windows: list[Path])
 
 @pytest.mark.parametrize("damage", [Path.unlink, cut], ids=["missing", "cut"])
 @pytest.mark.parametrize("verb", ["merge", "check"])
-def test_a_damaged_output_is_neither_merged_nor_compared(
-    bench: Bench, whole: Path, tmp_path: Path, verb: str, damage: Callable[[Path], None]
-) -> None:
+def test_a_damaged_output_is_neither_merged_nor_compared(bench, whole, tmp_path, verb, damage):
     damaged = tmp_path / "damaged"
     damaged.mkdir()
     for path in whole.iterdir():
@@ -130,7 +122,7 @@ def test_a_damaged_output_is_neither_merged_nor_compared(
     assert result.name in bench.refused(verb, *inputs)
 
 
-def test_all_work_lies_in_spans_that_follow_each_other(bench: Bench, movie: Path) -> None:
+def test_all_work_lies_in_spans_that_follow_each_other(bench, movie):
     result = bench.run("run", movie)
     spans = [span for span in result.spans if span.phase != "python_start"]
     assert {span.phase for span in spans} == PHASES[bench.stage]

@@ -15,9 +15,7 @@ from pyscale_stages.task import Task
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
-def test_a_quality_that_is_no_number_fails_the_task_and_not_the_reading_of_its_record(
-    value: float,
-) -> None:
+def test_a_quality_that_is_no_number_fails_the_task_and_not_the_reading_of_its_record(value):
     stage = load_stage("contact")
     spec = TaskSpec(stage=stage.name, verb="check", inputs=())
     task = Task(stage, spec, stage.params(), SpanRecorder(time.monotonic()))

@@ -59,11 +59,11 @@ def saying(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.skipif(torch.version.cuda is not None, reason="this torch is built for CUDA")
 @pytest.mark.parametrize("name", ["cuda", "mps"])
-def test_a_torch_that_is_built_without_the_device_is_named(name: str) -> None:
+def test_a_torch_that_is_built_without_the_device_is_named(name):
     assert f"(torch {torch.__version__} is built without it)" in refusal(name)
 
 
-def test_an_old_driver_is_told_from_the_cuda_that_it_supports(saying: Any) -> None:
+def test_an_old_driver_is_told_from_the_cuda_that_it_supports(saying):
     saying(RuntimeError(TOO_OLD))
     assert refusal("cuda") == (
         "the device cuda does not work here (torch 2.13.0+cu130 is built for "
@@ -75,7 +75,7 @@ def test_an_old_driver_is_told_from_the_cuda_that_it_supports(saying: Any) -> No
     assert "but the NVIDIA driver is too old): update the driver" in refusal("cuda")
 
 
-def test_a_gpu_that_torch_has_no_kernels_for_is_named(saying: Any) -> None:
+def test_a_gpu_that_torch_has_no_kernels_for_is_named(saying):
     saying(torch.AcceleratorError(NO_KERNEL))
     sentence = refusal("cuda")
     assert "(torch 2.13.0+cu130 has no kernels for Quadro P2000 of compute capability 6.1" in (
@@ -87,19 +87,19 @@ def test_a_gpu_that_torch_has_no_kernels_for_is_named(saying: Any) -> None:
 
 
 @pytest.mark.parametrize("said", [NO_DRIVER, "No CUDA GPUs are available"])
-def test_a_node_without_a_gpu_says_where_to_run(said: str, saying: Any) -> None:
+def test_a_node_without_a_gpu_says_where_to_run(said, saying):
     saying(RuntimeError(said))
     sentence = refusal("cuda")
     assert f"({said.partition('. ')[0]}): run on a node with an NVIDIA GPU" in sentence
 
 
-def test_a_gpu_that_serves_one_process_is_told_from_a_broken_one(saying: Any) -> None:
+def test_a_gpu_that_serves_one_process_is_told_from_a_broken_one(saying):
     said = "CUDA error: CUDA-capable device(s) is/are busy or unavailable\nSearch for"
     saying(torch.AcceleratorError(said))
     assert "another process uses the GPU" in refusal("cuda")
 
 
-def test_a_gpu_whose_memory_others_hold_is_no_missing_part(saying: Any) -> None:
+def test_a_gpu_whose_memory_others_hold_is_no_missing_part(saying):
     saying(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 MiB. GPU 0 has a"))
     with pytest.raises(ResourceExhausted, match="let fewer workers share one GPU"):
         require_working(torch.device("cuda"))

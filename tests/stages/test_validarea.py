@@ -22,7 +22,7 @@ def frames(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_valid_area_is_read_beside_the_frames(frames: Path) -> None:
+def test_the_valid_area_is_read_beside_the_frames(frames):
     seen = SEEN.copy()
     seen[1, :2] = 0
     write_movie(frames.parent / VALID_FILE, seen, "TYX")
@@ -32,13 +32,13 @@ def test_the_valid_area_is_read_beside_the_frames(frames: Path) -> None:
     np.testing.assert_array_equal(area.read(1, 2, channel=0), seen[1:2])
 
 
-def test_frames_without_one_have_none(frames: Path) -> None:
+def test_frames_without_one_have_none(frames):
     assert beside(frames) is None
     assert beside(frames.parent) is None
     assert beside(frames.parent / "absent.tif") is None
 
 
-def test_a_valid_area_has_none_of_its_own(frames: Path) -> None:
+def test_a_valid_area_has_none_of_its_own(frames):
     write_movie(frames.parent / VALID_FILE, SEEN, "TYX")
     assert beside(frames.parent / VALID_FILE) is None
 
@@ -50,21 +50,21 @@ def test_a_valid_area_has_none_of_its_own(frames: Path) -> None:
         np.ones((3, 2, 5, 7), np.uint8),
     ],
 )
-def test_what_is_no_valid_area_is_refused(frames: Path, other: np.ndarray) -> None:
+def test_what_is_no_valid_area_is_refused(frames, other):
     write_movie(frames.parent / VALID_FILE, other, "TYX" if other.ndim == 3 else "TCYX")
     with pytest.raises(BadInput, match=r"valid\.ome\.tif is not the valid area of .*frames"):
         beside(frames)
 
 
 @pytest.mark.parametrize("content", [b"", b"II*\0", b"no image"])
-def test_a_damaged_valid_area_is_refused_by_name(frames: Path, content: bytes) -> None:
+def test_a_damaged_valid_area_is_refused_by_name(frames, content):
     (frames.parent / VALID_FILE).write_bytes(content)
     with pytest.raises(BadInput, match=VALID_FILE):
         beside(frames)
 
 
 @pytest.mark.parametrize("other", [SEEN[:2], SEEN[:, :4]])
-def test_that_of_another_movie_is_refused_with_both_names(frames: Path, other: np.ndarray) -> None:
+def test_that_of_another_movie_is_refused_with_both_names(frames, other):
     write_movie(frames.parent / VALID_FILE, other, "TYX")
     area = beside(frames)
     assert area is not None

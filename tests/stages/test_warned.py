@@ -22,7 +22,7 @@ def left(concerned: int, seen: int, above: float = 0.0) -> Warned:
     )
 
 
-def test_counts_of_two_windows_add_up_to_one_sentence() -> None:
+def test_counts_of_two_windows_add_up_to_one_sentence():
     both = left(30, 40) + left(7, 8)
     assert both.sentence == f"37 of 48 frames {LEFT}"
 
@@ -38,16 +38,16 @@ def test_counts_of_two_windows_add_up_to_one_sentence() -> None:
         (Warned(text="the disk is slow"), True),
     ],
 )
-def test_a_warning_is_said_where_it_concerns_enough(warning: Warned, is_said: bool) -> None:
+def test_a_warning_is_said_where_it_concerns_enough(warning, is_said):
     assert warning.is_said == is_said
 
 
-def test_more_than_there_is_cannot_be_concerned() -> None:
+def test_more_than_there_is_cannot_be_concerned():
     with pytest.raises(ValidationError, match="concerns 3 of 2 frames"):
         left(3, 2)
 
 
-def test_a_task_says_at_once_what_is_worth_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_task_says_at_once_what_is_worth_it(capsys):
     stage = load_stage("contact")
     spec = TaskSpec(stage=stage.name, inputs=())
     task = Task(stage, spec, stage.params(), SpanRecorder(time.monotonic()))
@@ -64,7 +64,7 @@ def test_a_task_says_at_once_what_is_worth_it(capsys: pytest.CaptureFixture[str]
     ]
 
 
-def test_records_of_plain_sentences_stay_readable() -> None:
+def test_records_of_plain_sentences_stay_readable():
     now = "2026-03-17T11:42:24Z"
     old = {
         "spec": {"stage": "contact", "inputs": []},
@@ -83,6 +83,6 @@ def test_records_of_plain_sentences_stay_readable() -> None:
 
 
 @pytest.mark.parametrize(("concerned", "seen", "is_said"), [(1, 9, False), (10, 20, True)])
-def test_of_few_nothing_is_said(concerned: int, seen: int, *, is_said: bool) -> None:
+def test_of_few_nothing_is_said(concerned, seen, *, is_said):
     warning = Warned(text="touch", concerned=concerned, seen=seen, above=0.05, fewest=10)
     assert warning.is_said == is_said

@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 from pyscale_stages.commandline import main
 from pyscale_stages.moviewriter import write_movie
@@ -31,9 +30,7 @@ def track(verb: str, *inputs: Path, output: Path, frames: str | None = None) -> 
     return main([*line, *(("--frames", frames) if frames else ())], time.monotonic())
 
 
-def test_windows_of_two_movies_of_equal_length_and_parameters_are_not_joined(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_windows_of_two_movies_of_equal_length_and_parameters_are_not_joined(tmp_path, capsys):
     for name, step_px, frames in (("early", 1, "0:2"), ("late", 2, "2:4")):
         movie = moving_cells(tmp_path / name / "movie.ome.tif", step_px)
         assert track("run", movie, output=tmp_path / name / "out", frames=frames) == 0
@@ -45,7 +42,7 @@ def test_windows_of_two_movies_of_equal_length_and_parameters_are_not_joined(
     assert not list((tmp_path / "merged").glob("*"))
 
 
-def test_windows_of_copies_of_one_movie_are_joined(tmp_path: Path) -> None:
+def test_windows_of_copies_of_one_movie_are_joined(tmp_path):
     for name, frames in (("scratch", "0:2"), ("home", "2:4")):
         movie = moving_cells(tmp_path / name / f"{name}.ome.tif", 1)
         assert track("run", movie, output=tmp_path / name / "out", frames=frames) == 0
@@ -57,7 +54,7 @@ def test_windows_of_copies_of_one_movie_are_joined(tmp_path: Path) -> None:
     assert set(whole.inputs) == {"labels"}
 
 
-def test_outputs_have_the_same_bytes_only_if_every_file_has(tmp_path: Path) -> None:
+def test_outputs_have_the_same_bytes_only_if_every_file_has(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "one").write_bytes(b"1")

@@ -39,11 +39,11 @@ class Outer(Record):
         ({}, "key 'needed' is missing"),
     ],
 )
-def test_the_first_problem_is_one_clause(given: dict[str, object], sentence: str) -> None:
+def test_the_first_problem_is_one_clause(given, sentence):
     with pytest.raises(ValidationError) as refusal:
         Outer.model_validate(given)
     assert first_problem(refusal.value, Outer) == sentence
 
 
-def test_where_no_word_is_near_all_are_named() -> None:
+def test_where_no_word_is_near_all_are_named():
     assert did_you_mean("zebra", ["run", "merge"]) == "choose from merge, run"

@@ -36,9 +36,7 @@ def compared(step: RunStep, folder: Path, first: str, second: str, **keys: Any) 
     ("value", "tolerance", "same", "score"),
     [(0.0, 0.0, True, 1.0), (0.25, 0.0, False, 0.9975), (0.25, 0.25, True, 1.0)],
 )
-def test_images_are_compared_by_pixels(
-    step: RunStep, tmp_path: Path, value: float, tolerance: float, same: bool, score: float
-) -> None:
+def test_images_are_compared_by_pixels(step, tmp_path, value, tolerance, same, score):
     first = IMAGE.format(n=0, value=0.0, more="")
     second = IMAGE.format(n=0, value=value, more=", compression='zlib'")
     found = compared(step, tmp_path, first, second, tolerance=tolerance)
@@ -47,7 +45,7 @@ def test_images_are_compared_by_pixels(
     assert found.details["largest_difference"] == value
 
 
-def test_images_of_other_sizes_have_nothing_in_common(step: RunStep, tmp_path: Path) -> None:
+def test_images_of_other_sizes_have_nothing_in_common(step, tmp_path):
     first = IMAGE.format(n=0, value=1, more="")
     found = compared(step, tmp_path, first, first.replace("10, 10", "10, 12"))
     assert (found.same, found.score) == (False, 0.0)
@@ -57,9 +55,7 @@ def test_images_of_other_sizes_have_nothing_in_common(step: RunStep, tmp_path: P
     ("value", "tolerance", "score"),
     [("2.0", 0.0, 1.0), ("2.5", 0.0, 0.5), ("2.5", 0.5, 1.0), ("2.0\\nc,3.0", 0.0, 0.0)],
 )
-def test_tables_are_compared_by_rows(
-    step: RunStep, tmp_path: Path, value: str, tolerance: float, score: float
-) -> None:
+def test_tables_are_compared_by_rows(step, tmp_path, value, tolerance, score):
     first, second = (TABLE.replace("{value}", each) for each in ("2.0", value))
     keys = {"output": "cells.csv", "tolerance": tolerance}
     found = compared(step, tmp_path, first, second, **keys)
@@ -80,16 +76,14 @@ tifffile.imwrite(sys.argv[2], frames, photometric="minisblack")
     ("numbers", "lost", "score"),
     [((7, 3), "0:0", 1.0), ((1, 2), "2:8", 7 / 8), ((1, 1), "0:0", 0.0)],
 )
-def test_labels_are_compared_by_cells_whatever_their_numbers(
-    step: RunStep, tmp_path: Path, numbers: tuple[int, int], lost: str, score: float
-) -> None:
+def test_labels_are_compared_by_cells_whatever_their_numbers(step, tmp_path, numbers, lost, score):
     first = CELLS.format(a=1, b=2, lost="0:0")
     second = CELLS.format(a=numbers[0], b=numbers[1], lost=lost)
     found = compared(step, tmp_path, first, second, check="labels")
     assert (found.same, found.score) == (score == 1.0, pytest.approx(score))
 
 
-def test_labels_of_other_sizes_cannot_be_compared(step: RunStep, tmp_path: Path) -> None:
+def test_labels_of_other_sizes_cannot_be_compared(step, tmp_path):
     first = CELLS.format(a=1, b=2, lost="0:0")
     for name, program in (("one", first), ("other", first.replace("20, 20", "20, 24"))):
         step(program, into=tmp_path / name)
@@ -108,9 +102,7 @@ sys.exit({"broken": 3}.get(other, int(one != other)))
 
 
 @pytest.mark.parametrize(("second", "same"), [("a", True), ("b", False)])
-def test_a_command_of_ones_own_judges_and_measures(
-    step: RunStep, tmp_path: Path, second: str, same: bool
-) -> None:
+def test_a_command_of_ones_own_judges_and_measures(step, tmp_path, second, same):
     (tmp_path / "judge.py").write_text(JUDGE)
     writes = "import sys; open(sys.argv[2], 'w').write({!r})"
     judge = f"{sys.executable} judge.py {{reference}} {{other}}"
@@ -122,7 +114,7 @@ def test_a_command_of_ones_own_judges_and_measures(
     assert [warning.code for warning in result.warned] == ["unread-metric"]
 
 
-def test_a_judge_that_fails_is_no_judgement(step: RunStep, tmp_path: Path) -> None:
+def test_a_judge_that_fails_is_no_judgement(step, tmp_path):
     (tmp_path / "judge.py").write_text(JUDGE)
     keys = {"output": "a.csv", "check": f"{sys.executable} judge.py {{reference}} {{other}}"}
     for name in ("one", "other"):
@@ -132,7 +124,7 @@ def test_a_judge_that_fails_is_no_judgement(step: RunStep, tmp_path: Path) -> No
     assert "failed with exit code 3" in result.error.message
 
 
-def test_folders_are_compared_file_by_file(step: RunStep, tmp_path: Path) -> None:
+def test_folders_are_compared_file_by_file(step, tmp_path):
     writes = (
         "import sys\nfor name in {names!r}: open(f'{{sys.argv[2]}}/{{name}}', 'w').write('x')\n"
     )

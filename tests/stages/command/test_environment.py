@@ -41,17 +41,17 @@ def step_of(prefix: Path, *packages: str, named: bool = True) -> CommandParams:
 
 
 @pytest.mark.parametrize("named", [True, False])
-def test_versions_of_packages_are_recorded(environment: Path, named: bool) -> None:
+def test_versions_of_packages_are_recorded(environment, named):
     step = step_of(environment, "scikit-image", "fftw", named=named)
     found = {name: told for name, told in versions_of(step).items() if name != "segment"}
     assert found == {"scikit-image": "0.25.2", "fftw": "3.3.10"}
 
 
-def test_a_package_that_is_not_there_is_named(environment: Path) -> None:
+def test_a_package_that_is_not_there_is_named(environment):
     with pytest.raises(BadInput, match="has no package 'stardist': take it out of packages"):
         versions_of(step_of(environment, "stardist"))
 
 
-def test_an_image_has_no_packages_beside_its_checksum() -> None:
+def test_an_image_has_no_packages_beside_its_checksum():
     with pytest.raises(ValueError, match="an image is known by its checksum: leave packages out"):
         CommandParams(command="a {input} {output}", image=Path("a.sif"), packages=("fftw",))

@@ -35,7 +35,5 @@ from pyscale_stages.command.heard import Heard
         ),
     ],
 )
-def test_phases_follow_each_other_and_fill_the_call(
-    known: dict[str, object], phases: list[tuple[str, float, float]]
-) -> None:
+def test_phases_follow_each_other_and_fill_the_call(known, phases):
     assert list(Heard(0, end=9, **known).phases) == phases  # type: ignore[arg-type]

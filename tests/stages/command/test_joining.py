@@ -45,7 +45,7 @@ def merged(step: RunStep, folder: Path, program: str, **keys: Any) -> TaskResult
     return step(program, verb="merge", inputs=parts[::-1], into=folder / "merged", **keys)
 
 
-def test_frames_are_joined_to_the_whole_movie(step: RunStep, movie: Path, tmp_path: Path) -> None:
+def test_frames_are_joined_to_the_whole_movie(step, movie, tmp_path):
     result = merged(step, tmp_path, FRAMES)
     assert result.status == "done", result.error
     joined = tifffile.imread(tmp_path / "merged" / "output.tif")
@@ -53,9 +53,7 @@ def test_frames_are_joined_to_the_whole_movie(step: RunStep, movie: Path, tmp_pa
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tsv"])
-def test_tables_are_appended_and_frames_counted_on(
-    step: RunStep, tmp_path: Path, name: str
-) -> None:
+def test_tables_are_appended_and_frames_counted_on(step, tmp_path, name):
     result = merged(step, tmp_path, ROWS, output=name, offset="frame")
     assert result.status == "done", result.error
     table = pl.read_csv(tmp_path / "merged" / name, separator="\t" if name.endswith("tsv") else ",")
@@ -64,7 +62,7 @@ def test_tables_are_appended_and_frames_counted_on(
     assert table["size"].to_list() == [1.5, 2.0, 2.5]
 
 
-def test_folders_are_joined(step: RunStep, tmp_path: Path) -> None:
+def test_folders_are_joined(step, tmp_path):
     result = merged(step, tmp_path, FILES, output="crops")
     assert result.status == "done", result.error
     assert {path.name for path in (tmp_path / "merged" / "crops").iterdir()} == {
@@ -72,14 +70,14 @@ def test_folders_are_joined(step: RunStep, tmp_path: Path) -> None:
     }
 
 
-def test_a_file_of_two_windows_is_refused(step: RunStep, tmp_path: Path) -> None:
+def test_a_file_of_two_windows_is_refused(step, tmp_path):
     same = "import sys; open(f'{sys.argv[2]}/same.txt', 'w').write('x')"
     result = merged(step, tmp_path, same, output="crops")
     assert result.error is not None
     assert "two windows wrote a file same.txt" in result.error.message
 
 
-def test_a_command_of_ones_own_joins(step: RunStep, tmp_path: Path) -> None:
+def test_a_command_of_ones_own_joins(step, tmp_path):
     joins = "import sys; open(sys.argv[-1], 'w').write(str(len(sys.argv) - 2))"
     (tmp_path / "join.py").write_text(joins)
     keys = {"merge": "python3 join.py {inputs} {output}", "output": "rows.json"}
@@ -88,7 +86,7 @@ def test_a_command_of_ones_own_joins(step: RunStep, tmp_path: Path) -> None:
     assert (tmp_path / "merged" / "rows.json").read_text() == "3"
 
 
-def test_a_shell_joins_what_has_odd_names(step: RunStep, tmp_path: Path) -> None:
+def test_a_shell_joins_what_has_odd_names(step, tmp_path):
     folder = tmp_path / "my $HOME, 'new'"
     folder.mkdir()
     prints = f"{sys.executable} program.py {{input}} {{output}} {{first}} {{stop}}"
@@ -115,9 +113,7 @@ def test_a_shell_joins_what_has_odd_names(step: RunStep, tmp_path: Path) -> None
         ),
     ],
 )
-def test_what_cannot_be_joined_is_told(
-    step: RunStep, tmp_path: Path, program: str, keys: dict[str, Any], words: str
-) -> None:
+def test_what_cannot_be_joined_is_told(step, tmp_path, program, keys, words):
     result = merged(step, tmp_path, program, **keys)
     assert result.error is not None
     assert words in result.error.message

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from pydantic import ValidationError
 
@@ -37,7 +35,7 @@ GOOD = "segment {input} {output} {first}:{stop}"
         ({"command": GOOD, "merge": "join {inputs} {output} {n}"}, "{n}, which there is not"),
     ],
 )
-def test_what_cannot_be_is_refused_in_a_sentence(keys: dict[str, Any], words: str) -> None:
+def test_what_cannot_be_is_refused_in_a_sentence(keys, words):
     with pytest.raises(ValidationError) as refused:
         CommandParams(**keys)
     assert words in str(refused.value)
@@ -56,14 +54,12 @@ def test_what_cannot_be_is_refused_in_a_sentence(keys: dict[str, Any], words: st
         ({"split": "threads", "output": "cells.json"}, "cells.json", None),
     ],
 )
-def test_the_ending_of_the_output_says_how_windows_are_joined(
-    keys: dict[str, Any], output: str, joined: str | None
-) -> None:
+def test_the_ending_of_the_output_says_how_windows_are_joined(keys, output, joined):
     params = CommandParams(**({"command": GOOD} | keys))
     assert (params.output_name, params.joined) == (output, joined)
 
 
-def test_a_text_becomes_words_and_with_a_shell_stays_one() -> None:
+def test_a_text_becomes_words_and_with_a_shell_stays_one():
     text = "a '{input} b' {output} | c"
     assert CommandParams(command=text).command == ("a", "{input} b", "{output}", "|", "c")
     assert CommandParams(command=text, shell=True).command == (text,)
@@ -76,5 +72,5 @@ def test_a_text_becomes_words_and_with_a_shell_stays_one() -> None:
         ("/usr/bin/magick {input} {output}", "own step, magick"),
     ],
 )
-def test_a_step_is_called_by_its_script_or_its_program(command: str, name: str) -> None:
+def test_a_step_is_called_by_its_script_or_its_program(command, name):
     assert method(CommandParams(command=command), "cpu").name == name

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
-
-from pyscale_stages.contract import TaskResult
-
-RunStep = Callable[..., TaskResult]
 
 MEETS = """\
 import os, sys
@@ -42,7 +35,7 @@ threading.Event().wait()
 """
 
 
-def test_ranks_start_at_once_and_find_each_other(step: RunStep, tmp_path: Path) -> None:
+def test_ranks_start_at_once_and_find_each_other(step, tmp_path):
     result = step(MEETS, words=RANKED, threads=3, split="ranks", output="met.csv")
     assert result.status == "done", result.error
     assert (tmp_path / "out" / "met.csv").read_text() == "rank,threads\n1,1\n2,1\n"
@@ -57,9 +50,7 @@ def test_ranks_start_at_once_and_find_each_other(step: RunStep, tmp_path: Path) 
         ("pass", 1.0, "was ended, as it took longer than 1 s"),
     ],
 )
-def test_a_rank_that_fails_or_hangs_ends_all_and_is_named(
-    step: RunStep, does: str, at_most_s: float | None, why: str
-) -> None:
+def test_a_rank_that_fails_or_hangs_ends_all_and_is_named(step, does, at_most_s, why):
     program = WAITS.format(rank=1, does=does)
     keys = {"at_most_s": at_most_s} if at_most_s else {}
     result = step(program, words=RANKED, threads=2, split="ranks", output="a.csv", **keys)
@@ -69,7 +60,7 @@ def test_a_rank_that_fails_or_hangs_ends_all_and_is_named(
     assert "no room" in result.error.message or at_most_s
 
 
-def test_a_rank_is_known_where_there_are_ranks_alone(step: RunStep) -> None:
+def test_a_rank_is_known_where_there_are_ranks_alone(step):
     result = step(MEETS, words=RANKED, output="met.csv")
     assert result.error is not None
     assert "names {rank}, which there is not" in result.error.message

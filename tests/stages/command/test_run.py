@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,8 +18,6 @@ from pyscale_stages.contract import TaskResult
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.task import WINDOW_FILE
 from pyscale_stages.windows import read_window
-
-RunStep = Callable[..., TaskResult]
 
 COPIES = """\
 import sys, tifffile
@@ -58,7 +55,7 @@ def message_of(result: TaskResult) -> str:
     return result.error.message
 
 
-def test_a_number_that_a_program_tells_is_in_its_record(step: RunStep) -> None:
+def test_a_number_that_a_program_tells_is_in_its_record(step):
     result = step(MEASURES, frames=(0, 2))
     told = {"name": "bright", "value": 3.0, "unit": "px", "better": "higher", "over": "mean"}
     assert [one.model_dump(exclude={"means"}) for one in result.measured] == [told]
@@ -67,7 +64,7 @@ def test_a_number_that_a_program_tells_is_in_its_record(step: RunStep) -> None:
     assert "'::metric bri', which names no number: it is not name=number" in warning.sentence
 
 
-def test_a_window_is_told_by_its_frames(step: RunStep, movie: Path, tmp_path: Path) -> None:
+def test_a_window_is_told_by_its_frames(step, movie, tmp_path):
     result = step(COPIES, frames=(2, 5))
     assert result.status == "done", result.error
     assert_frames(tmp_path / "out" / "output.tif", tifffile.imread(movie)[2:5])
@@ -76,18 +73,18 @@ def test_a_window_is_told_by_its_frames(step: RunStep, movie: Path, tmp_path: Pa
     assert {output.name for output in result.outputs} == {"output.tif", WINDOW_FILE}
 
 
-def test_the_script_is_known_by_its_checksum(step: RunStep, tmp_path: Path) -> None:
+def test_the_script_is_known_by_its_checksum(step, tmp_path):
     versions = step(COPIES).versions
     assert versions["program.py"] == f"sha256 {sha256_of(tmp_path / 'program.py')[:12]}"
 
 
-def test_a_window_can_be_a_file_of_its_own(step: RunStep, movie: Path, tmp_path: Path) -> None:
+def test_a_window_can_be_a_file_of_its_own(step, movie, tmp_path):
     result = step(COPIES, "{input} {output} 0 {frames}", frames=(2, 5), window="file")
     assert result.status == "done", result.error
     assert_frames(tmp_path / "out" / "output.tif", tifffile.imread(movie)[2:5])
 
 
-def test_phases_that_a_program_names_are_in_the_record(step: RunStep) -> None:
+def test_phases_that_a_program_names_are_in_the_record(step):
     result = step(SAYS)
     own = [span.phase for span in result.spans]
     assert own[-5:] == ["import", "read", "compute", "write", "write"]
@@ -98,7 +95,7 @@ def test_phases_that_a_program_names_are_in_the_record(step: RunStep) -> None:
     )
 
 
-def test_a_program_that_names_no_phase_starts_up_until_it_opens_its_input(step: RunStep) -> None:
+def test_a_program_that_names_no_phase_starts_up_until_it_opens_its_input(step):
     result = step("import time; time.sleep(0.3)\n" + COPIES)
     *_, start_up, computing, writing = result.spans
     assert [start_up.phase, computing.phase, writing.phase] == ["import", "compute", "write"]
@@ -106,7 +103,7 @@ def test_a_program_that_names_no_phase_starts_up_until_it_opens_its_input(step: 
     assert not result.warned
 
 
-def test_a_program_that_never_opens_its_input_is_warned_of(step: RunStep) -> None:
+def test_a_program_that_never_opens_its_input_is_warned_of(step):
     result = step(
         "import sys; open(sys.argv[1], 'w').write('a')", "{output} {input}", output="a.csv"
     )
@@ -115,7 +112,7 @@ def test_a_program_that_never_opens_its_input_is_warned_of(step: RunStep) -> Non
     ]
 
 
-def test_phases_and_numbers_can_be_told_by_a_file(step: RunStep) -> None:
+def test_phases_and_numbers_can_be_told_by_a_file(step):
     tells = """
 import json, os, time
 from pyscale_stages import metric, phase
@@ -140,9 +137,7 @@ with open(os.environ["PYSCALE_SPANS"], "a") as file:
     assert "neither a phase nor a number: key 'value' is missing" in result.warned[0].sentence
 
 
-def test_words_with_blanks_dollars_and_quotes_stay_as_they_are(
-    step: RunStep, tmp_path: Path
-) -> None:
+def test_words_with_blanks_dollars_and_quotes_stay_as_they_are(step, tmp_path):
     odd = "a 'b' \"c\" $HOME ; {x} *"
     says = "import sys; open(sys.argv[1], 'w').write(sys.argv[2] + sys.argv[3][:0])"
     result = step(says, "{output} {params.odd} {input}", odd=odd, output="said.csv")
@@ -150,7 +145,7 @@ def test_words_with_blanks_dollars_and_quotes_stay_as_they_are(
     assert (tmp_path / "out" / "said.csv").read_text() == odd
 
 
-def test_a_shell_runs_pipes_and_quotes_what_is_filled_in(step: RunStep, tmp_path: Path) -> None:
+def test_a_shell_runs_pipes_and_quotes_what_is_filled_in(step, tmp_path):
     odd = "a'b $HOME"
     command = "printf %s {params.odd} | tr a-z A-Z > {output}; test -e {input}"
     result = step("", command=command, shell=True, odd=odd, output="said.csv")
@@ -158,7 +153,7 @@ def test_a_shell_runs_pipes_and_quotes_what_is_filled_in(step: RunStep, tmp_path
     assert (tmp_path / "out" / "said.csv").read_text() == odd.upper()
 
 
-def test_each_file_of_a_share_has_a_call_of_its_own(step: RunStep, tmp_path: Path) -> None:
+def test_each_file_of_a_share_has_a_call_of_its_own(step, tmp_path):
     folder = tmp_path / "images"
     folder.mkdir()
     for number in range(12):
@@ -193,21 +188,19 @@ def test_each_file_of_a_share_has_a_call_of_its_own(step: RunStep, tmp_path: Pat
         ("import time; time.sleep(99)", "took longer than 1 s"),
     ],
 )
-def test_a_program_that_fails_is_told_in_a_sentence(
-    step: RunStep, program: str, words: str
-) -> None:
+def test_a_program_that_fails_is_told_in_a_sentence(step, program, words):
     keys = {"at_most_s": 1} if "sleep" in program else {}
     said = message_of(step(program, **keys))
     assert re.search(words, said), said
     assert "\n" not in said
 
 
-def test_what_is_there_already_is_not_taken_for_output(step: RunStep) -> None:
+def test_what_is_there_already_is_not_taken_for_output(step):
     assert step(COPIES).status == "done"
     assert "output.tif is there already" in message_of(step(COPIES))
 
 
-def test_a_call_that_overwrites_what_another_left_is_found(step: RunStep, tmp_path: Path) -> None:
+def test_a_call_that_overwrites_what_another_left_is_found(step, tmp_path):
     folder = tmp_path / "images"
     folder.mkdir()
     for number in range(3):
@@ -227,13 +220,11 @@ def test_a_call_that_overwrites_what_another_left_is_found(step: RunStep, tmp_pa
         ("cp {input} {output} \0", "cannot be given to a program (embedded null byte)"),
     ],
 )
-def test_a_program_that_cannot_start_is_told_with_the_remedy(
-    step: RunStep, command: str, words: str
-) -> None:
+def test_a_program_that_cannot_start_is_told_with_the_remedy(step, command, words):
     assert words in message_of(step("", command=command))
 
 
-def test_a_program_runs_in_its_environment(step: RunStep, tmp_path: Path) -> None:
+def test_a_program_runs_in_its_environment(step, tmp_path):
     bin_folder = tmp_path / "env" / "bin"
     bin_folder.mkdir(parents=True)
     tool = bin_folder / "tool"
@@ -246,7 +237,7 @@ def test_a_program_runs_in_its_environment(step: RunStep, tmp_path: Path) -> Non
     assert "is no environment" in message_of(absent)
 
 
-def test_what_outlives_the_program_is_ended_and_told(step: RunStep, tmp_path: Path) -> None:
+def test_what_outlives_the_program_is_ended_and_told(step, tmp_path):
     forks = COPIES + (
         "import subprocess\n"
         "child = subprocess.Popen(['sleep', '1000'])\n"
@@ -259,9 +250,7 @@ def test_what_outlives_the_program_is_ended_and_told(step: RunStep, tmp_path: Pa
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
-def test_threads_and_seed_reach_the_program(
-    step: RunStep, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_and_seed_reach_the_program(step, tmp_path, monkeypatch):
     monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", "7")
     says = (
         "import os, sys\n"

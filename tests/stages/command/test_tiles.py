@@ -46,9 +46,7 @@ def of_windows(step: RunStep, folder: Path, program: str, words: str, **keys: An
 
 
 @pytest.mark.parametrize(("tile_px", "margin_px"), [(7, 0), (16, 3), (64, 10)])
-def test_tiles_touch_cover_all_and_have_margins_within_the_image(
-    tile_px: int, margin_px: int
-) -> None:
+def test_tiles_touch_cover_all_and_have_margins_within_the_image(tile_px, margin_px):
     seen = np.zeros(SHAPE, int)
     for number, tile in enumerate(tiles_of(SHAPE, tile_px, margin_px)):
         seen[tile.inner] += 1
@@ -62,9 +60,7 @@ def test_tiles_touch_cover_all_and_have_margins_within_the_image(
 @pytest.mark.parametrize(
     ("words", "window"), [(REGION, "whole"), ("{input} {output}", "file")], ids=["named", "cut"]
 )
-def test_tiles_become_the_image_again_without_their_margins(
-    step: RunStep, movie: Path, tmp_path: Path, words: str, window: str
-) -> None:
+def test_tiles_become_the_image_again_without_their_margins(step, movie, tmp_path, words, window):
     result = of_windows(step, tmp_path, CROPS, words, window=window)
     assert result.status == "done", result.error
     joined = tifffile.imread(tmp_path / "merged" / "output.tif")
@@ -72,9 +68,7 @@ def test_tiles_become_the_image_again_without_their_margins(
     assert joined.dtype == np.uint16
 
 
-def test_one_worker_leaves_the_same_image_as_several(
-    step: RunStep, movie: Path, tmp_path: Path
-) -> None:
+def test_one_worker_leaves_the_same_image_as_several(step, movie, tmp_path):
     assert of_windows(step, tmp_path, CROPS, REGION).status == "done"
     alone = step(CROPS, REGION, frames=(0, 9), **TILED)
     assert alone.status == "done", alone.error
@@ -84,7 +78,7 @@ def test_one_worker_leaves_the_same_image_as_several(
     assert not (out / "tiles").exists()
 
 
-def test_rows_and_files_of_tiles_are_joined_in_their_order(step: RunStep, tmp_path: Path) -> None:
+def test_rows_and_files_of_tiles_are_joined_in_their_order(step, tmp_path):
     rows = "import sys; open(sys.argv[2], 'w').write(f'tile,y0\\n{sys.argv[3]},{sys.argv[4]}\\n')"
     words = "{input} {output} {tile} {y0} {y1} {x0} {x1}"
     assert of_windows(step, tmp_path, rows, words, output="cells.csv").status == "done"
@@ -97,7 +91,7 @@ def test_rows_and_files_of_tiles_are_joined_in_their_order(step: RunStep, tmp_pa
     assert len([*(of_files / "merged" / "found").iterdir()]) == 9
 
 
-def test_a_tile_of_another_size_or_none_is_named(step: RunStep, tmp_path: Path) -> None:
+def test_a_tile_of_another_size_or_none_is_named(step, tmp_path):
     small = CROPS.replace("x0:x1]", "x0:x1][..., 1:]")
     result = of_windows(step, tmp_path, small, REGION)
     assert result.error is not None
@@ -123,9 +117,7 @@ def test_a_tile_of_another_size_or_none_is_named(step: RunStep, tmp_path: Path) 
         (REGION, {"tile_px": 4}, "tile_px"),
     ],
 )
-def test_what_tiles_cannot_be_is_refused(
-    step: RunStep, words: str, keys: dict[str, Any], why: str
-) -> None:
+def test_what_tiles_cannot_be_is_refused(step, words, keys, why):
     result = step(CROPS, words, **TILED | keys)
     assert result.error is not None
     assert why in result.error.message

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +8,7 @@ import polars as pl
 import pytest
 
 from pyscale_stages.contact.agreement import agreement_of
-from pyscale_stages.contact.tables import Tables, joined
-from stagetasks import Bench
-
-Measure = Callable[..., Tables]
+from pyscale_stages.contact.tables import joined
 
 
 def three_cells() -> Any:
@@ -23,7 +19,7 @@ def three_cells() -> Any:
 
 
 @pytest.mark.parametrize("image", [three_cells(), np.zeros((9, 11), np.uint16)])
-def test_an_output_agrees_with_itself_also_without_cells(measured: Measure, image: Any) -> None:
+def test_an_output_agrees_with_itself_also_without_cells(measured, image):
     tables = measured(image)
     agreement = agreement_of(tables, tables, identical=True)
     assert agreement.same
@@ -31,7 +27,7 @@ def test_an_output_agrees_with_itself_also_without_cells(measured: Measure, imag
     assert agreement.details["largest_centroid_shift_px"] == 0
 
 
-def test_an_offset_of_frames_between_windows_is_found(measured: Measure) -> None:
+def test_an_offset_of_frames_between_windows_is_found(measured):
     reference = joined(measured(three_cells(), frame=frame) for frame in range(4))
     offset = joined(measured(three_cells(), frame=frame) for frame in (0, 1, 0, 1))
     agreement = agreement_of(reference, offset, identical=False)
@@ -39,14 +35,14 @@ def test_an_offset_of_frames_between_windows_is_found(measured: Measure) -> None
     assert agreement.score < 1
 
 
-def test_an_offset_of_labels_is_found(measured: Measure) -> None:
+def test_an_offset_of_labels_is_found(measured):
     image = three_cells()
     agreement = agreement_of(measured(image), measured(image + 1 * (image > 0)), identical=False)
     assert not agreement.same
     assert agreement.details["pair_recall"] == 0
 
 
-def test_one_pixel_less_of_contact_is_found(measured: Measure) -> None:
+def test_one_pixel_less_of_contact_is_found(measured):
     less = three_cells()
     less[4, 4] = 0
     agreement = agreement_of(measured(three_cells()), measured(less), identical=False)
@@ -61,9 +57,7 @@ def test_one_pixel_less_of_contact_is_found(measured: Measure) -> None:
     [(0.01, None, 0), (0.01, 9, 2 / 4), (0.0005, None, 1)],
     ids=["all", "one: two of four different rows in either", "rounding"],
 )
-def test_centroids_elsewhere_cost_their_cells_alone(
-    measured: Measure, shift_px: float, label: int | None, score: float
-) -> None:
+def test_centroids_elsewhere_cost_their_cells_alone(measured, shift_px, label, score):
     tables = measured(three_cells())
     moves = pl.lit(value=True) if label is None else pl.col("label") == label
     shift = pl.when(moves).then(shift_px).otherwise(0.0)
@@ -121,23 +115,14 @@ BELOW = np.s_[6:8, 2:5]
     ],
     ids=["other labels", "a window", "a false cell", "too far off"],
 )
-def test_quality_counts_true_pairs_of_cells(
-    bench: Bench,
-    movie_of: MovieOf,
-    truth: Path,
-    frames: list[Any],
-    window: tuple[int, int] | None,
-    expected: tuple[float, ...],
-) -> None:
+def test_quality_counts_true_pairs_of_cells(bench, movie_of, truth, frames, window, expected):
     done = bench.done("run", movie_of(frames), frames=window)
     names = ("matched_cells", "contact_precision", "contact_recall")
     found = bench.quality(done, truth)
     assert found == pytest.approx(dict(zip(names, expected, strict=True)))
 
 
-def test_truth_of_two_cell_types_does_not_judge_contacts_of_one(
-    bench: Bench, movie_of: MovieOf, truth: Path
-) -> None:
+def test_truth_of_two_cell_types_does_not_judge_contacts_of_one(bench, movie_of, truth):
     tracks = pl.read_parquet(truth / "tracks.parquet")
     second = tracks.with_columns(pl.lit(1, pl.Int32).alias("channel"))
     pl.concat([tracks, second]).write_parquet(truth / "tracks.parquet")
@@ -160,8 +145,8 @@ def truth_of_two_types(truth: Path) -> Path:
 
 
 def test_without_a_cell_of_one_type_no_contact_is_recalled_and_precision_is_left_out(
-    bench: Bench, movie_of: MovieOf, truth_of_two_types: Path
-) -> None:
+    bench, movie_of, truth_of_two_types
+):
     first = cells_of((NINE, 0))
     movies = movie_of([first] * 2), movie_of([first * 0] * 2, "other.ome.tif")
     result = bench.checked(bench.done("run", *movies), truth=truth_of_two_types)
@@ -170,9 +155,7 @@ def test_without_a_cell_of_one_type_no_contact_is_recalled_and_precision_is_left
     assert warning.startswith("contact_precision is left out, because no contact was measured")
 
 
-def test_without_true_contacts_recall_is_left_out(
-    bench: Bench, movie_of: MovieOf, truth_of_two_types: Path
-) -> None:
+def test_without_true_contacts_recall_is_left_out(bench, movie_of, truth_of_two_types):
     contacts = pl.read_parquet(truth_of_two_types / "contacts.parquet")
     contacts.clear().write_parquet(truth_of_two_types / "contacts.parquet")
     near = np.zeros_like(CELLS)
@@ -183,6 +166,3 @@ def test_without_true_contacts_recall_is_left_out(
     assert "contact_recall" not in result.quality
     (warning,) = result.warnings
     assert warning.startswith("contact_recall is left out, because the truth has no contact")
-
-
-MovieOf = Callable[..., Path]

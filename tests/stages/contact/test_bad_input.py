@@ -1,17 +1,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import tifffile
-
-from stagetasks import Bench
-
-MovieOf = Callable[..., Path]
 
 
 def frames(dtype: Any = np.uint16, n_frames: int = 3, shape: tuple[int, int] = (9, 11)) -> Any:
@@ -37,13 +31,11 @@ def with_value(value: Any, dtype: Any) -> Any:
     ],
     ids=["float", "NaN", "negative", "empty", "mask"],
 )
-def test_a_movie_that_holds_no_labels_is_refused(
-    bench: Bench, movie_of: MovieOf, movie: Any, says: str
-) -> None:
+def test_a_movie_that_holds_no_labels_is_refused(bench, movie_of, movie, says):
     assert re.search(says, bench.refused("run", movie_of(movie)))
 
 
-def test_labels_beyond_32_bits_are_refused(bench: Bench, tmp_path: Path) -> None:
+def test_labels_beyond_32_bits_are_refused(bench, tmp_path):
     path = tmp_path / "labels.tif"
     tifffile.imwrite(path, with_value(2**32, np.int64), photometric="minisblack")
     assert re.search("frame 2 of .* larger than 4294967295", bench.refused("run", path))
@@ -58,14 +50,12 @@ def test_labels_beyond_32_bits_are_refused(bench: Bench, tmp_path: Path) -> None
     ],
     ids=["frames", "size", "float"],
 )
-def test_a_second_cell_type_that_does_not_fit_the_first_is_refused(
-    bench: Bench, movie_of: MovieOf, other: Any, says: str
-) -> None:
+def test_a_second_cell_type_that_does_not_fit_the_first_is_refused(bench, movie_of, other, says):
     movies = movie_of(frames(), "labels.ome.tif"), movie_of(other, "type2.ome.tif")
     assert re.search(says, bench.refused("run", *movies))
 
 
-def test_a_movie_of_several_channels_is_refused(bench: Bench, movie_of: MovieOf) -> None:
+def test_a_movie_of_several_channels_is_refused(bench, movie_of):
     movie = movie_of(np.stack([frames()] * 2, axis=1), axes="TCYX")
     assert "has 2 channels, but a label movie has one" in bench.refused("run", movie)
 
@@ -80,13 +70,11 @@ def test_a_movie_of_several_channels_is_refused(bench: Bench, movie_of: MovieOf)
     ],
     ids=["value", "device", "backend"],
 )
-def test_a_wrong_task_is_refused(
-    bench: Bench, movie_of: MovieOf, options: dict[str, Any], says: str
-) -> None:
+def test_a_wrong_task_is_refused(bench, movie_of, options, says):
     assert says in bench.refused("run", movie_of(frames()), **options)
 
 
-def test_another_table_in_place_of_one_is_refused(bench: Bench, movie_of: MovieOf) -> None:
+def test_another_table_in_place_of_one_is_refused(bench, movie_of):
     done = bench.done("run", movie_of(frames()))
     (done / "cells.parquet").write_bytes((done / "contacts.parquet").read_bytes())
     for verb, inputs in (("merge", [done]), ("check", [done, done])):

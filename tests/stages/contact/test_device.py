@@ -16,7 +16,6 @@ from pyscale_stages.errors import MissingPart
 
 pytestmark = pytest.mark.slow
 
-MovieOf = Callable[..., Path]
 Contact = Callable[..., subprocess.CompletedProcess[str]]
 
 
@@ -56,7 +55,7 @@ def device(info: str) -> SimpleNamespace:
     return SimpleNamespace(name="a device", info=f"(OpenCL) a device\n\t{info}\n")
 
 
-def test_cuda_means_the_first_device_that_nvidia_made() -> None:
+def test_cuda_means_the_first_device_that_nvidia_made():
     other = device("Vendor:                      Advanced Micro Devices, Inc.")
     nvidia = device("Vendor:                      NVIDIA Corporation")
     assert first_of_kind("cuda", [other, nvidia]) is nvidia
@@ -67,9 +66,7 @@ def test_cuda_means_the_first_device_that_nvidia_made() -> None:
         first_of_kind("cuda", [other])
 
 
-def test_without_any_opencl_platform_the_stage_says_what_to_install(
-    contact: Contact, movie_of: MovieOf, tmp_path: Path
-) -> None:
+def test_without_any_opencl_platform_the_stage_says_what_to_install(contact, movie_of, tmp_path):
     nothing = tmp_path / "vendors"
     nothing.mkdir()
     done = contact(
@@ -83,9 +80,7 @@ def test_without_any_opencl_platform_the_stage_says_what_to_install(
 
 
 @pytest.mark.usefixtures("opencl")
-def test_a_task_leaves_no_kernels_behind(
-    contact: Contact, movie_of: MovieOf, tmp_path: Path
-) -> None:
+def test_a_task_leaves_no_kernels_behind(contact, movie_of, tmp_path):
     home, temporary = tmp_path / "home", tmp_path / "temporary"
     home.mkdir()
     temporary.mkdir()
@@ -100,9 +95,7 @@ def test_a_task_leaves_no_kernels_behind(
 
 
 @pytest.mark.usefixtures("opencl")
-def test_more_frames_with_other_numbers_of_cells_build_no_more_kernels(
-    contact: Contact, movie_of: MovieOf, tmp_path: Path
-) -> None:
+def test_more_frames_with_other_numbers_of_cells_build_no_more_kernels(contact, movie_of, tmp_path):
     movie = movie_of(varied_movie(6))
     built = []
     for frames in ("0:1", "0:6"):

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -20,14 +18,14 @@ EDGE = st.sampled_from([0, 1, 2, 254, 255])
     | arrays(np.int32, (4, 5), elements=EDGE | st.just(2**31 - 1))
     | arrays(np.uint32, (4, 5), elements=EDGE | st.just(2**32 - 1))
 )
-def test_renumbered_labels_lead_back_to_the_image(image: Any) -> None:
+def test_renumbered_labels_lead_back_to_the_image(image):
     cells = densify(image)
     assert np.array_equal(np.append(np.uint32(0), cells.labels)[cells.image], image)
     assert cells.image.dtype == np.uint32
     assert cells.area_px.tolist() == [(image == label).sum() for label in cells.labels]
 
 
-def test_labels_keep_their_order_across_gaps() -> None:
+def test_labels_keep_their_order_across_gaps():
     image = np.array([[900, 0, 5], [1, 1, 900]], dtype=np.uint16)
     cells = densify(image)
     assert cells.labels.tolist() == [1, 5, 900]
@@ -35,7 +33,7 @@ def test_labels_keep_their_order_across_gaps() -> None:
 
 
 @pytest.mark.parametrize("label", [7, 2**32 - 1])
-def test_an_image_without_background_keeps_every_cell(label: int) -> None:
+def test_an_image_without_background_keeps_every_cell(label):
     cells = densify(np.full((2, 3), label, dtype=np.uint32))
     assert cells.labels.tolist() == [label]
     assert (cells.image == 1).all()

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,25 +25,23 @@ def edges_of(*points: tuple[float, float]) -> list[tuple[int, ...]]:
     ],
     ids=["none", "one", "two", "a diamond"],
 )
-def test_neighbours_of_a_few_cells(points: list[tuple[int, int]], edges: list[object]) -> None:
+def test_neighbours_of_a_few_cells(points, edges):
     assert edges_of(*points) == edges
 
 
 @pytest.mark.parametrize("direction", [(0, 1), (1, 0), (0.3, -0.7)])
-def test_cells_on_a_line_are_neighbours_of_the_next_along_it(
-    direction: tuple[float, float],
-) -> None:
+def test_cells_on_a_line_are_neighbours_of_the_next_along_it(direction):
     places = np.array([3.0, 0.0, 10.0, 1.0])
     assert edges_of(*np.outer(places, direction).tolist()) == [(0, 2), (0, 3), (1, 3)]
 
 
-def test_a_line_bent_by_float_noise_keeps_its_ends_apart() -> None:
+def test_a_line_bent_by_float_noise_keeps_its_ends_apart():
     noise = np.array([1e-15, 0, -1e-15, 2e-15, 0])
     edges = edges_of(*zip(10 + noise, [40, 10, 30, 0, 20], strict=True))
     assert edges == [(0, 2), (1, 3), (1, 4), (2, 4)]
 
 
-def test_coincident_cells_are_neighbours_of_each_other() -> None:
+def test_coincident_cells_are_neighbours_of_each_other():
     square = [(0.0, 0.0), (0.0, 8.0), (9.0, 0.0), (9.0, 9.0)]
     edges = edges_of(*square, (9.0, 9.0))
     assert (3, 4) in edges
@@ -57,16 +54,14 @@ def test_coincident_cells_are_neighbours_of_each_other() -> None:
         np.float64, st.tuples(st.integers(3, 12), st.just(2)), elements=st.integers(0, 6).map(float)
     )
 )
-def test_every_cell_has_a_neighbour_and_every_edge_two_cells(
-    points: npt.NDArray[np.float64],
-) -> None:
+def test_every_cell_has_a_neighbour_and_every_edge_two_cells(points):
     edges = delaunay_edges(points)
     assert (edges[:, 0] < edges[:, 1]).all()
     assert len(np.unique(edges, axis=0)) == len(edges)
     assert np.array_equal(np.unique(edges), np.arange(len(points)))
 
 
-def test_the_first_of_equally_near_cells_is_the_nearest() -> None:
+def test_the_first_of_equally_near_cells_is_the_nearest():
     points = np.array([[0.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
     index, distance = nearest(points, points, same=True)
     assert index.tolist() == [1, 0, 0]
@@ -81,9 +76,7 @@ def test_the_first_of_equally_near_cells_is_the_nearest() -> None:
         np.float64, st.tuples(st.integers(1, 30), st.just(2)), elements=st.integers(0, 9).map(float)
     ),
 )
-def test_the_nearest_is_the_first_smallest_of_all_distances(
-    points: npt.NDArray[np.float64], others: npt.NDArray[np.float64]
-) -> None:
+def test_the_nearest_is_the_first_smallest_of_all_distances(points, others):
     # Thirds are rounded, so that equal distances come from unequal sums.
     for own, candidates, same in ((points / 3, points / 3, True), (points / 3, others / 3, False)):
         all_distances = cdist(own, candidates)
@@ -94,7 +87,7 @@ def test_the_nearest_is_the_first_smallest_of_all_distances(
         assert distance.tolist() == all_distances.min(axis=1).tolist()
 
 
-def test_without_candidates_nothing_is_near() -> None:
+def test_without_candidates_nothing_is_near():
     points = np.array([[4.0, 4.0]])
     for index, distance in (
         nearest(points, points, same=True),

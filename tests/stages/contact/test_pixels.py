@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,8 +16,6 @@ from pyscale_stages.contact.labels import densify
 from pyscale_stages.contact.pixels import fits_sums, measure
 from pyscale_stages.contact.strips import Layout
 from pyscale_stages.errors import ResourceExhausted
-
-Measure = Callable[..., dict[str, pl.DataFrame]]
 
 # One shape: kernels are built for one size, which takes a second, and then work in no time.
 SHAPE = (9, 11)
@@ -50,9 +47,7 @@ def lengths(contacts: pl.DataFrame, column: str = "contact_px") -> dict[tuple[in
 
 @many
 @given(image=IMAGES)
-def test_contacts_of_one_type_are_the_pairs_of_neighbouring_pixels(
-    measured_by_each: Measure, image: Any
-) -> None:
+def test_contacts_of_one_type_are_the_pairs_of_neighbouring_pixels(measured_by_each, image):
     both_ways = counted(image, image, STEPS)
     assert lengths(measured_by_each(image)["contacts"]) == {
         (a, b): n for (a, b), n in both_ways.items() if a < b
@@ -63,8 +58,8 @@ def test_contacts_of_one_type_are_the_pairs_of_neighbouring_pixels(
 @many
 @given(image=IMAGES, other=IMAGES)
 def test_contacts_of_two_types_are_the_pairs_at_or_beside_each_pixel(
-    measured_by_each: Measure, image: Any, other: Any
-) -> None:
+    measured_by_each, image, other
+):
     contacts = measured_by_each(image, other)["contacts"]
     assert lengths(contacts) == counted(image, other, ((0, 0), *STEPS))
     overlaps = {pair: n for pair, n in lengths(contacts, "overlap_px").items() if n}
@@ -74,9 +69,7 @@ def test_contacts_of_two_types_are_the_pairs_at_or_beside_each_pixel(
 @pytest.mark.slow
 @many
 @given(images=st.lists(IMAGES, min_size=1, max_size=2), height=st.sampled_from([1, 2, 4, 8]))
-def test_strips_of_a_frame_count_what_the_whole_frame_and_numpy_count(
-    opencl: None, images: list[Any], height: int
-) -> None:
+def test_strips_of_a_frame_count_what_the_whole_frame_and_numpy_count(opencl, images, height):
     types = [densify(image) for image in images]
     whole, cut = (
         measure(types, Layout(rows, strip_capacity=256, frame_capacity=256))
@@ -93,9 +86,7 @@ def test_strips_of_a_frame_count_what_the_whole_frame_and_numpy_count(
 
 @many
 @given(images=st.lists(IMAGES, min_size=1, max_size=2))
-def test_cells_have_their_area_centroid_and_nearest_cell(
-    measured_by_each: Measure, images: list[Any]
-) -> None:
+def test_cells_have_their_area_centroid_and_nearest_cell(measured_by_each, images):
     cells = measured_by_each(*images)["cells"]
     true = {
         (cell_type, int(label)): np.argwhere(image == label)
@@ -124,9 +115,7 @@ def test_cells_have_their_area_centroid_and_nearest_cell(
 
 @many
 @given(images=st.lists(IMAGES, min_size=1, max_size=2))
-def test_a_cell_counts_the_cells_that_touch_it(
-    measured_by_each: Measure, images: list[Any]
-) -> None:
+def test_a_cell_counts_the_cells_that_touch_it(measured_by_each, images):
     tables = measured_by_each(*images)
     ends: Counter[tuple[int, int]] = Counter()
     for a, b in lengths(tables["contacts"]):
@@ -138,7 +127,7 @@ def test_a_cell_counts_the_cells_that_touch_it(
     }
 
 
-def test_cells_that_meet_only_at_a_corner_do_not_touch(measured_by_each: Measure) -> None:
+def test_cells_that_meet_only_at_a_corner_do_not_touch(measured_by_each):
     image = np.zeros(SHAPE, np.uint16)
     image[2:4, 2:4], image[4:6, 4:6] = 3, 8
     tables = measured_by_each(image)
@@ -147,9 +136,7 @@ def test_cells_that_meet_only_at_a_corner_do_not_touch(measured_by_each: Measure
     assert tables["neighbours"].rows() == [(0, 0, 3, 0, 8)]
 
 
-def test_one_pixel_cells_at_opposite_borders_do_not_touch_around_the_edge(
-    measured_by_each: Measure,
-) -> None:
+def test_one_pixel_cells_at_opposite_borders_do_not_touch_around_the_edge(measured_by_each):
     image = np.zeros(SHAPE, np.uint16)
     corners = itertools.product((0, -1), (0, -1))
     for label, corner in enumerate(corners, 1):
@@ -163,9 +150,7 @@ def test_one_pixel_cells_at_opposite_borders_do_not_touch_around_the_edge(
     )
 
 
-def test_an_empty_frame_gives_tables_without_rows_but_with_all_columns(
-    measured_by_each: Measure,
-) -> None:
+def test_an_empty_frame_gives_tables_without_rows_but_with_all_columns(measured_by_each):
     tables = measured_by_each(np.zeros(SHAPE, np.uint16))
     full = measured_by_each(np.eye(*SHAPE, dtype=np.uint16))
     for name, table in tables.items():
@@ -173,9 +158,7 @@ def test_an_empty_frame_gives_tables_without_rows_but_with_all_columns(
         assert table.schema == full[name].schema
 
 
-def test_more_cells_than_the_smallest_capacity_are_measured_the_same_way(
-    measured_by_each: Measure,
-) -> None:
+def test_more_cells_than_the_smallest_capacity_are_measured_the_same_way(measured_by_each):
     image = np.arange(1, 301, dtype=np.uint16).reshape(15, 20)
     contacts = measured_by_each(image)["contacts"]
     assert len(contacts) == 15 * 19 + 14 * 20
@@ -183,14 +166,14 @@ def test_more_cells_than_the_smallest_capacity_are_measured_the_same_way(
     assert set((contacts["label_b"] - contacts["label_a"]).to_list()) == {1, 20}
 
 
-def test_masks_too_large_for_the_devices_sums_are_told_from_cells() -> None:
+def test_masks_too_large_for_the_devices_sums_are_told_from_cells():
     mask = np.ones((1600, 1600), np.uint8)
     assert not fits_sums(densify(mask)).any()
     cells = np.repeat(np.arange(1, 65, dtype=np.uint8).reshape(8, 8), 200, axis=0)
     assert fits_sums(densify(np.repeat(cells, 200, axis=1))).all()
 
 
-def test_a_frame_with_too_many_cells_for_the_device_says_so(opencl: None) -> None:
+def test_a_frame_with_too_many_cells_for_the_device_says_so(opencl):
     types = [densify(np.eye(*SHAPE, dtype=np.uint16))]
     too_many = Layout(height=SHAPE[0], strip_capacity=1 << 20, frame_capacity=256)
     with pytest.raises(ResourceExhausted, match="no memory for matrices of 1048576"):

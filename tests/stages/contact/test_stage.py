@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,7 @@ from pyscale_stages.contact.tables import COLUMNS, joined
 from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.truth.cells import count_contacts
-from stagetasks import Bench
 
-MovieOf = Callable[..., Path]
 TABLES = ("contacts.parquet", "cells.parquet", "neighbours.parquet")
 KERNELS_OF_THE_HOME = {"backend": "opencl", "kernel_cache": "user"}
 SHAPE = (9, 11)
@@ -33,9 +30,7 @@ def random_movie(seed: int, n_frames: int = 7, empty: tuple[int, ...] = (0, 1, 4
 
 
 @pytest.mark.parametrize("cuts", [(2,), (1, 3), (1, 2, 3, 4, 5, 6)], ids=str)
-def test_merged_windows_of_two_types_are_the_files_of_one_window(
-    bench: Bench, movie_of: MovieOf, cuts: tuple[int, ...]
-) -> None:
+def test_merged_windows_of_two_types_are_the_files_of_one_window(bench, movie_of, cuts):
     movies = [movie_of(random_movie(seed), f"type{seed}.ome.tif") for seed in (1, 2)]
     whole = bench.done("run", *movies, output="whole")
     windows = [
@@ -47,7 +42,7 @@ def test_merged_windows_of_two_types_are_the_files_of_one_window(
         assert (merged / name).read_bytes() == (whole / name).read_bytes(), name
 
 
-def test_tables_of_many_rows_are_written_alike_from_one_window_or_many(tmp_path: Path) -> None:
+def test_tables_of_many_rows_are_written_alike_from_one_window_or_many(tmp_path):
     # Polars writes a row group a chunk once a table is long.
     n_rows = 300_000
     columns = {name: np.arange(n_rows) // 7 for name in COLUMNS["contacts"]}
@@ -63,9 +58,7 @@ def test_tables_of_many_rows_are_written_alike_from_one_window_or_many(tmp_path:
     assert written[0] == written[1]
 
 
-def test_frames_are_those_of_the_movie_and_labels_those_of_the_image(
-    bench: Bench, movie_of: MovieOf
-) -> None:
+def test_frames_are_those_of_the_movie_and_labels_those_of_the_image(bench, movie_of):
     frames = random_movie(3)
     out = bench.done("run", movie_of(frames), frames=(5, 7))
     cells = pl.read_parquet(out / "cells.parquet")
@@ -86,9 +79,7 @@ def synthetic(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.mark.parametrize("coordinates", ["camera", "specimen"])
-def test_contacts_of_true_labels_are_the_true_contacts(
-    bench: Bench, synthetic: Path, coordinates: str
-) -> None:
+def test_contacts_of_true_labels_are_the_true_contacts(bench, synthetic, coordinates):
     truth = synthetic / "truth" / coordinates
     out = bench.done("run", *sorted(truth.glob("labels_ch*.ome.tif")))
     columns = ["frame", "label_a", "label_b", "contact_px"]
@@ -100,9 +91,7 @@ def test_contacts_of_true_labels_are_the_true_contacts(
     assert set(bench.quality(out, truth).values()) == {1}
 
 
-def test_real_labels_of_hela_cells_give_the_contacts_that_numpy_counts(
-    bench: Bench, shared_data: Path
-) -> None:
+def test_real_labels_of_hela_cells_give_the_contacts_that_numpy_counts(bench, shared_data):
     folder = shared_data / "hela-tracking"
     out = bench.done("run", folder, frames=(60, 62))
     contacts = pl.read_parquet(out / "contacts.parquet")
@@ -119,30 +108,26 @@ def test_real_labels_of_hela_cells_give_the_contacts_that_numpy_counts(
         assert mine["area_px"].to_list() == counts[mine["label"].to_list()].tolist()
 
 
-def test_an_empty_window_gives_empty_tables_and_a_warning(bench: Bench, movie_of: MovieOf) -> None:
+def test_an_empty_window_gives_empty_tables_and_a_warning(bench, movie_of):
     result = bench.run("run", movie_of(random_movie(1)), frames=(0, 2))
     assert result.error is None
     assert "empty in the frames 0:2" in " ".join(result.warnings)
     assert all(pl.read_parquet(bench.folder / "out" / name).is_empty() for name in TABLES)
 
 
-def test_windows_of_a_movie_without_cells_do_not_merge_into_an_output(
-    bench: Bench, movie_of: MovieOf
-) -> None:
+def test_windows_of_a_movie_without_cells_do_not_merge_into_an_output(bench, movie_of):
     windows = bench.windows(movie_of(np.zeros((4, *SHAPE), np.uint16)), (0, 2), (2, 4))
     assert "none of the 2 windows" in bench.refused("merge", *windows)
 
 
-def test_the_record_counts_contacts_and_names_no_device(bench: Bench, movie_of: MovieOf) -> None:
+def test_the_record_counts_contacts_and_names_no_device(bench, movie_of):
     result = bench.run("run", movie_of(random_movie(1)))
     assert "opencl_device" not in result.versions
     assert result.counters.objects == len(pl.read_parquet(bench.folder / "out" / TABLES[0]))
 
 
 @pytest.mark.usefixtures("opencl")
-def test_the_record_names_the_opencl_device_and_where_kernels_came_from(
-    bench: Bench, movie_of: MovieOf
-) -> None:
+def test_the_record_names_the_opencl_device_and_where_kernels_came_from(bench, movie_of):
     result = bench.run("run", movie_of(random_movie(1)), **KERNELS_OF_THE_HOME)
     assert result.versions["opencl_device"]
     assert result.versions["opencl_driver"] != "unknown"
@@ -151,9 +136,7 @@ def test_the_record_names_the_opencl_device_and_where_kernels_came_from(
 
 
 @pytest.mark.usefixtures("opencl")
-def test_numpy_and_opencl_find_the_same_contacts_and_nearly_the_same_centroids(
-    bench: Bench, movie_of: MovieOf
-) -> None:
+def test_numpy_and_opencl_find_the_same_contacts_and_nearly_the_same_centroids(bench, movie_of):
     movie = movie_of(random_movie(1))
     by_numpy = bench.done("run", movie, output="numpy")
     by_opencl = bench.done("run", movie, output="opencl", **KERNELS_OF_THE_HOME)

@@ -26,29 +26,29 @@ def grid(rows: int, columns: int, side: int) -> Any:
 
 
 @pytest.mark.parametrize("n_cells", [0, 1, 254, 255, 5000])
-def test_the_capacity_leaves_room_for_background_and_marker(n_cells: int) -> None:
+def test_the_capacity_leaves_room_for_background_and_marker(n_cells):
     assert capacity_for(n_cells) >= n_cells + 2
 
 
-def test_a_frame_of_few_cells_is_not_cut() -> None:
+def test_a_frame_of_few_cells_is_not_cut():
     layout = layout_of([densify(grid(20, 25, 4))])
     assert (layout.height, layout.strip_capacity, layout.frame_capacity) == (80, 512, 512)
 
 
-def test_a_crowded_frame_is_cut_until_its_strips_have_few_labels() -> None:
+def test_a_crowded_frame_is_cut_until_its_strips_have_few_labels():
     # 16 strips of 60 rows cross 16 or 17 rows of 30 cells, 8 of 120 rows more than 30.
     layout = layout_of([densify(grid(240, 30, 4))])
     assert (layout.height, layout.strip_capacity) == (60, 512)
     assert layout.frame_capacity == 8192
 
 
-def test_cells_of_both_types_count() -> None:
+def test_cells_of_both_types_count():
     one = densify(grid(16, 30, 4))
     assert layout_of([one]).height == 64
     assert layout_of([one, one]).height == 32
 
 
-def test_a_row_that_more_labels_cross_is_not_cut() -> None:
+def test_a_row_that_more_labels_cross_is_not_cut():
     layout = layout_of([densify(np.arange(1, 3001, dtype=np.uint32).reshape(3, 1000))])
     assert (layout.height, layout.strip_capacity) == (1, 1024)
 
@@ -56,7 +56,7 @@ def test_a_row_that_more_labels_cross_is_not_cut() -> None:
 @given(
     arrays(np.uint16, st.tuples(st.integers(1, 40), st.just(50)), elements=st.integers(0, 3000)),
 )
-def test_strips_hold_the_frame_and_fit_their_layout(image: Any) -> None:
+def test_strips_hold_the_frame_and_fit_their_layout(image):
     types = [densify(image), densify(image[::-1])]
     layout = layout_of(types)
     strips = list(strips_of(types, layout.height))

@@ -39,9 +39,7 @@ def packed(name: CodecName, camera: Camera, folder: Path) -> tuple[Packed, list[
 
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("name", CODECS)
-def test_frames_come_back_exactly_on_any_number_of_threads(
-    tmp_path: Path, name: CodecName, threads: int
-) -> None:
+def test_frames_come_back_exactly_on_any_number_of_threads(tmp_path, name, threads):
     movie, written = packed(name, CAMERA, tmp_path)
     room = movie.room()
     with running_threads(threads) as pool:
@@ -50,7 +48,7 @@ def test_frames_come_back_exactly_on_any_number_of_threads(
     assert 1 <= decoding.busy_threads <= threads
 
 
-def test_as_many_frames_as_threads_are_decoded_at_once() -> None:
+def test_as_many_frames_as_threads_are_decoded_at_once():
     """Each decoder waits for three others: it ends only if four run at the same time."""
     meeting = threading.Barrier(4, timeout=400)
     waiting = [lambda _frame: meeting.wait()] * 8
@@ -97,18 +95,18 @@ def lets_others_run(call: Callable[[], object], most_cpu_s: float) -> bool:
 
 
 @pytest.mark.parametrize("name", CODECS)
-def test_a_codec_lets_other_threads_run_while_it_decodes(tmp_path: Path, name: CodecName) -> None:
+def test_a_codec_lets_other_threads_run_while_it_decodes(tmp_path, name):
     one_large = Camera(frames=1, height_px=1024, width_px=1024, dose_per_px=0.4)
     movie, _ = packed(name, one_large, tmp_path)
     room: Frame = movie.room()[0]
     assert lets_others_run(lambda: movie.decoders[0](room), most_cpu_s=60)
 
 
-def test_a_call_that_keeps_the_interpreter_to_itself_is_found_out() -> None:
+def test_a_call_that_keeps_the_interpreter_to_itself_is_found_out():
     assert not lets_others_run(lambda: sum(range(100_000)), most_cpu_s=0.2)
 
 
-def test_the_first_frame_that_differs_is_named(tmp_path: Path) -> None:
+def test_the_first_frame_that_differs_is_named(tmp_path):
     movie = write_movie_file("mrc", CAMERA, 0, tmp_path)
     assert first_difference(movie, movie.sha256) == ""
     changed = [*movie.sha256[:3], "0" * 64, *movie.sha256[4:]]
@@ -116,16 +114,14 @@ def test_the_first_frame_that_differs_is_named(tmp_path: Path) -> None:
     assert "4 frames came back of 5" in first_difference(movie, movie.sha256[:4])
 
 
-def test_checksums_tell_shapes_and_types_apart() -> None:
+def test_checksums_tell_shapes_and_types_apart():
     frame = np.zeros((2, 6), np.uint8)
     others = [frame.reshape(3, 4), frame.view(np.int8), frame + 1]
     assert sha256_of_frame(frame) not in {sha256_of_frame(other) for other in others}
     assert sha256_of_frame(frame) == sha256_of_frame(frame.astype(bool))
 
 
-def test_threads_that_wait_for_others_end_when_no_more_can_be_started(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_threads_that_wait_for_others_end_when_no_more_can_be_started(monkeypatch):
     start = threading.Thread.start
     started: list[threading.Thread] = []
 
@@ -141,7 +137,7 @@ def test_threads_that_wait_for_others_end_when_no_more_can_be_started(
     assert not any(thread.is_alive() for thread in started)
 
 
-def test_after_an_error_no_further_frame_is_begun() -> None:
+def test_after_an_error_no_further_frame_is_begun():
     begun = []
 
     def fail(_frame: Frame) -> None:

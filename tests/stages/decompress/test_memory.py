@@ -42,7 +42,7 @@ def size_of(path: Path) -> int | None:
 
 
 @needs_shared_memory
-def test_a_file_is_copied_whole_to_shared_memory_without_a_name(file: Path) -> None:
+def test_a_file_is_copied_whole_to_shared_memory_without_a_name(file):
     before = set(SHARED_MEMORY.iterdir())
     with memory_for(len(CONTENT)) as memory:
         read_into(memory.buffer, file)
@@ -52,9 +52,7 @@ def test_a_file_is_copied_whole_to_shared_memory_without_a_name(file: Path) -> N
         assert not mine - before
 
 
-def test_without_shared_memory_it_is_copied_to_the_process_and_says_so(
-    file: Path, tmp_path: Path
-) -> None:
+def test_without_shared_memory_it_is_copied_to_the_process_and_says_so(file, tmp_path):
     with memory_for(len(CONTENT), tmp_path / "shm") as memory:
         read_into(memory.buffer, file)
         assert memory.why_not_shared == f"{tmp_path / 'shm'} does not exist"
@@ -62,7 +60,7 @@ def test_without_shared_memory_it_is_copied_to_the_process_and_says_so(
 
 
 @needs_shared_memory
-def test_shared_memory_that_is_too_small_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shared_memory_that_is_too_small_is_told(monkeypatch):
     def full(_descriptor: int, _offset: int, _size: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
@@ -73,15 +71,13 @@ def test_shared_memory_that_is_too_small_is_told(monkeypatch: pytest.MonkeyPatch
 
 
 @needs_shared_memory
-def test_a_file_larger_than_what_is_free_in_shared_memory_does_not_go_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_file_larger_than_what_is_free_in_shared_memory_does_not_go_there(monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=4095))
     with memory_for(4096) as memory:
         assert "MB free, and the movie" in memory.why_not_shared
 
 
-def test_a_folder_on_disk_does_not_pass_for_memory(tmp_path: Path) -> None:
+def test_a_folder_on_disk_does_not_pass_for_memory(tmp_path):
     kind = filesystem_of(tmp_path).fs_type
     with memory_for(10, tmp_path) as memory:
         if kind in {"tmpfs", "ramfs"}:
@@ -90,12 +86,12 @@ def test_a_folder_on_disk_does_not_pass_for_memory(tmp_path: Path) -> None:
             assert f"is on {kind}" in memory.why_not_shared
 
 
-def test_a_file_that_became_shorter_is_told(file: Path) -> None:
+def test_a_file_that_became_shorter_is_told(file):
     with memory_for(len(CONTENT) + 1) as memory, pytest.raises(BadInput, match="became shorter"):
         read_into(memory.buffer, file)
 
 
-def test_what_cannot_fit_is_refused() -> None:
+def test_what_cannot_fit_is_refused():
     with pytest.raises(ResourceExhausted, match="GB of memory"):
         need_memory(10**17)
     need_memory(1)

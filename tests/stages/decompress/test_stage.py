@@ -13,14 +13,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.decompress import timed
 from pyscale_stages.decompress.decode import Packed, packed_movie
 from pyscale_stages.decompress.params import DecompressParams
 from pyscale_stages.movieformats.codecs import CODECS
 from pyscale_stages.movieformats.counting import PRESETS
-
-RunDecompress = Callable[..., TaskResult]
 
 
 def table(folder: Path) -> pl.DataFrame:
@@ -36,8 +33,8 @@ def change_decoders(monkeypatch: pytest.MonkeyPatch, changed: Callable[[Packed],
 
 
 def test_each_codec_is_read_once_and_decoded_on_each_number_of_threads_in_each_repeat(
-    run_decompress: RunDecompress, tmp_path: Path
-) -> None:
+    run_decompress, tmp_path
+):
     result = run_decompress("run", output=tmp_path)
     assert result.error is None
     found = {(t.test, t.step, t.repeat, t.workers) for t in result.timings}
@@ -53,9 +50,7 @@ def test_each_codec_is_read_once_and_decoded_on_each_number_of_threads_in_each_r
     assert all(timing.wall_s for timing in result.timings)
 
 
-def test_amounts_are_bytes_of_decoded_pixels_and_of_the_file(
-    run_decompress: RunDecompress, tmp_path: Path
-) -> None:
+def test_amounts_are_bytes_of_decoded_pixels_and_of_the_file(run_decompress, tmp_path):
     result = run_decompress("run", output=tmp_path, params={"repeats": 1, "threads": [1]})
     pixels = 3 * 64 * 96
     read = {t.test: t.amount for t in result.timings if t.step == "read"}
@@ -68,9 +63,7 @@ def test_amounts_are_bytes_of_decoded_pixels_and_of_the_file(
     assert read["tiff_lzw"] < pixels < read["tiff_none"]
 
 
-def test_tags_tell_the_control_from_what_computes(
-    run_decompress: RunDecompress, tmp_path: Path
-) -> None:
+def test_tags_tell_the_control_from_what_computes(run_decompress, tmp_path):
     result = run_decompress("run", output=tmp_path)
     tags = {(t.test, t.step): t.bottleneck for t in result.timings}
     assert {tags[codec, "read"] for codec in CODECS} == {"storage"}
@@ -79,9 +72,7 @@ def test_tags_tell_the_control_from_what_computes(
     assert {tags[codec, "decode"] for codec in CODECS.keys() - memory} == {"cpu"}
 
 
-def test_lossless_codecs_all_give_the_same_pixels_in_every_repeat(
-    run_decompress: RunDecompress, tmp_path: Path
-) -> None:
+def test_lossless_codecs_all_give_the_same_pixels_in_every_repeat(run_decompress, tmp_path):
     run_decompress("run", output=tmp_path)
     of_tiff = decoded(tmp_path).filter(pl.col("test").str.starts_with("tiff"))
     assert of_tiff["test"].n_unique() == 5
@@ -89,9 +80,7 @@ def test_lossless_codecs_all_give_the_same_pixels_in_every_repeat(
     assert of_tiff["sha256"].str.len_chars().unique().to_list() == [64]
 
 
-def test_an_absent_codec_is_told_and_not_timed(
-    run_decompress: RunDecompress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_absent_codec_is_told_and_not_timed(run_decompress, tmp_path, monkeypatch):
     monkeypatch.setattr(imagecodecs.ZSTD, "available", False)
     result = run_decompress("run", output=tmp_path)
     (absent,) = (timing for timing in result.timings if timing.test == "tiff_zstd")
@@ -102,9 +91,7 @@ def test_an_absent_codec_is_told_and_not_timed(
     }
 
 
-def test_without_imagecodecs_only_the_control_is_measured(
-    run_decompress: RunDecompress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_imagecodecs_only_the_control_is_measured(run_decompress, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "imagecodecs", None)
     result = run_decompress("run", output=tmp_path)
     assert result.error is None
@@ -114,17 +101,13 @@ def test_without_imagecodecs_only_the_control_is_measured(
     assert all("is not installed here" in reason for reason in reasons)
 
 
-def test_one_library_of_two_for_a_codec_is_enough(
-    run_decompress: RunDecompress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_library_of_two_for_a_codec_is_enough(run_decompress, tmp_path, monkeypatch):
     monkeypatch.setattr(imagecodecs.ZLIB, "available", False)
     result = run_decompress("run", output=tmp_path, params={"codecs": ["tiff_zlib"]})
     assert all(timing.wall_s for timing in result.timings)
 
 
-def test_wrong_pixels_have_no_time(
-    run_decompress: RunDecompress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_wrong_pixels_have_no_time(run_decompress, tmp_path, monkeypatch):
     def with_one_wrong_pixel(packed: Packed) -> Packed:
         def wrong(frame: Any) -> None:
             packed.decoders[1](frame)
@@ -143,8 +126,8 @@ def test_wrong_pixels_have_no_time(
 
 
 def test_frames_of_an_earlier_decoding_do_not_pass_for_those_of_a_later_one(
-    run_decompress: RunDecompress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    run_decompress, tmp_path, monkeypatch
+):
     def only_once(packed: Packed) -> Packed:
         # One call more for the first frame, whose first decoding is not timed.
         calls_left = [2, 1, 1]
@@ -168,8 +151,8 @@ def test_frames_of_an_earlier_decoding_do_not_pass_for_those_of_a_later_one(
 
 @pytest.mark.parametrize("broken", [0, 2])
 def test_a_library_that_fails_is_told_by_its_own_words(
-    run_decompress: RunDecompress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: int
-) -> None:
+    run_decompress, tmp_path, monkeypatch, broken
+):
     def fail(_frame: Any) -> None:
         raise RuntimeError("imcd_lzw_decode returned IMCD_LZW_CORRUPT")
 
@@ -186,9 +169,7 @@ def test_a_library_that_fails_is_told_by_its_own_words(
     assert all("IMCD_LZW_CORRUPT" in timing.why_not for timing in of_decoding)
 
 
-def test_more_threads_than_frames_are_told_and_not_timed(
-    run_decompress: RunDecompress, tmp_path: Path
-) -> None:
+def test_more_threads_than_frames_are_told_and_not_timed(run_decompress, tmp_path):
     params = {"codecs": ["tiff_lzw"], "threads": [1, 4]}
     result = run_decompress("run", output=tmp_path, params=params)
     (idle,) = (timing for timing in result.timings if timing.workers == 4)
@@ -197,8 +178,8 @@ def test_more_threads_than_frames_are_told_and_not_timed(
 
 
 def test_codecs_come_in_another_order_in_each_round_and_the_same_for_a_seed(
-    run_decompress: RunDecompress, tmp_path: Path
-) -> None:
+    run_decompress, tmp_path
+):
     def order(seed: int) -> list[tuple[int, str]]:
         result = run_decompress("run", output=tmp_path, params={"repeats": 3}, seed=seed)
         return [(t.repeat, t.test) for t in result.timings if t.step == "read"]
@@ -210,20 +191,20 @@ def test_codecs_come_in_another_order_in_each_round_and_the_same_for_a_seed(
     assert order(0) == first
 
 
-def test_a_warm_read_is_named_so(run_decompress: RunDecompress, tmp_path: Path) -> None:
+def test_a_warm_read_is_named_so(run_decompress, tmp_path):
     params = {"codecs": ["mrc"], "cold": False}
     result = run_decompress("run", output=tmp_path, params=params)
     reads = [timing for timing in result.timings if timing.step == "read"]
     assert {timing.cache for timing in reads} <= {"warm", "unsupported"}
 
 
-def test_a_task_that_may_use_eight_threads_tries_powers_of_two() -> None:
+def test_a_task_that_may_use_eight_threads_tries_powers_of_two():
     assert DecompressParams().thread_counts(8) == (1, 2, 4, 8)
     assert DecompressParams().thread_counts(6) == (1, 2, 4, 6)
     assert DecompressParams(threads=(4, 1, 4)).thread_counts(2) == (1, 4)
 
 
-def test_published_movies_have_the_camera_of_their_format() -> None:
+def test_published_movies_have_the_camera_of_their_format():
     published = DecompressParams(movie="published")
     cameras = {codec: published.camera(codec) for codec in CODECS}
     assert cameras["mrc"] == PRESETS["k2"]
@@ -237,17 +218,15 @@ def test_published_movies_have_the_camera_of_their_format() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"codecs": []}, {"codecs": ["bzip2"]}, {"threads": [0]}, {"repeats": 0}]
 )
-def test_parameters_that_mean_nothing_are_refused(
-    run_decompress: RunDecompress, tmp_path: Path, wrong: dict[str, Any]
-) -> None:
+def test_parameters_that_mean_nothing_are_refused(run_decompress, tmp_path, wrong):
     result = run_decompress("run", output=tmp_path, params=wrong)
     assert result.error is not None
     assert result.error.kind == "BadInput"
 
 
 def test_a_movie_that_does_not_fit_into_memory_is_refused_before_it_is_written(
-    run_decompress: RunDecompress, tmp_path: Path
-) -> None:
+    run_decompress, tmp_path
+):
     huge = {"height_px": 10**6, "width_px": 10**6}
     result = run_decompress("run", output=tmp_path / "out", params=huge)
     assert result.error is not None
@@ -256,9 +235,7 @@ def test_a_movie_that_does_not_fit_into_memory_is_refused_before_it_is_written(
     assert not (tmp_path / "out").exists()
 
 
-def test_pixels_of_frames_are_those_of_the_seed(
-    run_decompress: RunDecompress, tmp_path: Path
-) -> None:
+def test_pixels_of_frames_are_those_of_the_seed(run_decompress, tmp_path):
     for name, seed in (("one", 0), ("again", 0), ("other", 1)):
         run_decompress("run", output=tmp_path / name, seed=seed)
     sums = {

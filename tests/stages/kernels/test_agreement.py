@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.kernels.agreement import agreement_of
 from pyscale_stages.machine.timingtable import timings_table
 from pyscale_stages.timing import Timing
 
-RunKernels = Callable[..., TaskResult]
 FEW = {"tests": ["fft", "fsc_tight", "memory_single_linear10_max_D7", "transfers"]}
 
 
@@ -23,9 +19,7 @@ def same(one: list[Timing], two: list[Timing]) -> bool:
     return agreement_of(timings_table(one), timings_table(two), identical=False).same
 
 
-def test_two_runs_agree_about_results_though_their_times_differ(
-    run_kernels: RunKernels, tmp_path: Path
-) -> None:
+def test_two_runs_agree_about_results_though_their_times_differ(run_kernels, tmp_path):
     folders = [tmp_path / name for name in ("one", "two")]
     for folder in folders:
         assert run_kernels(output=folder, params=FEW).error is None
@@ -36,7 +30,7 @@ def test_two_runs_agree_about_results_though_their_times_differ(
     assert agreement.details["compared_tests"] == 4
 
 
-def test_another_seed_gives_other_results(run_kernels: RunKernels, tmp_path: Path) -> None:
+def test_another_seed_gives_other_results(run_kernels, tmp_path):
     folders = [tmp_path / name for name in ("one", "two")]
     for seed, folder in enumerate(folders):
         run_kernels(output=folder, params=FEW, seed=seed)
@@ -45,7 +39,7 @@ def test_another_seed_gives_other_results(run_kernels: RunKernels, tmp_path: Pat
     assert not agreement.same
 
 
-def test_times_do_not_count_and_checksums_do() -> None:
+def test_times_do_not_count_and_checksums_do():
     reference = [row(), row(repeat=1)]
     assert same(reference, [row(wall_s=9.0), row(repeat=1, wall_s=0.1)])
     assert same(reference, [row(details={"checksum": 2.001})])
@@ -53,20 +47,20 @@ def test_times_do_not_count_and_checksums_do() -> None:
     assert not same(reference, [row(), row(repeat=1, details={"checksum": 2.01})])
 
 
-def test_a_wrong_result_agrees_with_nothing() -> None:
+def test_a_wrong_result_agrees_with_nothing():
     assert not same([row()], [row(details={"error": 0.2})])
     assert not same([row()], [row(), row(repeat=1, details={"error": 0.2})])
     without_error = Timing(test="triad", repeat=0, wall_s=1.0)
     assert not same([without_error], [without_error])
 
 
-def test_a_test_that_does_not_apply_to_one_device_is_not_compared() -> None:
+def test_a_test_that_does_not_apply_to_one_device_is_not_compared():
     absent = row("picking", wall_s=None, why_not="not applicable: no kernel", details={})
     assert same([row(), absent], [row(), row("picking")])
     assert not same([absent], [absent])
 
 
-def test_a_test_that_failed_or_is_missing_is_a_difference() -> None:
+def test_a_test_that_failed_or_is_missing_is_a_difference():
     failed = row("picking", wall_s=None, why_not="memory ran out", details={})
     assert not same([row(), failed], [row(), row("picking")])
     assert not same([row()], [row(), row("picking")])

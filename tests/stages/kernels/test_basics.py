@@ -7,7 +7,7 @@ from pyscale_stages.kernels import basics
 from pyscale_stages.kernels.work import Bench, StepClock
 
 
-def test_the_triad_is_that_of_numpy(make_bench, clock: StepClock) -> None:
+def test_the_triad_is_that_of_numpy(make_bench, clock):
     bench: Bench = make_bench()
     work = basics.prepare_triad(bench)
     got = work.once(clock)
@@ -19,7 +19,7 @@ def test_the_triad_is_that_of_numpy(make_bench, clock: StepClock) -> None:
     assert basics.triad_bytes(bench.params) == 3 * 4 * (1 << 12)
 
 
-def test_the_product_is_that_of_numpy_in_double_precision(make_bench, clock: StepClock) -> None:
+def test_the_product_is_that_of_numpy_in_double_precision(make_bench, clock):
     bench: Bench = make_bench(matrix_size=48)
     work = basics.prepare_product(bench)
     got = work.once(clock)
@@ -33,7 +33,7 @@ def test_the_product_is_that_of_numpy_in_double_precision(make_bench, clock: Ste
     assert basics.product_flop(bench.params) == 2 * 48**3
 
 
-def test_allocated_memory_is_written_to_both_ends(make_bench, clock: StepClock) -> None:
+def test_allocated_memory_is_written_to_both_ends(make_bench, clock):
     work = basics.prepare_allocation(make_bench(allocation_bytes=5000))
     result = work.once(clock)
     assert result == (5000, 14)
@@ -42,7 +42,7 @@ def test_allocated_memory_is_written_to_both_ends(make_bench, clock: StepClock) 
     assert list(clock.steps) == ["allocate", "fill", "free"]
 
 
-def test_every_launch_is_done_and_waited_for(make_bench) -> None:
+def test_every_launch_is_done_and_waited_for(make_bench):
     waits: list[None] = []
     clock = StepClock(lambda: waits.append(None), own_memory=True)
     work = basics.prepare_launches(make_bench(launches=5))
@@ -54,6 +54,6 @@ def test_every_launch_is_done_and_waited_for(make_bench) -> None:
 
 
 @pytest.mark.parametrize("step", ["queued", "waited"])
-def test_launches_are_counted_apart(make_bench, clock: StepClock, step: str) -> None:
+def test_launches_are_counted_apart(make_bench, clock, step):
     basics.prepare_launches(make_bench(launches=5)).once(clock)
     assert (clock.steps[step].amount, clock.steps[step].unit) == (5, "launch")

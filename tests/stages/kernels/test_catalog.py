@@ -14,41 +14,41 @@ from pyscale_stages.kernels.work import bottleneck_on
 from pyscale_stages.timing import Bottleneck
 
 
-def test_every_test_has_a_name_of_its_own() -> None:
+def test_every_test_has_a_name_of_its_own():
     twice = [name for name, n in Counter(kernel.name for kernel in KERNELS).items() if n > 1]
     assert twice == []
 
 
 @pytest.mark.parametrize("preset", ["laptop", "large"])
-def test_every_test_says_how_much_it_does(preset: str) -> None:
+def test_every_test_says_how_much_it_does(preset):
     params = KernelParams.model_validate({"preset": preset})
     assert [kernel.name for kernel in KERNELS if not kernel.amount(params) > 0] == []
 
 
-def test_the_ancestors_tests_are_there() -> None:
+def test_the_ancestors_tests_are_there():
     names = {kernel.name for kernel in KERNELS}
     masks = {"fsc_spherical", "fsc_loose", "fsc_tight", "fsc_noisesub"}
     assert masks | {"matched_cv_filter_estimation", "picking"} < names
 
 
-def test_tests_are_chosen_by_name_or_family_in_the_order_of_the_catalog() -> None:
+def test_tests_are_chosen_by_name_or_family_in_the_order_of_the_catalog():
     names = [kernel.name for kernel in chosen(("picking", "fft", "fsc_tight"))]
     assert names == ["fft_2d", "fft_3d", "fsc_tight", "picking"]
     assert chosen(()) == KERNELS
 
 
-def test_a_misspelt_test_is_refused_with_the_nearest_name() -> None:
+def test_a_misspelt_test_is_refused_with_the_nearest_name():
     with pytest.raises(BadInput, match="unknown test 'fsc_tigt': did you mean 'fsc_tight'"):
         chosen(("fsc_tigt",))
 
 
 @pytest.mark.parametrize("tag", get_args(Bottleneck))
-def test_on_a_processor_no_test_depends_on_a_gpu(tag: Bottleneck) -> None:
+def test_on_a_processor_no_test_depends_on_a_gpu(tag):
     assert bottleneck_on("cpu", tag) not in {"gpu", "gpu_memory", "pcie"}
     assert bottleneck_on("cuda", tag) == bottleneck_on("mps", tag) == tag
 
 
-def test_the_preset_fills_in_what_is_not_given() -> None:
+def test_the_preset_fills_in_what_is_not_given():
     large = KernelParams.model_validate({"preset": "large", "poses": 50})
     assert large.transfer_max_bytes == 1 << 30
     assert large.poses == 50
@@ -59,13 +59,13 @@ def test_the_preset_fills_in_what_is_not_given() -> None:
 @pytest.mark.parametrize(
     "wrong", [{"template_px": 32}, {"micrograph_px": 128}, {"marginal_poses": 100}, {"repeats": 0}]
 )
-def test_sizes_that_do_not_fit_each_other_are_refused(wrong: dict[str, int]) -> None:
+def test_sizes_that_do_not_fit_each_other_are_refused(wrong):
     with pytest.raises(ValueError, match=next(iter(wrong))):
         KernelParams.model_validate(wrong)
 
 
 @pytest.mark.slow
-def test_the_stage_can_be_described_without_torch() -> None:
+def test_the_stage_can_be_described_without_torch():
     program = (
         "import sys, pyscale_stages.kernels.stage\n"
         "assert {'torch', 'scipy'}.isdisjoint(sys.modules)"

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 import pytest
 import torch
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.kernels.catalog import KERNELS
 from pyscale_stages.kernels.device import names_of
-from pyscale_stages.kernels.work import Kernel, StepClock
+from pyscale_stages.kernels.work import StepClock
 from pyscale_stages.torchdevice import wait_for
 
 NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no NVIDIA GPU works here")
@@ -19,7 +17,7 @@ NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no NVIDIA GPU
 
 @NO_GPU
 @pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
-def test_a_gpu_computes_what_a_processor_does(make_bench, kernel: Kernel) -> None:
+def test_a_gpu_computes_what_a_processor_does(make_bench, kernel):
     checksums = []
     for name in ("cuda:0", "cpu"):
         bench = make_bench(device=name)
@@ -35,7 +33,7 @@ def test_a_gpu_computes_what_a_processor_does(make_bench, kernel: Kernel) -> Non
 
 
 @NO_GPU
-def test_every_gpu_has_its_own_rows(run_kernels: Callable[..., TaskResult]) -> None:
+def test_every_gpu_has_its_own_rows(run_kernels):
     result = run_kernels(device="cuda")
     assert result.error is None, result.error
     assert result.warnings == ()
@@ -45,7 +43,7 @@ def test_every_gpu_has_its_own_rows(run_kernels: Callable[..., TaskResult]) -> N
     assert result.counters.gpu_own_peak_bytes
 
 
-def test_equal_gpus_are_told_apart_by_their_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_gpus_are_told_apart_by_their_numbers(monkeypatch):
     names = {0: "NVIDIA A100", 1: "NVIDIA T4", 2: "NVIDIA A100"}
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: names[device.index])
     gpus = [torch.device("cuda", index) for index in names]
@@ -56,9 +54,7 @@ def test_equal_gpus_are_told_apart_by_their_numbers(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="an NVIDIA GPU works here")
 @pytest.mark.parametrize("device", ["cuda", "mps"])
-def test_a_device_that_is_not_there_is_refused_in_one_sentence(
-    run_kernels: Callable[..., TaskResult], device: str
-) -> None:
+def test_a_device_that_is_not_there_is_refused_in_one_sentence(run_kernels, device):
     if device == "mps" and torch.backends.mps.is_available():
         pytest.skip("an Apple GPU works here")
     error = run_kernels(device=device).error

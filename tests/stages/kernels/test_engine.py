@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pytest
@@ -10,7 +8,6 @@ import torch
 from scipy.special import logsumexp
 
 from pyscale_stages.kernels import engine, particles, slices
-from pyscale_stages.kernels.engine import Assignment
 from pyscale_stages.kernels.maps import random_blobs
 from pyscale_stages.kernels.params import COMBINATIONS
 from pyscale_stages.kernels.particles import SHIFTS_PX
@@ -32,15 +29,13 @@ STEPS = [
 ]
 
 
-def test_the_combinations_are_the_ancestors() -> None:
+def test_the_combinations_are_the_ancestors():
     assert len(COMBINATIONS) == 14
     assert {how.name for how in COMBINATIONS} == OF_THE_ANCESTOR
 
 
 @pytest.mark.parametrize("how", COMBINATIONS, ids=lambda how: how.name)
-def test_every_combination_finds_the_true_poses_and_rebuilds_the_object(
-    make_bench, clock: StepClock, how: engine.Combination
-) -> None:
+def test_every_combination_finds_the_true_poses_and_rebuilds_the_object(make_bench, clock, how):
     work = engine.prepare(make_bench(), how=how)
     judgement = work.judge(work.once(clock))
     assert judgement.more["right_poses"] == 1
@@ -50,9 +45,7 @@ def test_every_combination_finds_the_true_poses_and_rebuilds_the_object(
 
 
 @pytest.mark.parametrize("kernel", ["linear10", "linear20"])
-def test_place_and_threads_do_not_change_the_result(
-    make_bench, clock: StepClock, kernel: str
-) -> None:
+def test_place_and_threads_do_not_change_the_result(make_bench, clock, kernel):
     alike = [
         how
         for how in COMBINATIONS
@@ -67,8 +60,8 @@ def test_place_and_threads_do_not_change_the_result(
     ("assignment", "symmetry", "times"), [("max", "C1", 1), ("marg", "C1", 1), ("max", "D7", 14)]
 )
 def test_a_particle_is_inserted_once_in_all_for_each_symmetric_orientation(
-    make_bench, clock: StepClock, assignment: Assignment, symmetry: Literal["C1", "D7"], times: int
-) -> None:
+    make_bench, clock, assignment, symmetry, times
+):
     how = engine.Combination("memory", "single", "linear10", assignment, symmetry)
     built = engine.prepare(make_bench(), how=how).once(clock).built
     n_coefficients = len(disc(24)[0])
@@ -82,7 +75,7 @@ def test_a_particle_is_inserted_once_in_all_for_each_symmetric_orientation(
         assert filled > 2 * (alone.once(clock).built.weight > 0).sum()
 
 
-def test_wrong_poses_and_a_wrong_reconstruction_are_noticed(make_bench, clock: StepClock) -> None:
+def test_wrong_poses_and_a_wrong_reconstruction_are_noticed(make_bench, clock):
     bench: Bench = make_bench()
     work = engine.prepare(bench, how=COMBINATIONS[4])
     result = work.once(clock)
@@ -93,9 +86,7 @@ def test_wrong_poses_and_a_wrong_reconstruction_are_noticed(make_bench, clock: S
     assert not work.judge(result).right
 
 
-def test_a_pose_that_cannot_be_told_from_the_true_one_is_right(
-    make_bench, clock: StepClock
-) -> None:
+def test_a_pose_that_cannot_be_told_from_the_true_one_is_right(make_bench, clock):
     """In so small a box seven-fold views that differ by a turn about the axis look alike."""
     how = engine.Combination("memory", "single", "linear10", "max", "D7")
     bench = make_bench(particle_px=16, particles=8, poses=64)
@@ -109,7 +100,7 @@ def test_a_pose_that_cannot_be_told_from_the_true_one_is_right(
     assert work.judge(other_shift).more["right_poses"] == 0
 
 
-def test_reading_ahead_gives_every_batch_once_and_in_order() -> None:
+def test_reading_ahead_gives_every_batch_once_and_in_order():
     with engine.ThreadPoolExecutor(max_workers=1) as reader:
         batches = engine.read_ahead(
             reader, lambda part, _clock: part, [1, 2, 3], StepClock(lambda: None, own_memory=False)
@@ -117,7 +108,7 @@ def test_reading_ahead_gives_every_batch_once_and_in_order() -> None:
         assert list(batches) == [1, 2, 3]
 
 
-def test_particles_from_disk_are_those_in_memory(make_bench, tmp_path: Path) -> None:
+def test_particles_from_disk_are_those_in_memory(make_bench, tmp_path):
     bench: Bench = make_bench()
     images = particles.simulate(bench.params, bench.rng("x"), "C1").images
     order = np.array([3, 0, 5])
@@ -127,7 +118,7 @@ def test_particles_from_disk_are_those_in_memory(make_bench, tmp_path: Path) -> 
     assert particles.InMemory(images).before() is None
 
 
-def test_the_same_seed_gives_the_same_particles_and_another_seed_others(make_bench) -> None:
+def test_the_same_seed_gives_the_same_particles_and_another_seed_others(make_bench):
     params = make_bench().params
     simulated = partial(particles.simulate, params, symmetry="C1")
     one, same, other = (simulated(make_bench(seed=seed).rng("p")).images for seed in (1, 1, 2))
@@ -135,7 +126,7 @@ def test_the_same_seed_gives_the_same_particles_and_another_seed_others(make_ben
     assert not np.allclose(one, other)
 
 
-def test_scores_are_log_likelihoods_up_to_a_constant() -> None:
+def test_scores_are_log_likelihoods_up_to_a_constant():
     rng = np.random.default_rng(0)
     images, references = (
         (rng.standard_normal((n, 30)) + 1j * rng.standard_normal((n, 30))).astype(np.complex64)
@@ -150,7 +141,7 @@ def test_scores_are_log_likelihoods_up_to_a_constant() -> None:
     assert np.ptp(difference, axis=1).max() < 1e-4
 
 
-def test_maximisation_takes_one_pose_with_all_weight() -> None:
+def test_maximisation_takes_one_pose_with_all_weight():
     scores = torch.zeros((2, 3, 4))
     scores[0, 1, 2] = scores[1, 2, 0] = 1.0
     chosen = engine.assign(scores, "max", 3)
@@ -159,7 +150,7 @@ def test_maximisation_takes_one_pose_with_all_weight() -> None:
     assert chosen.share.tolist() == [[1], [1]]
 
 
-def test_marginalisation_takes_the_best_poses_by_their_posterior_shares() -> None:
+def test_marginalisation_takes_the_best_poses_by_their_posterior_shares():
     scores = np.random.default_rng(1).standard_normal((2, 3, 4)).astype(np.float32)
     chosen = engine.assign(torch.from_numpy(scores), "marg", 12)
     expected = np.exp(scores - logsumexp(scores, axis=(1, 2), keepdims=True))
@@ -173,7 +164,7 @@ def test_marginalisation_takes_the_best_poses_by_their_posterior_shares() -> Non
 
 
 @pytest.mark.parametrize("number", range(len(SHIFTS_PX)))
-def test_a_shifted_image_is_moved_back_by_its_own_phases(number: int) -> None:
+def test_a_shifted_image_is_moved_back_by_its_own_phases(number):
     box_px = 32
     blobs = random_blobs(np.random.default_rng(2), box_px)
     index, frequencies = slices.disc(box_px)

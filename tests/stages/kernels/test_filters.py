@@ -6,7 +6,7 @@ import numpy as np
 
 from pyscale_stages.kernels import filters
 from pyscale_stages.kernels.maps import half_maps
-from pyscale_stages.kernels.work import Bench, StepClock
+from pyscale_stages.kernels.work import Bench
 
 
 def choice_by_numpy(bench: Bench) -> Any:
@@ -29,7 +29,7 @@ def choice_by_numpy(bench: Bench) -> Any:
     return np.argmin(errors, axis=0)
 
 
-def test_the_chosen_filters_are_those_of_numpy(make_bench, clock: StepClock) -> None:
+def test_the_chosen_filters_are_those_of_numpy(make_bench, clock):
     bench: Bench = make_bench()
     choice = filters.prepare(bench).once(clock)
     # Where two filters are equally good, single precision may take the other one.
@@ -37,9 +37,7 @@ def test_the_chosen_filters_are_those_of_numpy(make_bench, clock: StepClock) -> 
     assert len(np.unique(choice)) > 1
 
 
-def test_maps_go_to_the_device_and_errors_come_back_for_every_filter(
-    make_bench, clock: StepClock
-) -> None:
+def test_maps_go_to_the_device_and_errors_come_back_for_every_filter(make_bench, clock):
     filters.prepare(make_bench(cutoffs=5)).once(clock)
     n_bytes = 4 * 48**3
     assert {step.calls for step in clock.steps.values()} == {5}
@@ -47,7 +45,7 @@ def test_maps_go_to_the_device_and_errors_come_back_for_every_filter(
     assert clock.steps["get_result"].amount == 5 * n_bytes
 
 
-def test_the_particle_keeps_finer_detail_than_the_solvent(make_bench, clock: StepClock) -> None:
+def test_the_particle_keeps_finer_detail_than_the_solvent(make_bench, clock):
     work = filters.prepare(make_bench())
     choice = work.once(clock)
     assert work.judge(choice).right

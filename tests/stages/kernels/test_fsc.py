@@ -7,7 +7,7 @@ import pytest
 
 from pyscale_stages.kernels import fsc
 from pyscale_stages.kernels.maps import half_maps
-from pyscale_stages.kernels.work import Bench, StepClock
+from pyscale_stages.kernels.work import Bench
 
 SINGLE_PRECISION = 1e-4
 
@@ -27,7 +27,7 @@ def curve_by_numpy(first: Any, second: Any) -> Any:
 
 
 @pytest.mark.parametrize("mask", ["spherical", "loose", "tight"])
-def test_the_curve_is_that_of_numpy(make_bench, clock: StepClock, mask: fsc.Mask) -> None:
+def test_the_curve_is_that_of_numpy(make_bench, clock, mask):
     bench: Bench = make_bench()
     curve = fsc.prepare(bench, mask=mask).once(clock)
     maps = half_maps(bench.params.map_px, bench.seed)
@@ -37,7 +37,7 @@ def test_the_curve_is_that_of_numpy(make_bench, clock: StepClock, mask: fsc.Mask
     assert clock.steps["put_map_on_device"].amount == 2 * 4 * 48**3
 
 
-def test_noise_substitution_is_that_of_numpy(make_bench, clock: StepClock) -> None:
+def test_noise_substitution_is_that_of_numpy(make_bench, clock):
     bench: Bench = make_bench()
     curve = fsc.prepare(bench, mask="tight", noise_substituted=True).once(clock)
     maps = half_maps(bench.params.map_px, bench.seed)
@@ -59,9 +59,7 @@ def test_noise_substitution_is_that_of_numpy(make_bench, clock: StepClock) -> No
 
 
 @pytest.mark.parametrize("noise_substituted", [False, True])
-def test_the_curve_is_what_signal_and_noise_let_expect(
-    make_bench, clock: StepClock, noise_substituted: bool
-) -> None:
+def test_the_curve_is_what_signal_and_noise_let_expect(make_bench, clock, noise_substituted):
     work = fsc.prepare(make_bench(), mask="tight", noise_substituted=noise_substituted)
     curve = work.once(clock)
     assert work.judge(curve).right
@@ -71,7 +69,7 @@ def test_the_curve_is_what_signal_and_noise_let_expect(
     assert not work.judge(np.ones_like(curve)).right
 
 
-def test_masks_grow_from_tight_over_loose_to_spherical(make_bench) -> None:
+def test_masks_grow_from_tight_over_loose_to_spherical(make_bench):
     maps = half_maps(48, 0)
     tight, loose, spherical = (fsc.mask_of(kind, maps) for kind in ("tight", "loose", "spherical"))
     assert (tight <= loose).all()
@@ -80,6 +78,6 @@ def test_masks_grow_from_tight_over_loose_to_spherical(make_bench) -> None:
     assert tight[maps.signal > 0.1 * maps.signal.max()].min() == 1
 
 
-def test_a_curve_that_never_falls_has_no_shell_below(make_bench) -> None:
+def test_a_curve_that_never_falls_has_no_shell_below(make_bench):
     assert fsc.first_below(np.array([1.0, 0.5, 0.1, 0.6]), 0.143) == 2
     assert fsc.first_below(np.ones(7), 0.143) == 7

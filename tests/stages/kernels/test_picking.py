@@ -8,7 +8,7 @@ import torch
 from scipy import ndimage
 
 from pyscale_stages.kernels import picking
-from pyscale_stages.kernels.work import Bench, StepClock
+from pyscale_stages.kernels.work import Bench
 
 CPU = torch.device("cpu")
 
@@ -26,7 +26,7 @@ def scores_of(image: Any, templates: Any) -> Any:
     return picking.correlate(of_image, picking.transform(inside, size), size) / spread
 
 
-def test_scores_are_correlation_coefficients_inside_the_round_mask() -> None:
+def test_scores_are_correlation_coefficients_inside_the_round_mask():
     rng = np.random.default_rng(3)
     image = 5 + rng.random((64, 64), dtype=np.float32)
     templates = rng.random((3, 13, 13), dtype=np.float32)
@@ -38,7 +38,7 @@ def test_scores_are_correlation_coefficients_inside_the_round_mask() -> None:
             assert score == pytest.approx(np.corrcoef(patch, template[mask])[0, 1], abs=1e-4)
 
 
-def test_rotated_templates_are_those_of_scipy() -> None:
+def test_rotated_templates_are_those_of_scipy():
     rng = np.random.default_rng(4)
     template = ndimage.gaussian_filter(rng.random((25, 25)), 2).astype(np.float32)
     rotated = picking.rotate(torch.from_numpy(template[None]), 12).numpy()
@@ -48,7 +48,7 @@ def test_rotated_templates_are_those_of_scipy() -> None:
         assert np.abs(got - expected)[inside].max() < 1e-4
 
 
-def test_particles_are_found_where_they_were_put(make_bench, clock: StepClock) -> None:
+def test_particles_are_found_where_they_were_put(make_bench, clock):
     work = picking.prepare(make_bench())
     found = work.once(clock)
     judgement = work.judge(found)
@@ -57,14 +57,14 @@ def test_particles_are_found_where_they_were_put(make_bench, clock: StepClock) -
     assert not work.judge([places + 5 for places in found]).right
 
 
-def test_all_templates_are_correlated_in_batches(make_bench, clock: StepClock) -> None:
+def test_all_templates_are_correlated_in_batches(make_bench, clock):
     bench: Bench = make_bench(template_angles=9, template_batch=4, micrographs=2)
     picking.prepare(bench).once(clock)
     assert clock.steps["correlate"].calls == 2 * 5
     assert clock.steps["put_micrograph_on_device"].amount == 2 * 4 * 160**2
 
 
-def test_of_two_peaks_too_near_each_other_the_higher_is_taken() -> None:
+def test_of_two_peaks_too_near_each_other_the_higher_is_taken():
     scores = torch.zeros((40, 40))
     scores[10, 10], scores[12, 11], scores[30, 5] = 0.9, 0.8, 0.5
     assert picking.highest_peaks(scores, 2, apart_px=4).tolist() == [[10, 10], [30, 5]]

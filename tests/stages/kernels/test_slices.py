@@ -26,7 +26,7 @@ def random_grid(seed: int = 2) -> Any:
     return torch.from_numpy((rng.random(shape) + 1j * rng.random(shape)).astype(np.complex64))
 
 
-def test_trilinear_projection_is_scipys_interpolation() -> None:
+def test_trilinear_projection_is_scipys_interpolation():
     grid, at = random_grid(), positions(500)
     got = slices.project(grid, at, "linear10")[0].numpy()
     zyx = at[0].numpy().astype(np.float64)[:, ::-1].T
@@ -34,7 +34,7 @@ def test_trilinear_projection_is_scipys_interpolation() -> None:
     assert np.abs(got - expected).max() < 1e-5
 
 
-def test_tricubic_projection_is_keys_convolution_written_out() -> None:
+def test_tricubic_projection_is_keys_convolution_written_out():
     grid, at = random_grid(), positions(20)
     got = slices.project(grid, at, "linear20")[0].numpy()
 
@@ -55,7 +55,7 @@ def test_tricubic_projection_is_keys_convolution_written_out() -> None:
 
 
 @pytest.mark.parametrize(("kernel", "degree"), [("linear10", 1), ("linear20", 2)])
-def test_polynomials_are_interpolated_exactly(kernel: slices.Kernel, degree: int) -> None:
+def test_polynomials_are_interpolated_exactly(kernel, degree):
     def polynomial(z: Any, y: Any, x: Any) -> Any:
         return (0.1 * z + 1) ** degree + (0.2 * y) ** degree - (0.1 * x - 1) ** degree
 
@@ -67,9 +67,7 @@ def test_polynomials_are_interpolated_exactly(kernel: slices.Kernel, degree: int
 
 
 @pytest.mark.parametrize(("kernel", "accesses"), [("linear10", 8), ("linear20", 64)])
-def test_each_coefficient_has_as_many_neighbours_as_the_kernel_says(
-    kernel: slices.Kernel, accesses: int
-) -> None:
+def test_each_coefficient_has_as_many_neighbours_as_the_kernel_says(kernel, accesses):
     found = list(slices.neighbours(positions(7), GRID, kernel))
     assert len(found) == accesses
     total = torch.stack([weight for _, weight in found]).sum(dim=0)
@@ -77,7 +75,7 @@ def test_each_coefficient_has_as_many_neighbours_as_the_kernel_says(
 
 
 @pytest.mark.parametrize("kernel", ["linear10", "linear20"])
-def test_insertion_is_the_transpose_of_projection(kernel: slices.Kernel) -> None:
+def test_insertion_is_the_transpose_of_projection(kernel):
     grid, at = random_grid(), positions(200).reshape(4, 50, 3)
     values = torch.randn((4, 50), dtype=torch.complex64, generator=torch.Generator().manual_seed(0))
     built = slices.Reconstruction(GRID, torch.device("cpu"))
@@ -90,7 +88,7 @@ def test_insertion_is_the_transpose_of_projection(kernel: slices.Kernel) -> None
 
 
 @pytest.mark.parametrize("kernel", ["linear10", "linear20"])
-def test_a_central_slice_is_the_transform_of_the_projection(kernel: slices.Kernel) -> None:
+def test_a_central_slice_is_the_transform_of_the_projection(kernel):
     box_px = 32
     blobs = random_blobs(np.random.default_rng(5), box_px)
     rotations = Rotation.random(3, random_state=6).as_matrix()
@@ -109,7 +107,7 @@ def test_a_central_slice_is_the_transform_of_the_projection(kernel: slices.Kerne
     assert distance < {"linear10": 0.15, "linear20": 0.03}[kernel]
 
 
-def test_a_symmetric_object_has_the_same_slice_at_every_symmetric_orientation() -> None:
+def test_a_symmetric_object_has_the_same_slice_at_every_symmetric_orientation():
     box_px = 32
     blobs = random_blobs(np.random.default_rng(7), box_px, "D7")
     matrices = symmetry_matrices("D7")
@@ -127,7 +125,7 @@ def test_a_symmetric_object_has_the_same_slice_at_every_symmetric_orientation() 
     assert np.linalg.norm(apart - apart.mean(axis=0)) / np.linalg.norm(apart) > 0.2
 
 
-def test_a_volume_comes_back_from_slices_in_many_directions() -> None:
+def test_a_volume_comes_back_from_slices_in_many_directions():
     box_px = 24
     blobs = random_blobs(np.random.default_rng(11), box_px)
     volume = blobs.volume(box_px)

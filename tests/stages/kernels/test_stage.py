@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +11,6 @@ from pyscale_stages.kernels import run as running
 from pyscale_stages.kernels.catalog import KERNELS
 from pyscale_stages.timing import Timing
 
-RunKernels = Callable[..., TaskResult]
 FEW = {"tests": ["fft_2d", "disk_single_linear10_max_C1", "host_to_device_pinned"]}
 NOT_APPLICABLE = "not applicable: "
 
@@ -31,7 +28,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, name: str, prepare: Any) -> None:
 
 
 @pytest.mark.slow
-def test_every_test_of_the_catalog_has_a_time_or_says_why_not(run_kernels: RunKernels) -> None:
+def test_every_test_of_the_catalog_has_a_time_or_says_why_not(run_kernels):
     result = run_kernels()
     assert result.error is None, result.error
     assert result.warnings == ()
@@ -54,7 +51,7 @@ def test_every_test_of_the_catalog_has_a_time_or_says_why_not(run_kernels: RunKe
             assert timing.workers == (2 if "_multi_" in kernel.name else 1)
 
 
-def test_steps_are_timed_apart_and_lie_within_the_whole(run_kernels: RunKernels) -> None:
+def test_steps_are_timed_apart_and_lie_within_the_whole(run_kernels):
     result = run_kernels(params={"tests": ["fsc_spherical"]})
     steps = {t.step: t for t in result.timings if t.repeat == 1}
     total = steps.pop(None).wall_s
@@ -67,9 +64,7 @@ def test_steps_are_timed_apart_and_lie_within_the_whole(run_kernels: RunKernels)
     assert steps["shells"].bottleneck == "memory"
 
 
-def test_particles_are_read_from_the_place_cold_or_not_as_is_known(
-    run_kernels: RunKernels, tmp_path: Path
-) -> None:
+def test_particles_are_read_from_the_place_cold_or_not_as_is_known(run_kernels, tmp_path):
     place = tmp_path / "place"
     place.mkdir()
     result = run_kernels(place=place, params=FEW)
@@ -86,7 +81,7 @@ def test_particles_are_read_from_the_place_cold_or_not_as_is_known(
     assert left == {"timings.parquet", "window.json"}
 
 
-def test_memory_that_runs_out_costs_one_test_and_is_said(run_kernels: RunKernels) -> None:
+def test_memory_that_runs_out_costs_one_test_and_is_said(run_kernels):
     result = run_kernels(params={"tests": ["allocation", "triad"], "allocation_bytes": 1 << 60})
     assert result.error is None
     (failed,) = whole(result, "allocation")
@@ -97,7 +92,7 @@ def test_memory_that_runs_out_costs_one_test_and_is_said(run_kernels: RunKernels
     assert len(whole(result, "triad")) == 2
 
 
-def test_what_a_gpu_has_no_kernel_for_is_not_applicable() -> None:
+def test_what_a_gpu_has_no_kernel_for_is_not_applicable():
     import torch
 
     missing = NotImplementedError("The operator 'aten::polar' is not implemented. Set this.")
@@ -108,9 +103,7 @@ def test_what_a_gpu_has_no_kernel_for_is_not_applicable() -> None:
     assert running._why_it_cannot_run(ValueError("a defect"), torch.device("mps")) == ""
 
 
-def test_a_wrong_result_is_said_once_and_recorded_each_time(
-    run_kernels: RunKernels, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wrong_result_is_said_once_and_recorded_each_time(run_kernels, monkeypatch):
     wrong = work.Judgement(checksum=1.0, error=float("inf"), tolerance=0.5)
     pretend(monkeypatch, "triad", lambda _bench: work.Work(lambda _clock: None, lambda _: wrong))
     result = run_kernels(params={"tests": ["triad"]})
@@ -125,9 +118,7 @@ def test_a_wrong_result_is_said_once_and_recorded_each_time(
     assert TaskResult.model_validate_json(result.model_dump_json()) == result
 
 
-def test_a_defect_in_a_test_is_no_missing_row(
-    run_kernels: RunKernels, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_defect_in_a_test_is_no_missing_row(run_kernels, monkeypatch):
     def broken(_bench: Any) -> Any:
         raise ValueError("a defect")
 
@@ -138,9 +129,7 @@ def test_a_defect_in_a_test_is_no_missing_row(
 
 
 @pytest.mark.parametrize(("device", "gpus"), [("cpu", 2)])
-def test_more_devices_than_there_are_is_refused(
-    run_kernels: RunKernels, device: str, gpus: int
-) -> None:
+def test_more_devices_than_there_are_is_refused(run_kernels, device, gpus):
     result = run_kernels(params={"gpus": gpus}, device=device)
     assert result.error is not None
     assert "torch supports only one cpu device" in result.error.message

@@ -30,62 +30,62 @@ ITEMS = [item(number, torch.from_numpy(image)) for number, image in enumerate(IM
 EXPECTED = checksum(ITEMS)
 
 
-def test_the_order_and_the_batches_do_not_matter() -> None:
+def test_the_order_and_the_batches_do_not_matter():
     assert checksum(ITEMS[::-1]) == EXPECTED
     assert checksum(ITEMS, batch_size=4) == EXPECTED
 
 
-def test_floats_made_of_bytes_are_the_same_patches() -> None:
+def test_floats_made_of_bytes_are_the_same_patches():
     assert checksum([i | {"image": i["image"].float() / 255} for i in ITEMS]) == EXPECTED
     assert checksum([i | {"image": i["image"].float() * (1 / 255)} for i in ITEMS]) == EXPECTED
 
 
-def test_channels_may_come_last() -> None:
+def test_channels_may_come_last():
     assert checksum([i | {"image": i["image"].permute(1, 2, 0)} for i in ITEMS]) == EXPECTED
 
 
-def test_the_folder_of_the_slides_does_not_matter() -> None:
+def test_the_folder_of_the_slides_does_not_matter():
     moved = [i | {"slide_path": i["slide_path"].replace("here", "there")} for i in ITEMS]
     assert checksum(moved) == EXPECTED
 
 
 @pytest.mark.parametrize("change", [{"x": 9}, {"y": 1}, {"level": 1}, {"slide_path": "other.svs"}])
-def test_another_place_is_another_patch(change: dict[str, Any]) -> None:
+def test_another_place_is_another_patch(change):
     assert checksum([ITEMS[0] | change, *ITEMS[1:]]) != EXPECTED
 
 
-def test_one_grey_value_makes_another_patch() -> None:
+def test_one_grey_value_makes_another_patch():
     image = ITEMS[0]["image"].clone()
     image[0, 0, 0] ^= 1
     assert checksum([ITEMS[0] | {"image": image}, *ITEMS[1:]]) != EXPECTED
 
 
-def test_a_patch_that_comes_twice_does_not_vanish() -> None:
+def test_a_patch_that_comes_twice_does_not_vanish():
     assert checksum([*ITEMS, ITEMS[0], ITEMS[0]]) != EXPECTED
 
 
-def test_places_as_whole_numbers_and_as_floats_are_the_same() -> None:
+def test_places_as_whole_numbers_and_as_floats_are_the_same():
     assert checksum([i | {"x": float(i["x"]), "y": float(i["y"])} for i in ITEMS]) == EXPECTED
 
 
-def test_no_batch_has_no_checksum() -> None:
+def test_no_batch_has_no_checksum():
     assert checksum_of(lambda: pytest.fail("no batch was asked for"), 0) == (None, 0)
 
 
-def test_sixteen_bits_are_found_again_in_floats() -> None:
+def test_sixteen_bits_are_found_again_in_floats():
     greys = np.arange(0, 65536, 97, dtype=np.uint16)
     found = grey_values(greys.astype(np.float32) / np.float32(65535))
     assert found.dtype == np.uint16
     assert np.array_equal(found, greys)
 
 
-def test_floats_that_are_no_grey_values_are_left_as_they_are() -> None:
+def test_floats_that_are_no_grey_values_are_left_as_they_are():
     normalised = np.linspace(-2, 2, 50, dtype=np.float32)
     assert grey_values(normalised) is normalised
     uneven = np.sqrt(np.linspace(0, 1, 50, dtype=np.float32))
     assert grey_values(uneven) is uneven
 
 
-def test_a_volume_with_three_planes_is_not_turned() -> None:
+def test_a_volume_with_three_planes_is_not_turned():
     assert channels_first(np.zeros((3, 5, 4))).shape == (3, 5, 4)
     assert channels_first(np.zeros((6, 5, 4))).shape == (4, 6, 5)

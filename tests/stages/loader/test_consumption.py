@@ -9,26 +9,26 @@ from pyscale_stages.loader.consumption import measured_consumption
 CPU = torch.device("cpu")
 
 
-def test_a_model_takes_patches_of_any_channels() -> None:
+def test_a_model_takes_patches_of_any_channels():
     per_s, name = measured_consumption((2, 5, 16, 16), CPU, threads=1, seed=0)
     assert per_s > 0
     assert name.startswith("convolutional network of 4 layers")
 
 
-def test_patches_may_have_their_channels_last() -> None:
+def test_patches_may_have_their_channels_last():
     _, first = measured_consumption((2, 3, 16, 16), CPU, threads=1, seed=0)
     _, last = measured_consumption((2, 16, 16, 3), CPU, threads=1, seed=0)
     assert first == last
 
 
 @pytest.mark.slow
-def test_threads_are_as_before_afterwards() -> None:
+def test_threads_are_as_before_afterwards():
     torch.set_num_threads(1)
     _, name = measured_consumption((2, 3, 16, 16), CPU, threads=2, seed=0)
     assert "with 2 threads" in name
     assert torch.get_num_threads() == 1
 
 
-def test_a_volume_is_refused() -> None:
+def test_a_volume_is_refused():
     with pytest.raises(BadInput, match="to the rate of your own training"):
         measured_consumption((2, 1, 8, 16, 16), CPU, threads=1, seed=0)

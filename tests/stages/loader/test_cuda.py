@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import torch
-
-from pyscale_stages.contract import TaskResult
 
 NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no NVIDIA GPU works here")
 
 
 @NO_GPU
 @pytest.mark.parametrize("pin_memory", [False, True])
-def test_each_copy_to_the_gpu_is_timed(
-    run_loader: Callable[..., TaskResult], pin_memory: bool
-) -> None:
+def test_each_copy_to_the_gpu_is_timed(run_loader, pin_memory):
     params = {"to_device": True, "pin_memory": pin_memory, "num_workers": 1}
     result = run_loader(device="cuda", params=params)
     assert result.error is None, result.error
@@ -27,7 +21,7 @@ def test_each_copy_to_the_gpu_is_timed(
 
 
 @NO_GPU
-def test_the_model_is_trained_on_the_gpu(run_loader: Callable[..., TaskResult]) -> None:
+def test_the_model_is_trained_on_the_gpu(run_loader):
     result = run_loader(device="cuda", params={"consumer": True})
     assert result.error is None, result.error
     assert result.loading is not None

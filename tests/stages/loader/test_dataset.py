@@ -7,7 +7,6 @@ import shutil
 from collections.abc import Callable
 from importlib.util import find_spec
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -84,9 +83,7 @@ def assert_same(ours: list[Item], theirs: list[Item]) -> None:
     ],
     ids=str,
 )
-def test_wsistream_gives_the_same_patches_in_the_same_order(
-    made: list[str], settings: dict[str, Any]
-) -> None:
+def test_wsistream_gives_the_same_patches_in_the_same_order(made, settings):
     ours, theirs = (
         patches(made, 24, factory=factory, **settings) for factory in ("pyscale", "wsistream")
     )
@@ -97,9 +94,7 @@ def test_wsistream_gives_the_same_patches_in_the_same_order(
 @pytest.mark.slow
 @pytest.mark.usefixtures("wsistream")
 @pytest.mark.parametrize("num_workers", [1, 2])
-def test_loader_processes_give_the_patches_that_those_of_wsistream_give(
-    made: list[str], num_workers: int
-) -> None:
+def test_loader_processes_give_the_patches_that_those_of_wsistream_give(made, num_workers):
     ours, theirs = (
         patches(made, 24, factory=factory, num_workers=num_workers, start_method="fork")
         for factory in ("pyscale", "wsistream")
@@ -109,7 +104,7 @@ def test_loader_processes_give_the_patches_that_those_of_wsistream_give(
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("wsistream")
-def test_a_second_pass_gives_the_other_patches_that_wsistream_gives(made: list[str]) -> None:
+def test_a_second_pass_gives_the_other_patches_that_wsistream_gives(made):
     passes = []
     for factory in ("pyscale", "wsistream"):
         dataset = dataset_of(LoaderParams(factory=factory), made, 7)
@@ -122,7 +117,7 @@ def test_a_second_pass_gives_the_other_patches_that_wsistream_gives(made: list[s
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("wsistream")
-def test_patches_of_a_coarser_level_lie_where_those_of_wsistream_lie(made: list[str]) -> None:
+def test_patches_of_a_coarser_level_lie_where_those_of_wsistream_lie(made):
     """Their pixels differ: OpenSlide interpolates between pixels, where a place is between."""
     ours, theirs = (
         patches(made, 12, factory=factory, mpp=2.0, patch_px=128)
@@ -134,11 +129,11 @@ def test_patches_of_a_coarser_level_lie_where_those_of_wsistream_lie(made: list[
 
 @pytest.mark.slow
 @pytest.mark.parametrize("reader", ["openslide", "tiffslide"])
-def test_every_reader_gives_the_same_patches(made: list[str], reader: str) -> None:
+def test_every_reader_gives_the_same_patches(made, reader):
     assert_same(patches(made, 12, reader=reader), patches(made, 12, reader="tifffile"))
 
 
-def test_an_item_says_where_it_lies_and_holds_these_pixels(made: list[str]) -> None:
+def test_an_item_says_where_it_lies_and_holds_these_pixels(made):
     (item,) = patches(made, 1, patch_px=64)
     with tifffile.TiffFile(item["slide_path"]) as file:
         whole = file.series[0].levels[0].asarray()
@@ -151,7 +146,7 @@ def test_an_item_says_where_it_lies_and_holds_these_pixels(made: list[str]) -> N
 
 
 @pytest.mark.slow
-def test_loader_processes_share_out_the_slides(made: list[str]) -> None:
+def test_loader_processes_share_out_the_slides(made):
     given = patches(made, 30, num_workers=3, pool_size=8, start_method="fork")
     assert [{item["slide_path"] for item in given[number::3]} for number in range(3)] == [
         {slide} for slide in made
@@ -159,13 +154,13 @@ def test_loader_processes_share_out_the_slides(made: list[str]) -> None:
 
 
 @pytest.mark.slow
-def test_a_loader_process_without_a_slide_leaves_the_others_to_work(made: list[str]) -> None:
+def test_a_loader_process_without_a_slide_leaves_the_others_to_work(made):
     given = patches(made[:1], 10, num_workers=2, start_method="fork")
     assert len(given) == 10
 
 
 @pytest.mark.slow
-def test_the_data_set_can_be_sent_to_other_processes(made: list[str]) -> None:
+def test_the_data_set_can_be_sent_to_other_processes(made):
     dataset = PatchDataset(made, Rotation(2, 5, 1), 7, PatchOptions())
     list(islice(dataset, 1))
     sent = pickle.loads(pickle.dumps(dataset))
@@ -173,12 +168,12 @@ def test_the_data_set_can_be_sent_to_other_processes(made: list[str]) -> None:
 
 
 @pytest.mark.slow
-def test_spawned_loader_processes_give_patches(made: list[str]) -> None:
+def test_spawned_loader_processes_give_patches(made):
     spawned = patches(made, 6, num_workers=1, start_method="spawn")
     assert_same(spawned, patches(made, 6, num_workers=1, start_method="fork"))
 
 
-def test_planes_of_a_stack_are_patches_too(tmp_path: Path) -> None:
+def test_planes_of_a_stack_are_patches_too(tmp_path):
     stack = np.random.default_rng(0).integers(0, 2**16, (4, 40, 50), dtype=np.uint16)
     tifffile.imwrite(tmp_path / "stack.ome.tif", stack, metadata={"axes": "TYX"})
     given = patches([str(tmp_path / "stack.ome.tif")], 40, patch_px=16, tissue=False)
@@ -190,7 +185,7 @@ def test_planes_of_a_stack_are_patches_too(tmp_path: Path) -> None:
         assert item["mpp"] == -1
 
 
-def test_patches_of_an_ome_zarr_image_come_from_every_plane(tmp_path: Path) -> None:
+def test_patches_of_an_ome_zarr_image_come_from_every_plane(tmp_path):
     import zarr
 
     image = np.random.default_rng(0).integers(0, 2**16, (2, 3, 60, 70), dtype=np.uint16)
@@ -217,9 +212,7 @@ def test_patches_of_an_ome_zarr_image_come_from_every_plane(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
-def test_tissue_is_not_sought_where_there_are_no_colours(
-    tmp_path: Path, dtype: type[np.generic]
-) -> None:
+def test_tissue_is_not_sought_where_there_are_no_colours(tmp_path, dtype):
     stack = np.zeros((2, 40, 50), dtype=dtype)
     tifffile.imwrite(tmp_path / "stack.ome.tif", stack, metadata={"axes": "TYX"})
     with pytest.raises(BadInput, match=r"stack.ome.tif .*--grid tissue=false"):
@@ -227,7 +220,7 @@ def test_tissue_is_not_sought_where_there_are_no_colours(
 
 
 @pytest.mark.parametrize("num_workers", [0, 1])
-def test_a_slide_of_glass_alone_is_refused_by_name(tmp_path: Path, num_workers: int) -> None:
+def test_a_slide_of_glass_alone_is_refused_by_name(tmp_path, num_workers):
     glass = np.full((600, 600, 3), 255, dtype=np.uint8)
     path = tmp_path / "glass.tif"
     tifffile.imwrite(path, glass, tile=(256, 256), photometric="rgb", compression="jpeg")
@@ -237,9 +230,7 @@ def test_a_slide_of_glass_alone_is_refused_by_name(tmp_path: Path, num_workers: 
 
 
 @pytest.mark.parametrize("num_workers", [0, 1])
-def test_a_damaged_slide_is_refused_by_name(
-    made: list[str], tmp_path: Path, num_workers: int
-) -> None:
+def test_a_damaged_slide_is_refused_by_name(made, tmp_path, num_workers):
     damaged = tmp_path / "damaged.svs"
     shutil.copy(made[0], damaged)
     with damaged.open("r+b") as file:
@@ -249,9 +240,7 @@ def test_a_damaged_slide_is_refused_by_name(
     assert "\n" not in str(raised.value)
 
 
-def test_a_slide_that_does_not_say_its_pixel_size_has_no_asked_magnification(
-    tmp_path: Path,
-) -> None:
+def test_a_slide_that_does_not_say_its_pixel_size_has_no_asked_magnification(tmp_path):
     path = tmp_path / "unsized.tif"
     pixels = np.zeros((600, 600, 3), dtype=np.uint8)
     tifffile.imwrite(path, pixels, tile=(256, 256), photometric="rgb")

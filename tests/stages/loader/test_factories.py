@@ -54,12 +54,12 @@ def said(factory: str, kind: type[StageError] = BadInput) -> str:
     return sentence
 
 
-def test_the_shipped_factory_makes_the_shipped_data_set() -> None:
+def test_the_shipped_factory_makes_the_shipped_data_set():
     assert isinstance(dataset_of(LoaderParams(), ["a.svs"], 0), PatchDataset)
 
 
 @pytest.mark.usefixtures("wsistream")
-def test_wsistream_makes_its_own_data_set(tmp_path: Path) -> None:
+def test_wsistream_makes_its_own_data_set(tmp_path):
     from wsistream.torch import WsiStreamDataset
 
     slide = tmp_path / "a.svs"
@@ -69,12 +69,12 @@ def test_wsistream_makes_its_own_data_set(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("wsistream")
-def test_wsistream_refuses_a_reader_that_it_does_not_have() -> None:
+def test_wsistream_refuses_a_reader_that_it_does_not_have():
     with pytest.raises(BadInput, match="wsistream has no reader zarr: use openslide"):
         factory_of(LoaderParams(factory="wsistream", reader="zarr"))
 
 
-def test_a_factory_of_ones_own_is_called_with_the_settings(module: WriteModule) -> None:
+def test_a_factory_of_ones_own_is_called_with_the_settings(module):
     name = module(
         """
         from torch.utils.data import Dataset
@@ -96,12 +96,12 @@ def test_a_factory_of_ones_own_is_called_with_the_settings(module: WriteModule) 
 
 
 @pytest.mark.parametrize("name", ["ours", "ours:", ":make", "pyscale2"])
-def test_what_names_no_factory_is_refused_with_what_there_is(name: str) -> None:
+def test_what_names_no_factory_is_refused_with_what_there_is(name):
     with pytest.raises(ValidationError, match="use pyscale or wsistream, or your own function"):
         LoaderParams(factory=name)
 
 
-def test_a_module_that_is_not_found_says_where_to_put_it() -> None:
+def test_a_module_that_is_not_found_says_where_to_put_it():
     assert said("no_such_package.patches:make") == (
         "the module no_such_package.patches of the factory no_such_package.patches:make was not "
         "found: add its folder to PYTHONPATH"
@@ -130,20 +130,18 @@ def test_a_module_that_is_not_found_says_where_to_put_it() -> None:
     ],
 )
 def test_a_factory_that_gives_no_data_set_is_refused_with_the_reason(
-    module: WriteModule, source: str, kind: type[StageError], sentence: str
-) -> None:
+    module, source, kind, sentence
+):
     name = module(source)
     assert sentence.format(name=name) in said(f"{name}:make", kind)
 
 
 @pytest.mark.parametrize(("num_workers", "slides", "idle"), [(0, 1, 0), (2, 2, 0), (4, 1, 3)])
-def test_loader_processes_without_a_slide_are_idle(
-    num_workers: int, slides: int, idle: int
-) -> None:
+def test_loader_processes_without_a_slide_are_idle(num_workers, slides, idle):
     assert idle_processes(LoaderParams(num_workers=num_workers), slides) == idle
 
 
-def test_what_loader_processes_of_another_data_set_do_is_not_known() -> None:
+def test_what_loader_processes_of_another_data_set_do_is_not_known():
     params = LoaderParams(num_workers=4, factory="patches:make")
     assert idle_processes(params, 1) == 0
 
@@ -161,20 +159,20 @@ def own(factory: str = "patches.loading:make") -> LoaderParams:
     return LoaderParams(factory=factory)
 
 
-def test_the_folder_of_an_own_factory_is_given_to_its_image(folder, monkeypatch, tmp_path) -> None:
+def test_the_folder_of_an_own_factory_is_given_to_its_image(folder, monkeypatch, tmp_path):
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'absent'}::{folder}")
     around = folder_of_factory(own())
     assert around.files == (folder,)
     assert around.variables == {FOLDER_VARIABLE: str(folder)}
 
 
-def test_shipped_factories_and_unknown_modules_need_no_folder(folder, monkeypatch) -> None:
+def test_shipped_factories_and_unknown_modules_need_no_folder(folder, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(folder))
     assert folder_of_factory(own("wsistream")).files == ()
     assert folder_of_factory(own("nowhere.to_be:found")).files == ()
 
 
-def test_a_factory_is_found_in_the_folder_that_is_named(folder, monkeypatch) -> None:
+def test_a_factory_is_found_in_the_folder_that_is_named(folder, monkeypatch):
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setenv(FOLDER_VARIABLE, str(folder))
     assert factory_of(own())(["a"], 1, 2, 3, 4) == (["a"], 1, 2, 3, 4)

@@ -10,26 +10,26 @@ from pyscale_stages.loader.items import Places, on_device, pixels_of, places_in
 IMAGE = torch.zeros(3, 8, 8)
 
 
-def test_pixels_are_the_image_of_a_dict() -> None:
+def test_pixels_are_the_image_of_a_dict():
     batch = default_collate([{"mask": IMAGE[0], "image": IMAGE}])
     assert pixels_of(batch).shape == (1, 3, 8, 8)
 
 
-def test_pixels_are_the_first_tensor_with_axes_of_a_tuple() -> None:
+def test_pixels_are_the_first_tensor_with_axes_of_a_tuple():
     assert pixels_of(default_collate([(5, IMAGE)] * 2)).shape == (2, 3, 8, 8)
     assert pixels_of(torch.zeros(4, 3, 8, 8)).shape == (4, 3, 8, 8)
 
 
-def test_an_image_of_several_views_is_its_first() -> None:
+def test_an_image_of_several_views_is_its_first():
     assert pixels_of({"image": {"near": IMAGE, "far": IMAGE[:, :4]}}).shape == IMAGE.shape
 
 
-def test_items_without_pixels_are_refused() -> None:
+def test_items_without_pixels_are_refused():
     with pytest.raises(BadInput, match="hold no tensor or array of pixels"):
         pixels_of({"slide_path": ["a"], "x": torch.tensor([1])})
 
 
-def test_places_are_copied_out_of_the_batch() -> None:
+def test_places_are_copied_out_of_the_batch():
     items = [
         {"slide_path": name, "x": x, "y": 2 * x, "level": 1} for name, x in (("a", 3), ("b", 4))
     ]
@@ -39,17 +39,17 @@ def test_places_are_copied_out_of_the_batch() -> None:
     assert found == Places(("a", "b"), (3, 4), (6, 8), (1, 1))
 
 
-def test_a_batch_without_slides_says_no_place() -> None:
+def test_a_batch_without_slides_says_no_place():
     assert places_in({"x": torch.tensor([1])}) is None
     assert places_in((IMAGE, 3)) is None
     assert places_in({"slide": "one for all"}) is None
 
 
-def test_places_that_are_half_known_are_unknown() -> None:
+def test_places_that_are_half_known_are_unknown():
     assert places_in({"slide": ["a", "b"], "x": torch.tensor([1, 2])}) == Places(("a", "b"))
 
 
-def test_every_tensor_is_copied_and_the_rest_is_kept() -> None:
+def test_every_tensor_is_copied_and_the_rest_is_kept():
     there = on_device({"image": IMAGE, "more": [IMAGE], "slide": "a"}, torch.device("meta"))
     assert there["image"].device.type == there["more"][0].device.type == "meta"
     assert there["slide"] == "a"

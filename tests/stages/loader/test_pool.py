@@ -40,46 +40,42 @@ def drawn(slides: type[Counting], names: str, rotation: Rotation, patches: int) 
     return "".join(islice(pool.drawn(lambda slide: slide.name), patches))
 
 
-def test_the_slides_of_a_pool_take_turns(slides: type[Counting]) -> None:
+def test_the_slides_of_a_pool_take_turns(slides):
     given = drawn(slides, "abc", Rotation(3, 100, 1), 9)
     assert set(given[:3]) == {"a", "b", "c"}
     assert given == given[:3] * 3
 
 
-def test_a_visit_takes_several_patches_of_one_slide(slides: type[Counting]) -> None:
+def test_a_visit_takes_several_patches_of_one_slide(slides):
     given = drawn(slides, "ab", Rotation(2, 100, 3), 12)
     first, second = given[0], given[3]
     assert given == (first * 3 + second * 3) * 2
     assert first != second
 
 
-def test_a_slide_that_gave_its_share_makes_room_for_another(slides: type[Counting]) -> None:
+def test_a_slide_that_gave_its_share_makes_room_for_another(slides):
     given = drawn(slides, "abcd", Rotation(2, 2, 1), 8)
     assert {name: given.count(name) for name in "abcd"} == dict.fromkeys("abcd", 2)
     assert slides.most == 2
 
 
-def test_a_visit_ends_where_the_share_does(slides: type[Counting]) -> None:
+def test_a_visit_ends_where_the_share_does(slides):
     given = drawn(slides, "abcdef", Rotation(1, 2, 5), 12)
     assert [len(set(given[start : start + 2])) for start in range(0, 12, 2)] == [1] * 6
 
 
-def test_a_pool_larger_than_the_slides_begins_with_each_of_them_once(
-    slides: type[Counting],
-) -> None:
+def test_a_pool_larger_than_the_slides_begins_with_each_of_them_once(slides):
     given = drawn(slides, "abc", Rotation(8, 100, 1), 30)
     assert set(given[:3]) == {"a", "b", "c"}
     assert slides.most == 3
 
 
-def test_an_order_that_was_begun_is_opened_as_far_as_there_is_room(
-    slides: type[Counting],
-) -> None:
+def test_an_order_that_was_begun_is_opened_as_far_as_there_is_room(slides):
     drawn(slides, "ab", Rotation(8, 3, 1), 30)
     assert slides.most == 3
 
 
-def test_every_pass_over_the_slides_has_an_order_of_its_own(slides: type[Counting]) -> None:
+def test_every_pass_over_the_slides_has_an_order_of_its_own(slides):
     names = "abcdefgh"
     given = drawn(slides, names, Rotation(1, 1, 1), 3 * len(names))
     passes = [given[start : start + 8] for start in range(0, 24, 8)]
@@ -87,14 +83,14 @@ def test_every_pass_over_the_slides_has_an_order_of_its_own(slides: type[Countin
     assert len(set(passes)) == 3
 
 
-def test_a_slide_with_nothing_to_give_is_replaced(slides: type[Counting]) -> None:
+def test_a_slide_with_nothing_to_give_is_replaced(slides):
     pool = Pool(list("ab"), Rotation(1, 100, 1), np.random.default_rng(5), slides)
     given = pool.drawn(lambda slide: slide.name if slide.name == "b" else None)
     assert list(islice(given, 4)) == ["b"] * 4
     assert slides.now == 1
 
 
-def test_a_pool_that_is_left_closes_its_slides(slides: type[Counting]) -> None:
+def test_a_pool_that_is_left_closes_its_slides(slides):
     pool = Pool(list("abc"), Rotation(3, 100, 1), np.random.default_rng(5), slides)
     stream = pool.drawn(lambda slide: slide.name)
     next(stream)
@@ -103,7 +99,7 @@ def test_a_pool_that_is_left_closes_its_slides(slides: type[Counting]) -> None:
     assert slides.now == 0
 
 
-def test_a_slide_that_cannot_be_opened_ends_the_pool_and_closes_the_others() -> None:
+def test_a_slide_that_cannot_be_opened_ends_the_pool_and_closes_the_others():
     class Brittle(Counting):
         opened: list[str] = []  # noqa: RUF012 - of this test alone
 
@@ -118,6 +114,6 @@ def test_a_slide_that_cannot_be_opened_ends_the_pool_and_closes_the_others() -> 
     assert Brittle.now == 0
 
 
-def test_the_same_generator_gives_the_same_order(slides: type[Counting]) -> None:
+def test_the_same_generator_gives_the_same_order(slides):
     rotation = Rotation(2, 3, 2)
     assert drawn(slides, "abcde", rotation, 50) == drawn(slides, "abcde", rotation, 50)

@@ -63,7 +63,7 @@ def child() -> Iterator[int]:
         yield process.pid
 
 
-def test_children_of_children_belong_to_the_tree(child: int) -> None:
+def test_children_of_children_belong_to_the_tree(child):
     tree = process_tree()
     assert tree[0] == os.getpid()
     assert child in tree
@@ -73,7 +73,7 @@ def test_children_of_children_belong_to_the_tree(child: int) -> None:
     assert len(set(tree)) == len(tree)
 
 
-def test_what_is_read_between_two_moments_is_counted(tmp_path: Path) -> None:
+def test_what_is_read_between_two_moments_is_counted(tmp_path):
     file = tmp_path / "file"
     file.write_bytes(bytes(1 << 20))
     from_storage = []
@@ -89,7 +89,7 @@ def test_what_is_read_between_two_moments_is_counted(tmp_path: Path) -> None:
     assert min(from_storage) < 1 << 20
 
 
-def test_processor_time_is_that_of_programs_and_of_the_kernel_for_them() -> None:
+def test_processor_time_is_that_of_programs_and_of_the_kernel_for_them():
     tick_s = 1 / os.sysconf("SC_CLK_TCK")
     before = os.times()
     used_s = uses_of([os.getpid()])[os.getpid()].cpu_s
@@ -98,7 +98,7 @@ def test_processor_time_is_that_of_programs_and_of_the_kernel_for_them() -> None
     assert before.user + before.system - tick_s < used_s < after.user + after.system + tick_s
 
 
-def test_what_all_processes_used_is_summed_up() -> None:
+def test_what_all_processes_used_is_summed_up():
     before = {1: Use(10, 1, 1.0), 2: Use(20, 2, 2.0)}
     after = {1: Use(11, 3, 1.5), 2: Use(24, 7, 4.0)}
     assert used_between(before, after) == Use(5, 7, 2.5)
@@ -106,19 +106,19 @@ def test_what_all_processes_used_is_summed_up() -> None:
     assert used_between(before, unknown) == Use(None, 7, 2.5)
 
 
-def test_nothing_is_known_of_a_process_that_ended_in_between() -> None:
+def test_nothing_is_known_of_a_process_that_ended_in_between():
     use = Use(1, 1, 1.0)
     assert used_between({1: use, 2: use}, {1: use}) == Use(None, None, None)
 
 
-def test_a_process_that_has_ended_is_left_out() -> None:
+def test_a_process_that_has_ended_is_left_out():
     with subprocess.Popen(["true"]) as process:
         process.wait()
         assert uses_of([process.pid]) == {}
 
 
 @pytest.mark.slow
-def test_pages_that_two_processes_share_count_once() -> None:
+def test_pages_that_two_processes_share_count_once():
     # By a program of its own: libraries that pytest shares with other programs would count more
     # as soon as one of these ends.
     answer = subprocess.run(
@@ -149,7 +149,7 @@ def added(hold: Callable[[], AbstractContextManager[object]]) -> tuple[float, fl
     return statistics.median(pss), statistics.median(rss)
 
 
-def test_a_batch_that_waits_in_shared_memory_counts() -> None:
+def test_a_batch_that_waits_in_shared_memory_counts():
     @contextmanager
     def waiting() -> Iterator[None]:
         # As torch keeps it: a file without a name, that is open and that nobody maps.
@@ -167,7 +167,7 @@ def test_a_batch_that_waits_in_shared_memory_counts() -> None:
 
 
 @pytest.mark.slow
-def test_a_batch_that_is_mapped_and_open_counts_once() -> None:
+def test_a_batch_that_is_mapped_and_open_counts_once():
     @contextmanager
     def mapped() -> Iterator[None]:
         batch = torch.ones(HELD_BYTES, dtype=torch.uint8).share_memory_()
@@ -178,7 +178,7 @@ def test_a_batch_that_is_mapped_and_open_counts_once() -> None:
     assert HELD_BYTES * 0.9 < pss_bytes < HELD_BYTES * 1.5
 
 
-def test_the_largest_of_each_is_kept() -> None:
+def test_the_largest_of_each_is_kept():
     assert Memory(1, 4).largest(Memory(2, 3)) == Memory(2, 4)
     assert Memory(None, 4).largest(Memory(2, 3)) == Memory(2, 4)
     assert Memory(None, 1).largest(Memory(None, 2)) == Memory(None, 2)

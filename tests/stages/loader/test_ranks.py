@@ -41,7 +41,7 @@ def run_ranks(tmp_path: Path, slides: Path) -> RunRanks:
     return run
 
 
-def test_ranks_share_the_slides_and_are_timed_in_step(run_ranks: RunRanks, tmp_path: Path) -> None:
+def test_ranks_share_the_slides_and_are_timed_in_step(run_ranks, tmp_path):
     ranks = run_ranks()
     assert [rank.exit_code for rank in ranks] == [0, 0]
     for rank in ranks:
@@ -91,7 +91,7 @@ def merge(folder: Path, *names: str) -> TaskResult:
     return TaskResult.model_validate_json((folder / "merged.json").read_bytes())
 
 
-def test_a_rank_that_fails_ends_the_others(run_ranks: RunRanks, slides: Path) -> None:
+def test_a_rank_that_fails_ends_the_others(run_ranks, slides):
     # Of the sorted slides the second rank has the last one.
     (slides / "d.svs").rename(slides / "bad.svs")
     (slides / "a.svs").rename(slides / "z.svs")
@@ -102,7 +102,7 @@ def test_a_rank_that_fails_ends_the_others(run_ranks: RunRanks, slides: Path) ->
     assert "tile 3 is damaged" in heard
 
 
-def test_more_ranks_than_slides_is_one_sentence(run_ranks: RunRanks, slides: Path) -> None:
+def test_more_ranks_than_slides_is_one_sentence(run_ranks, slides):
     for slide in sorted(slides.iterdir())[1:]:
         slide.unlink()
     ranks = run_ranks()

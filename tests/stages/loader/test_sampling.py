@@ -44,35 +44,35 @@ def half_of_tissue() -> TissueMap:
     return TissueMap(mask, 10.0)
 
 
-def test_patches_lie_inside_the_slide_and_reach_its_edges() -> None:
+def test_patches_lie_inside_the_slide_and_reach_its_edges():
     places = drawn(Places(Sized((12, 20)), 0, 10, None), 500)
     assert {place.x for place in places} == set(range(11))
     assert {place.y for place in places} == set(range(3))
 
 
-def test_a_patch_as_large_as_the_slide_has_one_place() -> None:
+def test_a_patch_as_large_as_the_slide_has_one_place():
     assert set(drawn(Places(Sized((10, 10)), 0, 10, None), 20)) == {Place(0, 0)}
 
 
-def test_patches_of_a_coarser_level_leave_room_for_what_they_cover() -> None:
+def test_patches_of_a_coarser_level_leave_room_for_what_they_cover():
     places = drawn(Places(Sized((400, 400), (100, 100)), 1, 90, None), 500)
     assert max(place.x for place in places) == 40
     assert max(place.y for place in places) == 40
 
 
-def test_patches_have_enough_tissue() -> None:
+def test_patches_have_enough_tissue():
     places = drawn(Places(Sized((400, 400)), 0, 100, half_of_tissue()), 300)
     shares = [min(1.0, max(0.0, (place.x // 10 + 10 - 20) / 10)) for place in places]
     assert min(shares) == LEAST_TISSUE
     assert len(places) == 300
 
 
-def test_each_plane_of_a_stack_gives_patches() -> None:
+def test_each_plane_of_a_stack_gives_patches():
     places = drawn(Places(Sized((20, 20), planes=3), 0, 10, None), 100)
     assert {place.plane for place in places} == {0, 1, 2}
 
 
-def test_the_same_seed_gives_the_same_places() -> None:
+def test_the_same_seed_gives_the_same_places():
     def first(seed: int) -> list[Place]:
         return drawn(Places(Sized((400, 400)), 0, 100, half_of_tissue()), 20, seed)
 
@@ -80,14 +80,14 @@ def test_the_same_seed_gives_the_same_places() -> None:
     assert first(3) != first(4)
 
 
-def test_a_slide_with_little_tissue_gives_up_its_turn_and_is_not_refused() -> None:
+def test_a_slide_with_little_tissue_gives_up_its_turn_and_is_not_refused():
     mask = np.zeros((1000, 1000), dtype=np.bool_)
     mask[:10, :10] = True
     places = Places(Sized((1000, 1000)), 0, 10, TissueMap(mask, 1.0))
     assert places.draw(np.random.default_rng(0)) is None
 
 
-def test_a_slide_without_tissue_is_refused_by_name() -> None:
+def test_a_slide_without_tissue_is_refused_by_name():
     empty = TissueMap(np.zeros((40, 40), dtype=np.bool_), 10.0)
     places = Places(Sized((400, 400)), 0, 100, empty)
     with pytest.raises(BadInput, match=r"made/up.svs has no place of 100 x 100 .*tissue=false"):
@@ -101,15 +101,13 @@ def test_a_slide_without_tissue_is_refused_by_name() -> None:
         ([(400, 400), (100, 100)], 101, "100 x 100 pixels at level 1, less than a patch of 101"),
     ],
 )
-def test_a_level_smaller_than_a_patch_is_refused_by_name(
-    shapes: list[tuple[int, int]], patch_px: int, said: str
-) -> None:
+def test_a_level_smaller_than_a_patch_is_refused_by_name(shapes, patch_px, said):
     with pytest.raises(BadInput, match=said):
         Places(Sized(*shapes), len(shapes) - 1, patch_px, None)
 
 
 @pytest.mark.parametrize("side_px", [1, 35, 100, 400])
-def test_tissue_is_found_anywhere_if_and_only_if_some_place_has_it(side_px: int) -> None:
+def test_tissue_is_found_anywhere_if_and_only_if_some_place_has_it(side_px):
     generator = np.random.default_rng(side_px)
     for share in (0.0, 0.1, 0.3, 0.5):
         tissue = TissueMap(generator.random((40, 30)) < share, 10.0)

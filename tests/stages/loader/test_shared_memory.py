@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -21,9 +20,7 @@ SMALL_SHARED_MEMORY = [
 ]
 
 
-def test_shared_memory_that_is_too_small_is_one_sentence(
-    slides: Path, tmp_path: Path, missing: Callable[[str, str], None]
-) -> None:
+def test_shared_memory_that_is_too_small_is_one_sentence(slides, tmp_path, missing):
     if subprocess.run([*SMALL_SHARED_MEMORY, "true"], capture_output=True, check=False).returncode:
         missing("a process with shared memory of its own", "allow user namespaces")
     params = tmp_path / "params.json"

@@ -12,7 +12,7 @@ from pyscale_stages.loader.threads import VARIABLES, Crew, one_thread_each, over
 FOUR_CPUS = (0, 1, 2, 3)
 
 
-def test_threads_are_one_inside_and_as_before_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_threads_are_one_inside_and_as_before_afterwards(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     monkeypatch.delenv("BLOSC_NTHREADS", raising=False)
     torch.set_num_threads(2)
@@ -25,7 +25,7 @@ def test_threads_are_one_inside_and_as_before_afterwards(monkeypatch: pytest.Mon
     torch.set_num_threads(1)
 
 
-def test_opencv_has_one_thread_whether_imported_before_or_after() -> None:
+def test_opencv_has_one_thread_whether_imported_before_or_after():
     cv2 = pytest.importorskip("cv2")
     before = cv2.getNumThreads()
     try:
@@ -65,7 +65,7 @@ def test_opencv_has_one_thread_whether_imported_before_or_after() -> None:
         "another node",
     ],
 )
-def test_a_node_with_too_few_cores_is_warned_of(crews: list[Crew], said: str) -> None:
+def test_a_node_with_too_few_cores_is_warned_of(crews, said):
     found = oversubscription(crews, "n1")
     assert said in found
     assert bool(found) == bool(said)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from patchsets import READ_BYTES
-from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.windows import (
     Timed,
@@ -17,8 +15,6 @@ from pyscale_stages.loader.windows import (
     time_window,
 )
 from pyscale_stages.ranks.group import Group
-
-MakeBatches = Callable[..., Batches]
 
 
 def params_of(**params: Any) -> LoaderParams:
@@ -30,20 +26,20 @@ def first_x(timed: Timed) -> list[float]:
     return [places.x_px[0] for places in timed.places if places is not None]
 
 
-def test_batches_that_may_lie_ready_are_left_out(make_batches: MakeBatches) -> None:
+def test_batches_that_may_lie_ready_are_left_out(make_batches):
     batches = make_batches(num_workers=1, prefetch_factor=3)
     timed = time_window(batches, params_of(), None, [])
     assert first_x(timed) == [12, 16, 20]
     assert timed.window.prefetched_batches == 3
 
 
-def test_nothing_lies_ready_without_loader_processes(make_batches: MakeBatches) -> None:
+def test_nothing_lies_ready_without_loader_processes(make_batches):
     timed = time_window(make_batches(), params_of(num_workers=0), None, [])
     assert first_x(timed) == [0, 4, 8]
     assert timed.window.prefetched_batches == 0
 
 
-def test_queues_are_empty_where_a_new_pass_begins(make_batches: MakeBatches) -> None:
+def test_queues_are_empty_where_a_new_pass_begins(make_batches):
     batches = make_batches(num_workers=1, opening="empty")
     batches.take()
     timed = time_window(batches, params_of(opening="empty"), None, [])
@@ -51,14 +47,14 @@ def test_queues_are_empty_where_a_new_pass_begins(make_batches: MakeBatches) -> 
     assert timed.window.prefetched_batches == 0
 
 
-def test_the_published_window_begins_with_what_lies_ready(make_batches: MakeBatches) -> None:
+def test_the_published_window_begins_with_what_lies_ready(make_batches):
     batches = make_batches(num_workers=1, opening="published")
     batches.take()
     timed = time_window(batches, params_of(opening="published"), None, [])
     assert first_x(timed) == [4, 8, 12]
 
 
-def test_each_wait_is_within_the_window(make_batches: MakeBatches) -> None:
+def test_each_wait_is_within_the_window(make_batches):
     window = time_window(make_batches(), params_of(num_workers=0), None, []).window
     assert len(window.waits_s) == 3
     assert 0 < sum(window.waits_s) <= window.wall_s
@@ -66,7 +62,7 @@ def test_each_wait_is_within_the_window(make_batches: MakeBatches) -> None:
     assert (window.steps_s, window.copies_s) == ((), ())
 
 
-def test_each_step_holds_its_wait_its_copy_and_its_meeting(make_batches: MakeBatches) -> None:
+def test_each_step_holds_its_wait_its_copy_and_its_meeting(make_batches):
     copied: list[int] = []
 
     def copy(batch: dict[str, Any]) -> None:
@@ -80,9 +76,7 @@ def test_each_step_holds_its_wait_its_copy_and_its_meeting(make_batches: MakeBat
     assert sum(window.steps_s) <= window.wall_s
 
 
-def test_the_clock_runs_for_the_timed_batches_alone(
-    make_batches: MakeBatches, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_clock_runs_for_the_timed_batches_alone(make_batches, monkeypatch):
     """On a clock that goes on by one with each batch."""
     batches = make_batches(num_workers=1, prefetch_factor=3)
     taken: list[Any] = []
@@ -120,9 +114,7 @@ class Noting(Group):
         ("published", 0, [0, 4, 8]),
     ],
 )
-def test_all_clocks_start_at_a_meeting(
-    make_batches: MakeBatches, opening: str, before: int, numbers: list[int]
-) -> None:
+def test_all_clocks_start_at_a_meeting(make_batches, opening, before, numbers):
     group = Noting()
     batches = make_batches(num_workers=1, prefetch_factor=2, opening=opening)
     timed = time_window(batches, params_of(opening=opening), None, [], group)
@@ -130,7 +122,7 @@ def test_all_clocks_start_at_a_meeting(
     assert group.noted == ["barrier"] + ["meet"] * (before + 3)
 
 
-def test_what_loader_processes_read_counts(make_batches: MakeBatches) -> None:
+def test_what_loader_processes_read_counts(make_batches):
     batches = make_batches(factory="patchsets:reading", num_workers=1, prefetch_factor=1)
     window = time_window(batches, params_of(), None, []).window
     # Of the three batches of four patches one may have been read before the clock started.
@@ -143,15 +135,13 @@ def test_what_loader_processes_read_counts(make_batches: MakeBatches) -> None:
     ("num_workers", "opening", "expected"),
     [(0, "excluded", 50), (4, "excluded", 52), (64, "empty", 64), (4, "published", 50)],
 )
-def test_a_window_is_whole_rounds_of_the_loader_processes(
-    num_workers: int, opening: str, expected: int
-) -> None:
+def test_a_window_is_whole_rounds_of_the_loader_processes(num_workers, opening, expected):
     assert batches_to_time(LoaderParams(num_workers=num_workers, opening=opening)) == expected
 
 
-def test_ranks_that_start_at_nearly_one_moment_are_not_warned_of() -> None:
+def test_ranks_that_start_at_nearly_one_moment_are_not_warned_of():
     assert late_start([100.0, 100.1], [1.0, 2.0]) == ""
 
 
-def test_ranks_that_start_apart_are_warned_of() -> None:
+def test_ranks_that_start_apart_are_warned_of():
     assert "began 0.3 s apart and the shortest took 1 s" in late_start([5.0, 5.3], [1.0, 2.0])

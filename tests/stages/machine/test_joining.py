@@ -26,9 +26,7 @@ def outputs(run_stage: RunStage, tmp_path: Path) -> list[Path]:
     return folders
 
 
-def test_every_row_of_every_worker_is_kept_with_its_number(
-    run_stage: RunStage, outputs: list[Path], tmp_path: Path
-) -> None:
+def test_every_row_of_every_worker_is_kept_with_its_number(run_stage, outputs, tmp_path):
     merged = tmp_path / "merged"
     done = run_stage("kernels", *reversed(outputs), verb="merge", output=merged, params=QUICK)
     assert done.error is None
@@ -41,9 +39,7 @@ def test_every_row_of_every_worker_is_kept_with_its_number(
     assert (window["frames"], window["movie_frames"]) == ([0, 3], 3)
 
 
-def test_what_was_joined_can_be_joined_again(
-    run_stage: RunStage, outputs: list[Path], tmp_path: Path
-) -> None:
+def test_what_was_joined_can_be_joined_again(run_stage, outputs, tmp_path):
     for name, given in (("two", outputs[:2]), ("all", [tmp_path / "two", outputs[2]])):
         folder = tmp_path / name
         done = run_stage("kernels", *given, verb="merge", output=folder, params=QUICK)
@@ -62,9 +58,7 @@ def test_what_was_joined_can_be_joined_again(
         ("nothing", "at least one output of the workers"),
     ],
 )
-def test_what_cannot_be_joined_is_refused(
-    run_stage: RunStage, outputs: list[Path], tmp_path: Path, wrong: str, said: str
-) -> None:
+def test_what_cannot_be_joined_is_refused(run_stage, outputs, tmp_path, wrong, said):
     given = {"twice": [outputs[0], outputs[0]], "nothing": []}.get(wrong, outputs[:1])
     if wrong == "broken":
         (outputs[0] / "timings.parquet").write_bytes(b"no table")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +17,6 @@ from pyscale_stages.kernels.particles import OnDisk
 from pyscale_stages.machine.place import in_words, ready, refuse_lack_of_space
 from pyscale_stages.storage import reads
 
-RunStage = Callable[..., TaskResult]
-Mount = Callable[..., Path]
 IN_MEMORY = Path("/dev/shm")
 READS = {
     "storage": (reads, "read_sequentially"),
@@ -37,22 +34,18 @@ def failed(result: TaskResult, kind: str, exit_code: int) -> str:
     return result.error.message
 
 
-def test_a_place_that_does_not_exist_is_refused(
-    run_stage: RunStage, stage: str, tmp_path: Path
-) -> None:
+def test_a_place_that_does_not_exist_is_refused(run_stage, stage, tmp_path):
     said = failed(run_stage(stage, tmp_path / "nowhere"), "BadInput", 2)
     assert "nowhere does not exist or is not a folder: name another one" in said
 
 
-def test_a_place_that_is_a_file_is_refused(tmp_path: Path) -> None:
+def test_a_place_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(BadInput, match="does not exist or is not a folder"):
         ready(tmp_path / "file", "the place")
 
 
-def test_a_place_that_may_not_be_written_is_refused(
-    run_stage: RunStage, stage: str, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_place_that_may_not_be_written_is_refused(run_stage, stage, place, monkeypatch):
     # Root may write anywhere, so that the refusal is made up.
     may = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != place and may(path, mode))
@@ -60,17 +53,15 @@ def test_a_place_that_may_not_be_written_is_refused(
     assert said.startswith(f"the place {place} is not writable")
 
 
-def test_a_read_only_filesystem_is_refused(
-    run_stage: RunStage, stage: str, mount_in_memory: Mount
-) -> None:
+def test_a_read_only_filesystem_is_refused(run_stage, stage, mount_in_memory):
     mounted = mount_in_memory("ro")
     said = failed(run_stage(stage, mounted), "BadInput", 2)
     assert said.startswith(f"the place {mounted} is not writable")
 
 
 def test_a_lack_of_space_is_told_before_anything_is_written(
-    run_stage: RunStage, stage: str, mount_in_memory: Mount, tmp_path: Path
-) -> None:
+    run_stage, stage, mount_in_memory, tmp_path
+):
     mounted = mount_in_memory("size=4k")
     said = failed(run_stage(stage, mounted, output=tmp_path / "out"), "ResourceExhausted", 3)
     assert "the test files need" in said
@@ -79,12 +70,8 @@ def test_a_lack_of_space_is_told_before_anything_is_written(
 
 
 def test_a_disk_that_fills_up_midway_is_told_and_left_clean(
-    run_stage: RunStage,
-    stage: str,
-    mount_in_memory: Mount,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    run_stage, stage, mount_in_memory, tmp_path, monkeypatch
+):
     mounted = mount_in_memory("size=4k")
     # As where others fill it in the meantime.
     plenty = shutil.disk_usage(tmp_path)
@@ -102,15 +89,8 @@ def test_a_disk_that_fills_up_midway_is_told_and_left_clean(
     ],
 )
 def test_a_quota_and_a_vanished_file_are_told_and_nothing_stays(
-    run_stage: RunStage,
-    stage: str,
-    place: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    number: int,
-    kind: str,
-    exit_code: int,
-    words: str,
-) -> None:
+    run_stage, stage, place, monkeypatch, number, kind, exit_code, words
+):
     def refuse(*_args: Any, **_more: Any) -> Any:
         raise OSError(number, os.strerror(number))
 
@@ -123,9 +103,7 @@ def test_a_quota_and_a_vanished_file_are_told_and_nothing_stays(
     assert list(place.iterdir()) == []
 
 
-def test_on_a_filesystem_in_memory_nothing_is_called_cold(
-    run_stage: RunStage, stage: str, missing: Callable[[str, str], None], tmp_path: Path
-) -> None:
+def test_on_a_filesystem_in_memory_nothing_is_called_cold(run_stage, stage, missing, tmp_path):
     if not IN_MEMORY.is_dir():
         missing("a filesystem in memory", "mount a tmpfs at /dev/shm")
     result = run_stage(stage, IN_MEMORY)
@@ -139,9 +117,7 @@ def test_on_a_filesystem_in_memory_nothing_is_called_cold(
     assert bool(direct) == (stage == "storage")
 
 
-def test_nothing_outside_of_the_place_and_the_output_is_touched(
-    run_stage: RunStage, stage: str, tmp_path: Path
-) -> None:
+def test_nothing_outside_of_the_place_and_the_output_is_touched(run_stage, stage, tmp_path):
     place = tmp_path / "lab" / "place"
     (place / "mine").mkdir(parents=True)
     for path in (place / "mine" / "movie.mrc", place.parent / "other.txt"):
@@ -161,8 +137,8 @@ def test_nothing_outside_of_the_place_and_the_output_is_touched(
 
 
 def test_without_a_place_the_output_folder_is_measured_and_keeps_results_only(
-    run_stage: RunStage, stage: str, tmp_path: Path
-) -> None:
+    run_stage, stage, tmp_path
+):
     result = run_stage(stage, output=tmp_path / "deep" / "output")
     assert result.error is None
     assert result.versions["place_filesystem"]
@@ -170,9 +146,7 @@ def test_without_a_place_the_output_folder_is_measured_and_keeps_results_only(
     assert left == {".parquet", ".json"}
 
 
-def test_room_is_added_up_where_two_folders_share_a_filesystem(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_room_is_added_up_where_two_folders_share_a_filesystem(tmp_path, monkeypatch):
     class Usage:
         free = 1_000
 
@@ -201,14 +175,12 @@ def test_room_is_added_up_where_two_folders_share_a_filesystem(
         (errno.EIO, StageError, "reported an error"),
     ],
 )
-def test_what_a_filesystem_answers_becomes_a_sentence(
-    place: Path, number: int, kind: type[StageError], words: str
-) -> None:
+def test_what_a_filesystem_answers_becomes_a_sentence(place, number, kind, words):
     with pytest.raises(kind, match=words) as raised, in_words(place, "lower movies"):
         raise OSError(number, os.strerror(number))
     assert "\n" not in str(raised.value)
 
 
-def test_what_a_library_says_is_not_put_into_the_filesystems_mouth(place: Path) -> None:
+def test_what_a_library_says_is_not_put_into_the_filesystems_mouth(place):
     with pytest.raises(OSError, match="libcudart"), in_words(place, "lower movies"):
         raise OSError("libcudart.so: cannot open shared object file")

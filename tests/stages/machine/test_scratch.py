@@ -7,18 +7,16 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels.particles import OnDisk
 from pyscale_stages.machine.place import scratch_folder
 
-RunStage = Callable[..., TaskResult]
 TWICE = """
 import pathlib, select, shutil, sys
 from pyscale_stages.machine import place
@@ -94,9 +92,7 @@ def go_on(process: subprocess.Popen[str]) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
-def test_a_second_signal_does_not_stop_the_removal_that_the_first_began(
-    place: Path, first: signal.Signals, second: signal.Signals
-) -> None:
+def test_a_second_signal_does_not_stop_the_removal_that_the_first_began(place, first, second):
     with program(place) as process:
         process.send_signal(first)
         hear(process, "removing")
@@ -107,7 +103,7 @@ def test_a_second_signal_does_not_stop_the_removal_that_the_first_began(
     assert list(place.iterdir()) == []
 
 
-def test_a_signal_while_finished_work_is_removed_ends_the_task_after_it(place: Path) -> None:
+def test_a_signal_while_finished_work_is_removed_ends_the_task_after_it(place):
     with program(place) as process:
         go_on(process)
         hear(process, "removing")
@@ -120,7 +116,7 @@ def test_a_signal_while_finished_work_is_removed_ends_the_task_after_it(place: P
 
 
 @pytest.mark.slow
-def test_a_stage_that_is_politely_killed_leaves_nothing(place: Path, tmp_path: Path) -> None:
+def test_a_stage_that_is_politely_killed_leaves_nothing(place, tmp_path):
     (tmp_path / "params.json").write_text(json.dumps(SMALL))
     with python(STAGE, place, tmp_path / "out", tmp_path / "params.json") as process:
         hear(process, "reading")
@@ -133,9 +129,7 @@ def test_a_stage_that_is_politely_killed_leaves_nothing(place: Path, tmp_path: P
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_in_the_middle_of_a_test_leaves_nothing(
-    run_stage: RunStage, place: Path, monkeypatch: pytest.MonkeyPatch, end: signal.Signals
-) -> None:
+def test_a_signal_in_the_middle_of_a_test_leaves_nothing(run_stage, place, monkeypatch, end):
     seen: list[str] = []
 
     def ended(*_args: object) -> None:
@@ -150,7 +144,7 @@ def test_a_signal_in_the_middle_of_a_test_leaves_nothing(
 
 
 @pytest.mark.parametrize("ending", [ValueError, KeyboardInterrupt, SystemExit])
-def test_the_folder_is_removed_whatever_is_raised(place: Path, ending: type[BaseException]) -> None:
+def test_the_folder_is_removed_whatever_is_raised(place, ending):
     with pytest.raises(ending), scratch_folder(place, "storage", print) as folder:
         assert folder.parent == place
         (folder / "half").write_bytes(b"half")
@@ -158,14 +152,14 @@ def test_the_folder_is_removed_whatever_is_raised(place: Path, ending: type[Base
     assert list(place.iterdir()) == []
 
 
-def test_earlier_answers_to_signals_come_back(place: Path) -> None:
+def test_earlier_answers_to_signals_come_back(place):
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     with scratch_folder(place, "storage", print):
         assert signal.getsignal(signal.SIGTERM) is not before[1]
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
 
 
-def test_a_signal_that_is_not_to_be_heard_stays_unheard(place: Path) -> None:
+def test_a_signal_that_is_not_to_be_heard_stays_unheard(place):
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with scratch_folder(place, "storage", print):
@@ -175,7 +169,7 @@ def test_a_signal_that_is_not_to_be_heard_stays_unheard(place: Path) -> None:
         signal.signal(signal.SIGHUP, before)
 
 
-def test_what_cannot_be_removed_is_named(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_removed_is_named(place, monkeypatch):
     monkeypatch.setattr("shutil.rmtree", lambda *_args, **_more: None)
     said: list[str] = []
     with scratch_folder(place, "storage", said.append) as folder:
@@ -184,7 +178,7 @@ def test_what_cannot_be_removed_is_named(place: Path, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has /proc")
-def test_a_place_that_takes_no_folder_is_refused() -> None:
+def test_a_place_that_takes_no_folder_is_refused():
     with (
         pytest.raises(BadInput, match="/proc is not writable"),
         scratch_folder(Path("/proc"), "storage", print),

@@ -31,13 +31,13 @@ def version_2(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_no_limit_is_none(version_2: Path) -> None:
+def test_no_limit_is_none(version_2):
     limits = cgroups.limits(version_2 / "proc")
     assert limits.version == "2"
     assert (limits.memory_bytes, limits.cpus) == (None, None)
 
 
-def test_the_tightest_limit_on_the_way_up_counts(version_2: Path) -> None:
+def test_the_tightest_limit_on_the_way_up_counts(version_2):
     mount = version_2 / "cgroup"
     write(mount / "job/memory.max", str(4 * GIB))
     write(mount / "job/step/memory.max", str(8 * GIB))
@@ -48,7 +48,7 @@ def test_the_tightest_limit_on_the_way_up_counts(version_2: Path) -> None:
     assert limits.cpus == 1.5
 
 
-def test_inside_a_container_the_path_counts_from_what_is_mounted(tmp_path: Path) -> None:
+def test_inside_a_container_the_path_counts_from_what_is_mounted(tmp_path):
     proc, mount = tmp_path / "proc", tmp_path / "cgroup"
     write(proc / "cgroup", "0::/docker/abc/work")
     write(proc / "mountinfo", f"31 23 0:28 /docker/abc {mount} ro - cgroup2 cgroup2 rw")
@@ -56,7 +56,7 @@ def test_inside_a_container_the_path_counts_from_what_is_mounted(tmp_path: Path)
     assert cgroups.limits(proc).memory_bytes == 2 * GIB
 
 
-def test_version_1_has_one_hierarchy_for_each_controller(tmp_path: Path) -> None:
+def test_version_1_has_one_hierarchy_for_each_controller(tmp_path):
     proc, memory, cpu = tmp_path / "proc", tmp_path / "memory", tmp_path / "cpu"
     write(proc / "cgroup", "4:memory:/slurm/job_7\n2:cpu,cpuacct:/slurm/job_7")
     write(
@@ -76,12 +76,12 @@ def test_version_1_has_one_hierarchy_for_each_controller(tmp_path: Path) -> None
     assert limits.cpus == 0.5
 
 
-def test_a_machine_without_control_groups_sets_no_limit(tmp_path: Path) -> None:
+def test_a_machine_without_control_groups_sets_no_limit(tmp_path):
     limits = cgroups.limits(tmp_path)
     assert (limits.version, limits.memory_bytes, limits.cpus) == ("none", None, None)
 
 
-def test_a_real_limit_of_this_machine_is_found() -> None:
+def test_a_real_limit_of_this_machine_is_found():
     version_1 = Path("/sys/fs/cgroup/memory")
     parent, file = (
         (version_1, "memory.limit_in_bytes")

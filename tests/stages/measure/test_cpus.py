@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -26,7 +25,7 @@ def grant(monkeypatch: pytest.MonkeyPatch, quota: float | None) -> None:
     monkeypatch.setattr(cgroups, "limits", lambda: limits)
 
 
-def test_the_real_affinity_mask_is_obeyed() -> None:
+def test_the_real_affinity_mask_is_obeyed():
     before = os.sched_getaffinity(0)
     last = max(before)
     os.sched_setaffinity(0, {last})
@@ -38,15 +37,13 @@ def test_the_real_affinity_mask_is_obeyed() -> None:
 
 @pytest.mark.usefixtures("eight_cpus")
 @pytest.mark.parametrize(("quota", "count"), [(None, 8), (3.0, 3), (2.7, 2), (0.5, 1), (99.0, 8)])
-def test_a_quota_bounds_the_count(
-    quota: float | None, count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_quota_bounds_the_count(quota, count, monkeypatch):
     grant(monkeypatch, quota)
     assert len(cpus.usable_cpus()) == count
 
 
 @pytest.mark.usefixtures("eight_cpus")
-def test_a_slurm_task_gets_what_slurm_gave_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slurm_task_gets_what_slurm_gave_it(monkeypatch):
     grant(monkeypatch, None)
     monkeypatch.setenv("SLURM_CPUS_ON_NODE", "6")
     assert len(cpus.usable_cpus()) == 6
@@ -54,7 +51,7 @@ def test_a_slurm_task_gets_what_slurm_gave_it(monkeypatch: pytest.MonkeyPatch) -
     assert len(cpus.usable_cpus()) == 2
 
 
-def test_each_core_is_filled_once_before_any_is_used_twice(tmp_path: Path) -> None:
+def test_each_core_is_filled_once_before_any_is_used_twice(tmp_path):
     # Four cores of two threads, numbered as most Intel nodes number them.
     for cpu in range(8):
         topology = tmp_path / f"cpu{cpu}/topology"
@@ -64,7 +61,7 @@ def test_each_core_is_filled_once_before_any_is_used_twice(tmp_path: Path) -> No
     assert cpus.first_threads([0, 1, 4, 5, 6], tmp_path) == [0, 1, 6]
 
 
-def test_the_description_fits_this_machine() -> None:
+def test_the_description_fits_this_machine():
     cpu = cpus.describe()
     assert cpu.model
     assert cpu.threads >= cpu.cores >= cpu.sockets >= 1

@@ -26,7 +26,7 @@ def write_zone(folder: Path, zone: str, name: str, energy_uj: int | None) -> Non
         (folder / zone / "energy_uj").write_text(f"{energy_uj}\n")
 
 
-def test_packages_are_read_and_neither_their_parts_nor_the_platform(tmp_path: Path) -> None:
+def test_packages_are_read_and_neither_their_parts_nor_the_platform(tmp_path):
     write_zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
     write_zone(tmp_path, "intel-rapl:0:0", "core", 4_000_000)
     write_zone(tmp_path, "intel-rapl:0:1", "dram", 4_000_000)
@@ -39,46 +39,46 @@ def test_packages_are_read_and_neither_their_parts_nor_the_platform(tmp_path: Pa
     }
 
 
-def test_a_machine_without_counters_has_no_energy(tmp_path: Path) -> None:
+def test_a_machine_without_counters_has_no_energy(tmp_path):
     assert package_energies(tmp_path / "absent") is None
     assert package_energies(tmp_path) is None
     meter = CpuEnergyMeter(tmp_path)
     assert meter.stop() is None
 
 
-def test_one_package_that_may_not_be_read_leaves_none(tmp_path: Path) -> None:
+def test_one_package_that_may_not_be_read_leaves_none(tmp_path):
     write_zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
     write_zone(tmp_path, "intel-rapl:1", "package-1", None)
     assert package_energies(tmp_path) is None
 
 
-def test_energy_is_the_difference_summed_over_packages() -> None:
+def test_energy_is_the_difference_summed_over_packages():
     before = {"a": PackageEnergy(1_000_000, RANGE_UJ), "b": PackageEnergy(3_000_000, RANGE_UJ)}
     after = {"a": PackageEnergy(3_500_000, RANGE_UJ), "b": PackageEnergy(3_000_000, RANGE_UJ)}
     assert joules_between(before, after) == pytest.approx(2.5)
 
 
-def test_a_counter_that_began_anew_goes_on_from_its_range() -> None:
+def test_a_counter_that_began_anew_goes_on_from_its_range():
     before = {"a": PackageEnergy(RANGE_UJ - 2_000_000, RANGE_UJ)}
     after = {"a": PackageEnergy(1_000_000, RANGE_UJ)}
     assert joules_between(before, after) == pytest.approx(3.0)
 
 
-def test_readings_of_other_packages_are_not_compared() -> None:
+def test_readings_of_other_packages_are_not_compared():
     before = {"a": PackageEnergy(1, RANGE_UJ)}
     assert joules_between(before, {"b": PackageEnergy(2, RANGE_UJ)}) is None
     assert joules_between(before, None) is None
     assert joules_between(None, before) is None
 
 
-def test_a_meter_adds_up_what_was_used_until_it_is_stopped(tmp_path: Path) -> None:
+def test_a_meter_adds_up_what_was_used_until_it_is_stopped(tmp_path):
     write_zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
     meter = CpuEnergyMeter(tmp_path)
     write_zone(tmp_path, "intel-rapl:0", "package-0", 9_000_000)
     assert meter.stop() == pytest.approx(4.0)
 
 
-def test_a_counter_may_begin_anew_again_and_again_while_it_is_read() -> None:
+def test_a_counter_may_begin_anew_again_and_again_while_it_is_read():
     half = RANGE_UJ // 2
     total = EnergySum({"a": PackageEnergy(0, RANGE_UJ)})
     for step in range(1, 7):
@@ -86,14 +86,14 @@ def test_a_counter_may_begin_anew_again_and_again_while_it_is_read() -> None:
     assert total.joules == pytest.approx(6 * half / 1e6)
 
 
-def test_a_sum_that_lacks_a_reading_stays_unknown() -> None:
+def test_a_sum_that_lacks_a_reading_stays_unknown():
     total = EnergySum({"a": PackageEnergy(0, RANGE_UJ)})
     for reading in (None, {"a": PackageEnergy(5, RANGE_UJ)}, {"a": PackageEnergy(9, RANGE_UJ)}):
         total.add(reading)
     assert total.joules is None
 
 
-def test_a_gpu_that_counts_no_energy_tells_none() -> None:
+def test_a_gpu_that_counts_no_energy_tells_none():
     class Nvml:
         class NVMLError(Exception):
             pass

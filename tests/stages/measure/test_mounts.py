@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 from pyscale_stages.measure.mounts import filesystem_of
 
 
-def test_tmpfs_is_named(in_memory_folder: Path) -> None:
+def test_tmpfs_is_named(in_memory_folder):
     found = filesystem_of(in_memory_folder)
     assert found.fs_type == "tmpfs"
     assert found.device == "none"
@@ -16,26 +13,26 @@ def test_tmpfs_is_named(in_memory_folder: Path) -> None:
     assert found.size_bytes > 0
 
 
-def test_a_disk_has_its_device_and_its_read_ahead(frames: Path) -> None:
+def test_a_disk_has_its_device_and_its_read_ahead(frames):
     found = filesystem_of(frames)
     assert found.fs_type not in {"tmpfs", "unknown"}
     assert "rw" in found.options
     assert found.read_ahead_bytes is not None
 
 
-def test_a_path_to_be_is_described_by_its_parent(disk: Path) -> None:
+def test_a_path_to_be_is_described_by_its_parent(disk):
     found = filesystem_of(disk / "not" / "yet")
     assert found.fs_type == filesystem_of(disk).fs_type
     assert found.path == disk / "not" / "yet"
 
 
-def test_a_link_is_followed_to_where_the_data_is(disk: Path, in_memory_folder: Path) -> None:
+def test_a_link_is_followed_to_where_the_data_is(disk, in_memory_folder):
     link = disk / "link"
     link.symlink_to(in_memory_folder)
     assert filesystem_of(link).fs_type == "tmpfs"
 
 
-def test_a_mount_on_top_hides_what_is_below(mounted: Callable[..., Path]) -> None:
+def test_a_mount_on_top_hides_what_is_below(mounted):
     folder = mounted("-t", "tmpfs", "-o", "size=1m,noatime", "alice@server.example:/home/alice")
     found = filesystem_of(folder / "frames.tif")
     assert found.fs_type == "tmpfs"
@@ -43,9 +40,7 @@ def test_a_mount_on_top_hides_what_is_below(mounted: Callable[..., Path]) -> Non
     assert {"noatime", "size=1024k"} <= set(found.options)
 
 
-def test_the_source_of_a_network_mount_names_no_host_and_no_person(
-    mounted: Callable[..., Path],
-) -> None:
+def test_the_source_of_a_network_mount_names_no_host_and_no_person(mounted):
     folder = mounted("-t", "tmpfs", "alice@server.example:/home/alice")
     found = filesystem_of(folder)
     assert found.device == "remote"
@@ -53,7 +48,7 @@ def test_the_source_of_a_network_mount_names_no_host_and_no_person(
     assert "server.example" not in found.model_dump_json()
 
 
-def test_options_that_hold_paths_are_left_out(disk: Path, mounted: Callable[..., Path]) -> None:
+def test_options_that_hold_paths_are_left_out(disk, mounted):
     for name in ("lower", "upper", "work"):
         (disk / name).mkdir()
     layers = f"lowerdir={disk}/lower,upperdir={disk}/upper,workdir={disk}/work"

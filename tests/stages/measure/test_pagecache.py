@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -19,7 +18,6 @@ pytestmark = pytest.mark.slow
 
 MIB = 1 << 20
 UNKNOWN_CALL = 100_000
-Reader = Callable[[str, Path], dict[str, object]]
 
 
 @pytest.fixture
@@ -34,17 +32,17 @@ def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class TestProbe:
-    def test_a_file_just_written_is_resident(self, frames: Path) -> None:
+    def test_a_file_just_written_is_resident(self, frames):
         seen = pagecache.probe(frames)
         assert seen.resident_bytes == seen.size_bytes == 4 * MIB
         assert seen.method in {"cachestat", "mincore"}
 
-    def test_it_does_not_warm_what_it_looks_at(self, frames: Path) -> None:
+    def test_it_does_not_warm_what_it_looks_at(self, frames):
         assert pagecache.evict(frames).state == "verified-cold"
         for _ in range(3):
             assert pagecache.probe(frames).resident_bytes == 0
 
-    def test_it_counts_part_of_a_file(self, frames: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_it_counts_part_of_a_file(self, frames, monkeypatch):
         pagecache.evict(frames)
         descriptor = os.open(frames, os.O_RDONLY)
         os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)  # as little read-ahead as can be
@@ -57,40 +55,38 @@ class TestProbe:
         monkeypatch.setattr(residency, "_CACHESTAT", UNKNOWN_CALL)
         assert pagecache.probe(frames).resident_bytes == counted
 
-    def test_residency_never_exceeds_the_size(self, disk: Path) -> None:
+    def test_residency_never_exceeds_the_size(self, disk):
         small = disk / "small.json"
         small.write_bytes(b"{}")
         assert pagecache.probe(small).resident_bytes == 2
 
-    def test_an_empty_file_has_nothing_to_be_resident(self, disk: Path) -> None:
+    def test_an_empty_file_has_nothing_to_be_resident(self, disk):
         (disk / "empty").touch()
         assert pagecache.probe(disk / "empty").resident_bytes == 0
 
     @pytest.mark.usefixtures("without_cachestat")
-    def test_an_older_kernel_is_asked_by_mincore(self, frames: Path) -> None:
+    def test_an_older_kernel_is_asked_by_mincore(self, frames):
         seen = pagecache.probe(frames)
         assert (seen.method, seen.resident_bytes) == ("mincore", 4 * MIB)
 
     @pytest.mark.usefixtures("without_cachestat")
-    def test_mincore_agrees_that_an_evicted_file_is_cold(self, frames: Path) -> None:
+    def test_mincore_agrees_that_an_evicted_file_is_cold(self, frames):
         eviction = pagecache.evict(frames)
         assert (eviction.after.method, eviction.after.resident_bytes) == ("mincore", 0)
         assert eviction.state == "verified-cold"
 
     @pytest.mark.usefixtures("without_cachestat")
-    def test_mincore_looks_at_every_chunk_of_a_large_file(
-        self, disk: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_mincore_looks_at_every_chunk_of_a_large_file(self, disk, monkeypatch):
         monkeypatch.setattr(residency, "_CHUNK_BYTES", MIB)
         path = disk / "odd"
         path.write_bytes(os.urandom(3 * MIB + 5))
         assert pagecache.probe(path).resident_bytes == 3 * MIB + 5
 
-    def test_mincore_is_believed_on_an_owners_own_read_only_file(self, frames: Path) -> None:
+    def test_mincore_is_believed_on_an_owners_own_read_only_file(self, frames):
         frames.chmod(0o444)
         assert residency.mincore_is_honest(frames, frames.stat().st_uid)
 
-    def test_a_reader_is_told_why_it_cannot_be_known(self, frames: Path, as_reader: Reader) -> None:
+    def test_a_reader_is_told_why_it_cannot_be_known(self, frames, as_reader):
         pagecache.evict(frames)
         seen = as_reader("probe", frames)
         assert (seen["method"], seen["resident_bytes"]) == ("none", None)
@@ -98,17 +94,17 @@ class TestProbe:
         # A reader's look must not have warmed the file either.
         assert pagecache.probe(frames).resident_bytes == 0
 
-    def test_a_missing_file_is_a_reason_not_a_crash(self, disk: Path) -> None:
+    def test_a_missing_file_is_a_reason_not_a_crash(self, disk):
         seen = pagecache.probe(disk / "nothing.tif")
         assert seen.resident_bytes is None
         assert seen.reason == "it cannot be opened: No such file or directory"
 
-    def test_a_folder_and_a_pipe_are_no_files(self, disk: Path) -> None:
+    def test_a_folder_and_a_pipe_are_no_files(self, disk):
         os.mkfifo(disk / "pipe")
         for path in (disk, disk / "pipe"):
             assert pagecache.probe(path).reason == "it is not a regular file"
 
-    def test_it_takes_a_few_milliseconds_at_most(self, frames: Path) -> None:
+    def test_it_takes_a_few_milliseconds_at_most(self, frames):
         pagecache.probe(frames)
 
         def took_s() -> float:
@@ -121,14 +117,14 @@ class TestProbe:
 
 
 class TestEvict:
-    def test_a_resident_file_becomes_verified_cold(self, frames: Path) -> None:
+    def test_a_resident_file_becomes_verified_cold(self, frames):
         eviction = pagecache.evict(frames)
         assert eviction.before.resident_bytes == 4 * MIB
         assert eviction.after.resident_bytes == 0
         assert eviction.state == "verified-cold"
         assert eviction.node == os.uname().nodename
 
-    def test_dirty_pages_are_flushed_first(self, frames: Path) -> None:
+    def test_dirty_pages_are_flushed_first(self, frames):
         with frames.open("r+b") as file:
             file.write(os.urandom(4 * MIB))
         eviction = pagecache.evict(frames)
@@ -136,7 +132,7 @@ class TestEvict:
         assert pagecache.probe(frames).resident_bytes == 0
 
     @pytest.mark.usefixtures("no_pauses")
-    def test_mapped_pages_stay_and_it_says_so(self, frames: Path) -> None:
+    def test_mapped_pages_stay_and_it_says_so(self, frames):
         with frames.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages:
             touched = sum(pages[at] for at in range(0, len(pages), residency.PAGE_BYTES))
             assert touched > 0
@@ -146,9 +142,7 @@ class TestEvict:
             assert "maps or reads the file" in eviction.reason
         assert pagecache.evict(frames).state == "verified-cold"
 
-    def test_pages_that_come_back_are_evicted_in_a_later_round(
-        self, frames: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_pages_that_come_back_are_evicted_in_a_later_round(self, frames, monkeypatch):
         readings: list[bytes] = []
 
         def read_again(descriptor: int, offset: int, length: int, advice: int) -> None:
@@ -163,7 +157,7 @@ class TestEvict:
         assert eviction.state == "verified-cold"
         assert eviction.before.resident_bytes == 4 * MIB
 
-    def test_a_reader_evicts_but_proves_nothing(self, frames: Path, as_reader: Reader) -> None:
+    def test_a_reader_evicts_but_proves_nothing(self, frames, as_reader):
         eviction = as_reader("evict", frames)
         assert eviction["state"] == "evicted-unverified"
         after = eviction["after"]
@@ -173,16 +167,14 @@ class TestEvict:
         # Root can look: the file is out, and what sampling read in is out again.
         assert pagecache.probe(frames).resident_bytes == 0
 
-    def test_a_reader_finds_by_sampling_that_a_mapped_file_stays(
-        self, frames: Path, as_reader: Reader
-    ) -> None:
+    def test_a_reader_finds_by_sampling_that_a_mapped_file_stays(self, frames, as_reader):
         with frames.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages:
             touched = sum(pages[at] for at in range(0, len(pages), residency.PAGE_BYTES))
             assert touched > 0
             eviction = as_reader("evict", frames)
         assert eviction["state"] == "warm"
 
-    def test_tmpfs_is_unsupported(self, in_memory_folder: Path) -> None:
+    def test_tmpfs_is_unsupported(self, in_memory_folder):
         path = in_memory_folder / "frames.tif"
         path.write_bytes(os.urandom(MIB))
         eviction = pagecache.evict(path)
@@ -190,26 +182,24 @@ class TestEvict:
         assert eviction.reason == "tmpfs keeps its files in memory, nowhere else"
         assert eviction.after.resident_bytes == MIB
 
-    def test_a_missing_file_is_unsupported_with_its_reason(self, disk: Path) -> None:
+    def test_a_missing_file_is_unsupported_with_its_reason(self, disk):
         eviction = pagecache.evict(disk / "nothing.tif")
         assert eviction.state == "unsupported"
         assert "No such file" in eviction.reason
 
-    def test_many_files_are_answered_in_order(self, disk: Path, frames: Path) -> None:
+    def test_many_files_are_answered_in_order(self, disk, frames):
         other = disk / "other.tif"
         other.write_bytes(os.urandom(MIB))
         evictions = pagecache.evict_all([other, disk / "nothing", frames])
         assert [e.path for e in evictions] == [other, disk / "nothing", frames]
         assert [e.state for e in evictions] == ["verified-cold", "unsupported", "verified-cold"]
 
-    def test_nothing_to_evict_is_no_eviction(self) -> None:
+    def test_nothing_to_evict_is_no_eviction(self):
         assert pagecache.evict_all([]) == ()
 
 
 class TestOtherFilesystems:
-    def test_overlayfs_is_asked_by_mincore_because_cachestat_finds_nothing(
-        self, disk: Path, mounted: Callable[..., Path]
-    ) -> None:
+    def test_overlayfs_is_asked_by_mincore_because_cachestat_finds_nothing(self, disk, mounted):
         for name in ("lower", "upper", "work"):
             (disk / name).mkdir()
         lower = disk / "lower" / "frames.tif"
@@ -222,9 +212,7 @@ class TestOtherFilesystems:
         assert pagecache.evict(path).state == "verified-cold"
         assert pagecache.probe(lower).resident_bytes == 0
 
-    def test_a_loop_device_is_never_called_cold(
-        self, disk: Path, mounted: Callable[..., Path]
-    ) -> None:
+    def test_a_loop_device_is_never_called_cold(self, disk, mounted):
         if shutil.which("mkfs.ext4") is None:
             pytest.skip("mkfs.ext4 is absent: install e2fsprogs")
         image = disk / "image.ext4"
@@ -240,9 +228,7 @@ class TestOtherFilesystems:
         # The reason is no theory: the image's own pages still hold the data.
         assert (pagecache.probe(image).resident_bytes or 0) >= MIB
 
-    def test_a_read_only_mount_is_evicted_with_proof_for_the_owner(
-        self, frames: Path, mounted: Callable[..., Path]
-    ) -> None:
+    def test_a_read_only_mount_is_evicted_with_proof_for_the_owner(self, frames, mounted):
         folder = mounted("--bind", "-o", "ro", str(frames.parent))
         eviction = pagecache.evict(folder / frames.name)
         assert eviction.state == "verified-cold"
@@ -251,17 +237,15 @@ class TestOtherFilesystems:
         ("magic", "words"), [(0x2FC12FC1, "ZFS"), (0x47504653, "GPFS"), (0x65735546, "FUSE")]
     )
     def test_caches_that_no_call_shows_are_never_called_cold(
-        self, frames: Path, magic: int, words: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, frames, magic, words, monkeypatch
+    ):
         monkeypatch.setattr(residency, "filesystem_magic", lambda descriptor: magic)
         eviction = pagecache.evict(frames)
         assert eviction.state in {"unsupported", "evicted-unverified"}
         assert words in eviction.reason
         assert eviction.after.resident_bytes is None
 
-    def test_cold_on_a_network_filesystem_is_cold_on_this_node_only(
-        self, frames: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_cold_on_a_network_filesystem_is_cold_on_this_node_only(self, frames, monkeypatch):
         monkeypatch.setattr(residency, "filesystem_magic", lambda descriptor: 0x6969)
         eviction = pagecache.evict(frames)
         assert eviction.state == "verified-cold"
@@ -269,14 +253,14 @@ class TestOtherFilesystems:
 
 
 class TestWarm:
-    def test_a_cold_file_is_brought_in_whole(self, frames: Path) -> None:
+    def test_a_cold_file_is_brought_in_whole(self, frames):
         pagecache.evict(frames)
         assert pagecache.warm(frames).resident_bytes == 4 * MIB
 
-    def test_a_missing_file_is_a_reason(self, disk: Path) -> None:
+    def test_a_missing_file_is_a_reason(self, disk):
         assert "No such file" in pagecache.warm(disk / "nothing").reason
 
-    def test_storage_that_fails_is_a_reason(self) -> None:
+    def test_storage_that_fails_is_a_reason(self):
         """The first page of this process's memory is a file's content that cannot be read."""
         assert pagecache.warm(Path("/proc/self/mem")).reason == (
             "it cannot be read: Input/output error"
@@ -294,7 +278,7 @@ class TestWarm:
         (None, "none", "unsupported"),
     ],
 )
-def test_only_a_proof_makes_a_file_cold(resident: int | None, method: str, state: str) -> None:
+def test_only_a_proof_makes_a_file_cold(resident, method, state):
     seen = Residency.model_validate(
         {"path": "f", "size_bytes": 8192, "resident_bytes": resident, "method": method}
     )

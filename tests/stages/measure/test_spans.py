@@ -25,7 +25,7 @@ def lengths(recorder: SpanRecorder) -> list[tuple[str, int]]:
     ]
 
 
-def test_a_span_lasts_as_long_as_its_block(clock: list[float]) -> None:
+def test_a_span_lasts_as_long_as_its_block(clock):
     recorder = SpanRecorder(clock[0])
     with recorder.span("read"):
         clock[0] += 3
@@ -35,7 +35,7 @@ def test_a_span_lasts_as_long_as_its_block(clock: list[float]) -> None:
     assert lengths(recorder) == [("read", 3), ("write", 1)]
 
 
-def test_an_inner_span_suspends_the_outer_one(clock: list[float]) -> None:
+def test_an_inner_span_suspends_the_outer_one(clock):
     recorder = SpanRecorder(clock[0])
     with recorder.span("write"):
         clock[0] += 1
@@ -53,7 +53,7 @@ def test_an_inner_span_suspends_the_outer_one(clock: list[float]) -> None:
     ]
 
 
-def test_a_block_that_fails_is_recorded_and_ends_its_span(clock: list[float]) -> None:
+def test_a_block_that_fails_is_recorded_and_ends_its_span(clock):
     recorder = SpanRecorder(clock[0])
     with pytest.raises(ZeroDivisionError), recorder.span("write"), recorder.span("compute"):
         clock[0] += 4
@@ -63,7 +63,7 @@ def test_a_block_that_fails_is_recorded_and_ends_its_span(clock: list[float]) ->
     assert lengths(recorder) == [("write", 0), ("compute", 4), ("write", 0), ("read", 1)]
 
 
-def test_nested_spans_never_overlap() -> None:
+def test_nested_spans_never_overlap():
     recorder = SpanRecorder(time.monotonic())
     with recorder.span("write"), recorder.span("compute"), recorder.span("read"):
         pass

@@ -7,14 +7,13 @@ import os
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from pyscale_stages.measure import gpus, stamp
 
 
-def test_it_describes_this_machine(frames: Path) -> None:
+def test_it_describes_this_machine(frames):
     found = stamp.take([frames])
     assert found.node == os.uname().nodename
     assert found.cpu.model in found.label
@@ -23,20 +22,20 @@ def test_it_describes_this_machine(frames: Path) -> None:
     assert found.filesystems[0].path == frames
 
 
-def test_it_is_plain_json(frames: Path) -> None:
+def test_it_is_plain_json(frames):
     found = stamp.collect([frames])
     assert json.loads(json.dumps(found)) == found
     assert stamp.Stamp.model_validate(found).model_dump(mode="json") == found
 
 
-def test_files_of_one_folder_share_an_entry(disk: Path, in_memory_folder: Path) -> None:
+def test_files_of_one_folder_share_an_entry(disk, in_memory_folder):
     files = [folder / name for folder in (disk, in_memory_folder) for name in ("a", "b")]
     for file in files:
         file.touch()
     assert [entry.path for entry in stamp.take(files).filesystems] == [files[0], files[2]]
 
 
-def test_only_named_variables_leave_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_named_variables_leave_the_environment(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setenv("SLURM_JOB_ID", "42")
     monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
@@ -48,16 +47,14 @@ def test_only_named_variables_leave_the_environment(monkeypatch: pytest.MonkeyPa
     assert "never-to-be-seen" not in found.model_dump_json()
 
 
-def test_the_image_and_the_commit_are_what_the_launcher_said(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_image_and_the_commit_are_what_the_launcher_said(monkeypatch):
     monkeypatch.setenv(stamp.IMAGE_VARIABLE, "ab" * 32)
     monkeypatch.setenv(stamp.COMMIT_VARIABLE, "c0ffee")
     assert stamp.take().image_sha256 == "ab" * 32
     assert stamp.take().git_commit == "c0ffee"
 
 
-def test_a_gpu_that_cannot_be_described_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_that_cannot_be_described_is_said(monkeypatch):
     if gpus.gpu_present():
         pytest.skip("a machine without a GPU driver is absent: run on a node without a GPU")
     monkeypatch.setattr(stamp, "gpu_present", lambda: True)
@@ -66,7 +63,7 @@ def test_a_gpu_that_cannot_be_described_is_said(monkeypatch: pytest.MonkeyPatch)
     assert "nvidia-ml-py" in found.gpu_reason or "driver" in found.gpu_reason
 
 
-def test_it_takes_less_than_50_ms_without_a_gpu(frames: Path) -> None:
+def test_it_takes_less_than_50_ms_without_a_gpu(frames):
     if gpus.gpu_present():
         pytest.skip("a machine without a GPU is absent: the bound with one is a second")
 
@@ -79,7 +76,7 @@ def test_it_takes_less_than_50_ms_without_a_gpu(frames: Path) -> None:
     assert any(took_s() < 0.05 for _ in range(100))
 
 
-def test_the_runner_loads_no_library_for_it_before_the_work_begins() -> None:
+def test_the_runner_loads_no_library_for_it_before_the_work_begins():
     program = (
         "import sys, pyscale_stages.runner; "
         "print([n for n in ('psutil', 'pynvml', 'numpy.ma', 'torch') if n in sys.modules])"

@@ -10,13 +10,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from pyscale_stages.contract import Device
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.measure import pagecache, usage
 from pyscale_stages.measure.usage import UsageMeter
@@ -51,7 +49,7 @@ def used_by(program: str) -> dict[str, Any]:
     return found
 
 
-def test_cpu_time_is_that_between_start_and_stop() -> None:
+def test_cpu_time_is_that_between_start_and_stop():
     burn()
     meter = UsageMeter(device="cpu")
     burn()
@@ -61,13 +59,13 @@ def test_cpu_time_is_that_between_start_and_stop() -> None:
     assert BURNT_S <= used.cpu_s < 2 * BURNT_S
 
 
-def test_cpu_time_of_children_counts() -> None:
+def test_cpu_time_of_children_counts():
     meter = UsageMeter(device="cpu")
     subprocess.run([sys.executable, "-c", BURN], check=True)
     assert meter.stop().cpu_s >= BURNT_S
 
 
-def test_waiting_for_a_core_that_another_process_has_is_counted_and_is_no_cpu_time() -> None:
+def test_waiting_for_a_core_that_another_process_has_is_counted_and_is_no_cpu_time():
     core = min(os.sched_getaffinity(0))
     endless = f"import os; os.sched_setaffinity(0, {{{core}}}); print(flush=True)\nwhile True: pass"
     hog = subprocess.Popen([sys.executable, "-c", endless], stdout=subprocess.PIPE)
@@ -83,7 +81,7 @@ def test_waiting_for_a_core_that_another_process_has_is_counted_and_is_no_cpu_ti
     assert BURNT_S <= shared["cpu_s"] < BURNT_S + shared["cpu_wait_s"] / 2
 
 
-def test_bytes_read_and_written_are_counted(disk: Path) -> None:
+def test_bytes_read_and_written_are_counted(disk):
     path = disk / "frames"
     meter = UsageMeter(device="cpu")
     path.write_bytes(bytes(3 * MIB))
@@ -95,7 +93,7 @@ def test_bytes_read_and_written_are_counted(disk: Path) -> None:
     assert 3 * MIB <= used.write_bytes < 4 * MIB
 
 
-def test_only_a_cold_read_reaches_the_disk(frames: Path) -> None:
+def test_only_a_cold_read_reaches_the_disk(frames):
     assert pagecache.evict(frames).state == "verified-cold"
     meter = UsageMeter(device="cpu")
     frames.read_bytes()
@@ -112,20 +110,20 @@ def test_only_a_cold_read_reaches_the_disk(frames: Path) -> None:
     assert min(warm) < 1 * MIB
 
 
-def test_a_kernel_without_accounting_leaves_none(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_kernel_without_accounting_leaves_none(monkeypatch):
     monkeypatch.setattr(usage, "_io_bytes", dict)
     used = UsageMeter(device="cpu").stop()
     assert (used.read_bytes, used.write_bytes, used.storage_read_bytes) == (None, None, None)
 
 
-def test_peak_memory_counts_what_was_freed_again() -> None:
+def test_peak_memory_counts_what_was_freed_again():
     small = used_by("pass")["peak_rss_bytes"]
     large = used_by("block = b'x' * (100 << 20); del block")["peak_rss_bytes"]
     # The kernel keeps this mark in counters of each CPU: the more of them, the less exactly.
     assert large - small > 50 * MIB
 
 
-def test_peak_memory_is_not_inherited_from_a_large_launcher() -> None:
+def test_peak_memory_is_not_inherited_from_a_large_launcher():
     block = b"x" * (300 * MIB)
     assert used_by("pass")["peak_rss_bytes"] < 200 * MIB
     assert len(block) == 300 * MIB
@@ -189,7 +187,7 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> ScriptedNvml:
     return scripted
 
 
-def test_gpu_memory_is_the_peak_of_all_samples(nvml: ScriptedNvml) -> None:
+def test_gpu_memory_is_the_peak_of_all_samples(nvml):
     meter = UsageMeter(device="cuda")
     nvml.half_way.wait()
     used = meter.stop()
@@ -200,14 +198,14 @@ def test_gpu_memory_is_the_peak_of_all_samples(nvml: ScriptedNvml) -> None:
     assert meter.warnings == ()
 
 
-def test_gpu_energy_is_the_difference_over_the_task(nvml: ScriptedNvml) -> None:
+def test_gpu_energy_is_the_difference_over_the_task(nvml):
     meter = UsageMeter(device="cuda")
     used = meter.stop()
     assert used.gpu_energy_j == pytest.approx(2.0 * nvml.asked)
     assert meter.warnings == ()
 
 
-def test_a_gpu_without_an_energy_counter_leaves_none_and_no_warning(nvml: ScriptedNvml) -> None:
+def test_a_gpu_without_an_energy_counter_leaves_none_and_no_warning(nvml):
     nvml.energy_mj = None
     meter = UsageMeter(device="cuda")
     used = meter.stop()
@@ -216,7 +214,7 @@ def test_a_gpu_without_an_energy_counter_leaves_none_and_no_warning(nvml: Script
     assert meter.warnings == ()
 
 
-def test_a_task_shorter_than_the_period_is_sampled_all_the_same(nvml: ScriptedNvml) -> None:
+def test_a_task_shorter_than_the_period_is_sampled_all_the_same(nvml):
     used = UsageMeter(device="cuda").stop()
     assert used.gpu_peak_bytes is not None
     assert nvml.asked >= 1
@@ -225,15 +223,13 @@ def test_a_task_shorter_than_the_period_is_sampled_all_the_same(nvml: ScriptedNv
 @pytest.mark.parametrize(
     ("visible", "handle"), [("", "gpu0"), ("2,3", "gpu2"), ("GPU-6f1b", "GPU-6f1b")]
 )
-def test_the_first_visible_gpu_is_sampled(
-    visible: str, handle: str, nvml: ScriptedNvml, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_visible_gpu_is_sampled(visible, handle, nvml, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
     UsageMeter(device="cuda").stop()
     assert nvml.handle == handle
 
 
-def test_what_a_gpu_does_not_tell_is_none_with_a_warning(nvml: ScriptedNvml) -> None:
+def test_what_a_gpu_does_not_tell_is_none_with_a_warning(nvml):
     nvml.busy_percent = None
     meter = UsageMeter(device="cuda")
     used = meter.stop()
@@ -242,9 +238,7 @@ def test_what_a_gpu_does_not_tell_is_none_with_a_warning(nvml: ScriptedNvml) -> 
     assert meter.warnings == ("the GPU does not report its utilisation: Not Supported",)
 
 
-def test_without_nvml_the_gpu_counters_are_none_with_a_warning(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_nvml_the_gpu_counters_are_none_with_a_warning(monkeypatch):
     def absent() -> None:
         raise MissingPart("no NVML: pip install nvidia-ml-py")
 
@@ -256,7 +250,7 @@ def test_without_nvml_the_gpu_counters_are_none_with_a_warning(
 
 
 @pytest.mark.parametrize("device", ["cpu", "mps"])
-def test_without_an_nvidia_gpu_none_is_sampled(device: Device) -> None:
+def test_without_an_nvidia_gpu_none_is_sampled(device):
     meter = UsageMeter(device=device)
     assert "gpu-sampler" not in {thread.name for thread in threading.enumerate()}
     used = meter.stop()

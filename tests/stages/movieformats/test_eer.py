@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -28,7 +26,7 @@ def decoded(strip: bytes, shape: tuple[int, int]) -> npt.NDArray[np.uint8]:
 
 
 @pytest.mark.parametrize("share", [0.0, 0.0002, 0.004, 0.1, 0.6, 1.0])
-def test_a_movie_comes_back_exactly_however_sparse(tmp_path: Path, share: float) -> None:
+def test_a_movie_comes_back_exactly_however_sparse(tmp_path, share):
     frames = sparse(share)
     write_eer(tmp_path / "movie.eer", frames)
     assert np.array_equal(tifffile.imread(tmp_path / "movie.eer"), frames)
@@ -36,7 +34,7 @@ def test_a_movie_comes_back_exactly_however_sparse(tmp_path: Path, share: float)
 
 @pytest.mark.parametrize("run", [0, 1, 126, 127, 128, 253, 254, 255, 381])
 @pytest.mark.parametrize("after", [0, 1, 126, 127, 128, 254])
-def test_runs_about_the_longest_code_are_exact(run: int, after: int) -> None:
+def test_runs_about_the_longest_code_are_exact(run, after):
     frame = np.zeros((1, run + 1 + after), np.uint8)
     frame[0, run] = 1
     assert np.array_equal(decoded(encode_events(frame), frame.shape), frame)
@@ -44,14 +42,14 @@ def test_runs_about_the_longest_code_are_exact(run: int, after: int) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.integers(0, 400), max_size=30), st.integers(0, 400))
-def test_any_gaps_between_electrons_are_exact(gaps: list[int], after: int) -> None:
+def test_any_gaps_between_electrons_are_exact(gaps, after):
     hits = np.cumsum(np.array(gaps, np.int64) + 1) - 1
     frame = np.zeros((1, (int(hits[-1]) + 1 if gaps else 0) + after + 1), np.uint8)
     frame[0, hits] = 1
     assert np.array_equal(decoded(encode_events(frame), frame.shape), frame)
 
 
-def test_tifffile_knows_it_as_eer_with_its_metadata(tmp_path: Path) -> None:
+def test_tifffile_knows_it_as_eer_with_its_metadata(tmp_path):
     write_eer(tmp_path / "movie.eer", sparse(0.1))
     with tifffile.TiffFile(tmp_path / "movie.eer") as file:
         assert file.is_eer
@@ -61,13 +59,13 @@ def test_tifffile_knows_it_as_eer_with_its_metadata(tmp_path: Path) -> None:
         assert [(series.kind, series.shape) for series in file.series] == [("eer", (4, 96, 131))]
 
 
-def test_a_movie_of_one_frame_given_as_truth_values_comes_back(tmp_path: Path) -> None:
+def test_a_movie_of_one_frame_given_as_truth_values_comes_back(tmp_path):
     frames = sparse(0.2, frames=1).astype(bool)
     write_eer(tmp_path / "movie.eer", iter(frames))
     assert np.array_equal(tifffile.imread(tmp_path / "movie.eer"), frames[0])
 
 
-def test_two_electrons_on_a_pixel_are_refused(tmp_path: Path) -> None:
+def test_two_electrons_on_a_pixel_are_refused(tmp_path):
     frames = sparse(0.1)
     frames[2, 5, 5] = 2
     with pytest.raises(ValueError, match="at most one electron"):

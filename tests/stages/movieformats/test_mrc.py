@@ -26,7 +26,7 @@ def mrcfile(missing: Callable[[str, str], None]) -> Any:
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "uint16", "float32", ">i2"])
-def test_a_movie_comes_back_exactly_and_in_its_type(tmp_path: Path, dtype: str) -> None:
+def test_a_movie_comes_back_exactly_and_in_its_type(tmp_path, dtype):
     frames = FRAMES.astype(dtype)
     write_mrc(tmp_path / "movie.mrc", frames)
     found = open_mrc(tmp_path / "movie.mrc")
@@ -34,7 +34,7 @@ def test_a_movie_comes_back_exactly_and_in_its_type(tmp_path: Path, dtype: str) 
     assert np.array_equal(found, frames)
 
 
-def test_unsigned_bytes_come_back_as_16_bit_numbers(tmp_path: Path) -> None:
+def test_unsigned_bytes_come_back_as_16_bit_numbers(tmp_path):
     frames = RNG.integers(200, 256, (2, 9, 11)).astype(np.uint8)
     write_mrc(tmp_path / "movie.mrc", frames)
     found = open_mrc(tmp_path / "movie.mrc")
@@ -42,15 +42,13 @@ def test_unsigned_bytes_come_back_as_16_bit_numbers(tmp_path: Path) -> None:
     assert np.array_equal(found, frames)
 
 
-def test_frames_may_be_given_one_by_one(tmp_path: Path) -> None:
+def test_frames_may_be_given_one_by_one(tmp_path):
     write_mrc(tmp_path / "movie.mrc", iter(FRAMES.astype(np.int16)))
     assert np.array_equal(open_mrc(tmp_path / "movie.mrc"), FRAMES)
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "uint16", "float32", "uint8"])
-def test_mrcfile_finds_a_valid_stack_with_the_same_pixels(
-    tmp_path: Path, mrcfile: Any, dtype: str
-) -> None:
+def test_mrcfile_finds_a_valid_stack_with_the_same_pixels(tmp_path, mrcfile, dtype):
     path = tmp_path / "movie.mrc"
     write_mrc(path, FRAMES.astype(dtype))
     assert mrcfile.validate(path)
@@ -59,19 +57,19 @@ def test_mrcfile_finds_a_valid_stack_with_the_same_pixels(
         assert np.array_equal(file.data, FRAMES)
 
 
-def test_what_mrcfile_writes_is_read_too(tmp_path: Path, mrcfile: Any) -> None:
+def test_what_mrcfile_writes_is_read_too(tmp_path, mrcfile):
     with mrcfile.new(tmp_path / "movie.mrc", FRAMES.astype(np.int16)) as file:
         file.set_extended_header(np.zeros(64, "V1"))
     assert np.array_equal(open_mrc(tmp_path / "movie.mrc"), FRAMES)
 
 
-def test_the_header_has_the_standard_s_1024_bytes_and_places() -> None:
+def test_the_header_has_the_standard_s_1024_bytes_and_places():
     offsets = {name: HEADER.fields[name][1] for name in HEADER.names}
     assert HEADER.itemsize == 1024
     assert (offsets["version"], offsets["map"], offsets["machine_stamp"]) == (108, 208, 212)
 
 
-def test_pixels_cannot_be_changed_by_who_reads_them(tmp_path: Path) -> None:
+def test_pixels_cannot_be_changed_by_who_reads_them(tmp_path):
     write_mrc(tmp_path / "movie.mrc", FRAMES.astype(np.int16))
     with pytest.raises(ValueError, match="read-only"):
         open_mrc(tmp_path / "movie.mrc")[0, 0, 0] = 1
@@ -87,7 +85,7 @@ def test_pixels_cannot_be_changed_by_who_reads_them(tmp_path: Path) -> None:
         (np.zeros((4, 4), np.int8), "does not fit"),
     ],
 )
-def test_what_is_no_movie_is_refused(tmp_path: Path, frames: Any, said: str) -> None:
+def test_what_is_no_movie_is_refused(tmp_path, frames, said):
     with pytest.raises(ValueError, match=said):
         write_mrc(tmp_path / "movie.mrc", frames)
 
@@ -106,9 +104,7 @@ def _damaged(path: Path, offset: int, content: bytes) -> None:
         (12, b"\x04", "mode 4"),
     ],
 )
-def test_a_file_of_another_kind_is_refused(
-    tmp_path: Path, offset: int, content: bytes, said: str
-) -> None:
+def test_a_file_of_another_kind_is_refused(tmp_path, offset, content, said):
     path = tmp_path / "movie.mrc"
     write_mrc(path, FRAMES.astype(np.int16))
     _damaged(path, offset, content)
@@ -117,7 +113,7 @@ def test_a_file_of_another_kind_is_refused(
 
 
 @pytest.mark.parametrize(("keep", "said"), [(1000, "too short"), (2000, "cut short")])
-def test_a_file_that_is_cut_short_is_refused(tmp_path: Path, keep: int, said: str) -> None:
+def test_a_file_that_is_cut_short_is_refused(tmp_path, keep, said):
     path = tmp_path / "movie.mrc"
     write_mrc(path, FRAMES.astype(np.int16))
     path.write_bytes(path.read_bytes()[:keep])

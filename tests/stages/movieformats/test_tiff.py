@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import get_args
 
 import numpy as np
@@ -18,7 +17,7 @@ NUMBERS = {"none": 1, "lzw": 5, "zlib": 8, "zstd": 50000, "jpeg2000": 34712}
 
 @pytest.mark.parametrize("codec", get_args(TiffCodec))
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
-def test_a_movie_comes_back_exactly(tmp_path: Path, codec: TiffCodec, dtype: str) -> None:
+def test_a_movie_comes_back_exactly(tmp_path, codec, dtype):
     write_tiff(tmp_path / "movie.tif", FRAMES.astype(dtype), codec)
     found = tifffile.imread(tmp_path / "movie.tif")
     assert found.dtype == dtype
@@ -26,14 +25,14 @@ def test_a_movie_comes_back_exactly(tmp_path: Path, codec: TiffCodec, dtype: str
 
 
 @pytest.mark.parametrize("codec", get_args(TiffCodec))
-def test_each_frame_is_one_strip_of_the_named_codec(tmp_path: Path, codec: TiffCodec) -> None:
+def test_each_frame_is_one_strip_of_the_named_codec(tmp_path, codec):
     write_tiff(tmp_path / "movie.tif", iter(FRAMES), codec)
     with tifffile.TiffFile(tmp_path / "movie.tif") as file:
         assert [len(page.dataoffsets) for page in file.pages] == [1, 1, 1, 1]
         assert {int(page.compression) for page in file.pages} == {NUMBERS[codec]}
 
 
-def test_every_codec_but_none_makes_sparse_frames_smaller(tmp_path: Path) -> None:
+def test_every_codec_but_none_makes_sparse_frames_smaller(tmp_path):
     sizes = {}
     for codec in get_args(TiffCodec):
         write_tiff(tmp_path / "movie.tif", FRAMES, codec)
@@ -42,7 +41,7 @@ def test_every_codec_but_none_makes_sparse_frames_smaller(tmp_path: Path) -> Non
     assert sizes["none"] > FRAMES.nbytes
 
 
-def test_the_same_frames_give_the_same_bytes(tmp_path: Path) -> None:
+def test_the_same_frames_give_the_same_bytes(tmp_path):
     for name in ("one.tif", "two.tif"):
         write_tiff(tmp_path / name, FRAMES, "zstd")
     assert (tmp_path / "one.tif").read_bytes() == (tmp_path / "two.tif").read_bytes()

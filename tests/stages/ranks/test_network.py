@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable
 
 import psutil
 import pytest
 
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.network import this_network
-
-Words = Callable[[str, bool], list[str]]
 
 TOWARDS_TWO_NODES = """
 from pyscale_stages.errors import BadInput
@@ -35,13 +32,13 @@ def other_interface() -> tuple[str, set[str]] | None:
     return None
 
 
-def test_ranks_of_one_node_talk_by_its_loopback(ranks) -> None:
+def test_ranks_of_one_node_talk_by_its_loopback(ranks):
     for outcome in ranks.run("addresses", 2):
         assert set(outcome.given) <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}
         assert outcome.given
 
 
-def test_the_interface_that_is_named_is_used(ranks, missing: Callable[[str, str], None]) -> None:
+def test_the_interface_that_is_named_is_used(ranks, missing):
     found = other_interface()
     if found is None:
         missing("a second network interface", "add one to this machine")
@@ -51,7 +48,7 @@ def test_the_interface_that_is_named_is_used(ranks, missing: Callable[[str, str]
         assert addresses & {each.removeprefix("::ffff:") for each in outcome.given}
 
 
-def test_an_interface_that_is_not_there_is_refused_by_name(ranks) -> None:
+def test_an_interface_that_is_not_there_is_refused_by_name(ranks):
     wrong = {"GLOO_SOCKET_IFNAME": "nosuch0"}
     processes = [ranks.start("talk", 0, 2), ranks.start("talk", 1, 2, variables=wrong)]
     other, refused = map(ranks.end, processes)
@@ -63,7 +60,7 @@ def test_an_interface_that_is_not_there_is_refused_by_name(ranks) -> None:
     )
 
 
-def test_ranks_of_one_node_need_no_host_name_that_leads_anywhere(ranks, other_host: Words) -> None:
+def test_ranks_of_one_node_need_no_host_name_that_leads_anywhere(ranks, other_host):
     outcomes = ranks.run("talk", 2, inside=other_host("nowhere.invalid", False))
     assert [(outcome.code, outcome.err) for outcome in outcomes] == [(0, "")] * 2
 
@@ -75,14 +72,14 @@ def test_ranks_of_one_node_need_no_host_name_that_leads_anywhere(ranks, other_ho
         ("localhost", "leads back to itself"),
     ],
 )
-def test_ranks_of_several_nodes_need_an_address(other_host: Words, host: str, leads: str) -> None:
+def test_ranks_of_several_nodes_need_an_address(other_host, host, leads):
     line = [*other_host(host, False), sys.executable, "-c", TOWARDS_TWO_NODES]
     said = subprocess.run(line, capture_output=True, text=True, check=True).stdout
     assert f"because the host name {host} {leads}" in said
     assert "by GLOO_SOCKET_IFNAME (available: lo" in said
 
 
-def test_ranks_that_no_network_joins_say_so(ranks, other_host: Words) -> None:
+def test_ranks_that_no_network_joins_say_so(ranks, other_host):
     """The loopback address would lead each to itself."""
     inside = [other_host("localhost", network) for network in (False, True)]
     processes = [ranks.start("talk", n, 2, inside=words) for n, words in enumerate(inside)]
@@ -91,7 +88,7 @@ def test_ranks_that_no_network_joins_say_so(ranks, other_host: Words) -> None:
         assert "name the network interface that joins the nodes" in outcome.error
 
 
-def test_processes_of_one_machine_share_a_network() -> None:
+def test_processes_of_one_machine_share_a_network():
     line = "from pyscale_stages.ranks.network import this_network; print(this_network())"
     said = subprocess.run([sys.executable, "-c", line], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == this_network()

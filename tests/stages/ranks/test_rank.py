@@ -26,18 +26,18 @@ assert "torch" not in sys.modules
 """
 
 
-def test_one_rank_alone_waits_for_nobody_and_imports_no_torch() -> None:
+def test_one_rank_alone_waits_for_nobody_and_imports_no_torch():
     subprocess.run([sys.executable, "-c", ALONE], check=True)
 
 
-def test_ranks_gather_values_in_their_order(ranks) -> None:
+def test_ranks_gather_values_in_their_order(ranks):
     outcomes = ranks.run("talk", 3)
     of_each = [{"number": n, "nothing": None, "text": "ä" * n} for n in range(3)]
     assert [outcome.given for outcome in outcomes] == [of_each] * 3
     assert [outcome.err for outcome in outcomes] == [""] * 3
 
 
-def test_what_a_rank_gathers_is_read_and_never_executed(ranks) -> None:
+def test_what_a_rank_gathers_is_read_and_never_executed(ranks):
     """Whoever reaches its port could send anything."""
     _, receiver = [ranks.start("send_a_pickle", number, 2) for number in range(2)]
     out, err = receiver.communicate(timeout=PATIENCE_S)
@@ -45,14 +45,14 @@ def test_what_a_rank_gathers_is_read_and_never_executed(ranks) -> None:
     assert "JSONDecodeError" in err or "UnicodeDecodeError" in err
 
 
-def test_a_meeting_that_ended_well_leaves_no_file_and_may_be_used_again(ranks) -> None:
+def test_a_meeting_that_ended_well_leaves_no_file_and_may_be_used_again(ranks):
     assert [outcome.code for outcome in ranks.run("talk", 2)] == [0, 0]
     assert not ranks.meeting.exists()
     assert [outcome.code for outcome in ranks.run("talk", 2)] == [0, 0]
 
 
 @pytest.mark.parametrize("deed", ["meet_without_the_last", "gather_without_the_last"])
-def test_a_killed_rank_ends_the_others_at_once_with_a_sentence(ranks, deed: str) -> None:
+def test_a_killed_rank_ends_the_others_at_once_with_a_sentence(ranks, deed):
     *others, killed = ranks.run(deed, 3)
     assert killed.code == -9
     for number, outcome in enumerate(others):
@@ -64,7 +64,7 @@ def test_a_killed_rank_ends_the_others_at_once_with_a_sentence(ranks, deed: str)
         assert "Traceback" not in outcome.err
 
 
-def test_a_rank_that_stops_answering_ends_the_others_after_the_timeout(ranks) -> None:
+def test_a_rank_that_stops_answering_ends_the_others_after_the_timeout(ranks):
     last = ranks.start("wait_for_the_last", 1, 2)
     # Who has come already is not waited for: the start of no process falls into the timeout.
     ranks.until_set("arrival/0")
@@ -74,7 +74,7 @@ def test_a_rank_that_stops_answering_ends_the_others_after_the_timeout(ranks) ->
     assert ranks.end(last).code == 1
 
 
-def test_the_others_are_told_which_error_ended_a_rank(ranks) -> None:
+def test_the_others_are_told_which_error_ended_a_rank(ranks):
     first, *others = ranks.run("fail_in_the_first", 3)
     sentence = "slide 7 is no slide: take it away"
     assert (first.code, first.error) == (2, sentence)
@@ -85,7 +85,7 @@ def test_the_others_are_told_which_error_ended_a_rank(ranks) -> None:
         )
 
 
-def test_the_others_are_told_of_a_defect_too(ranks) -> None:
+def test_the_others_are_told_of_a_defect_too(ranks):
     first, other = ranks.run("break_in_the_first", 2)
     assert "Traceback" in first.err
     assert other.error == (
@@ -93,7 +93,7 @@ def test_the_others_are_told_of_a_defect_too(ranks) -> None:
     )
 
 
-def test_ranks_go_on_only_if_all_can(ranks) -> None:
+def test_ranks_go_on_only_if_all_can(ranks):
     first, *others = ranks.run("agree_without_the_first", 3)
     assert first.given == "went on to its own error"
     for number, outcome in enumerate(others, start=1):
@@ -103,17 +103,17 @@ def test_ranks_go_on_only_if_all_can(ranks) -> None:
         )
 
 
-def test_a_rank_with_an_error_keeps_it_though_another_was_killed(ranks) -> None:
+def test_a_rank_with_an_error_keeps_it_though_another_was_killed(ranks):
     assert ranks.run("agree_with_the_dead", 2)[0].given == "went on to its own error"
 
 
-def test_a_group_that_was_ended_inside_the_block_ends_quietly(ranks) -> None:
+def test_a_group_that_was_ended_inside_the_block_ends_quietly(ranks):
     for outcome in ranks.run("part_early", 2):
         assert (outcome.code, outcome.given, outcome.err) == (0, "parted", "")
 
 
 @pytest.mark.slow
-def test_loader_processes_may_be_started_under_a_joined_group(ranks) -> None:
+def test_loader_processes_may_be_started_under_a_joined_group(ranks):
     of_each = {how: [6.0, 22.0, 38.0, 54.0] for how in ("fork", "spawn", "forkserver")}
     for outcome in ranks.run("load", 2):
         assert outcome.given == [of_each] * 2
@@ -121,7 +121,7 @@ def test_loader_processes_may_be_started_under_a_joined_group(ranks) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("start_method", ["fork", "spawn"])
-def test_a_killed_rank_is_noticed_though_its_loader_processes_live(ranks, start_method) -> None:
+def test_a_killed_rank_is_noticed_though_its_loader_processes_live(ranks, start_method):
     other, killed = ranks.run(f"load_and_die:{start_method}", 2)
     assert killed.code == -9
     assert f"connection with rank 1 on {HOST} broke" in other.error

@@ -55,9 +55,7 @@ def end(process: subprocess.Popen[str]) -> tuple[int, str]:
     return process.returncode, said.rstrip("\n").rpartition("\n")[2]
 
 
-def test_those_who_wait_for_a_rank_hear_why_it_does_not_come(
-    ranks, start: Start, tmp_path: Path
-) -> None:
+def test_those_who_wait_for_a_rank_hear_why_it_does_not_come(ranks, start, tmp_path):
     (tmp_path / "wrong.json").write_text('{"batch_size": 0}')
     waiting = start(0)
     ranks.until_set("arrival/0")
@@ -75,16 +73,12 @@ def test_those_who_wait_for_a_rank_hear_why_it_does_not_come(
         (("--device", "tpu"), {}, "invalid command line: see its output"),
     ],
 )
-def test_a_rank_of_which_no_task_can_be_made_is_heard_too(
-    start: Start, meeting: Path, words: tuple[str, ...], options: dict[str, bool], sentence: str
-) -> None:
+def test_a_rank_of_which_no_task_can_be_made_is_heard_too(start, meeting, words, options, sentence):
     assert end(start(1, *words, **options))[0] == 2
     assert ended_file(meeting, 1).read_text().startswith(sentence)
 
 
-def test_a_rank_that_is_interrupted_before_it_comes_is_heard_too(
-    ranks, start: Start, tmp_path: Path
-) -> None:
+def test_a_rank_that_is_interrupted_before_it_comes_is_heard_too(ranks, start, tmp_path):
     os.mkfifo(tmp_path / "params")
     waiting = start(0)
     ranks.until_set("arrival/0")
@@ -100,8 +94,8 @@ def test_a_rank_that_is_interrupted_before_it_comes_is_heard_too(
 
 
 def test_a_rank_that_is_interrupted_while_it_waits_says_so_to_who_comes_later(
-    ranks, start: Start, meeting: Path
-) -> None:
+    ranks, start, meeting
+):
     waiting = start(0)
     ranks.until_set("arrival/0")
     waiting.send_signal(signal.SIGINT)
@@ -112,9 +106,7 @@ def test_a_rank_that_is_interrupted_while_it_waits_says_so_to_who_comes_later(
     assert sorted(meeting.parent.glob("meeting*")) == [meeting]
 
 
-def test_another_attempt_at_the_same_meeting_is_told_to_take_another(
-    start: Start, meeting: Path
-) -> None:
+def test_another_attempt_at_the_same_meeting_is_told_to_take_another(start, meeting):
     """Nobody had come before; who comes cannot know whether the first is to be started again."""
     end(start(1, slides=False))
     code, said = end(start(0))
@@ -130,9 +122,7 @@ def test_another_attempt_at_the_same_meeting_is_told_to_take_another(
     assert said.endswith("): give the ranks of each attempt another --meeting")
 
 
-def test_ranks_that_have_come_leave_no_word_beside_their_meeting(
-    start: Start, meeting: Path
-) -> None:
+def test_ranks_that_have_come_leave_no_word_beside_their_meeting(start, meeting):
     """They end because the folder of slides is empty."""
     ranks = [start(rank) for rank in range(2)]
     assert [end(rank)[0] for rank in ranks] == [2, 2]
@@ -140,22 +130,20 @@ def test_ranks_that_have_come_leave_no_word_beside_their_meeting(
 
 
 @pytest.mark.parametrize("place", ["absent/meeting", "movie.tif"])
-def test_nothing_is_left_where_ranks_could_not_meet(
-    start: Start, tmp_path: Path, place: str
-) -> None:
+def test_nothing_is_left_where_ranks_could_not_meet(start, tmp_path, place):
     (tmp_path / "movie.tif").write_bytes(b"II*\0\x08\0\0\0")
     before = sorted(tmp_path.iterdir())
     assert end(start(1, "--meeting", tmp_path / place, slides=False))[0] == 2
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_a_number_that_is_no_rank_is_not_told(start: Start, tmp_path: Path) -> None:
+def test_a_number_that_is_no_rank_is_not_told(start, tmp_path):
     before = sorted(tmp_path.iterdir())
     assert end(start(2))[0] == 2
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_the_rank_that_ended_first_is_the_one_that_is_named(tmp_path: Path) -> None:
+def test_the_rank_that_ended_first_is_the_one_that_is_named(tmp_path):
     """The others end because of it, and are said to have ended too."""
     meeting = tmp_path / "ranks"
     for rank, second in ((0, 30), (1, 20), (2, 10)):
@@ -164,18 +152,18 @@ def test_the_rank_that_ended_first_is_the_one_that_is_named(tmp_path: Path) -> N
     assert first_end(meeting, 0, 3) == (2, "by error 2")
 
 
-def test_a_rank_does_not_hear_of_itself(tmp_path: Path) -> None:
+def test_a_rank_does_not_hear_of_itself(tmp_path):
     tell_end(tmp_path / "ranks", 1, "by an error")
     assert first_end(tmp_path / "ranks", 1, 2) is None
 
 
-def test_a_folder_that_was_put_away_is_not_made_again(tmp_path: Path) -> None:
+def test_a_folder_that_was_put_away_is_not_made_again(tmp_path):
     tell_end(tmp_path / "meeting" / "ranks", 1, "by an error")
     assert list(tmp_path.iterdir()) == []
     assert first_end(tmp_path / "meeting" / "ranks", 0, 2) is None
 
 
-def test_what_a_rank_says_of_itself_stays_when_its_launcher_tells_too(tmp_path: Path) -> None:
+def test_what_a_rank_says_of_itself_stays_when_its_launcher_tells_too(tmp_path):
     tell_end(tmp_path / "ranks", 1, "slide 7 is no slide")
     tell_end(tmp_path / "ranks", 1, "its process ended with exit code 2")
     assert first_end(tmp_path / "ranks", 0, 2) == (1, "slide 7 is no slide")

@@ -16,7 +16,7 @@ from pyscale_stages.ranks.rank_failure import tell_end
 from pyscale_stages.ranks.rendezvous import Arrival, Meeting, key_of
 
 
-def test_ranks_that_do_not_come_are_named_after_the_timeout(ranks) -> None:
+def test_ranks_that_do_not_come_are_named_after_the_timeout(ranks):
     outcome = ranks.end(ranks.start("talk", 1, 3, timeout_s=1))
     assert outcome.code == 1
     assert outcome.error.startswith(
@@ -24,7 +24,7 @@ def test_ranks_that_do_not_come_are_named_after_the_timeout(ranks) -> None:
     )
 
 
-def test_a_rank_that_comes_when_the_others_have_given_up_is_told_why_they_did(ranks) -> None:
+def test_a_rank_that_comes_when_the_others_have_given_up_is_told_why_they_did(ranks):
     first = ranks.end(ranks.start("talk", 0, 2, timeout_s=1))
     late = ranks.end(ranks.start("talk", 1, 2))
     assert (first.code, late.code) == (1, 1)
@@ -34,7 +34,7 @@ def test_a_rank_that_comes_when_the_others_have_given_up_is_told_why_they_did(ra
     )
 
 
-def test_a_file_of_an_earlier_attempt_is_refused(ranks) -> None:
+def test_a_file_of_an_earlier_attempt_is_refused(ranks):
     ranks.run("meet_without_the_last", 2)
     assert ranks.meeting.exists()
     for outcome in ranks.run("talk", 2):
@@ -42,7 +42,7 @@ def test_a_file_of_an_earlier_attempt_is_refused(ranks) -> None:
         assert "was used before, or more than 2 ranks were started: give" in outcome.error
 
 
-def test_two_ranks_of_one_number_are_refused(ranks) -> None:
+def test_two_ranks_of_one_number_are_refused(ranks):
     processes = [ranks.start("talk", 1, 2) for _ in range(2)]
     for outcome in map(ranks.end, processes):
         assert outcome.code == 2
@@ -71,9 +71,7 @@ class LooksLate:
         raise RuntimeError("not all were set")
 
 
-def test_a_rank_of_the_same_number_that_came_and_ended_between_two_looks_is_found_out(
-    tmp_path: Path,
-) -> None:
+def test_a_rank_of_the_same_number_that_came_and_ended_between_two_looks_is_found_out(tmp_path):
     path = tmp_path / "meeting"
 
     def other_comes_and_ends() -> None:
@@ -88,7 +86,7 @@ def test_a_rank_of_the_same_number_that_came_and_ended_between_two_looks_is_foun
         meeting.await_all()
 
 
-def test_those_who_have_come_when_the_time_is_over_have_come(tmp_path: Path) -> None:
+def test_those_who_have_come_when_the_time_is_over_have_come(tmp_path):
     path = tmp_path / "meeting"
     store = FileStore(str(path))
     store.add("arrivals", 1)
@@ -99,7 +97,7 @@ def test_those_who_have_come_when_the_time_is_over_have_come(tmp_path: Path) -> 
     last.await_ready()
 
 
-def test_a_rank_too_many_is_refused_and_disturbs_nobody(ranks) -> None:
+def test_a_rank_too_many_is_refused_and_disturbs_nobody(ranks):
     first, last = (ranks.start("wait_for_the_last", number, 2) for number in range(2))
     assert first.stderr.readline() == "all have met\n"
     outcome = ranks.end(ranks.start("talk", 1, 2))
@@ -109,7 +107,7 @@ def test_a_rank_too_many_is_refused_and_disturbs_nobody(ranks) -> None:
     assert f"because the connection with rank 1 on {node_name()} broke" in ranks.end(first).error
 
 
-def test_a_rank_of_an_earlier_attempt_that_never_met_is_not_waited_for(ranks) -> None:
+def test_a_rank_of_an_earlier_attempt_that_never_met_is_not_waited_for(ranks):
     """Its killed first rank has left its arrival; the new second rank takes it for a new one."""
     early = ranks.start("talk", 0, 2)
     ranks.until_set("arrival/0")
@@ -121,7 +119,7 @@ def test_a_rank_of_an_earlier_attempt_that_never_met_is_not_waited_for(ranks) ->
     assert "was used before" in refused.error
 
 
-def test_ranks_that_expect_different_numbers_of_ranks_are_refused(ranks) -> None:
+def test_ranks_that_expect_different_numbers_of_ranks_are_refused(ranks):
     outcomes = [ranks.end(p) for p in [ranks.start("talk", n, 2 + n) for n in range(2)]]
     assert sorted(outcome.code for outcome in outcomes) in ([1, 2], [2, 2])
     for outcome in outcomes:
@@ -129,7 +127,7 @@ def test_ranks_that_expect_different_numbers_of_ranks_are_refused(ranks) -> None
         assert "give all of them the same --ranks" in outcome.error
 
 
-def test_a_file_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+def test_a_file_of_something_else_is_refused_and_left_as_it_is(tmp_path):
     movie = tmp_path / "movie.tif"
     movie.write_bytes(b"II*\0\x08\0\0\0")
     with pytest.raises(BadInput, match=r"movie.tif is unusable: name a file"):
@@ -138,12 +136,12 @@ def test_a_file_of_something_else_is_refused_and_left_as_it_is(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("place", ["absent/meeting", "."])
-def test_a_place_where_no_file_can_be_is_refused(tmp_path: Path, place: str) -> None:
+def test_a_place_where_no_file_can_be_is_refused(tmp_path, place):
     with pytest.raises(BadInput, match="is unusable"):
         join(tmp_path / place)
 
 
-def test_ranks_without_a_meeting_are_refused() -> None:
+def test_ranks_without_a_meeting_are_refused():
     with pytest.raises(BadInput, match="2 ranks need a --meeting to find each other"):
         join(None)
 
@@ -153,7 +151,7 @@ def join(meeting: Path | None) -> None:
         raise AssertionError("a rank alone has met another")
 
 
-def test_a_rank_that_waits_ends_when_another_is_said_to_have_ended(ranks) -> None:
+def test_a_rank_that_waits_ends_when_another_is_said_to_have_ended(ranks):
     waiting = ranks.start("talk", 0, 2)
     ranks.until_set("arrival/0")
     tell_end(ranks.meeting, 1, "its process was ended by SIGKILL")
@@ -164,14 +162,14 @@ def test_a_rank_that_waits_ends_when_another_is_said_to_have_ended(ranks) -> Non
     )
 
 
-def test_a_rank_that_comes_when_another_is_said_to_have_ended_does_not_wait(ranks) -> None:
+def test_a_rank_that_comes_when_another_is_said_to_have_ended_does_not_wait(ranks):
     tell_end(ranks.meeting, 2, "its process was ended by SIGKILL")
     outcome = ranks.end(ranks.start("talk", 0, 3))
     assert outcome.code == 1
     assert outcome.error.startswith("rank 2 of 3 ended, so rank 0 stopped too: ")
 
 
-def test_a_connection_that_broke_is_explained_by_how_the_rank_is_said_to_have_ended(ranks) -> None:
+def test_a_connection_that_broke_is_explained_by_how_the_rank_is_said_to_have_ended(ranks):
     first, last = (ranks.start("wait_for_the_last", number, 2) for number in range(2))
     assert first.stderr.readline() == "all have met\n"
     tell_end(ranks.meeting, 1, "its process was ended by SIGKILL")

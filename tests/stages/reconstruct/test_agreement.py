@@ -41,7 +41,7 @@ def compare(write_output: WriteOutput, run_verb: RunVerb) -> Compare:
     return compared
 
 
-def test_an_image_agrees_with_itself(compare: Compare, image: Image) -> None:
+def test_an_image_agrees_with_itself(compare, image):
     agreement = compare(image, image)
     assert agreement.same
     assert agreement.identical
@@ -49,7 +49,7 @@ def test_an_image_agrees_with_itself(compare: Compare, image: Image) -> None:
     assert agreement.details == {"interior_deviation": 0, "border_deviation": 0}
 
 
-def test_another_edge_is_the_same_image_and_is_told(compare: Compare, image: Image) -> None:
+def test_another_edge_is_the_same_image_and_is_told(compare, image):
     other = image.copy()
     other[:, :2] *= -1
     agreement = compare(image, other)
@@ -61,7 +61,7 @@ def test_another_edge_is_the_same_image_and_is_told(compare: Compare, image: Ima
     assert agreement.details["border_deviation"] == pytest.approx(expected)
 
 
-def test_a_pixel_that_no_tile_may_change_is_told(compare: Compare, image: Image) -> None:
+def test_a_pixel_that_no_tile_may_change_is_told(compare, image):
     other = image.copy()
     other[1, SIZE_PX // 2, SIZE_PX // 2] += 0.1
     agreement = compare(image, other)
@@ -72,7 +72,7 @@ def test_a_pixel_that_no_tile_may_change_is_told(compare: Compare, image: Image)
 
 
 @pytest.mark.parametrize("fault", ["a tile is missing", "tiles changed places", "moved by a pixel"])
-def test_a_wrong_image_is_found(compare: Compare, image: Image, fault: str) -> None:
+def test_a_wrong_image_is_found(compare, image, fault):
     other = image.copy()
     if fault == "a tile is missing":
         other[:, 56:72, 56:72] = 0
@@ -85,15 +85,13 @@ def test_a_wrong_image_is_found(compare: Compare, image: Image, fault: str) -> N
     assert agreement.score < agreement.tolerance
 
 
-def test_images_of_nothing_are_the_same(compare: Compare, image: Image) -> None:
+def test_images_of_nothing_are_the_same(compare, image):
     nothing = np.zeros_like(image)
     assert compare(nothing, nothing).same
     assert compare(nothing, image).score == 0
 
 
-def test_images_of_two_sizes_are_not_compared(
-    write_output: WriteOutput, run_verb: RunVerb, image: Image
-) -> None:
+def test_images_of_two_sizes_are_not_compared(write_output, run_verb, image):
     folders = write_output("a", image, **TILES), write_output("b", image[:, 64:, 64:])
     error = run_verb("check", *folders).error
     assert error is not None

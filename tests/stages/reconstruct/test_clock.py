@@ -16,7 +16,7 @@ def passes(at_least_s: float = 0.0) -> None:
         pass
 
 
-def test_a_component_inside_another_pauses_it_and_nothing_falls_between() -> None:
+def test_a_component_inside_another_pauses_it_and_nothing_falls_between():
     components = Components(passes)
     with components.iteration(), components.timed("gradient"):
         assert components.current == "gradient"
@@ -35,7 +35,7 @@ def test_a_component_inside_another_pauses_it_and_nothing_falls_between() -> Non
     assert inside_s <= sum(seconds.values()) <= components.wall_s
 
 
-def test_what_lies_between_components_is_the_iterations_and_in_none() -> None:
+def test_what_lies_between_components_is_the_iterations_and_in_none():
     components = Components(lambda: None)
     with components.iteration():
         with components.timed("gradient"):
@@ -48,7 +48,7 @@ def test_what_lies_between_components_is_the_iterations_and_in_none() -> None:
     assert sum(components.seconds.values()) <= components.wall_s - between_s
 
 
-def test_an_iteration_forgets_the_last_one() -> None:
+def test_an_iteration_forgets_the_last_one():
     components = Components(lambda: None)
     with components.iteration(), components.timed("gradient"):
         passes()
@@ -59,7 +59,7 @@ def test_an_iteration_forgets_the_last_one() -> None:
     assert components.seconds["gradient"] == 0 < components.seconds["denoiser"]
 
 
-def test_the_device_is_waited_for_on_both_sides_of_all_that_is_timed() -> None:
+def test_the_device_is_waited_for_on_both_sides_of_all_that_is_timed():
     waits: list[str | None] = []
     components = Components(lambda: waits.append(components.current))
     with components.iteration(), components.timed("gradient"), components.timed("barrier"):
@@ -68,7 +68,7 @@ def test_the_device_is_waited_for_on_both_sides_of_all_that_is_timed() -> None:
     assert waits == [None, None, "gradient", "barrier", "gradient", None]
 
 
-def test_a_component_that_fails_is_closed() -> None:
+def test_a_component_that_fails_is_closed():
     components = Components(lambda: None)
     with pytest.raises(ZeroDivisionError), components.iteration(), components.timed("gradient"):
         raise ZeroDivisionError

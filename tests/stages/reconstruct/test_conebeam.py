@@ -27,9 +27,7 @@ def dot(a: torch.Tensor, b: torch.Tensor) -> float:
 
 
 @pytest.mark.parametrize(("centre", "radius"), [((0, 0, 0), 20), ((9, -5, 6), 12)])
-def test_rays_through_a_ball_are_as_long_as_geometry_says(
-    centre: tuple[float, ...], radius: float
-) -> None:
+def test_rays_through_a_ball_are_as_long_as_geometry_says(centre, radius):
     beams = ConeBeam(64, ANGLES)
     seen = beams.project(ball(64, centre, radius))[0, 0]
     cells = (torch.arange(64) - 31.5)[:, None]
@@ -48,7 +46,7 @@ def test_rays_through_a_ball_are_as_long_as_geometry_says(
 
 
 @pytest.mark.parametrize(("kind", "tolerance"), [(torch.float32, 1e-5), (torch.float64, 1e-12)])
-def test_the_adjoint_is_the_exact_transpose(kind: torch.dtype, tolerance: float) -> None:
+def test_the_adjoint_is_the_exact_transpose(kind, tolerance):
     beams = ConeBeam(SIZE, ANGLES)
     random = torch.Generator().manual_seed(0)
     volume = torch.rand(1, 2, SIZE, SIZE, SIZE, generator=random, dtype=kind)
@@ -57,7 +55,7 @@ def test_the_adjoint_is_the_exact_transpose(kind: torch.dtype, tolerance: float)
     assert dot(seen, other) == pytest.approx(dot(volume, beams.back_project(other)), rel=tolerance)
 
 
-def test_several_portions_of_samples_are_as_good_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_several_portions_of_samples_are_as_good_as_one(monkeypatch):
     beams = ConeBeam(SIZE, ANGLES)
     volume = ball(SIZE, (2, 1, -3), 9)
     seen = beams.project(volume)

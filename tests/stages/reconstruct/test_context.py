@@ -11,7 +11,7 @@ from pyscale_stages.reconstruction import COMPONENTS
 pytestmark = pytest.mark.slow
 
 
-def test_exchanges_are_timed_as_what_they_serve() -> None:
+def test_exchanges_are_timed_as_what_they_serve():
     for rank in enginerank.both_ended():
         assert set(rank["seconds"]) == set(COMPONENTS)
         assert all(seconds > 0 for seconds in rank["seconds"].values())
@@ -21,19 +21,19 @@ def test_exchanges_are_timed_as_what_they_serve() -> None:
         assert rank["seconds"]["communication"] == of_gradient["communication"]
 
 
-def test_an_exchange_outside_components_is_in_none() -> None:
+def test_an_exchange_outside_components_is_in_none():
     for rank in enginerank.both_ended():
         assert rank["untimed"] == enginerank.RANKS
         assert set(rank["before"].values()) == {0.0}
 
 
-def test_ranks_meet_once_before_the_exchanges_of_a_component() -> None:
+def test_ranks_meet_once_before_the_exchanges_of_a_component():
     for rank in enginerank.both_ended():
         assert rank["meets"] == [None, "barrier", "barrier"]
         assert rank["flags"] == [0.0, 1.0]
 
 
-def test_a_rank_without_work_is_no_cause_for_the_engines_warnings() -> None:
+def test_a_rank_without_work_is_no_cause_for_the_engines_warnings():
     first, second = enginerank.both_ended()
     assert (first["of_five"], second["of_five"]) == ([0, 2, 4], [1, 3])
     assert (first["of_one"], second["of_one"]) == ([0], [])
@@ -41,13 +41,13 @@ def test_a_rank_without_work_is_no_cause_for_the_engines_warnings() -> None:
     assert "no work items" not in first["err"] + second["err"]
 
 
-def test_a_broken_exchange_says_which_rank_is_gone_and_where() -> None:
+def test_a_broken_exchange_says_which_rank_is_gone_and_where():
     assert enginerank.both_ended()[0]["error"].startswith(
         f"rank 0 of 2 stopped because the connection with rank 1 on {node_name()} broke"
     )
 
 
-def test_random_weights_are_those_of_the_first_rank_on_all() -> None:
+def test_random_weights_are_those_of_the_first_rank_on_all():
     # Each rank was given another seed.
     first, second = enginerank.both_ended()
     assert first["weights"] == second["weights"]

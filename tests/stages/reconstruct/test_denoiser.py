@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -32,7 +30,7 @@ def denoised(given: ReconstructParams, seed: int) -> torch.Tensor:
 
 
 @pytest.mark.slow
-def test_random_weights_follow_from_the_seed_and_disturb_no_other_random_numbers() -> None:
+def test_random_weights_follow_from_the_seed_and_disturb_no_other_random_numbers():
     state = torch.get_rng_state()
     first, again, other = (denoised(params(), seed) for seed in (0, 0, 1))
     assert torch.equal(first, again)
@@ -42,7 +40,7 @@ def test_random_weights_follow_from_the_seed_and_disturb_no_other_random_numbers
     assert weights_of(params()) == "random"
 
 
-def test_a_volume_has_a_network_of_three_dimensions_that_learns_nothing() -> None:
+def test_a_volume_has_a_network_of_three_dimensions_that_learns_nothing():
     network = network_of((1, 32, 32, 32), params(), 0, CPU)
     with torch.no_grad():
         assert network(torch.zeros(1, 1, 32, 32, 32), 0.05).shape == (1, 1, 32, 32, 32)
@@ -50,7 +48,7 @@ def test_a_volume_has_a_network_of_three_dimensions_that_learns_nothing() -> Non
     assert not any(weights.requires_grad for weights in network.parameters())
 
 
-def test_weights_of_a_file_are_used_and_named_with_their_checksum(tmp_path: Path) -> None:
+def test_weights_of_a_file_are_used_and_named_with_their_checksum(tmp_path):
     file = tmp_path / "drunet.pth"
     torch.save(network_of(SHAPE, params(), 7, CPU).state_dict(), file)
     given = params(weights=file)
@@ -58,13 +56,13 @@ def test_weights_of_a_file_are_used_and_named_with_their_checksum(tmp_path: Path
     assert weights_of(given) == f"drunet.pth ({sha256_of(file)[:12]})"
 
 
-def test_a_file_of_weights_that_is_not_there_is_refused(tmp_path: Path) -> None:
+def test_a_file_of_weights_that_is_not_there_is_refused(tmp_path):
     with pytest.raises(BadInput, match=r"weights .*none\.pth cannot be read \(No such file"):
         weights_of(params(weights=tmp_path / "none.pth"))
 
 
 @pytest.mark.parametrize("cut_bytes", [0, 20, 2000])
-def test_a_file_that_is_no_file_of_torch_is_refused(tmp_path: Path, cut_bytes: int) -> None:
+def test_a_file_that_is_no_file_of_torch_is_refused(tmp_path, cut_bytes):
     file = tmp_path / "drunet.pth"
     torch.save(network_of(SHAPE, params(), 0, CPU).state_dict(), file)
     file.write_bytes(file.read_bytes()[:cut_bytes])
@@ -85,9 +83,7 @@ def test_a_file_that_is_no_file_of_torch_is_refused(tmp_path: Path, cut_bytes: i
     ],
     ids=["list", "other names", "no tensors", "another size"],
 )
-def test_a_file_of_torch_that_holds_no_such_weights_is_refused(
-    tmp_path: Path, held: Callable[[], Any], said: str
-) -> None:
+def test_a_file_of_torch_that_holds_no_such_weights_is_refused(tmp_path, held, said):
     file = tmp_path / "held.pth"
     torch.save(held(), file)
     with pytest.raises(BadInput, match=said) as refused:

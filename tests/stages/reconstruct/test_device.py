@@ -25,7 +25,7 @@ def report(
     return Report(place, "V100", uuid, int(memory_gib * GIB), weights, asked)
 
 
-def test_a_processor_takes_the_threads_it_is_given_and_tells_its_memory() -> None:
+def test_a_processor_takes_the_threads_it_is_given_and_tells_its_memory():
     before = torch.get_num_threads()
     try:
         device = prepared("cpu", rank=0, threads=1)
@@ -35,20 +35,20 @@ def test_a_processor_takes_the_threads_it_is_given_and_tells_its_memory() -> Non
     assert 0 < memory_peak_bytes(device) < memory_total_bytes(device)
 
 
-def test_single_precision_is_not_shortened_whatever_was_set_before() -> None:
+def test_single_precision_is_not_shortened_whatever_was_set_before():
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     prepared("cpu", rank=0, threads=torch.get_num_threads())
     assert not torch.backends.cuda.matmul.allow_tf32
     assert not torch.backends.cudnn.allow_tf32
 
 
-def test_a_device_between_which_nothing_is_exchanged_is_refused() -> None:
+def test_a_device_between_which_nothing_is_exchanged_is_refused():
     with pytest.raises(BadInput, match="cannot run on the device mps"):
         prepared("mps", rank=0, threads=1)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="an NVIDIA GPU works here")
-def test_a_gpu_that_does_not_work_is_missing() -> None:
+def test_a_gpu_that_does_not_work_is_missing():
     with pytest.raises(MissingPart, match="the device cuda does not work here"):
         prepared("cuda", rank=0, threads=1)
 
@@ -62,7 +62,7 @@ def test_a_gpu_that_does_not_work_is_missing() -> None:
     ],
     ids=["GPUs", "processors"],
 )
-def test_nearly_equal_devices_may_share_an_image(reports: list[Report]) -> None:
+def test_nearly_equal_devices_may_share_an_image(reports):
     refuse_unequal(reports)
 
 
@@ -97,8 +97,6 @@ def test_nearly_equal_devices_may_share_an_image(reports: list[Report]) -> None:
     ],
     ids=["half the memory", "a tenth less", "one GPU", "weights", "parameters"],
 )
-def test_ranks_that_differ_are_refused_with_rank_and_node(
-    reports: list[Report], kind: type[StageError], said: str
-) -> None:
+def test_ranks_that_differ_are_refused_with_rank_and_node(reports, kind, said):
     with pytest.raises(kind, match=said):
         refuse_unequal(reports)

@@ -67,9 +67,7 @@ def judged(share: Share, **others: Any) -> Gate:
 
 @pytest.mark.parametrize("where", ["interior", "border"])
 @pytest.mark.parametrize("change", [1.0, -1.0])
-def test_one_pixel_that_differs_is_found_where_it_is(
-    share: Callable[..., Share], where: str, change: float
-) -> None:
+def test_one_pixel_that_differs_is_found_where_it_is(share, where, change):
     ours = share()
     _, params, ready = ours
     inside = interior_mask(ready.problem.shape, params)
@@ -89,9 +87,7 @@ def test_one_pixel_that_differs_is_found_where_it_is(
     assert gate.interior_px == inside.sum()
 
 
-def test_one_measured_value_of_one_operator_that_differs_is_found(
-    share: Callable[..., Share],
-) -> None:
+def test_one_measured_value_of_one_operator_that_differs_is_found(share):
     ours = share()
     solver, problem = ours[2].solver, ours[2].problem
     last = problem.operators - 1
@@ -105,7 +101,7 @@ def test_one_measured_value_of_one_operator_that_differs_is_found(
     assert found == pytest.approx(float(largest / solver.gradient(noise).abs().max()), rel=1e-3)
 
 
-def test_tiles_of_a_rank_that_give_nothing_are_found(share: Callable[..., Share]) -> None:
+def test_tiles_of_a_rank_that_give_nothing_are_found(share):
     gate = judged(share())
     assert gate.gradient is not None
     assert gate.gradient <= GRADIENT_TOLERANCE
@@ -114,9 +110,7 @@ def test_tiles_of_a_rank_that_give_nothing_are_found(share: Callable[..., Share]
 
 
 @pytest.mark.parametrize("asked", [True, False])
-def test_ranks_are_compared_where_that_is_asked_for_after_all_timing(
-    share: Callable[..., Share], monkeypatch: pytest.MonkeyPatch, asked: bool
-) -> None:
+def test_ranks_are_compared_where_that_is_asked_for_after_all_timing(share, monkeypatch, asked):
     task, params, ready = share(gate=asked)
     happened: list[str] = []
     objective = ready.solver.fidelity.fn
@@ -138,7 +132,7 @@ def test_ranks_are_compared_where_that_is_asked_for_after_all_timing(
     assert (record.memory_peak_bytes, record.gate) == (1, solved.gate)
 
 
-def test_an_uncut_image_that_does_not_fit_is_told_and_fails_nothing() -> None:
+def test_an_uncut_image_that_does_not_fit_is_told_and_fails_nothing():
     gate = enginerank.both_ended()[0]["gate"]
     assert (
         "one rank alone has too little memory for the uncut image (memory ran out"
@@ -148,25 +142,25 @@ def test_an_uncut_image_that_does_not_fit_is_told_and_fails_nothing() -> None:
     assert gate["gradient"] < GRADIENT_TOLERANCE
 
 
-def test_an_uncut_image_larger_than_the_nodes_memory_is_not_tried() -> None:
+def test_an_uncut_image_larger_than_the_nodes_memory_is_not_tried():
     gate = enginerank.both_ended()[0]["gate_of_many_channels"]
     assert "too little memory for the uncut image (about " in gate["why_not"]
     assert " GiB are left)" in gate["why_not"]
 
 
-def test_tiles_too_small_for_the_networks_view_have_no_interior() -> None:
+def test_tiles_too_small_for_the_networks_view_have_no_interior():
     gate = enginerank.both_ended()[0]["gate"]
     assert gate["interior_px"] == 0
     assert "tiles of 16 px with a margin of 8 px are too small" in gate["why_not"]
 
 
-def test_ranks_that_compute_something_else_differ() -> None:
+def test_ranks_that_compute_something_else_differ():
     gate = enginerank.both_ended()[0]["gate_of_another_solver"]
     assert gate["gradient"] > 0.01
     assert gate["denoiser_border"] > 0.01
 
 
-def test_the_first_rank_alone_compares() -> None:
+def test_the_first_rank_alone_compares():
     first, second = enginerank.both_ended()
     assert first["gate"] is not None
     assert second["gate"] is None

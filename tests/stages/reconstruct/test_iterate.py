@@ -53,14 +53,14 @@ def built(**given: Any) -> tuple[Solver, Problem, ReconstructParams]:
     return solver_of(problem, network, params, grid, context), problem, params
 
 
-def test_a_step_is_the_inverse_of_the_norm_of_all_operators() -> None:
+def test_a_step_is_the_inverse_of_the_norm_of_all_operators():
     # Each blur leaves a uniform image as it is, and makes none larger.
     solver, _, params = built()
     assert solver.step == pytest.approx(1 / params.operators, rel=1e-4)
     assert solver.operators_here == params.operators
 
 
-def test_steps_alone_come_nearer_to_the_measurements_of_a_tomography() -> None:
+def test_steps_alone_come_nearer_to_the_measurements_of_a_tomography():
     solver, problem, params = built(problem="tomography_2d", angles=20)
     solver = replace(solver, denoised=lambda image: image)
     image, _ = timed_iterations(solver, ALONE, params)
@@ -68,7 +68,7 @@ def test_steps_alone_come_nearer_to_the_measurements_of_a_tomography() -> None:
     assert solver.objective(solver.iterate(image)) < done < 0.3 * begun
 
 
-def test_the_gradient_is_that_of_the_objective() -> None:
+def test_the_gradient_is_that_of_the_objective():
     solver, problem, _ = built()
     random = torch.Generator().manual_seed(0)
     image, direction = (torch.rand(1, *problem.shape, generator=random) for _ in range(2))
@@ -77,7 +77,7 @@ def test_the_gradient_is_that_of_the_objective() -> None:
     assert float((solver.gradient(image) * direction).sum()) == pytest.approx(rise / 2, rel=1e-3)
 
 
-def test_iterations_after_warm_up_are_timed_in_all_their_components() -> None:
+def test_iterations_after_warm_up_are_timed_in_all_their_components():
     solver, problem, params = built()
     image, iterations = timed_iterations(solver, ALONE, params)
     assert len(iterations) == params.iterations
@@ -88,7 +88,7 @@ def test_iterations_after_warm_up_are_timed_in_all_their_components() -> None:
         assert each.rest_s >= 0
 
 
-def test_the_objective_is_timed_apart() -> None:
+def test_the_objective_is_timed_apart():
     solver, problem, _ = built()
     image = torch.rand(1, *problem.shape, generator=torch.Generator().manual_seed(0))
     objective, seconds = timed_objectives(solver, ALONE, image, 3)
@@ -97,7 +97,7 @@ def test_the_objective_is_timed_apart() -> None:
     assert min(seconds) > 0
 
 
-def test_each_component_is_recorded_under_its_own_name() -> None:
+def test_each_component_is_recorded_under_its_own_name():
     solver, _, params = built()
     components = solver.context.components
 
@@ -113,7 +113,7 @@ def test_each_component_is_recorded_under_its_own_name() -> None:
     assert all(seconds > 0 for seconds in recorded.values())
 
 
-def test_ranks_meet_before_an_iteration_and_before_each_objective_after_the_last() -> None:
+def test_ranks_meet_before_an_iteration_and_before_each_objective_after_the_last():
     solver, _, params = built()
     happened: list[str] = []
     took_s: list[float] = []
@@ -144,7 +144,7 @@ def test_ranks_meet_before_an_iteration_and_before_each_objective_after_the_last
     assert all(timed >= took for timed, took in zip(timed_s, took_s, strict=True))
 
 
-def test_no_meeting_is_in_what_an_iteration_or_an_objective_took() -> None:
+def test_no_meeting_is_in_what_an_iteration_or_an_objective_took():
     solver, _, params = built(warmup_iterations=1)
     begun_s: list[float] = []
     ended_s: list[float] = []
@@ -165,7 +165,7 @@ def test_no_meeting_is_in_what_an_iteration_or_an_objective_took() -> None:
     assert all(took <= most for took, most in zip(took_s, between_s[1:], strict=True))
 
 
-def test_physics_count_as_gradient_and_the_network_as_denoiser() -> None:
+def test_physics_count_as_gradient_and_the_network_as_denoiser():
     solver, _, params = built()
     components = solver.context.components
     seen: list[tuple[str, str | None]] = []
@@ -185,7 +185,7 @@ def test_physics_count_as_gradient_and_the_network_as_denoiser() -> None:
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_the_denoiser_is_told_the_noise_that_was_asked_for(whole: bool) -> None:
+def test_the_denoiser_is_told_the_noise_that_was_asked_for(whole):
     (solver, problem, params), (other, _, _) = (
         built(sigma=sigma, whole_at_one=whole) for sigma in (0.2, 0.05)
     )
@@ -196,7 +196,7 @@ def test_the_denoiser_is_told_the_noise_that_was_asked_for(whole: bool) -> None:
         assert torch.equal(solver.denoised(image), expected)
 
 
-def test_tiles_of_one_rank_are_put_together_to_an_image_like_the_uncut_one() -> None:
+def test_tiles_of_one_rank_are_put_together_to_an_image_like_the_uncut_one():
     whole, problem, _ = built()
     cut, _, _ = built(whole_at_one=False, tiles_at_once=3)
     image = torch.rand(1, *problem.shape, generator=torch.Generator().manual_seed(0))
@@ -206,7 +206,7 @@ def test_tiles_of_one_rank_are_put_together_to_an_image_like_the_uncut_one() -> 
     assert float((found - expected)[inner].norm() / expected[inner].norm()) < 0.01
 
 
-def test_iterations_that_diverge_end_with_what_to_do() -> None:
+def test_iterations_that_diverge_end_with_what_to_do():
     solver, _, params = built()
     solver = replace(solver, denoised=lambda image: image * 1e30)
     image, _ = timed_iterations(solver, ALONE, params)

@@ -8,14 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.reconstruct.output import Image, read_image
 from pyscale_stages.reconstruct.params import IMAGE
 from pyscale_stages.windows import read_window
 
 WriteOutput = Callable[..., Path]
-RunVerb = Callable[..., TaskResult]
 
 GREY = np.full((3, 32, 32), 0.5, np.float32)
 
@@ -28,27 +26,25 @@ def noise(*shape: int, seed: int = 0) -> Image:
 
 
 @pytest.mark.parametrize("shape", [(3, 40, 32), (1, 32, 32), (3, 32, 4), (1, 16, 24, 32)])
-def test_an_image_is_read_as_it_was_written(
-    write_output: WriteOutput, shape: tuple[int, ...]
-) -> None:
+def test_an_image_is_read_as_it_was_written(write_output, shape):
     image = noise(*shape)
     assert np.array_equal(read_image(write_output("a", image)), image)
 
 
-def test_equal_images_have_equal_bytes(write_output: WriteOutput) -> None:
+def test_equal_images_have_equal_bytes(write_output):
     first, second = (write_output(name, noise(3, 32, 32)) / IMAGE for name in "ab")
     assert first.read_bytes() == second.read_bytes()
 
 
 @pytest.mark.parametrize("kept", [0, 4, 100, 300, -9000])
-def test_an_image_that_was_cut_short_is_refused(write_output: WriteOutput, kept: int) -> None:
+def test_an_image_that_was_cut_short_is_refused(write_output, kept):
     folder = write_output("a", noise(3, 32, 32))
     (folder / IMAGE).write_bytes((folder / IMAGE).read_bytes()[:kept])
     with pytest.raises(BadInput, match=rf"{IMAGE} is missing or damaged .*: run the recon"):
         read_image(folder)
 
 
-def test_another_image_is_refused(tmp_path: Path) -> None:
+def test_another_image_is_refused(tmp_path):
     import tifffile
 
     tifffile.imwrite(tmp_path / IMAGE, np.zeros((3, 32, 32), np.uint16))
@@ -56,9 +52,7 @@ def test_another_image_is_refused(tmp_path: Path) -> None:
         read_image(tmp_path)
 
 
-def test_an_image_without_numbers_is_never_written(
-    write_output: WriteOutput, tmp_path: Path
-) -> None:
+def test_an_image_without_numbers_is_never_written(write_output, tmp_path):
     image = noise(3, 32, 32)
     image[1, 2, 3] = np.nan
     with pytest.raises(StageError, match="NaN or infinite values, because its iterations diverge"):
@@ -66,9 +60,7 @@ def test_an_image_without_numbers_is_never_written(
     assert not list(tmp_path.rglob("*.tif"))
 
 
-def test_the_image_of_the_first_rank_is_that_of_all(
-    write_output: WriteOutput, run_verb: RunVerb, tmp_path: Path
-) -> None:
+def test_the_image_of_the_first_rank_is_that_of_all(write_output, run_verb, tmp_path):
     second = write_output("w1", None, 1, 2)
     first = write_output("w0", GREY, 0, 2)
     result = run_verb("merge", second, first)
@@ -86,13 +78,7 @@ def test_the_image_of_the_first_rank_is_that_of_all(
         ((0, 2), "the folders hold the ranks 0, 0 of 2: give each rank of the trial once"),
     ],
 )
-def test_ranks_of_two_trials_are_no_image(
-    write_output: WriteOutput,
-    run_verb: RunVerb,
-    second: tuple[int, int],
-    said: str,
-    tmp_path: Path,
-) -> None:
+def test_ranks_of_two_trials_are_no_image(write_output, run_verb, second, said, tmp_path):
     folders = write_output("w0", GREY, 0, 2), write_output("w1", GREY, *second)
     error = run_verb("merge", *folders).error
     assert error is not None
@@ -101,18 +87,14 @@ def test_ranks_of_two_trials_are_no_image(
     assert not (tmp_path / "merged").exists()
 
 
-def test_ranks_of_other_parameters_are_not_joined(
-    write_output: WriteOutput, run_verb: RunVerb
-) -> None:
+def test_ranks_of_other_parameters_are_not_joined(write_output, run_verb):
     folder = write_output("w0", GREY, sigma=0.1)
     error = run_verb("merge", folder).error
     assert error is not None
     assert "give all ranks and the merge the same --params and --seed" in error.message
 
 
-def test_an_image_that_was_cut_short_is_not_copied(
-    write_output: WriteOutput, run_verb: RunVerb, tmp_path: Path
-) -> None:
+def test_an_image_that_was_cut_short_is_not_copied(write_output, run_verb, tmp_path):
     folder = write_output("w0", GREY)
     (folder / IMAGE).write_bytes((folder / IMAGE).read_bytes()[:500])
     error = run_verb("merge", folder).error

@@ -15,12 +15,12 @@ def colour_image(seed: int, size_px: int = 128) -> torch.Tensor:
     return phantom(ReconstructParams(problem="colour_deblur", size_px=size_px), seed)
 
 
-def test_a_colour_image_follows_from_its_seed() -> None:
+def test_a_colour_image_follows_from_its_seed():
     assert torch.equal(colour_image(3), colour_image(3))
     assert not torch.equal(colour_image(3), colour_image(4))
 
 
-def test_a_colour_image_has_sharp_edges_and_smooth_areas() -> None:
+def test_a_colour_image_has_sharp_edges_and_smooth_areas():
     image = colour_image(0)
     assert image.shape == (1, 3, 128, 128)
     assert image.dtype == torch.float32
@@ -32,7 +32,7 @@ def test_a_colour_image_has_sharp_edges_and_smooth_areas() -> None:
 
 
 @pytest.mark.parametrize("dimensions", [2, 3])
-def test_a_head_holds_the_ellipses_that_were_published(dimensions: int) -> None:
+def test_a_head_holds_the_ellipses_that_were_published(dimensions):
     size = 96
     problem = "tomography_2d" if dimensions == 2 else "tomography_3d"
     head = phantom(ReconstructParams(problem=problem, size_px=size), 0)
@@ -45,7 +45,7 @@ def test_a_head_holds_the_ellipses_that_were_published(dimensions: int) -> None:
     assert head.sum().item() * (2 / size) ** dimensions == pytest.approx(sum(volumes), rel=0.02)
 
 
-def test_a_head_stands_on_its_chin() -> None:
+def test_a_head_stands_on_its_chin():
     head = phantom(ReconstructParams(problem="tomography_2d", size_px=128), 0)[0, 0]
     brighter = (head > 0.25) & (head < 0.5)
     # The large bright ellipse lies above the middle, and the three small ones below.

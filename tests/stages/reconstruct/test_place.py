@@ -23,7 +23,7 @@ def exhaust(place: Place, **given: Any) -> str:
     return str(raised.value)
 
 
-def test_memory_that_ran_out_is_told_with_rank_node_and_what_to_lower() -> None:
+def test_memory_that_ran_out_is_told_with_rank_node_and_what_to_lower():
     said = exhaust(PLACE, tiles_at_once=4)
     assert re.match(r"memory ran out \(.*can't allocate memory.*\) in rank 1 of 4 on node7: ", said)
     assert said.endswith(
@@ -31,13 +31,13 @@ def test_memory_that_ran_out_is_told_with_rank_node_and_what_to_lower() -> None:
     )
 
 
-def test_what_cannot_be_lowered_is_not_named() -> None:
+def test_what_cannot_be_lowered_is_not_named():
     assert "tiles_at_once" not in exhaust(PLACE)
     alone = exhaust(Place(0, 1, "node7"))
     assert "lower size_px (256), start several ranks, which cut the image into tiles" in alone
 
 
-def test_an_error_that_a_user_can_act_on_is_told_with_its_place() -> None:
+def test_an_error_that_a_user_can_act_on_is_told_with_its_place():
     with (
         pytest.raises(BadInput, match="^rank 1 of 4 on node7: no such weights$"),
         told(PLACE, ReconstructParams()),
@@ -46,7 +46,7 @@ def test_an_error_that_a_user_can_act_on_is_told_with_its_place() -> None:
 
 
 @pytest.mark.parametrize("error", [LostRank("rank 2 is gone"), ZeroDivisionError("by nought")])
-def test_a_lost_rank_and_a_defect_stay_as_they_are(error: Exception) -> None:
+def test_a_lost_rank_and_a_defect_stay_as_they_are(error):
     with pytest.raises(type(error)) as raised, told(PLACE, ReconstructParams()):
         raise error
     assert raised.value is error

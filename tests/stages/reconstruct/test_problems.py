@@ -43,16 +43,14 @@ def dot(a: torch.Tensor, b: torch.Tensor) -> float:
         ("tomography_3d", (1, 32, 32, 32), (-3, -2, -1)),
     ],
 )
-def test_a_problem_says_what_its_image_is(
-    name: str, shape: tuple[int, ...], tiled: tuple[int, ...]
-) -> None:
+def test_a_problem_says_what_its_image_is(name, shape, tiled):
     problem = small(name)
     assert (problem.shape, problem.tiling_dims, problem.operators) == (shape, tiled, 3)
     assert problem.image.shape == (1, *shape)
 
 
 @pytest.mark.parametrize("name", ALL_PROBLEMS)
-def test_the_adjoint_of_every_operator_is_its_exact_transpose(name: str) -> None:
+def test_the_adjoint_of_every_operator_is_its_exact_transpose(name):
     problem = small(name)
     random = torch.Generator().manual_seed(0)
     for index in range(problem.operators):
@@ -64,7 +62,7 @@ def test_the_adjoint_of_every_operator_is_its_exact_transpose(name: str) -> None
 
 
 @pytest.mark.parametrize("name", ALL_PROBLEMS)
-def test_a_rank_measures_the_same_whatever_others_measure(name: str) -> None:
+def test_a_rank_measures_the_same_whatever_others_measure(name):
     first, second = small(name), small(name)
     all_of_them = [first.measurement(index, "cpu") for index in range(3)]
     for index in (2, 0):
@@ -72,7 +70,7 @@ def test_a_rank_measures_the_same_whatever_others_measure(name: str) -> None:
     assert not torch.equal(small(name, seed=1).measurement(2, "cpu"), all_of_them[2])
 
 
-def test_no_two_operators_share_their_noise() -> None:
+def test_no_two_operators_share_their_noise():
     problem = small("colour_deblur", noise=0.1)
     noises = [
         problem.measurement(index, "cpu") - problem.operator(index, "cpu").A(problem.image)
@@ -82,14 +80,14 @@ def test_no_two_operators_share_their_noise() -> None:
     assert abs(together[0, 1]) < 0.1
 
 
-def test_noise_is_a_share_of_the_largest_value() -> None:
+def test_noise_is_a_share_of_the_largest_value():
     clean = small("tomography_2d", noise=0).measurement(0, "cpu")
     noise = small("tomography_2d", noise=0.1).measurement(0, "cpu") - clean
     assert noise.std().item() == pytest.approx(0.1 * clean.max().item(), rel=0.2)
 
 
 @pytest.mark.parametrize(("name", "axis"), [("tomography_2d", -1), ("tomography_3d", -2)])
-def test_groups_of_angles_are_one_operator_of_all_angles(name: str, axis: int) -> None:
+def test_groups_of_angles_are_one_operator_of_all_angles(name, axis):
     problem, whole = small(name), small(name, operators=1)
     groups = [problem.operator(index, "cpu").A(problem.image) for index in range(3)]
     torch.testing.assert_close(
@@ -98,7 +96,7 @@ def test_groups_of_angles_are_one_operator_of_all_angles(name: str, axis: int) -
 
 
 @pytest.mark.parametrize(("name", "whole"), [("tomography_2d", 180), ("tomography_3d", 360)])
-def test_angles_are_shared_out_in_order_and_evenly(name: str, whole: float) -> None:
+def test_angles_are_shared_out_in_order_and_evenly(name, whole):
     params = small(name).params
     groups = [angles_of(params, index) for index in range(3)]
     assert [len(group) for group in groups] == [3, 3, 4]
@@ -106,21 +104,21 @@ def test_angles_are_shared_out_in_order_and_evenly(name: str, whole: float) -> N
     assert spread == pytest.approx([whole * number / 10 for number in range(10)])
 
 
-def test_a_blur_leaves_an_even_image_as_it_is() -> None:
+def test_a_blur_leaves_an_even_image_as_it_is():
     even = torch.full((1, 3, 32, 32), 0.5)
     problem = small("colour_deblur")
     for index in range(problem.operators):
         torch.testing.assert_close(problem.operator(index, "cpu").A(even), even)
 
 
-def test_astra_without_a_gpu_is_refused_in_a_sentence() -> None:
+def test_astra_without_a_gpu_is_refused_in_a_sentence():
     with pytest.raises(MissingPart, match="astra needs an NVIDIA GPU.*set projector to torch$"):
         small("tomography_3d", projector="astra").operator(0, "cpu")
 
 
 @NO_GPU
 @pytest.mark.parametrize("name", ALL_PROBLEMS)
-def test_a_gpu_measures_what_a_processor_does(name: str) -> None:
+def test_a_gpu_measures_what_a_processor_does(name):
     problem = small(name)
     on_gpu, on_cpu = (problem.measurement(1, device).cpu() for device in ("cuda", "cpu"))
     torch.testing.assert_close(on_gpu, on_cpu, rtol=1e-4, atol=1e-4)
@@ -128,7 +126,7 @@ def test_a_gpu_measures_what_a_processor_does(name: str) -> None:
 
 @NO_GPU
 @pytest.mark.skipif(find_spec("astra") is None, reason="astra-toolbox is not installed here")
-def test_astra_sees_along_the_same_rays() -> None:
+def test_astra_sees_along_the_same_rays():
     ours, of_astra = (
         small("tomography_3d", size_px=64, projector=name).operator(0, "cuda")
         for name in ("torch", "astra")
@@ -152,7 +150,7 @@ def moments(kernel: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 @pytest.mark.parametrize("index", range(8))
-def test_a_blur_keeps_brightness_and_is_long_in_its_own_direction(index: int) -> None:
+def test_a_blur_keeps_brightness_and_is_long_in_its_own_direction(index):
     kernel = anisotropic_gaussian(index, 8)
     assert kernel.shape == (1, 1, KERNEL_PX, KERNEL_PX)
     assert kernel.sum().item() == pytest.approx(1, abs=1e-6)
@@ -164,5 +162,5 @@ def test_a_blur_keeps_brightness_and_is_long_in_its_own_direction(index: int) ->
     assert abs(float(vectors[:, 1] @ direction.double())) == pytest.approx(1, abs=1e-3)
 
 
-def test_one_blur_alone_can_be_made() -> None:
+def test_one_blur_alone_can_be_made():
     assert anisotropic_gaussian(0, 1).sum().item() == pytest.approx(1, abs=1e-6)

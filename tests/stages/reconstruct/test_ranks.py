@@ -7,7 +7,6 @@ import statistics
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -61,7 +60,7 @@ def run_group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunGroup]:
 
 
 @pytest.mark.parametrize(("problem", "count"), GROUPS)
-def test_ranks_compute_what_one_computes(run_group: RunGroup, problem: str, count: int) -> None:
+def test_ranks_compute_what_one_computes(run_group, problem, count):
     ranks = run_group(problem, count)
     assert [rank.exit_code for rank in ranks] == [0] * count, [rank.said for rank in ranks]
     assert [rank.measured.gate is None for rank in ranks] == [False] + [True] * (count - 1)
@@ -93,7 +92,7 @@ def part_of(rank: Ended, name: str) -> Any:
 
 
 @pytest.mark.parametrize(("problem", "count"), GROUPS)
-def test_components_are_all_of_an_iteration(run_group: RunGroup, problem: str, count: int) -> None:
+def test_components_are_all_of_an_iteration(run_group, problem, count):
     for rank in run_group(problem, count):
         iterations = rank.measured.iterations
         assert len(iterations) == SMALL["iterations"]
@@ -104,7 +103,7 @@ def test_components_are_all_of_an_iteration(run_group: RunGroup, problem: str, c
             assert all(getattr(each, f"{name}_s") > 0 for each in iterations)
 
 
-def test_two_ranks_make_the_image_that_one_makes_of_the_same_tiles(run_group: RunGroup) -> None:
+def test_two_ranks_make_the_image_that_one_makes_of_the_same_tiles(run_group):
     alone, together = (run_group("colour_deblur", count)[0] for count in (1, 2))
     assert alone.exit_code == 0, alone.said
     assert alone.measured.tiling.tiles == together.measured.tiling.tiles == 4
@@ -114,7 +113,7 @@ def test_two_ranks_make_the_image_that_one_makes_of_the_same_tiles(run_group: Ru
     assert np.abs(image - expected).max() <= SAME_IMAGE * np.abs(expected).max()
 
 
-def test_a_rank_that_is_killed_in_an_iteration_ends_the_others(tmp_path: Path) -> None:
+def test_a_rank_that_is_killed_in_an_iteration_ends_the_others(tmp_path):
     other, killed = run_ranks(
         tmp_path / "ranks", 2, params={"iterations": 1000}, faults={1: "killed"}
     )
@@ -127,7 +126,7 @@ def test_a_rank_that_is_killed_in_an_iteration_ends_the_others(tmp_path: Path) -
     assert not other.output.exists()
 
 
-def test_a_rank_whose_memory_runs_out_ends_the_others(tmp_path: Path) -> None:
+def test_a_rank_whose_memory_runs_out_ends_the_others(tmp_path):
     other, exhausted = run_ranks(
         tmp_path / "ranks",
         2,
@@ -148,7 +147,7 @@ def test_a_rank_whose_memory_runs_out_ends_the_others(tmp_path: Path) -> None:
     assert "Traceback" not in other.said + exhausted.said
 
 
-def test_more_ranks_than_tiles_end_with_one_sentence_each(tmp_path: Path) -> None:
+def test_more_ranks_than_tiles_end_with_one_sentence_each(tmp_path):
     for number, rank in enumerate(run_ranks(tmp_path / "ranks", 5, params={})):
         assert rank.exit_code == 2
         assert rank.sentence == (
@@ -157,7 +156,7 @@ def test_more_ranks_than_tiles_end_with_one_sentence_each(tmp_path: Path) -> Non
         )
 
 
-def test_files_that_are_no_weights_are_refused(tmp_path: Path) -> None:
+def test_files_that_are_no_weights_are_refused(tmp_path):
     empty, words = tmp_path / "empty.pth", tmp_path / "words.pth"
     empty.touch()
     words.write_text("no weights\n")
@@ -173,7 +172,7 @@ def test_files_that_are_no_weights_are_refused(tmp_path: Path) -> None:
         assert "Traceback" not in rank.said
 
 
-def test_ranks_with_other_weights_than_the_first_are_refused(tmp_path: Path) -> None:
+def test_ranks_with_other_weights_than_the_first_are_refused(tmp_path):
     params = ReconstructParams(**SMALL)
     file = tmp_path / "own.pth"
     torch.save(network_of((3, 128, 128), params, 1, torch.device("cpu")).state_dict(), file)

@@ -59,9 +59,7 @@ def result(folder: Path) -> TaskResult:
     return reconstructed(folder / "alone")
 
 
-def test_a_run_leaves_the_image_and_says_of_which_rank_it_is(
-    result: TaskResult, folder: Path
-) -> None:
+def test_a_run_leaves_the_image_and_says_of_which_rank_it_is(result, folder):
     assert result.error is None
     assert read_image(folder / "alone").shape == (3, 128, 128)
     window = read_window(folder / "alone")
@@ -70,7 +68,7 @@ def test_a_run_leaves_the_image_and_says_of_which_rank_it_is(
     assert {output.name for output in result.outputs} == {"reconstruction.tif", "window.json"}
 
 
-def test_the_record_says_what_was_computed_on_what(result: TaskResult) -> None:
+def test_the_record_says_what_was_computed_on_what(result):
     record = result.reconstruction
     assert record is not None
     assert (record.problem, record.shape) == ("colour_deblur", (3, 128, 128))
@@ -85,13 +83,13 @@ def test_the_record_says_what_was_computed_on_what(result: TaskResult) -> None:
     assert record.setup_s > 0
 
 
-def test_phases_are_those_of_loading_and_computing(result: TaskResult) -> None:
+def test_phases_are_those_of_loading_and_computing(result):
     phases = [span.phase for span in result.spans]
     assert phases[-3:] == ["model_load", "compute", "write"]
     assert "import" in phases
 
 
-def test_quality_is_told_of_all_pixels_and_of_both_kinds(result: TaskResult) -> None:
+def test_quality_is_told_of_all_pixels_and_of_both_kinds(result):
     record = result.reconstruction
     assert record is not None
     assert record.psnr_db is not None
@@ -101,9 +99,7 @@ def test_quality_is_told_of_all_pixels_and_of_both_kinds(result: TaskResult) -> 
     assert both[0] < record.psnr_db < both[1]
 
 
-def test_quality_and_objective_are_those_of_the_image_that_is_left(
-    result: TaskResult, folder: Path
-) -> None:
+def test_quality_and_objective_are_those_of_the_image_that_is_left(result, folder):
     record = result.reconstruction
     assert record is not None
     params = ReconstructParams.model_validate(SMALL)
@@ -122,7 +118,7 @@ def test_quality_and_objective_are_those_of_the_image_that_is_left(
     assert record.objective == pytest.approx(squares / 2, rel=1e-3)
 
 
-def test_a_run_with_weights_of_a_file_is_no_mere_timing(folder: Path) -> None:
+def test_a_run_with_weights_of_a_file_is_no_mere_timing(folder):
     file = folder / "own.pth"
     network = network_of(
         (3, 32, 32), ReconstructParams.model_validate(SMALL), 1, torch.device("cpu")
@@ -135,7 +131,7 @@ def test_a_run_with_weights_of_a_file_is_no_mere_timing(folder: Path) -> None:
     assert not record.timing_only
 
 
-def test_setup_ends_when_the_solver_is_built(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_setup_ends_when_the_solver_is_built(folder, monkeypatch):
     took_s: list[float] = []
 
     def timed(*given: Any) -> Solver:
@@ -152,12 +148,12 @@ def test_setup_ends_when_the_solver_is_built(folder: Path, monkeypatch: pytest.M
     assert record.setup_s >= took_s[0]
 
 
-def test_the_same_seed_gives_the_same_bytes(result: TaskResult, folder: Path) -> None:
+def test_the_same_seed_gives_the_same_bytes(result, folder):
     again = reconstructed(folder / "again")
     assert again.outputs[0].sha256 == result.outputs[0].sha256
 
 
-def test_image_noise_and_random_weights_are_those_of_the_tasks_seed(folder: Path) -> None:
+def test_image_noise_and_random_weights_are_those_of_the_tasks_seed(folder):
     done = reconstructed(folder / "seeded", seed=3)
     assert done.error is None
     params, cpu = ReconstructParams.model_validate(SMALL), torch.device("cpu")
@@ -172,7 +168,7 @@ def test_image_noise_and_random_weights_are_those_of_the_tasks_seed(folder: Path
     assert read_image(folder / "seeded") == pytest.approx(expected[0].numpy(), abs=1e-5)
 
 
-def test_one_rank_may_be_told_to_cut_the_image(folder: Path) -> None:
+def test_one_rank_may_be_told_to_cut_the_image(folder):
     cut = reconstructed(folder / "cut", whole_at_one=False, tiles_at_once=2)
     assert cut.reconstruction is not None, cut.error
     tiling = cut.reconstruction.tiling
@@ -180,7 +176,7 @@ def test_one_rank_may_be_told_to_cut_the_image(folder: Path) -> None:
     assert tiling.work_multiplier == (2 * 176 / 128) ** 2
 
 
-def test_a_volume_is_reconstructed_of_its_cone_beams(folder: Path) -> None:
+def test_a_volume_is_reconstructed_of_its_cone_beams(folder):
     volume = reconstructed(
         folder / "volume",
         problem="tomography_3d",
@@ -197,7 +193,7 @@ def test_a_volume_is_reconstructed_of_its_cone_beams(folder: Path) -> None:
     assert read_image(folder / "volume").shape == (1, 32, 32, 32)
 
 
-def test_a_device_that_cannot_serve_is_refused_in_a_sentence_with_its_place(folder: Path) -> None:
+def test_a_device_that_cannot_serve_is_refused_in_a_sentence_with_its_place(folder):
     refused = reconstructed(folder / "mps", device="mps")
     assert refused.error is not None
     assert refused.error.exit_code == 2
@@ -207,11 +203,11 @@ def test_a_device_that_cannot_serve_is_refused_in_a_sentence_with_its_place(fold
     assert not (folder / "mps").exists()
 
 
-def test_an_error_of_a_tenth_everywhere_is_twenty_decibels() -> None:
+def test_an_error_of_a_tenth_everywhere_is_twenty_decibels():
     assert psnr_db(TRUTH + np.float32(0.1), TRUTH) == pytest.approx(20, abs=1e-4)
 
 
-def test_only_the_pixels_that_count_are_compared() -> None:
+def test_only_the_pixels_that_count_are_compared():
     found, where = TRUTH.copy(), np.zeros((16, 16), np.bool_)
     where[4:12, 4:12] = True
     found[:, where] += np.float32(0.01)
@@ -220,6 +216,6 @@ def test_only_the_pixels_that_count_are_compared() -> None:
     assert psnr_db(found, TRUTH, ~where) == pytest.approx(0, abs=1e-4)
 
 
-def test_equal_images_and_no_pixels_have_no_ratio() -> None:
+def test_equal_images_and_no_pixels_have_no_ratio():
     assert psnr_db(TRUTH, TRUTH) is None
     assert psnr_db(TRUTH + 1, TRUTH, np.zeros((16, 16), np.bool_)) is None

@@ -21,12 +21,12 @@ def params(**given: Any) -> ReconstructParams:
 @pytest.mark.parametrize(
     ("size_px", "multiplier"), [(2048, 1.5625), (4096, 1.5625), (8192, 1.41015625)]
 )
-def test_published_tiles_cost_what_was_published(size_px: int, multiplier: float) -> None:
+def test_published_tiles_cost_what_was_published(size_px, multiplier):
     grid = grid_of((1, size_px, size_px), params(tile_px=448, overlap_px=32), ranks=4)
     assert grid.work_multiplier == multiplier
 
 
-def test_one_rank_leaves_the_image_whole_unless_it_is_told_to_cut() -> None:
+def test_one_rank_leaves_the_image_whole_unless_it_is_told_to_cut():
     whole = grid_of((3, 256, 256), params(tile_px=64, overlap_px=16), ranks=1)
     assert whole.tiling(0).model_dump() == {
         "tile_px": None,
@@ -39,13 +39,13 @@ def test_one_rank_leaves_the_image_whole_unless_it_is_told_to_cut() -> None:
     assert (cut.tiles, cut.work_multiplier) == (16, 2.25)
 
 
-def test_every_tile_belongs_to_one_rank() -> None:
+def test_every_tile_belongs_to_one_rank():
     grid = grid_of((1, 96, 96), params(tile_px=32, overlap_px=8), ranks=4)
     assert [grid.tiling(rank).tiles_here for rank in range(4)] == [3, 2, 2, 2]
 
 
 @pytest.mark.parametrize("shape", [(3, 96, 96), (1, 104, 120), (1, 40, 40, 56)])
-def test_the_engine_cuts_as_it_is_said_to(shape: tuple[int, ...]) -> None:
+def test_the_engine_cuts_as_it_is_said_to(shape):
     given = params(tile_px=32, overlap_px=8)
     dims = tuple(range(1 - len(shape), 0))
     engine = create_strategy((1, *shape), tiling_dims=dims, patch_size=32, overlap=8)
@@ -65,7 +65,7 @@ def targets_of(engine: Any) -> list[tuple[slice, ...]]:
 
 
 @pytest.mark.parametrize("blocks", [1, 2])
-def test_the_network_looks_as_far_as_is_said_and_no_farther(blocks: int) -> None:
+def test_the_network_looks_as_far_as_is_said_and_no_farther(blocks):
     network = DRUNet(1, 1, (1, 1, 1, 1), blocks, pretrained=None).double().eval()
     # Nothing cancels and no unit is shut, so that every pixel it looks at counts.
     for weights in network.parameters():
@@ -81,9 +81,7 @@ def test_the_network_looks_as_far_as_is_said_and_no_farther(blocks: int) -> None
 
 
 @pytest.mark.parametrize(("size_px", "tile_px", "overlap_px"), [(256, 128, 56), (200, 136, 0)])
-def test_the_interior_is_what_tiles_cannot_change(
-    size_px: int, tile_px: int, overlap_px: int
-) -> None:
+def test_the_interior_is_what_tiles_cannot_change(size_px, tile_px, overlap_px):
     given = params(tile_px=tile_px, overlap_px=overlap_px)
     shape = (1, size_px, size_px)
     along = interior(shape, given)
@@ -114,30 +112,30 @@ def test_the_interior_is_what_tiles_cannot_change(
     ],
 )
 def test_the_interior_has_every_pixel_from_which_the_network_sees_neither_cut_nor_edge(
-    size_px: int, tile_px: int, overlap_px: int, expected: list[int]
-) -> None:
+    size_px, tile_px, overlap_px, expected
+):
     assert receptive_field_px(1) == 53
     along = interior((1, size_px, size_px), params(tile_px=tile_px, overlap_px=overlap_px))
     assert along is not None
     assert [np.flatnonzero(axis).tolist() for axis in along] == [expected, expected]
 
 
-def test_tiles_smaller_than_the_networks_view_have_no_interior() -> None:
+def test_tiles_smaller_than_the_networks_view_have_no_interior():
     assert interior((1, 128, 128), params(tile_px=64, overlap_px=16)) is None
 
 
-def test_an_image_that_is_no_larger_than_a_tile_has_no_interior() -> None:
+def test_an_image_that_is_no_larger_than_a_tile_has_no_interior():
     assert interior((1, 128, 128), params(tile_px=128, overlap_px=16)) is None
 
 
 @pytest.mark.parametrize(("tile_px", "overlap_px"), [(64, 16), (32, 64)])
-def test_tiles_that_the_image_cannot_have_are_refused(tile_px: int, overlap_px: int) -> None:
+def test_tiles_that_the_image_cannot_have_are_refused(tile_px, overlap_px):
     with pytest.raises(
         BadInput, match=f"tile_px {tile_px} with overlap_px {overlap_px} does not fit an image"
     ):
         grid_of((3, 64, 64), params(tile_px=tile_px, overlap_px=overlap_px), ranks=2)
 
 
-def test_more_ranks_than_tiles_are_refused_with_how_many_may_be_started() -> None:
+def test_more_ranks_than_tiles_are_refused_with_how_many_may_be_started():
     with pytest.raises(BadInput, match="5 ranks cannot share the 4 tiles of 32 px.*at most 4"):
         grid_of((3, 64, 64), params(tile_px=32, overlap_px=8), ranks=5)

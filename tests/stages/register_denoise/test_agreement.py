@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +8,6 @@ import polars as pl
 import pytest
 import tifffile
 
-from pyscale_stages.movie import Pixels
 from pyscale_stages.moviewriter import write_movie
 from stagetasks import Bench
 
@@ -21,8 +19,8 @@ def output(tmp_path_factory: pytest.TempPathFactory, drifting_movie: Path) -> Pa
 
 
 def test_another_seed_agrees_within_the_tolerance_but_not_to_the_bit(
-    accurate: Bench, output: Path, drifting_movie: Path
-) -> None:
+    accurate, output, drifting_movie
+):
     found = accurate.agreement(output, accurate.done("run", drifting_movie, seed=5))
     assert found.same
     assert 0 < found.details["corner_distance_max_px"] < 0.3
@@ -30,8 +28,8 @@ def test_another_seed_agrees_within_the_tolerance_but_not_to_the_bit(
 
 
 def test_uncorrected_frames_agree_with_no_corrected_ones_and_have_the_whole_drift_left(
-    bench: Bench, output: Path, drifting_movie: Path, drift_truth: Path
-) -> None:
+    bench, output, drifting_movie, drift_truth
+):
     other = bench.done("run", drifting_movie, registration=False, denoiser="wavelet")
     result = bench.checked(output, other, truth=drift_truth)
     found, quality = result.agreement, result.quality
@@ -41,7 +39,7 @@ def test_uncorrected_frames_agree_with_no_corrected_ones_and_have_the_whole_drif
     assert quality["drift_error_px"] == pytest.approx(quality["drift_uncorrected_px"])
 
 
-def test_right_transforms_with_wrong_pixels_do_not_agree(bench: Bench, output: Path) -> None:
+def test_right_transforms_with_wrong_pixels_do_not_agree(bench, output):
     other = shutil.copytree(output, bench.folder / "other")
     pixels = tifffile.imread(other / "frames.ome.tif")
     pixels[3] = pixels[3][::-1]
@@ -50,9 +48,7 @@ def test_right_transforms_with_wrong_pixels_do_not_agree(bench: Bench, output: P
     assert (found.same, found.score) == (False, 0.75)
 
 
-def test_the_drift_that_is_left_is_measured_against_the_truth(
-    bench: Bench, output: Path, drift_truth: Path
-) -> None:
+def test_the_drift_that_is_left_is_measured_against_the_truth(bench, output, drift_truth):
     quality = bench.quality(output, drift_truth)
     assert quality["drift_uncorrected_px"] == pytest.approx(
         np.mean([5, np.hypot(3.25, 2.5), np.hypot(1.75, 6)])
@@ -63,26 +59,22 @@ def test_the_drift_that_is_left_is_measured_against_the_truth(
     assert quality["drift_error_corner_max_px"] == pytest.approx(quality["drift_error_max_px"])
 
 
-def test_the_truth_is_taken_relative_to_the_reference_frame(
-    accurate: Bench, drifting_movie: Path, drift_truth: Path
-) -> None:
+def test_the_truth_is_taken_relative_to_the_reference_frame(accurate, drifting_movie, drift_truth):
     other = accurate.done("run", drifting_movie, reference_frame=3, frames=(1, 3))
     quality = accurate.quality(other, drift_truth)
     assert quality["drift_uncorrected_px"] > 8
     assert quality["drift_error_px"] < 0.2
 
 
-def test_outputs_of_movies_of_other_size_are_not_compared(
-    bench: Bench, output: Path, drifting_pixels: Pixels, movie_of: Callable[..., Path]
-) -> None:
+def test_outputs_of_movies_of_other_size_are_not_compared(bench, output, drifting_pixels, movie_of):
     said = bench.refused("check", output, bench.done("run", movie_of(drifting_pixels[:, :80])))
     assert "(4, 1, 96, 128)" in said
     assert "check two outputs of one movie" in said
 
 
 def test_where_the_first_frames_count_the_truth_of_the_others_does_not(
-    accurate: Bench, drifting_movie: Path, drift_truth: Path
-) -> None:
+    accurate, drifting_movie, drift_truth
+):
     first = accurate.done("run", drifting_movie, movie_frames=2)
     quality = accurate.checked(first, truth=drift_truth, movie_frames=2).quality
     assert quality["drift_uncorrected_px"] == pytest.approx(5)
@@ -91,8 +83,8 @@ def test_where_the_first_frames_count_the_truth_of_the_others_does_not(
 
 
 def test_a_folder_without_truth_and_the_truth_of_another_movie_are_refused(
-    bench: Bench, output: Path, drift_truth: Path
-) -> None:
+    bench, output, drift_truth
+):
     path = drift_truth / "drift.parquet"
     pl.read_parquet(path).head(3).write_parquet(path)
     said = bench.refused("check", output, output, truth=drift_truth)

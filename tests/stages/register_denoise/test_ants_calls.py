@@ -1,9 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy import ndimage
@@ -14,7 +10,6 @@ from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import LinearTransform
 
 SHAPE = (96, 128)
-Draw = Callable[..., Any]
 
 
 @pytest.fixture(autouse=True)
@@ -28,8 +23,8 @@ def rotated(image: Pixels, degrees: float) -> Pixels:
 
 @pytest.mark.parametrize("drift", [(6.0, 0.0), (0.0, 6.0), (-3.25, 2.5)])
 def test_a_shift_is_found_along_its_own_axis_and_with_its_own_sign(
-    tmp_path: Path, specimen: Draw, noisy: Draw, drift: tuple[float, float]
-) -> None:
+    tmp_path, specimen, noisy, drift
+):
     reference = noisy(specimen(SHAPE), 0).astype(np.float32)
     frame = noisy(specimen(SHAPE, drift), 1).astype(np.float32)
 
@@ -42,9 +37,7 @@ def test_a_shift_is_found_along_its_own_axis_and_with_its_own_sign(
 
 
 @pytest.mark.parametrize("transform", ["Rigid", "Affine"])
-def test_a_rotation_is_found_about_the_image_centre(
-    tmp_path: Path, specimen: Draw, transform: str
-) -> None:
+def test_a_rotation_is_found_about_the_image_centre(tmp_path, specimen, transform):
     reference = specimen(SHAPE)
     # scipy shows the input at R (p - c) + c with R turned the other way round, so that the
     # rotated image is mapped back by the transpose.
@@ -61,8 +54,8 @@ def test_a_rotation_is_found_about_the_image_centre(
 
 
 def test_moving_a_frame_brings_it_onto_the_reference_and_fills_the_rest_with_background(
-    tmp_path: Path, specimen: Draw
-) -> None:
+    tmp_path, specimen
+):
     reference, frame = specimen(SHAPE), specimen(SHAPE, (5, 0))
     found = ants_calls.register(reference, frame, RegisterDenoiseParams(), tmp_path)
 
@@ -74,9 +67,7 @@ def test_moving_a_frame_brings_it_onto_the_reference_and_fills_the_rest_with_bac
     assert moved[~seen] == pytest.approx(np.percentile(frame, 1))
 
 
-def test_what_was_not_seen_is_the_same_for_all_channels_and_filled_in_each_by_its_own(
-    tmp_path: Path,
-) -> None:
+def test_what_was_not_seen_is_the_same_for_all_channels_and_filled_in_each_by_its_own(tmp_path):
     channels = [np.full(SHAPE, value, np.float32) for value in (0.0, 300.0)]
     file = tmp_path / "shift.mat"
     ants_calls.write_transform(LinearTransform(ty_px=2, tx_px=-3), SHAPE, file)
@@ -89,7 +80,7 @@ def test_what_was_not_seen_is_the_same_for_all_channels_and_filled_in_each_by_it
         assert np.array_equal(after, before)
 
 
-def test_moving_follows_the_convention_of_the_table(tmp_path: Path, specimen: Draw) -> None:
+def test_moving_follows_the_convention_of_the_table(tmp_path, specimen):
     reference, frame = specimen(SHAPE), rotated(specimen(SHAPE, (2, -3)), -3)
     params = RegisterDenoiseParams(transform="Affine")
     found = ants_calls.register(reference, frame, params, tmp_path)
@@ -105,9 +96,7 @@ def test_moving_follows_the_convention_of_the_table(tmp_path: Path, specimen: Dr
     assert moved[inside] == pytest.approx(by_table[inside], abs=1)
 
 
-def test_a_deformation_is_measured_and_improves_on_the_affine_part(
-    tmp_path: Path, specimen: Draw
-) -> None:
+def test_a_deformation_is_measured_and_improves_on_the_affine_part(tmp_path, specimen):
     reference = specimen(SHAPE)
     y, x = np.mgrid[: SHAPE[0], : SHAPE[1]].astype(float)
     swell = 3 * np.exp(-((y - 48) ** 2 + (x - 64) ** 2) / 400)
@@ -130,7 +119,7 @@ def test_a_deformation_is_measured_and_improves_on_the_affine_part(
     assert 0 < found["SyN"].warp_mean_px < found["SyN"].warp_max_px
 
 
-def test_the_seed_alone_decides_the_result(tmp_path: Path, specimen: Draw, noisy: Draw) -> None:
+def test_the_seed_alone_decides_the_result(tmp_path, specimen, noisy):
     reference, frame = (noisy(specimen(SHAPE, d), 3).astype(np.float32) for d in ((0, 0), (2, 3)))
 
     def shift(seed: int) -> float:
@@ -143,9 +132,7 @@ def test_the_seed_alone_decides_the_result(tmp_path: Path, specimen: Draw, noisy
     assert shift(1) == shift(1)
 
 
-def test_an_image_with_negative_values_that_add_up_to_nothing_is_registered(
-    tmp_path: Path, specimen: Draw
-) -> None:
+def test_an_image_with_negative_values_that_add_up_to_nothing_is_registered(tmp_path, specimen):
     reference, frame = specimen(SHAPE), specimen(SHAPE, (3, 0))
     found = ants_calls.register(
         reference - reference.mean(), frame - frame.mean(), RegisterDenoiseParams(), tmp_path
@@ -154,6 +141,6 @@ def test_an_image_with_negative_values_that_add_up_to_nothing_is_registered(
 
 
 @pytest.mark.usefixtures("ants_fails")
-def test_a_failure_of_ants_is_said_as_such(tmp_path: Path, specimen: Draw) -> None:
+def test_a_failure_of_ants_is_said_as_such(tmp_path, specimen):
     with pytest.raises(ants_calls.RegistrationFailed, match="error code 1"):
         ants_calls.register(specimen(SHAPE), specimen(SHAPE), RegisterDenoiseParams(), tmp_path)

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from pyscale_stages.movie import Pixels
-from stagetasks import Bench
 
 
 def with_nan(pixels: Pixels) -> Pixels:
@@ -36,26 +32,19 @@ def tiny(pixels: Pixels) -> Pixels:
     ],
 )
 def test_a_mistake_is_said_in_one_sentence_and_leaves_nothing(
-    bench: Bench,
-    movie_of: Callable[..., Path],
-    drifting_pixels: Pixels,
-    change: Callable[[Pixels], Pixels],
-    params: dict[str, Any],
-    said: str,
-) -> None:
+    bench, movie_of, drifting_pixels, change, params, said
+):
     assert said in bench.refused("run", movie_of(change(drifting_pixels)), **params)
     assert not (bench.folder / "refused").exists()
 
 
 @pytest.mark.usefixtures("ants_fails")
-def test_a_failure_of_ants_names_the_frame(bench: Bench, drifting_movie: Path) -> None:
+def test_a_failure_of_ants_names_the_frame(bench, drifting_movie):
     said = bench.refused("run", drifting_movie)
     assert "cannot register frame 1 of" in said
     assert "choose another reference_frame" in said
 
 
-def test_an_absent_ants_is_named_with_the_way_to_get_it(
-    bench: Bench, drifting_movie: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_absent_ants_is_named_with_the_way_to_get_it(bench, drifting_movie, monkeypatch):
     monkeypatch.setitem(sys.modules, "ants", None)
     assert "pip install antspyx==" in bench.refused("run", drifting_movie)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from pyscale_stages.register_denoise.frames import FloatImage
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 
 SHAPE = (128, 160)
-Draw = Callable[..., Any]
 DENOISERS = ("wavelet", "nlm", "ants")
 
 
@@ -36,9 +34,7 @@ def seen_by_a_camera(clean: FloatImage, gain: float = 20) -> FloatImage:
         (with_denoiser("ants", noise_model="Rician"), 0.8),
     ],
 )
-def test_denoising_brings_a_noisy_frame_nearer_to_the_clean_one(
-    specimen: Draw, params: RegisterDenoiseParams, left: float
-) -> None:
+def test_denoising_brings_a_noisy_frame_nearer_to_the_clean_one(specimen, params, left):
     clean = specimen(SHAPE)
     frame = seen_by_a_camera(clean)
 
@@ -50,7 +46,7 @@ def test_denoising_brings_a_noisy_frame_nearer_to_the_clean_one(
 
 
 @pytest.mark.parametrize("name", ["wavelet", "nlm"])
-def test_the_brightest_tenth_stays_as_bright(specimen: Draw, name: str) -> None:
+def test_the_brightest_tenth_stays_as_bright(specimen, name):
     clean = specimen(SHAPE)
     bright = clean >= np.quantile(clean, 0.9)
     error = denoise(seen_by_a_camera(clean), with_denoiser(name)).pixels - clean
@@ -58,7 +54,7 @@ def test_the_brightest_tenth_stays_as_bright(specimen: Draw, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["wavelet", "nlm"])
-def test_even_noise_about_negative_values_is_taken_out_and_said(specimen: Draw, name: str) -> None:
+def test_even_noise_about_negative_values_is_taken_out_and_said(specimen, name):
     clean = specimen(SHAPE) - 5000
     frame = (clean + np.random.default_rng(0).normal(0, 60, SHAPE)).astype(np.float32)
     denoised = denoise(frame, with_denoiser(name))
@@ -67,16 +63,14 @@ def test_even_noise_about_negative_values_is_taken_out_and_said(specimen: Draw, 
 
 
 @pytest.mark.parametrize("name", DENOISERS)
-def test_a_frame_of_one_value_is_left_as_it_is(name: str) -> None:
+def test_a_frame_of_one_value_is_left_as_it_is(name):
     frame = np.full((32, 32), 7, np.float32)
     assert np.array_equal(denoise(frame, with_denoiser(name)).pixels, frame)
 
 
 @pytest.mark.parametrize("name", ["wavelet", "nlm"])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 300), (300, 2), (15, 15), (16, 16), (23, 17)])
-def test_frames_of_any_size_stay_finite_and_need_no_word_of_a_library(
-    name: str, shape: tuple[int, int]
-) -> None:
+def test_frames_of_any_size_stay_finite_and_need_no_word_of_a_library(name, shape):
     frame = np.random.default_rng(0).poisson(20, shape).astype(np.float32)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -86,7 +80,7 @@ def test_frames_of_any_size_stay_finite_and_need_no_word_of_a_library(
     assert (denoised.fallback == "none") == (min(shape) < 16)
 
 
-def test_images_whose_noise_is_not_a_cameras_are_counted_by_kind() -> None:
+def test_images_whose_noise_is_not_a_cameras_are_counted_by_kind():
     even, none = noise_warnings(["even", None, "none", "even"])
     assert even.sentence.startswith("2 of 4 images do not show noise that grows with brightness")
     assert none.sentence == (

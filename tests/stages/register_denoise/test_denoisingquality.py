@@ -43,35 +43,29 @@ def judged(tmp_path: Path, synthetic: Path) -> Callable[..., TaskResult]:
 
 
 @pytest.mark.parametrize("denoiser", ["wavelet", "nlm"])
-def test_a_denoised_movie_is_nearer_to_the_truth_and_as_bright(
-    judged: Callable[..., TaskResult], denoiser: str
-) -> None:
+def test_a_denoised_movie_is_nearer_to_the_truth_and_as_bright(judged, denoiser):
     result = judged(denoiser=denoiser)
     assert result.quality["psnr_gain_db"] > 4
     assert abs(result.quality["bias_brightest"]) < 0.02
     assert not result.warnings
 
 
-def test_a_small_gain_is_warned_of_with_the_number_of_images(
-    judged: Callable[..., TaskResult],
-) -> None:
+def test_a_small_gain_is_warned_of_with_the_number_of_images(judged):
     result = judged(denoiser="ants", noise_model="Gaussian", search_radius_px=1)
     assert result.quality["psnr_gain_db"] < 3
     assert "less than 3 dB (images that registration left in place: 6)" in result.warnings[0]
 
 
-def test_frames_that_registration_moved_do_not_count(judged: Callable[..., TaskResult]) -> None:
+def test_frames_that_registration_moved_do_not_count(judged):
     reference = judged(frames=(0, 1)).quality
     assert judged(registration=True).quality.items() > reference.items()
 
 
-def test_frames_that_were_not_denoised_are_not_judged(judged: Callable[..., TaskResult]) -> None:
+def test_frames_that_were_not_denoised_are_not_judged(judged):
     assert "psnr_gain_db" not in judged(registration=True, denoiser="none").quality
 
 
-def test_a_truth_without_noise_gives_no_gain(
-    judged: Callable[..., TaskResult], synthetic: Path
-) -> None:
+def test_a_truth_without_noise_gives_no_gain(judged, synthetic):
     (synthetic / "truth" / "camera" / "noise.parquet").unlink()
     result = judged()
     assert result.error is None
@@ -100,13 +94,7 @@ def _without_a_column(path: Path) -> None:
         ("clean_ch0.ome.tif", _of_another_size, "does not hold 3 frames of 128 x 128 pixels"),
     ],
 )
-def test_a_damaged_truth_or_that_of_another_movie_is_refused(
-    judged: Callable[..., TaskResult],
-    synthetic: Path,
-    file: str,
-    change: Callable[[Path], None],
-    said: str,
-) -> None:
+def test_a_damaged_truth_or_that_of_another_movie_is_refused(judged, synthetic, file, change, said):
     change(synthetic / "truth" / "camera" / file)
     error = judged(frames=(0, 1)).error
     assert error is not None

@@ -44,23 +44,21 @@ def doubts_about(*statuses: str) -> list[str]:
         (found(m11=0.4), True),
     ],
 )
-def test_only_a_plausible_drift_that_makes_frames_alike_is_believed(
-    correction: Correction, doubtful: bool
-) -> None:
+def test_only_a_plausible_drift_that_makes_frames_alike_is_believed(correction, doubtful):
     assert is_doubtful(correction, SHAPE) == doubtful
 
 
-def test_a_plausible_movie_raises_no_doubt() -> None:
+def test_a_plausible_movie_raises_no_doubt():
     assert doubts_about("reference", "registered", "registered", "not_registered") == []
 
 
-def test_frames_of_one_value_are_named_with_the_channel() -> None:
+def test_frames_of_one_value_are_named_with_the_channel():
     (said,) = doubts_about("registered", "constant", "constant")
     assert said.startswith("2 of 3 frames were not moved")
     assert "one value everywhere in channel 1" in said
 
 
-def test_doubtful_frames_are_named_with_the_reference() -> None:
+def test_doubtful_frames_are_named_with_the_reference():
     (said,) = doubts_about("registered", "doubtful")
     assert said.startswith("1 of 2 frames were not moved")
     assert "reference frame 2" in said

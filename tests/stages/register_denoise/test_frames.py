@@ -19,13 +19,13 @@ def movie_of(path: Path, pixels: Pixels, axes: str) -> Movie:
     return Movie.open(path, axes=axes)
 
 
-def test_integers_are_rounded_and_clipped_to_their_type() -> None:
+def test_integers_are_rounded_and_clipped_to_their_type():
     image = np.array([-3.0, 0.4, 0.6, 254.6, 70000.0], np.float32)
     assert frames.as_dtype(image, np.dtype(np.uint8)).tolist() == [0, 0, 1, 255, 255]
     assert frames.as_dtype(image, np.dtype(np.uint16)).tolist() == [0, 0, 1, 255, 65535]
 
 
-def test_the_largest_32_bit_integer_does_not_overflow() -> None:
+def test_the_largest_32_bit_integer_does_not_overflow():
     image = np.array([5e9, -5e9], np.float32)
     limits = np.iinfo(np.uint32)
     assert frames.as_dtype(image, np.dtype(np.uint32)).tolist() == [limits.max, limits.min]
@@ -35,13 +35,11 @@ def test_the_largest_32_bit_integer_does_not_overflow() -> None:
     ("given", "kept"),
     [("uint8", "uint8"), (">u2", "uint16"), ("int16", "int16"), ("float64", "float32")],
 )
-def test_integer_types_are_kept_and_the_rest_is_float32(given: str, kept: str) -> None:
+def test_integer_types_are_kept_and_the_rest_is_float32(given, kept):
     assert frames.output_dtype(np.dtype(given)) == np.dtype(kept)
 
 
-def test_frames_too_small_for_the_coarsest_level_are_refused_with_a_factor_that_fits(
-    tmp_path: Path,
-) -> None:
+def test_frames_too_small_for_the_coarsest_level_are_refused_with_a_factor_that_fits(tmp_path):
     movie = movie_of(tmp_path / "m.tif", np.zeros((2, 40, 64), np.uint16), "TYX")
     with pytest.raises(BadInput, match=r"40 x 64 pixels, too small to shrink by 6.*at most 5"):
         frames.refuse_unusable(movie, DEFAULTS)
@@ -50,7 +48,7 @@ def test_frames_too_small_for_the_coarsest_level_are_refused_with_a_factor_that_
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64"])
-def test_pixel_types_without_a_counterpart_are_refused(tmp_path: Path, dtype: str) -> None:
+def test_pixel_types_without_a_counterpart_are_refused(tmp_path, dtype):
     movie = movie_of(tmp_path / "m.tif", np.zeros((2, 64, 64), dtype), "TYX")
     with pytest.raises(BadInput, match=f"pixels of type {dtype}"):
         frames.refuse_unusable(movie, DEFAULTS)

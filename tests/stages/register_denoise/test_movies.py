@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,7 +23,7 @@ def consecutive_correlation(frames: Pixels) -> float:
     return float(np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairwise(inner)]))
 
 
-def test_the_drift_of_real_pc12_cells_goes_away(accurate: Bench, shared_data: Path) -> None:
+def test_the_drift_of_real_pc12_cells_goes_away(accurate, shared_data):
     movie = shared_data / "pc12-registration" / "pc12-unreg.tif"
     result = accurate.run("run", movie)
     before = consecutive_correlation(tifffile.imread(movie))
@@ -36,8 +35,8 @@ def test_the_drift_of_real_pc12_cells_goes_away(accurate: Bench, shared_data: Pa
 
 @pytest.mark.slow
 def test_real_cells_that_migrate_far_from_the_reference_are_left_where_they_are(
-    accurate: Bench, shared_data: Path
-) -> None:
+    accurate, shared_data
+):
     movie = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
     result = accurate.run("run", movie, frames=(0, 24))
     (warning,) = result.warnings
@@ -48,9 +47,7 @@ def test_real_cells_that_migrate_far_from_the_reference_are_left_where_they_are(
 
 
 @pytest.mark.slow
-def test_the_drift_of_a_synthetic_movie_is_found_to_tenths_of_a_pixel(
-    tmp_path: Path,
-) -> None:
+def test_the_drift_of_a_synthetic_movie_is_found_to_tenths_of_a_pixel(tmp_path):
     # Adherent cells: where cells wander, their mean motion cannot be told from drift.
     params = SynthParams(
         frames=6, height_px=160, width_px=160, cells=25, cell_types=1, speed_px=0, division_rate=0
@@ -66,8 +63,8 @@ def test_the_drift_of_a_synthetic_movie_is_found_to_tenths_of_a_pixel(
 
 @pytest.mark.slow
 def test_cells_of_real_frames_that_were_moved_are_found_as_where_the_camera_saw_them(
-    tmp_path: Path, accurate: Bench, shared_data: Path
-) -> None:
+    tmp_path, accurate, shared_data
+):
     params = DriftedParams(
         source="stardist-nuclei", image="img2d.tif", labels="mask2d.tif", seed=103, frames=4
     )

@@ -23,7 +23,7 @@ def blobs(peak_photons: float) -> Image:
 
 
 @pytest.mark.parametrize("peak_photons", [20, 100, 1000])
-def test_gain_and_noise_in_the_dark_are_found_from_one_frame(peak_photons: float) -> None:
+def test_gain_and_noise_in_the_dark_are_found_from_one_frame(peak_photons):
     noise = camera_noise(counted(blobs(peak_photons)))
     assert noise is not None
     assert noise.gain == pytest.approx(GAIN, rel=0.15)
@@ -31,7 +31,7 @@ def test_gain_and_noise_in_the_dark_are_found_from_one_frame(peak_photons: float
     assert in_the_dark == pytest.approx((GAIN * READ_NOISE) ** 2, abs=2 + 0.02 * peak_photons)
 
 
-def test_hot_pixels_and_filled_areas_do_not_change_the_estimate() -> None:
+def test_hot_pixels_and_filled_areas_do_not_change_the_estimate():
     frame = counted(blobs(100))
     known = camera_noise(frame)
     frame[::40, ::40] = 65_535
@@ -52,12 +52,12 @@ def test_hot_pixels_and_filled_areas_do_not_change_the_estimate() -> None:
     ],
     ids=["one value", "even noise", "even noise and negative values", "few pixels"],
 )
-def test_noise_that_does_not_grow_with_brightness_is_not_a_cameras(frame: Image) -> None:
+def test_noise_that_does_not_grow_with_brightness_is_not_a_cameras(frame):
     assert camera_noise(frame) is None
 
 
 @pytest.mark.parametrize("photons", [0, 1, 5, 20, 100, 1000])
-def test_the_inverse_of_the_mean_is_the_mean_to_a_twentieth_of_a_photon(photons: float) -> None:
+def test_the_inverse_of_the_mean_is_the_mean_to_a_twentieth_of_a_photon(photons):
     noise = CameraNoise(GAIN, INTERCEPT)
     stable = noise.stabilise(counted(np.full((1000, 1000), float(photons))))
     if photons >= 5:

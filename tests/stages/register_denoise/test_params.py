@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from pydantic import ValidationError
 
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 
 
-def test_parameters_survive_json() -> None:
+def test_parameters_survive_json():
     params = RegisterDenoiseParams(transform="SyN", reference_frame=3)
     assert RegisterDenoiseParams.model_validate(params.model_dump(mode="json")) == params
 
@@ -25,6 +23,6 @@ def test_parameters_survive_json() -> None:
         ({"iterations": [], "shrink_factors": [], "smoothing_sigmas_px": []}, "at least 1 item"),
     ],
 )
-def test_parameters_that_make_no_sense_are_refused(given: dict[str, Any], said: str) -> None:
+def test_parameters_that_make_no_sense_are_refused(given, said):
     with pytest.raises(ValidationError, match=said):
         RegisterDenoiseParams.model_validate(given)

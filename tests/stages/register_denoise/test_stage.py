@@ -6,7 +6,6 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +14,6 @@ import tifffile
 
 from pyscale_stages.movie import Pixels
 from pyscale_stages.moviewriter import write_movie
-from stagetasks import Bench
 
 MovieOf = Callable[..., Path]
 FILES = ("frames.ome.tif", "transforms.parquet", "valid.ome.tif", "window.json")
@@ -49,12 +47,8 @@ def with_one_value(drifting_pixels: Pixels, movie_of: MovieOf) -> Callable[..., 
 @pytest.mark.slow
 @pytest.mark.parametrize("transform", ["Translation", "SyN"])
 def test_the_same_seed_gives_the_same_bytes_and_leaves_no_scratch_file_of_ants(
-    tmp_path: Path,
-    bench: Bench,
-    drifting_movie: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    transform: str,
-) -> None:
+    tmp_path, bench, drifting_movie, monkeypatch, transform
+):
     scratch = tmp_path / "scratch"
     scratch.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(scratch))
@@ -77,9 +71,7 @@ def test_the_same_seed_gives_the_same_bytes_and_leaves_no_scratch_file_of_ants(
     ],
     ids=str,
 )
-def test_merged_windows_are_the_whole_movies_output_to_the_byte(
-    bench: Bench, drifting_movie: Path, chosen: dict[str, Any]
-) -> None:
+def test_merged_windows_are_the_whole_movies_output_to_the_byte(bench, drifting_movie, chosen):
     whole = bench.done("run", drifting_movie, **chosen)
     windows = bench.windows(drifting_movie, (2, 4), (0, 2), **chosen)
     merged = bench.run("merge", *windows, output="merged", **chosen)
@@ -89,8 +81,8 @@ def test_merged_windows_are_the_whole_movies_output_to_the_byte(
 
 
 def test_shifts_between_neighbours_add_up_to_the_drift_since_the_first_frame(
-    accurate: Bench, specimen: Callable[..., Any], noisy: Callable[..., Any], movie_of: MovieOf
-) -> None:
+    accurate, specimen, noisy, movie_of
+):
     drift = [(1.5 * t, -1.25 * t) for t in range(6)]
     pixels = np.stack([noisy(specimen((96, 128), at), t) for t, at in enumerate(drift)])
     out = accurate.done("run", movie_of(pixels), reference="previous")
@@ -102,8 +94,8 @@ def test_shifts_between_neighbours_add_up_to_the_drift_since_the_first_frame(
 
 
 def test_the_frames_after_one_of_one_value_go_on_from_where_it_was(
-    bench: Bench, drifting_pixels: Pixels, movie_of: MovieOf
-) -> None:
+    bench, drifting_pixels, movie_of
+):
     pixels = drifting_pixels[[0, 1, 1, 1]]
     pixels[2] = 100
     result = bench.run("run", movie_of(pixels), reference="previous")
@@ -113,9 +105,7 @@ def test_the_frames_after_one_of_one_value_go_on_from_where_it_was(
     assert "or the frame before them has" in result.warnings[0]
 
 
-def test_the_valid_area_is_what_the_camera_saw_of_each_frame(
-    bench: Bench, drifting_movie: Path
-) -> None:
+def test_the_valid_area_is_what_the_camera_saw_of_each_frame(bench, drifting_movie):
     out = bench.done("run", drifting_movie)
     seen, frames = tifffile.imread(out / "valid.ome.tif"), frames_in(out)
     assert seen.shape == frames.shape
@@ -131,9 +121,7 @@ def test_the_valid_area_is_what_the_camera_saw_of_each_frame(
         assert frame[page == 1].min() <= fill <= np.percentile(frame[page == 1], 3)
 
 
-def test_a_spoilt_window_is_not_merged(
-    bench: Bench, drifting_movie: Path, drifting_pixels: Pixels
-) -> None:
+def test_a_spoilt_window_is_not_merged(bench, drifting_movie, drifting_pixels):
     windows = bench.windows(drifting_movie, (0, 2), (2, 4))
     frames = windows[1] / FILES[0]
     sound = frames.read_bytes()
@@ -145,9 +133,7 @@ def test_a_spoilt_window_is_not_merged(
     assert said in bench.refused("merge", *windows)
 
 
-def test_windows_of_one_frame_and_two_channels_merge_to_the_whole(
-    bench: Bench, drifting_pixels: Pixels, movie_of: MovieOf
-) -> None:
+def test_windows_of_one_frame_and_two_channels_merge_to_the_whole(bench, drifting_pixels, movie_of):
     movie = movie_of(np.stack([drifting_pixels[:2]] * 2, axis=1), axes="TCYX")
     whole = bench.done("run", movie)
     merged = bench.done("merge", *bench.windows(movie, (0, 1), (1, 2)), output="merged")
@@ -155,8 +141,8 @@ def test_windows_of_one_frame_and_two_channels_merge_to_the_whole(
 
 
 def test_the_table_says_where_each_frame_was_and_the_reference_stays(
-    accurate: Bench, drifting_movie: Path, drift_truth: Path
-) -> None:
+    accurate, drifting_movie, drift_truth
+):
     out = accurate.done("run", drifting_movie, reference_frame=1)
     table = transforms(out)
     drift = pl.read_parquet(drift_truth / "drift.parquet").select("dy_px", "dx_px").to_numpy()
@@ -168,9 +154,7 @@ def test_the_table_says_where_each_frame_was_and_the_reference_stays(
     assert np.array_equal(tifffile.imread(drifting_movie)[1], frames_in(out)[1])
 
 
-def test_all_channels_move_by_the_transform_of_the_chosen_one(
-    bench: Bench, drifting_pixels: Pixels, movie_of: MovieOf
-) -> None:
+def test_all_channels_move_by_the_transform_of_the_chosen_one(bench, drifting_pixels, movie_of):
     # Channel 0 stands still; if it were the one registered, nothing would move.
     still = np.repeat(drifting_pixels[:1], 3, axis=0)
     two = np.stack([still, drifting_pixels[:3]], axis=1)
@@ -185,7 +169,7 @@ def test_all_channels_move_by_the_transform_of_the_chosen_one(
     assert np.corrcoef(corrected[1, 0, :-8].ravel(), still[1, 5:-3].ravel())[0, 1] > 0.99
 
 
-def test_denoising_alone_moves_nothing(bench: Bench, drifting_movie: Path) -> None:
+def test_denoising_alone_moves_nothing(bench, drifting_movie):
     out = bench.done("run", drifting_movie, registration=False, denoiser="wavelet")
     table = transforms(out)
     assert set(table["status"]) == {"not_registered"}
@@ -200,9 +184,7 @@ def test_denoising_alone_moves_nothing(bench: Bench, drifting_movie: Path) -> No
 
 @pytest.mark.slow
 @pytest.mark.parametrize("denoiser", ["wavelet", "nlm"])
-def test_ants_is_not_imported_where_nothing_needs_it(
-    tmp_path: Path, drifting_movie: Path, denoiser: str
-) -> None:
+def test_ants_is_not_imported_where_nothing_needs_it(tmp_path, drifting_movie, denoiser):
     (tmp_path / "p.json").write_text(json.dumps({"registration": False, "denoiser": denoiser}))
     arguments = ["register_denoise", "run", "--input", str(drifting_movie)]
     arguments += ["--output", str(tmp_path / "out"), "--params", str(tmp_path / "p.json")]
@@ -214,34 +196,28 @@ def test_ants_is_not_imported_where_nothing_needs_it(
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_frames_without_a_cameras_noise_are_counted_in_a_warning(
-    bench: Bench, with_one_value: Callable[..., Path]
-) -> None:
+def test_frames_without_a_cameras_noise_are_counted_in_a_warning(bench, with_one_value):
     movie = with_one_value(2, 7)
     result = bench.run("run", movie, registration=False, denoiser="wavelet")
     assert "1 of 4 images show no noise that can be estimated" in result.warnings[-1]
     assert (frames_in(bench.folder / "out")[2] == 7).all()
 
 
-def test_transforms_do_not_depend_on_the_denoising(bench: Bench, drifting_movie: Path) -> None:
+def test_transforms_do_not_depend_on_the_denoising(bench, drifting_movie):
     denoised = bench.done("run", drifting_movie, output="with", denoiser="wavelet")
     noisy = bench.done("run", drifting_movie, output="without")
     assert transforms(denoised).equals(transforms(noisy))
     assert contents(denoised)[FILES[0]] != contents(noisy)[FILES[0]]
 
 
-def test_floating_point_frames_stay_so(
-    bench: Bench, drifting_pixels: Pixels, movie_of: MovieOf
-) -> None:
+def test_floating_point_frames_stay_so(bench, drifting_pixels, movie_of):
     movie = movie_of((drifting_pixels[:2] / 1000).astype(np.float32))
     corrected = frames_in(bench.done("run", movie))
     assert corrected.dtype == np.float32
     assert 0 < corrected.mean() < 3
 
 
-def test_a_frame_of_one_value_is_left_where_it_is_with_a_warning(
-    bench: Bench, with_one_value: Callable[..., Path]
-) -> None:
+def test_a_frame_of_one_value_is_left_where_it_is_with_a_warning(bench, with_one_value):
     result = bench.run("run", with_one_value(2, 0))
     row = transforms(bench.folder / "out").row(2, named=True)
     assert (row["status"], row["ty_px"], row["tx_px"]) == ("constant", 0, 0)
@@ -250,9 +226,7 @@ def test_a_frame_of_one_value_is_left_where_it_is_with_a_warning(
     assert warning.startswith("1 of 4 frames were not moved: they have one value")
 
 
-def test_a_reference_of_one_value_is_refused(
-    bench: Bench, with_one_value: Callable[..., Path]
-) -> None:
+def test_a_reference_of_one_value_is_refused(bench, with_one_value):
     said = bench.refused("run", with_one_value(0, 100), frames=(1, 3))
     assert "reference frame 0" in said
     assert not (bench.folder / "refused").exists()

@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -31,7 +28,7 @@ ROW = {
 }
 
 
-def test_a_transform_about_any_centre_maps_points_as_the_one_about_the_image_centre() -> None:
+def test_a_transform_about_any_centre_maps_points_as_the_one_about_the_image_centre():
     matrix, centre, shift = np.array([[0.9, 0.2], [-0.1, 1.1]]), np.array([3.0, 40.0]), (2.0, -5.0)
     shape_yx = (21, 31)
     linear = LinearTransform.about_image_centre([*matrix.ravel(), *shift], centre, shape_yx)
@@ -44,7 +41,7 @@ def test_a_transform_about_any_centre_maps_points_as_the_one_about_the_image_cen
     assert found == pytest.approx(matrix @ (point - centre) + centre + shift)
 
 
-def test_a_translation_maps_centre_and_corners_alike() -> None:
+def test_a_translation_maps_centre_and_corners_alike():
     table = table_of([ROW, ROW | {"frame": 1, "ty_px": 2.0, "tx_px": -1.0}])
     points = centre_and_corners((5, 9))
 
@@ -55,19 +52,17 @@ def test_a_translation_maps_centre_and_corners_alike() -> None:
     assert np.array_equal(found[1], points + np.array([2, -1]))
 
 
-def test_the_determinant_is_the_change_of_area() -> None:
+def test_the_determinant_is_the_change_of_area():
     assert LinearTransform(m00=2.0, m01=1.0, m10=0.0, m11=3.0).determinant == 6.0
 
 
-def test_transforms_are_read_in_the_order_of_frames(tmp_path: Path) -> None:
+def test_transforms_are_read_in_the_order_of_frames(tmp_path):
     table_of([ROW | {"frame": frame} for frame in (4, 3)]).write_parquet(tmp_path / TRANSFORMS_FILE)
     assert read_transforms(tmp_path, (3, 5))["frame"].to_list() == [3, 4]
 
 
 @pytest.mark.parametrize("frames", [(0, 2), (0, 3), (1, 2)])
-def test_a_table_of_other_frames_than_the_window_is_refused(
-    tmp_path: Path, frames: tuple[int, int]
-) -> None:
+def test_a_table_of_other_frames_than_the_window_is_refused(tmp_path, frames):
     rows = [ROW | {"frame": frame} for frame in (0, 0, 1)]
     table_of(rows).write_parquet(tmp_path / TRANSFORMS_FILE)
     with pytest.raises(BadInput, match="does not hold one transform for each of the frames"):
@@ -75,7 +70,7 @@ def test_a_table_of_other_frames_than_the_window_is_refused(
 
 
 @pytest.mark.parametrize("content", [None, b"", b"PAR1 and no more", table_of([ROW]).drop("m01")])
-def test_a_table_that_cannot_be_read_is_named(tmp_path: Path, content: Any) -> None:
+def test_a_table_that_cannot_be_read_is_named(tmp_path, content):
     if isinstance(content, bytes):
         (tmp_path / TRANSFORMS_FILE).write_bytes(content)
     elif content is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import fastremap
 import numpy as np
@@ -14,7 +13,6 @@ from pyscale_stages.contract import Window
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.truth.matching import Matches, match_cells
-from stagetasks import Bench
 
 Labels = npt.NDArray[np.uint16]
 
@@ -27,7 +25,7 @@ def squares(*corners: tuple[int, int], values: list[int] | None = None) -> Label
     return labels
 
 
-def test_the_same_cells_under_other_labels_all_match() -> None:
+def test_the_same_cells_under_other_labels_all_match():
     first = squares((0, 0), (20, 20), (40, 5))
     second = squares((0, 0), (20, 20), (40, 5), values=[700, 3, 41])
     found = match_cells(first, second)
@@ -35,13 +33,13 @@ def test_the_same_cells_under_other_labels_all_match() -> None:
     assert found.average_precision == found.close_precision == 1
 
 
-def test_a_cell_matches_where_the_intersection_is_half_of_the_union() -> None:
+def test_a_cell_matches_where_the_intersection_is_half_of_the_union():
     # Moved by 3 of 10 pixels the overlap is 70 of 130 pixels; by 4 it is 60 of 140.
     assert match_cells(squares((0, 0)), squares((0, 3))).matched == 1
     assert match_cells(squares((0, 0)), squares((0, 4))).matched == 0
 
 
-def test_a_cell_matches_closely_where_nine_tenths_of_the_union_are_shared() -> None:
+def test_a_cell_matches_closely_where_nine_tenths_of_the_union_are_shared():
     cell, less, still_less = (squares((0, 0)) for _ in range(3))
     less[0, :10] = 0
     still_less[0, :10], still_less[1, 0] = 0, 0
@@ -50,7 +48,7 @@ def test_a_cell_matches_closely_where_nine_tenths_of_the_union_are_shared() -> N
     assert match_cells(cell, still_less).matched == 1
 
 
-def test_halves_of_one_cell_are_not_both_matched_to_it() -> None:
+def test_halves_of_one_cell_are_not_both_matched_to_it():
     whole, halves = squares((0, 0)), squares((0, 0))
     halves[:10, 5:10] = 2
     for found in (match_cells(whole, halves), match_cells(halves, whole)):
@@ -60,7 +58,7 @@ def test_halves_of_one_cell_are_not_both_matched_to_it() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
-def test_as_many_cells_match_as_an_assignment_of_all_to_all_finds(seed: int) -> None:
+def test_as_many_cells_match_as_an_assignment_of_all_to_all_finds(seed):
     # Its import compiles functions for seconds.
     from cellpose.metrics import average_precision
 
@@ -74,7 +72,7 @@ def test_as_many_cells_match_as_an_assignment_of_all_to_all_finds(seed: int) -> 
     assert [found.matched, found.matched_closely] == matched.tolist()
 
 
-def test_missed_and_invented_cells_both_cost() -> None:
+def test_missed_and_invented_cells_both_cost():
     found = match_cells(squares((0, 0), (20, 20), (40, 5)), squares((0, 0), (45, 45)))
     assert (found.matched, found.cells_reference, found.cells_other) == (1, 3, 2)
     assert found.average_precision == pytest.approx(1 / 4)
@@ -88,13 +86,11 @@ def test_missed_and_invented_cells_both_cost() -> None:
         (squares(), squares((0, 0)), 0),
     ],
 )
-def test_frames_without_cells_are_compared(
-    reference: Labels, other: Labels, expected: float
-) -> None:
+def test_frames_without_cells_are_compared(reference, other, expected):
     assert match_cells(reference, other).average_precision == expected
 
 
-def test_a_frame_weighs_as_much_as_its_cells() -> None:
+def test_a_frame_weighs_as_much_as_its_cells():
     full = Matches(matched=9, cells_reference=9, cells_other=9)
     failed = Matches(matched=0, cells_reference=1, cells_other=0)
     assert (full + failed).average_precision == pytest.approx(0.9)
@@ -118,7 +114,7 @@ def written(folder: Path, frames: list[Labels], first: int = 0, movie_frames: in
     return folder
 
 
-def test_seg_takes_the_cell_that_covers_most_of_each_true_one() -> None:
+def test_seg_takes_the_cell_that_covers_most_of_each_true_one():
     true = np.zeros((10, 40), np.uint16)
     true[:, :10], true[:, 10:20], true[:, 20:30] = 1, 2, 3
     found = np.zeros_like(true)
@@ -142,9 +138,7 @@ TWO, OTHER_TWO = squares((0, 0), (20, 20)), squares((40, 40), (0, 20))
     ],
     ids=["the same", "other labels", "two thirds", "swapped frames", "a lost cell"],
 )
-def test_outputs_agree_as_far_as_their_cells_do(
-    bench: Bench, tmp_path: Path, first: list[Labels], second: list[Labels], expected: Any
-) -> None:
+def test_outputs_agree_as_far_as_their_cells_do(bench, tmp_path, first, second, expected):
     result = bench.checked(written(tmp_path / "a", first), written(tmp_path / "b", second))
     assert result.quality == {}
     found = result.agreement
@@ -158,15 +152,13 @@ def test_outputs_agree_as_far_as_their_cells_do(
 
 @pytest.mark.slow
 def test_truth_gives_the_quality_of_the_second_output_or_of_the_frames_of_a_window(
-    bench: Bench, whole: Path, windows: list[Path], movie: Path
-) -> None:
+    bench, whole, windows, movie
+):
     for folder in (whole, windows[2]):
         assert bench.quality(folder, movie / "truth" / "camera")["ap_iou50"] >= 0.85
 
 
-def test_where_the_first_frames_count_the_truth_of_the_others_does_not(
-    bench: Bench, frames: Path, movie: Path
-) -> None:
+def test_where_the_first_frames_count_the_truth_of_the_others_does_not(bench, frames, movie):
     first = bench.done("run", frames, movie_frames=2)
     truth = movie / "truth" / "camera"
     assert bench.quality(first, truth, movie_frames=2)["ap_iou50"] >= 0.85
@@ -174,7 +166,7 @@ def test_where_the_first_frames_count_the_truth_of_the_others_does_not(
     assert "does not hold the true labels of the 2 frames" in said
 
 
-def test_truth_of_another_movie_is_refused(bench: Bench, whole: Path, tmp_path: Path) -> None:
+def test_truth_of_another_movie_is_refused(bench, whole, tmp_path):
     stack = LabelStack()
     stack.add(squares())
     stack.write(tmp_path / "labels_ch0.ome.tif")

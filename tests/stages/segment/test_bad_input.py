@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import tifffile
 import torch
 
 from pyscale_stages.segment.models import MODEL_FOLDER_VARIABLE
-from stagetasks import Bench
 
 
-def test_values_that_are_not_a_number_are_refused(bench: Bench, tmp_path: Path) -> None:
+def test_values_that_are_not_a_number_are_refused(bench, tmp_path):
     frames = np.ones((3, 32, 32), np.float32)
     frames[1, 5, 5] = np.nan
     tifffile.imwrite(tmp_path / "nan.tif", frames)
@@ -45,15 +42,11 @@ def test_values_that_are_not_a_number_are_refused(bench: Bench, tmp_path: Path) 
         ),
     ],
 )
-def test_a_wrong_task_is_refused_with_what_to_give(
-    params: dict[str, object], sentence: str, frames: Path, bench: Bench
-) -> None:
+def test_a_wrong_task_is_refused_with_what_to_give(params, sentence, frames, bench):
     assert sentence in bench.refused("run", frames, **params)
 
 
-def test_weights_are_not_downloaded(
-    frames: Path, bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_weights_are_not_downloaded(frames, bench, tmp_path, monkeypatch):
     monkeypatch.setenv(MODEL_FOLDER_VARIABLE, str(tmp_path / "models"))
     said = bench.refused("run", frames, model="cyto3")
     assert f"put Cellpose's file 'cyto3' into {tmp_path / 'models'}" in said
@@ -70,9 +63,7 @@ def test_weights_are_not_downloaded(
     ],
     ids=["damaged", "of another network", "of Cellpose 4", "of two channels"],
 )
-def test_weights_that_fit_no_network_are_refused(
-    state: dict[str, torch.Tensor] | None, sentence: str, frames: Path, bench: Bench, tmp_path: Path
-) -> None:
+def test_weights_that_fit_no_network_are_refused(state, sentence, frames, bench, tmp_path):
     weights = tmp_path / "weights.pt"
     if state is None:
         weights.write_bytes(b"nothing that torch wrote" * 100)
@@ -82,7 +73,7 @@ def test_weights_that_fit_no_network_are_refused(
 
 
 @pytest.mark.parametrize("device", ["cuda", "mps"])
-def test_a_device_that_does_not_work_is_refused(device: str, frames: Path, bench: Bench) -> None:
+def test_a_device_that_does_not_work_is_refused(device, frames, bench):
     usable = torch.cuda.is_available() if device == "cuda" else torch.backends.mps.is_available()
     if usable:
         pytest.skip(f"{device} works here: nothing to refuse")

@@ -35,7 +35,7 @@ def run(bench: Bench, frames: Path) -> Run:
     return run
 
 
-def test_each_call_is_recorded_and_only_the_first_built_the_model(run: Run) -> None:
+def test_each_call_is_recorded_and_only_the_first_built_the_model(run):
     result = run(frames=(1, 3), calls=2, length_px=96)
     assert [call.frame for call in result.calls] == [1, 1, 2, 2]
     assert [call.index for call in result.calls] == [0, 1, 2, 3]
@@ -45,7 +45,7 @@ def test_each_call_is_recorded_and_only_the_first_built_the_model(run: Run) -> N
     assert result.counters.objects == sum(call.objects for call in result.calls[1::2])
 
 
-def test_the_parts_of_a_call_lie_within_it(run: Run) -> None:
+def test_the_parts_of_a_call_lie_within_it(run):
     (call,) = run().calls
     assert call.diameter_px is None
     assert tuple(call.parts) == tuple(part for part in PARTS if part != "diameter")
@@ -53,7 +53,7 @@ def test_the_parts_of_a_call_lie_within_it(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_calls_and_builds_lie_in_spans_of_their_own(run: Run) -> None:
+def test_calls_and_builds_lie_in_spans_of_their_own(run):
     result = run(calls=2, build_each_call=True)
     assert all(call.build_s is not None for call in result.calls)
     spans = [span for span in result.spans if span.phase != "python_start"]
@@ -69,13 +69,13 @@ def test_calls_and_builds_lie_in_spans_of_their_own(run: Run) -> None:
 
 
 @pytest.mark.slow
-def test_more_calls_leave_the_labels_of_one(run: Run, tmp_path: Path) -> None:
+def test_more_calls_leave_the_labels_of_one(run, tmp_path):
     once = run().outputs
     assert run(calls=2, build_each_call=True).outputs[0] == once[0]
 
 
 @pytest.mark.slow
-def test_frames_smaller_than_a_tile_are_told_once(run: Run) -> None:
+def test_frames_smaller_than_a_tile_are_told_once(run):
     (warning,) = run(frames=(0, 2), length_px=96).warnings
     assert warning.startswith("96 x 96 pixels are less than a tile of the network (224 x 224)")
 
@@ -91,7 +91,7 @@ def own_weights(tmp_path: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_an_estimate_of_the_diameter_is_one_part_of_the_call(run: Run, own_weights: Path) -> None:
+def test_an_estimate_of_the_diameter_is_one_part_of_the_call(run, own_weights):
     result = run(model=str(own_weights), estimate_diameter=True)
     (call,) = result.calls
     assert tuple(call.parts) == PARTS
@@ -104,12 +104,12 @@ def test_an_estimate_of_the_diameter_is_one_part_of_the_call(run: Run, own_weigh
     assert call.objects > 0
 
 
-def test_on_a_cpu_no_memory_of_an_accelerator_is_held(run: Run) -> None:
+def test_on_a_cpu_no_memory_of_an_accelerator_is_held(run):
     assert run(length_px=64).counters.gpu_own_peak_bytes is None
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="no NVIDIA GPU works here")
-def test_on_a_gpu_the_calls_have_the_same_parts_and_hold_memory(run: Run, tmp_path: Path) -> None:
+def test_on_a_gpu_the_calls_have_the_same_parts_and_hold_memory(run, tmp_path):
     on_cpu = run()
     cells_on_cpu = Movie.open(tmp_path / "out" / LABELS_FILE).read(0, 1, channel=0) > 0
     on_gpu = run(device="cuda", calls=2)

@@ -93,20 +93,20 @@ def segmented(gpu: Gpu, **params: Any) -> Task:
     return task
 
 
-def test_a_call_ends_when_the_gpu_has_done_what_the_call_gave_it(gpu: Gpu) -> None:
+def test_a_call_ends_when_the_gpu_has_done_what_the_call_gave_it(gpu):
     assert [call.wall_s for call in segmented(gpu).calls] == [CALL_S] * 3
 
 
-def test_building_ends_when_the_weights_are_on_the_gpu(gpu: Gpu) -> None:
+def test_building_ends_when_the_weights_are_on_the_gpu(gpu):
     built = [call.build_s for call in segmented(gpu).calls]
     assert built == [BUILD_S, None, None]
 
 
-def test_a_model_that_is_built_anew_replaces_the_one_before(gpu: Gpu) -> None:
+def test_a_model_that_is_built_anew_replaces_the_one_before(gpu):
     task = segmented(gpu, build_each_call=True)
     assert [call.build_s for call in task.calls] == [BUILD_S] * 3
     assert len(gpu.models) == 3
 
 
-def test_the_most_that_torch_held_in_any_call_is_kept(gpu: Gpu) -> None:
+def test_the_most_that_torch_held_in_any_call_is_kept(gpu):
     assert segmented(gpu).gpu_own_peak_bytes == 30

@@ -38,9 +38,7 @@ def weights(cellpose4: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_cellpose_4_labels_the_cells_that_its_network_draws(
-    cellpose4: Path, weights: Path, tmp_path: Path
-) -> None:
+def test_cellpose_4_labels_the_cells_that_its_network_draws(cellpose4, weights, tmp_path):
     # 64 x 96 pixels are centred in the network's 256 x 256, on a border of tokens.
     frames = np.random.default_rng(0).integers(0, 500, (1, 64, 96)).astype(np.uint16)
     write_movie(tmp_path / "movie.ome.tif", frames, "TYX")
@@ -66,9 +64,7 @@ def test_cellpose_4_labels_the_cells_that_its_network_draws(
 
 
 @pytest.mark.slow
-def test_weights_of_cellpose_3_are_refused_under_cellpose_4(
-    cellpose4: Path, tmp_path: Path
-) -> None:
+def test_weights_of_cellpose_3_are_refused_under_cellpose_4(cellpose4, tmp_path):
     write_movie(tmp_path / "movie.ome.tif", np.ones((1, 64, 64), np.uint16), "TYX")
     done = run_python(
         cellpose4,

@@ -36,7 +36,7 @@ def imported(folder: Path) -> dict[str, list[int]]:
 
 
 @pytest.mark.slow
-def test_the_second_import_of_cellpose_compiles_nothing(tmp_path: Path) -> None:
+def test_the_second_import_of_cellpose_compiles_nothing(tmp_path):
     pytest.importorskip("cellpose")
     first, second = imported(tmp_path), imported(tmp_path)
     assert all(misses for _, misses in first.values())

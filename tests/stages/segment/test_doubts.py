@@ -65,27 +65,25 @@ def seen(labels: Labels) -> tuple[Labels, Pixels]:
         ((squares(9), seen(squares(9))[1][::-1]), {"bright-outside"}),
     ],
 )
-def test_what_a_model_was_not_made_for_is_named(
-    frame: tuple[Labels, Pixels], expected: set[str]
-) -> None:
+def test_what_a_model_was_not_made_for_is_named(frame, expected):
     assert codes(frame) == expected
 
 
-def test_a_diameter_of_ones_own_and_models_of_any_size_are_believed() -> None:
+def test_a_diameter_of_ones_own_and_models_of_any_size_are_believed():
     small = seen(squares(3, 3, 3))
     assert codes(small, diameter_px=3) == set()
     assert codes(small, estimate_diameter=True) == set()
     assert codes(small, model=Trained(None)) == set()
 
 
-def test_cells_may_touch_where_the_model_is_not_for_nuclei() -> None:
+def test_cells_may_touch_where_the_model_is_not_for_nuclei():
     touching = seen(squares(9, 9, 9, gap_px=0))
     doubts = Doubts(SegmentParams(model="cyto3"))
     doubts.add(*reversed(touching), Trained())
     assert not [one for one in doubts.warnings() if one.is_said]
 
 
-def test_windows_are_judged_together() -> None:
+def test_windows_are_judged_together():
     few, many = seen(squares(4)), seen(squares(9, 9, 9))
     alone = Doubts(SegmentParams()), Doubts(SegmentParams())
     both = Doubts(SegmentParams())
@@ -107,9 +105,7 @@ def warned(bench: Bench, movie: Path) -> set[str]:
 
 
 @pytest.mark.slow
-def test_real_nuclei_raise_no_doubt_but_five_times_as_large_do(
-    bench: Bench, tmp_path: Path, shared_data: Path
-) -> None:
+def test_real_nuclei_raise_no_doubt_but_five_times_as_large_do(bench, tmp_path, shared_data):
     nuclei = shared_data / "stardist-nuclei" / "img2d.tif"
     assert warned(bench, nuclei) == set()
     large = tmp_path / "large.tif"
@@ -118,7 +114,7 @@ def test_real_nuclei_raise_no_doubt_but_five_times_as_large_do(
     assert "bright-outside" in warned(bench, large)
 
 
-def test_noise_without_any_cell_is_said_to_have_none(bench: Bench, tmp_path: Path) -> None:
+def test_noise_without_any_cell_is_said_to_have_none(bench, tmp_path):
     noise = np.random.default_rng(0).normal(100, 10, (96, 96)).astype(np.float32)
     tifffile.imwrite(tmp_path / "noise.tif", noise)
     assert "no-objects" in warned(bench, tmp_path / "noise.tif")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import cv2
 import numpy as np
 import pytest
@@ -43,7 +41,7 @@ def training() -> TrainingRecord:
 
 
 @pytest.mark.slow
-def test_it_finds_touching_cells_in_noise_and_uneven_light(segmenter: Cellpose3Segmenter) -> None:
+def test_it_finds_touching_cells_in_noise_and_uneven_light(segmenter):
     movie = SynthParams(
         seed=HELD_OUT_SEED + 77,
         frames=1,
@@ -58,23 +56,21 @@ def test_it_finds_touching_cells_in_noise_and_uneven_light(segmenter: Cellpose3S
     assert score(segmenter, examples(movie), diameter_px=None) >= 0.85
 
 
-def test_its_record_belongs_to_its_weights(training: TrainingRecord) -> None:
+def test_its_record_belongs_to_its_weights(training):
     weights = embedded_model(EMBEDDED_MODEL)
     assert training.weights_sha256 == sha256_of(weights)
     assert training.weights_bytes == weights.stat().st_size < 4e6
     assert len(training.loss_by_epoch) == training.plan.epochs
 
 
-def test_its_record_tells_its_scores(training: TrainingRecord) -> None:
+def test_its_record_tells_its_scores(training):
     assert set(training.ap_iou50_held_out) == set(held_out_movies())
     assert min(training.ap_iou50_held_out.values()) >= 0.85
     assert "ap_iou50" in training.real_nuclei
 
 
 @pytest.mark.slow
-def test_its_score_on_real_nuclei_is_the_recorded_one(
-    segmenter: Cellpose3Segmenter, training: TrainingRecord, shared_data: Path
-) -> None:
+def test_its_score_on_real_nuclei_is_the_recorded_one(segmenter, training, shared_data):
     folder = shared_data / "stardist-nuclei"
     frame = tifffile.imread(folder / "img2d.tif")
     labels = tifffile.imread(folder / "mask2d.tif")
@@ -87,9 +83,7 @@ def test_its_score_on_real_nuclei_is_the_recorded_one(
     assert found == pytest.approx(recorded, abs=0.03)
 
 
-def test_it_finds_the_nuclei_of_migrating_cells(
-    segmenter: Cellpose3Segmenter, shared_data: Path
-) -> None:
+def test_it_finds_the_nuclei_of_migrating_cells(segmenter, shared_data):
     movie = Movie.open(shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif")
     frame = movie.read(40, 41, channel=0)[0]
     labels = segmenter.segment(frame, SegmentParams())
@@ -98,9 +92,7 @@ def test_it_finds_the_nuclei_of_migrating_cells(
     assert 250 < np.median(areas) < 700
 
 
-def test_its_record_belongs_to_its_size_model_and_tells_how_right_that_is(
-    training: TrainingRecord,
-) -> None:
+def test_its_record_belongs_to_its_size_model_and_tells_how_right_that_is(training):
     weights, size_model = find_size_weights(EMBEDDED_MODEL), training.size_model
     assert size_model.weights_sha256 == sha256_of(weights)
     assert size_model.weights_bytes == weights.stat().st_size
@@ -111,31 +103,27 @@ def test_its_record_belongs_to_its_size_model_and_tells_how_right_that_is(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("zoom", [0.6, 1.0, 1.5])
-def test_it_estimates_diameters_on_frames_of_any_magnification(
-    segmenter: Cellpose3Segmenter, zoom: float
-) -> None:
+def test_it_estimates_diameters_on_frames_of_any_magnification(segmenter, zoom):
     frame, labels = next(examples(held_out_movies()["default"]))
     seen = cv2.resize(frame, None, fx=zoom, fy=zoom, interpolation=cv2.INTER_AREA)
     estimated, _from_style = estimate_px(segmenter.size_model, seen)
     assert estimated == pytest.approx(zoom * true_diameter_px(labels), rel=0.15)
 
 
-def test_no_held_out_movie_was_trained_on(training: TrainingRecord) -> None:
+def test_no_held_out_movie_was_trained_on(training):
     plan = training.plan
     trained = {movie.seed for movie in training_movies(plan.movies, plan.seed)}
     assert len(trained) == plan.movies
     assert max(trained) < HELD_OUT_SEED <= min(training.held_out_seeds.values())
 
 
-def test_held_out_seeds_cannot_be_trained_on() -> None:
+def test_held_out_seeds_cannot_be_trained_on():
     with pytest.raises(ValueError, match="held out"):
         training_movies(2, HELD_OUT_SEED - 1)
 
 
 @pytest.mark.slow
-def test_a_frame_has_the_same_labels_whatever_was_segmented_before(
-    segmenter: Cellpose3Segmenter,
-) -> None:
+def test_a_frame_has_the_same_labels_whatever_was_segmented_before(segmenter):
     frames = [frame for frame, _ in examples(held_out_movies()["small"])][:2]
     first = [segmenter.segment(frame, SegmentParams()) for frame in frames]
     again = [segmenter.segment(frame, SegmentParams()) for frame in reversed(frames)]
@@ -144,12 +132,12 @@ def test_a_frame_has_the_same_labels_whatever_was_segmented_before(
 
 
 @pytest.mark.slow
-def test_a_smaller_batch_gives_the_same_cells(segmenter: Cellpose3Segmenter) -> None:
+def test_a_smaller_batch_gives_the_same_cells(segmenter):
     frame, _ = next(examples(held_out_movies()["touching"]))
     small, large = (segmenter.segment(frame, SegmentParams(batch_size=size)) for size in (1, 4))
     assert match_cells(small, large).average_precision >= 0.98
 
 
-def test_torch_got_the_threads_of_the_task(segmenter: Cellpose3Segmenter) -> None:
+def test_torch_got_the_threads_of_the_task(segmenter):
     assert torch.get_num_threads() == 1
     assert torch.are_deterministic_algorithms_enabled()

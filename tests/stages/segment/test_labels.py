@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,7 +15,7 @@ from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, centre_crop
 from stagetasks import Bench
 
 
-def test_labels_read_back_as_they_were_added(tmp_path: Path) -> None:
+def test_labels_read_back_as_they_were_added(tmp_path):
     frames = np.random.default_rng(0).integers(0, 40, (4, 30, 50)).astype(np.uint16)
     stack = LabelStack()
     for frame in frames:
@@ -27,7 +26,7 @@ def test_labels_read_back_as_they_were_added(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.stack(list(movie.frames(0, 4, channel=0))), frames)
 
 
-def test_a_frame_of_more_than_65535_cells_makes_all_frames_uint32(tmp_path: Path) -> None:
+def test_a_frame_of_more_than_65535_cells_makes_all_frames_uint32(tmp_path):
     few = np.arange(300 * 300, dtype=np.uint32).reshape(300, 300) % 50
     many = np.arange(300 * 300, dtype=np.uint32).reshape(300, 300)
     stack = LabelStack()
@@ -44,24 +43,24 @@ def frames(movie: Path) -> Movie:
     return Movie.open(movie / "movie.ome.tif")
 
 
-def test_the_crop_is_the_middle_of_the_frame(frames: Movie) -> None:
+def test_the_crop_is_the_middle_of_the_frame(frames):
     frame = np.arange(128 * 144).reshape(128, 144)
     cut = centre_crop(frames, 64).of(frame)
     np.testing.assert_array_equal(cut, frame[32:96, 40:104])
     assert cut.flags["C_CONTIGUOUS"]
 
 
-def test_an_odd_rest_is_larger_below_and_to_the_right(frames: Movie) -> None:
+def test_an_odd_rest_is_larger_below_and_to_the_right(frames):
     crop = centre_crop(replace(frames, shape_yx=(8, 9)), 5)
     assert (crop.top, crop.left, crop.shape_yx) == (1, 2, (5, 5))
 
 
-def test_without_a_length_the_crop_is_the_whole_frame(frames: Movie) -> None:
+def test_without_a_length_the_crop_is_the_whole_frame(frames):
     frame = np.arange(128 * 144).reshape(128, 144)
     np.testing.assert_array_equal(centre_crop(frames, None).of(frame), frame)
 
 
-def test_a_crop_larger_than_the_frame_is_refused_with_both_sizes(frames: Movie) -> None:
+def test_a_crop_larger_than_the_frame_is_refused_with_both_sizes(frames):
     assert centre_crop(frames, 128).shape_yx == (128, 128)
     with pytest.raises(BadInput, match=r"129 x 129 pixels .* have 144 x 128: set at most 128"):
         centre_crop(frames, 129)
@@ -74,16 +73,12 @@ def cropped(bench: Bench, movie: Path) -> list[Path]:
     return bench.windows(movie / "movie.ome.tif", *windows, movie_frames=2, length_px=96)
 
 
-def test_a_crop_has_the_labels_of_a_movie_of_that_size(
-    bench: Bench, frames: Movie, cropped: list[Path], movie_of: Callable[..., Path]
-) -> None:
+def test_a_crop_has_the_labels_of_a_movie_of_that_size(bench, frames, cropped, movie_of):
     small = bench.done("run", movie_of(frames.read(0, 1, channel=0)[:, 16:112, 24:120]))
     assert (cropped[0] / LABELS_FILE).read_bytes() == (small / LABELS_FILE).read_bytes()
 
 
-def test_crops_are_merged_and_compared_with_the_middle_of_the_truth(
-    bench: Bench, movie: Path, cropped: list[Path]
-) -> None:
+def test_crops_are_merged_and_compared_with_the_middle_of_the_truth(bench, movie, cropped):
     merged = bench.done("merge", *cropped, movie_frames=2, length_px=96)
     assert Movie.open(merged / LABELS_FILE).shape_yx == (96, 96)
     quality = bench.quality(merged, movie / "truth" / "camera", movie_frames=2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tracemalloc
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -18,7 +17,6 @@ from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment import device, models, stage
 from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
-from stagetasks import Bench
 
 GIB = 2**30
 
@@ -27,11 +25,8 @@ GIB = 2**30
     ("group_gib", "available_gib", "usable_gib"), [(3, 5, 3), (7, 5, 5), (None, 5, 5)]
 )
 def test_a_task_can_have_what_its_group_and_the_machine_both_allow(
-    group_gib: int | None,
-    available_gib: int,
-    usable_gib: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    group_gib, available_gib, usable_gib, monkeypatch
+):
     group = cgroups.Limits(version="2", memory_bytes=group_gib and group_gib * GIB, cpus=None)
     machine = SimpleNamespace(available=available_gib * GIB)
     monkeypatch.setattr(cgroups, "limits", lambda: group)
@@ -40,8 +35,8 @@ def test_a_task_can_have_what_its_group_and_the_machine_both_allow(
 
 
 def test_a_frame_larger_than_memory_is_refused_before_the_model_is_looked_for(
-    bench: Bench, frames: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    bench, frames, monkeypatch
+):
     # 128 x 144 pixels of 2 bytes, and twenty numbers of 4 bytes for each.
     least = 128 * 144 * (2 + 80)
     assert stage.least_bytes((128, 144), Movie.open(frames), SegmentParams()) == least
@@ -55,7 +50,7 @@ def test_a_frame_larger_than_memory_is_refused_before_the_model_is_looked_for(
     assert not (bench.folder / "out" / "labels.ome.tif").exists()
 
 
-def test_the_middle_of_it_may_fit(frames: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_middle_of_it_may_fit(frames, monkeypatch):
     movie = Movie.open(frames)
     monkeypatch.setattr(stage, "usable_bytes", lambda: 128 * 144 * 2 + 64 * 64 * 80)
     stage.refuse_beyond_memory((64, 64), movie, SegmentParams())
@@ -65,7 +60,7 @@ def test_the_middle_of_it_may_fit(frames: Path, monkeypatch: pytest.MonkeyPatch)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("diameter_px", [None, 60.0], ids=["as_large", "shrunk"])
-def test_cellpose_really_holds_that_much(diameter_px: float | None, movie: Path) -> None:
+def test_cellpose_really_holds_that_much(diameter_px, movie):
     cpu = device.prepare("cpu", threads=1, seed=0)
     segmenter = Cellpose3Segmenter(embedded_model(EMBEDDED_MODEL), cpu)
     frames = Movie.open(movie / "movie.ome.tif")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError
-from pathlib import Path
 
 import pytest
 import torch
@@ -15,17 +14,13 @@ from pyscale_stages.segment.models import cellpose_of_state, read_state
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 
 
-def test_a_named_model_is_found_in_cellposes_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_named_model_is_found_in_cellposes_folder(tmp_path, monkeypatch):
     (tmp_path / "cyto3").write_bytes(b"weights")
     monkeypatch.setenv(models.MODEL_FOLDER_VARIABLE, str(tmp_path))
     assert models.find_weights("cyto3") == tmp_path / "cyto3"
 
 
-def test_without_a_setting_the_folder_is_the_one_in_the_home(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_setting_the_folder_is_the_one_in_the_home(tmp_path, monkeypatch):
     monkeypatch.delenv(models.MODEL_FOLDER_VARIABLE, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     folder = tmp_path / ".cellpose" / "models"
@@ -34,33 +29,31 @@ def test_without_a_setting_the_folder_is_the_one_in_the_home(
     assert models.find_weights("cpsam") == folder / "cpsam"
 
 
-def test_cellpose_looks_in_the_same_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cellpose_looks_in_the_same_folder(tmp_path, monkeypatch):
     monkeypatch.delenv(models.MODEL_FOLDER_VARIABLE, raising=False)
     import cellpose.models
 
     assert models.model_folder() == cellpose.models.MODEL_DIR
 
 
-def test_a_path_is_a_model(tmp_path: Path) -> None:
+def test_a_path_is_a_model(tmp_path):
     (tmp_path / "mine.pt").write_bytes(b"weights")
     assert models.find_weights(str(tmp_path / "mine.pt")) == tmp_path / "mine.pt"
 
 
-def test_an_unknown_model_names_the_known_ones() -> None:
+def test_an_unknown_model_names_the_known_ones():
     with pytest.raises(BadInput, match=r"choose from cpsam, cpsam_v2, cyto3, pyscale-tiny"):
         models.find_weights("qqqq")
 
 
 @pytest.mark.parametrize("found", ["2.3.2", "5.0"])
-def test_a_cellpose_that_no_adapter_knows_is_missing(
-    found: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_cellpose_that_no_adapter_knows_is_missing(found, monkeypatch):
     monkeypatch.setattr(models, "version", lambda _name: found)
     with pytest.raises(MissingPart, match=rf"{found} is installed"):
         models.installed_cellpose()
 
 
-def test_no_cellpose_at_all_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_cellpose_at_all_says_how_to_get_it(monkeypatch):
     def absent(name: str) -> str:
         raise PackageNotFoundError(name)
 
@@ -69,7 +62,7 @@ def test_no_cellpose_at_all_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) 
         models.installed_cellpose()
 
 
-def test_the_embedded_model_is_refused_under_cellpose_4(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_embedded_model_is_refused_under_cellpose_4(monkeypatch):
     monkeypatch.setattr(models, "version", lambda _name: "4.2.1.1")
     with pytest.raises(MissingPart, match=r"needs Cellpose 3, but 4\.2\.1\.1 is installed"):
         models.refuse_other_version(
@@ -77,9 +70,7 @@ def test_the_embedded_model_is_refused_under_cellpose_4(monkeypatch: pytest.Monk
         )
 
 
-def test_an_image_is_given_the_size_model_where_it_is_asked_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_image_is_given_the_size_model_where_it_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.setenv(models.MODEL_FOLDER_VARIABLE, str(tmp_path))
     given = models.surroundings(SegmentParams(model="cyto3"))
     assert given.files == (tmp_path / "cyto3",)
@@ -88,9 +79,7 @@ def test_an_image_is_given_the_size_model_where_it_is_asked_for(
     assert asked.variables == given.variables == {models.MODEL_FOLDER_VARIABLE: str(tmp_path)}
 
 
-def test_under_cellpose_4_no_diameter_is_estimated(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_under_cellpose_4_no_diameter_is_estimated(tmp_path, monkeypatch):
     monkeypatch.setattr(models, "version", lambda _name: "4.2.1.1")
     (tmp_path / "mine.pt").write_bytes(b"weights")
     own = SegmentParams(model=str(tmp_path / "mine.pt"), estimate_diameter=True)
@@ -99,9 +88,7 @@ def test_under_cellpose_4_no_diameter_is_estimated(
 
 
 @pytest.mark.parametrize("widths", [[2, 8, 16, 24], [2, 4, 8, 16, 256]])
-def test_a_network_of_any_width_is_rebuilt_from_its_weights(
-    widths: list[int], tmp_path: Path
-) -> None:
+def test_a_network_of_any_width_is_rebuilt_from_its_weights(widths, tmp_path):
     net = build_net(widths)
     net.save_model(tmp_path / "net.pt")
     state = read_state(tmp_path / "net.pt")
@@ -113,14 +100,14 @@ def test_a_network_of_any_width_is_rebuilt_from_its_weights(
         torch.testing.assert_close(loaded[name], value)
 
 
-def test_half_precision_weights_are_read(tmp_path: Path) -> None:
+def test_half_precision_weights_are_read(tmp_path):
     net = build_net([2, 4, 8]).half()
     net.save_model(tmp_path / "net.pt")
     segmenter = Cellpose3Segmenter(tmp_path / "net.pt", torch.device("cpu"))
     assert next(segmenter.model.net.parameters()).dtype == torch.float32
 
 
-def test_weights_with_a_layer_missing_are_refused(tmp_path: Path) -> None:
+def test_weights_with_a_layer_missing_are_refused(tmp_path):
     state = build_net([2, 4, 8]).state_dict()
     del state["output.2.bias"]
     torch.save(state, tmp_path / "net.pt")

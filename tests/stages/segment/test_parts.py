@@ -56,7 +56,7 @@ def now_in_place(hooks: tuple[Hook, ...]) -> list[Any]:
     return [attrgetter(hook.function)(import_module(hook.module)) for hook in hooks]
 
 
-def test_what_a_part_takes_inside_another_is_not_the_others(clock: Clock) -> None:
+def test_what_a_part_takes_inside_another_is_not_the_others(clock):
     times = PartTimes(("prepare", "network"), nothing_to_wait_for)
     with times.part("prepare"):
         clock.now_s += 1
@@ -67,7 +67,7 @@ def test_what_a_part_takes_inside_another_is_not_the_others(clock: Clock) -> Non
     assert times.seconds == {"prepare": 3, "network": 10}
 
 
-def test_a_part_inside_itself_counts_once(clock: Clock) -> None:
+def test_a_part_inside_itself_counts_once(clock):
     times = PartTimes(("prepare",), nothing_to_wait_for)
     with times.part("prepare"):
         clock.now_s += 1
@@ -76,7 +76,7 @@ def test_a_part_inside_itself_counts_once(clock: Clock) -> None:
     assert times.seconds == {"prepare": 11}
 
 
-def test_the_rest_of_a_part_can_belong_to_another(clock: Clock) -> None:
+def test_the_rest_of_a_part_can_belong_to_another(clock):
     times = PartTimes(("prepare", "network", "stitch"), nothing_to_wait_for)
     with times.part("prepare"):
         clock.now_s += 1
@@ -87,7 +87,7 @@ def test_the_rest_of_a_part_can_belong_to_another(clock: Clock) -> None:
     assert times.seconds == {"prepare": 1, "network": 10, "stitch": 2}
 
 
-def test_a_part_can_be_told_as_a_whole(clock: Clock) -> None:
+def test_a_part_can_be_told_as_a_whole(clock):
     times = PartTimes(("network", "stitch", "diameter"), nothing_to_wait_for)
     with times.part("diameter", whole=True):
         clock.now_s += 1
@@ -100,7 +100,7 @@ def test_a_part_can_be_told_as_a_whole(clock: Clock) -> None:
     assert times.seconds == {"network": 5, "stitch": 0, "diameter": 13}
 
 
-def test_a_part_ends_when_the_device_has_done_its_work(clock: Clock) -> None:
+def test_a_part_ends_when_the_device_has_done_its_work(clock):
     left_s = 0.0
 
     def wait() -> None:
@@ -116,7 +116,7 @@ def test_a_part_ends_when_the_device_has_done_its_work(clock: Clock) -> None:
     assert times.seconds == {"network": 7, "from_device": 1}
 
 
-def test_a_part_that_fails_is_counted_and_over(clock: Clock) -> None:
+def test_a_part_that_fails_is_counted_and_over(clock):
     times = PartTimes(("prepare", "network"), nothing_to_wait_for)
     with times.part("prepare"):
         with pytest.raises(ZeroDivisionError), times.part("network", whole=True):
@@ -126,7 +126,7 @@ def test_a_part_that_fails_is_counted_and_over(clock: Clock) -> None:
     assert times.seconds == {"prepare": 1, "network": 4}
 
 
-def test_every_part_of_a_call_is_timed(segmenter: Cellpose3Segmenter, frame: Pixels) -> None:
+def test_every_part_of_a_call_is_timed(segmenter, frame):
     with timed_parts(HOOKS, nothing_to_wait_for) as times:
         segmenter.segment(frame, SegmentParams())
     assert tuple(times.seconds) == tuple(part for part in PARTS if part != "diameter")
@@ -134,15 +134,13 @@ def test_every_part_of_a_call_is_timed(segmenter: Cellpose3Segmenter, frame: Pix
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook.where)
-def test_cellpose_calls_each_function_where_it_is_hooked(
-    hook: Hook, segmenter: Cellpose3Segmenter, frame: Pixels
-) -> None:
+def test_cellpose_calls_each_function_where_it_is_hooked(hook, segmenter, frame):
     with timed_parts((hook,), nothing_to_wait_for) as times:
         segmenter.segment(frame[:64, :64], SegmentParams())
     assert times.seconds[hook.part] > 0
 
 
-def test_hooks_do_not_change_the_labels(segmenter: Cellpose3Segmenter, frame: Pixels) -> None:
+def test_hooks_do_not_change_the_labels(segmenter, frame):
     plain = segmenter.segment(frame, SegmentParams())
     with timed_parts(HOOKS, nothing_to_wait_for):
         hooked = segmenter.segment(frame, SegmentParams())
@@ -150,7 +148,7 @@ def test_hooks_do_not_change_the_labels(segmenter: Cellpose3Segmenter, frame: Pi
     np.testing.assert_array_equal(plain, hooked)
 
 
-def test_cellpose_is_as_it_was_after_a_call(segmenter: Cellpose3Segmenter, frame: Pixels) -> None:
+def test_cellpose_is_as_it_was_after_a_call(segmenter, frame):
     hooks = (*HOOKS, SIZE_HOOK)
     before = now_in_place(hooks)
     with timed_parts(hooks, nothing_to_wait_for):
@@ -159,9 +157,7 @@ def test_cellpose_is_as_it_was_after_a_call(segmenter: Cellpose3Segmenter, frame
     assert now_in_place(hooks) == before
 
 
-def test_cellpose_is_as_it_was_after_a_failure(
-    segmenter: Cellpose3Segmenter, frame: Pixels, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cellpose_is_as_it_was_after_a_failure(segmenter, frame, monkeypatch):
     before = now_in_place(HOOKS)
     monkeypatch.setattr(segmenter.model, "net", None)
     with pytest.raises(AttributeError), timed_parts(HOOKS, nothing_to_wait_for):
@@ -169,7 +165,7 @@ def test_cellpose_is_as_it_was_after_a_failure(
     assert now_in_place(HOOKS) == before
 
 
-def test_a_function_that_cellpose_lacks_is_named_and_nothing_stays_hooked() -> None:
+def test_a_function_that_cellpose_lacks_is_named_and_nothing_stays_hooked():
     before = now_in_place(HOOKS)
     renamed = Hook("network", "cellpose.core", "_forwards")
     with (

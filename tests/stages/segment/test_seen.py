@@ -28,15 +28,15 @@ def unseen(*rows: int) -> Pixels:
 
 
 @pytest.mark.parametrize("seen", [unseen(), unseen(*range(100))])
-def test_a_frame_that_was_seen_whole_or_not_at_all_keeps_its_own_limits(seen: Pixels) -> None:
+def test_a_frame_that_was_seen_whole_or_not_at_all_keeps_its_own_limits(seen):
     assert limits_of(RAMP, seen) is None
 
 
-def test_one_value_has_no_limits() -> None:
+def test_one_value_has_no_limits():
     assert limits_of(np.full_like(RAMP, 7), unseen(0)) is None
 
 
-def test_limits_are_percentiles_of_what_was_seen() -> None:
+def test_limits_are_percentiles_of_what_was_seen():
     assert limits_of(RAMP, unseen(*range(50))) == pytest.approx((5050, 9949), abs=1)
 
 
@@ -68,18 +68,14 @@ def moved(movie: Path) -> tuple[Pixels, Pixels]:
 
 
 @pytest.mark.slow
-def test_frames_that_were_seen_whole_give_the_same_labels(
-    labels_of: Callable[..., Labels], moved: tuple[Pixels, Pixels]
-) -> None:
+def test_frames_that_were_seen_whole_give_the_same_labels(labels_of, moved):
     frames, _ = moved
     seen_whole = labels_of(frames, np.ones_like(frames, np.uint8))
     assert np.array_equal(seen_whole, labels_of(frames))
 
 
 @pytest.mark.slow
-def test_cells_are_those_of_the_frame_without_its_unseen_strip(
-    labels_of: Callable[..., Labels], moved: tuple[Pixels, Pixels]
-) -> None:
+def test_cells_are_those_of_the_frame_without_its_unseen_strip(labels_of, moved):
     frames, seen = moved
     labels = [labels_of(frames, given)[1, UNSEEN_PX:] for given in (seen, None)]
     alone = labels_of(frames[:, UNSEEN_PX:])[1]
@@ -89,16 +85,14 @@ def test_cells_are_those_of_the_frame_without_its_unseen_strip(
 
 @pytest.mark.slow
 def test_a_window_reads_its_own_part_and_an_estimate_of_the_diameter_uses_the_same_limits(
-    labels_of: Callable[..., Labels], moved: tuple[Pixels, Pixels]
-) -> None:
+    labels_of, moved
+):
     whole = labels_of(*moved)
     assert np.array_equal(labels_of(*moved, frames=(1, 2)).squeeze(), whole[1])
     assert labels_of(*moved, estimate_diameter=True).any()
 
 
-def test_a_valid_area_of_other_frames_is_refused(
-    bench: Bench, moved: tuple[Pixels, Pixels], movie_of: Callable[..., Path]
-) -> None:
+def test_a_valid_area_of_other_frames_is_refused(bench, moved, movie_of):
     frames, seen = moved
     movie_of(seen[:, 1:], VALID_FILE)
     said = bench.refused("run", movie_of(frames, "frames.ome.tif"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import pickle
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -36,15 +35,13 @@ class LoadedNetwork:
     pretrained_model = False
 
 
-def test_the_embedded_model_has_one() -> None:
+def test_the_embedded_model_has_one():
     path = find_size_weights("pyscale-tiny")
     assert path.name == "pyscale-tiny-size.json"
     assert path.stat().st_size < 8e3
 
 
-def test_a_published_model_has_its_own_in_the_model_folder(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_published_model_has_its_own_in_the_model_folder(tmp_path, monkeypatch):
     monkeypatch.setenv(MODEL_FOLDER_VARIABLE, str(tmp_path))
     with pytest.raises(MissingPart) as absent:
         find_size_weights("cyto3")
@@ -57,7 +54,7 @@ def test_a_published_model_has_its_own_in_the_model_folder(
     assert find_size_weights("cyto3") == tmp_path / "size_cyto3.npy"
 
 
-def test_weights_by_path_have_theirs_beside_them(tmp_path: Path) -> None:
+def test_weights_by_path_have_theirs_beside_them(tmp_path):
     weights = tmp_path / "mine"
     with pytest.raises(MissingPart, match="put it there as mine_size.npy, or leave"):
         find_size_weights(str(weights))
@@ -68,12 +65,12 @@ def test_weights_by_path_have_theirs_beside_them(tmp_path: Path) -> None:
     assert size_files(str(weights)) == (trained,)
 
 
-def test_a_model_of_cellpose_4_estimates_no_diameters() -> None:
+def test_a_model_of_cellpose_4_estimates_no_diameters():
     with pytest.raises(BadInput, match="cpsam of Cellpose 4 does not have: leave it out"):
         find_size_weights("cpsam")
 
 
-def test_a_file_of_cellpose_gives_what_cellpose_itself_would_read(tmp_path: Path) -> None:
+def test_a_file_of_cellpose_gives_what_cellpose_itself_would_read(tmp_path):
     from cellpose.models import SizeModel
 
     path = tmp_path / "size_cyto3.npy"
@@ -90,7 +87,7 @@ def test_a_file_of_cellpose_gives_what_cellpose_itself_would_read(tmp_path: Path
 
 
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
-def test_files_of_any_age_are_read(protocol: int, tmp_path: Path) -> None:
+def test_files_of_any_age_are_read(protocol, tmp_path):
     path = tmp_path / "size_cyto3.npy"
     np.save(path, OF_CELLPOSE)  # type: ignore[arg-type]
     header = path.read_bytes()[:128]
@@ -98,7 +95,7 @@ def test_files_of_any_age_are_read(protocol: int, tmp_path: Path) -> None:
     assert read_size_weights(path).slopes == pytest.approx(OF_CELLPOSE["A"].tolist())
 
 
-def test_a_file_that_would_execute_something_is_refused_unexecuted(tmp_path: Path) -> None:
+def test_a_file_that_would_execute_something_is_refused_unexecuted(tmp_path):
     proof = tmp_path / "executed"
 
     class Harmful:
@@ -121,7 +118,7 @@ def test_a_file_that_would_execute_something_is_refused_unexecuted(tmp_path: Pat
         ("pyscale-tiny-size.json", b"{"),
     ],
 )
-def test_another_file_is_refused_in_a_sentence(name: str, content: bytes, tmp_path: Path) -> None:
+def test_another_file_is_refused_in_a_sentence(name, content, tmp_path):
     path = tmp_path / name
     path.write_bytes(content)
     with pytest.raises(BadInput) as refused:
@@ -131,14 +128,14 @@ def test_another_file_is_refused_in_a_sentence(name: str, content: bytes, tmp_pa
     assert "\n" not in sentence
 
 
-def test_a_dictionary_that_lacks_numbers_is_refused(tmp_path: Path) -> None:
+def test_a_dictionary_that_lacks_numbers_is_refused(tmp_path):
     for broken in ({"A": OF_CELLPOSE["A"]}, {**OF_CELLPOSE, "smean": np.zeros(3)}):
         np.save(tmp_path / "s.npy", broken)  # type: ignore[arg-type]
         with pytest.raises(BadInput, match="it lacks some of its numbers"):
             read_size_weights(tmp_path / "s.npy")
 
 
-def test_the_style_of_a_narrow_network_is_widened_as_cellpose_keeps_it(tmp_path: Path) -> None:
+def test_the_style_of_a_narrow_network_is_widened_as_cellpose_keeps_it(tmp_path):
     path = tmp_path / "narrow.json"
     narrow = SizeWeights(slopes=(2.0, 1.0), style_mean=(0.5, 0.0), intercept=0.0, diam_mean_px=20.0)
     path.write_text(narrow.model_dump_json())

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import tifffile
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment.labels import LABELS_FILE
-from stagetasks import Bench
 
 
 def labels_in(folder: Path) -> Any:
@@ -23,7 +20,7 @@ def labels_in(folder: Path) -> Any:
     return movie.read(0, movie.n_frames, channel=0)
 
 
-def test_every_frame_gets_labels_from_1_to_the_number_of_its_cells(whole: Path) -> None:
+def test_every_frame_gets_labels_from_1_to_the_number_of_its_cells(whole):
     labels = labels_in(whole)
     assert labels.shape == (5, 128, 144)
     assert labels.dtype == np.uint16
@@ -33,25 +30,21 @@ def test_every_frame_gets_labels_from_1_to_the_number_of_its_cells(whole: Path) 
         np.testing.assert_array_equal(values, np.arange(len(values)))
 
 
-def test_the_labels_are_an_ome_tiff_with_named_axes(whole: Path) -> None:
+def test_the_labels_are_an_ome_tiff_with_named_axes(whole):
     with tifffile.TiffFile(whole / LABELS_FILE) as tiff:
         assert tiff.is_ome
         assert tiff.series[0].axes == "TYX"
         assert len(tiff.pages) == 5
 
 
-def test_merging_refuses_labels_that_are_not_those_of_the_window(
-    bench: Bench, windows: list[Path]
-) -> None:
+def test_merging_refuses_labels_that_are_not_those_of_the_window(bench, windows):
     broken = shutil.copytree(windows[1], bench.folder / "broken")
     shutil.copy(windows[0] / LABELS_FILE, broken)
     said = bench.refused("merge", windows[0], broken, windows[2])
     assert "does not hold the label images of the 1 frames" in said
 
 
-def test_the_record_counts_frames_and_cells_and_names_the_weights(
-    segmented: tuple[Path, TaskResult],
-) -> None:
+def test_the_record_counts_frames_and_cells_and_names_the_weights(segmented):
     folder, result = segmented
     assert result.counters.frames == 5
     assert result.counters.objects == sum(int(frame.max()) for frame in labels_in(folder))
@@ -59,12 +52,12 @@ def test_the_record_counts_frames_and_cells_and_names_the_weights(
     assert result.versions["cellpose"].startswith("3.")
 
 
-def test_the_second_channel_has_other_cells(frames: Path, movie: Path, bench: Bench) -> None:
+def test_the_second_channel_has_other_cells(frames, movie, bench):
     second = bench.done("run", frames, frames=(0, 1), channel=1)
     assert bench.quality(second, movie / "truth" / "camera")["ap_iou50"] > 0.8
 
 
-def test_a_frame_without_cells_has_no_labels(bench: Bench, movie_of: Callable[..., Path]) -> None:
+def test_a_frame_without_cells_has_no_labels(bench, movie_of):
     labels = labels_in(bench.done("run", movie_of(np.full((2, 40, 50), 100, np.uint16))))
     assert labels.shape == (2, 40, 50)
     assert not labels.any()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -11,7 +10,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.reading import check_readable, slide_files
 
 
-def test_slides_of_a_folder_are_listed_by_name_and_nothing_else(tmp_path: Path) -> None:
+def test_slides_of_a_folder_are_listed_by_name_and_nothing_else(tmp_path):
     for name in ("b.svs", "a.OME.TIF", "c.ndpi", "notes.txt", "._b.svs", ".hidden.tif"):
         (tmp_path / name).touch()
     (tmp_path / "d.zarr").mkdir()
@@ -23,14 +22,14 @@ def test_slides_of_a_folder_are_listed_by_name_and_nothing_else(tmp_path: Path) 
     assert names == ["a.OME.TIF", "b.svs", "c.ndpi", "d.zarr"]
 
 
-def test_a_slide_by_itself_is_one_slide_whatever_it_is_called(tmp_path: Path) -> None:
+def test_a_slide_by_itself_is_one_slide_whatever_it_is_called(tmp_path):
     (tmp_path / "slide.odd").touch()
     (tmp_path / "slide.zarr").mkdir()
     assert slide_files(tmp_path / "slide.odd") == [tmp_path / "slide.odd"]
     assert slide_files(tmp_path / "slide.zarr") == [tmp_path / "slide.zarr"]
 
 
-def test_an_empty_folder_and_a_missing_one_are_said(tmp_path: Path) -> None:
+def test_an_empty_folder_and_a_missing_one_are_said(tmp_path):
     with pytest.raises(BadInput, match=r"holds no slides: put slides there .*\.svs"):
         slide_files(tmp_path)
     with pytest.raises(BadInput, match=r"none does not exist: give a slide, or a folder"):
@@ -38,7 +37,7 @@ def test_an_empty_folder_and_a_missing_one_are_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read any file")
-def test_a_slide_that_may_not_be_read_is_said(tmp_path: Path) -> None:
+def test_a_slide_that_may_not_be_read_is_said(tmp_path):
     path = tmp_path / "slide.svs"
     path.write_text("slide")
     path.chmod(0)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pickle
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import tifffile
-from tests.stages.slides.conftest import MakeSvs, Picture
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.openslide_reader import OpenSlideSlide
@@ -20,9 +17,7 @@ from pyscale_stages.slides.tiffslide_reader import TiffSlideSlide
 from readelsewhere import Region, total, totals_elsewhere, totals_of_pool
 
 
-def test_tiffslide_reads_the_same_pixels_at_any_place_of_any_level(
-    tmp_path: Path, picture: Picture
-) -> None:
+def test_tiffslide_reads_the_same_pixels_at_any_place_of_any_level(tmp_path, picture):
     path = tmp_path / "pyramid.tif"
     with tifffile.TiffWriter(path) as tiff:
         for number, step in enumerate((1, 2, 4)):
@@ -46,9 +41,7 @@ def test_tiffslide_reads_the_same_pixels_at_any_place_of_any_level(
 
 
 @pytest.mark.parametrize("reader", ["openslide", "tiffslide"])
-def test_a_damaged_tile_is_said_and_a_later_read_of_another_is_right(
-    make_svs: MakeSvs, reader: Any
-) -> None:
+def test_a_damaged_tile_is_said_and_a_later_read_of_another_is_right(make_svs, reader):
     path = make_svs()
     whole = open_tiled_tiff(path).read(0, 300, 300, 100, 100)
     with tifffile.TiffFile(path) as tiff:
@@ -62,7 +55,7 @@ def test_a_damaged_tile_is_said_and_a_later_read_of_another_is_right(
     np.testing.assert_array_equal(slide.read(0, 300, 300, 100, 100), whole)
 
 
-def test_a_size_of_pixels_that_is_no_number_is_none(make_svs: MakeSvs) -> None:
+def test_a_size_of_pixels_that_is_no_number_is_none(make_svs):
     for said in ("", "|MPP = unknown", "|MPP = 0", "|MPP = nan"):
         path = make_svs(mpp=said)
         assert open_tiled_tiff(path).mpp is None
@@ -77,9 +70,7 @@ def _last(slide: Slide) -> Region:
 @pytest.mark.slow
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 @pytest.mark.parametrize("reader", ["tifffile", "openslide", "tiffslide"])
-def test_a_slide_that_was_read_from_can_be_read_in_other_processes(
-    make_svs: MakeSvs, reader: Any, method: str
-) -> None:
+def test_a_slide_that_was_read_from_can_be_read_in_other_processes(make_svs, reader, method):
     slide = open_slide(make_svs(), reader)
     expected = total(slide, _last(slide))
     assert totals_of_pool(slide, _last(slide), method) == [expected] * 4
@@ -88,9 +79,7 @@ def test_a_slide_that_was_read_from_can_be_read_in_other_processes(
 
 
 @pytest.mark.parametrize("reader", ["tifffile", "openslide", "tiffslide"])
-def test_a_slide_that_two_forked_processes_inherit_is_read_by_both(
-    make_svs: MakeSvs, reader: Any
-) -> None:
+def test_a_slide_that_two_forked_processes_inherit_is_read_by_both(make_svs, reader):
     slide = open_slide(make_svs(), reader)
     expected = total(slide, _last(slide))
     assert totals_elsewhere(slide, _last(slide), "fork") == [expected] * 2

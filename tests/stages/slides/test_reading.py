@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import cv2
 import numpy as np
 import pytest
 import tifffile
-from tests.stages.slides.conftest import MakeSvs, Picture
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.openslide_reader import OpenSlideSlide
@@ -18,24 +14,20 @@ from pyscale_stages.slides.stack_reader import StackSlide
 from pyscale_stages.slides.tifffile_reader import TiledTiff
 
 
-def test_aperio_slides_and_tiled_tiff_are_read_by_our_own_reader(
-    make_svs: MakeSvs, tmp_path: Path, picture: Picture
-) -> None:
+def test_aperio_slides_and_tiled_tiff_are_read_by_our_own_reader(make_svs, tmp_path, picture):
     tifffile.imwrite(tmp_path / "tiled.TIFF", picture, tile=(128, 128), photometric="rgb")
     assert isinstance(open_slide(make_svs()), TiledTiff)
     assert isinstance(open_slide(tmp_path / "tiled.TIFF"), TiledTiff)
 
 
-def test_a_slide_without_a_pyramid_is_read_at_its_only_level(make_svs: MakeSvs) -> None:
+def test_a_slide_without_a_pyramid_is_read_at_its_only_level(make_svs):
     slide = open_slide(make_svs(steps=(1,)))
     (level,) = slide.levels
     assert (level.height_px, level.width_px, level.downsample) == (603, 751, 1)
     assert slide.read(0, 500, 700, 103, 51).shape == (103, 51, 3)
 
 
-def test_a_slide_with_an_alpha_channel_goes_to_openslide_and_loses_it(
-    tmp_path: Path, picture: Picture
-) -> None:
+def test_a_slide_with_an_alpha_channel_goes_to_openslide_and_loses_it(tmp_path, picture):
     alpha = np.full((*picture.shape[:2], 1), 255, np.uint8)
     tifffile.imwrite(
         tmp_path / "alpha.tif",
@@ -50,9 +42,7 @@ def test_a_slide_with_an_alpha_channel_goes_to_openslide_and_loses_it(
     np.testing.assert_array_equal(slide.read(0, 9, 99, 200, 100), picture[9:209, 99:199])
 
 
-def test_aperio_slides_in_ycbcr_of_jpeg_2000_go_to_openslide_for_their_colours(
-    make_svs: MakeSvs, picture: Picture
-) -> None:
+def test_aperio_slides_in_ycbcr_of_jpeg_2000_go_to_openslide_for_their_colours(make_svs, picture):
     ycbcr = cv2.cvtColor(picture, cv2.COLOR_RGB2YCrCb)[..., [0, 2, 1]]
     path = make_svs(
         pixels=ycbcr, steps=(1,), compression=33003, compressionargs=None, subsampling=None
@@ -63,7 +53,7 @@ def test_aperio_slides_in_ycbcr_of_jpeg_2000_go_to_openslide_for_their_colours(
     assert np.abs(found - picture[:600, :700]).max() <= 2
 
 
-def test_a_slide_with_tiles_that_were_never_written_goes_to_openslide(tmp_path: Path) -> None:
+def test_a_slide_with_tiles_that_were_never_written_goes_to_openslide(tmp_path):
     tifffile.imwrite(
         tmp_path / "gap.tif",
         (np.full((128, 128, 3), 10, np.uint8) if number != 2 else None for number in range(4)),
@@ -80,13 +70,13 @@ def test_a_slide_with_tiles_that_were_never_written_goes_to_openslide(tmp_path: 
     assert (slide.read_on_glass(0, 0, 0, 9, 9) == 10).all()
 
 
-def test_a_tiff_without_tiles_is_a_stack(tmp_path: Path, picture: Picture) -> None:
+def test_a_tiff_without_tiles_is_a_stack(tmp_path, picture):
     tifffile.imwrite(tmp_path / "stack.tif", picture[..., 0])
     assert isinstance(open_slide(tmp_path / "stack.tif"), StackSlide)
 
 
 @pytest.mark.parametrize("reader", ["auto", "tifffile", "openslide", "tiffslide"])
-def test_a_text_file_named_like_a_slide_is_said_to_be_none(tmp_path: Path, reader: Any) -> None:
+def test_a_text_file_named_like_a_slide_is_said_to_be_none(tmp_path, reader):
     path = tmp_path / "notes.svs"
     path.write_text("these are no pixels\n" * 100)
     with pytest.raises(BadInput, match=r"notes.svs is not a .*remove it from the folder"):
@@ -94,7 +84,7 @@ def test_a_text_file_named_like_a_slide_is_said_to_be_none(tmp_path: Path, reade
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_an_empty_file_and_none_at_all_are_said_in_a_sentence(tmp_path: Path, reader: Any) -> None:
+def test_an_empty_file_and_none_at_all_are_said_in_a_sentence(tmp_path, reader):
     path = tmp_path / "slide.svs"
     with pytest.raises(BadInput, match=r"slide\.svs (does not exist|is not an OME-Zarr image)"):
         open_slide(path, reader)
@@ -103,15 +93,13 @@ def test_an_empty_file_and_none_at_all_are_said_in_a_sentence(tmp_path: Path, re
         open_slide(path, reader)
 
 
-def test_an_unknown_reader_is_named_with_those_there_are(make_svs: MakeSvs) -> None:
+def test_an_unknown_reader_is_named_with_those_there_are(make_svs):
     with pytest.raises(BadInput, match="unknown reader magic: choose from auto, tifffile"):
         open_slide(make_svs(), "magic")  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("reader", ["tifffile", "openslide", "tiffslide"])
-def test_what_is_no_more_than_half_there_is_never_read_as_if_whole(
-    make_svs: MakeSvs, reader: Any
-) -> None:
+def test_what_is_no_more_than_half_there_is_never_read_as_if_whole(make_svs, reader):
     path = make_svs()
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tests.stages.slides.conftest import MakeSvs
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.reading import open_slide
@@ -11,9 +10,7 @@ from pyscale_stages.slides.slide import level_for
 
 
 @pytest.mark.parametrize("mpp", [0.42, 0.5, 0.7, 0.75, 0.76, 1, 1.4, 1.6, 2, 3, 4.9])
-def test_the_level_nearest_to_what_is_asked_is_the_one_that_wsistream_takes(
-    make_svs: MakeSvs, mpp: float
-) -> None:
+def test_the_level_nearest_to_what_is_asked_is_the_one_that_wsistream_takes(make_svs, mpp):
     backends = pytest.importorskip("wsistream.backends")
     from wsistream.slide import SlideHandle
 
@@ -23,22 +20,16 @@ def test_the_level_nearest_to_what_is_asked_is_the_one_that_wsistream_takes(
         assert found == theirs.best_level_for_mpp(mpp)
 
 
-def test_nothing_asked_is_the_finest_level_also_where_pixels_have_no_size(
-    make_svs: MakeSvs,
-) -> None:
+def test_nothing_asked_is_the_finest_level_also_where_pixels_have_no_size(make_svs):
     assert level_for(open_slide(make_svs(mpp="")), None) == 0
 
 
-def test_a_slide_that_does_not_say_its_pixel_size_cannot_be_asked_for_one(
-    make_svs: MakeSvs,
-) -> None:
+def test_a_slide_that_does_not_say_its_pixel_size_cannot_be_asked_for_one(make_svs):
     with pytest.raises(BadInput, match=r"slide.svs has no pixel size.*leave out --grid mpp"):
         level_for(open_slide(make_svs(mpp="")), 0.5)
 
 
 @pytest.mark.parametrize("mpp", [0.25, 0.39, 5.1, 40])
-def test_a_magnification_that_the_slide_lacks_is_refused_with_those_it_has(
-    make_svs: MakeSvs, mpp: float
-) -> None:
+def test_a_magnification_that_the_slide_lacks_is_refused_with_those_it_has(make_svs, mpp):
     with pytest.raises(BadInput, match=r"slide.svs has no level near .*\(it has 0.5, 1, 2\)"):
         level_for(open_slide(make_svs()), mpp)

@@ -38,7 +38,7 @@ def stack(tmp_path: Path, values: Values) -> Path:
     return path
 
 
-def test_frames_of_a_stack_are_planes_with_their_values(stack: Path, values: Values) -> None:
+def test_frames_of_a_stack_are_planes_with_their_values(stack, values):
     slide = open_slide(stack)
     assert isinstance(slide, StackSlide)
     assert (slide.planes, slide.channels, slide.dtype) == (4, 2, np.dtype(np.uint16))
@@ -53,9 +53,7 @@ def test_frames_of_a_stack_are_planes_with_their_values(stack: Path, values: Val
         slide.read(0, 0, 0, 9, 9, plane=4)
 
 
-def test_frames_are_kept_within_bounds(
-    stack: Path, values: Values, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_frames_are_kept_within_bounds(stack, values, monkeypatch):
     monkeypatch.setattr(stack_reader, "KEPT_BYTES", 2 * values[0].nbytes)
     slide = StackSlide(stack)
     for plane in (0, 1, 0, 2):
@@ -69,7 +67,7 @@ def test_frames_are_kept_within_bounds(
     assert slide.read(0, 0, 0, 9, 9, plane=3).any()
 
 
-def test_pixel_sizes_of_imagej_are_read(tmp_path: Path, values: Values) -> None:
+def test_pixel_sizes_of_imagej_are_read(tmp_path, values):
     tifffile.imwrite(
         tmp_path / "ij.tif",
         values[:, 0],
@@ -83,9 +81,7 @@ def test_pixel_sizes_of_imagej_are_read(tmp_path: Path, values: Values) -> None:
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_a_stack_that_was_read_from_can_be_read_in_other_processes(
-    stack: Path, method: str
-) -> None:
+def test_a_stack_that_was_read_from_can_be_read_in_other_processes(stack, method):
     slide = open_slide(stack)
     expected = total(slide, REGION, plane=2)
     assert totals_elsewhere(slide, REGION, method, plane=2) == [expected] * 2

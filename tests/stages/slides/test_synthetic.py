@@ -55,13 +55,13 @@ def level(path: Path, number: int) -> npt.NDArray[np.uint8]:
         return np.asarray(tiff.series[0].levels[number].asarray())
 
 
-def test_a_folder_holds_the_slides_and_what_they_were_made_by(slides: Path) -> None:
+def test_a_folder_holds_the_slides_and_what_they_were_made_by(slides):
     assert list(files_of(slides)) == ["slide_000.svs", "slide_001.svs", "slides.json"]
     assert SlidesParams.model_validate_json((slides / "slides.json").read_text()) == SMALL
     assert [path.name for path in slides.parent.iterdir()] == ["small"]
 
 
-def test_openslide_sees_an_aperio_slide_of_three_levels(slides: Path) -> None:
+def test_openslide_sees_an_aperio_slide_of_three_levels(slides):
     with openslide.OpenSlide(slides / "slide_000.svs") as slide:
         assert slide.level_dimensions == ((1000, 600), (250, 150), (62, 37))
         assert slide.properties["openslide.vendor"] == "aperio"
@@ -71,7 +71,7 @@ def test_openslide_sees_an_aperio_slide_of_three_levels(slides: Path) -> None:
         assert "thumbnail" in slide.associated_images
 
 
-def test_tiffslide_and_tifffile_see_the_same(slides: Path) -> None:
+def test_tiffslide_and_tifffile_see_the_same(slides):
     with tiffslide.TiffSlide(slides / "slide_000.svs") as slide:
         assert slide.level_dimensions == ((1000, 600), (250, 150), (62, 37))
         assert slide.properties["tiffslide.mpp-x"] == 0.5
@@ -86,7 +86,7 @@ def test_tiffslide_and_tifffile_see_the_same(slides: Path) -> None:
         assert tiff.series[1].name == "Thumbnail"
 
 
-def test_readers_decode_the_same_pixels(slides: Path) -> None:
+def test_readers_decode_the_same_pixels(slides):
     for number in range(3):
         ours = level(slides / "slide_001.svs", number)
         with openslide.OpenSlide(slides / "slide_001.svs") as slide:
@@ -96,7 +96,7 @@ def test_readers_decode_the_same_pixels(slides: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_lower_level_is_the_mean_of_the_one_above(large: Path) -> None:
+def test_a_lower_level_is_the_mean_of_the_one_above(large):
     full = level(large, 0).astype(np.float32)
     for number in (1, 2):
         small = level(large, number)
@@ -106,7 +106,7 @@ def test_a_lower_level_is_the_mean_of_the_one_above(large: Path) -> None:
         assert abs((small - mean).mean()) < 1
 
 
-def test_otsu_finds_tissue_on_glass(large: Path) -> None:
+def test_otsu_finds_tissue_on_glass(large):
     with openslide.OpenSlide(large) as slide:
         thumbnail = np.asarray(slide.get_thumbnail((1024, 1024)))
     saturation = cv2.cvtColor(thumbnail, cv2.COLOR_RGB2HSV)[..., 1]
@@ -118,27 +118,25 @@ def test_otsu_finds_tissue_on_glass(large: Path) -> None:
     assert thumbnail[tissue == 0].mean() > 225, "glass is nearly white"
 
 
-def test_a_pixel_takes_as_many_bytes_as_one_of_a_stained_slide(large: Path) -> None:
+def test_a_pixel_takes_as_many_bytes_as_one_of_a_stained_slide(large):
     assert 0.1 < large.stat().st_size / 4096**2 < 0.35
 
 
-def test_tissue_differs_everywhere(large: Path) -> None:
+def test_tissue_differs_everywhere(large):
     """Tiles that repeat would be read faster than those of a real slide."""
     with tifffile.TiffFile(large) as tiff:
         tiles = [hash(tile.tobytes()) for tile, *_ in tiff.pages[0].segments() if tile is not None]
     assert len(set(tiles)) == len(tiles) == 256
 
 
-def test_every_slide_shows_another_specimen(slides: Path) -> None:
+def test_every_slide_shows_another_specimen(slides):
     first, second = (level(slides / f"slide_00{number}.svs", 2) for number in range(2))
     assert np.abs(first.astype(int) - second).mean() > 10
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("changes", [{}, {"seed": 4}])
-def test_the_same_parameters_give_the_same_bytes_in_another_process(
-    slides: Path, tmp_path: Path, changes: dict[str, int]
-) -> None:
+def test_the_same_parameters_give_the_same_bytes_in_another_process(slides, tmp_path, changes):
     params = SMALL.model_copy(update=changes)
     environment = os.environ | {"PYTHONHASHSEED": "17", "TZ": "Asia/Tokyo"}
     arguments = [sys.executable, "-c", PROGRAM, str(tmp_path / "there"), params.model_dump_json()]
@@ -151,9 +149,7 @@ def test_the_same_parameters_give_the_same_bytes_in_another_process(
     ("height_px", "width_px", "tile_px"),
     [(512, 512, 256), (512, 512, 1024), (1001, 777, 240), (2049, 512, 64)],
 )
-def test_any_size_is_read_to_its_last_pixel(
-    tmp_path: Path, height_px: int, width_px: int, tile_px: int
-) -> None:
+def test_any_size_is_read_to_its_last_pixel(tmp_path, height_px, width_px, tile_px):
     params = SlidesParams(slides=1, height_px=height_px, width_px=width_px, tile_px=tile_px)
     write_slide(tmp_path / "one.svs", params)
     with openslide.OpenSlide(tmp_path / "one.svs") as slide:
@@ -163,7 +159,7 @@ def test_any_size_is_read_to_its_last_pixel(
         assert np.asarray(corner)[..., 3].min() == 255, "every pixel lies on the slide"
 
 
-def test_the_size_of_pixels_is_that_asked_for_and_nuclei_grow_with_it(tmp_path: Path) -> None:
+def test_the_size_of_pixels_is_that_asked_for_and_nuclei_grow_with_it(tmp_path):
     found = {}
     for mpp in (0.25, 1.0):
         path = tmp_path / f"{mpp}.svs"
@@ -178,7 +174,7 @@ def test_the_size_of_pixels_is_that_asked_for_and_nuclei_grow_with_it(tmp_path: 
 
 
 @pytest.mark.slow
-def test_what_may_pass_four_gigabytes_is_a_bigtiff(tmp_path: Path) -> None:
+def test_what_may_pass_four_gigabytes_is_a_bigtiff(tmp_path):
     # Stopped at its first row: the kind of file is decided before.
     params = SlidesParams(slides=1, height_px=40_000, width_px=40_000)
 
@@ -191,7 +187,7 @@ def test_what_may_pass_four_gigabytes_is_a_bigtiff(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_memory_does_not_grow_with_the_height(tmp_path: Path) -> None:
+def test_memory_does_not_grow_with_the_height(tmp_path):
     program = (
         "import sys; from pathlib import Path; "
         "from pyscale_stages.measure.usage import peak_rss_bytes; "
@@ -209,7 +205,7 @@ def test_memory_does_not_grow_with_the_height(tmp_path: Path) -> None:
     assert peak_kib(40_000) - peak_kib(1024) < raw_kib / 3
 
 
-def test_the_same_slides_again_are_kept_as_they_are(tmp_path: Path) -> None:
+def test_the_same_slides_again_are_kept_as_they_are(tmp_path):
     folder = write_slides(tmp_path / "s", SMALL)
     before = (folder / "slide_000.svs").stat()
     assert write_slides(folder, SMALL) == folder
@@ -217,7 +213,7 @@ def test_the_same_slides_again_are_kept_as_they_are(tmp_path: Path) -> None:
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
-def test_slides_with_other_parameters_are_never_overwritten(slides: Path) -> None:
+def test_slides_with_other_parameters_are_never_overwritten(slides):
     before = files_of(slides)
     with pytest.raises(BadInput, match=r"made with other parameters \(mpp, seed\): choose another"):
         write_slides(slides, SMALL.model_copy(update={"seed": 5, "mpp": 0.25}))
@@ -225,9 +221,7 @@ def test_slides_with_other_parameters_are_never_overwritten(slides: Path) -> Non
 
 
 @pytest.mark.parametrize("content", [None, "{}}", '{"generator": 99}'])
-def test_a_folder_of_something_else_is_never_overwritten(
-    tmp_path: Path, content: str | None
-) -> None:
+def test_a_folder_of_something_else_is_never_overwritten(tmp_path, content):
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "notes.txt").write_text("keep me")
@@ -239,7 +233,7 @@ def test_a_folder_of_something_else_is_never_overwritten(
     assert files_of(folder) == before
 
 
-def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(BadInput, match=r"s cannot be written \(Not a directory\): choose another"):
         write_slides(tmp_path / "file" / "s", SMALL)
@@ -257,14 +251,14 @@ def stops_in_the_second_slide(error: BaseException) -> Any:
     return advance
 
 
-def test_a_full_disk_is_said_and_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_full_disk_is_said_and_leaves_nothing_behind(tmp_path):
     full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "slide_001.svs")
     with pytest.raises(ResourceExhausted, match="disk of .* is full"):
         write_slides(tmp_path / "s", SMALL, stops_in_the_second_slide(full))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_file_that_the_disk_refuses_to_let_grow_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_a_file_that_the_disk_refuses_to_let_grow_leaves_nothing_behind(tmp_path):
     def limited() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
@@ -278,14 +272,14 @@ def test_a_file_that_the_disk_refuses_to_let_grow_leaves_nothing_behind(tmp_path
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interruption_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_an_interruption_leaves_nothing_behind(tmp_path):
     with pytest.raises(KeyboardInterrupt):
         write_slides(tmp_path / "s", SMALL, stops_in_the_second_slide(KeyboardInterrupt()))
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
-def test_a_killed_process_leaves_nothing_under_the_name(tmp_path: Path) -> None:
+def test_a_killed_process_leaves_nothing_under_the_name(tmp_path):
     program = PROGRAM.replace("[2])", "[2]), lambda _: print('drawn', flush=True)")
     arguments = [sys.executable, "-c", program, str(tmp_path / "s"), SMALL.model_dump_json()]
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as maker:
@@ -297,7 +291,7 @@ def test_a_killed_process_leaves_nothing_under_the_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_slides_that_appeared_meanwhile_are_kept(tmp_path: Path) -> None:
+def test_slides_that_appeared_meanwhile_are_kept(tmp_path):
     drawn = []
 
     def overtake(n_bytes: int) -> None:
@@ -321,16 +315,14 @@ def test_slides_that_appeared_meanwhile_are_kept(tmp_path: Path) -> None:
         ({"heigth_px": 600}, "did you mean 'height_px'"),
     ],
 )
-def test_what_cannot_be_made_is_one_sentence(given: dict[str, Any], said: str) -> None:
+def test_what_cannot_be_made_is_one_sentence(given, said):
     with pytest.raises(ValidationError) as refused:
         SlidesParams.model_validate(given)
     assert said in first_problem(refused.value, SlidesParams)
 
 
 @pytest.mark.parametrize("quality", [10, 50, 90, 100])
-def test_the_bytes_that_slides_take_are_expected_within_a_third(
-    tmp_path: Path, quality: int
-) -> None:
+def test_the_bytes_that_slides_take_are_expected_within_a_third(tmp_path, quality):
     params = SlidesParams(slides=1, height_px=2048, width_px=2048, quality=quality)
     write_slide(tmp_path / "one.svs", params)
     ratio = (tmp_path / "one.svs").stat().st_size / params.expected_bytes

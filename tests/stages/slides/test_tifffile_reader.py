@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tifffile
-from tests.stages.slides.conftest import MakeSvs, Picture
+from tests.stages.slides.conftest import Picture
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides import tifffile_reader
@@ -42,9 +42,7 @@ def _whole(slide: Slide) -> Any:
 
 
 @pytest.mark.parametrize("subsampling", [(1, 1), (2, 1), (2, 2)])
-def test_every_pixel_of_jpeg_slides_is_the_one_that_openslide_reads(
-    make_svs: MakeSvs, subsampling: tuple[int, int]
-) -> None:
+def test_every_pixel_of_jpeg_slides_is_the_one_that_openslide_reads(make_svs, subsampling):
     path = make_svs(subsampling=subsampling)
     ours, theirs = open_tiled_tiff(path), OpenSlideSlide(path)
     assert ours.levels == theirs.levels
@@ -54,9 +52,7 @@ def test_every_pixel_of_jpeg_slides_is_the_one_that_openslide_reads(
         np.testing.assert_array_equal(ours.read(*region), theirs.read(*region))
 
 
-def test_jpeg_tiles_that_share_tables_and_hold_rgb_are_read_as_openslide_does(
-    tmp_path: Path, picture: Picture
-) -> None:
+def test_jpeg_tiles_that_share_tables_and_hold_rgb_are_read_as_openslide_does(tmp_path, picture):
     ours = _written(
         tmp_path / "rgb.tif",
         picture,
@@ -86,12 +82,8 @@ def test_jpeg_tiles_that_share_tables_and_hold_rgb_are_read_as_openslide_does(
 )
 @pytest.mark.parametrize("byteorder", ["<", ">"])
 def test_pixels_come_back_from_every_lossless_compression(
-    tmp_path: Path,
-    picture: Picture,
-    compression: str | None,
-    predictor: bool | None,
-    byteorder: str,
-) -> None:
+    tmp_path, picture, compression, predictor, byteorder
+):
     slide = _written(
         tmp_path / "slide.tif",
         picture,
@@ -107,9 +99,7 @@ def test_pixels_come_back_from_every_lossless_compression(
 
 @pytest.mark.parametrize("byteorder", ["<", ">"])
 @pytest.mark.parametrize("predictor", [None, True])
-def test_a_grey_slide_of_16_bits_keeps_its_values(
-    tmp_path: Path, picture: Picture, byteorder: str, predictor: bool | None
-) -> None:
+def test_a_grey_slide_of_16_bits_keeps_its_values(tmp_path, picture, byteorder, predictor):
     grey = picture[..., 0].astype(np.uint16) * 251
     slide = _written(
         tmp_path / "grey.tif",
@@ -125,9 +115,7 @@ def test_a_grey_slide_of_16_bits_keeps_its_values(
     np.testing.assert_array_equal(found[..., 0], grey)
 
 
-def test_colours_that_lie_in_planes_of_their_own_are_put_together(
-    tmp_path: Path, picture: Picture
-) -> None:
+def test_colours_that_lie_in_planes_of_their_own_are_put_together(tmp_path, picture):
     slide = _written(
         tmp_path / "planar.tif",
         np.moveaxis(picture, -1, 0),
@@ -138,7 +126,7 @@ def test_colours_that_lie_in_planes_of_their_own_are_put_together(
     np.testing.assert_array_equal(_whole(slide), picture)
 
 
-def test_channels_and_levels_of_an_ome_tiff_are_found(tmp_path: Path, picture: Picture) -> None:
+def test_channels_and_levels_of_an_ome_tiff_are_found(tmp_path, picture):
     channels = np.moveaxis(picture, -1, 0)[:2].astype(np.uint16)
     path = tmp_path / "image.ome.tif"
     with tifffile.TiffWriter(path) as tiff:
@@ -153,9 +141,7 @@ def test_channels_and_levels_of_an_ome_tiff_are_found(tmp_path: Path, picture: P
     )
 
 
-def test_levels_that_are_reduced_pages_are_found_as_openslide_finds_them(
-    tmp_path: Path, picture: Picture
-) -> None:
+def test_levels_that_are_reduced_pages_are_found_as_openslide_finds_them(tmp_path, picture):
     path = tmp_path / "pyramid.tif"
     with tifffile.TiffWriter(path) as tiff:
         for number, step in enumerate((1, 3)):
@@ -175,7 +161,7 @@ def test_levels_that_are_reduced_pages_are_found_as_openslide_finds_them(
     np.testing.assert_array_equal(ours.read(1, 0, 0, 200, 250), theirs.read(1, 0, 0, 200, 250))
 
 
-def test_a_tile_that_was_never_written_is_white(tmp_path: Path) -> None:
+def test_a_tile_that_was_never_written_is_white(tmp_path):
     path = tmp_path / "gap.tif"
     tiles = (np.full((128, 128, 3), 10, np.uint8) if number != 2 else None for number in range(4))
     tifffile.imwrite(
@@ -192,7 +178,7 @@ def test_a_tile_that_was_never_written_is_white(tmp_path: Path) -> None:
     assert (found[:, 128:] == 10).all()
 
 
-def test_what_a_caller_does_to_a_region_is_not_seen_by_the_next(make_svs: MakeSvs) -> None:
+def test_what_a_caller_does_to_a_region_is_not_seen_by_the_next(make_svs):
     slide = open_tiled_tiff(make_svs())
     first = slide.read(0, 0, 0, 128, 128)
     kept = first.copy()
@@ -200,9 +186,7 @@ def test_what_a_caller_does_to_a_region_is_not_seen_by_the_next(make_svs: MakeSv
     np.testing.assert_array_equal(slide.read(0, 0, 0, 128, 128), kept)
 
 
-def test_tiles_are_kept_within_bounds_and_forgotten_on_closing(
-    make_svs: MakeSvs, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tiles_are_kept_within_bounds_and_forgotten_on_closing(make_svs, monkeypatch):
     monkeypatch.setattr(tifffile_reader, "KEPT_BYTES", 3 * 128 * 128 * 3)
     slide = open_tiled_tiff(make_svs())
     expected = _whole(slide)
@@ -212,7 +196,7 @@ def test_tiles_are_kept_within_bounds_and_forgotten_on_closing(
     np.testing.assert_array_equal(_whole(slide), expected)
 
 
-def test_another_level_or_place_than_there_is_is_refused(make_svs: MakeSvs) -> None:
+def test_another_level_or_place_than_there_is_is_refused(make_svs):
     slide = open_tiled_tiff(make_svs())
     for region in [(0, -1, 0, 9, 9), (0, 0, 745, 9, 9), (0, 600, 0, 9, 9), (0, 0, 0, 0, 9)]:
         with pytest.raises(BadInput, match=r"is not inside level 0 of .*slide.svs \(600 x 748 px"):
@@ -239,17 +223,15 @@ def _damaged(path: Path, at_share: float, damage: bytes) -> TiledTiff:
     [(0, b"garbage"), (0.5, b"\xff\x17garbage"), (0.5, b"\xff\xd9"), (1, b"garbage")],
 )
 def test_a_damaged_tile_is_said_in_a_sentence_and_its_neighbours_are_read(
-    make_svs: MakeSvs, at_share: float, damage: bytes
-) -> None:
+    make_svs, at_share, damage
+):
     slide = _damaged(make_svs(), at_share, damage)
     assert slide.read(0, 0, 0, 128, 128).shape == (128, 128, 3)
     with pytest.raises(BadInput, match=r"slide.svs cannot be read at level 0, tile 0, 1 .*copy it"):
         slide.read(0, 100, 100, 64, 64)
 
 
-def test_damaged_bytes_of_other_compressions_are_said_as_well(
-    tmp_path: Path, picture: Picture
-) -> None:
+def test_damaged_bytes_of_other_compressions_are_said_as_well(tmp_path, picture):
     for compression in ("lzw", "deflate", "zstd", "jpeg2000"):
         path = tmp_path / f"{compression}.tif"
         tifffile.imwrite(path, picture, tile=(128, 128), photometric="rgb", compression=compression)
@@ -257,7 +239,7 @@ def test_damaged_bytes_of_other_compressions_are_said_as_well(
             _damaged(path, 0, b"\x93garbage" * 20).read(0, 0, 128, 128, 128)
 
 
-def test_a_slide_that_ends_too_soon_is_refused_when_it_is_opened(make_svs: MakeSvs) -> None:
+def test_a_slide_that_ends_too_soon_is_refused_when_it_is_opened(make_svs):
     path = make_svs(steps=(1,))
     whole = path.read_bytes()
     with tifffile.TiffFile(path) as tiff:
@@ -267,9 +249,7 @@ def test_a_slide_that_ends_too_soon_is_refused_when_it_is_opened(make_svs: MakeS
         open_tiled_tiff(path)
 
 
-def test_what_it_cannot_decode_is_said_with_the_reader_that_can(
-    tmp_path: Path, picture: Picture
-) -> None:
+def test_what_it_cannot_decode_is_said_with_the_reader_that_can(tmp_path, picture):
     path = tmp_path / "lerc.tif"
     tifffile.imwrite(path, picture, tile=(128, 128), photometric="rgb", compression="lerc")
     with pytest.raises(BadInput, match=r"compressed by LERC.*use the reader openslide"):

@@ -8,11 +8,11 @@ import cv2
 import numpy as np
 import pytest
 import tifffile
-from tests.stages.slides.conftest import MakeSvs, Picture
+from tests.stages.slides.conftest import Picture
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides import tissue
-from pyscale_stages.slides.reading import Reader, open_slide
+from pyscale_stages.slides.reading import open_slide
 from pyscale_stages.slides.tissue import tissue_mask
 
 
@@ -41,13 +41,8 @@ def _their_picture_and_mask(path: Path) -> tuple[Picture, Picture, float]:
     ],
 )
 def test_tissue_is_found_exactly_where_wsistream_finds_it(
-    make_svs: MakeSvs,
-    picture: Picture,
-    reader: Reader,
-    height: int,
-    width: int,
-    steps: tuple[int, ...],
-) -> None:
+    make_svs, picture, reader, height, width, steps
+):
     large = cv2.resize(picture, (width, height), interpolation=cv2.INTER_LINEAR)
     path = make_svs(pixels=large, steps=steps)
     seen, mask, downsample = _their_picture_and_mask(path)
@@ -61,9 +56,7 @@ def test_tissue_is_found_exactly_where_wsistream_finds_it(
 
 
 @pytest.mark.slow
-def test_a_large_level_is_looked_at_in_bands_with_the_same_outcome(
-    make_svs: MakeSvs, picture: Picture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_large_level_is_looked_at_in_bands_with_the_same_outcome(make_svs, picture, monkeypatch):
     large = cv2.resize(picture, (4999, 9007), interpolation=cv2.INTER_LINEAR)
     slide = open_slide(make_svs(pixels=large, steps=(1,)))
     at_once = tissue.picture(slide)
@@ -80,7 +73,7 @@ def test_a_large_level_is_looked_at_in_bands_with_the_same_outcome(
     assert len(read) > 40
 
 
-def test_dirt_is_not_tissue_and_holes_in_tissue_are_closed(make_svs: MakeSvs) -> None:
+def test_dirt_is_not_tissue_and_holes_in_tissue_are_closed(make_svs):
     glass = np.full((512, 512, 3), 240, np.uint8)
     glass[100:300, 100:300] = (170, 80, 150)
     glass[200:202, 200:202] = 240
@@ -93,9 +86,7 @@ def test_dirt_is_not_tissue_and_holes_in_tissue_are_closed(make_svs: MakeSvs) ->
     assert found.mask.sum() == pytest.approx(200 * 200, rel=0.03)
 
 
-def test_a_grey_slide_has_tissue_and_one_of_16_bits_is_refused(
-    tmp_path: Path, picture: Picture
-) -> None:
+def test_a_grey_slide_has_tissue_and_one_of_16_bits_is_refused(tmp_path, picture):
     options = {"tile": (128, 128), "photometric": "minisblack"}
     grey = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)
     tifffile.imwrite(tmp_path / "grey.tif", grey, **options)
@@ -105,5 +96,5 @@ def test_a_grey_slide_has_tissue_and_one_of_16_bits_is_refused(
         tissue_mask(open_slide(tmp_path / "deep.tif"))
 
 
-def test_a_picture_has_the_proportions_of_its_slide(make_svs: MakeSvs) -> None:
+def test_a_picture_has_the_proportions_of_its_slide(make_svs):
     assert tissue.picture(open_slide(make_svs()), 100).shape == (80, 100, 3)

@@ -54,9 +54,7 @@ def values() -> Values:
 
 
 @pytest.mark.parametrize("version", ["0.4", "0.5"])
-def test_times_and_depths_are_planes_and_channels_go_last(
-    tmp_path: Path, values: Values, version: str
-) -> None:
+def test_times_and_depths_are_planes_and_channels_go_last(tmp_path, values, version):
     path = tmp_path / "image.zarr"
     _write(path, values, "tczyx", version=version)
     slide = open_slide(path)
@@ -76,9 +74,7 @@ def test_times_and_depths_are_planes_and_channels_go_last(
 
 
 @pytest.mark.parametrize("axes", ["cyx", "yxs", "yxc", "yx"])
-def test_colours_before_or_after_the_pixels_are_found(
-    tmp_path: Path, values: Values, axes: str
-) -> None:
+def test_colours_before_or_after_the_pixels_are_found(tmp_path, values, axes):
     expected = np.moveaxis(values[0, :, 0], 0, -1)[..., : 1 if axes == "yx" else 3]
     stored = {"cyx": np.moveaxis(expected, -1, 0), "yx": expected[..., 0]}.get(axes, expected)
     _write(tmp_path / "image.zarr", stored, axes)
@@ -88,16 +84,14 @@ def test_colours_before_or_after_the_pixels_are_found(
     np.testing.assert_array_equal(found, expected[10:60, 20:80])
 
 
-def test_the_first_image_of_several_in_numbered_groups_is_read(
-    tmp_path: Path, values: Values
-) -> None:
+def test_the_first_image_of_several_in_numbered_groups_is_read(tmp_path, values):
     zarr.open_group(str(tmp_path / "slide.zarr"), mode="w")
     _write(tmp_path / "slide.zarr" / "0", values[0, :, 0], "cyx")
     slide = open_slide(tmp_path / "slide.zarr")
     np.testing.assert_array_equal(slide.read(0, 0, 0, 90, 101), np.moveaxis(values[0, :, 0], 0, -1))
 
 
-def test_a_folder_that_is_no_image_is_said(tmp_path: Path, values: Values) -> None:
+def test_a_folder_that_is_no_image_is_said(tmp_path, values):
     (tmp_path / "empty.zarr").mkdir()
     with pytest.raises(BadInput, match=r"empty.zarr is not an OME-Zarr image"):
         open_slide(tmp_path / "empty.zarr")
@@ -107,9 +101,7 @@ def test_a_folder_that_is_no_image_is_said(tmp_path: Path, values: Values) -> No
         open_slide(tmp_path / "plain.zarr")
 
 
-def test_a_level_that_is_not_there_and_axes_that_do_not_fit_are_said(
-    tmp_path: Path, values: Values
-) -> None:
+def test_a_level_that_is_not_there_and_axes_that_do_not_fit_are_said(tmp_path, values):
     _write(tmp_path / "lost.zarr", values, "tczyx")
     (tmp_path / "lost.zarr" / "1" / "zarr.json").unlink()
     with pytest.raises(BadInput, match=r"lost.zarr lacks a level that its description names"):
@@ -133,7 +125,7 @@ def test_a_level_that_is_not_there_and_axes_that_do_not_fit_are_said(
         "no description",
     ],
 )
-def test_metadata_of_another_form_are_said(tmp_path: Path, values: Values, broken: Any) -> None:
+def test_metadata_of_another_form_are_said(tmp_path, values, broken):
     path = tmp_path / "image.zarr"
     _write(path, values[0, 0, 0], "yx", version="0.4")
     group = zarr.open_group(str(path), mode="r+")
@@ -143,7 +135,7 @@ def test_metadata_of_another_form_are_said(tmp_path: Path, values: Values, broke
         open_slide(path)
 
 
-def test_metadata_that_the_library_cannot_take_are_said(tmp_path: Path, values: Values) -> None:
+def test_metadata_that_the_library_cannot_take_are_said(tmp_path, values):
     path = tmp_path / "image.zarr"
     _write(path, values[0, 0, 0], "yx")
     described = json.loads((path / "0" / "zarr.json").read_text())
@@ -156,7 +148,7 @@ def test_metadata_that_the_library_cannot_take_are_said(tmp_path: Path, values: 
         open_slide(path)
 
 
-def test_an_image_of_no_pixels_is_said(tmp_path: Path, values: Values) -> None:
+def test_an_image_of_no_pixels_is_said(tmp_path, values):
     _write(tmp_path / "empty.zarr", values[0, 0, 0, :1], "yx")
     described = json.loads((tmp_path / "empty.zarr" / "1" / "zarr.json").read_text())
     (tmp_path / "empty.zarr" / "1" / "zarr.json").write_text(
@@ -166,7 +158,7 @@ def test_an_image_of_no_pixels_is_said(tmp_path: Path, values: Values) -> None:
         open_slide(tmp_path / "empty.zarr")
 
 
-def test_a_damaged_chunk_is_said(tmp_path: Path, values: Values) -> None:
+def test_a_damaged_chunk_is_said(tmp_path, values):
     path = tmp_path / "image.zarr"
     _write(path, values[0, :, 0], "cyx")
     chunk = path / "0" / "c" / "0" / "0" / "0"
@@ -178,9 +170,7 @@ def test_a_damaged_chunk_is_said(tmp_path: Path, values: Values) -> None:
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_an_image_that_was_read_from_can_be_read_in_other_processes(
-    tmp_path: Path, values: Values, method: str
-) -> None:
+def test_an_image_that_was_read_from_can_be_read_in_other_processes(tmp_path, values, method):
     _write(tmp_path / "image.zarr", values[0, :, 0], "cyx")
     slide = open_slide(tmp_path / "image.zarr")
     expected = total(slide, REGION)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -32,30 +31,28 @@ def proof(mode: Mode, *states: CacheState) -> Proof:
         (("verified-cold", "warm", "unsupported"), "unsupported"),
     ],
 )
-def test_a_cold_test_has_the_least_proved_state_of_its_files(
-    states: tuple[CacheState, ...], worst: str
-) -> None:
+def test_a_cold_test_has_the_least_proved_state_of_its_files(states, worst):
     assert proof("cold", *states).state == worst
     assert proof("cold", *states[::-1]).state == worst
 
 
-def test_a_test_is_warm_where_all_files_are() -> None:
+def test_a_test_is_warm_where_all_files_are():
     assert proof("warm", "warm", "warm").state == "warm"
     assert proof("warm", "warm", "verified-cold").state == "unsupported"
     assert proof("warm", "warm", "unsupported").state == "unsupported"
 
 
-def test_past_the_cache_is_direct_whatever_lay_in_it() -> None:
+def test_past_the_cache_is_direct_whatever_lay_in_it():
     assert proof("direct", "warm").state == "direct"
     assert not proof("direct", "verified-cold", "warm").all_cold
 
 
-def test_what_is_not_known_of_one_file_is_no_number_for_all() -> None:
+def test_what_is_not_known_of_one_file_is_no_number_for_all():
     assert "resident_before_bytes" not in proof("cold", "evicted-unverified").details
     assert proof("cold", "verified-cold", "warm").details["files_verified_cold"] == 1
 
 
-def test_files_are_driven_out_and_read_in(place: Path, missing: Callable[[str, str], None]) -> None:
+def test_files_are_driven_out_and_read_in(place, missing):
     files = [place / "one", place / "two"]
     for path in files:
         path.write_bytes(bytes(70_000))

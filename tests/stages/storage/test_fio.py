@@ -10,13 +10,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.storage.fio import fio_version, read_of, replay_of
 from pyscale_stages.storage.reading import Piece
 from pyscale_stages.storage.reads import Read
-
-RunStorage = Callable[..., TaskResult]
-Timings = Callable[[Path], pl.DataFrame]
 
 
 def answer(**changes: Any) -> str:
@@ -30,7 +26,7 @@ def answer(**changes: Any) -> str:
     return json.dumps({"fio version": "fio-3.33", "jobs": [{"read": read | changes}]})
 
 
-def test_time_bytes_and_latencies_are_taken_from_the_answer() -> None:
+def test_time_bytes_and_latencies_are_taken_from_the_answer():
     read = read_of("fio: a note before the answer\n" + answer(), 1 << 20)
     assert read == Read(
         0.25,
@@ -54,19 +50,15 @@ def test_time_bytes_and_latencies_are_taken_from_the_answer() -> None:
         (answer(io_bytes=0), "no file holds a whole block of 4096 bytes"),
     ],
 )
-def test_an_answer_without_a_time_is_no_time(said: str, why_not: str) -> None:
+def test_an_answer_without_a_time_is_no_time(said, why_not):
     found = read_of(said, 4096)
     assert isinstance(found, str)
     assert why_not in found
 
 
 def test_without_fio_its_tests_name_what_to_install(
-    run_storage: RunStorage,
-    timings: Timings,
-    place: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    run_storage, timings, place, tmp_path, monkeypatch
+):
     monkeypatch.setenv("PATH", str(tmp_path))
     result = run_storage("run", place, fio=True, modes=["warm"])
     assert result.error is None
@@ -94,9 +86,7 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
     return put
 
 
-def test_fio_is_asked_for_the_same_files_blocks_and_engine(
-    run_storage: RunStorage, stand_in: Callable[[str], Path], place: Path
-) -> None:
+def test_fio_is_asked_for_the_same_files_blocks_and_engine(run_storage, stand_in, place):
     kept = stand_in(f"echo '{answer()}'")
     result = run_storage("run", place, fio=True, modes=["cold"])
     assert result.error is None
@@ -112,7 +102,7 @@ def test_fio_is_asked_for_the_same_files_blocks_and_engine(
     assert timing.wall_s == 0.25
 
 
-def test_fio_reads_in_the_order_of_the_stage() -> None:
+def test_fio_reads_in_the_order_of_the_stage():
     pieces = [Piece(1, 1024, 2048), Piece(0, 5120, 2048)]
     lines = replay_of(pieces, ["a.mrc", "b.mrc"], 512).splitlines()
     assert [line for line in lines if " read " in line] == [
@@ -124,9 +114,7 @@ def test_fio_reads_in_the_order_of_the_stage() -> None:
     )
 
 
-def test_what_fio_fails_with_is_told(
-    run_storage: RunStorage, stand_in: Callable[[str], Path], place: Path
-) -> None:
+def test_what_fio_fails_with_is_told(run_storage, stand_in, place):
     stand_in("echo 'fio: engine psync not loadable' >&2; exit 1")
     result = run_storage("run", place, fio=True, modes=["warm"])
     why_not = {t.why_not for t in result.timings if t.test.startswith("fio")}
@@ -134,9 +122,7 @@ def test_what_fio_fails_with_is_told(
 
 
 @pytest.mark.slow
-def test_real_fio_reads_as_many_bytes(
-    run_storage: RunStorage, place: Path, missing: Callable[[str, str], None]
-) -> None:
+def test_real_fio_reads_as_many_bytes(run_storage, place, missing):
     if shutil.which("fio") is None:
         missing("fio", "apt-get install fio")
     assert (fio_version() or "").startswith("fio-")

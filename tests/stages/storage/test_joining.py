@@ -10,7 +10,6 @@ from pyscale_stages.contract import TaskResult
 from pyscale_stages.storage.agreement import agreement_of, results
 
 RunStorage = Callable[..., TaskResult]
-Timings = Callable[[Path], pl.DataFrame]
 FAST = {"modes": ["warm"], "readers": [1], "movie_formats": ["mrc"]}
 
 
@@ -23,9 +22,7 @@ def outputs(run_storage: RunStorage, place: Path, tmp_path: Path) -> tuple[Path,
     return folders
 
 
-def test_two_runs_with_one_seed_read_the_same(
-    run_storage: RunStorage, outputs: tuple[Path, Path]
-) -> None:
+def test_two_runs_with_one_seed_read_the_same(run_storage, outputs):
     agreement = run_storage("check", *outputs, **FAST).agreement
     assert agreement is not None
     assert agreement.same
@@ -34,9 +31,7 @@ def test_two_runs_with_one_seed_read_the_same(
     assert agreement.details["compared_checksums"] >= 5
 
 
-def test_another_seed_gives_other_particles(
-    run_storage: RunStorage, outputs: tuple[Path, Path], place: Path, tmp_path: Path
-) -> None:
+def test_another_seed_gives_other_particles(run_storage, outputs, place, tmp_path):
     other = tmp_path / "other"
     run_storage("run", place, output=other, seed=1, **FAST)
     agreement = run_storage("check", outputs[0], other, **FAST).agreement
@@ -45,9 +40,7 @@ def test_another_seed_gives_other_particles(
     assert agreement.details["different_checksums"] >= 5
 
 
-def test_a_test_that_one_machine_cannot_run_is_no_disagreement(
-    outputs: tuple[Path, Path], timings: Timings
-) -> None:
+def test_a_test_that_one_machine_cannot_run_is_no_disagreement(outputs, timings):
     table = timings(outputs[0])
     lacks = pl.col("test") == "parallel_read_warm"
     cannot = table.with_columns(
@@ -59,9 +52,7 @@ def test_a_test_that_one_machine_cannot_run_is_no_disagreement(
     assert agreement.details["ran_in_both"] == len(results(table).filter("ran")) - 1
 
 
-def test_a_test_that_only_one_output_has_is_a_disagreement(
-    outputs: tuple[Path, Path], timings: Timings
-) -> None:
+def test_a_test_that_only_one_output_has_is_a_disagreement(outputs, timings):
     table = results(timings(outputs[0]))
     agreement = agreement_of(
         table, table.filter(pl.col("test") != "metadata_stat"), identical=False
@@ -70,9 +61,7 @@ def test_a_test_that_only_one_output_has_is_a_disagreement(
     assert agreement.details["tests_in_one"] == 1
 
 
-def test_proofs_of_the_page_cache_are_joined_too(
-    run_storage: RunStorage, outputs: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_proofs_of_the_page_cache_are_joined_too(run_storage, outputs, tmp_path):
     merged = tmp_path / "merged"
     assert run_storage("merge", *outputs, output=merged, **FAST).error is None
     table = pl.read_parquet(merged / "residency.parquet")

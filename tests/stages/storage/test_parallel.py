@@ -18,7 +18,7 @@ def files(place: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("readers", [1, 2, 3, 7])
-def test_every_file_is_the_share_of_one_reader(files: list[Path], readers: int) -> None:
+def test_every_file_is_the_share_of_one_reader(files, readers):
     shares = shares_of(files, readers)
     assert [path for share in shares for path in share] == files
     sizes = [len(share) for share in shares]
@@ -26,14 +26,14 @@ def test_every_file_is_the_share_of_one_reader(files: list[Path], readers: int) 
     assert len(sizes) == readers
 
 
-def test_readers_read_all_their_files_and_are_gone(files: list[Path]) -> None:
+def test_readers_read_all_their_files_and_are_gone(files):
     before = set(multiprocessing.active_children())
     read = together(shares_of(files, 3), 4096, direct=False)
     assert read.amount == 28_000
     assert set(multiprocessing.active_children()) <= before
 
 
-def test_the_time_spans_all_readers(files: list[Path]) -> None:
+def test_the_time_spans_all_readers(files):
     read = together(shares_of(files, 2), 4096, direct=False)
     details = read.details
     assert read.wall_s >= details["slowest_reader_s"] >= details["fastest_reader_s"] > 0
@@ -41,7 +41,7 @@ def test_the_time_spans_all_readers(files: list[Path]) -> None:
     assert read.wall_s <= details["start_spread_s"] + details["slowest_reader_s"]
 
 
-def test_what_one_reader_meets_ends_all(files: list[Path]) -> None:
+def test_what_one_reader_meets_ends_all(files):
     before = set(multiprocessing.active_children())
     files[5].unlink()
     with pytest.raises(FileNotFoundError):

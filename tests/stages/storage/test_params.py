@@ -11,20 +11,20 @@ from pyscale_stages.storage.stage import STAGE
 from pyscale_stages.storage.testfiles import particles_by_file
 
 
-def test_the_default_fits_a_laptop() -> None:
+def test_the_default_fits_a_laptop():
     params = StorageParams()
     assert params.stack_bytes < 300e6
     assert params.shape[0] >= 1000, "fewer bear no 99.9th percentile"
 
 
-def test_the_ancestor_is_the_published_stack() -> None:
+def test_the_ancestor_is_the_published_stack():
     params = StorageParams(stack="published")
     assert params.shape == (50_000, 256, 500)
     assert params.stack_bytes == 13_107_200_000
     assert params.scale_to_published == 1
 
 
-def test_a_number_that_is_given_takes_the_place_of_the_preset() -> None:
+def test_a_number_that_is_given_takes_the_place_of_the_preset():
     params = StorageParams(stack="published", particles=1_001, particle_side_px=64)
     assert params.shape == (1_001, 64, 500)
     counts = particles_by_file(params)
@@ -32,17 +32,17 @@ def test_a_number_that_is_given_takes_the_place_of_the_preset() -> None:
     assert set(counts) == {2, 3}
 
 
-def test_more_files_than_particles_are_refused() -> None:
+def test_more_files_than_particles_are_refused():
     with pytest.raises(ValidationError, match="9 particles cannot lie in 10 files"):
         StorageParams(particles=9)
 
 
-def test_blocks_that_no_disk_could_read_directly_are_refused() -> None:
+def test_blocks_that_no_disk_could_read_directly_are_refused():
     with pytest.raises(ValidationError, match="multiple of 4096"):
         StorageParams(block_bytes=5000)
 
 
-def test_the_ancestors_movies_have_their_true_sizes() -> None:
+def test_the_ancestors_movies_have_their_true_sizes():
     params = StorageParams(movie_set="published")
     sizes = {kind: camera_of(params, kind) for kind in params.movie_formats}
     assert (sizes["tiff"].frames, sizes["tiff"].width_px) == (70, 11520)
@@ -51,7 +51,7 @@ def test_the_ancestors_movies_have_their_true_sizes() -> None:
     assert camera_of(StorageParams(movie_side_px=64), "eer").width_px == 64
 
 
-def test_an_image_is_given_the_cache_folder_to_write_into() -> None:
+def test_an_image_is_given_the_cache_folder_to_write_into():
     assert STAGE.surroundings(StorageParams()) == Surroundings()
     params = StorageParams(cache_folder=Path("scratch"))
     assert STAGE.surroundings(params) == Surroundings(written=(Path("scratch"),))

@@ -36,7 +36,7 @@ def direct(
 
 
 @pytest.mark.parametrize("size_bytes", [0, 1, 4096, 12_288, 12_289, 100_000])
-def test_a_stream_is_the_file(write: Write, direct: bool, size_bytes: int) -> None:
+def test_a_stream_is_the_file(write, direct, size_bytes):
     path, content = write(size_bytes)
     blocks: list[bytes] = []
     reader = Reader(2 * ALIGNMENT_BYTES, direct=direct)
@@ -44,7 +44,7 @@ def test_a_stream_is_the_file(write: Write, direct: bool, size_bytes: int) -> No
     assert b"".join(blocks) == content
 
 
-def test_pieces_are_read_exactly_wherever_they_begin(write: Write, direct: bool) -> None:
+def test_pieces_are_read_exactly_wherever_they_begin(write, direct):
     written = [write(20_000), write(9_001)]
     pieces = [Piece(0, 1024, 7000), Piece(1, 8192, 809), Piece(0, 4095, 2), Piece(0, 0, 20_000)]
     got: list[bytes] = []
@@ -59,13 +59,13 @@ def test_pieces_are_read_exactly_wherever_they_begin(write: Write, direct: bool)
     assert 0 < sum(latency_ns) <= total_ns
 
 
-def test_a_file_that_became_shorter_is_no_end_without_a_word(write: Write, direct: bool) -> None:
+def test_a_file_that_became_shorter_is_no_end_without_a_word(write, direct):
     path, _ = write(10_000)
     with pytest.raises(FileNotFoundError, match="shorter than it was written"):
         Reader(8192, direct=direct).pick([path], [Piece(0, 8192, 4096)])
 
 
-def test_no_file_stays_open_after_a_failure(write: Write, place: Path) -> None:
+def test_no_file_stays_open_after_a_failure(write, place):
     path, _ = write(10_000)
     before = len(list(Path("/proc/self/fd").iterdir()))
     with pytest.raises(FileNotFoundError):

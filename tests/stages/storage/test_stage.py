@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,10 @@ import polars as pl
 import pytest
 import tifffile
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.movieformats.mrc import open_mrc
 from pyscale_stages.storage import params, reads, testfiles
 from pyscale_stages.storage.testfiles import particles_of
 
-RunStorage = Callable[..., TaskResult]
-Timings = Callable[[Path], pl.DataFrame]
 READS = (
     "movie_read_tiff",
     "movie_read_mrc",
@@ -30,8 +26,8 @@ IN_MEMORY = Path("/dev/shm")
 
 
 def test_each_test_is_timed_in_each_repeat_and_state_and_nothing_stays(
-    run_storage: RunStorage, timings: Timings, place: Path, tmp_path: Path
-) -> None:
+    run_storage, timings, place, tmp_path
+):
     (place / "mine.txt").write_text("not to be touched")
     result = run_storage("run", place, repeats=2)
     assert result.error is None
@@ -48,9 +44,7 @@ def test_each_test_is_timed_in_each_repeat_and_state_and_nothing_stays(
     assert len(result.timings) == len(timings(tmp_path / "out"))
 
 
-def test_all_bytes_that_were_written_are_read(
-    run_storage: RunStorage, timings: Timings, place: Path, tmp_path: Path
-) -> None:
+def test_all_bytes_that_were_written_are_read(run_storage, timings, place, tmp_path):
     run_storage("run", place, modes=["cold", "warm"])
     table = timings(tmp_path / "out").filter(pl.col("step").is_null())
     amount = dict(table.select("test", "amount").iter_rows())
@@ -64,8 +58,8 @@ def test_all_bytes_that_were_written_are_read(
 
 
 def test_checksums_are_those_of_the_drawn_particles_however_they_are_read(
-    run_storage: RunStorage, timings: Timings, place: Path, tmp_path: Path
-) -> None:
+    run_storage, timings, place, tmp_path
+):
     run_storage("run", place, seed=7)
     table = timings(tmp_path / "out")
     drawn = np.concatenate([particles_of(7, n, count, 18) for n, count in enumerate((8, 8, 7))])
@@ -80,9 +74,7 @@ def test_checksums_are_those_of_the_drawn_particles_however_they_are_read(
     assert len(set(whole["checksum_crc32"].drop_nulls())) == 1
 
 
-def test_the_state_of_every_file_is_in_the_result(
-    run_storage: RunStorage, timings: Timings, place: Path, tmp_path: Path
-) -> None:
+def test_the_state_of_every_file_is_in_the_result(run_storage, timings, place, tmp_path):
     run_storage("run", place)
     proofs = pl.read_parquet(tmp_path / "out" / "residency.parquet")
     table = timings(tmp_path / "out")
@@ -96,9 +88,7 @@ def test_the_state_of_every_file_is_in_the_result(
     assert (cold["resident_after_bytes"] == 0).all()
 
 
-def test_a_stack_that_is_damaged_after_writing_is_told(
-    run_storage: RunStorage, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_stack_that_is_damaged_after_writing_is_told(run_storage, place, monkeypatch):
     def damage(*args: Any) -> testfiles.Stack:
         written = testfiles.write_stack(*args)
         with written.files[1].open("r+b") as file:
@@ -116,9 +106,7 @@ def test_a_stack_that_is_damaged_after_writing_is_told(
     assert not list(place.iterdir())
 
 
-def test_movies_are_real_ones_of_their_formats(
-    run_storage: RunStorage, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_movies_are_real_ones_of_their_formats(run_storage, place, monkeypatch):
     shapes: dict[str, tuple[int, ...]] = {}
 
     def look(_book: Any, case: Any, files: Any) -> None:
@@ -132,9 +120,7 @@ def test_movies_are_real_ones_of_their_formats(
     assert shapes == dict.fromkeys((".tif", ".mrc", ".eer"), (3, 64, 64))
 
 
-def test_movies_need_no_more_room_than_was_asked_for(
-    run_storage: RunStorage, place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_movies_need_no_more_room_than_was_asked_for(run_storage, place, monkeypatch):
     sizes: dict[str, int] = {}
 
     def write(book: Any, folder: Path, kind: Any) -> Any:
@@ -149,9 +135,7 @@ def test_movies_need_no_more_room_than_was_asked_for(
     assert len(sizes) == 3
 
 
-def test_with_a_cache_folder_the_copy_is_read_too(
-    run_storage: RunStorage, timings: Timings, place: Path, tmp_path: Path
-) -> None:
+def test_with_a_cache_folder_the_copy_is_read_too(run_storage, timings, place, tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
     result = run_storage("run", place, cache_folder=str(cache), modes=["warm"])
@@ -169,9 +153,7 @@ def test_with_a_cache_folder_the_copy_is_read_too(
     assert any("cache_folder lies on the filesystem" in warning for warning in result.warnings)
 
 
-def test_without_a_cache_folder_the_copy_says_why_there_is_none(
-    run_storage: RunStorage, timings: Timings, tmp_path: Path
-) -> None:
+def test_without_a_cache_folder_the_copy_says_why_there_is_none(run_storage, timings, tmp_path):
     run_storage("run", modes=["warm"])
     row = timings(tmp_path / "out").row(
         by_predicate=pl.col("test") == "particle_cache_copy", named=True
@@ -181,8 +163,8 @@ def test_without_a_cache_folder_the_copy_says_why_there_is_none(
 
 
 def test_without_a_place_the_output_folder_is_measured_and_keeps_results_only(
-    run_storage: RunStorage, tmp_path: Path
-) -> None:
+    run_storage, tmp_path
+):
     result = run_storage("run", modes=["warm"])
     assert result.error is None
     left = {path.name for path in (tmp_path / "out").iterdir()}
@@ -191,8 +173,8 @@ def test_without_a_place_the_output_folder_is_measured_and_keeps_results_only(
 
 
 def test_on_a_filesystem_in_memory_nothing_is_called_cold_or_direct(
-    run_storage: RunStorage, timings: Timings, tmp_path: Path, missing: Callable[[str, str], None]
-) -> None:
+    run_storage, timings, tmp_path, missing
+):
     if not IN_MEMORY.is_dir():
         missing("a filesystem in memory", "mount a tmpfs at /dev/shm")
     result = run_storage("run", IN_MEMORY)
@@ -210,12 +192,8 @@ def test_on_a_filesystem_in_memory_nothing_is_called_cold_or_direct(
 
 
 def test_a_filesystem_that_refuses_direct_reads_is_told_and_the_rest_is_measured(
-    run_storage: RunStorage,
-    timings: Timings,
-    place: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    run_storage, timings, place, tmp_path, monkeypatch
+):
     monkeypatch.setattr(reads, "why_not_direct", lambda _path: "the filesystem refuses O_DIRECT")
     assert run_storage("run", place, modes=["warm", "direct"]).error is None
     table = timings(tmp_path / "out")
@@ -226,12 +204,8 @@ def test_a_filesystem_that_refuses_direct_reads_is_told_and_the_rest_is_measured
 
 
 def test_a_direct_read_that_fills_the_page_cache_is_not_called_direct(
-    run_storage: RunStorage,
-    timings: Timings,
-    place: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    run_storage, timings, place, tmp_path, monkeypatch
+):
     monkeypatch.setattr(reads, "why_not_direct", lambda _path: "")
     monkeypatch.setattr(reads, "resident_bytes", lambda _files: 4096)
     monkeypatch.setattr("pyscale_stages.storage.book.Proof.all_cold", True)
@@ -244,9 +218,7 @@ def test_a_direct_read_that_fills_the_page_cache_is_not_called_direct(
     assert direct["why_not"].str.contains("still reads through the page cache").all()
 
 
-def test_more_readers_than_files_cannot_be(
-    run_storage: RunStorage, timings: Timings, place: Path, tmp_path: Path
-) -> None:
+def test_more_readers_than_files_cannot_be(run_storage, timings, place, tmp_path):
     run_storage("run", place, modes=["warm"], readers=[3, 4])
     table = timings(tmp_path / "out").filter(pl.col("test") == "parallel_read_warm")
     why_not = dict(table.select("workers", "why_not").iter_rows())
@@ -254,7 +226,7 @@ def test_more_readers_than_files_cannot_be(
     assert why_not[4] == "4 readers cannot share 3 files: raise particle_files"
 
 
-def test_the_scale_against_the_ancestor_is_told(run_storage: RunStorage, place: Path) -> None:
+def test_the_scale_against_the_ancestor_is_told(run_storage, place):
     result = run_storage("run", place, modes=["warm"])
     (write,) = [t for t in result.timings if t.test == "particle_write" and t.step is None]
     scale = 23 * 18**2 / (50_000 * 256**2)
@@ -264,7 +236,7 @@ def test_the_scale_against_the_ancestor_is_told(run_storage: RunStorage, place: 
     )
 
 
-def test_steps_of_writing_add_up(run_storage: RunStorage, place: Path) -> None:
+def test_steps_of_writing_add_up(run_storage, place):
     result = run_storage("run", place, modes=["warm"])
     wall_s = {t.step: t.wall_s for t in result.timings if t.test == "particle_write"}
     assert None not in wall_s.values()

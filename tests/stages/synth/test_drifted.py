@@ -32,7 +32,7 @@ def source(tmp_path: Path) -> Path:
     return folder
 
 
-def test_frames_are_the_image_moved_by_the_true_drift(source: Path, tmp_path: Path) -> None:
+def test_frames_are_the_image_moved_by_the_true_drift(source, tmp_path):
     folder = write_drifted_movie(tmp_path / "movie", PARAMS, source)
     movie = tifffile.imread(folder / "movie.ome.tif").astype(float)
     drift = pl.read_parquet(folder / "truth" / "camera" / "drift.parquet")
@@ -43,7 +43,7 @@ def test_frames_are_the_image_moved_by_the_true_drift(source: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize("name", ["camera", "specimen"])
-def test_truth_fits_the_frames_in_both_coordinates(name: str, source: Path, tmp_path: Path) -> None:
+def test_truth_fits_the_frames_in_both_coordinates(name, source, tmp_path):
     truth = write_drifted_movie(tmp_path / "movie", PARAMS, source) / "truth" / name
     labels = tifffile.imread(truth / "labels_ch0.ome.tif")
     clean = tifffile.imread(truth / "clean_ch0.ome.tif").astype(float)
@@ -55,7 +55,7 @@ def test_truth_fits_the_frames_in_both_coordinates(name: str, source: Path, tmp_
     assert len(tracks) == 3 * PARAMS.frames
 
 
-def test_the_truth_says_how_strong_the_noise_of_each_frame_is(source: Path, tmp_path: Path) -> None:
+def test_the_truth_says_how_strong_the_noise_of_each_frame_is(source, tmp_path):
     folder = write_drifted_movie(tmp_path / "movie", PARAMS, source)
     noise = pl.read_parquet(folder / "truth" / "camera" / "noise.parquet")
     movie = tifffile.imread(folder / "movie.ome.tif").astype(float)
@@ -65,9 +65,7 @@ def test_the_truth_says_how_strong_the_noise_of_each_frame_is(source: Path, tmp_
     assert noise["noise_rms_counts"].to_numpy() == pytest.approx(rms)
 
 
-def test_true_labels_of_the_specimen_end_where_the_camera_saw_nothing(
-    source: Path, tmp_path: Path
-) -> None:
+def test_true_labels_of_the_specimen_end_where_the_camera_saw_nothing(source, tmp_path):
     everywhere = np.ones((SIZE, SIZE), np.uint16)
     tifffile.imwrite(source / "labels.tif", everywhere)
     truth = write_drifted_movie(tmp_path / "movie", PARAMS, source) / "truth"
@@ -81,7 +79,7 @@ def test_true_labels_of_the_specimen_end_where_the_camera_saw_nothing(
         assert (labels[frame] == 1 - unseen).all()
 
 
-def test_the_same_parameters_give_the_same_bytes(source: Path, tmp_path: Path) -> None:
+def test_the_same_parameters_give_the_same_bytes(source, tmp_path):
     def digests(name: str) -> list[str]:
         folder = write_drifted_movie(tmp_path / name, PARAMS, source)
         files = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -98,9 +96,7 @@ def test_the_same_parameters_give_the_same_bytes(source: Path, tmp_path: Path) -
         (np.full((SIZE, SIZE), 70_000, np.uint32), "labels of 16 bits"),
     ],
 )
-def test_labels_that_do_not_fit_are_refused(
-    labels: np.ndarray, said: str, source: Path, tmp_path: Path
-) -> None:
+def test_labels_that_do_not_fit_are_refused(labels, said, source, tmp_path):
     tifffile.imwrite(source / "labels.tif", labels)
     with pytest.raises(BadInput, match=said):
         write_drifted_movie(tmp_path / "movie", PARAMS, source)

@@ -34,7 +34,7 @@ def files_of(folder: Path) -> dict[str, str]:
     }
 
 
-def test_a_movie_is_written_as_the_tree_that_the_stages_expect(two_types: Path) -> None:
+def test_a_movie_is_written_as_the_tree_that_the_stages_expect(two_types):
     truth = {
         f"truth/{name}/{file}"
         for name in ("camera", "specimen")
@@ -52,7 +52,7 @@ def test_a_movie_is_written_as_the_tree_that_the_stages_expect(two_types: Path) 
     assert sorted(p.name for p in two_types.parent.iterdir()) == [two_types.name]
 
 
-def test_the_files_carry_their_axes(two_types: Path, one_type: Path) -> None:
+def test_the_files_carry_their_axes(two_types, one_type):
     for folder, axes in ((two_types, "TCYX"), (one_type, "TYX")):
         with tifffile.TiffFile(folder / "movie.ome.tif") as tiff:
             assert tiff.is_ome
@@ -64,14 +64,14 @@ def test_the_files_carry_their_axes(two_types: Path, one_type: Path) -> None:
     assert Movie.open(two_types / "movie.ome.tif").n_channels == 2
 
 
-def test_a_movie_of_one_frame_keeps_its_axes(tmp_path: Path) -> None:
+def test_a_movie_of_one_frame_keeps_its_axes(tmp_path):
     params = SMALL.model_copy(update={"frames": 1})
     movie = Movie.open(write_synthetic_movie(tmp_path / "m", params) / "movie.ome.tif")
     assert (movie.n_frames, movie.n_channels, movie.shape_yx) == (1, 2, (96, 80))
 
 
 @pytest.mark.slow
-def test_the_same_parameters_give_the_same_bytes_in_another_process(tmp_path: Path) -> None:
+def test_the_same_parameters_give_the_same_bytes_in_another_process(tmp_path):
     write_synthetic_movie(tmp_path / "here", SMALL)
     program = (
         "import sys, pathlib; from pyscale_stages.synth.movie import *; "
@@ -84,14 +84,14 @@ def test_the_same_parameters_give_the_same_bytes_in_another_process(tmp_path: Pa
     assert files_of(tmp_path / "here") == files_of(tmp_path / "there")
 
 
-def test_another_seed_gives_another_movie(tmp_path: Path) -> None:
+def test_another_seed_gives_another_movie(tmp_path):
     write_synthetic_movie(tmp_path / "a", SMALL)
     write_synthetic_movie(tmp_path / "b", SMALL.model_copy(update={"seed": 4}))
     a, b = files_of(tmp_path / "a"), files_of(tmp_path / "b")
     assert all(a[name] != b[name] for name in a)
 
 
-def test_frames_in_memory_are_those_of_the_movie_on_disk(two_types: Path) -> None:
+def test_frames_in_memory_are_those_of_the_movie_on_disk(two_types):
     params = SynthParams.model_validate_json((two_types / "synth.json").read_text())
     on_disk = tifffile.imread(two_types / "movie.ome.tif")
     first = tifffile.imread(two_types / "truth" / "camera" / "labels_ch0.ome.tif")
@@ -103,7 +103,7 @@ def test_frames_in_memory_are_those_of_the_movie_on_disk(two_types: Path) -> Non
         np.testing.assert_array_equal(labels, np.stack([first[frame], second[frame]]))
 
 
-def test_the_same_movie_again_is_kept_as_it_is(tmp_path: Path) -> None:
+def test_the_same_movie_again_is_kept_as_it_is(tmp_path):
     folder = write_synthetic_movie(tmp_path / "m", SMALL)
     before = (folder / "movie.ome.tif").stat()
     assert write_synthetic_movie(folder, SMALL) == folder
@@ -111,7 +111,7 @@ def test_the_same_movie_again_is_kept_as_it_is(tmp_path: Path) -> None:
     assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
 
 
-def test_a_movie_with_other_parameters_is_never_overwritten(tmp_path: Path) -> None:
+def test_a_movie_with_other_parameters_is_never_overwritten(tmp_path):
     folder = write_synthetic_movie(tmp_path / "m", SMALL)
     before = files_of(folder)
     with pytest.raises(
@@ -123,9 +123,7 @@ def test_a_movie_with_other_parameters_is_never_overwritten(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("content", [None, "{}}", '{"generator": 99}'])
-def test_a_folder_of_something_else_is_never_overwritten(
-    tmp_path: Path, content: str | None
-) -> None:
+def test_a_folder_of_something_else_is_never_overwritten(tmp_path, content):
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "notes.txt").write_text("keep me")
@@ -137,21 +135,19 @@ def test_a_folder_of_something_else_is_never_overwritten(
     assert files_of(folder) == before
 
 
-def test_a_file_in_the_way_is_refused(tmp_path: Path) -> None:
+def test_a_file_in_the_way_is_refused(tmp_path):
     (tmp_path / "m").write_text("a file")
     with pytest.raises(BadInput, match="exists and is not a synthetic movie"):
         write_synthetic_movie(tmp_path / "m", SMALL)
 
 
-def test_a_place_that_cannot_be_written_is_refused(tmp_path: Path) -> None:
+def test_a_place_that_cannot_be_written_is_refused(tmp_path):
     (tmp_path / "file").write_text("not a folder")
     with pytest.raises(BadInput, match=r"m cannot be written \(Not a directory\): choose another"):
         write_synthetic_movie(tmp_path / "file" / "m", SMALL)
 
 
-def test_a_full_disk_is_said_and_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_is_said_and_leaves_nothing_behind(tmp_path, monkeypatch):
     append = FrameSpool.append
 
     def fill_the_disk(spool: FrameSpool, name: str, image: npt.NDArray[np.uint16]) -> None:
@@ -165,7 +161,7 @@ def test_a_full_disk_is_said_and_leaves_nothing_behind(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_interruption_leaves_nothing_behind(tmp_path: Path) -> None:
+def test_an_interruption_leaves_nothing_behind(tmp_path):
     def interrupt(done: int, total: int) -> None:
         if done == 3:
             raise KeyboardInterrupt
@@ -175,7 +171,7 @@ def test_an_interruption_leaves_nothing_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_movie_that_appeared_meanwhile_is_kept(tmp_path: Path) -> None:
+def test_a_movie_that_appeared_meanwhile_is_kept(tmp_path):
     def overtake(done: int, total: int) -> None:
         if done == total:
             write_synthetic_movie(tmp_path / "m", SMALL)
@@ -184,7 +180,7 @@ def test_a_movie_that_appeared_meanwhile_is_kept(tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
 
 
-def test_another_movie_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+def test_another_movie_that_appeared_meanwhile_is_not_overwritten(tmp_path):
     other = SMALL.model_copy(update={"seed": 99})
 
     def overtake(done: int, total: int) -> None:
@@ -197,14 +193,14 @@ def test_another_movie_that_appeared_meanwhile_is_not_overwritten(tmp_path: Path
     assert found == other
 
 
-def test_progress_counts_every_frame(tmp_path: Path) -> None:
+def test_progress_counts_every_frame(tmp_path):
     calls: list[tuple[int, int]] = []
     write_synthetic_movie(tmp_path / "m", SMALL, lambda done, total: calls.append((done, total)))
     assert calls == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 @pytest.mark.slow
-def test_a_movie_with_more_tracks_than_labels_can_name_is_refused(tmp_path: Path) -> None:
+def test_a_movie_with_more_tracks_than_labels_can_name_is_refused(tmp_path):
     crowded = SynthParams(height_px=3000, width_px=3000, cells=40_000, radius_px=4, cell_types=2)
     with pytest.raises(BadInput, match="needs more than 65535 track ids by frame 0"):
         write_synthetic_movie(tmp_path / "m", crowded)

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -32,7 +31,7 @@ from pyscale_stages.wording import first_problem
         ({"max_drift_px": 300}, "a max_drift_px of 300 leaves no common field"),
     ],
 )
-def test_bad_parameters_are_refused_in_one_sentence(given: dict[str, Any], sentence: str) -> None:
+def test_bad_parameters_are_refused_in_one_sentence(given, sentence):
     with pytest.raises(ValidationError) as refused:
         SynthParams(**given)
     said = first_problem(refused.value, SynthParams)
@@ -40,13 +39,13 @@ def test_bad_parameters_are_refused_in_one_sentence(given: dict[str, Any], sente
     assert "\n" not in said
 
 
-def test_as_many_cells_as_the_refusal_names_do_fit() -> None:
+def test_as_many_cells_as_the_refusal_names_do_fit():
     SynthParams(cells=71, cell_types=2, density_profile="burst", density_peak=4)
     with pytest.raises(ValidationError):
         SynthParams(cells=72, cell_types=2, density_profile="burst", density_peak=4)
 
 
-def test_a_ramp_is_straight_and_a_burst_peaks_at_two_thirds() -> None:
+def test_a_ramp_is_straight_and_a_burst_peaks_at_two_thirds():
     ramp = SynthParams(frames=11, cells=10, density_profile="ramp", density_peak=3)
     np.testing.assert_allclose([ramp.density(t) for t in range(11)], np.linspace(1, 3, 11))
     burst = SynthParams(frames=61, cells=10, density_profile="burst", density_peak=5)
@@ -57,7 +56,7 @@ def test_a_ramp_is_straight_and_a_burst_peaks_at_two_thirds() -> None:
     assert np.median(curve) < 2
 
 
-def test_drift_walks_in_fractions_of_a_pixel_within_its_limit() -> None:
+def test_drift_walks_in_fractions_of_a_pixel_within_its_limit():
     path = drift_path(SynthParams(frames=2000, cells=1, max_drift_px=3.5))
     assert path.shape == (2000, 2)
     assert path[0].tolist() == [0, 0]
@@ -66,5 +65,5 @@ def test_drift_walks_in_fractions_of_a_pixel_within_its_limit() -> None:
     assert (path[1:] != np.rint(path[1:])).all()
 
 
-def test_drift_can_be_none() -> None:
+def test_drift_can_be_none():
     assert not drift_path(SynthParams(frames=5, max_drift_px=0)).any()

@@ -28,9 +28,7 @@ def in_field(cells: Cells, params: SynthParams, cell_type: int) -> int:
 
 @pytest.mark.parametrize("profile", ["constant", "ramp", "burst"])
 @pytest.mark.parametrize("division_rate", [0.0, 0.1])
-def test_the_number_of_cells_follows_the_density_profile(
-    profile: str, division_rate: float
-) -> None:
+def test_the_number_of_cells_follows_the_density_profile(profile, division_rate):
     params = SynthParams(
         **FIELD.model_dump() | {"density_profile": profile, "division_rate": division_rate}
     )
@@ -43,7 +41,7 @@ def test_the_number_of_cells_follows_the_density_profile(
         assert np.mean(seen / expected) == pytest.approx(params.cells, rel=0.15)
 
 
-def test_cells_press_on_each_other_but_overlap_little() -> None:
+def test_cells_press_on_each_other_but_overlap_little():
     crowded = FIELD.model_copy(update={"cells": 140, "division_rate": 0.02})
     for cells in list(simulate(crowded))[::10]:
         places = np.stack([cells["y_px"], cells["x_px"]], axis=1)
@@ -55,7 +53,7 @@ def test_cells_press_on_each_other_but_overlap_little() -> None:
         assert np.quantile(nearest, 0.02) > 0.5, "hardly any cell lies on top of another"
 
 
-def test_a_daughter_has_half_the_area_and_grows_up() -> None:
+def test_a_daughter_has_half_the_area_and_grows_up():
     params = FIELD.model_copy(update={"division_rate": 0.05})
     born = 0
     for cells in simulate(params):
@@ -69,7 +67,7 @@ def test_a_daughter_has_half_the_area_and_grows_up() -> None:
     assert born > 50
 
 
-def test_cells_move_at_the_asked_speed_where_nobody_pushes() -> None:
+def test_cells_move_at_the_asked_speed_where_nobody_pushes():
     alone = SynthParams(
         frames=200, height_px=2000, width_px=2000, cells=40, cell_types=1, radius_px=5,
         speed_px=3.0, division_rate=0,
@@ -83,7 +81,7 @@ def test_cells_move_at_the_asked_speed_where_nobody_pushes() -> None:
     assert np.sqrt(np.mean(np.square(steps))) == pytest.approx(3.0, rel=0.05)
 
 
-def test_track_ids_are_never_used_twice() -> None:
+def test_track_ids_are_never_used_twice():
     params = FIELD.model_copy(update={"division_rate": 0.1, "density_profile": "burst"})
     last_seen: dict[int, int] = {}
     for frame, cells in enumerate(simulate(params)):
@@ -94,7 +92,7 @@ def test_track_ids_are_never_used_twice() -> None:
             last_seen[track] = frame
 
 
-def test_running_out_of_track_ids_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_running_out_of_track_ids_is_refused(monkeypatch):
     monkeypatch.setattr(population, "MAX_TRACK_ID", 400)
     params = FIELD.model_copy(update={"division_rate": 0.2})
     with pytest.raises(BadInput, match=r"more than 400 track ids by frame \d+ of 30: use fewer"):

@@ -55,7 +55,7 @@ def small_params(draw: st.DrawFn) -> SynthParams:
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(small_params())
-def test_any_accepted_parameters_give_whole_cells_and_an_image(params: SynthParams) -> None:
+def test_any_accepted_parameters_give_whole_cells_and_an_image(params):
     frames = list(render_examples(params))
     assert len(frames) == params.frames
     for image, labels in frames:
@@ -70,7 +70,7 @@ def test_any_accepted_parameters_give_whole_cells_and_an_image(params: SynthPara
             assert shared <= {0}
 
 
-def test_cells_in_a_crowd_are_in_one_piece() -> None:
+def test_cells_in_a_crowd_are_in_one_piece():
     params = SynthParams(
         seed=5, frames=6, height_px=200, width_px=200, cells=75, cell_types=1, elongation=1.6,
         irregularity=0.12, division_rate=0.05,
@@ -86,7 +86,7 @@ def test_cells_in_a_crowd_are_in_one_piece() -> None:
     assert whole / total > 0.995
 
 
-def test_a_lone_round_cell_is_the_disc_of_its_radius_at_any_sub_pixel_place() -> None:
+def test_a_lone_round_cell_is_the_disc_of_its_radius_at_any_sub_pixel_place():
     params = SynthParams(elongation=1, irregularity=0, radius_spread=0, radius_px=10.01)
     rng = np.random.default_rng(0)
     y, x = np.mgrid[:64, :64]
@@ -97,7 +97,7 @@ def test_a_lone_round_cell_is_the_disc_of_its_radius_at_any_sub_pixel_place() ->
         np.testing.assert_array_equal(labels, np.where(disc, 4, 0))
 
 
-def test_a_whole_pixel_drift_moves_labels_without_changing_them() -> None:
+def test_a_whole_pixel_drift_moves_labels_without_changing_them():
     params = SynthParams()
     cells = grown_cells(
         params, np.random.default_rng(2), np.random.default_rng(1).uniform(40, 160, (40, 2)), 1
@@ -107,7 +107,7 @@ def test_a_whole_pixel_drift_moves_labels_without_changing_them() -> None:
     np.testing.assert_array_equal(moved, np.roll(still, (7, -4), axis=(0, 1)))
 
 
-def test_every_camera_effect_can_be_seen_in_the_counts() -> None:
+def test_every_camera_effect_can_be_seen_in_the_counts():
     dark = SynthParams(
         frames=1, cells=1, cell_types=1, signal_photons=1e-6, background_photons=0,
         read_noise_electrons=3, gain_counts=2, offset_counts=150,
@@ -126,7 +126,7 @@ def test_every_camera_effect_can_be_seen_in_the_counts() -> None:
 
 
 @pytest.mark.slow
-def test_light_follows_drift_by_fractions_of_a_pixel() -> None:
+def test_light_follows_drift_by_fractions_of_a_pixel():
     params = SynthParams(
         seed=2, frames=6, height_px=256, width_px=256, cells=40, cell_types=1, speed_px=0,
         division_rate=0, illumination_loss=0, max_drift_px=3,

@@ -37,7 +37,7 @@ def contacts_one_by_one(labels: list[Stack]) -> Counter[tuple[int, int, int]]:
     return found
 
 
-def test_contacts_are_those_of_the_label_images(any_truth: Path) -> None:
+def test_contacts_are_those_of_the_label_images(any_truth):
     table = pl.read_parquet(any_truth / "contacts.parquet")
     expected = contacts_one_by_one(labels_of(any_truth))
     assert len(expected) > 20
@@ -45,7 +45,7 @@ def test_contacts_are_those_of_the_label_images(any_truth: Path) -> None:
     assert table.schema == dict.fromkeys(("frame", "label_a", "label_b", "contact_px"), pl.Int32)
 
 
-def test_an_overlapped_pixel_counts_once_for_itself_and_once_for_each_neighbour_across() -> None:
+def test_an_overlapped_pixel_counts_once_for_itself_and_once_for_each_neighbour_across():
     a = np.zeros((3, 3), np.uint16)
     a[1, 1] = 5
     b = np.zeros((3, 3), np.uint16)
@@ -53,14 +53,14 @@ def test_an_overlapped_pixel_counts_once_for_itself_and_once_for_each_neighbour_
     assert count_contacts([a, b]).tolist() == [[5, 9, 2]]
 
 
-def test_cells_that_meet_at_a_corner_only_do_not_touch() -> None:
+def test_cells_that_meet_at_a_corner_only_do_not_touch():
     corner = np.array([[1, 0], [0, 2]], np.uint16)
     side = np.array([[2, 1], [0, 1]], np.uint16)
     assert count_contacts([corner]).tolist() == []
     assert count_contacts([side]).tolist() == [[1, 2, 1]]
 
 
-def test_tracks_are_the_centroids_of_the_label_images(any_truth: Path) -> None:
+def test_tracks_are_the_centroids_of_the_label_images(any_truth):
     table = pl.read_parquet(any_truth / "tracks.parquet")
     rows = 0
     for channel, stack in enumerate(labels_of(any_truth)):
@@ -74,7 +74,7 @@ def test_tracks_are_the_centroids_of_the_label_images(any_truth: Path) -> None:
     assert rows == len(table) == len(table.unique(["track_id", "frame"]))
 
 
-def test_a_track_stays_in_one_channel_and_moves_in_small_steps(any_truth: Path) -> None:
+def test_a_track_stays_in_one_channel_and_moves_in_small_steps(any_truth):
     table = pl.read_parquet(any_truth / "tracks.parquet")
     assert table.group_by("track_id").agg(pl.col("channel").n_unique())["channel"].max() == 1
     steps = table.sort("track_id", "frame").with_columns(
@@ -88,7 +88,7 @@ def test_a_track_stays_in_one_channel_and_moves_in_small_steps(any_truth: Path) 
     assert float(moved.max()) < 14  # type: ignore[arg-type]
 
 
-def test_divisions_keep_the_mother(any_truth: Path) -> None:
+def test_divisions_keep_the_mother(any_truth):
     table = pl.read_parquet(any_truth / "tracks.parquet")
     assert table.group_by("track_id").agg(pl.col("parent_id").n_unique())["parent_id"].max() == 1
     births = table.sort("frame").group_by("track_id").first().filter(pl.col("parent_id") > 0)
@@ -107,7 +107,7 @@ def test_divisions_keep_the_mother(any_truth: Path) -> None:
     assert (children == 2).mean() > 0.6  # type: ignore[operator]
 
 
-def test_drift_is_the_shift_between_the_two_coordinate_systems(any_movie: Path) -> None:
+def test_drift_is_the_shift_between_the_two_coordinate_systems(any_movie):
     truth = any_movie / "truth"
     drift = pl.read_parquet(truth / "camera" / "drift.parquet")
     assert drift.equals(pl.read_parquet(truth / "specimen" / "drift.parquet"))
@@ -133,14 +133,14 @@ def test_drift_is_the_shift_between_the_two_coordinate_systems(any_movie: Path) 
         assert abs(float(error.mean())) < 0.01  # type: ignore[arg-type]
 
 
-def test_without_drift_both_coordinate_systems_are_one(tmp_path: Path) -> None:
+def test_without_drift_both_coordinate_systems_are_one(tmp_path):
     params = SynthParams(frames=3, height_px=80, width_px=80, cells=8, radius_px=6, max_drift_px=0)
     truth = write_synthetic_movie(tmp_path / "m", params) / "truth"
     for file in (truth / "specimen").iterdir():
         assert file.read_bytes() == (truth / "camera" / file.name).read_bytes()
 
 
-def test_frame_0_is_the_same_in_both_coordinate_systems(any_movie: Path) -> None:
+def test_frame_0_is_the_same_in_both_coordinate_systems(any_movie):
     for camera, specimen in zip(
         labels_of(any_movie / "truth" / "camera"),
         labels_of(any_movie / "truth" / "specimen"),
@@ -150,7 +150,7 @@ def test_frame_0_is_the_same_in_both_coordinate_systems(any_movie: Path) -> None
         assert not np.array_equal(camera[-1], specimen[-1])
 
 
-def test_the_movie_shows_light_where_the_camera_labels_are(any_movie: Path) -> None:
+def test_the_movie_shows_light_where_the_camera_labels_are(any_movie):
     movie = tifffile.imread(any_movie / "movie.ome.tif")
     for channel, labels in enumerate(labels_of(any_movie / "truth" / "camera")):
         images = movie[:, channel] if movie.ndim == 4 else movie
@@ -162,13 +162,13 @@ def test_the_movie_shows_light_where_the_camera_labels_are(any_movie: Path) -> N
 
 
 @pytest.mark.parametrize("name", ["drift", "tracks", "contacts"])
-def test_tables_have_no_missing_values(any_truth: Path, name: str) -> None:
+def test_tables_have_no_missing_values(any_truth, name):
     table = pl.read_parquet(any_truth / f"{name}.parquet")
     assert len(table) > 0
     assert table.null_count().sum_horizontal().sum() == 0
 
 
-def test_clean_frames_are_the_movie_without_its_noise(two_types: Path) -> None:
+def test_clean_frames_are_the_movie_without_its_noise(two_types):
     movie = tifffile.imread(two_types / "movie.ome.tif").astype(float)
     truth = two_types / "truth" / "camera"
     table = pl.read_parquet(truth / "noise.parquet").sort("channel", "frame")

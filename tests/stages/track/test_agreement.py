@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pytest
 
@@ -71,7 +70,7 @@ def two_cells(shift_px: float = 0.0) -> Tracks:
     )
 
 
-def test_track_ids_do_not_matter_but_links_do(output: Path, bench: Bench) -> None:
+def test_track_ids_do_not_matter_but_links_do(output, bench):
     renamed = changed(output, "renamed", track_id=pl.col("track_id") + 40)
     same = bench.agreement(output, renamed)
     assert (same.same, same.score, same.details["links_reference"]) == (True, 1, 10)
@@ -82,14 +81,14 @@ def test_track_ids_do_not_matter_but_links_do(output: Path, bench: Bench) -> Non
     assert shorter.score == pytest.approx(2 * 8 / 18)
 
 
-def test_outputs_without_links_agree_only_on_the_same_cells(output: Path, bench: Bench) -> None:
+def test_outputs_without_links_agree_only_on_the_same_cells(output, bench):
     lonely = changed(output, "lonely", track_id=pl.int_range(1, 1 + pl.len(), dtype=pl.Int32))
     other = changed(lonely, "other", label=pl.col("label") + 50)
     assert bench.agreement(lonely, lonely).score == 1
     assert bench.agreement(lonely, other).score == 0
 
 
-def test_the_context_of_a_window_is_not_compared(label_movie: WriteMovie, bench: Bench) -> None:
+def test_the_context_of_a_window_is_not_compared(label_movie, bench):
     labels = label_movie([[(20, 20 + t)] for t in range(12)])
     narrow, wide = (
         bench.done("run", labels, output=str(context), frames=(5, 8), overlap_frames=context)
@@ -100,15 +99,13 @@ def test_the_context_of_a_window_is_not_compared(label_movie: WriteMovie, bench:
     assert agreement.details["links_reference"] == 2
 
 
-def test_a_table_without_a_column_is_named(output: Path, bench: Bench) -> None:
+def test_a_table_without_a_column_is_named(output, bench):
     table = changed(output, "broken") / "tracks.parquet"
     pl.read_parquet(table).drop("label").write_parquet(table)
     assert str(table) in bench.refused("check", output, table.parent)
 
 
-def test_the_second_output_is_compared_with_the_truth(
-    output: Path, bench: Bench, tmp_path: Path
-) -> None:
+def test_the_second_output_is_compared_with_the_truth(output, bench, tmp_path):
     truth = truth_of(two_cells(shift_px=0.5), tmp_path / "truth")
     cut = changed(output, "cut", track_id=CUT)
     assert bench.checked(output, cut, truth=truth).quality == {
@@ -119,7 +116,7 @@ def test_the_second_output_is_compared_with_the_truth(
     }
 
 
-def test_swapped_cells_cost_precision_and_recall(tmp_path: Path) -> None:
+def test_swapped_cells_cost_precision_and_recall(tmp_path):
     found = two_cells()
     late = found.detections.frame >= 4
     swapped = Tracks(
@@ -129,7 +126,7 @@ def test_swapped_cells_cost_precision_and_recall(tmp_path: Path) -> None:
     assert (quality["link_precision"], quality["link_recall"]) == (0.8, 0.8)
 
 
-def test_a_cell_that_was_not_segmented_costs_detections_not_links(tmp_path: Path) -> None:
+def test_a_cell_that_was_not_segmented_costs_detections_not_links(tmp_path):
     true = two_cells()
     seen = np.ones(len(true.track_id), dtype=bool)
     seen[4] = False
@@ -139,7 +136,7 @@ def test_a_cell_that_was_not_segmented_costs_detections_not_links(tmp_path: Path
     assert quality["detection_recall"] == pytest.approx(11 / 12)
 
 
-def test_a_true_division_is_a_link_from_the_parent_to_each_child(tmp_path: Path) -> None:
+def test_a_true_division_is_a_link_from_the_parent_to_each_child(tmp_path):
     frame = np.array([0, 1, 2, 2])
     cells = Detections(frame, np.array([1, 1, 1, 2]), np.array([9.0, 9, 5, 13]), np.full(4, 9.0))
     divided = Tracks(cells, np.array([1, 1, 2, 3]), np.array([[1, 2], [1, 3]]))
@@ -156,7 +153,7 @@ def test_a_true_division_is_a_link_from_the_parent_to_each_child(tmp_path: Path)
     assert "division_recall" not in invented
 
 
-def test_of_two_channels_the_segmented_one_is_the_truth(tmp_path: Path) -> None:
+def test_of_two_channels_the_segmented_one_is_the_truth(tmp_path):
     found = two_cells()
     right = truth_of(found, tmp_path / "right", channel=1)
     wrong = truth_of(two_cells(shift_px=30.0), tmp_path / "wrong", channel=0)
@@ -168,19 +165,15 @@ def test_of_two_channels_the_segmented_one_is_the_truth(tmp_path: Path) -> None:
     assert set(link_quality(found, both, (0, FRAMES)).values()) == {1.0}
 
 
-def test_a_truth_that_is_none_is_named(output: Path, bench: Bench, tmp_path: Path) -> None:
+def test_a_truth_that_is_none_is_named(output, bench, tmp_path):
     said = bench.refused("check", output, output, truth=tmp_path / "nowhere")
     assert "nowhere holds no truth that pyscale reads" in said
 
 
 @pytest.mark.slow
 def test_links_on_real_cells_agree_with_the_reference_tracker(
-    hela_masks: npt.NDArray[np.uint16],
-    hela_labels: Path,
-    shared_data: Path,
-    bench: Bench,
-    tmp_path: Path,
-) -> None:
+    hela_masks, hela_labels, shared_data, bench, tmp_path
+):
     cells = joined(detect(mask, frame) for frame, mask in enumerate(hela_masks))
     reference = shared_data / "hela-tracking" / "res_track.txt"
     parent_of = {row[0]: row[3] for row in np.loadtxt(reference, dtype=int)}

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 import tifffile
-
-from stagetasks import Bench
 
 Frames = npt.NDArray[Any]
 
@@ -42,7 +38,7 @@ BAD_FRAMES = {
 
 
 @pytest.mark.parametrize("name", BAD_FRAMES)
-def test_frames_that_are_no_labels_are_refused(name: str, bench: Bench, tmp_path: Path) -> None:
+def test_frames_that_are_no_labels_are_refused(name, bench, tmp_path):
     frames, axes, sentence = BAD_FRAMES[name]
     path = tmp_path / "bad.ome.tif"
     tifffile.imwrite(path, frames, ome=True, photometric="minisblack", metadata={"axes": axes})
@@ -60,13 +56,11 @@ def test_frames_that_are_no_labels_are_refused(name: str, bench: Bench, tmp_path
         ({"splitting": "perhaps"}, "splitting"),
     ],
 )
-def test_parameters_that_mean_nothing_are_refused(
-    params: dict[str, Any], sentence: str, bench: Bench, movie_of: Callable[..., Path]
-) -> None:
+def test_parameters_that_mean_nothing_are_refused(params, sentence, bench, movie_of):
     assert sentence in bench.refused("run", movie_of(CELLS), **params)
 
 
-def test_a_folder_of_label_frames_may_hold_other_files(bench: Bench, tmp_path: Path) -> None:
+def test_a_folder_of_label_frames_may_hold_other_files(bench, tmp_path):
     folder = tmp_path / "frames"
     folder.mkdir()
     for index, frame in enumerate(CELLS):

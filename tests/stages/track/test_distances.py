@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from pyscale_stages.track.distances import median_diameter_px
-from stagetasks import Bench
 
-WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]
 DIAMETER_PX = 2 * math.sqrt(25 / math.pi)
 """Of the cells of 5 x 5 px that `label_movie` draws."""
 
@@ -23,7 +20,7 @@ def distances(folder: Path) -> dict[str, float | None]:
     return read
 
 
-def test_the_diameter_is_the_median_over_cells_and_not_over_pixels() -> None:
+def test_the_diameter_is_the_median_over_cells_and_not_over_pixels():
     labels = np.zeros((20, 40), dtype=np.uint32)
     labels[:2, :2], labels[4:8, :4], labels[:, 20:] = 4_000_000_000, 2, 9
     assert median_diameter_px(labels) == pytest.approx(2 * math.sqrt(16 / math.pi))
@@ -41,11 +38,8 @@ def test_the_diameter_is_the_median_over_cells_and_not_over_pixels() -> None:
     ],
 )
 def test_what_is_not_given_is_the_diameter_and_all_are_recorded(
-    given: dict[str, float],
-    expected: tuple[float | None, ...],
-    label_movie: WriteMovie,
-    bench: Bench,
-) -> None:
+    given, expected, label_movie, bench
+):
     labels = label_movie([[], [(20, 20)], [(20, 21)]])
     found = distances(bench.done("run", labels, **given))
     assert tuple(found.values()) == pytest.approx(expected)
@@ -57,9 +51,7 @@ def test_what_is_not_given_is_the_diameter_and_all_are_recorded(
     ]
 
 
-def test_every_window_works_with_the_distances_of_the_movies_first_cells(
-    bench: Bench, movie_of: Callable[..., Path]
-) -> None:
+def test_every_window_works_with_the_distances_of_the_movies_first_cells(bench, movie_of):
     labels = np.zeros((12, 64, 64), dtype=np.uint16)
     labels[1:6, 8:12, 8:12] = 1
     labels[6:, 8:40, 8:40] = 1
@@ -79,8 +71,8 @@ def test_every_window_works_with_the_distances_of_the_movies_first_cells(
     ],
 )
 def test_links_cut_at_the_limit_are_said_with_what_to_raise(
-    step_px: int, limit_px: float, said: str | None, label_movie: WriteMovie, bench: Bench
-) -> None:
+    step_px, limit_px, said, label_movie, bench
+):
     labels = label_movie([[(y, 10 + step_px * t) for y in (10, 40, 70)] for t in range(12)])
     warnings = bench.run("run", labels, max_distance_px=limit_px).warnings
     assert len(warnings) == (said is not None)
@@ -89,9 +81,7 @@ def test_links_cut_at_the_limit_are_said_with_what_to_raise(
         assert "raise max_distance_px" in warnings[0]
 
 
-def test_cells_that_jump_out_of_their_outline_are_for_the_other_backend(
-    label_movie: WriteMovie, bench: Bench
-) -> None:
+def test_cells_that_jump_out_of_their_outline_are_for_the_other_backend(label_movie, bench):
     labels = label_movie([[(y, 10 + 8 * t) for y in (10, 40, 70)] for t in range(12)])
     (warning,) = bench.run("run", labels, backend="overlap").warnings
     assert 'choose backend = "laptrack"' in warning

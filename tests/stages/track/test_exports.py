@@ -53,7 +53,7 @@ def export(folder: Path, form: str, output: Path, *options: object) -> int:
     return main([str(word) for word in line], time.monotonic())
 
 
-def test_the_table_has_a_line_for_each_cell_with_its_parent(tracked: Path, tmp_path: Path) -> None:
+def test_the_table_has_a_line_for_each_cell_with_its_parent(tracked, tmp_path):
     assert export(tracked, "csv", tmp_path / "out") == 0
     table = pl.read_csv(tmp_path / "out" / "tracks.csv")
     assert table.columns == ["track_id", "frame", "y_px", "x_px", "label", "parent_id"]
@@ -67,8 +67,8 @@ def test_the_table_has_a_line_for_each_cell_with_its_parent(tracked: Path, tmp_p
 
 
 def test_a_folder_of_the_challenge_has_unbroken_tracks_in_masks_and_table(
-    tracked: Path, labels: Path, tmp_path: Path
-) -> None:
+    tracked, labels, tmp_path
+):
     out = tmp_path / "01_RES"
     assert export(tracked, "ctc", out, "--labels", labels) == 0
     rows = np.loadtxt(out / "res_track.txt", dtype=int).tolist()
@@ -84,17 +84,13 @@ def test_a_folder_of_the_challenge_has_unbroken_tracks_in_masks_and_table(
     assert all(masks[begin][masks[begin] == label].size == 25 for label, begin, _, _ in rows)
 
 
-def test_the_challenges_own_validator_takes_the_folder(
-    tracked: Path, labels: Path, tmp_path: Path
-) -> None:
+def test_the_challenges_own_validator_takes_the_folder(tracked, labels, tmp_path):
     validate = pytest.importorskip("ctc_metrics.scripts.validate")
     assert export(tracked, "ctc", tmp_path / "01_RES", "--labels", labels) == 0
     assert validate.validate_sequence(str(tmp_path / "01_RES"))["Valid"] == 1
 
 
-def test_trackmates_document_holds_all_spots_and_links_of_families(
-    tracked: Path, labels: Path, tmp_path: Path
-) -> None:
+def test_trackmates_document_holds_all_spots_and_links_of_families(tracked, labels, tmp_path):
     strange = labels.rename(labels.with_name('a "b" & <c>.ome.tif'))
     assert export(tracked, "trackmate", tmp_path / "out", "--labels", strange) == 0
     root = ET.parse(tmp_path / "out" / "tracks.xml").getroot()
@@ -124,22 +120,14 @@ def test_trackmates_document_holds_all_spots_and_links_of_families(
 
 
 @pytest.mark.parametrize("form", ["csv", "trackmate"])
-def test_cells_without_a_link_are_exported_too(
-    form: str, label_movie: WriteMovie, bench: Bench, tmp_path: Path
-) -> None:
+def test_cells_without_a_link_are_exported_too(form, label_movie, bench, tmp_path):
     one = bench.done("run", label_movie([[(20, 20)], []]), output="one")
     assert export(one, form, tmp_path / "out") == 0
     (written,) = (tmp_path / "out").iterdir()
     assert "20.0" in written.read_text()
 
 
-def test_what_cannot_be_exported_is_said_in_one_sentence(
-    tracked: Path,
-    labels: Path,
-    bench: Bench,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_cannot_be_exported_is_said_in_one_sentence(tracked, labels, bench, tmp_path, capsys):
     (window,) = bench.windows(labels, (0, 2))
     other = tmp_path / "other.ome.tif"
     shutil.copy(labels, other)

@@ -34,20 +34,20 @@ def track_ids(
     return [int(track) for track in tracks_of(found, links).track_id]
 
 
-def test_two_cells_that_move_keep_their_tracks() -> None:
+def test_two_cells_that_move_keep_their_tracks():
     cells = [(t, 20.0, 10.0 + 5 * t) for t in range(6)]
     cells += [(t, 60.0, 40.0 - 5 * t) for t in range(6)]
     assert track_ids(cells, 6) == [1, 2] * 6
 
 
-def test_a_cell_that_jumps_farther_than_the_limit_begins_a_track() -> None:
+def test_a_cell_that_jumps_farther_than_the_limit_begins_a_track():
     cells = [(0, 10.0, 10.0), (1, 10.0, 26.0)]
     assert track_ids(cells, 2) == [1, 2]
     assert track_ids(cells, 2, replace(NEAR, max_distance_px=17)) == [1, 1]
 
 
 @pytest.mark.parametrize(("lost_frames", "gap_frames"), [(1, 2), (4, 5)])
-def test_a_lost_cell_is_found_again_within_the_gap(lost_frames: int, gap_frames: int) -> None:
+def test_a_lost_cell_is_found_again_within_the_gap(lost_frames, gap_frames):
     back = lost_frames + 2
     cells = [(0, 10.0, 10.0), (1, 10.0, 11.0), (back, 10.0, 14.0)]
     # Other cells keep moving, as in any movie.
@@ -63,8 +63,8 @@ def test_a_lost_cell_is_found_again_within_the_gap(lost_frames: int, gap_frames:
     [(True, 8, [[1, 2], [1, 3]]), (True, 3, []), (False, 8, [])],
 )
 def test_a_division_is_followed_where_splitting_is_on_as_far_as_its_own_limit(
-    splitting: bool, farthest_px: float, splits: list[list[int]]
-) -> None:
+    splitting, farthest_px, splits
+):
     cells = [(t, 30.0, 30.0) for t in range(3)]
     cells += [(t, 30.0 + side * (4 + t), 30.0) for t in range(3, 6) for side in (-1, 1)]
     found = detections(cells)
@@ -74,20 +74,20 @@ def test_a_division_is_followed_where_splitting_is_on_as_far_as_its_own_limit(
 
 
 @pytest.mark.parametrize("gap_frames", [1, 2])
-def test_a_move_is_no_division_with_one_daughter(gap_frames: int) -> None:
+def test_a_move_is_no_division_with_one_daughter(gap_frames):
     cells = [(0, 10.0, 10.0), (1, 10.0, 16.0)]
     assert track_ids(cells, 2, Distances(5, 5, 9), gap_frames=gap_frames) == [1, 2]
 
 
 @pytest.mark.parametrize("frames_with_cells", [[], [0], [3], [0, 6], [2, 3, 6]])
-def test_frames_without_cells_are_no_obstacle(frames_with_cells: list[int]) -> None:
+def test_frames_without_cells_are_no_obstacle(frames_with_cells):
     cells = [(t, 10.0, 10.0 + t) for t in frames_with_cells]
     ids = track_ids(cells, 7, splitting=True)
     expected = {0: [], 1: [1], 2: [1, 2], 3: [1, 1, 2]}[len(cells)]
     assert ids == expected
 
 
-def test_what_happens_elsewhere_in_the_window_changes_no_link() -> None:
+def test_what_happens_elsewhere_in_the_window_changes_no_link():
     """laptrack's own costs of unlinked ends are a percentile over the window."""
     here = [(0, 10.0, 10.0), (1, 10.0, 10.0), (3, 10.0, 24.0), (4, 10.0, 24.0)]
     busy = [(t, 200.0 + 50 * i, 10.0) for i in range(12) for t in (0, 1, 3, 4)]
@@ -97,9 +97,7 @@ def test_what_happens_elsewhere_in_the_window_changes_no_link() -> None:
     assert [among_others[i] for i in (0, 13, 26, 39)] == alone
 
 
-def test_more_cells_than_memory_holds_are_refused_with_the_way_out(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_more_cells_than_memory_holds_are_refused_with_the_way_out(monkeypatch):
     crowded = detections([(t, float(i), 0.0) for t in (4, 5) for i in range(100)])
     monkeypatch.setattr(laptrack_backend, "usable_bytes", lambda: 9 * 100 * 100)
     refuse_beyond_memory(crowded)
@@ -109,7 +107,7 @@ def test_more_cells_than_memory_holds_are_refused_with_the_way_out(
 
 
 @pytest.mark.parametrize(("cells", "said"), [(100, None), (12_000, "about 6 to 43 s")])
-def test_a_long_time_is_said_beforehand(cells: int, said: str | None) -> None:
+def test_a_long_time_is_said_beforehand(cells, said):
     frame = np.repeat([3, 4], cells)
     nowhere = np.zeros(2 * cells)
     sentence = long_time(Detections(frame, np.tile(np.arange(cells), 2), nowhere, nowhere))

@@ -22,46 +22,44 @@ def links(*pairs: tuple[int, int]) -> Ints:
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def test_a_detection_without_links_is_a_track() -> None:
+def test_a_detection_without_links_is_a_track():
     tracks = tracks_of(detections((0, 1), (0, 2), (5, 1)), NO_LINKS)
     assert tracks.track_id.tolist() == [1, 2, 3]
     assert len(tracks.splits) == 0
 
 
-def test_tracks_are_numbered_by_first_frame_then_label() -> None:
+def test_tracks_are_numbered_by_first_frame_then_label():
     cells = detections((0, 1), (0, 2), (1, 1), (1, 2), (1, 3))
     tracks = tracks_of(cells, links((1, 2), (0, 4)))
     assert tracks.track_id.tolist() == [1, 2, 2, 3, 1]
 
 
-def test_a_division_ends_the_parent_and_starts_two_tracks() -> None:
+def test_a_division_ends_the_parent_and_starts_two_tracks():
     cells = detections((0, 1), (1, 1), (2, 1), (2, 2), (3, 1))
     tracks = tracks_of(cells, links((0, 1), (1, 2), (1, 3), (2, 4)))
     assert tracks.track_id.tolist() == [1, 1, 2, 3, 2]
     assert tracks.splits.tolist() == [[1, 2], [1, 3]]
 
 
-def test_tracks_that_merge_are_refused() -> None:
+def test_tracks_that_merge_are_refused():
     with pytest.raises(ValueError, match="two predecessors"):
         tracks_of(detections((0, 1), (0, 2), (1, 1)), links((0, 2), (1, 2)))
 
 
-def test_a_split_of_an_unknown_track_is_reported() -> None:
+def test_a_split_of_an_unknown_track_is_reported():
     broken = Tracks(detections((0, 1)), np.array([1]), links((1, 9)))
     with pytest.raises(BadInput, match="not among the tracks"):
         links_of(broken)
 
 
-def test_no_detections_make_no_tracks() -> None:
+def test_no_detections_make_no_tracks():
     tracks = tracks_of(detections(), NO_LINKS)
     assert len(tracks.track_id) == 0
     assert len(links_of(tracks)) == 0
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.data())
-def test_links_make_tracks_that_make_the_same_links(
-    per_frame: list[int], data: st.DataObject
-) -> None:
+def test_links_make_tracks_that_make_the_same_links(per_frame, data):
     cells = detections(*((f, i + 1) for f, n in enumerate(per_frame) for i in range(n)))
     pairs: list[tuple[int, int]] = []
     for later in range(len(cells)):

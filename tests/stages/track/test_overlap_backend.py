@@ -54,17 +54,17 @@ CASES: dict[str, tuple[list[Row], dict[str, object], list[tuple[int, ...]]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_cells_are_linked_to(name: str) -> None:
+def test_cells_are_linked_to(name):
     rows, params, expected = CASES[name]
     assert links(rows, **params) == expected
 
 
-def test_a_rim_on_a_neighbour_is_no_link() -> None:
+def test_a_rim_on_a_neighbour_is_no_link():
     neighbour, moved = [1] * 10 + [0] * 30, [0] * 9 + [1] * 30 + [0]
     assert links([neighbour, moved]) == []
 
 
-def test_labels_far_beyond_the_number_of_pixels_cost_no_memory() -> None:
+def test_labels_far_beyond_the_number_of_pixels_cost_no_memory():
     image: npt.NDArray[np.uint32] = np.array([[2**31 - 1, 0, 4]], dtype=np.uint32)
     linker = OverlapLinker(TrackParams(backend="overlap"))
     for frame in range(2):
@@ -78,9 +78,7 @@ def test_labels_far_beyond_the_number_of_pixels_cost_no_memory() -> None:
     st.booleans(),
     st.data(),
 )
-def test_links_to_a_frame_need_no_more_than_gap_frames_before_it(
-    rows: list[Row], gap_frames: int, splitting: bool, data: st.DataObject
-) -> None:
+def test_links_to_a_frame_need_no_more_than_gap_frames_before_it(rows, gap_frames, splitting, data):
     params: dict[str, object] = {"gap_frames": gap_frames, "splitting": splitting}
     first = data.draw(st.integers(0, len(rows) - 1))
     whole = [link for link in links(rows, **params) if link[2] >= first]

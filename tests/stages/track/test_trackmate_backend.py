@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +32,6 @@ from pyscale_stages.track.trackmate_backend import (
     tracker_settings,
 )
 
-WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]
 NEAR = Distances(15.0, 15.0, 15.0)
 PATIENCE_S = 480.0
 SOON_S = 240.0
@@ -91,7 +89,7 @@ def stage_arguments(labels: Path, tmp_path: Path, **params: object) -> list[str]
     return line + [text for name, path in options.items() for text in (f"--{name}", str(path))]
 
 
-def test_settings_hold_every_key_that_trackmate_demands() -> None:
+def test_settings_hold_every_key_that_trackmate_demands():
     settings = tracker_settings(TrackParams(gap_frames=5), Distances(12.0, 20.0, 30.0))
     assert {key: value for key, value in settings.items() if not key.endswith("PENALTIES")} == {
         "LINKING_MAX_DISTANCE": 12.0,
@@ -111,7 +109,7 @@ def test_settings_hold_every_key_that_trackmate_demands() -> None:
 
 
 @pytest.mark.slow
-def test_settings_become_exactly_the_java_classes_that_trackmate_demands() -> None:
+def test_settings_become_exactly_the_java_classes_that_trackmate_demands():
     program = """
 import json
 from pyscale_stages.track import jvm
@@ -153,7 +151,7 @@ print(json.dumps({
     assert 96 <= java["heap_mib"] <= 128
 
 
-def test_edges_become_links_in_the_direction_of_time() -> None:
+def test_edges_become_links_in_the_direction_of_time():
     frame = np.array([0, 0, 1, 3])
     cells = Detections(frame, np.array([1, 2, 1, 1]), np.zeros(4), np.zeros(4))
     assert links_of_edges([(3, 2), (1, 2)], cells).tolist() == [[1, 2], [2, 3]]
@@ -161,9 +159,7 @@ def test_edges_become_links_in_the_direction_of_time() -> None:
 
 
 @pytest.mark.slow
-def test_labels_go_through_java_to_tables(
-    standin_jars: Path, label_movie: WriteMovie, tmp_path: Path
-) -> None:
+def test_labels_go_through_java_to_tables(standin_jars, label_movie, tmp_path):
     centres = [[(20, 20 + 4 * t), (60, 90 - 4 * t)] for t in range(5)]
     labels = label_movie([*centres, [], [(20, 40)]])
     done = in_new_process(*stage_arguments(labels, tmp_path, trackmate_jars=str(standin_jars)))
@@ -182,9 +178,7 @@ def test_labels_go_through_java_to_tables(
 
 
 @pytest.mark.slow
-def test_jars_without_all_classes_are_named(
-    jdk: None, label_movie: WriteMovie, tmp_path: Path
-) -> None:
+def test_jars_without_all_classes_are_named(jdk, label_movie, tmp_path):
     jars = tmp_path / "jars"
     jars.mkdir()
     subprocess.run(
@@ -199,9 +193,7 @@ def test_jars_without_all_classes_are_named(
 
 
 @pytest.mark.slow
-def test_without_jars_and_network_the_way_to_get_them_is_said_soon(
-    label_movie: WriteMovie, tmp_path: Path
-) -> None:
+def test_without_jars_and_network_the_way_to_get_them_is_said_soon(label_movie, tmp_path):
     nowhere = "http://127.0.0.1:9"
     offline = {"HOME": str(tmp_path), "HTTPS_PROXY": nowhere, "HTTP_PROXY": nowhere}
     offline |= {"https_proxy": nowhere, "http_proxy": nowhere, jvm.JARS_VARIABLE: ""}
@@ -217,7 +209,7 @@ def test_without_jars_and_network_the_way_to_get_them_is_said_soon(
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_without_trackmate_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_trackmate_is_refused(tmp_path):
     (tmp_path / "ij-1.54.jar").touch()
     with pytest.raises(MissingPart, match="holds no TrackMate jar"):
         jvm.trackmate_jars(tmp_path)
@@ -229,7 +221,7 @@ def test_a_folder_without_trackmate_is_refused(tmp_path: Path) -> None:
     ]
 
 
-def test_the_parameter_names_the_jars_before_the_environment() -> None:
+def test_the_parameter_names_the_jars_before_the_environment():
     environment = {jvm.JARS_VARIABLE: "/opt/fiji"}
     assert jvm.jars_folder("/data/jars", environment) == Path("/data/jars")
     assert jvm.jars_folder(None, environment) == Path("/opt/fiji")
@@ -245,20 +237,18 @@ def test_the_parameter_names_the_jars_before_the_environment() -> None:
         ({"SLURM_MEM_PER_CPU": "1000", "SLURM_CPUS_PER_TASK": "4"}, 3000),
     ],
 )
-def test_the_heap_follows_the_job_and_not_the_node(
-    environment: dict[str, str], heap_mib: int | None, unlimited: None
-) -> None:
+def test_the_heap_follows_the_job_and_not_the_node(environment, heap_mib, unlimited):
     assert jvm.fitting_heap_mib(None, environment) == heap_mib
     assert jvm.fitting_heap_mib(64, environment) == 64
 
 
-def test_the_heap_follows_the_control_group(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_heap_follows_the_control_group(monkeypatch):
     group = Limits(version="2", memory_bytes=2000 << 20, cpus=None)
     monkeypatch.setattr(jvm, "limits", lambda: group)
     assert jvm.fitting_heap_mib(None, {"SLURM_MEM_PER_NODE": "4000"}) == 1500
 
 
-def test_a_heap_larger_than_the_job_is_refused(unlimited: None) -> None:
+def test_a_heap_larger_than_the_job_is_refused(unlimited):
     with pytest.raises(ResourceExhausted, match="more than the 4000 MiB of this job"):
         jvm.fitting_heap_mib(5000, {"SLURM_MEM_PER_NODE": "4000"})
     with pytest.raises(ResourceExhausted, match="lower it"):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,6 @@ from pyscale_stages.track.stitch import Stitched, without_forks
 from pyscale_stages.windows import read_window
 from stagetasks import Bench
 
-WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]
 OUTPUTS = ("tracks.parquet", "splits.parquet", "window.json")
 BACKENDS = ("laptrack", "overlap")
 
@@ -64,9 +62,7 @@ def hela_whole(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 8])
-def test_windows_of_a_real_movie_merge_to_the_bytes_of_one(
-    n: int, hela_labels: Path, hela_whole: tuple[str, Path], bench: Bench
-) -> None:
+def test_windows_of_a_real_movie_merge_to_the_bytes_of_one(n, hela_labels, hela_whole, bench):
     backend, whole = hela_whole
     merged = tracked(bench, hela_labels, n, backend=backend)
     agreement = bench.agreement(whole, merged, backend=backend)
@@ -77,9 +73,7 @@ def test_windows_of_a_real_movie_merge_to_the_bytes_of_one(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_windows_agree_although_many_gaps_cross_their_ends(
-    backend: str, hela_with_lost_cells: Path, bench: Bench
-) -> None:
+def test_windows_agree_although_many_gaps_cross_their_ends(backend, hela_with_lost_cells, bench):
     params = {"gap_frames": 5, "backend": backend}
     whole = bench.done("run", hela_with_lost_cells, **params)
     tracks = pl.read_parquet(whole / "tracks.parquet")
@@ -88,7 +82,7 @@ def test_windows_agree_although_many_gaps_cross_their_ends(
     assert_same_files(whole, tracked(bench, hela_with_lost_cells, 4, **params))
 
 
-def test_every_cell_is_in_one_track(label_movie: WriteMovie, bench: Bench) -> None:
+def test_every_cell_is_in_one_track(label_movie, bench):
     labels = label_movie([[(20, 20 + t), (70, 20 + 25 * t)] for t in range(4)])
     merged = tracked(bench, labels, 1)
     tracks = pl.read_parquet(merged / "tracks.parquet")
@@ -106,9 +100,7 @@ def test_every_cell_is_in_one_track(label_movie: WriteMovie, bench: Bench) -> No
     assert splits.schema == {"parent_id": pl.Int32, "child_id": pl.Int32}
 
 
-def test_a_window_holds_its_context_and_says_which_frames_are_its_own(
-    label_movie: WriteMovie, bench: Bench
-) -> None:
+def test_a_window_holds_its_context_and_says_which_frames_are_its_own(label_movie, bench):
     labels = label_movie([[(20, 20 + t)] for t in range(12)])
     result = bench.run("run", labels, frames=(5, 7), overlap_frames=4)
     out = bench.folder / "out"
@@ -117,9 +109,7 @@ def test_a_window_holds_its_context_and_says_which_frames_are_its_own(
     assert (result.counters.frames, result.counters.objects) == (2, 2)
 
 
-def test_a_window_without_cells_is_empty_and_said_and_merges(
-    label_movie: WriteMovie, bench: Bench
-) -> None:
+def test_a_window_without_cells_is_empty_and_said_and_merges(label_movie, bench):
     labels = label_movie([[(20, 20)]] * 4 + [[]] * 20)
     (full,) = bench.windows(labels, (0, 12))
     result = bench.run("run", labels, output="empty", frames=(12, 24))
@@ -130,12 +120,12 @@ def test_a_window_without_cells_is_empty_and_said_and_merges(
     assert pl.read_parquet(merged / "tracks.parquet").height == 4
 
 
-def test_windows_without_any_cell_do_not_merge(label_movie: WriteMovie, bench: Bench) -> None:
+def test_windows_without_any_cell_do_not_merge(label_movie, bench):
     parts = bench.windows(label_movie([[]] * 4), (0, 2), (2, 4))
     assert "no window has a cell" in bench.refused("merge", *parts)
 
 
-def test_windows_of_different_labels_do_not_merge(label_movie: WriteMovie, bench: Bench) -> None:
+def test_windows_of_different_labels_do_not_merge(label_movie, bench):
     (first,) = bench.windows(label_movie([[(20, 20)]] * 6), (0, 3))
     (second,) = bench.windows(label_movie([[(60, 90), (20, 20)]] * 6), (3, 6))
     # As if the labels had changed between the two, where their fingerprint takes no sample.
@@ -158,9 +148,7 @@ def test_windows_of_different_labels_do_not_merge(label_movie: WriteMovie, bench
         (True, (False, False, False), [[0, 4], [1, 5]]),
     ],
 )
-def test_of_two_successors_that_no_window_saw_together_one_is_kept(
-    splitting: bool, agreed: tuple[bool, ...], kept: list[list[int]]
-) -> None:
+def test_of_two_successors_that_no_window_saw_together_one_is_kept(splitting, agreed, kept):
     nothing = np.zeros(0)
     links = np.array([[0, 9], [0, 4], [1, 5]])
     stitched = Stitched(
@@ -174,9 +162,7 @@ def test_of_two_successors_that_no_window_saw_together_one_is_kept(
 
 
 @pytest.mark.parametrize("splitting", [False, True])
-def test_a_merge_of_windows_that_disagree_says_how_often(
-    splitting: bool, label_movie: WriteMovie, bench: Bench
-) -> None:
+def test_a_merge_of_windows_that_disagree_says_how_often(splitting, label_movie, bench):
     labels = label_movie([[(20, 20 + t), (70, 20 + t)] for t in range(8)])
     parts = bench.windows(labels, (0, 4), (4, 8), splitting=splitting)
     assert bench.run("merge", *parts, splitting=splitting).warnings == ()

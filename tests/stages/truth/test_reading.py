@@ -47,7 +47,7 @@ TABLE = f"7 0 0 0\n8 1 1 7\n{DAUGHTERS.max()} 1 1 7\n"
 @pytest.mark.parametrize(
     ("inside", "prefix"), [(".", "mask"), (".", "man_track"), ("TRA", "man_track")]
 )
-def test_tracks_of_the_challenge_have_parents(tmp_path: Path, inside: str, prefix: str) -> None:
+def test_tracks_of_the_challenge_have_parents(tmp_path, inside, prefix):
     ctc(tmp_path / "01" / inside, prefix, TABLE)
     path = tmp_path / "01"
     assert (kind_of(path), tells(path)) == ("ctc", {"labels", "tracks"})
@@ -60,7 +60,7 @@ def test_tracks_of_the_challenge_have_parents(tmp_path: Path, inside: str, prefi
     assert tracks.select("y_px", "x_px").row(0) == (5.5, 6.5)
 
 
-def test_segmentation_comes_before_markers_and_may_lack_frames(tmp_path: Path) -> None:
+def test_segmentation_comes_before_markers_and_may_lack_frames(tmp_path):
     ctc(tmp_path / "TRA", "man_track", TABLE)
     (tmp_path / "SEG").mkdir()
     tifffile.imwrite(tmp_path / "SEG" / "man_seg001.tif", MOTHER)
@@ -71,7 +71,7 @@ def test_segmentation_comes_before_markers_and_may_lack_frames(tmp_path: Path) -
         labels.refuse_unfit(1)
 
 
-def test_label_images_are_a_stack_an_image_or_a_file_for_each_frame(tmp_path: Path) -> None:
+def test_label_images_are_a_stack_an_image_or_a_file_for_each_frame(tmp_path):
     tifffile.imwrite(tmp_path / "stack.tif", np.stack([MOTHER, DAUGHTERS]))
     (tmp_path / "png").mkdir()
     for frame in (10, 9):
@@ -85,7 +85,7 @@ def test_label_images_are_a_stack_an_image_or_a_file_for_each_frame(tmp_path: Pa
         own_labels(tmp_path / "png" / "t9.png").refuse_unfit(2)
 
 
-def test_contacts_are_counted_from_labels(tmp_path: Path) -> None:
+def test_contacts_are_counted_from_labels(tmp_path):
     tifffile.imwrite(tmp_path / "labels.tif", DAUGHTERS)
     cells, contacts = own_contacts(tmp_path / "labels.tif")
     assert len(cells) == 2
@@ -103,9 +103,7 @@ def test_contacts_are_counted_from_labels(tmp_path: Path) -> None:
         ("nowhere", None, "holds no truth that pyscale reads"),
     ],
 )
-def test_what_is_not_understood_is_one_sentence(
-    tmp_path: Path, name: str, content: bytes | None, said: str
-) -> None:
+def test_what_is_not_understood_is_one_sentence(tmp_path, name, content, said):
     if content is not None:
         (tmp_path / name).write_bytes(content)
     with pytest.raises(BadInput, match=said) as refused:
@@ -116,14 +114,14 @@ def test_what_is_not_understood_is_one_sentence(
 @pytest.mark.parametrize(
     "values", [np.full((4, 4), 0.5, np.float32), np.full((4, 4), -1, np.int16)]
 )
-def test_pixels_that_are_no_labels_are_refused(tmp_path: Path, values: np.ndarray) -> None:
+def test_pixels_that_are_no_labels_are_refused(tmp_path, values):
     tifffile.imwrite(tmp_path / "a.tif", values)
     with pytest.raises(BadInput, match="values that are not labels"):
         labels_of(tmp_path / "a.tif")
 
 
 @pytest.mark.parametrize("table", ["1 2 3\n", "a b c d\n", "1 0 0\n0\n", "\xff"])
-def test_a_damaged_table_of_tracks_is_refused(tmp_path: Path, table: str) -> None:
+def test_a_damaged_table_of_tracks_is_refused(tmp_path, table):
     ctc(tmp_path / "a", "mask", " ")
     (tmp_path / "a" / "res_track.txt").write_text(table, encoding="latin-1")
     with pytest.raises(BadInput, match="is not a table of tracks"):
@@ -148,7 +146,7 @@ def trackmate(
     return file
 
 
-def test_a_family_of_trackmate_is_divided_into_tracks(tmp_path: Path) -> None:
+def test_a_family_of_trackmate_is_divided_into_tracks(tmp_path):
     # The second edge is told backwards, as TrackMate may.
     file = trackmate(tmp_path / "a.xml", [(0, 1), (2, 1), (1, 3)])
     assert (kind_of(file), tells(file)) == ("trackmate", {"tracks"})
@@ -166,12 +164,12 @@ def test_a_family_of_trackmate_is_divided_into_tracks(tmp_path: Path) -> None:
         refuse_unfit(file, 2)
 
 
-def test_tracks_that_trackmate_filtered_away_are_no_truth(tmp_path: Path) -> None:
+def test_tracks_that_trackmate_filtered_away_are_no_truth(tmp_path):
     file = trackmate(tmp_path / "a.xml", [(0, 1), (1, 2)], kept="")
     assert sorted(own_tracks(file)["track_id"]) == [1, 2, 3, 4]
 
 
-def test_places_in_micrometres_are_told_in_pixels(tmp_path: Path) -> None:
+def test_places_in_micrometres_are_told_in_pixels(tmp_path):
     image = '<ImageData pixelwidth="0.5" pixelheight="0.25" />'
     file = trackmate(tmp_path / "a.xml", [(0, 1)], image)
     assert own_tracks(file).select("y_px", "x_px").row(0) == (8.0, 6.0)
@@ -186,20 +184,20 @@ def test_places_in_micrometres_are_told_in_pixels(tmp_path: Path) -> None:
         ('<TrackMate><Model spatialunits="µm"/></TrackMate>', "gives no pixel size"),
     ],
 )
-def test_other_xml_is_no_truth(tmp_path: Path, text: str, said: str) -> None:
+def test_other_xml_is_no_truth(tmp_path, text, said):
     (tmp_path / "a.xml").write_text(text, encoding="utf-8")
     with pytest.raises(BadInput, match=said):
         own_tracks(tmp_path / "a.xml")
 
 
-def test_an_edge_to_nowhere_and_merging_tracks_are_refused(tmp_path: Path) -> None:
+def test_an_edge_to_nowhere_and_merging_tracks_are_refused(tmp_path):
     with pytest.raises(BadInput, match="is not a readable XML file of TrackMate"):
         own_tracks(trackmate(tmp_path / "a.xml", [(0, 77)]))
     with pytest.raises(BadInput, match="tracks merge in .*a.xml at the spot 3"):
         own_tracks(trackmate(tmp_path / "a.xml", [(0, 3), (1, 3)]))
 
 
-def test_labels_alone_have_no_tracks(tmp_path: Path) -> None:
+def test_labels_alone_have_no_tracks(tmp_path):
     tifffile.imwrite(tmp_path / "a.tif", MOTHER)
     with pytest.raises(BadInput, match="has labels but no tracks"):
         own_tracks(tmp_path / "a.tif")
