@@ -24,7 +24,8 @@ def run_verb(
 class Bench:
     """A stage that works in one folder.
 
-    Options are fields of the order, like `frames` and `truth`, or else parameters of the stage.
+    Options are fields of the order, like `frames` and `truth`, or else parameters of the stage;
+    such a parameter that is named like a field is given in `params`.
     """
 
     def __init__(self, stage: str, folder: Path, **usual: Any) -> None:
@@ -38,6 +39,7 @@ class Bench:
         names = slots if verb == "run" else [f"w{number}" for number in range(len(inputs))]
         params = self.usual | options
         spec = {name: params.pop(name) for name in options if name in TaskSpec.model_fields}
+        params |= spec.pop("params", {})
         spec["output"] = None if verb == "check" else self.folder / output
         pairs = zip(names, inputs, strict=False)
         return run_verb(self.stage, verb, pairs, params=params, **spec)

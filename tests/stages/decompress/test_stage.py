@@ -9,49 +9,56 @@ from pathlib import Path
 from typing import Any
 
 import imagecodecs
-import numpy as np
 import polars as pl
 import pytest
 
+from pyscale_stages.contract import TaskResult
 from pyscale_stages.decompress import timed
 from pyscale_stages.decompress.decode import Packed, packed_movie
 from pyscale_stages.decompress.params import DecompressParams
 from pyscale_stages.movieformats.codecs import CODECS
 from pyscale_stages.movieformats.counting import PRESETS
-
-
-def table(folder: Path) -> pl.DataFrame:
-    return pl.read_parquet(folder / "timings.parquet")
+from stagetasks import Bench
 
 
 def decoded(folder: Path) -> pl.DataFrame:
-    return table(folder).filter(step="decode")
+    return pl.read_parquet(folder / "timings.parquet").filter(step="decode")
+
+
+def reasons(result: TaskResult) -> list[str]:
+    """Why each decoding has no time."""
+    of_decoding = [timing for timing in result.timings if timing.step == "decode"]
+    assert {timing.wall_s for timing in of_decoding} == {None}
+    return [timing.why_not for timing in of_decoding]
 
 
 def change_decoders(monkeypatch: pytest.MonkeyPatch, changed: Callable[[Packed], Packed]) -> None:
     monkeypatch.setattr(timed, "packed_movie", lambda *given: changed(packed_movie(*given)))
 
 
-def test_each_codec_is_read_once_and_decoded_on_each_number_of_threads_in_each_repeat(
-    run_decompress, tmp_path
-):
-    result = run_decompress("run", output=tmp_path)
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TaskResult]:
+    """Output and record of two repeats of all codecs, on one thread and on two."""
+    size = {"frames": 3, "height_px": 64, "width_px": 96}
+    bench = Bench("decompress", tmp_path_factory.mktemp("measured"), **size)
+    result = bench.run("run", repeats=2, params={"threads": [1, 2]})
     assert result.error is None
-    found = {(t.test, t.step, t.repeat, t.workers) for t in result.timings}
-    reads = {(codec, "read", repeat, 1) for codec in CODECS for repeat in (0, 1)}
-    decodings = {
-        (codec, "decode", repeat, threads)
-        for codec in CODECS
-        for repeat in (0, 1)
-        for threads in (1, 2)
+    return bench.folder / "out", result
+
+
+def test_each_codec_is_read_once_and_decoded_on_each_number_of_threads_in_each_repeat(measured):
+    timings = measured[1].timings
+    found = {(t.test, t.step, t.repeat, t.workers) for t in timings}
+    steps = (("read", 1), ("decode", 1), ("decode", 2))
+    assert found == {
+        (codec, s, repeat, n) for codec in CODECS for repeat in (0, 1) for s, n in steps
     }
-    assert found == reads | decodings
-    assert len(result.timings) == len(found)
-    assert all(timing.wall_s for timing in result.timings)
+    assert len(timings) == len(found)
+    assert all(timing.wall_s for timing in timings)
 
 
-def test_amounts_are_bytes_of_decoded_pixels_and_of_the_file(run_decompress, tmp_path):
-    result = run_decompress("run", output=tmp_path, params={"repeats": 1, "threads": [1]})
+def test_amounts_are_bytes_of_decoded_pixels_and_of_the_file(bench):
+    result = bench.run("run", repeats=1, params={"threads": [1]})
     pixels = 3 * 64 * 96
     read = {t.test: t.amount for t in result.timings if t.step == "read"}
     for timing in result.timings:
@@ -63,26 +70,24 @@ def test_amounts_are_bytes_of_decoded_pixels_and_of_the_file(run_decompress, tmp
     assert read["tiff_lzw"] < pixels < read["tiff_none"]
 
 
-def test_tags_tell_the_control_from_what_computes(run_decompress, tmp_path):
-    result = run_decompress("run", output=tmp_path)
-    tags = {(t.test, t.step): t.bottleneck for t in result.timings}
+def test_tags_tell_the_control_from_what_computes(measured):
+    tags = {(t.test, t.step): t.bottleneck for t in measured[1].timings}
     assert {tags[codec, "read"] for codec in CODECS} == {"storage"}
     memory = {codec for codec in CODECS if tags[codec, "decode"] == "memory"}
     assert memory == {"mrc", "tiff_none"}
     assert {tags[codec, "decode"] for codec in CODECS.keys() - memory} == {"cpu"}
 
 
-def test_lossless_codecs_all_give_the_same_pixels_in_every_repeat(run_decompress, tmp_path):
-    run_decompress("run", output=tmp_path)
-    of_tiff = decoded(tmp_path).filter(pl.col("test").str.starts_with("tiff"))
+def test_lossless_codecs_all_give_the_same_pixels_in_every_repeat(measured):
+    of_tiff = decoded(measured[0]).filter(pl.col("test").str.starts_with("tiff"))
     assert of_tiff["test"].n_unique() == 5
     assert of_tiff["sha256"].n_unique() == 1
     assert of_tiff["sha256"].str.len_chars().unique().to_list() == [64]
 
 
-def test_an_absent_codec_is_told_and_not_timed(run_decompress, tmp_path, monkeypatch):
+def test_an_absent_codec_is_told_and_not_timed(bench, monkeypatch):
     monkeypatch.setattr(imagecodecs.ZSTD, "available", False)
-    result = run_decompress("run", output=tmp_path)
+    result = bench.run("run")
     (absent,) = (timing for timing in result.timings if timing.test == "tiff_zstd")
     assert (absent.step, absent.wall_s, absent.amount) == ("decode", None, None)
     assert "lacks ZSTD" in absent.why_not
@@ -91,23 +96,23 @@ def test_an_absent_codec_is_told_and_not_timed(run_decompress, tmp_path, monkeyp
     }
 
 
-def test_without_imagecodecs_only_the_control_is_measured(run_decompress, tmp_path, monkeypatch):
+def test_without_imagecodecs_only_the_control_is_measured(bench, monkeypatch):
     monkeypatch.setitem(sys.modules, "imagecodecs", None)
-    result = run_decompress("run", output=tmp_path)
+    result = bench.run("run")
     assert result.error is None
     assert {timing.test for timing in result.timings if timing.wall_s} == {"mrc", "tiff_none"}
-    reasons = [timing.why_not for timing in result.timings if timing.wall_s is None]
-    assert len(reasons) == 5
-    assert all("is not installed here" in reason for reason in reasons)
+    told = [timing.why_not for timing in result.timings if timing.wall_s is None]
+    assert len(told) == 5
+    assert all("is not installed here" in reason for reason in told)
 
 
-def test_one_library_of_two_for_a_codec_is_enough(run_decompress, tmp_path, monkeypatch):
+def test_one_library_of_two_for_a_codec_is_enough(bench, monkeypatch):
     monkeypatch.setattr(imagecodecs.ZLIB, "available", False)
-    result = run_decompress("run", output=tmp_path, params={"codecs": ["tiff_zlib"]})
+    result = bench.run("run", codecs=["tiff_zlib"])
     assert all(timing.wall_s for timing in result.timings)
 
 
-def test_wrong_pixels_have_no_time(run_decompress, tmp_path, monkeypatch):
+def test_wrong_pixels_have_no_time(bench, monkeypatch):
     def with_one_wrong_pixel(packed: Packed) -> Packed:
         def wrong(frame: Any) -> None:
             packed.decoders[1](frame)
@@ -116,18 +121,12 @@ def test_wrong_pixels_have_no_time(run_decompress, tmp_path, monkeypatch):
         return replace(packed, decoders=[packed.decoders[0], wrong, packed.decoders[2]])
 
     change_decoders(monkeypatch, with_one_wrong_pixel)
-    result = run_decompress("run", output=tmp_path, params={"codecs": ["tiff_lzw"]})
-    of_decoding = [timing for timing in result.timings if timing.step == "decode"]
-    assert {timing.wall_s for timing in of_decoding} == {None}
-    assert {timing.why_not for timing in of_decoding} == {
-        "frame 1 came back with other pixels than were written"
-    }
+    result = bench.run("run", codecs=["tiff_lzw"])
+    assert set(reasons(result)) == {"frame 1 came back with other pixels than were written"}
     assert any("tiff_lzw is decoded wrongly here" in warning for warning in result.warnings)
 
 
-def test_frames_of_an_earlier_decoding_do_not_pass_for_those_of_a_later_one(
-    run_decompress, tmp_path, monkeypatch
-):
+def test_frames_of_an_earlier_decoding_do_not_pass_for_those_of_a_later_one(bench, monkeypatch):
     def only_once(packed: Packed) -> Packed:
         # One call more for the first frame, whose first decoding is not timed.
         calls_left = [2, 1, 1]
@@ -143,16 +142,13 @@ def test_frames_of_an_earlier_decoding_do_not_pass_for_those_of_a_later_one(
         return replace(packed, decoders=[lazy(number) for number in range(3)])
 
     change_decoders(monkeypatch, only_once)
-    params = {"codecs": ["eer"], "repeats": 1, "threads": [1, 2]}
-    result = run_decompress("run", output=tmp_path, params=params)
-    reasons = [timing.why_not for timing in result.timings if timing.step == "decode"]
-    assert sorted(reasons) == ["", "frame 0 came back with other pixels than were written"]
+    result = bench.run("run", codecs=["eer"], repeats=1, params={"threads": [1, 2]})
+    told = [timing.why_not for timing in result.timings if timing.step == "decode"]
+    assert sorted(told) == ["", "frame 0 came back with other pixels than were written"]
 
 
 @pytest.mark.parametrize("broken", [0, 2])
-def test_a_library_that_fails_is_told_by_its_own_words(
-    run_decompress, tmp_path, monkeypatch, broken
-):
+def test_a_library_that_fails_is_told_by_its_own_words(bench, monkeypatch, broken):
     def fail(_frame: Any) -> None:
         raise RuntimeError("imcd_lzw_decode returned IMCD_LZW_CORRUPT")
 
@@ -162,26 +158,21 @@ def test_a_library_that_fails_is_told_by_its_own_words(
         return replace(packed, decoders=decoders)
 
     change_decoders(monkeypatch, with_one_broken_strip)
-    result = run_decompress("run", output=tmp_path, params={"codecs": ["tiff_lzw"]})
+    result = bench.run("run", codecs=["tiff_lzw"])
     assert result.error is None
-    of_decoding = [timing for timing in result.timings if timing.step == "decode"]
-    assert {timing.wall_s for timing in of_decoding} == {None}
-    assert all("IMCD_LZW_CORRUPT" in timing.why_not for timing in of_decoding)
+    assert all("IMCD_LZW_CORRUPT" in reason for reason in reasons(result))
 
 
-def test_more_threads_than_frames_are_told_and_not_timed(run_decompress, tmp_path):
-    params = {"codecs": ["tiff_lzw"], "threads": [1, 4]}
-    result = run_decompress("run", output=tmp_path, params=params)
+def test_more_threads_than_frames_are_told_and_not_timed(bench):
+    result = bench.run("run", codecs=["tiff_lzw"], params={"threads": [1, 4]})
     (idle,) = (timing for timing in result.timings if timing.workers == 4)
     assert idle.wall_s is None
     assert "3 frames keep no more threads busy" in idle.why_not
 
 
-def test_codecs_come_in_another_order_in_each_round_and_the_same_for_a_seed(
-    run_decompress, tmp_path
-):
+def test_codecs_come_in_another_order_in_each_round_and_the_same_for_a_seed(bench):
     def order(seed: int) -> list[tuple[int, str]]:
-        result = run_decompress("run", output=tmp_path, params={"repeats": 3}, seed=seed)
+        result = bench.run("run", repeats=3, seed=seed)
         return [(t.repeat, t.test) for t in result.timings if t.step == "read"]
 
     first = order(0)
@@ -191,9 +182,8 @@ def test_codecs_come_in_another_order_in_each_round_and_the_same_for_a_seed(
     assert order(0) == first
 
 
-def test_a_warm_read_is_named_so(run_decompress, tmp_path):
-    params = {"codecs": ["mrc"], "cold": False}
-    result = run_decompress("run", output=tmp_path, params=params)
+def test_a_warm_read_is_named_so(bench):
+    result = bench.run("run", codecs=["mrc"], cold=False)
     reads = [timing for timing in result.timings if timing.step == "read"]
     assert {timing.cache for timing in reads} <= {"warm", "unsupported"}
 
@@ -216,31 +206,24 @@ def test_published_movies_have_the_camera_of_their_format():
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"codecs": []}, {"codecs": ["bzip2"]}, {"threads": [0]}, {"repeats": 0}]
+    "wrong", [{"codecs": []}, {"codecs": ["bzip2"]}, {"params": {"threads": [0]}}, {"repeats": 0}]
 )
-def test_parameters_that_mean_nothing_are_refused(run_decompress, tmp_path, wrong):
-    result = run_decompress("run", output=tmp_path, params=wrong)
-    assert result.error is not None
-    assert result.error.kind == "BadInput"
+def test_parameters_that_mean_nothing_are_refused(bench, wrong):
+    bench.refused("run", **wrong)
 
 
-def test_a_movie_that_does_not_fit_into_memory_is_refused_before_it_is_written(
-    run_decompress, tmp_path
-):
-    huge = {"height_px": 10**6, "width_px": 10**6}
-    result = run_decompress("run", output=tmp_path / "out", params=huge)
-    assert result.error is not None
-    assert result.error.exit_code == 3
-    assert "GB of memory" in result.error.message
-    assert not (tmp_path / "out").exists()
+def test_a_movie_that_does_not_fit_into_memory_is_refused_before_it_is_written(bench):
+    error = bench.run("run", height_px=10**6, width_px=10**6).error
+    assert error is not None
+    assert error.exit_code == 3
+    assert "GB of memory" in error.message
+    assert not (bench.folder / "out").exists()
 
 
-def test_pixels_of_frames_are_those_of_the_seed(run_decompress, tmp_path):
-    for name, seed in (("one", 0), ("again", 0), ("other", 1)):
-        run_decompress("run", output=tmp_path / name, seed=seed)
-    sums = {
-        name: np.sort(decoded(tmp_path / name)["sha256"].unique().to_numpy()).tolist()
-        for name in ("one", "again", "other")
-    }
-    assert sums["one"] == sums["again"]
-    assert not set(sums["one"]) & set(sums["other"])
+def test_pixels_of_frames_are_those_of_the_seed(bench):
+    one, again, other = (
+        set(decoded(bench.done("run", output=name, seed=seed))["sha256"])
+        for name, seed in (("one", 0), ("again", 0), ("other", 1))
+    )
+    assert one == again
+    assert not one & other

@@ -1,4 +1,4 @@
-"""Small sizes, a bench to prepare one test on, and tasks of the stage that run in this process."""
+"""Small sizes, a bench to prepare one test on, and the stage."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from pyscale_stages.contract import TaskResult
+import stagetasks
 from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.work import Bench, StepClock
-from stagetasks import run_verb
 
 SMALL: dict[str, Any] = {
     "repeats": 2,
@@ -38,7 +37,6 @@ SMALL: dict[str, Any] = {
 }
 
 MakeBench = Callable[..., Bench]
-RunKernels = Callable[..., TaskResult]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -63,22 +61,6 @@ def make_bench(tmp_path: Path) -> MakeBench:
 
 
 @pytest.fixture
-def run_kernels(tmp_path: Path) -> RunKernels:
-    """Run a verb of the stage with small sizes."""
-
-    def run(
-        verb: str = "run",
-        *inputs: Path,
-        output: Path | None = None,
-        place: Path | None = None,
-        params: dict[str, Any] | None = None,
-        **spec: Any,
-    ) -> TaskResult:
-        slots = [(f"w{number}", folder) for number, folder in enumerate(inputs)]
-        if place is not None:
-            slots.append(("place", place))
-        given = SMALL | (params or {})
-        output = output or tmp_path / "output"
-        return run_verb("kernels", verb, slots, output=output, params=given, **spec)
-
-    return run
+def kernels(tmp_path: Path) -> stagetasks.Bench:
+    """The stage with small sizes."""
+    return stagetasks.Bench("kernels", tmp_path, **SMALL)

@@ -19,24 +19,16 @@ def same(one: list[Timing], two: list[Timing]) -> bool:
     return agreement_of(timings_table(one), timings_table(two), identical=False).same
 
 
-def test_two_runs_agree_about_results_though_their_times_differ(run_kernels, tmp_path):
-    folders = [tmp_path / name for name in ("one", "two")]
-    for folder in folders:
-        assert run_kernels(output=folder, params=FEW).error is None
-    agreement = run_kernels("check", *folders, params=FEW).agreement
-    assert agreement is not None
+def test_two_runs_agree_about_results_though_their_times_differ_and_another_seed_does_not(kernels):
+    one, two, other = (
+        kernels.done("run", output=name, seed=seed, **FEW)
+        for name, seed in (("one", 0), ("two", 0), ("other", 1))
+    )
+    agreement = kernels.agreement(one, two)
     assert agreement.same
     assert not agreement.identical
     assert agreement.details["compared_tests"] == 4
-
-
-def test_another_seed_gives_other_results(run_kernels, tmp_path):
-    folders = [tmp_path / name for name in ("one", "two")]
-    for seed, folder in enumerate(folders):
-        run_kernels(output=folder, params=FEW, seed=seed)
-    agreement = run_kernels("check", *folders, params=FEW).agreement
-    assert agreement is not None
-    assert not agreement.same
+    assert not kernels.agreement(one, other).same
 
 
 def test_times_do_not_count_and_checksums_do():

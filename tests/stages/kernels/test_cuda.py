@@ -33,8 +33,8 @@ def test_a_gpu_computes_what_a_processor_does(make_bench, kernel):
 
 
 @NO_GPU
-def test_every_gpu_has_its_own_rows(run_kernels):
-    result = run_kernels(device="cuda")
+def test_every_gpu_has_its_own_rows(kernels):
+    result = kernels.run("run", device="cuda")
     assert result.error is None, result.error
     assert result.warnings == ()
     assert None not in {timing.device for timing in result.timings}
@@ -54,11 +54,9 @@ def test_equal_gpus_are_told_apart_by_their_numbers(monkeypatch):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="an NVIDIA GPU works here")
 @pytest.mark.parametrize("device", ["cuda", "mps"])
-def test_a_device_that_is_not_there_is_refused_in_one_sentence(run_kernels, device):
+def test_a_device_that_is_not_there_is_refused_in_one_sentence(kernels, device):
     if device == "mps" and torch.backends.mps.is_available():
         pytest.skip("an Apple GPU works here")
-    error = run_kernels(device=device).error
-    assert error is not None
-    assert error.exit_code == 2
-    assert f"the device {device}" in error.message
-    assert "use --device cpu" in error.message
+    said = kernels.refused("run", device=device)
+    assert f"the device {device}" in said
+    assert "use --device cpu" in said

@@ -28,8 +28,8 @@ def pretend(monkeypatch: pytest.MonkeyPatch, name: str, prepare: Any) -> None:
 
 
 @pytest.mark.slow
-def test_every_test_of_the_catalog_has_a_time_or_says_why_not(run_kernels):
-    result = run_kernels()
+def test_every_test_of_the_catalog_has_a_time_or_says_why_not(kernels):
+    result = kernels.run("run")
     assert result.error is None, result.error
     assert result.warnings == ()
     assert {t.test for t in result.timings} == {kernel.name for kernel in KERNELS}
@@ -51,8 +51,8 @@ def test_every_test_of_the_catalog_has_a_time_or_says_why_not(run_kernels):
             assert timing.workers == (2 if "_multi_" in kernel.name else 1)
 
 
-def test_steps_are_timed_apart_and_lie_within_the_whole(run_kernels):
-    result = run_kernels(params={"tests": ["fsc_spherical"]})
+def test_steps_are_timed_apart_and_lie_within_the_whole(kernels):
+    result = kernels.run("run", tests=["fsc_spherical"])
     steps = {t.step: t for t in result.timings if t.repeat == 1}
     total = steps.pop(None).wall_s
     absent = steps.pop("put_map_on_device")
@@ -64,10 +64,10 @@ def test_steps_are_timed_apart_and_lie_within_the_whole(run_kernels):
     assert steps["shells"].bottleneck == "memory"
 
 
-def test_particles_are_read_from_the_place_cold_or_not_as_is_known(run_kernels, tmp_path):
+def test_particles_are_read_from_the_place_cold_or_not_as_is_known(kernels, tmp_path):
     place = tmp_path / "place"
     place.mkdir()
-    result = run_kernels(place=place, params=FEW)
+    result = kernels.run("run", place, **FEW)
     assert result.error is None
     loads = [t for t in result.timings if t.step == "load_particles"]
     assert len(loads) == 2
@@ -77,12 +77,12 @@ def test_particles_are_read_from_the_place_cold_or_not_as_is_known(run_kernels, 
         assert (timing.amount, timing.unit) == (6 * 24 * 24 * 4, "B")
     assert list(place.iterdir()) == []
     # The output holds the table and its window alone.
-    left = {path.name for path in (tmp_path / "output").iterdir()}
+    left = {path.name for path in (tmp_path / "out").iterdir()}
     assert left == {"timings.parquet", "window.json"}
 
 
-def test_memory_that_runs_out_costs_one_test_and_is_said(run_kernels):
-    result = run_kernels(params={"tests": ["allocation", "triad"], "allocation_bytes": 1 << 60})
+def test_memory_that_runs_out_costs_one_test_and_is_said(kernels):
+    result = kernels.run("run", tests=["allocation", "triad"], allocation_bytes=1 << 60)
     assert result.error is None
     (failed,) = whole(result, "allocation")
     assert failed.wall_s is None
@@ -103,10 +103,10 @@ def test_what_a_gpu_has_no_kernel_for_is_not_applicable():
     assert running._why_it_cannot_run(ValueError("a defect"), torch.device("mps")) == ""
 
 
-def test_a_wrong_result_is_said_once_and_recorded_each_time(run_kernels, monkeypatch):
+def test_a_wrong_result_is_said_once_and_recorded_each_time(kernels, monkeypatch):
     wrong = work.Judgement(checksum=1.0, error=float("inf"), tolerance=0.5)
     pretend(monkeypatch, "triad", lambda _bench: work.Work(lambda _clock: None, lambda _: wrong))
-    result = run_kernels(params={"tests": ["triad"]})
+    result = kernels.run("run", tests=["triad"])
     assert result.error is None
     assert result.warnings == (
         "triad computes wrongly on cpu: its error is inf, above the allowed 0.5",
@@ -118,18 +118,15 @@ def test_a_wrong_result_is_said_once_and_recorded_each_time(run_kernels, monkeyp
     assert TaskResult.model_validate_json(result.model_dump_json()) == result
 
 
-def test_a_defect_in_a_test_is_no_missing_row(run_kernels, monkeypatch):
+def test_a_defect_in_a_test_is_no_missing_row(kernels, monkeypatch):
     def broken(_bench: Any) -> Any:
         raise ValueError("a defect")
 
     pretend(monkeypatch, "triad", broken)
-    result = run_kernels(params={"tests": ["triad"]})
+    result = kernels.run("run", tests=["triad"])
     assert result.error is not None
     assert result.error.exit_code == 1
 
 
-@pytest.mark.parametrize(("device", "gpus"), [("cpu", 2)])
-def test_more_devices_than_there_are_is_refused(run_kernels, device, gpus):
-    result = run_kernels(params={"gpus": gpus}, device=device)
-    assert result.error is not None
-    assert "torch supports only one cpu device" in result.error.message
+def test_more_devices_than_there_are_is_refused(kernels):
+    assert "torch supports only one cpu device" in kernels.refused("run", gpus=2)

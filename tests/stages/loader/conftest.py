@@ -1,10 +1,11 @@
-"""Tasks of the stage that run in this process, on slides that only have names."""
+"""The stage on slides that only have names."""
 
 from __future__ import annotations
 
 import gc
 import multiprocessing
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.threads import one_thread_each
-from stagetasks import run_verb
+from stagetasks import Bench
 
 SMALL: dict[str, Any] = {
     "factory": "patchsets:numbered",
@@ -28,7 +29,6 @@ SMALL: dict[str, Any] = {
     "start_method": "fork",
 }
 
-RunLoader = Callable[..., TaskResult]
 MakeBatches = Callable[..., Batches]
 
 
@@ -80,21 +80,13 @@ def make_batches(slides: Path) -> Iterator[MakeBatches]:
 
 
 @pytest.fixture
-def run_loader(tmp_path: Path, slides: Path) -> RunLoader:
-    """Run a verb of the stage with small settings."""
+def bench(tmp_path: Path) -> Bench:
+    """The stage with small settings."""
     torch.set_num_threads(1)
+    return Bench("loader", tmp_path, **SMALL)
 
-    def run(
-        verb: str = "run",
-        *inputs: Path,
-        output: Path | None = None,
-        params: dict[str, Any] | None = None,
-        **spec: Any,
-    ) -> TaskResult:
-        slots = [(f"w{number}", folder) for number, folder in enumerate(inputs)]
-        given = SMALL | (params or {})
-        output = output or tmp_path / "output"
-        pairs = slots if verb != "run" else [("slides", slides)]
-        return run_verb("loader", verb, pairs, output=output, params=given, **spec)
 
-    return run
+@pytest.fixture
+def load(bench: Bench, slides: Path) -> Callable[..., TaskResult]:
+    """Load from the slides."""
+    return partial(bench.run, "run", slides)

@@ -22,13 +22,10 @@ def xs(batch: Any) -> list[int]:
     return list(map(int, batch["x"]))
 
 
-def test_a_data_set_that_ends_is_begun_again(make_batches):
+def test_a_data_set_that_ends_is_begun_again_and_its_last_batch_may_be_smaller(make_batches):
     batches = make_batches(factory="patchsets:ending", batch_size=ENDS_AFTER)
     assert xs(batches.take()) == xs(batches.take()) == list(range(ENDS_AFTER))
     assert batches.ended == 1
-
-
-def test_its_last_batch_may_be_smaller(make_batches):
     batches = make_batches(factory="patchsets:ending")
     assert [len(xs(batches.take())) for _ in range(4)] == [4, 4, 2, 4]
 

@@ -30,42 +30,36 @@ ITEMS = [item(number, torch.from_numpy(image)) for number, image in enumerate(IM
 EXPECTED = checksum(ITEMS)
 
 
-def test_the_order_and_the_batches_do_not_matter():
-    assert checksum(ITEMS[::-1]) == EXPECTED
-    assert checksum(ITEMS, batch_size=4) == EXPECTED
+GREY = ITEMS[0]["image"].clone()
+GREY[0, 0, 0] ^= 1
+SAME = {
+    "in another order": ITEMS[::-1],
+    "floats": [i | {"image": i["image"].float() / 255} for i in ITEMS],
+    "floats by another rounding": [i | {"image": i["image"].float() * (1 / 255)} for i in ITEMS],
+    "channels last": [i | {"image": i["image"].permute(1, 2, 0)} for i in ITEMS],
+    "of another folder": [
+        i | {"slide_path": i["slide_path"].replace("here", "there")} for i in ITEMS
+    ],
+    "places as floats": [i | {"x": float(i["x"]), "y": float(i["y"])} for i in ITEMS],
+}
+OTHER = {
+    "x": [ITEMS[0] | {"x": 9}, *ITEMS[1:]],
+    "y": [ITEMS[0] | {"y": 1}, *ITEMS[1:]],
+    "level": [ITEMS[0] | {"level": 1}, *ITEMS[1:]],
+    "slide": [ITEMS[0] | {"slide_path": "other.svs"}, *ITEMS[1:]],
+    "one grey value": [ITEMS[0] | {"image": GREY}, *ITEMS[1:]],
+    "a patch that comes twice": [*ITEMS, ITEMS[0], ITEMS[0]],
+}
 
 
-def test_floats_made_of_bytes_are_the_same_patches():
-    assert checksum([i | {"image": i["image"].float() / 255} for i in ITEMS]) == EXPECTED
-    assert checksum([i | {"image": i["image"].float() * (1 / 255)} for i in ITEMS]) == EXPECTED
+@pytest.mark.parametrize("items", SAME.values(), ids=SAME)
+def test_the_same_patches_have_one_checksum(items):
+    assert checksum(items) == checksum(items, batch_size=4) == EXPECTED
 
 
-def test_channels_may_come_last():
-    assert checksum([i | {"image": i["image"].permute(1, 2, 0)} for i in ITEMS]) == EXPECTED
-
-
-def test_the_folder_of_the_slides_does_not_matter():
-    moved = [i | {"slide_path": i["slide_path"].replace("here", "there")} for i in ITEMS]
-    assert checksum(moved) == EXPECTED
-
-
-@pytest.mark.parametrize("change", [{"x": 9}, {"y": 1}, {"level": 1}, {"slide_path": "other.svs"}])
-def test_another_place_is_another_patch(change):
-    assert checksum([ITEMS[0] | change, *ITEMS[1:]]) != EXPECTED
-
-
-def test_one_grey_value_makes_another_patch():
-    image = ITEMS[0]["image"].clone()
-    image[0, 0, 0] ^= 1
-    assert checksum([ITEMS[0] | {"image": image}, *ITEMS[1:]]) != EXPECTED
-
-
-def test_a_patch_that_comes_twice_does_not_vanish():
-    assert checksum([*ITEMS, ITEMS[0], ITEMS[0]]) != EXPECTED
-
-
-def test_places_as_whole_numbers_and_as_floats_are_the_same():
-    assert checksum([i | {"x": float(i["x"]), "y": float(i["y"])} for i in ITEMS]) == EXPECTED
+@pytest.mark.parametrize("items", OTHER.values(), ids=OTHER)
+def test_other_patches_have_another(items):
+    assert checksum(items) != EXPECTED
 
 
 def test_no_batch_has_no_checksum():

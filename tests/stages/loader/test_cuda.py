@@ -10,9 +10,8 @@ NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no NVIDIA GPU
 
 @NO_GPU
 @pytest.mark.parametrize("pin_memory", [False, True])
-def test_each_copy_to_the_gpu_is_timed(run_loader, pin_memory):
-    params = {"to_device": True, "pin_memory": pin_memory, "num_workers": 1}
-    result = run_loader(device="cuda", params=params)
+def test_each_copy_to_the_gpu_is_timed(load, pin_memory):
+    result = load(device="cuda", to_device=True, pin_memory=pin_memory, num_workers=1)
     assert result.error is None, result.error
     assert result.loading is not None
     free = result.loading.free
@@ -21,8 +20,8 @@ def test_each_copy_to_the_gpu_is_timed(run_loader, pin_memory):
 
 
 @NO_GPU
-def test_the_model_is_trained_on_the_gpu(run_loader):
-    result = run_loader(device="cuda", params={"consumer": True})
+def test_the_model_is_trained_on_the_gpu(load):
+    result = load(device="cuda", consumer=True)
     assert result.error is None, result.error
     assert result.loading is not None
     assert torch.cuda.get_device_name(0) in result.loading.consumer

@@ -26,8 +26,8 @@ def sentence(result: TaskResult) -> str:
     return result.error.message
 
 
-def test_one_rank_records_what_loading_gave_it(run_loader):
-    result = run_loader(params={"num_workers": 2, "pool_size": 3})
+def test_one_rank_records_what_loading_gave_it(load):
+    result = load(num_workers=2, pool_size=3)
     found = loading(result)
     assert (found.factory, found.slides, found.batch_size) == ("patchsets:numbered", 4, 4)
     assert found.patch_bytes == 3 * 8 * 8
@@ -47,28 +47,28 @@ def test_one_rank_records_what_loading_gave_it(run_loader):
 
 
 @pytest.mark.parametrize("opening", ["excluded", "empty", "published"])
-def test_a_cold_window_reads_from_storage_what_warming_up_has_read(run_loader, slides, opening):
+def test_a_cold_window_reads_from_storage_what_warming_up_has_read(load, slides, opening):
     for slide in slides.iterdir():
         slide.write_bytes(bytes(READ_BYTES))
     asked = {"factory": "patchsets:of_files", "opening": opening}
-    warm = loading(run_loader(params=asked)).free
-    cold = loading(run_loader(params=asked | {"cold_windows": True})).free
+    warm = loading(load(**asked)).free
+    cold = loading(load(**asked, cold_windows=True)).free
     assert (warm.cache, cold.cache) == (None, "verified-cold")
     assert warm.storage_read_bytes is not None
     assert cold.storage_read_bytes is not None
     assert cold.storage_read_bytes > warm.storage_read_bytes
 
 
-def test_no_loader_process_is_left(run_loader):
+def test_no_loader_process_is_left(load):
     before = set(multiprocessing.active_children())
-    loading(run_loader(params={"num_workers": 2}))
-    sentence(run_loader(params={"num_workers": 2, "factory": "patchsets:dying", "batches": 99}))
+    loading(load(num_workers=2))
+    sentence(load(num_workers=2, factory="patchsets:dying", batches=99))
     assert set(multiprocessing.active_children()) <= before
 
 
-def test_each_timed_batch_is_a_row(run_loader, tmp_path):
-    found = loading(run_loader())
-    table = pl.read_parquet(tmp_path / "output" / "loading.parquet")
+def test_each_timed_batch_is_a_row(load, tmp_path):
+    found = loading(load())
+    table = pl.read_parquet(tmp_path / "out" / "loading.parquet")
     assert list(table.columns) == list(TYPES)
     assert table["wait_s"].to_list() == list(found.free.waits_s)
     assert table["window"].to_list() == ["free"] * 3
@@ -77,58 +77,64 @@ def test_each_timed_batch_is_a_row(run_loader, tmp_path):
     assert table["step_s"].null_count() == 3
 
 
-def test_the_same_seed_gives_the_same_checksum(run_loader):
-    checksums = [loading(run_loader(seed=seed)).checksum for seed in (1, 1, 2)]
-    assert checksums[0] == checksums[1] != checksums[2]
+def test_the_same_seed_gives_the_same_checksum_and_outputs_that_agree(bench, load):
+    names = ("one", "two", "three")
+    found = [
+        loading(load(output=name, seed=seed)) for name, seed in zip(names, (1, 1, 2), strict=True)
+    ]
+    assert found[0].checksum == found[1].checksum != found[2].checksum
+    one, two, three = (bench.folder / name for name in names)
+    same, other = bench.agreement(one, two), bench.agreement(one, three)
+    assert (same.same, same.score) == (True, 1)
+    assert (other.same, other.score) == (False, 0)
 
 
-def test_loader_processes_do_not_change_the_checksum(run_loader):
-    alone = loading(run_loader())
-    helped = loading(run_loader(params={"num_workers": 2, "prefetch_factor": 3}))
+def test_loader_processes_do_not_change_the_checksum(load):
+    alone = loading(load())
+    helped = loading(load(num_workers=2, prefetch_factor=3))
     assert alone.checksum == helped.checksum
 
 
-def test_bytes_and_floats_of_the_same_patches_have_one_checksum(run_loader):
-    floats = loading(run_loader(params={"factory": "patchsets:floating"}))
-    assert floats.checksum == loading(run_loader()).checksum
+def test_bytes_and_floats_of_the_same_patches_have_one_checksum(load):
+    floats = loading(load(factory="patchsets:floating"))
+    assert floats.checksum == loading(load()).checksum
     assert floats.patch_bytes == 4 * 3 * 8 * 8
 
 
-def test_a_data_set_without_places_is_timed_all_the_same(run_loader):
-    found = loading(run_loader(params={"factory": "patchsets:pairs"}))
+def test_a_data_set_without_places_is_timed_all_the_same(load):
+    found = loading(load(factory="patchsets:pairs"))
     assert found.free.patches == 12
     assert found.diversity is None
     assert found.checksum is not None
 
 
-def test_no_checksum_is_made_where_none_is_wanted(run_loader):
-    found = loading(run_loader(params={"checksum_batches": 0}))
+def test_no_checksum_is_made_or_compared_where_none_is_wanted(bench, load):
+    found = loading(load(checksum_batches=0))
     assert (found.checksum, found.checksum_patches) == (None, 0)
+    output = bench.folder / "out"
+    assert "has no checksum of its patches" in bench.refused("check", output, output)
 
 
-def test_a_data_set_that_ends_is_warned_of(run_loader):
-    result = run_loader(params={"factory": "patchsets:ending"})
+def test_a_data_set_that_ends_is_warned_of(load):
+    result = load(factory="patchsets:ending")
     # Five batches of 4, of 10 patches: 4, 4, 2, 4, 4.
     assert loading(result).free.patches == 10
     assert any("ended and was started again (times: 1)" in w for w in result.warnings)
 
 
-def test_what_training_takes_may_be_stated(run_loader):
-    found = loading(run_loader(params={"consumes_per_s": 123.0}))
-    assert (found.consumed_per_s, found.consumer) == (123.0, "stated by the user")
+def test_what_training_takes_may_be_stated_or_measured(load):
+    stated = loading(load(consumes_per_s=123.0))
+    assert (stated.consumed_per_s, stated.consumer) == (123.0, "stated by the user")
+    measured = loading(load(consumer=True))
+    assert measured.consumed_per_s is not None
+    assert measured.consumed_per_s > 0
+    assert "batches of 4 on the processor with 1 thread" in measured.consumer
 
 
-def test_what_training_takes_may_be_measured(run_loader):
-    found = loading(run_loader(params={"consumer": True}))
-    assert found.consumed_per_s is not None
-    assert found.consumed_per_s > 0
-    assert "batches of 4 on the processor with 1 thread" in found.consumer
-
-
-def test_an_empty_folder_is_one_sentence(run_loader, slides):
+def test_an_empty_folder_is_one_sentence(load, slides):
     for slide in slides.iterdir():
         slide.unlink()
-    assert "holds no slides" in sentence(run_loader())
+    assert "holds no slides" in sentence(load())
 
 
 @pytest.mark.parametrize(
@@ -141,41 +147,23 @@ def test_an_empty_folder_is_one_sentence(run_loader, slides):
         ({"consumer": True, "consumes_per_s": 1.0}, "give only one of them"),
     ],
 )
-def test_what_cannot_be_timed_is_one_sentence(run_loader, params, expected):
-    assert expected in sentence(run_loader(params=params))
+def test_what_cannot_be_timed_is_one_sentence(load, params, expected):
+    assert expected in sentence(load(**params))
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="an NVIDIA GPU works here")
-def test_a_missing_gpu_is_one_sentence(run_loader):
-    assert "the device cuda does not work here" in sentence(run_loader(device="cuda"))
+def test_a_missing_gpu_is_one_sentence(load):
+    assert "the device cuda does not work here" in sentence(load(device="cuda"))
 
 
-def test_an_error_of_the_data_set_names_it(run_loader, slides):
+def test_an_error_of_the_data_set_names_it(load, slides):
     (slides / "bad.svs").touch()
-    said = sentence(run_loader(params={"factory": "patchsets:refusing", "batches": 9}))
+    said = sentence(load(factory="patchsets:refusing", batches=9))
     assert "patchsets:refusing failed with ValueError (tile 3 is damaged)" in said
 
 
-def test_pinned_memory_without_a_gpu_is_warned_of(run_loader):
+def test_pinned_memory_without_a_gpu_is_warned_of(load):
     if torch.accelerator.is_available():
         pytest.skip("this machine has a GPU")
-    result = run_loader(params={"pin_memory": True})
+    result = load(pin_memory=True)
     assert any("pin_memory has no effect" in warning for warning in result.warnings)
-
-
-def test_two_outputs_of_one_seed_agree(run_loader, tmp_path):
-    for name, seed in (("one", 1), ("two", 1), ("three", 2)):
-        loading(run_loader(output=tmp_path / name, seed=seed))
-    same = run_loader("check", tmp_path / "one", tmp_path / "two").agreement
-    other = run_loader("check", tmp_path / "one", tmp_path / "three").agreement
-    assert same is not None
-    assert other is not None
-    assert (same.same, same.score) == (True, 1)
-    assert (other.same, other.score) == (False, 0)
-
-
-def test_an_output_without_a_checksum_is_not_compared(run_loader, tmp_path):
-    output = tmp_path / "without"
-    loading(run_loader(output=output, params={"checksum_batches": 0}))
-    said = sentence(run_loader("check", output, output))
-    assert "has no checksum of its patches" in said

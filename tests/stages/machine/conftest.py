@@ -1,4 +1,4 @@
-"""Small tasks of every stage that measures the machine, run in this process."""
+"""Every stage that measures the machine, small."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from typing import Any
 
 import pytest
 
-from pyscale_stages.contract import TaskResult
-from stagetasks import run_verb
+from stagetasks import Bench
 
-OF_MACHINE = ("storage", "decompress", "kernels")
 SMALL: dict[str, dict[str, Any]] = {
     "storage": {
         "particles": 6,
@@ -47,14 +45,20 @@ SMALL: dict[str, dict[str, Any]] = {
         "triad_elements": 1024,
     },
 }
-RunStage = Callable[..., TaskResult]
+BenchOf = Callable[..., Bench]
 Mount = Callable[..., Path]
 
 
-@pytest.fixture(params=OF_MACHINE)
-def stage(request: pytest.FixtureRequest) -> str:
-    """Name of each stage that measures the machine."""
-    return str(request.param)
+@pytest.fixture
+def bench_of(tmp_path: Path) -> BenchOf:
+    """A stage, by its name."""
+    return lambda stage, **usual: Bench(stage, tmp_path, **(SMALL[stage] | usual))
+
+
+@pytest.fixture(params=SMALL)
+def bench(request: pytest.FixtureRequest, bench_of: BenchOf) -> Bench:
+    """Each stage that measures the machine."""
+    return bench_of(request.param)
 
 
 @pytest.fixture
@@ -63,29 +67,6 @@ def place(tmp_path: Path) -> Path:
     folder = tmp_path / "place"
     folder.mkdir()
     return folder
-
-
-@pytest.fixture
-def run_stage(tmp_path: Path) -> RunStage:
-    """Run a verb of a stage with small sizes."""
-
-    def run(
-        stage: str,
-        *inputs: Path,
-        verb: str = "run",
-        output: Path | None = None,
-        params: dict[str, Any] | None = None,
-        **spec: Any,
-    ) -> TaskResult:
-        slots = (
-            ("place",) if verb == "run" else tuple(f"w{number}" for number, _ in enumerate(inputs))
-        )
-        given = SMALL[stage] | (params or {})
-        pairs = zip(slots, inputs, strict=False)
-        output = output or tmp_path / "output"
-        return run_verb(stage, verb, pairs, output=output, params=given, **spec)
-
-    return run
 
 
 @pytest.fixture

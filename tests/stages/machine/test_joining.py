@@ -7,29 +7,26 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pyscale_stages.contract import TaskResult
-
-RunStage = Callable[..., TaskResult]
-# No other stage is quicker.
-QUICK = {"tests": ["triad"]}
+from stagetasks import Bench
 
 
 @pytest.fixture
-def outputs(run_stage: RunStage, tmp_path: Path) -> list[Path]:
-    """Outputs of three workers, of which the last ones are given first."""
-    folders = [tmp_path / f"worker{number}" for number in range(3)]
-    for number, folder in enumerate(folders):
-        done = run_stage(
-            "kernels", output=folder, params=QUICK, frames=(number, number + 1), movie_frames=3
-        )
-        assert done.error is None
-    return folders
+def bench(bench_of: Callable[..., Bench]) -> Bench:
+    """A stage that does little: no other one is quicker."""
+    return bench_of("kernels", tests=["triad"])
 
 
-def test_every_row_of_every_worker_is_kept_with_its_number(run_stage, outputs, tmp_path):
-    merged = tmp_path / "merged"
-    done = run_stage("kernels", *reversed(outputs), verb="merge", output=merged, params=QUICK)
-    assert done.error is None
+@pytest.fixture
+def outputs(bench: Bench) -> list[Path]:
+    """Outputs of three workers."""
+    return [
+        bench.done("run", output=f"worker{n}", frames=(n, n + 1), movie_frames=3) for n in range(3)
+    ]
+
+
+def test_every_row_of_every_worker_is_kept_with_its_number(bench, outputs):
+    # In any order.
+    merged = bench.done("merge", *reversed(outputs), output="merged")
     table = pl.read_parquet(merged / "timings.parquet")
     for worker, folder in enumerate(outputs):
         part = pl.read_parquet(folder / "timings.parquet")
@@ -39,12 +36,9 @@ def test_every_row_of_every_worker_is_kept_with_its_number(run_stage, outputs, t
     assert (window["frames"], window["movie_frames"]) == ([0, 3], 3)
 
 
-def test_what_was_joined_can_be_joined_again(run_stage, outputs, tmp_path):
-    for name, given in (("two", outputs[:2]), ("all", [tmp_path / "two", outputs[2]])):
-        folder = tmp_path / name
-        done = run_stage("kernels", *given, verb="merge", output=folder, params=QUICK)
-        assert done.error is None
-    table = pl.read_parquet(tmp_path / "all" / "timings.parquet")
+def test_what_was_joined_can_be_joined_again(bench, outputs):
+    two = bench.done("merge", *outputs[:2], output="two")
+    table = pl.read_parquet(bench.done("merge", two, outputs[2]) / "timings.parquet")
     assert table["worker"].unique(maintain_order=True).to_list() == [0, 1, 2]
 
 
@@ -58,14 +52,9 @@ def test_what_was_joined_can_be_joined_again(run_stage, outputs, tmp_path):
         ("nothing", "at least one output of the workers"),
     ],
 )
-def test_what_cannot_be_joined_is_refused(run_stage, outputs, tmp_path, wrong, said):
+def test_what_cannot_be_joined_is_refused(bench, bench_of, outputs, wrong, said):
     given = {"twice": [outputs[0], outputs[0]], "nothing": []}.get(wrong, outputs[:1])
     if wrong == "broken":
         (outputs[0] / "timings.parquet").write_bytes(b"no table")
-    stage = "decompress" if wrong == "stage" else "kernels"
-    params = {} if wrong == "stage" else QUICK | ({"launches": 6} if wrong == "params" else {})
-    merged = tmp_path / "merged"
-    error = run_stage(stage, *given, verb="merge", output=merged, params=params).error
-    assert error is not None
-    assert error.exit_code == 2
-    assert said in error.message
+    by = bench_of("decompress") if wrong == "stage" else bench
+    assert said in by.refused("merge", *given, **({"launches": 6} if wrong == "params" else {}))

@@ -34,8 +34,8 @@ def failed(result: TaskResult, kind: str, exit_code: int) -> str:
     return result.error.message
 
 
-def test_a_place_that_does_not_exist_is_refused(run_stage, stage, tmp_path):
-    said = failed(run_stage(stage, tmp_path / "nowhere"), "BadInput", 2)
+def test_a_place_that_does_not_exist_is_refused(bench, tmp_path):
+    said = failed(bench.run("run", tmp_path / "nowhere"), "BadInput", 2)
     assert "nowhere does not exist or is not a folder: name another one" in said
 
 
@@ -45,38 +45,36 @@ def test_a_place_that_is_a_file_is_refused(tmp_path):
         ready(tmp_path / "file", "the place")
 
 
-def test_a_place_that_may_not_be_written_is_refused(run_stage, stage, place, monkeypatch):
+def test_a_place_that_may_not_be_written_is_refused(bench, place, monkeypatch):
     # Root may write anywhere, so that the refusal is made up.
     may = os.access
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != place and may(path, mode))
-    said = failed(run_stage(stage, place), "BadInput", 2)
+    said = failed(bench.run("run", place), "BadInput", 2)
     assert said.startswith(f"the place {place} is not writable")
 
 
-def test_a_read_only_filesystem_is_refused(run_stage, stage, mount_in_memory):
+def test_a_read_only_filesystem_is_refused(bench, mount_in_memory):
     mounted = mount_in_memory("ro")
-    said = failed(run_stage(stage, mounted), "BadInput", 2)
+    said = failed(bench.run("run", mounted), "BadInput", 2)
     assert said.startswith(f"the place {mounted} is not writable")
 
 
-def test_a_lack_of_space_is_told_before_anything_is_written(
-    run_stage, stage, mount_in_memory, tmp_path
-):
+def test_a_lack_of_space_is_told_before_anything_is_written(bench, mount_in_memory, tmp_path):
     mounted = mount_in_memory("size=4k")
-    said = failed(run_stage(stage, mounted, output=tmp_path / "out"), "ResourceExhausted", 3)
+    said = failed(bench.run("run", mounted, output=tmp_path / "out"), "ResourceExhausted", 3)
     assert "the test files need" in said
     assert f"but {mounted}" in said
     assert list(mounted.iterdir()) == []
 
 
 def test_a_disk_that_fills_up_midway_is_told_and_left_clean(
-    run_stage, stage, mount_in_memory, tmp_path, monkeypatch
+    bench, mount_in_memory, tmp_path, monkeypatch
 ):
     mounted = mount_in_memory("size=4k")
     # As where others fill it in the meantime.
     plenty = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _folder: plenty)
-    said = failed(run_stage(stage, mounted, output=tmp_path / "out"), "ResourceExhausted", 3)
+    said = failed(bench.run("run", mounted, output=tmp_path / "out"), "ResourceExhausted", 3)
     assert f"the filesystem of {mounted} is full: free space there, or" in said
     assert list(mounted.iterdir()) == []
 
@@ -89,35 +87,36 @@ def test_a_disk_that_fills_up_midway_is_told_and_left_clean(
     ],
 )
 def test_a_quota_and_a_vanished_file_are_told_and_nothing_stays(
-    run_stage, stage, place, monkeypatch, number, kind, exit_code, words
+    bench, place, monkeypatch, number, kind, exit_code, words
 ):
     def refuse(*_args: Any, **_more: Any) -> Any:
         raise OSError(number, os.strerror(number))
 
-    where, name = READS[stage]
+    where, name = READS[bench.stage]
     monkeypatch.setattr(where, name, refuse)
-    if stage == "storage":
+    if bench.stage == "storage":
         monkeypatch.setattr("pyscale_stages.storage.plan.read_sequentially", refuse)
-    said = failed(run_stage(stage, place), kind, exit_code)
+    said = failed(bench.run("run", place), kind, exit_code)
     assert words.format(place) in said
     assert list(place.iterdir()) == []
 
 
-def test_on_a_filesystem_in_memory_nothing_is_called_cold(run_stage, stage, missing, tmp_path):
+def test_on_a_filesystem_in_memory_nothing_is_called_cold(bench, missing, tmp_path):
     if not IN_MEMORY.is_dir():
         missing("a filesystem in memory", "mount a tmpfs at /dev/shm")
-    result = run_stage(stage, IN_MEMORY)
+    result = bench.run("run", IN_MEMORY)
     assert result.error is None
     assert result.versions["place_filesystem"] == "tmpfs"
     states = {timing.cache for timing in result.timings} - {None, "warm"}
     assert states == {"unsupported"}
     direct = [timing for timing in result.timings if timing.test.endswith("_direct")]
     assert all(timing.wall_s is None for timing in direct)
-    assert all("tmpfs keeps its files in memory" in timing.why_not for timing in direct)
-    assert bool(direct) == (stage == "storage")
+    why_not = "tmpfs keeps its files in memory, so there is no cache to bypass"
+    assert all(timing.why_not == why_not for timing in direct)
+    assert bool(direct) == (bench.stage == "storage")
 
 
-def test_nothing_outside_of_the_place_and_the_output_is_touched(run_stage, stage, tmp_path):
+def test_nothing_outside_of_the_place_and_the_output_is_touched(bench, tmp_path):
     place = tmp_path / "lab" / "place"
     (place / "mine").mkdir(parents=True)
     for path in (place / "mine" / "movie.mrc", place.parent / "other.txt"):
@@ -128,18 +127,16 @@ def test_nothing_outside_of_the_place_and_the_output_is_touched(run_stage, stage
         return sorted((str(path), now.st_mtime_ns, now.st_size) for path, now in found)
 
     before = listing()
-    assert run_stage(stage, place).error is None
+    assert bench.run("run", place).error is None
     assert listing() == before
-    tables = {"storage": {"residency.parquet"}}.get(stage, set())
-    left = {path.name for path in (tmp_path / "output").iterdir()}
+    tables = {"storage": {"residency.parquet"}}.get(bench.stage, set())
+    left = {path.name for path in (tmp_path / "out").iterdir()}
     assert left == {"timings.parquet", "window.json"} | tables
-    assert {path.name for path in tmp_path.iterdir()} == {"lab", "output"}
+    assert {path.name for path in tmp_path.iterdir()} == {"lab", "out"}
 
 
-def test_without_a_place_the_output_folder_is_measured_and_keeps_results_only(
-    run_stage, stage, tmp_path
-):
-    result = run_stage(stage, output=tmp_path / "deep" / "output")
+def test_without_a_place_the_output_folder_is_measured_and_keeps_results_only(bench, tmp_path):
+    result = bench.run("run", output=tmp_path / "deep" / "output")
     assert result.error is None
     assert result.versions["place_filesystem"]
     left = {path.suffix for path in (tmp_path / "deep" / "output").iterdir()}

@@ -129,7 +129,7 @@ def test_a_stage_that_is_politely_killed_leaves_nothing(place, tmp_path):
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_in_the_middle_of_a_test_leaves_nothing(run_stage, place, monkeypatch, end):
+def test_a_signal_in_the_middle_of_a_test_leaves_nothing(bench_of, place, monkeypatch, end):
     seen: list[str] = []
 
     def ended(*_args: object) -> None:
@@ -138,7 +138,7 @@ def test_a_signal_in_the_middle_of_a_test_leaves_nothing(run_stage, place, monke
 
     monkeypatch.setattr(OnDisk, "batch", ended)
     with pytest.raises(KeyboardInterrupt if end == signal.SIGINT else SystemExit):
-        run_stage("kernels", place)
+        bench_of("kernels").run("run", place)
     assert "particles.raw" in seen
     assert list(place.iterdir()) == []
 

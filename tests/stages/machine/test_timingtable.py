@@ -10,9 +10,9 @@ from pyscale_stages.machine.timingtable import TYPES, read_table, timings_table
 from pyscale_stages.timing import Timing
 
 
-def test_the_table_holds_the_timings_of_the_record(run_stage, stage, tmp_path):
-    result = run_stage(stage)
-    table = read_table(tmp_path / "output")
+def test_the_table_holds_the_timings_of_the_record(bench):
+    result = bench.run("run")
+    table = read_table(bench.folder / "out")
     back = [
         Timing(**{**row, "details": json.loads(row["details"])})
         for row in table.select(*Timing.model_fields).iter_rows(named=True)

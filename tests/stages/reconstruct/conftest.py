@@ -9,31 +9,24 @@ from typing import Any
 
 import pytest
 
-import stagetasks
-from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.reconstruct.output import Image, write_image
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.stage import STAGE
 from pyscale_stages.task import Task
+from stagetasks import Bench
 
 SMALL: dict[str, Any] = {"size_px": 32, "blocks": 1, "tile_px": 16, "overlap_px": 8}
 
 WriteOutput = Callable[..., Path]
-RunVerb = Callable[..., TaskResult]
 
 
 @pytest.fixture
 def write_output(tmp_path: Path) -> WriteOutput:
     """Leave what a rank leaves; only the first has an image."""
 
-    def write(
-        name: str,
-        image: Image | None,
-        rank: int = 0,
-        ranks: int = 1,
-        **params: Any,
-    ) -> Path:
+    def write(name: str, image: Image | None, rank: int = 0, ranks: int = 1, **params: Any) -> Path:
         spec = TaskSpec(stage="reconstruct", inputs=(), output=tmp_path / name)
         settings = ReconstructParams(**(SMALL | params))
         task = Task(STAGE, spec, settings, SpanRecorder(time.monotonic()))
@@ -46,12 +39,6 @@ def write_output(tmp_path: Path) -> WriteOutput:
 
 
 @pytest.fixture
-def run_verb(tmp_path: Path) -> RunVerb:
-    """Run `merge` or `check` on folders."""
-
-    def run(verb: str, *folders: Path, **params: Any) -> TaskResult:
-        pairs = [(f"w{number}", folder) for number, folder in enumerate(folders)]
-        output = tmp_path / "merged" if verb == "merge" else None
-        return stagetasks.run_verb("reconstruct", verb, pairs, output=output, params=SMALL | params)
-
-    return run
+def bench(tmp_path: Path) -> Bench:
+    """The stage."""
+    return Bench("reconstruct", tmp_path, **SMALL)

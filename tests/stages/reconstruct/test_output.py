@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -13,11 +10,7 @@ from pyscale_stages.reconstruct.output import Image, read_image
 from pyscale_stages.reconstruct.params import IMAGE
 from pyscale_stages.windows import read_window
 
-WriteOutput = Callable[..., Path]
-
 GREY = np.full((3, 32, 32), 0.5, np.float32)
-
-WriteOutput = Callable[..., Path]
 
 
 def noise(*shape: int, seed: int = 0) -> Image:
@@ -60,14 +53,14 @@ def test_an_image_without_numbers_is_never_written(write_output, tmp_path):
     assert not list(tmp_path.rglob("*.tif"))
 
 
-def test_the_image_of_the_first_rank_is_that_of_all(write_output, run_verb, tmp_path):
+def test_the_image_of_the_first_rank_is_that_of_all(write_output, bench):
     second = write_output("w1", None, 1, 2)
     first = write_output("w0", GREY, 0, 2)
-    result = run_verb("merge", second, first)
+    result = bench.run("merge", second, first)
     assert result.error is None
     assert [output.name for output in result.outputs] == [IMAGE, "window.json"]
-    assert (tmp_path / "merged" / IMAGE).read_bytes() == (first / IMAGE).read_bytes()
-    whole = read_window(tmp_path / "merged")
+    assert (bench.folder / "out" / IMAGE).read_bytes() == (first / IMAGE).read_bytes()
+    whole = read_window(bench.folder / "out")
     assert (whole.frames, whole.movie_frames) == ((0, 2), 2)
 
 
@@ -78,26 +71,19 @@ def test_the_image_of_the_first_rank_is_that_of_all(write_output, run_verb, tmp_
         ((0, 2), "the folders hold the ranks 0, 0 of 2: give each rank of the trial once"),
     ],
 )
-def test_ranks_of_two_trials_are_no_image(write_output, run_verb, second, said, tmp_path):
+def test_ranks_of_two_trials_are_no_image(write_output, bench, second, said):
     folders = write_output("w0", GREY, 0, 2), write_output("w1", GREY, *second)
-    error = run_verb("merge", *folders).error
-    assert error is not None
-    assert error.exit_code == 2
-    assert said in error.message
-    assert not (tmp_path / "merged").exists()
+    assert said in bench.refused("merge", *folders)
+    assert not (bench.folder / "refused").exists()
 
 
-def test_ranks_of_other_parameters_are_not_joined(write_output, run_verb):
-    folder = write_output("w0", GREY, sigma=0.1)
-    error = run_verb("merge", folder).error
-    assert error is not None
-    assert "give all ranks and the merge the same --params and --seed" in error.message
+def test_ranks_of_other_parameters_are_not_joined(write_output, bench):
+    said = bench.refused("merge", write_output("w0", GREY, sigma=0.1))
+    assert "give all ranks and the merge the same --params and --seed" in said
 
 
-def test_an_image_that_was_cut_short_is_not_copied(write_output, run_verb, tmp_path):
+def test_an_image_that_was_cut_short_is_not_copied(write_output, bench):
     folder = write_output("w0", GREY)
     (folder / IMAGE).write_bytes((folder / IMAGE).read_bytes()[:500])
-    error = run_verb("merge", folder).error
-    assert error is not None
-    assert "is missing or damaged" in error.message
-    assert not (tmp_path / "merged").exists()
+    assert "is missing or damaged" in bench.refused("merge", folder)
+    assert not (bench.folder / "refused").exists()

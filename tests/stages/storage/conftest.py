@@ -1,4 +1,4 @@
-"""Small tasks of the storage stage that run in this process."""
+"""The storage stage, small."""
 
 from __future__ import annotations
 
@@ -9,10 +9,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from pyscale_stages.contract import TaskResult
-from stagetasks import run_verb
+from stagetasks import Bench
 
-RunStorage = Callable[..., TaskResult]
 SMALL: dict[str, Any] = {
     "particles": 23,
     "particle_side_px": 18,
@@ -31,18 +29,9 @@ SMALL: dict[str, Any] = {
 
 
 @pytest.fixture
-def run_storage(tmp_path: Path) -> RunStorage:
-    """Run a verb of the stage on folders."""
-
-    def run(
-        verb: str = "run", *inputs: Path, output: Path | None = None, seed: int = 0, **params: Any
-    ) -> TaskResult:
-        slots = ("place",) if verb == "run" else ("",) * len(inputs)
-        pairs = zip(slots, inputs, strict=False)
-        output = output or tmp_path / "out"
-        return run_verb("storage", verb, pairs, output=output, params=SMALL | params, seed=seed)
-
-    return run
+def bench(tmp_path: Path) -> Bench:
+    """The stage."""
+    return Bench("storage", tmp_path, **SMALL)
 
 
 @pytest.fixture

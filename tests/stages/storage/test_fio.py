@@ -56,11 +56,9 @@ def test_an_answer_without_a_time_is_no_time(said, why_not):
     assert why_not in found
 
 
-def test_without_fio_its_tests_name_what_to_install(
-    run_storage, timings, place, tmp_path, monkeypatch
-):
+def test_without_fio_its_tests_name_what_to_install(bench, timings, place, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    result = run_storage("run", place, fio=True, modes=["warm"])
+    result = bench.run("run", place, fio=True, modes=["warm"])
     assert result.error is None
     assert result.versions["fio"] == "not installed"
     rows = timings(tmp_path / "out").filter(pl.col("test").str.starts_with("fio"))
@@ -86,9 +84,9 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
     return put
 
 
-def test_fio_is_asked_for_the_same_files_blocks_and_engine(run_storage, stand_in, place):
+def test_fio_is_asked_for_the_same_files_blocks_and_engine(bench, stand_in, place):
     kept = stand_in(f"echo '{answer()}'")
-    result = run_storage("run", place, fio=True, modes=["cold"])
+    result = bench.run("run", place, fio=True, modes=["cold"])
     assert result.error is None
     lines = [line for line in kept.read_text().splitlines() if "psync" in line]
     (in_order,) = (line for line in lines if "--rw=read " in line)
@@ -114,20 +112,20 @@ def test_fio_reads_in_the_order_of_the_stage():
     )
 
 
-def test_what_fio_fails_with_is_told(run_storage, stand_in, place):
+def test_what_fio_fails_with_is_told(bench, stand_in, place):
     stand_in("echo 'fio: engine psync not loadable' >&2; exit 1")
-    result = run_storage("run", place, fio=True, modes=["warm"])
+    result = bench.run("run", place, fio=True, modes=["warm"])
     why_not = {t.why_not for t in result.timings if t.test.startswith("fio")}
     assert why_not == {"fio failed: fio: engine psync not loadable"}
 
 
 @pytest.mark.slow
-def test_real_fio_reads_as_many_bytes(run_storage, place, missing):
+def test_real_fio_reads_as_many_bytes(bench, place, missing):
     if shutil.which("fio") is None:
         missing("fio", "apt-get install fio")
     assert (fio_version() or "").startswith("fio-")
     # Enough for fio's clock of a millisecond: 64 MB.
-    result = run_storage(
+    result = bench.run(
         "run",
         place,
         fio=True,

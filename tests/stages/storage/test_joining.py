@@ -1,41 +1,32 @@
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.storage.agreement import agreement_of, results
+from stagetasks import Bench
 
-RunStorage = Callable[..., TaskResult]
 FAST = {"modes": ["warm"], "readers": [1], "movie_formats": ["mrc"]}
 
 
 @pytest.fixture
-def outputs(run_storage: RunStorage, place: Path, tmp_path: Path) -> tuple[Path, Path]:
+def outputs(bench: Bench, place: Path) -> list[Path]:
     """Outputs of two workers that measured the same."""
-    folders = tmp_path / "one", tmp_path / "two"
-    for folder in folders:
-        assert run_storage("run", place, output=folder, **FAST).error is None
-    return folders
+    return [bench.done("run", place, output=name, **FAST) for name in ("one", "two")]
 
 
-def test_two_runs_with_one_seed_read_the_same(run_storage, outputs):
-    agreement = run_storage("check", *outputs, **FAST).agreement
-    assert agreement is not None
+def test_two_runs_with_one_seed_read_the_same_and_with_another_other_particles(
+    bench, outputs, place
+):
+    agreement = bench.agreement(*outputs, **FAST)
     assert agreement.same
     assert not agreement.identical, "times differ"
     assert agreement.details["tests_in_one"] == 0
     assert agreement.details["compared_checksums"] >= 5
-
-
-def test_another_seed_gives_other_particles(run_storage, outputs, place, tmp_path):
-    other = tmp_path / "other"
-    run_storage("run", place, output=other, seed=1, **FAST)
-    agreement = run_storage("check", outputs[0], other, **FAST).agreement
-    assert agreement is not None
+    other = bench.done("run", place, output="other", seed=1, **FAST)
+    agreement = bench.agreement(outputs[0], other, **FAST)
     assert not agreement.same
     assert agreement.details["different_checksums"] >= 5
 
@@ -61,13 +52,10 @@ def test_a_test_that_only_one_output_has_is_a_disagreement(outputs, timings):
     assert agreement.details["tests_in_one"] == 1
 
 
-def test_proofs_of_the_page_cache_are_joined_too(run_storage, outputs, tmp_path):
-    merged = tmp_path / "merged"
-    assert run_storage("merge", *outputs, output=merged, **FAST).error is None
+def test_proofs_of_the_page_cache_are_joined_too(bench, outputs):
+    merged = bench.done("merge", *outputs, output="merged", **FAST)
     table = pl.read_parquet(merged / "residency.parquet")
     for worker, folder in enumerate(outputs):
         part = table.filter(worker=worker).drop("worker")
         assert part.equals(pl.read_parquet(folder / "residency.parquet").drop("worker"))
-    agreement = run_storage("check", outputs[0], merged, **FAST).agreement
-    assert agreement is not None
-    assert agreement.same
+    assert bench.agreement(outputs[0], merged, **FAST).same

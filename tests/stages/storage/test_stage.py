@@ -22,14 +22,13 @@ READS = (
     "parallel_read",
 )
 METADATA = ("create", "stat", "list", "read", "delete")
-IN_MEMORY = Path("/dev/shm")
 
 
 def test_each_test_is_timed_in_each_repeat_and_state_and_nothing_stays(
-    run_storage, timings, place, tmp_path
+    bench, timings, place, tmp_path
 ):
     (place / "mine.txt").write_text("not to be touched")
-    result = run_storage("run", place, repeats=2)
+    result = bench.run("run", place, repeats=2)
     assert result.error is None
     assert [path.name for path in place.iterdir()] == ["mine.txt"]
     whole = timings(tmp_path / "out").filter(pl.col("step").is_null())
@@ -44,8 +43,8 @@ def test_each_test_is_timed_in_each_repeat_and_state_and_nothing_stays(
     assert len(result.timings) == len(timings(tmp_path / "out"))
 
 
-def test_all_bytes_that_were_written_are_read(run_storage, timings, place, tmp_path):
-    run_storage("run", place, modes=["cold", "warm"])
+def test_all_bytes_that_were_written_are_read(bench, timings, place, tmp_path):
+    bench.run("run", place, modes=["cold", "warm"])
     table = timings(tmp_path / "out").filter(pl.col("step").is_null())
     amount = dict(table.select("test", "amount").iter_rows())
     particles = 23 * 18 * 18 * 4
@@ -58,9 +57,9 @@ def test_all_bytes_that_were_written_are_read(run_storage, timings, place, tmp_p
 
 
 def test_checksums_are_those_of_the_drawn_particles_however_they_are_read(
-    run_storage, timings, place, tmp_path
+    bench, timings, place, tmp_path
 ):
-    run_storage("run", place, seed=7)
+    bench.run("run", place, seed=7)
     table = timings(tmp_path / "out")
     drawn = np.concatenate([particles_of(7, n, count, 18) for n, count in enumerate((8, 8, 7))])
     each = np.array([zlib.crc32(particle.tobytes()) for particle in drawn], "<u4")
@@ -74,8 +73,8 @@ def test_checksums_are_those_of_the_drawn_particles_however_they_are_read(
     assert len(set(whole["checksum_crc32"].drop_nulls())) == 1
 
 
-def test_the_state_of_every_file_is_in_the_result(run_storage, timings, place, tmp_path):
-    run_storage("run", place)
+def test_the_state_of_every_file_is_in_the_result(bench, timings, place, tmp_path):
+    bench.run("run", place)
     proofs = pl.read_parquet(tmp_path / "out" / "residency.parquet")
     table = timings(tmp_path / "out")
     for mode in ("cold", "warm"):
@@ -88,7 +87,7 @@ def test_the_state_of_every_file_is_in_the_result(run_storage, timings, place, t
     assert (cold["resident_after_bytes"] == 0).all()
 
 
-def test_a_stack_that_is_damaged_after_writing_is_told(run_storage, place, monkeypatch):
+def test_a_stack_that_is_damaged_after_writing_is_told(bench, place, monkeypatch):
     def damage(*args: Any) -> testfiles.Stack:
         written = testfiles.write_stack(*args)
         with written.files[1].open("r+b") as file:
@@ -99,14 +98,14 @@ def test_a_stack_that_is_damaged_after_writing_is_told(run_storage, place, monke
         return written
 
     monkeypatch.setattr("pyscale_stages.storage.plan.write_stack", damage)
-    error = run_storage("run", place, movie_formats=["mrc"], modes=["warm"]).error
+    error = bench.run("run", place, movie_formats=["mrc"], modes=["warm"]).error
     assert error is not None
     assert error.kind == "DamagedRead"
     assert "differ from what was written" in error.message
     assert not list(place.iterdir())
 
 
-def test_movies_are_real_ones_of_their_formats(run_storage, place, monkeypatch):
+def test_movies_are_real_ones_of_their_formats(bench, place, monkeypatch):
     shapes: dict[str, tuple[int, ...]] = {}
 
     def look(_book: Any, case: Any, files: Any) -> None:
@@ -116,11 +115,11 @@ def test_movies_are_real_ones_of_their_formats(run_storage, place, monkeypatch):
             shapes[path.suffix] = movie.shape
 
     monkeypatch.setattr("pyscale_stages.storage.plan.read_sequentially", look)
-    assert run_storage("run", place, modes=["warm"], movie_frames=3).error is None
+    assert bench.run("run", place, modes=["warm"], params={"movie_frames": 3}).error is None
     assert shapes == dict.fromkeys((".tif", ".mrc", ".eer"), (3, 64, 64))
 
 
-def test_movies_need_no_more_room_than_was_asked_for(run_storage, place, monkeypatch):
+def test_movies_need_no_more_room_than_was_asked_for(bench, place, monkeypatch):
     sizes: dict[str, int] = {}
 
     def write(book: Any, folder: Path, kind: Any) -> Any:
@@ -131,14 +130,14 @@ def test_movies_need_no_more_room_than_was_asked_for(run_storage, place, monkeyp
         return files
 
     monkeypatch.setattr("pyscale_stages.storage.run.write_movies", write)
-    assert run_storage("run", place, modes=["warm"], movie_side_px=512).error is None
+    assert bench.run("run", place, modes=["warm"], movie_side_px=512).error is None
     assert len(sizes) == 3
 
 
-def test_with_a_cache_folder_the_copy_is_read_too(run_storage, timings, place, tmp_path):
+def test_with_a_cache_folder_the_copy_is_read_too(bench, timings, place, tmp_path):
     cache = tmp_path / "cache"
     cache.mkdir()
-    result = run_storage("run", place, cache_folder=str(cache), modes=["warm"])
+    result = bench.run("run", place, cache_folder=str(cache), modes=["warm"])
     assert result.error is None
     assert not list(cache.iterdir())
     table = timings(tmp_path / "out")
@@ -153,8 +152,8 @@ def test_with_a_cache_folder_the_copy_is_read_too(run_storage, timings, place, t
     assert any("cache_folder lies on the filesystem" in warning for warning in result.warnings)
 
 
-def test_without_a_cache_folder_the_copy_says_why_there_is_none(run_storage, timings, tmp_path):
-    run_storage("run", modes=["warm"])
+def test_without_a_cache_folder_the_copy_says_why_there_is_none(bench, timings, tmp_path):
+    bench.run("run", modes=["warm"])
     row = timings(tmp_path / "out").row(
         by_predicate=pl.col("test") == "particle_cache_copy", named=True
     )
@@ -162,40 +161,11 @@ def test_without_a_cache_folder_the_copy_says_why_there_is_none(run_storage, tim
     assert row["why_not"] == "no cache_folder was given under stages.storage"
 
 
-def test_without_a_place_the_output_folder_is_measured_and_keeps_results_only(
-    run_storage, tmp_path
-):
-    result = run_storage("run", modes=["warm"])
-    assert result.error is None
-    left = {path.name for path in (tmp_path / "out").iterdir()}
-    assert left == {"timings.parquet", "residency.parquet", "window.json"}
-    assert result.versions["place_filesystem"]
-
-
-def test_on_a_filesystem_in_memory_nothing_is_called_cold_or_direct(
-    run_storage, timings, tmp_path, missing
-):
-    if not IN_MEMORY.is_dir():
-        missing("a filesystem in memory", "mount a tmpfs at /dev/shm")
-    result = run_storage("run", IN_MEMORY)
-    assert result.error is None
-    assert result.versions["place_filesystem"] == "tmpfs"
-    table = timings(tmp_path / "out")
-    assert "verified-cold" not in set(table["cache"])
-    cold = table.filter(pl.col("test").str.ends_with("_cold"))
-    assert set(cold["cache"]) == {"unsupported"}
-    direct = table.filter(pl.col("test").str.ends_with("_direct"))
-    assert direct["wall_s"].null_count() == len(direct)
-    assert set(direct["why_not"]) == {
-        "tmpfs keeps its files in memory, so there is no cache to bypass"
-    }
-
-
 def test_a_filesystem_that_refuses_direct_reads_is_told_and_the_rest_is_measured(
-    run_storage, timings, place, tmp_path, monkeypatch
+    bench, timings, place, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(reads, "why_not_direct", lambda _path: "the filesystem refuses O_DIRECT")
-    assert run_storage("run", place, modes=["warm", "direct"]).error is None
+    assert bench.run("run", place, modes=["warm", "direct"]).error is None
     table = timings(tmp_path / "out")
     direct = table.filter(pl.col("test") == "particle_random_read_direct").row(0, named=True)
     assert direct["wall_s"] is None
@@ -204,40 +174,33 @@ def test_a_filesystem_that_refuses_direct_reads_is_told_and_the_rest_is_measured
 
 
 def test_a_direct_read_that_fills_the_page_cache_is_not_called_direct(
-    run_storage, timings, place, tmp_path, monkeypatch
+    bench, timings, place, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(reads, "why_not_direct", lambda _path: "")
     monkeypatch.setattr(reads, "resident_bytes", lambda _files: 4096)
     monkeypatch.setattr("pyscale_stages.storage.book.Proof.all_cold", True)
-    assert (
-        run_storage("run", place, movie_formats=["mrc"], modes=["direct"], readers=[1]).error
-        is None
-    )
-    direct = timings(tmp_path / "out").filter(pl.col("test").str.ends_with("_direct"))
+    out = bench.done("run", place, movie_formats=["mrc"], modes=["direct"], readers=[1])
+    direct = timings(out).filter(pl.col("test").str.ends_with("_direct"))
     assert len(direct) == 4
     assert direct["why_not"].str.contains("still reads through the page cache").all()
 
 
-def test_more_readers_than_files_cannot_be(run_storage, timings, place, tmp_path):
-    run_storage("run", place, modes=["warm"], readers=[3, 4])
+def test_more_readers_than_files_cannot_be(bench, timings, place, tmp_path):
+    bench.run("run", place, modes=["warm"], readers=[3, 4])
     table = timings(tmp_path / "out").filter(pl.col("test") == "parallel_read_warm")
     why_not = dict(table.select("workers", "why_not").iter_rows())
     assert why_not[3] == ""
     assert why_not[4] == "4 readers cannot share 3 files: raise particle_files"
 
 
-def test_the_scale_against_the_ancestor_is_told(run_storage, place):
-    result = run_storage("run", place, modes=["warm"])
-    (write,) = [t for t in result.timings if t.test == "particle_write" and t.step is None]
+def test_the_scale_against_the_ancestor_is_told_and_steps_of_writing_add_up(bench, place):
+    result = bench.run("run", place, modes=["warm"])
+    writes = {t.step: t for t in result.timings if t.test == "particle_write"}
     scale = 23 * 18**2 / (50_000 * 256**2)
-    assert write.details["scale_to_published"] == pytest.approx(scale)
+    assert writes[None].details["scale_to_published"] == pytest.approx(scale)
     assert any(
         "times the 13.1 GB of CryoSPARC's benchmark" in warning for warning in result.warnings
     )
-
-
-def test_steps_of_writing_add_up(run_storage, place):
-    result = run_storage("run", place, modes=["warm"])
-    wall_s = {t.step: t.wall_s for t in result.timings if t.test == "particle_write"}
+    wall_s = {step: timing.wall_s for step, timing in writes.items()}
     assert None not in wall_s.values()
     assert wall_s[None] == pytest.approx((wall_s["write"] or 0) + (wall_s["flush"] or 0))
