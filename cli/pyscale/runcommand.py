@@ -24,6 +24,11 @@ def _option(group: str, text: str, takes: str | None = None, *, show_default: st
     )
 
 
+def _switch(group: str, text: str, *names: str) -> Any:
+    """An option of a group that takes nothing."""
+    return typer.Option(*names, help=text, rich_help_panel=group)
+
+
 def run(
     suite: Annotated[
         str | None,
@@ -74,10 +79,7 @@ def run(
         ),
     ] = None,
     with_system: Annotated[
-        bool | None,
-        typer.Option(
-            "--with-system", help="Measure the node too, in brief.", rich_help_panel=MEASURED
-        ),
+        bool | None, _switch(MEASURED, "Measure the node too, in brief.", "--with-system")
     ] = None,
     path: Annotated[
         Path | None,
@@ -139,10 +141,7 @@ def run(
         _option(STEP, "Prefix of the conda or virtual environment that it runs in.", "DIR"),
     ] = None,
     image: Annotated[str | None, _option(STEP, "Image that it runs in.", "SIF")] = None,
-    shell: Annotated[
-        bool | None,
-        typer.Option("--shell", help="Let sh run it, for pipes.", rich_help_panel=STEP),
-    ] = None,
+    shell: Annotated[bool | None, _switch(STEP, "Let sh run it, for pipes.", "--shell")] = None,
     snakemake: Annotated[
         str | None,
         _option(
@@ -226,48 +225,37 @@ def run(
     ] = None,
     every_node: Annotated[
         bool | None,
-        typer.Option(
-            "--every-node",
-            help="Measure each node of the site's partition, all at once.",
-            rich_help_panel=WHERE,
-        ),
+        _switch(WHERE, "Measure each node of the site's partition, all at once.", "--every-node"),
     ] = None,
     runtime: Annotated[
         str | None, _option(WHERE, "Tasks start in this environment, or in images.")
     ] = None,
     unlocked_images: Annotated[
         bool | None,
-        typer.Option(
-            "--unlocked-images",
-            help="Run images that images.lock does not name.",
-            rich_help_panel=WHERE,
-        ),
+        _switch(WHERE, "Run images that images.lock does not name.", "--unlocked-images"),
     ] = None,
     dry_run: Annotated[
         bool,
-        typer.Option(
+        _switch(
+            COURSE,
+            "Show what would run and cost, and what is missing; only absent data is fetched.",
             "--dry-run",
-            help="Show what would run and cost, and what is missing; only absent data is fetched.",
-            rich_help_panel=COURSE,
         ),
     ] = False,
     verbose: Annotated[
         bool,
-        typer.Option(
+        _switch(
+            COURSE,
+            "Also print the table of factors, or every trial of a dry run.",
             "-v",
             "--verbose",
-            help="Also print the table of factors, or every trial of a dry run.",
-            rich_help_panel=COURSE,
         ),
     ] = False,
     emit_sbatch: Annotated[
         Path | None, _option(COURSE, "Write batch scripts; run nothing.", "DIR")
     ] = None,
     detach: Annotated[
-        bool,
-        typer.Option(
-            "--detach", help="Return at once; follow with status.", rich_help_panel=COURSE
-        ),
+        bool, _switch(COURSE, "Return at once; follow with status.", "--detach")
     ] = False,
     resume: Annotated[str | None, _option(COURSE, "Finish this run.", "RUN")] = None,
     extend: Annotated[
@@ -281,61 +269,28 @@ def run(
         str | None, _option(COURSE, "Outputs to keep: the baseline's, or all.")
     ] = None,
     accept_terms: Annotated[
-        bool,
-        typer.Option(
-            "--accept-terms", help="Agree to the dataset's terms.", rich_help_panel=COURSE
-        ),
+        bool, _switch(COURSE, "Agree to the dataset's terms.", "--accept-terms")
     ] = False,
     strict: Annotated[
         bool,
-        typer.Option(
-            "--strict",
-            help="Exit code 1 where an output differs from the baseline's.",
-            rich_help_panel=COURSE,
-        ),
+        _switch(COURSE, "Exit code 1 where an output differs from the baseline's.", "--strict"),
     ] = False,
 ) -> None:
     """Measure a suite on a movie, and report."""
+    given = locals()
+
     from pyscale import ownstep, ownworkflow, running
     from pyscale.runsettings import axes_asked_for, parameters_set
+    from pyscale.settings import Settings
+    from pyscale_stages.command.params import CommandParams
 
-    flags = {
-        "data": data,
-        "truth": truth,
-        "path": path,
-        "with_system": with_system,
-        "axes": axes,
-        "workers": workers,
-        "scaling": scaling,
-        "repeats": repeats,
-        "against": against,
-        "cache": cache,
-        "device": device,
-        "start": start,
+    flags = {name: given[name] for name in Settings.model_fields if name in given}
+    flags |= {
         "grid": axes_asked_for(sizes, grid or []),
         "stages": parameters_set(parameters or []),
-        "cpus_per_worker": cpus_per_worker,
-        "executor": executor,
-        "every_node": every_node,
-        "layout": layout,
-        "allocation": allocation,
-        "chunks_per_worker": chunks_per_worker,
-        "runtime": runtime,
-        "unlocked_images": unlocked_images,
-        "retries": retries,
-        "seed": seed,
-        "keep_outputs": keep_outputs,
-        "site": site,
     }
-    of_step = {
-        "output": output,
-        "split": split,
-        "merge": merge,
-        "check": check,
-        "environment": environment,
-        "image": image,
-        "shell": shell,
-    }
+    of_step = {name: given[name] for name in CommandParams.model_fields if name in given}
+    course = {"detach": detach, "strict": strict, "verbose": verbose}
     workflow = ownworkflow.Asked(snakemake, nextflow, sweep)
     earlier = resume or extend
     if earlier is not None:
@@ -352,22 +307,10 @@ def run(
         }
         own = () if resume else ("repeats", "workers")
         named = [name for name, value in (flags | others).items() if value and name not in own]
-        given = [ASKED_BY.get(name, f"--{name.replace('_', '-')}") for name in named]
+        refused = [ASKED_BY.get(name, f"--{name.replace('_', '-')}") for name in named]
         if resume is not None:
-            code = running.resume(
-                resume, detach=detach, strict=strict, refused=given, verbose=verbose
-            )
-        else:
-            code = running.extend(
-                earlier,
-                repeats,
-                workers,
-                detach=detach,
-                strict=strict,
-                refused=given,
-                verbose=verbose,
-            )
-        raise typer.Exit(code)
+            raise typer.Exit(running.resume(resume, refused=refused, **course))
+        raise typer.Exit(running.extend(earlier, repeats, workers, refused=refused, **course))
     others = {"suite": suite, "step": step, "data": data, "workers": workers}
     found = ownworkflow.suite_asked_for(workflow, others, of_step)
     if found is not None:
@@ -386,13 +329,6 @@ def run(
         return
     raise typer.Exit(
         running.start(
-            chosen,
-            flags,
-            only or [],
-            accept_terms=accept_terms,
-            dry_run=dry_run,
-            detach=detach,
-            strict=strict,
-            verbose=verbose,
+            chosen, flags, only or [], accept_terms=accept_terms, dry_run=dry_run, **course
         )
     )

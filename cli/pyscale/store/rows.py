@@ -22,6 +22,11 @@ Row = dict[str, Any]
 Rows = dict[str, list[Row]]
 """Rows of each of the tables."""
 
+WHOSE = (
+    *("trial", "suite", "stage", "kind", "family", "workers", "block"),
+    *("task", "verb", "node", "hardware"),
+)
+"""Columns of a task that the rows have which it told; each table takes those that it names."""
 _VERBS = {"merge": "merge", "check": "check", "beside": "check"}
 
 
@@ -35,12 +40,11 @@ def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) 
     for task, record in records.items():
         if record.state in {"done", "failed"}:
             header = _header(run, trial, task) | {"attempt": attempts}
-            rows["tasks"].append(header | _columns(trial, task, record) | _worker(run, record))
-            if record.result is not None:
-                rows["spans"].extend(_spans(trial, task, record.result))
-                rows["calls"].extend(_calls(run, trial, task, record.result))
-                rows["timings"].extend(_timings(run, trial, task, record))
-                rows["measures"].extend(_measures(trial, task, record.result))
+            own = header | _columns(trial, task, record) | _worker(run, record)
+            rows["tasks"].append(own)
+            whose = {name: own.get(name) for name in WHOSE}
+            for table, told in _told(record.result):
+                rows[table].append(whose | told)
     _add_what_nodes_were_like(run, trial, rows["tasks"])
     rows["loading"].extend(loading_rows(trial, rows["tasks"], records))
     rows["reconstruction"].extend(reconstruction_rows(trial, rows["tasks"], records))
@@ -48,10 +52,12 @@ def trial_rows(run: RunFolder, trial: Trial, records: Mapping[str, TaskRecord]) 
 
 
 def _header(run: RunFolder, trial: Trial, task: str) -> Row:
+    step = run.plan.suite.stages[trial.entry]
     return {
         "trial": trial.id,
         "suite": run.plan.suite.name,
         "stage": trial.entry,
+        "kind": trial.stage,
         "workers": trial.workers,
         "windows": len(trial.windows),
         "joins": trial.joins,
@@ -59,8 +65,8 @@ def _header(run: RunFolder, trial: Trial, task: str) -> Row:
         "task": task,
         "verb": _VERBS.get(task, "run"),
         "device": trial.device,
-        "family": _family(run, trial),
-        "point": json.dumps(run.plan.suite.stages[trial.entry].point),
+        "family": step.family or trial.entry,
+        "point": json.dumps(step.point),
         "threads": run.plan.threads_of(trial),
         "gpu_sharing": trial.gpu_sharing,
         "start": trial.start,
@@ -68,10 +74,6 @@ def _header(run: RunFolder, trial: Trial, task: str) -> Row:
         "warned": "[]",
         "image": trial.image,
     }
-
-
-def _family(run: RunFolder, trial: Trial) -> str:
-    return run.plan.suite.stages[trial.entry].family or trial.entry
 
 
 def _columns(trial: Trial, task: str, record: TaskRecord) -> Row:
@@ -84,68 +86,24 @@ def _columns(trial: Trial, task: str, record: TaskRecord) -> Row:
     }
 
 
-def _spans(trial: Trial, task: str, result: TaskResult) -> Iterator[Row]:
-    for span in result.spans:
-        yield {
-            "trial": trial.id,
-            "stage": trial.entry,
-            "workers": trial.workers,
-            "block": trial.block,
-            "task": task,
-            "phase": span.phase,
-            "start_utc": span.start_utc,
-            "wall_s": span.wall_s,
-        }
-
-
-def _calls(run: RunFolder, trial: Trial, task: str, result: TaskResult) -> Iterator[Row]:
-    for call in result.calls:
-        header = {
-            "trial": trial.id,
-            "stage": trial.entry,
-            "family": _family(run, trial),
-            "workers": trial.workers,
-            "block": trial.block,
-            "task": task,
-            "frame": call.frame,
-            "call": call.index,
-            "pixels": call.shape_yx[0] * call.shape_yx[1],
-        }
-        yield header | {"wall_s": call.wall_s, "objects": call.objects}
-        parts = {} if call.build_s is None else {"build": call.build_s}
-        for part, wall_s in (parts | call.parts).items():
-            yield header | {"part": part, "wall_s": wall_s}
-
-
-def _measures(trial: Trial, task: str, result: TaskResult) -> Iterator[Row]:
-    header = {
-        "trial": trial.id,
-        "stage": trial.entry,
-        "workers": trial.workers,
-        "block": trial.block,
-        "task": task,
-        "verb": _VERBS.get(task, "run"),
-    }
-    return (header | row_of(one) for one in result.measured)
-
-
-def _timings(run: RunFolder, trial: Trial, task: str, record: TaskRecord) -> Iterator[Row]:
-    result = record.result
-    if result is None or not result.timings:
+def _told(result: TaskResult | None) -> Iterator[tuple[str, Row]]:
+    """Rows of what a task told beside, each with its table."""
+    if result is None:
         return
-    header = {
-        "trial": trial.id,
-        "stage": trial.entry,
-        "kind": trial.stage,
-        "suite": run.plan.suite.name,
-        "workers": trial.workers,
-        "block": trial.block,
-        "task": task,
-        "node": record.launch.node if record.launch else None,
-        "hardware": result.stamp.get("label"),
-    }
+    for span in result.spans:
+        told = {"phase": span.phase, "start_utc": span.start_utc, "wall_s": span.wall_s}
+        yield "spans", told
+    for call in result.calls:
+        rows, columns = call.shape_yx
+        of_call = {"frame": call.frame, "call": call.index, "pixels": rows * columns}
+        yield "calls", of_call | {"wall_s": call.wall_s, "objects": call.objects}
+        build = {} if call.build_s is None else {"build": call.build_s}
+        for part, wall_s in (build | call.parts).items():
+            yield "calls", of_call | {"part": part, "wall_s": wall_s, "objects": None}
     for timing in result.timings:
-        yield header | row_of(timing)
+        yield "timings", row_of(timing)
+    for measured in result.measured:
+        yield "measures", row_of(measured)
 
 
 def _add_what_nodes_were_like(run: RunFolder, trial: Trial, rows: list[Row]) -> None:
