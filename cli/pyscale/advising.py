@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
 
-from pyscale.advicesource import Measured, measured_run, measured_table
 from pyscale.analysis.advice import Choice, Objective, choices
-from pyscale.analysis.causes import Limits, limits
-from pyscale.analysis.drift import drifts
-from pyscale.analysis.requests import Request, request_of
-from pyscale.analysis.scaling import configurations
-from pyscale.console import answer, harmless
+from pyscale.analysis.requests import request_of
+from pyscale.console import answer, harmless, talk
 from pyscale.errors import UserError
 from pyscale.nextruns import experiments_of, next_runs, threads_of
-from pyscale.origin import adds_up
 from pyscale.plan import Plan
-from pyscale.report.advice import Advice, RankAdvice, StageAdvice, doubts, excluded, limits_near
+from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
 from pyscale.report.adviceview import shown
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.context import ReportContext
@@ -31,8 +26,11 @@ from pyscale.report.ranks.kinds import rank_advice
 from pyscale.report.results import Results
 from pyscale.report.starts import headlines
 from pyscale.report.warned import said, shortly
+from pyscale.results import cores_of, results_of, results_of_table
 from pyscale.settings import load_settings
 from pyscale.sites import Site, load_site
+from pyscale.store.folder import find_run
+from pyscale.store.lock import is_locked
 from pyscale.traits import meets, stands_apart
 from pyscale_stages.contract import Stage
 from pyscale_stages.registry import load_stage
@@ -75,8 +73,8 @@ def advise(
         If the run or table cannot be used, nothing in it was timed, or the budget fits nothing.
     """
     _refuse_budget(objective, worker_hours)
-    measured = measured_table(table) if table is not None else measured_run(name)
-    found = _advice(measured, objective, worker_hours, dialect, _site(measured, site))
+    results, plan = _of_run(name) if table is None else (results_of_table(table), None)
+    found = _advice(results, plan, objective, worker_hours, dialect=dialect, site=_site(plan, site))
     if as_json:
         print(found.model_dump_json(indent=1))  # noqa: T201 - the command's answer
         return
@@ -99,56 +97,76 @@ def _refuse_budget(objective: Objective | None, worker_hours: float | None) -> N
         raise UserError(f"--budget {worker_hours:g} must be a number of worker-hours above zero")
 
 
-def _site(measured: Measured, name: str | None) -> Site:
+def _of_run(name: str | None) -> tuple[Results, Plan]:
+    """What a report shows of a run, by id or folder or the latest, without writing into it.
+
+    Raises
+    ------
+    UserError
+        If there is no such run, or nothing in it was timed.
+    """
+    run = find_run(load_settings().runs_folder, name)
+    if is_locked(run.path):
+        talk(f"the run {run.path.name} is not finished: the advice is from its trials so far")
+    results = results_of(run, own_references=False, writes=False)
+    if not results.trials["valid"].any():
+        raise UserError(
+            f"the run {run.path.name} has no timed trial: see `pyscale status {run.path.name}`, "
+            f"and finish it with `pyscale run --resume {run.path.name}`"
+        )
+    return results, run.plan
+
+
+def _site(plan: Plan | None, name: str | None) -> Site:
     """The site that was named, else the run's own, else that of the settings."""
-    if name is None and measured.plan is not None and measured.plan.site is not None:
-        return measured.plan.site
+    if name is None and plan is not None and plan.site is not None:
+        return plan.site
     return load_site(name or load_settings().site)
 
 
 def _advice(
-    measured: Measured,
+    results: Results,
+    plan: Plan | None,
     objective: Objective | None,
     worker_hours: float | None,
+    *,
     dialect: Dialect,
     site: Site,
 ) -> Advice:
-    ranks = _of_ranks(measured)
-    if ranks and _tasks_apart(measured).is_empty():
+    title, measured_for = results.context.title, _measured_for(results.context)
+    trials = _of_tasks_apart(results.trials, plan)
+    ranks = tuple(rank_advice(results.ranks, results.configurations))
+    if ranks and trials.is_empty():
         if objective is not None or worker_hours is not None:
             raise UserError(
-                f"{measured.title}: what ranks do together has one answer, not one for each "
-                "objective: leave out --objective and --budget"
+                f"{title}: what ranks do together has one answer, not one for each objective: "
+                "leave out --objective and --budget"
             )
         return Advice(
-            title=measured.title,
+            title=title,
             objective="knee",
-            measured_for=measured.measured_for,
+            measured_for=measured_for,
             stages=(),
             ranks=ranks,
             doubts=(),
             directives="",
         )
-    trials = _without_lone_points(_of_processing(measured))
-    table = configurations(trials, interleaved=measured.interleaved, drifts=drifts(trials))
-    chosen = choices(
-        table,
-        trials,
-        worker_hours=worker_hours,
-        interleaved=measured.interleaved,
-    )
+    _refuse_without_choice(title, trials, plan)
+    trials = _without_lone_points(title, trials, plan)
+    own = pl.col("stage").is_in(trials["stage"].unique().to_list())
+    table = results.configurations.filter(own)
+    chosen = choices(table, trials, worker_hours=worker_hours, interleaved=results.interleaved)
     _refuse_budget_that_fits_nothing(chosen)
     # Directives are for one objective, or there would be several for one stage.
     wanted: Objective = objective or ("knee" if worker_hours is None else "budget")
-    found = limits(trials, measured.workers)
     drawn = curves(table)
     asked = [one for one in chosen if objective in {None, one.objective}]
-    stages = tuple(_of_curve(curve, asked, found, measured, wanted) for curve in drawn)
+    about = replace(results, configurations=table, trials=trials, choices=chosen)
+    stages = tuple(_of_curve(curve, asked, about, plan, wanted) for curve in drawn)
     requests = [stage.request for stage in stages if stage.request is not None]
-    named = [(request, _stage(measured.plan, request.stage)) for request in requests]
-    line = bottom_line(
-        _results(measured, table, chosen=chosen, found=found, requests=requests), wanted
-    )
+    named = [(request, _stage(plan, request.stage)) for request in requests]
+    runs = next_runs(drawn, chosen, results.limits, plan, cores_of(results.context))
+    line = bottom_line(replace(about, requests=requests, next_runs=runs), wanted)
     stages = tuple(
         stage.model_copy(
             update={name: getattr(one, name) for name in ("trust", "reasons", "notes")}
@@ -156,9 +174,9 @@ def _advice(
         for stage, one in zip(stages, line.stages, strict=True)
     )
     return Advice(
-        title=measured.title,
+        title=title,
         objective=wanted,
-        measured_for=measured.measured_for,
+        measured_for=measured_for,
         stages=stages,
         ranks=ranks,
         doubts=(
@@ -168,78 +186,50 @@ def _advice(
         directives=directives(dialect, named, site) if named else "",
         warnings=tuple(shortly(one) for one in said(trials) if one.doubts_result),
         line=line,
-        starts=() if measured.starts is None else tuple(headlines(measured.starts)),
-        worse=tuple(worse(measured.measures)),
+        starts=() if results.starts is None else tuple(headlines(results.starts)),
+        worse=tuple(worse(results.measured)),
     )
 
 
-def _results(
-    measured: Measured,
-    table: pl.DataFrame,
-    *,
-    chosen: list[Choice],
-    found: list[Limits],
-    requests: list[Request],
-) -> Results:
-    """What a bottom line is drawn from, without what only a report needs."""
-    plan = measured.plan
-    return Results(
-        configurations=table,
-        trials=measured.trials,
-        losses=measured.trials.clear(),
-        fits=[],
-        drifts=[],
-        limits=found,
-        choices=chosen,
-        requests=requests,
-        context=ReportContext(
-            title=measured.title,
-            works=dict(measured.works),
-            adds_up=None if plan is None else adds_up(plan),
-        ),
-        next_runs=next_runs(curves(table), chosen, found, plan, measured.cores),
-    )
+def _measured_for(context: ReportContext) -> str:
+    """What was processed, and on what, where that is known."""
+    if context.run_id is None:
+        return context.measured_for
+    machines = dict.fromkeys(map(_hardware, context.hardware))
+    return f"{context.measured_for} on {' and '.join(machines) or 'unknown hardware'}"
 
 
-def _of_processing(measured: Measured) -> Measured:
-    """What was measured of independent tasks: wall times of others give no N to request.
+def _hardware(found: Mapping[str, str]) -> str:
+    """A machine in words, from its properties in a report."""
+    processor, cores = found.get("processor", "an unknown processor"), found.get("cores")
+    with_cores = f"{processor} with {cores} core{'s' * (cores != '1')}" if cores else processor
+    return with_cores if found["GPUs"] == "none" else f"{with_cores}, {found['GPUs']}"
 
-    Raises
-    ------
-    UserError
-        If nothing else was measured.
-    """
-    trials = _tasks_apart(measured)
-    if trials.is_empty() and measured.plan is not None and measured.plan.entries_that(meets):
+
+def _of_tasks_apart(trials: pl.DataFrame, plan: Plan | None) -> pl.DataFrame:
+    """Trials of independent tasks; of two versions the new one is what will be run."""
+    if plan is None:
+        return trials
+    others = plan.entries_that(stands_apart).union(plan.versions.values())
+    return trials.filter(~pl.col("stage").is_in(sorted(others)))
+
+
+def _refuse_without_choice(title: str, trials: pl.DataFrame, plan: Plan | None) -> None:
+    """Raise where no independent tasks were measured: wall times of others give no N."""
+    if not trials.is_empty():
+        return
+    if plan is not None and plan.entries_that(meets):
         raise UserError(
-            f"{measured.title}: no trial of its ranks counts, so there is nothing to advise; see "
+            f"{title}: no trial of its ranks counts, so there is nothing to advise; see "
             "`pyscale status`"
         )
-    if trials.is_empty():
-        raise UserError(
-            f"{measured.title}: it measured the machine itself, for which there is no N to "
-            "request; its report says what the machine can do"
-        )
-    return replace(measured, trials=trials)
+    raise UserError(
+        f"{title}: it measured the machine itself, for which there is no N to request; its report "
+        "says what the machine can do"
+    )
 
 
-def _tasks_apart(measured: Measured) -> pl.DataFrame:
-    """Trials of independent tasks; of two versions the new one is what will be run."""
-    if measured.plan is None:
-        return measured.trials
-    others = measured.plan.entries_that(stands_apart).union(measured.plan.versions.values())
-    return measured.trials.filter(~pl.col("stage").is_in(sorted(others)))
-
-
-def _of_ranks(measured: Measured) -> tuple[RankAdvice, ...]:
-    """What is advised of ranks, whose doubts are of all their trials."""
-    if measured.plan is None or not measured.plan.entries_that(meets):
-        return ()
-    table = configurations(measured.trials, interleaved=measured.interleaved)
-    return tuple(rank_advice(measured.ranks, table))
-
-
-def _without_lone_points(measured: Measured) -> pl.DataFrame:
+def _without_lone_points(title: str, trials: pl.DataFrame, plan: Plan | None) -> pl.DataFrame:
     """Trials but those of points of a grid that have one N: there is none to choose among.
 
     Raises
@@ -247,14 +237,13 @@ def _without_lone_points(measured: Measured) -> pl.DataFrame:
     UserError
         If no others are left.
     """
-    plan, trials = measured.plan, measured.trials
     steps = {} if plan is None else plan.suite.stages
     points = [entry for entry, step in steps.items() if step.family is not None]
     lone = pl.col("stage").is_in(points) & (pl.col("workers").n_unique().over("stage") == 1)
     left = trials.filter(~lone)
-    if left.is_empty() and not trials.is_empty():
+    if left.is_empty():
         raise UserError(
-            f"{measured.title}: every point of its grid was measured at one N, so there is none to "
+            f"{title}: every point of its grid was measured at one N, so there is none to "
             "choose; its report compares the points, and --workers 1,2,4 measures several N"
         )
     return left
@@ -272,21 +261,21 @@ def _refuse_budget_that_fits_nothing(chosen: Sequence[Choice]) -> None:
 def _of_curve(
     curve: Curve,
     chosen: Sequence[Choice],
-    found: Sequence[Limits],
-    measured: Measured,
+    about: Results,
+    plan: Plan | None,
     wanted: Objective,
 ) -> StageAdvice:
     own = [choice for choice in chosen if curve.owns(choice)]
-    close = limits_near(curve, own, found)
-    cpus = None if measured.plan is None else threads_of(measured.plan, curve.key["stage"])
+    close = limits_near(curve, own, about.limits)
+    cpus = None if plan is None else threads_of(plan, curve.key["stage"])
     best = (choice for choice in own if choice.objective == wanted)
     return StageAdvice(
         name=curve.name,
         choices=tuple(own),
         limits=tuple(close),
         excluded=tuple(excluded(curve)),
-        experiments=experiments_of(curve, own, close, measured.plan, measured.cores),
-        request=next((request_of(one, measured.trials, cpus=cpus) for one in best), None),
+        experiments=experiments_of(curve, own, close, plan, cores_of(about.context)),
+        request=next((request_of(one, about.trials, cpus=cpus) for one in best), None),
     )
 
 

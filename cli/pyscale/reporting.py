@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 from pyscale.analysis.grid.findings import grid_findings_of_table
 from pyscale.analysis.grid.tablepoints import trials_of_sizes
-from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
+from pyscale.analysis.walltimes import is_interleaved
 from pyscale.archive.archive import archive
 from pyscale.archive.fields import REMAINS
 from pyscale.console import answer, talk
@@ -16,17 +16,15 @@ from pyscale.errors import UserError, why_no_name
 from pyscale.references.files import all_references, refuse_unknown
 from pyscale.references.matching import shown_beside
 from pyscale.references.model import Loaded
-from pyscale.report.context import ReportContext
 from pyscale.report.figures.house import Width
 from pyscale.report.gate import not_to_be_trusted
 from pyscale.report.page.write import NAME as PAGE_NAME
 from pyscale.report.quality import missed
 from pyscale.report.results import Results
 from pyscale.report.sizetable import has_sizes, read_sizes
-from pyscale.report.table import read_wall_times
 from pyscale.report.terminal import summary_of
 from pyscale.report.write import write_report, writing_into
-from pyscale.results import analysed
+from pyscale.results import analysed, context_of_table, results_of_table
 from pyscale.runreport import report_run
 from pyscale.settings import load_settings
 from pyscale.severalruns import report_several
@@ -141,33 +139,19 @@ def report_table(
     why_not = why_no_name(table.stem)
     if why_not is not None:
         raise UserError(f"{table} cannot have its name in a report: {why_not}; rename the file")
-    context = ReportContext(title=f"wall times of {table.name}", measured_for=table.name)
-    find = _of_sizes if has_sizes(table) else _of_workers
+    find = _of_sizes if has_sizes(table) else results_of_table
     beside = shown_beside(all_references(own, talk).values(), None, asked=references)
-    results = find(table, context, beside)
+    results = find(table, beside)
     folder = out or Path(f"{table.stem}-report")
     write_report(folder, results, every_figure=every_figure, width_mm=width_mm)
     _show(folder, results, verbose=verbose)
 
 
-def _of_workers(table: Path, context: ReportContext, beside: Sequence[Loaded]) -> Results:
-    wall_times = read_wall_times(table)
-    return analysed(
-        trials_from_wall_times(wall_times, suite=table.stem),
-        context,
-        interleaved=is_interleaved(wall_times),
-        # A trial in one row is one job, which holds everything until it ends.
-        held="task" if "task" in wall_times.columns else "machine",
-        prices=load_settings().prices,
-        references=beside,
-    )
-
-
-def _of_sizes(table: Path, context: ReportContext, beside: Sequence[Loaded]) -> Results:
+def _of_sizes(table: Path, beside: Iterable[Loaded]) -> Results:
     times = read_sizes(table)
     return analysed(
         trials_of_sizes(times, table.stem),
-        context,
+        context_of_table(table),
         interleaved=is_interleaved(times),
         references=beside,
         find_grids=lambda _configurations: grid_findings_of_table(times, table.stem),

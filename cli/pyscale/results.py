@@ -27,6 +27,7 @@ from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_co
 from pyscale.analysis.starts import starts
 from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
+from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 from pyscale.analysis.workertable import worker_table
 from pyscale.betweenversions import between_versions
 from pyscale.console import talk
@@ -50,6 +51,7 @@ from pyscale.report.context import ReportContext
 from pyscale.report.curves import curves
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.results import Results
+from pyscale.report.table import read_wall_times
 from pyscale.report.write import writing_into
 from pyscale.sbatch.held import is_held
 from pyscale.settings import load_settings
@@ -74,6 +76,7 @@ def results_of(
     own_references: bool = True,
     asked_references: Collection[str] = (),
     tell: Callable[[str], object] = talk,
+    writes: bool = True,
 ) -> Results:
     """Rebuild tables and manifest of a run from its records, and analyse them.
 
@@ -90,6 +93,8 @@ def results_of(
         Names of references to show though their work is another; "none" shows none at all.
     tell : callable
         Told in a sentence of each trial and reference that is left out.
+    writes : bool
+        Whether tables and manifest are written.
 
     Raises
     ------
@@ -100,10 +105,11 @@ def results_of(
     for sentence in tables.sources.unreadable.values():
         tell(sentence)
     manifest = build_manifest(run, tables.sources)
-    home = home or run.path
-    with writing_into(home):
-        write_tables(home, tables)
-        write_manifest(home, manifest)
+    if writes:
+        home = home or run.path
+        with writing_into(home):
+            write_tables(home, tables)
+            write_manifest(home, manifest)
     tasks, spans = tables.tasks, tables.spans
     trials = trial_table(tasks, spans, count_retried=count_retried)
     context = _context(run, manifest, tables)
@@ -160,7 +166,6 @@ def results_of(
         ranks=ranks,
     )
     tests = results.machine.tests if results.machine else None
-    stamps = [found["stamp"] for found in tables.sources.hardware.values()]
     return replace(
         results,
         test_references=[] if tests is None else matching_tests(shown, tests),
@@ -172,12 +177,43 @@ def results_of(
             results.choices,
             results.limits,
             run.plan,
-            stamps[0].get("cpu", {}).get("cores") if len(stamps) == 1 else None,
+            cores_of(context),
         ),
         starts=starts(tasks, trials),
         measured=measured_points(measured_trials(tables.measures, trials)),
         versions=between_versions(run.plan, manifest, tasks, trials),
     )
+
+
+def cores_of(context: ReportContext) -> int | None:
+    """Cores of the machine, where all tasks ran on one kind."""
+    told = [found["cores"] for found in context.hardware if "cores" in found]
+    return int(told[0]) if len(told) == len(context.hardware) == 1 else None
+
+
+def results_of_table(table: Path, references: Iterable[Loaded] = ()) -> Results:
+    """Analyse a CSV of wall times over numbers of workers.
+
+    Raises
+    ------
+    UserError
+        If it cannot be used.
+    """
+    wall_times = read_wall_times(table)
+    return analysed(
+        trials_from_wall_times(wall_times, suite=table.stem),
+        context_of_table(table),
+        interleaved=is_interleaved(wall_times),
+        # A trial in one row is one job, which holds everything until it ends.
+        held="task" if "task" in wall_times.columns else "machine",
+        prices=load_settings().prices,
+        references=references,
+    )
+
+
+def context_of_table(table: Path) -> ReportContext:
+    """Origin of the numbers of a table."""
+    return ReportContext(title=f"wall times of {table.name}", measured_for=table.name)
 
 
 def threads_by_entry(plan: Plan) -> dict[str, int]:

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from mockruns import Killed, PlanMaker, carried_out, carry_out, events_of, result_of
-from pyscale.advicesource import Measured
-from pyscale.advising import _of_processing
+from pyscale.advising import _of_tasks_apart, _refuse_without_choice
 from pyscale.benchmark import plan_run
 from pyscale.betweenruns import MeasuredRun, between
 from pyscale.doctor.subject import Subject
@@ -439,9 +438,9 @@ class TestFinished:
         run = done(suite)
         with pytest.raises(UserError, match=measured):
             reference_from(run, "ours")
-        trials = MeasuredRun.of(run).trials
+        trials = _of_tasks_apart(MeasuredRun.of(run).trials, run.plan)
         with pytest.raises(UserError, match="no trial of its ranks counts"):
-            _of_processing(Measured(title="x", measured_for="", trials=trials, plan=run.plan))
+            _refuse_without_choice("x", trials, run.plan)
 
     def test_its_manifest_crate_and_report_count_slides_and_name_each(
         self, done: Callable[[str], RunFolder]
