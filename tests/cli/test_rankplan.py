@@ -35,7 +35,6 @@ from pyscale.store.crateinput import add_input
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest, write_manifest
 from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
-from pyscale.store.taskfiles import read_task
 from pyscale.suite import load_suite
 from pyscale.sweep import Sweep
 from pyscale.taskwriter import TaskWriter
@@ -500,13 +499,3 @@ class TestFinished:
             _refuse_blind_gate(planned("reconstruct", (2,)))
         with pytest.raises(UserError, match="rates of loading patches never are the same"):
             _refuse_blind_gate(planned("loader"))
-
-    @every_suite
-    def test_every_record_of_it_is_read_again(
-        self, done: Callable[[str], RunFolder], suite: str
-    ) -> None:
-        run = done(suite)
-        plan = Plan.model_validate(json.loads((run.path / "plan.json").read_text()))
-        assert plan == run.plan
-        for trial in plan.trials:
-            assert {read_task(run.task(trial, task)).state for task in trial.tasks} == {"done"}

@@ -18,15 +18,6 @@ from pyscale.store.folder import RunFolder
 KINDS: dict[str, Callable[..., Path]] = {"loader": loader_run, "reconstruct": reconstruct_run}
 OTHER_WORK = {"loader": {"patch_px": 512}, "reconstruct": {"size_px": 256}}
 TITLES = {"loader": "Loading patches", "reconstruct": "An iteration of reconstruction"}
-NAMED = {
-    "loader": [
-        "Take: pool_size=8",
-        "on 2 ranks",
-        "DataLoader(dataset, batch_size=64, num_workers=2",
-    ],
-    "reconstruct": ["Request: 2 ranks", "Holds back: Gradient"],
-}
-TRUST = {"loader": "with care", "reconstruct": "yes"}
 Made = Callable[..., Path]
 
 
@@ -101,16 +92,6 @@ def test_what_runs_of_one_version_differ_by_is_no_regression(made: Made, pyscale
     answer = pyscale("compare", base, new, "--yardstick", alike, "--fail-on", "regression")
     assert answer.code == 0
     assert "Runs of the same version differ by up to 30 %" in answer.text
-
-
-def test_advice_names_ranks_and_settings(kind: str, made: Made, pyscale: Command) -> None:
-    answer = pyscale("advise", made("a1b2"))
-    assert answer.code == 0
-    for words in NAMED[kind]:
-        assert words in answer.text
-    (found,) = json.loads(pyscale("advise", made("a1b2"), "--json").out)["ranks"]
-    assert found["answers"][0].startswith(NAMED[kind][0])
-    assert found["trust"] == TRUST[kind]
 
 
 @pytest.mark.parametrize("asked", [("--objective", "fastest"), ("--budget", "2.5")])

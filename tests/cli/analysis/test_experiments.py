@@ -52,56 +52,44 @@ def found(
     return {one.code: one for one in experiments(choice(**changes), repeats, limits, frames=frames)}
 
 
-def test_a_sure_choice_within_the_measured_range_needs_nothing() -> None:
-    assert found() == {}
+AT_EDGE: dict[str, Any] = {"workers": 8, "at_edge": True}
+BUDGET = AT_EDGE | {"objective": "budget"}
+GREW = limit(8, "work-inflation")
 
 
-def test_too_few_trials_are_made_enough_at_every_candidate() -> None:
-    one = found(repeats=3, share_chosen=None)["few-repeats"]
-    assert (one.workers, one.repeats) == ((1, 2, 4, 8), 6)
-
-
-@pytest.mark.parametrize("share", [0.5, 0.9])
-def test_two_rivals_are_timed_twice_as_often_beside_the_base_case(share: float) -> None:
-    one = found(repeats=8, share_chosen=share, rival=8)["undecided"]
-    assert (one.workers, one.repeats) == ((1, 4, 8), 16)
-
-
-def test_the_largest_measured_is_doubled() -> None:
-    one = found(workers=8, at_edge=True)["larger"]
-    assert one.workers == (1, 8, 16)
-
-
-def test_no_more_workers_than_frames_are_asked_for() -> None:
-    assert found(workers=8, at_edge=True, frames=12)["larger"].workers == (1, 8, 12)
-    assert found(workers=8, at_edge=True, frames=8) == {}
-
-
-def test_a_budget_that_is_used_up_asks_for_no_larger_n() -> None:
-    spent = {"workers": 8, "at_edge": True, "objective": "budget"}
-    assert found(**spent, worker_hours_limit=2.0) == {}
-    assert "larger" in found(**spent, worker_hours_limit=4.0)
-
-
-def test_the_smallest_measured_is_halved_where_it_is_not_one() -> None:
-    one = found(workers=4, baseline_workers=4)["smaller"]
-    assert one.workers == (2, 4)
-    assert found(workers=1) == {}
-
-
-@pytest.mark.parametrize("code", ["work-inflation", "busy"])
-def test_where_computing_grew_one_worker_does_the_same_windows(code: str) -> None:
-    one = found(limit(8, code))["windows"]
-    assert (one.workers, one.windows) == ((1,), 8)
-
-
-def test_other_causes_and_small_ones_ask_for_no_such_run() -> None:
-    assert found(limit(8, "imbalance"), limit(4, "work-inflation", gain=0.001)) == {}
-
-
-def test_in_weak_scaling_one_worker_cannot_have_the_windows_of_many() -> None:
-    assert found(limit(8, "work-inflation"), scaling="weak") == {}
-
-
-def test_where_nothing_is_chosen_nothing_is_asked_for() -> None:
-    assert found(workers=None, repeats=1) == {}
+@pytest.mark.parametrize(
+    ("limits", "changes", "asked"),
+    [
+        # A sure choice within the measured range needs nothing, and nor does none.
+        ([], {}, {}),
+        ([], {"workers": None, "repeats": 1}, {}),
+        # Too few trials are made enough, and two rivals timed twice as often beside the base.
+        ([], {"repeats": 3, "share_chosen": None}, {"few-repeats": ((1, 2, 4, 8), 6)}),
+        *(
+            ([], {"repeats": 8, "share_chosen": share, "rival": 8}, {"undecided": ((1, 4, 8), 16)})
+            for share in (0.5, 0.9)
+        ),
+        # The largest measured is doubled, as far as there are frames and a budget.
+        ([], AT_EDGE, {"larger": ((1, 8, 16), 6)}),
+        ([], AT_EDGE | {"frames": 12}, {"larger": ((1, 8, 12), 6)}),
+        ([], AT_EDGE | {"frames": 8}, {}),
+        ([], BUDGET | {"worker_hours_limit": 2.0}, {}),
+        ([], BUDGET | {"worker_hours_limit": 4.0}, {"larger": ((1, 8, 16), 6)}),
+        # The smallest is halved where it is not one.
+        ([], {"workers": 4, "baseline_workers": 4}, {"smaller": ((2, 4), 6)}),
+        ([], {"workers": 1}, {}),
+        # Where computing grew one worker does the same windows, which it cannot in weak scaling.
+        ([GREW], {}, {"windows": ((1,), 6)}),
+        ([limit(8, "busy")], {}, {"windows": ((1,), 6)}),
+        ([GREW], {"scaling": "weak"}, {}),
+        ([limit(8, "imbalance"), limit(4, "work-inflation", gain=0.001)], {}, {}),
+    ],
+)
+def test_what_stays_open_is_asked_for(
+    limits: list[Limits], changes: dict[str, Any], asked: dict[str, tuple[tuple[int, ...], int]]
+) -> None:
+    experiments_asked = found(*limits, **changes)
+    assert {code: (one.workers, one.repeats) for code, one in experiments_asked.items()} == asked
+    assert {one.windows for one in experiments_asked.values()} == {
+        8 if code == "windows" else None for code in asked
+    }

@@ -35,10 +35,6 @@ def repeated(new_run, walls=STEADY, **every_trial):
     return builder
 
 
-def test_a_steady_verified_configuration_raises_no_doubt(new_run):
-    assert flags_of(repeated(new_run, agreement=1.0, same=True)) == []
-
-
 def test_each_flag_has_a_code_a_letter_and_one_sentence():
     for code, flag in FLAGS.items():
         assert code == flag.code == code.lower().replace(" ", "-")
@@ -103,44 +99,53 @@ def test_a_first_trial_apart_gets_its_own_words(new_run):
     assert flags_of(repeated(new_run, [150.0, 100, 101, 99, 100.5, 99.5])) == ["first-trial"]
 
 
+WARM = {"cache_state": "warm"}
+AGREES, DIFFERS = {"agreement": 1.0, "same": True}, {"agreement": 0.4, "same": False}
+
+
 @pytest.mark.parametrize(
-    ("state", "codes"),
+    ("every_trial", "codes"),
     [
-        ("verified-cold", []),
-        ("warm", ["warm-not-cold"]),
-        ("evicted-unverified", ["evicted-unverified"]),
-        ("asis", ["cache-uncontrolled"]),
-        ("unsupported", ["cache-uncontrolled"]),
+        (AGREES, []),
+        ({"oversubscribed": True}, ["oversubscribed"]),
+        ({"check": "failed"}, ["check-failed"]),
+        # Where nobody looked nothing is known, which is no reason to doubt a trial.
+        ({"disturbed": None}, []),
+        # Cold is never claimed without proof.
+        ({"cache_state": "verified-cold"}, []),
+        ({"cache_state": "evicted-unverified"}, ["evicted-unverified"]),
+        ({"cache_state": "asis"}, ["cache-uncontrolled"]),
+        ({"cache_state": "unsupported"}, ["cache-uncontrolled"]),
+        # Memory is a doubt where nobody asked for it, or it is not known what was asked for.
+        (WARM, ["warm-not-cold"]),
+        (WARM | {"cache_asked": "warm"}, []),
+        (WARM | {"cache_asked": "cold"}, ["warm-not-cold"]),
+        (WARM | {"cache_asked": None}, ["warm-not-cold"]),
+        ({"cache_state": "unsupported", "cache_asked": "warm"}, ["cache-uncontrolled"]),
     ],
 )
-def test_cold_is_never_claimed_without_proof(new_run, state, codes):
-    assert flags_of(repeated(new_run, cache_state=state)) == codes
+def test_what_holds_of_every_trial_is_flagged(new_run, every_trial, codes):
+    assert flags_of(repeated(new_run, **every_trial)) == codes
 
 
-def test_memory_is_a_doubt_only_where_nobody_asked_for_it(new_run):
-    def of_warm(asked):
-        return flags_of(repeated(new_run, cache_state="warm", cache_asked=asked))
-
-    assert of_warm("warm") == []
-    assert of_warm("cold") == ["warm-not-cold"]
-    # Where it is not known what was asked for, nobody is taken to have asked for memory.
-    assert of_warm(None) == ["warm-not-cold"]
-
-
-def test_one_trial_of_six_that_was_warm_where_cold_was_asked_is_flagged(new_run):
-    builder = repeated(new_run, STEADY[:5]).trial(
-        "track", [{"compute": 100.0}], block=5, cache_state="warm"
-    )
-    assert flags_of(builder) == ["warm-not-cold"]
-
-
-def test_what_could_not_be_kept_in_memory_is_no_warm_trial(new_run):
-    builder = repeated(new_run, cache_state="unsupported", cache_asked="warm")
-    assert flags_of(builder) == ["cache-uncontrolled"]
-
-
-def test_more_workers_than_cores_are_flagged(new_run):
-    assert flags_of(repeated(new_run, oversubscribed=True)) == ["oversubscribed"]
+@pytest.mark.parametrize(
+    ("others", "one", "codes"),
+    [
+        ({}, WARM, ["warm-not-cold"]),
+        ({}, {"hardware": ["epyc"]}, ["mixed-hardware"]),
+        ({}, {"disturbed": True}, ["disturbed"]),
+        (AGREES, DIFFERS, ["disagrees"]),
+        # What is retried or failed is left out of the times, and its output counts all the same.
+        ({}, {"wall_s": 500.0, "attempt": 2}, ["retried"]),
+        ({}, {"wall_s": 5.0, "failed": ["w0"]}, ["failed-trials"]),
+        (AGREES, DIFFERS | {"attempt": 2}, ["retried", "disagrees"]),
+    ],
+)
+def test_one_trial_beside_six_steady_ones_is_enough(new_run, others, one, codes):
+    own = {"wall_s": 100.0} | one
+    builder = repeated(new_run, **others)
+    builder.trial("track", [{"compute": own.pop("wall_s")}], block=6, **own)
+    assert flags_of(builder) == codes
 
 
 def pairs(new_run, start_s, second_s=100.0):
@@ -202,28 +207,11 @@ def test_imbalance_alone_is_not_taken_for_missing_overlap(new_run):
     assert flags_of(pairs(new_run, [0.0, 1.0], second_s=10.0), workers=2) == []
 
 
-def test_a_retried_trial_is_left_out_and_flagged(new_run):
-    builder = repeated(new_run).trial("track", [{"compute": 500.0}], block=6, attempt=2)
-    assert flags_of(builder) == ["retried"]
-
-
 def test_a_retried_trial_that_is_counted_says_so(new_run):
     builder = repeated(new_run, STEADY[:5]).trial("track", [{"compute": 100.0}], attempt=2, block=5)
     table = trial_table(builder.tasks, builder.spans, count_retried=True)
     assert flag_codes(table, table) == ["retried-counted"]
     assert "the timing includes it" in FLAGS["retried-counted"].sentence
-
-
-def test_a_failed_trial_is_left_out_and_flagged(new_run):
-    builder = repeated(new_run).trial("track", [{"compute": 5.0}], block=6, failed=["w0"])
-    assert flags_of(builder) == ["failed-trials"]
-
-
-def test_trials_on_different_machines_are_flagged(new_run):
-    builder = repeated(new_run, STEADY[:5]).trial(
-        "track", [{"compute": 100.0}], block=5, hardware=["epyc"]
-    )
-    assert flags_of(builder) == ["mixed-hardware"]
 
 
 def test_a_baseline_on_another_machine_is_flagged(new_run):
@@ -232,20 +220,6 @@ def test_a_baseline_on_another_machine_is_flagged(new_run):
         builder.trial("track", [{"compute": 50.0}] * 2, block=block, hardware=["epyc"])
     assert flags_of(builder, workers=1) == []
     assert flags_of(builder, workers=2) == ["mixed-hardware"]
-
-
-def test_a_different_output_is_flagged_also_where_only_one_trial_had_it(new_run):
-    builder = repeated(new_run, STEADY[:5], agreement=1.0, same=True).trial(
-        "track", [{"compute": 100.0}], block=5, agreement=0.4, same=False
-    )
-    assert flags_of(builder) == ["disagrees"]
-
-
-def test_a_different_output_counts_also_in_a_trial_that_is_not_timed(new_run):
-    builder = repeated(new_run, agreement=1.0, same=True).trial(
-        "track", [{"compute": 100.0}], block=6, agreement=0.4, same=False, attempt=2
-    )
-    assert flags_of(builder) == ["retried", "disagrees"]
 
 
 def test_other_work_than_the_baselines_is_invalid_and_every_other_code_is_a_doubt():
@@ -293,19 +267,6 @@ def test_without_any_check_nothing_is_invalid(new_run):
     assert configurations(trial_table(repeated(new_run).tasks, repeated(new_run).spans))[
         "invalid"
     ].to_list() == [False]
-
-
-def test_other_work_around_one_trial_is_flagged(new_run):
-    builder = repeated(new_run, STEADY[:5]).trial(
-        "track", [{"compute": 100.0}], block=5, disturbed=True
-    )
-    assert flags_of(builder) == ["disturbed"]
-    # Where nobody looked nothing is known, which is no reason to doubt a trial.
-    assert flags_of(repeated(new_run, disturbed=None)) == []
-
-
-def test_a_failed_check_is_flagged(new_run):
-    assert flags_of(repeated(new_run, check="failed")) == ["check-failed"]
 
 
 def test_every_doubt_is_raised_at_once(new_run):

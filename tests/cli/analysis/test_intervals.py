@@ -34,19 +34,16 @@ def test_five_repeats_have_no_95_percent_interval_of_the_median():
     assert median_interval([1, 2, 3, 4, 5], 0.93) == (1, 5, 0.9375)
 
 
-def test_six_repeats_give_their_range_which_covers_96_9_percent():
-    interval = median_interval([6, 1, 5, 2, 4, 3])
-    assert interval is not None
-    assert (interval.low, interval.high) == (1, 6)
-    assert interval.coverage == pytest.approx(0.96875)
-
-
-def test_more_repeats_leave_the_extremes_out():
-    # Ranks 2 and 8 of 9 cover 96.1 %, ranks 3 and 7 only 82.0 %.
-    interval = median_interval(range(1, 10))
-    assert interval is not None
-    assert (interval.low, interval.high) == (2, 8)
-    assert interval.coverage == pytest.approx(0.9609375)
+@pytest.mark.parametrize(
+    ("trials", "low", "high", "coverage"),
+    [
+        ([6, 1, 5, 2, 4, 3], 1, 6, 0.96875),
+        # Ranks 2 and 8 of 9 cover 96.1 %, ranks 3 and 7 only 82.0 %.
+        (range(1, 10), 2, 8, 0.9609375),
+    ],
+)
+def test_six_repeats_give_their_range_and_more_leave_the_extremes_out(trials, low, high, coverage):
+    assert median_interval(trials) == pytest.approx((low, high, coverage))
 
 
 def test_the_interval_of_a_median_covers_what_it_says():

@@ -36,23 +36,20 @@ def overlaps_within_lanes(intervals, lanes):
     ]
 
 
-def test_a_window_belongs_to_the_worker_that_was_free_longest():
-    # w1 ends first, so w2 is its worker's; then w0's worker is free since 10 s, w2's since 12 s.
-    assert lanes_of(at((0, 10), (0, 4), (5, 12), (13, 14)), 2) == [1, 0, 0, 1]
-
-
-def test_as_many_windows_as_workers_have_a_lane_each_whatever_their_times():
-    one_after_the_other = at((0, 1), (5, 6), (9, 10))
-    assert sorted(lanes_of(one_after_the_other, 3)) == [0, 1, 2]
-
-
-def test_one_worker_did_everything():
-    assert lanes_of(at((3, 5), (0, 2), (7, 9)), 1) == [0, 0, 0]
-
-
-def test_clocks_that_are_off_make_no_further_worker():
-    # Three at once cannot be two workers': the third goes to whoever is free first.
-    assert lanes_of(at((0, 9), (1, 6), (2, 8)), 2) == [0, 1, 1]
+@pytest.mark.parametrize(
+    ("windows", "workers", "lanes"),
+    [
+        # w1 ends first, so w2 is its worker's; then w0's is free since 10 s, w2's since 12 s.
+        (at((0, 10), (0, 4), (5, 12), (13, 14)), 2, [1, 0, 0, 1]),
+        (at((3, 5), (0, 2), (7, 9)), 1, [0, 0, 0]),
+        # Of as many windows as workers each has its own, whatever their times.
+        (at((0, 1), (5, 6), (9, 10)), 3, [0, 1, 2]),
+        # Three at once cannot be two workers': the third goes to whoever is free first.
+        (at((0, 9), (1, 6), (2, 8)), 2, [0, 1, 1]),
+    ],
+)
+def test_a_window_belongs_to_the_worker_that_was_free_longest(windows, workers, lanes):
+    assert lanes_of(windows, workers) == lanes
 
 
 @given(intervals=INTERVALS)
@@ -95,28 +92,23 @@ def table(lanes, intervals, workers=2):
     )
 
 
-def test_lanes_that_pyscale_dealt_out_stay():
-    chosen = table([1, 1, 0], at((0, 1), (2, 3), (0, 3)))
-    assert with_lanes(chosen)["lane"].to_list() == [1, 1, 0, None]
+@pytest.mark.parametrize(
+    ("dealt", "windows", "lanes"),
+    [
+        # Those that pyscale dealt out stay, those that a scheduler chose follow from the times.
+        ([1, 1, 0], at((0, 1), (2, 3), (0, 3)), [1, 1, 0, None]),
+        ([None, None, None], at((0, 1), (2, 3), (0, 3)), [0, 0, 1, None]),
+        ([None, None], [*at((0, 1)), (None, None)], [0, None, None]),
+        ([], [], [None]),
+    ],
+)
+def test_every_window_with_times_has_a_lane_and_a_merge_has_none(dealt, windows, lanes):
+    assert with_lanes(table(dealt, windows))["lane"].to_list() == lanes
 
 
 def test_a_merge_that_ran_in_a_worker_s_place_is_no_window_of_it():
     everywhere = table([0, 1], at((0, 1), (0, 3))).with_columns(pl.col("lane").fill_null(0))
     assert with_lanes(everywhere)["lane"].to_list() == [0, 1, None]
-
-
-def test_lanes_that_a_scheduler_chose_follow_from_the_times_and_merges_have_none():
-    unknown = table([None, None, None], at((0, 1), (2, 3), (0, 3)))
-    assert with_lanes(unknown)["lane"].to_list() == [0, 0, 1, None]
-
-
-def test_a_window_without_times_has_no_lane():
-    lost = table([None, None], [*at((0, 1)), (None, None)])
-    assert with_lanes(lost)["lane"].to_list() == [0, None, None]
-
-
-def test_a_run_without_records_has_no_lanes():
-    assert with_lanes(table([], [])).height == 1
 
 
 TRUE_START = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
@@ -151,8 +143,18 @@ def starts(*told):
     return [(start - TRUE_START).total_seconds() for start in tasks["start_utc"]]
 
 
-def test_a_clock_that_is_ahead_is_put_back_and_one_that_is_behind_put_on():
-    assert starts(("a", 3.25, 3.25, 0.001), ("b", -1.5, -1.5, 0.001)) == [0, 0]
+@pytest.mark.parametrize(
+    ("told", "left_s"),
+    [
+        ([("a", 3.25, 3.25, 0.001), ("b", -1.5, -1.5, 0.001)], [0, 0]),
+        # A launcher that got no answer has its neighbour's, and an unknown clock is believed.
+        ([("a", 3.0, None, None), ("a", 3.0, 3.0, 0.001)], [0, 0]),
+        ([("a", 3.0, None, None), ("b", 1.0, 1.0, 0.001)], [3.0, 0]),
+        ([("a", 0.123456, 0.123456, 0.001)], [0]),
+    ],
+)
+def test_a_clock_that_is_ahead_is_put_back_and_one_that_is_behind_put_on(told, left_s):
+    assert starts(*told) == pytest.approx(left_s, abs=1e-9)
 
 
 def test_every_time_of_a_task_is_corrected_and_the_table_keeps_its_columns():
@@ -167,16 +169,3 @@ def test_tasks_of_one_node_are_shifted_alike_by_what_was_measured_best():
     assert tasks["start_utc"].to_list() == [TRUE_START] * 2
     assert tasks["clock_offset_s"].to_list() == [3.0, 3.0]
     assert tasks["clock_error_s"].to_list() == [0.001, 0.001]
-
-
-def test_a_launcher_that_got_no_answer_has_its_neighbour_s():
-    assert starts(("a", 3.0, None, None), ("a", 3.0, 3.0, 0.001)) == [0, 0]
-
-
-def test_an_unknown_clock_is_believed():
-    assert starts(("a", 3.0, None, None), ("b", 1.0, 1.0, 0.001)) == [3.0, 0]
-
-
-def test_a_correction_is_exact_to_the_microsecond():
-    (start,) = starts(("a", 0.123456, 0.123456, 0.001))
-    assert start == pytest.approx(0, abs=1e-9)

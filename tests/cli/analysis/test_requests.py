@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import polars as pl
+import pytest
 
 from pyscale.analysis.advice import choices
 from pyscale.analysis.requests import request_of
@@ -30,9 +31,27 @@ def request(trials: pl.DataFrame, **given: int) -> Any:
     return request_of(fastest[0], trials, **given)
 
 
-def test_time_is_twice_the_longest_task_in_whole_five_minutes(new_run: Any) -> None:
-    found = request(table(new_run, prepare_s=0.0))
-    assert (found.workers, found.longest_task_s, found.time_s) == (2, 200.0, 600)
+@pytest.mark.parametrize(
+    ("every_task", "given", "expected"),
+    [
+        # Twice the longest task, with what comes before it, in whole five minutes.
+        ({"prepare_s": 0.0}, {}, {"workers": 2, "longest_task_s": 200.0, "time_s": 600}),
+        ({"prepare_s": 110.0}, {}, {"time_s": 900}),
+        # A fifth above the peak, in whole GiB.
+        ({"peak_rss_bytes": int(1.9 * GIB)}, {}, {"memory_bytes": 3 * GIB}),
+        ({"peak_rss_bytes": None}, {}, {"memory_bytes": None, "peak_rss_bytes": None}),
+        # Cores that were asked for, else those given.
+        ({"requested_cpus": 8}, {"cpus": 2}, {"cpus": 8}),
+        ({}, {"cpus": 2}, {"cpus": 2}),
+        ({}, {}, {"cpus": None}),
+        ({"frames": 40}, {}, {"windows": 2, "work_per_window": 40}),
+    ],
+)
+def test_a_request_follows_from_what_was_used(
+    new_run: Any, every_task: dict[str, Any], given: dict[str, int], expected: dict[str, Any]
+) -> None:
+    found = request(table(new_run, **every_task), **given)
+    assert {name: getattr(found, name) for name in expected} == expected
 
 
 def test_a_worker_that_did_tasks_in_turn_does_not_tell_how_long_one_takes() -> None:
@@ -45,21 +64,6 @@ def test_a_worker_that_did_tasks_in_turn_does_not_tell_how_long_one_takes() -> N
     assert (found.longest_task_s, found.tasks_timed) == (240.0, True)
 
 
-def test_what_comes_before_a_task_is_part_of_its_time(new_run: Any) -> None:
-    assert request(table(new_run, prepare_s=110.0)).time_s == 900
-
-
-def test_memory_is_a_fifth_above_the_peak_in_whole_gib(new_run: Any) -> None:
-    found = request(table(new_run, peak_rss_bytes=int(1.9 * GIB)))
-    assert found.memory_bytes == 3 * GIB
-
-
-def test_cores_are_those_that_were_asked_for_else_those_given(new_run: Any) -> None:
-    assert request(table(new_run, requested_cpus=8), cpus=2).cpus == 8
-    assert request(table(new_run), cpus=2).cpus == 2
-    assert request(table(new_run)).cpus is None
-
-
 def test_a_process_of_n_threads_asks_for_one_task_with_n_cores(new_run: Any) -> None:
     run = new_run()
     for n, seconds in ((1, 600.0), (4, 200.0)):
@@ -69,17 +73,7 @@ def test_a_process_of_n_threads_asks_for_one_task_with_n_cores(new_run: Any) -> 
     assert (found.workers, found.cpus) == (1, 4)
 
 
-def test_windows_and_work_are_told(new_run: Any) -> None:
-    found = request(table(new_run, frames=40))
-    assert (found.windows, found.work_per_window) == (2, 40)
-
-
 def test_nothing_is_asked_for_where_nothing_was_chosen(new_run: Any) -> None:
     trials = table(new_run)
     (choice,) = choices(configurations(trials), trials, objectives=["budget"], worker_hours=1e-6)
     assert request_of(choice, trials) is None
-
-
-def test_memory_that_nobody_measured_is_not_made_up(new_run: Any) -> None:
-    found = request(table(new_run, peak_rss_bytes=None))
-    assert (found.memory_bytes, found.peak_rss_bytes) == (None, None)

@@ -144,25 +144,6 @@ def test_a_wheel_with_another_hash_is_refused_in_one_sentence(
 
 
 @pytest.mark.slow
-def test_what_pip_cannot_find_is_named(tmp_path: Path, two_wheels: list[Path]) -> None:
-    two_wheels[0].unlink()
-    with pytest.raises(UserError, match=r"index or folder of pip has alpha==1\.0 .*PIP_INDEX_URL"):
-        fetch_wheels(CONTACT, tmp_path / "parts", print)
-
-
-@pytest.mark.slow
-def test_a_cpu_build_of_torch_that_is_not_there_is_named_with_the_way_to_it(
-    tmp_path: Path, lock: Path
-) -> None:
-    (tmp_path / "index").mkdir()
-    lock.write_text(f"torch===2.13.0+cpu --hash=sha256:{'0' * 64}\n")
-    with pytest.raises(
-        UserError, match=r"torch===2\.13\.0\+cpu .*PIP_FIND_LINKS .*CPU builds of torch"
-    ):
-        fetch_wheels(CONTACT, tmp_path / "parts", print)
-
-
-@pytest.mark.slow
 def test_without_a_network_one_sentence_says_so(
     tmp_path: Path, two_wheels: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -206,16 +187,34 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half_wheel(
     assert [path for path in small_disk.rglob("*") if path.is_file()] == []
 
 
-def test_an_image_without_a_lock_is_told_how_to_get_one(tmp_path: Path, lock: Path) -> None:
-    with pytest.raises(UserError, match=r"the image contact has no lock .*make locks"):
-        fetch_wheels(CONTACT, tmp_path / "parts", print)
+NO_PIN = r"contact\.txt, line 2, is not NAME==VERSION"
+ZEROS = "0" * 64
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    "line",
-    ["alpha", "alpha==1.0", "alpha==1.0 --hash=sha256:12", "alpha>=1 --hash=sha256:" + "0" * 64],
+    ("line", "said"),
+    [
+        (None, r"the image contact has no lock .*make locks"),
+        ("alpha", NO_PIN),
+        ("alpha==1.0", NO_PIN),
+        ("alpha==1.0 --hash=sha256:12", NO_PIN),
+        (f"alpha>=1 --hash=sha256:{ZEROS}", NO_PIN),
+        (
+            f"alpha==1.0 --hash=sha256:{ZEROS}",
+            r"index or folder of pip has alpha==1\.0 .*PIP_INDEX_URL",
+        ),
+        (
+            f"torch===2.13.0+cpu --hash=sha256:{ZEROS}",
+            r"torch===2\.13\.0\+cpu .*PIP_FIND_LINKS .*CPU builds of torch",
+        ),
+    ],
 )
-def test_a_line_that_pins_no_wheel_is_refused(tmp_path: Path, lock: Path, line: str) -> None:
-    lock.write_text(f"# head\n{line}\n")
-    with pytest.raises(UserError, match=r"contact\.txt, line 2, is not NAME==VERSION"):
+def test_a_lock_that_pins_no_wheel_or_one_that_is_nowhere_is_refused(
+    tmp_path: Path, lock: Path, line: str | None, said: str
+) -> None:
+    (tmp_path / "index").mkdir()
+    if line is not None:
+        lock.write_text(f"# head\n{line}\n")
+    with pytest.raises(UserError, match=said):
         fetch_wheels(CONTACT, tmp_path / "parts", print)

@@ -88,23 +88,31 @@ def test_a_refusal_is_said_in_place_of_an_n():
 
 
 @pytest.mark.parametrize(
-    ("share", "said"),
+    ("changes", "said"),
     [
-        (0.96, "Sure: best in 96 % of resamples of the trials."),
-        (0.9, "Likely: best in 90 % of resamples of the trials, else mostly N = 8."),
-        (0.6, "Undecided: best in 60 % of resamples of the trials, else mostly N = 8."),
+        ({"share_chosen": 0.96}, "Sure: best in 96 % of resamples of the trials."),
+        (
+            {"share_chosen": 0.9},
+            "Likely: best in 90 % of resamples of the trials, else mostly N = 8.",
+        ),
+        (
+            {"share_chosen": 0.6},
+            "Undecided: best in 60 % of resamples of the trials, else mostly N = 8.",
+        ),
+        (
+            {"share_chosen": 0.52, "share_close": 0.991},
+            "Undecided: best in 52 % of resamples of the trials, else mostly N = 8. Either will "
+            "do: it is within 5 % of the best in 99 %.",
+        ),
+        (
+            {"objective": "budget", "share_chosen": 0.5, "rival": None},
+            "Undecided: within the budget, and within 5 % of the fastest that is, in 50 % of "
+            "resamples of the trials, else none is within the budget.",
+        ),
     ],
 )
-def test_how_sure_it_is_decides_how_it_is_put(share, said):
-    assert sureness(choice(share_chosen=share, rival=8)) == said
-
-
-def test_a_budget_that_no_n_keeps_in_half_of_the_resamples_is_not_called_sure():
-    at_its_edge = choice(objective="budget", share_chosen=0.5, rival=None)
-    assert sureness(at_its_edge) == (
-        "Undecided: within the budget, and within 5 % of the fastest that is, in 50 % of resamples "
-        "of the trials, else none is within the budget."
-    )
+def test_how_sure_it_is_decides_how_it_is_put(changes, said):
+    assert sureness(choice(**({"rival": 8} | changes))) == said
 
 
 def test_a_choice_of_one_is_called_none():
@@ -136,14 +144,6 @@ def test_a_share_short_of_sure_is_not_rounded_up_to_it():
     assert cells(choice(share_chosen=0.95), intervals=False)[-1] == "sure (95 %)"
 
 
-def test_of_two_that_serve_alike_either_will_do():
-    said = sureness(choice(share_chosen=0.52, share_close=0.991, rival=8))
-    assert said == (
-        "Undecided: best in 52 % of resamples of the trials, else mostly N = 8. Either will do: it "
-        "is within 5 % of the best in 99 %."
-    )
-
-
 def test_the_largest_measured_says_that_a_larger_one_may_be_better():
     said = chosen(choice(workers=8, at_edge=True))
     assert "a larger one may be better. Sure among those measured: best in 100 %" in said
@@ -157,23 +157,17 @@ def test_a_request_states_its_margins_and_what_it_was_measured_for():
     )
 
 
-def test_where_tasks_were_not_timed_the_longest_trial_is_said_to_stand_for_them():
-    said = asked(request(tasks_timed=False), "a.csv")
-    assert (
-        "(2 x the 200 s of the longest trial, as no task was timed alone, in whole 5 min)" in said
-    )
-
-
-def test_of_a_table_nobody_knows_what_its_work_counts():
-    said = asked(request(device=None, work_per_window=1_250_000.0), "a.csv")
-    assert "Measured on tasks of 1250000 units of work of a.csv: larger ones" in said
-
-
 def test_what_nobody_measured_is_not_asked_for():
     said = asked(request(cpus=None, memory_bytes=None, work_per_window=None, gpus=1), "a.csv")
     assert said.startswith("Each task at N = 4: 1 GPU and 10 min (2 x ")
     assert "200 s of the longest task, in whole 5 min). Its memory was not measured." in said
     assert "Measured on the tasks of a.csv: larger" in said
+    # Of a table nobody knows what its work counts, and its tasks may not have been timed.
+    said = asked(request(device=None, work_per_window=1_250_000.0, tasks_timed=False), "a.csv")
+    assert "Measured on tasks of 1250000 units of work of a.csv: larger ones" in said
+    assert (
+        "(2 x the 200 s of the longest trial, as no task was timed alone, in whole 5 min)" in said
+    )
 
 
 def test_an_invalid_configuration_is_named_with_its_score_and_never_doubted(full):

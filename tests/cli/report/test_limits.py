@@ -50,18 +50,6 @@ def test_a_sure_cause_is_stated_with_its_numbers():
     ]
 
 
-def test_a_likely_cause_is_put_as_such():
-    (sentence,) = told(*shared(0.9, rest=0.1))
-    assert "probably limits scaling: without its growth over N = 1, the" in sentence
-    assert "in 90 % of resamples" in sentence
-
-
-def test_a_share_short_of_sure_is_not_rounded_up_to_it():
-    (sentence,) = told(*shared(0.9496, rest=0.0504))
-    assert "probably limits scaling" in sentence
-    assert "in 94 % of resamples" in sentence
-
-
 def test_an_undecided_cause_is_named_with_its_rival():
     (sentence,) = told(*shared(0.6, rest=0.4))
     assert sentence.startswith("At N = 4 either start-up")
@@ -70,11 +58,19 @@ def test_an_undecided_cause_is_named_with_its_rival():
     assert "instead of 0.61 (largest cause in 60 % and 40 % of resamples)" in sentence
 
 
-def test_too_few_trials_leave_the_confidence_unknown():
-    (sentence,) = told(*shared(None, rest=None), trials=3)
-    assert "seems to limit scaling" in sentence
-    assert sentence.endswith("(confidence unknown: fewer than 6 trials).")
-    assert "resamples" not in sentence
+@pytest.mark.parametrize(
+    ("share", "rest", "said", "confidence"),
+    [
+        (0.9, 0.1, "probably limits scaling: without its growth", "in 90 % of resamples"),
+        # A share short of sure is not rounded up to it.
+        (0.9496, 0.0504, "probably limits scaling", "in 94 % of resamples"),
+        (None, None, "seems to limit scaling", "(confidence unknown: fewer than 6 trials)."),
+    ],
+)
+def test_a_cause_is_put_as_likely_as_it_is(share, rest, said, confidence):
+    (sentence,) = told(*shared(share, rest=rest))
+    assert said in sentence
+    assert confidence in sentence
 
 
 def test_without_a_main_cause_the_largest_is_given_with_what_it_costs():
@@ -98,21 +94,15 @@ def test_a_curve_without_loss_is_told_so():
     assert sentence == "At N = 4 no measured cause lowers the efficiency of 1.00."
 
 
-def test_growth_with_processor_time_is_more_work_or_shared_hardware():
+def test_growth_is_told_by_what_is_known_of_processor_time():
     (growth,) = told(GREW)
     assert "1.31 times the baseline's worker-seconds and 1.28 times its" in growth
     assert "Times alone cannot separate these." in growth
-
-
-def test_growth_without_processor_time_is_a_wait_for_something_else():
-    (growth,) = told(GREW, cpu_growth=1.02)
-    assert "1.02 times its processor time" in growth
-    assert "something other than a core" in growth
-
-
-def test_growth_of_unknown_processor_time_is_left_at_that():
-    (sentence,) = told(GREW, cpu_growth=None)
-    assert "For the same work" not in sentence
+    (waited,) = told(GREW, cpu_growth=1.02)
+    assert "1.02 times its processor time" in waited
+    assert "something other than a core" in waited
+    (unknown,) = told(GREW, cpu_growth=None)
+    assert "For the same work" not in unknown
 
 
 def test_whole_tasks_cannot_tell_their_phases_apart():

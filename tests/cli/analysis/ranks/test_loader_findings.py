@@ -76,49 +76,42 @@ def test_the_fastest_that_failed_is_not_advised() -> None:
     assert (advice.row["stage"], advice.fastest["stage"]) == ("pool8", "pool8")
 
 
+WSI = {"stage": "other", "factory": "wsistream"}
+READER = {"stage": "other", "reader": "openslide", "checksum": "0ther"}
+
+
 @pytest.mark.parametrize(
-    ("checksum", "verdict"), [("5eed", "same"), ("0ther", "different"), (None, "unknown")]
+    ("change", "makers", "verdict"),
+    [
+        (WSI | {"checksum": "5eed"}, ("pyscale", "wsistream"), "same"),
+        (WSI | {"checksum": "0ther"}, ("pyscale", "wsistream"), "different"),
+        (WSI | {"checksum": None}, ("pyscale", "wsistream"), "unknown"),
+        (READER, ("pyscale", "pyscale (openslide)"), "different"),
+        # How many batches are kept ready changes no patch.
+        (WSI | {"prefetch_factor": 8, "pin_memory": True}, ("pyscale", "wsistream"), "same"),
+    ],
 )
-def test_factories_with_equal_settings_are_held_against_each_other(
-    checksum: str | None, verdict: str
+def test_factories_and_readers_with_equal_settings_are_held_against_each_other(
+    change: dict[str, Any], makers: tuple[str, str], verdict: str
 ) -> None:
-    change = {"stage": "wsi", "factory": "wsistream", "checksum": checksum}
-    found = find(POOL8, *entries_like(POOL8, [change]), ranks=(1, 2))
-    assert [(one.workers, one.stages, one.verdict) for one in found.same_patches] == [
-        (workers, ("pool8", "wsi"), verdict) for workers in (1, 2)
+    found = find(POOL8, *entries_like(POOL8, [change]), ranks=(1, 2)).same_patches
+    assert [(one.workers, one.stages, one.makers, one.verdict) for one in found] == [
+        (workers, ("pool8", "other"), makers, verdict) for workers in (1, 2)
     ]
-    assert found.same_patches[0].makers == ("pyscale", "wsistream")
-
-
-def test_readers_are_held_against_each_other_too() -> None:
-    change = {"stage": "slow", "reader": "openslide", "checksum": "0ther"}
-    (found,) = find(POOL8, *entries_like(POOL8, [change]), ranks=(1,)).same_patches
-    assert (found.makers, found.verdict) == (("pyscale", "pyscale (openslide)"), "different")
 
 
 @pytest.mark.parametrize(
-    "change", [{"num_workers": 4}, {"pool_size": 2}, {"batch_size": 32}, {"patch_px": 128}]
+    "change",
+    [
+        *(WSI | other for other in ({"num_workers": 4}, {"pool_size": 2}, {"batch_size": 32})),
+        WSI | {"patch_px": 128},
+        WSI | {"error": "wsistream is not installed"},
+        # One factory made both.
+        {"stage": "again", "checksum": "x"},
+    ],
 )
-def test_other_settings_need_not_deliver_the_same_patches(change: dict[str, Any]) -> None:
-    other = {"stage": "wsi", "factory": "wsistream"} | change
-    assert find(POOL8, *entries_like(POOL8, [other])).same_patches == ()
-
-
-def test_how_many_batches_are_kept_ready_changes_no_patch() -> None:
-    other = {"stage": "wsi", "factory": "wsistream", "prefetch_factor": 8, "pin_memory": True}
-    (found,) = find(POOL8, *entries_like(POOL8, [other]), ranks=(1,)).same_patches
-    assert found.verdict == "same"
-
-
-def test_a_factory_that_failed_everywhere_is_set_beside_nothing() -> None:
-    change = {"stage": "wsi", "factory": "wsistream", "error": "wsistream is not installed"}
+def test_other_settings_and_what_failed_are_set_beside_nothing(change: dict[str, Any]) -> None:
     assert find(POOL8, *entries_like(POOL8, [change])).same_patches == ()
-
-
-def test_points_that_one_factory_made_are_not_set_beside_each_other() -> None:
-    assert (
-        find(POOL8, *entries_like(POOL8, [{"stage": "again", "checksum": "x"}])).same_patches == ()
-    )
 
 
 def test_each_rank_has_a_row() -> None:
