@@ -38,6 +38,11 @@ class Killed(BaseException):
     """What ends a pyscale without a word."""
 
 
+def site(**fields: Any) -> Site:
+    """A cluster, with any field replaced."""
+    return Site.model_validate({"name": "mine", "summary": "a cluster"} | fields)
+
+
 def small_movie(folder: Path) -> Dataset:
     """A real file of eight small frames."""
     path = folder / "movie.ome.tif"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mockruns import site
 from pyscale.errors import UserError
 from pyscale.everynode import nodes_for, on_every_node
 from pyscale.planning import Dataset, make_plan
@@ -42,10 +43,6 @@ def sinfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     return program
-
-
-def site(**fields: Any) -> Site:
-    return Site.model_validate({"name": "mine", "summary": "a cluster"} | fields)
 
 
 def found(

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
-
-from rich.console import Console, RenderableType
-
+from asread import printed
 from pyscale.doctor.findings import (
     Finding,
     beside_the_point,
@@ -24,12 +21,6 @@ FINE = ok("cpu.usable", "2 of 2 CPUs are usable")
 SLOW = warning("system.load", "the load was 9", "measure on a quiet node")
 BROKEN = problem("stage.track.libraries", "laptrack is absent", "pip install laptrack==0.17.0")
 OTHER = beside_the_point("gpu.device", "no GPU is asked for", "ask for --device cuda")
-
-
-def printed(what: RenderableType, width: int = 100, **console: object) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width, **console).print(what)  # type: ignore[arg-type]
-    return out.getvalue()
 
 
 def test_each_status_is_a_sign_and_a_word() -> None:

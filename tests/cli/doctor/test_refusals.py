@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mockruns import PlanMaker
+from mockruns import PlanMaker, site
 from pyscale.doctor.findings import Finding
 from pyscale.doctor.jobrequest import plan_requests
 from pyscale.doctor.preflight import preflight
@@ -48,10 +47,6 @@ def cluster(put_on_path: Cluster) -> Cluster:
     put_on_path(sinfo=SINFO, sbatch=VERSION, squeue=VERSION, scancel=VERSION, scontrol=config)
     put_on_path(sacctmgr="exit 1")
     return put_on_path
-
-
-def site(**fields: Any) -> Site:
-    return Site.model_validate({"name": "mine", "summary": "a cluster"} | fields)
 
 
 def found(plan: Plan, place: Site | None = None) -> list[Finding]:

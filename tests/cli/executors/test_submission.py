@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from mockruns import PlanMaker
+from mockruns import PlanMaker, site
 from pyscale.errors import UserError
 from pyscale.executors.submission import (
     Submission,
@@ -26,10 +26,6 @@ from pyscale.executors.submission import (
 from pyscale.plan import Trial
 from pyscale.sites import Site, load_site
 from pyscale.tomlfile import shipped_names
-
-
-def site(**fields: Any) -> Site:
-    return Site.model_validate({"name": "mine", "summary": "a cluster"} | fields)
 
 
 def told(place: Site, trial: Trial, batch_name: str = "windows", tasks: int = 2) -> dict[str, Any]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 from io import StringIO
 
 import polars as pl
 import pytest
-from rich.console import Console
 
+from asread import printed
 from pyscale.analysis.requested import GIB
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
@@ -125,26 +124,24 @@ def test_what_a_table_tells_of_its_tasks_stands_beside_and_names_no_setting(tmp_
 def test_of_cores_whose_use_nobody_measured_nothing_is_said():
     trials = trials_from_wall_times(TOLD)
     assert list(beside.too_much(curves(configurations(trials)))) == []
-    assert "- of 4" in printed(trials, 100)
+    assert "- of 4" in shown(trials, 100)
 
 
-def printed(trials, width):
-    out = io.StringIO()
-    Console(file=out, width=width).print(summary(configurations(trials)))
-    return out.getvalue()
+def shown(trials, width):
+    return printed(summary(configurations(trials)), width=width)
 
 
 def test_the_terminal_shows_it_for_a_cluster_alone(new_run):
-    text = printed(on_a_cluster(new_run), 100)
+    text = shown(on_a_cluster(new_run), 100)
     assert "1.25 of 8" in text
     assert "`memory_gib` in the site's file" in " ".join(text.split())
     here = on_a_cluster(new_run, requested_cpus=None, requested_memory_bytes=None)
-    assert "memory" not in printed(here, 100)
+    assert "memory" not in shown(here, 100)
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
 def test_a_narrow_terminal_says_where_the_table_is(new_run, width):
-    text = printed(on_a_cluster(new_run), width)
+    text = shown(on_a_cluster(new_run), width)
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
     assert "…" not in text
     assert ("1.25 of 8" in text) != ("Waiting, overlap and requests need a wider" in text)

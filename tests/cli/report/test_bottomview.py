@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import io
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 
+from asread import printed
 from pyscale.analysis.experiments import Experiment
 from pyscale.report.context import Work
 from pyscale.report.terminal import summary_of
@@ -25,16 +24,14 @@ def named(results):
     return replace(results, context=results.context.model_copy(update={"works": works}))
 
 
-def printed(results, width=100, **options):
-    out = io.StringIO()
-    Console(file=out, width=width).print(summary_of(results, **options), crop=False)
-    return out.getvalue()
+def shown(results, width=100):
+    return printed(summary_of(results), width=width, crop=False)
 
 
 @pytest.mark.parametrize("width", [80, 120])
 @pytest.mark.parametrize("which", ["full", "thin"])
 def test_it_fits_the_terminal_and_names_what_ran(which, width, full, thin):
-    text = printed(named({"full": full, "thin": thin}[which]), width)
+    text = shown(named({"full": full, "thin": thin}[which]), width)
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
     assert "…" not in text
     assert len(text.splitlines()) <= 18
@@ -46,4 +43,4 @@ def test_it_fits_the_terminal_and_names_what_ran(which, width, full, thin):
 def test_the_line_to_paste_is_never_broken(thin):
     command = "pyscale run pipeline --data " + "x" * 100
     one = Experiment(code="few-repeats", reason="", workers=(1,), repeats=6, command=command)
-    assert f"Surer by: {command}\n" in printed(replace(thin, next_runs=(one,)), 60)
+    assert f"Surer by: {command}\n" in shown(replace(thin, next_runs=(one,)), 60)

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import io
 import re
 
 import polars as pl
 import pytest
-from rich.console import Console
 
+from asread import printed
 from pyscale.analysis.comparison import comparison
 from pyscale.report.comparison import (
     ComparisonContext,
@@ -19,12 +18,6 @@ from pyscale.report.comparison import (
 from pyscale.runfacts import Difference
 
 CONTEXT = ComparisonContext(base="run a", new="run b", measured_here=True)
-
-
-def printed(context: ComparisonContext, table: pl.DataFrame, width: int = 100) -> str:
-    out = io.StringIO()
-    Console(file=out, width=width).print(shown(context, table))
-    return out.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -46,12 +39,12 @@ def test_the_answer_is_one_sentence(compared, thin):
 
 def test_what_differs_stands_before_the_verdicts(compared):
     difference = Difference(kind="hardware", what="processor", base="Xeon [1]", new="EPYC")
-    text = printed(CONTEXT.model_copy(update={"differences": (difference,)}), compared)
+    text = printed(shown(CONTEXT.model_copy(update={"differences": (difference,)}), compared))
     assert text.index("Xeon [1]") < text.index("machines, not code alone") < text.index("verdict")
 
 
 def test_flags_of_both_sides_are_letters_that_the_lines_below_explain(thin):
-    text = " ".join(printed(CONTEXT, comparison(thin.trials, thin.trials)).split())
+    text = " ".join(printed(shown(CONTEXT, comparison(thin.trials, thin.trials))).split())
     assert "not enough data (1) nwo / nwo" in text
     assert "1: Fewer than 6 timed trials in one of the two" in text
     assert "n few-repeats: Fewer than 6 timed trials" in text
@@ -61,7 +54,7 @@ def test_flags_of_both_sides_are_letters_that_the_lines_below_explain(thin):
 
 def test_outputs_that_differ_are_said_with_their_quality(compared):
     output = OutputComparison(stage="track", found="different", files=("tracks.parquet",))
-    text = printed(CONTEXT.model_copy(update={"outputs": (output,)}), compared)
+    text = printed(shown(CONTEXT.model_copy(update={"outputs": (output,)}), compared))
     sentence = " ".join(text.split())
     assert "track: the reference outputs differ (tracks.parquet)" in sentence
     assert "at N = 1: base link_precision 0.984" in sentence
@@ -70,7 +63,7 @@ def test_outputs_that_differ_are_said_with_their_quality(compared):
 
 def test_an_output_without_a_record_proves_nothing(compared):
     output = OutputComparison(stage="track", found="unknown")
-    text = printed(CONTEXT.model_copy(update={"outputs": (output,)}), compared)
+    text = printed(shown(CONTEXT.model_copy(update={"outputs": (output,)}), compared))
     assert "track: a reference output left no record" in " ".join(text.split())
 
 
@@ -98,7 +91,7 @@ def test_a_verdict_on_an_invalid_configuration_says_so(broken):
     assert table.filter("base_invalid", "new_invalid")[["stage", "workers"]].rows() == [
         ("track", 4)
     ]
-    text = printed(CONTEXT, table, width=140)
+    text = printed(shown(CONTEXT, table), width=140)
     marked = [line for line in text.splitlines() if "same, invalid" in line]
     assert [line.split()[0] for line in marked] == ["4"]
     assert text.count("same, invalid") == 1
@@ -115,7 +108,7 @@ def test_a_difference_that_may_not_count_is_shown_and_explained(full):
     assert set(table["verdict"]) <= {"slower", "not enough data"}
     slower = table.filter(verdict="slower").height
     assert slower > 0
-    text = printed(CONTEXT, table)
+    text = printed(shown(CONTEXT, table))
     assert len(re.findall(r"\] +slower", text)) == slower
     assert "slower, faster: there is a change beyond chance, perhaps of less than 5 %." in (
         " ".join(text.split())
@@ -125,7 +118,7 @@ def test_a_difference_that_may_not_count_is_shown_and_explained(full):
 def test_what_is_paired_by_blocks_says_so(full):
     slower = full.trials.with_columns(wall_s=1.3 * pl.col("wall_s"))
     table = comparison(full.trials, slower, paired=True)
-    text = " ".join(printed(CONTEXT.model_copy(update={"paired": True}), table).split())
+    text = " ".join(printed(shown(CONTEXT.model_copy(update={"paired": True}), table)).split())
     assert "One-sided Wilcoxon signed-rank tests of the blocks that timed both" in text
     assert "--against" not in text
     # Sixteen configurations are more than six blocks can tell apart.

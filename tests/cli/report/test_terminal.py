@@ -1,31 +1,25 @@
 from __future__ import annotations
 
-import io
-
 import polars as pl
 import pytest
-from rich.console import Console
 
+from asread import printed
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.terminal import summary
 
 
-def printed(table, width=100):
-    out = io.StringIO()
-    Console(file=out, width=width).print(summary(table))
-    return out.getvalue()
+def shown(table, width=100):
+    return printed(summary(table), width=width)
 
 
 def test_a_run_without_records_has_a_sentence_and_no_table(full):
-    assert (
-        printed(full.configurations.clear()) == "No trial has a record, so there are no results.\n"
-    )
+    assert shown(full.configurations.clear()) == "No trial has a record, so there are no results.\n"
 
 
 def test_what_was_not_measured_is_a_dash_and_names_are_taken_as_they_are():
     table = pl.DataFrame({"stage": "[red]a|b", "workers": [1, 2], "wall_s": [9.0, 5.0]})
-    text = printed(configurations(trials_from_wall_times(table)))
+    text = shown(configurations(trials_from_wall_times(table)))
     assert "[red]a|b" in text
     last = next(line for line in text.splitlines() if line.split()[:2] == ["2", "5.00"])
     assert last.split() == ["2", "5.00", "1.80", "0.90", "-", "-", "-", "-", "n"]
@@ -35,7 +29,7 @@ def test_what_was_not_measured_is_a_dash_and_names_are_taken_as_they_are():
 @pytest.mark.parametrize("which", ["full", "thin"])
 def test_a_narrow_terminal_keeps_names_and_whole_numbers(which, width, full, thin):
     table = {"full": full, "thin": thin}[which].configurations
-    text = printed(table, width)
+    text = shown(table, width)
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
     assert "…" not in text
     for stage in ("register", "segment", "contact", "track"):

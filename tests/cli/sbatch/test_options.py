@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 import pytest
 
-from mockruns import PlanMaker
+from mockruns import PlanMaker, site
 from pyscale.errors import UserError
 from pyscale.sbatch.options import allocation, slurm_options, warn_of_no_gpus
 from pyscale.sites import Site, load_site
@@ -20,10 +20,6 @@ def options(
     site: Site, device: Device = "cpu", threads: int = 1, ranks: int = 1
 ) -> dict[str, str | None]:
     return slurm_options(site, allocation(site, SEGMENT, device, threads), ranks)
-
-
-def site(**fields: Any) -> Site:
-    return Site.model_validate({"name": "mine", "summary": "a cluster"} | fields)
 
 
 def test_a_plain_site_asks_for_what_the_stage_says_of_itself() -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import html
-import io
-import re
-
 import polars as pl
 import pytest
-from rich.console import Console
 
+from asread import printed, seen
 from madeuploader import ENTRIES
 from madeuploaderrun import made_up
 from pyscale.analysis.ranks.loader import LoaderFindings
@@ -23,17 +19,6 @@ from pyscale.report.page.write import write_page
 from pyscale.report.terminal import summary_of
 
 LOADER_FILES = {name: RARE_FILES[name] for name in ("loader", "loader_ranks")}
-
-
-def seen(text):
-    body = re.sub(r"<(script|style).*?</\1>", " ", text, flags=re.DOTALL)
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
-
-
-def shown(results, width=100):
-    out = io.StringIO()
-    Console(file=out, width=width).print(summary_of(results))
-    return out.getvalue()
 
 
 def test_loading_has_tables_more_and_a_later_report_without_it_none(fed, full, tmp_path):
@@ -60,7 +45,7 @@ def test_many_ranks_are_left_to_the_csv(tmp_path):
 
 
 def test_a_narrow_terminal_says_that_tables_need_a_wider_one(fed):
-    assert "needs a wider terminal" in " ".join(shown(fed, 45).split())
+    assert "needs a wider terminal" in " ".join(printed(summary_of(fed), width=45).split())
 
 
 @pytest.mark.slow

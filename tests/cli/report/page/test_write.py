@@ -12,6 +12,7 @@ from io import StringIO
 
 import pytest
 
+from asread import seen
 from pyscale.report.context import Command, Node, ReportContext, Work
 from pyscale.report.csv import csv_texts
 from pyscale.report.page.pictures import Picture, Pictures
@@ -44,12 +45,6 @@ def page_of(tmp_path, results, context=A_RUN):
 def data_of(text):
     (found,) = re.findall(r'<script type="application/json" id="page-data">(.*?)</script>', text)
     return json.loads(found)
-
-
-def seen(text):
-    """Text between the elements, without scripts and styles."""
-    bare = re.sub(r"<(script|style)\b.*?</\1>", "", text, flags=re.DOTALL)
-    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", bare)).split())
 
 
 @pytest.fixture(scope="module")

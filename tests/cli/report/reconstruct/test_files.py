@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import html
-import io
 import re
 from dataclasses import replace
 
 import polars as pl
 import pytest
-from rich.console import Console
 
+from asread import printed, seen
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.report.csv import RARE_FILES, write_csv
 from pyscale.report.figures import component_shares, components
@@ -27,19 +25,8 @@ VALUE = re.compile(
 RECONSTRUCT_FILES = {name: RARE_FILES[name] for name in ("reconstruct", "reconstruct_points")}
 
 
-def seen(text):
-    body = re.sub(r"<(script|style).*?</\1>", " ", text, flags=re.DOTALL)
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", body)).split())
-
-
 def sections(text):
     return set(re.findall(r'<section id="(.*?)"', text))
-
-
-def shown(results, width=100):
-    out = io.StringIO()
-    Console(file=out, width=width).print(summary_of(results))
-    return out.getvalue()
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +86,7 @@ def test_reconstruction_alone_has_nothing_about_wall_times_of_processes(page):
 
 
 def test_a_narrow_terminal_says_that_tables_need_a_wider_one(shared):
-    assert "needs a wider terminal" in " ".join(shown(shared, 60).split())
+    assert "needs a wider terminal" in " ".join(printed(summary_of(shared), width=60).split())
 
 
 @pytest.mark.slow
