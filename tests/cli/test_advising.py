@@ -78,18 +78,6 @@ PUBLISHED = "stage,workers,wall_s\ncontact,1,807\ncontact,2,625\ncontact,4,414\n
 
 class TestRuns:
     @pytest.mark.slow
-    def test_each_objective_has_its_n_and_how_sure_it_is(
-        self, measured: RunMaker, advise: Command
-    ) -> None:
-        answer = advise(measured(), "--why")
-        assert answer.code == 0
-        assert "register_denoise best value 2 10.5 [10.5, 10.6] 1.9" in answer.text
-        assert "fastest 4 8.13 " in answer.text
-        assert answer.text.count("sure (100 %)") == 3
-        assert "ask by --budget WORKER_HOURS" in answer.text
-        assert "At N = 4 " in answer.text
-
-    @pytest.mark.slow
     def test_directives_are_for_the_knee_or_for_what_was_asked(
         self, measured: RunMaker, advise: Command
     ) -> None:

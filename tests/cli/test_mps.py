@@ -97,28 +97,26 @@ def test_what_a_killed_pyscale_left_of_a_run_is_ended(places: Path) -> None:
         assert all(process.is_running() for process in processes(other))
 
 
-def test_an_absent_program_is_named_with_the_way_to_it(
-    places: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("lacks", "said"),
+    [
+        ("a program", f"{PROGRAM} is not on PATH: install it"),
+        ("leave", r"does not start here \(the GPU belongs to another server"),
+        ("a short path", "set TMPDIR to a folder with a shorter path"),
+    ],
+)
+def test_one_that_cannot_start_says_why(
+    places: Path, monkeypatch: pytest.MonkeyPatch, lacks: str, said: str
 ) -> None:
-    monkeypatch.setenv("PATH", str(places))
-    with pytest.raises(UserError, match=f"{PROGRAM} is not on PATH: install it"):
+    if lacks == "a program":
+        monkeypatch.setenv("PATH", str(places))
+        assert not mps.is_installed()
+    elif lacks == "leave":
+        monkeypatch.setenv("REFUSES", "1")
+    else:
+        deep = places / ("x" * 80)
+        deep.mkdir()
+        monkeypatch.setattr("tempfile.tempdir", str(deep))
+    with pytest.raises(UserError, match=said):
         service(RUN, "GPU-1").__enter__()
-    assert not mps.is_installed()
-    assert list(places.glob("pyscale-*")) == []
-
-
-def test_a_refusal_is_told_in_its_own_words(places: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("REFUSES", "1")
-    with pytest.raises(UserError, match=r"does not start here \(the GPU belongs to another server"):
-        service(RUN, "GPU-1").__enter__()
-    assert list(places.glob("pyscale-*")) == []
-
-
-def test_a_path_that_no_socket_can_have_is_refused(
-    places: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    deep = places / ("x" * 80)
-    deep.mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(deep))
-    with pytest.raises(UserError, match="set TMPDIR to a folder with a shorter path"):
-        service(RUN, "GPU-1").__enter__()
+    assert list(places.rglob("pyscale-*")) == []

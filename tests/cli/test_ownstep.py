@@ -86,44 +86,31 @@ def test_what_cannot_be_is_refused(
         suite_asked_for(suite, step, NOTHING | keys)
 
 
-@pytest.mark.parametrize(
-    ("more", "words"),
-    [
-        ('command = "a {input} {output}"\noutptu = "b"', "unknown key 'outptu'; did you mean 'out"),
-        ('command = "a {input} {output}"\nparams = { output = 1 }', "params.output has the name"),
-    ],
-)
-def test_a_wrong_step_of_a_suite_is_refused(tmp_path: Path, more: str, words: str) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(f'name = "mine"\nsummary = "Mine"\n[stages.one]\n{more}\n')
-    with pytest.raises(UserError, match=words):
-        load_suite(str(path))
+A_STEP = '[stages.one]\ncommand = "a {input} {output}"\n'
 
 
 @pytest.mark.parametrize(
-    ("data", "entry", "words"),
+    ("text", "words"),
     [
+        (f'{A_STEP}outptu = "b"', "unknown key 'outptu'; did you mean 'out"),
+        (f"{A_STEP}params = {{ output = 1 }}", "params.output has the name"),
+        # Data must fit what workers share.
         (
-            "files",
-            'segment]\ninputs = { frames = "movie" }',
+            'data = "files"\n[stages.segment]\ninputs = { frames = "movie" }',
             'set data = "movie" or "labels" above its stages, or put it into another suite',
         ),
         (
-            "movie",
-            'one]\ncommand = "a {file} {output}"\nsplit = "files"',
+            'data = "movie"\n[stages.one]\ncommand = "a {file} {output}"\nsplit = "files"',
             'with split = "files": set data = "files" above its stages',
         ),
         (
-            "files",
-            'one]\ncommand = "a {input} {output}"\nsplit = "tiles"\nwindow = "file"',
+            f'data = "files"\n{A_STEP}split = "tiles"\nwindow = "file"',
             'with split = "tiles": set data = "tiles" above its stages',
         ),
     ],
 )
-def test_data_that_does_not_fit_what_workers_share_is_refused(
-    tmp_path: Path, data: str, entry: str, words: str
-) -> None:
+def test_a_wrong_step_of_a_suite_is_refused(tmp_path: Path, text: str, words: str) -> None:
     path = tmp_path / "mine.toml"
-    path.write_text(f'name = "mine"\nsummary = "Mine"\ndata = "{data}"\n[stages.{entry}\n')
+    path.write_text(f'name = "mine"\nsummary = "Mine"\n{text}\n')
     with pytest.raises(UserError, match=words):
         load_suite(str(path))

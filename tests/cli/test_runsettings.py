@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -73,16 +74,6 @@ def test_cores_of_each_worker_are_taken_for_the_axis_of_threads() -> None:
     assert settings_for("device", {}).grid == {}
 
 
-def test_one_axis_is_not_chosen_twice() -> None:
-    with pytest.raises(UserError, match="--cpus-per-worker and --grid threads= say the same"):
-        settings_for("device", {"cpus_per_worker": 4, "grid": {"threads": "1,2"}})
-
-
-def test_a_suite_that_compares_no_devices_takes_one() -> None:
-    with pytest.raises(UserError, match="--device cpu,cuda: the suite pipeline compares no dev"):
-        settings_for("pipeline", {"device": "cpu,cuda"})
-
-
 def test_values_of_an_axis_are_numbers_where_they_look_like_them() -> None:
     given = {"length_px": "224, 448,full", "flow_threshold": "0,0.4", "normalise": "true,false"}
     assert settings_for("device", {"grid": given}).grid == {
@@ -110,12 +101,6 @@ def test_a_variable_that_is_no_table_is_refused(monkeypatch: pytest.MonkeyPatch)
         settings_for("device", {})
 
 
-@pytest.mark.parametrize("values", ["", "224,,448", "224,224"])
-def test_values_are_neither_empty_nor_given_twice(values: str) -> None:
-    with pytest.raises(UserError, match="setting from --grid is wrong.*each given once"):
-        settings_for("device", {"grid": {"length_px": values}})
-
-
 def test_sizes_are_short_for_one_axis_of_the_grid() -> None:
     assert axes_asked_for("224,full", ["threads=1,2"]) == {
         "length_px": "224,full",
@@ -140,24 +125,12 @@ def test_an_axis_is_given_once_with_its_values(
         axes_asked_for(sizes, axes)
 
 
-@pytest.mark.parametrize("flag", ["data", "axes", "scaling", "cache"])
-def test_what_tells_of_a_movie_is_refused_where_none_is_read(flag: str) -> None:
-    given = {"data": "cells", "axes": "TYX", "scaling": "weak", "cache": "warm"}[flag]
-    with pytest.raises(UserError, match=f"--{flag}: the suite system measures the machine"):
-        settings_for("system", {flag: given})
-
-
 def test_a_folder_is_refused_where_none_is_measured() -> None:
     folder = Path("disk")
     with pytest.raises(UserError, match="--path disk: the suite pipeline measures no folder"):
         settings_for("pipeline", {"path": folder})
     assert settings_for("pipeline", {"path": folder, "with_system": True}).path == folder
     assert settings_for("system", {"path": folder}).path == folder
-
-
-def test_the_machine_is_not_measured_twice() -> None:
-    with pytest.raises(UserError, match="--with-system: the suite system measures the machine"):
-        settings_for("system", {"with_system": True})
 
 
 def test_what_ones_own_file_says_of_movies_and_folders_is_for_other_suites(tmp_path: Path) -> None:
@@ -201,22 +174,65 @@ def test_what_is_set_joins_what_a_file_says_and_is_above_it(tmp_path: Path) -> N
     }
 
 
-@pytest.mark.parametrize("pair", ["segment=3", "diameter_px", "segment.=3", ".diameter_px=3"])
-def test_a_parameter_without_its_stage_or_value_is_refused(pair: str) -> None:
-    with pytest.raises(UserError, match="give STAGE.PARAMETER=VALUE, as in segment.diameter_px=30"):
-        parameters_set([pair])
+AS_IN = "give STAGE.PARAMETER=VALUE, as in segment.diameter_px=30"
 
 
-def test_a_parameter_that_is_set_twice_is_refused() -> None:
-    with pytest.raises(UserError, match="--set segment.diameter_px is given twice"):
-        parameters_set(["segment.diameter_px=3", "segment.diameter_px=4"])
+@pytest.mark.parametrize(
+    ("pairs", "said"),
+    [
+        *(([pair], AS_IN) for pair in ("segment=3", "diameter_px", "segment.=3", ".diameter_px=3")),
+        (
+            ["segment.diameter_px=3", "segment.diameter_px=4"],
+            "--set segment.diameter_px is given twice",
+        ),
+    ],
+)
+def test_a_parameter_is_set_once_with_its_stage_and_value(pairs: list[str], said: str) -> None:
+    with pytest.raises(UserError, match=said):
+        parameters_set(pairs)
 
 
-def test_a_stage_that_the_suite_has_not_is_refused_with_the_nearest() -> None:
-    with pytest.raises(UserError, match="pipeline has no stage 'segmnt'; did you mean 'segment'"):
-        settings_for("pipeline", {"stages": {"segmnt": {"diameter_px": 3}}})
-    with pytest.raises(UserError, match="labels has no stage 'segment'; choose from contact,"):
-        settings_for("labels", {"stages": {"segment": {"diameter_px": 3}}})
+NO_MOVIE = "the suite system measures the machine"
+ONCE = "setting from --grid is wrong.*each given once"
+
+
+@pytest.mark.parametrize(
+    ("suite", "given", "said"),
+    [
+        (
+            "pipeline",
+            {"stages": {"segmnt": {"diameter_px": 3}}},
+            "pipeline has no stage 'segmnt'; did you mean 'segment'",
+        ),
+        (
+            "labels",
+            {"stages": {"segment": {"diameter_px": 3}}},
+            "labels has no stage 'segment'; choose from contact,",
+        ),
+        # One axis is chosen once, and so is each of its values.
+        (
+            "device",
+            {"cpus_per_worker": 4, "grid": {"threads": "1,2"}},
+            "--cpus-per-worker and --grid threads= say the same",
+        ),
+        *(
+            ("device", {"grid": {"length_px": values}}, ONCE)
+            for values in ("", "224,,448", "224,224")
+        ),
+        ("pipeline", {"device": "cpu,cuda"}, "--device cpu,cuda: the suite pipeline compares no"),
+        # What tells of a movie, where none is read.
+        ("system", {"data": "cells"}, f"--data: {NO_MOVIE}"),
+        ("system", {"axes": "TYX"}, f"--axes: {NO_MOVIE}"),
+        ("system", {"scaling": "weak"}, f"--scaling: {NO_MOVIE}"),
+        ("system", {"cache": "warm"}, f"--cache: {NO_MOVIE}"),
+        ("system", {"with_system": True}, f"--with-system: {NO_MOVIE}"),
+    ],
+)
+def test_what_does_not_suit_a_suite_is_refused(
+    suite: str, given: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(UserError, match=said):
+        settings_for(suite, given)
 
 
 def test_an_entry_may_be_named_or_its_stage_or_what_stands_beside_it() -> None:

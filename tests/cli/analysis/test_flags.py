@@ -51,8 +51,17 @@ def test_flags_are_raised_in_the_order_of_the_list_and_from_it_alone():
         raised({"wobbly": True})
 
 
-def test_five_trials_are_few(new_run):
-    assert flags_of(repeated(new_run, STEADY[:5])) == ["few-repeats"]
+@pytest.mark.parametrize(
+    ("walls", "code"),
+    [
+        (STEADY[:5], "few-repeats"),
+        ([100.0, 120, 90, 110, 85, 100], "unstable"),
+        # A first trial apart has its own words.
+        ([150.0, 100, 101, 99, 100.5, 99.5], "first-trial"),
+    ],
+)
+def test_few_trials_and_scatter_are_flagged(new_run, walls, code):
+    assert flags_of(repeated(new_run, walls)) == [code]
 
 
 @pytest.mark.parametrize(
@@ -76,10 +85,6 @@ def test_scatter_is_judged_by_the_rules_of_pyperf_and_hyperfine(walls, unstable)
     assert is_unstable(walls) is unstable
 
 
-def test_scatter_is_flagged(new_run):
-    assert flags_of(repeated(new_run, [100.0, 120, 90, 110, 85, 100])) == ["unstable"]
-
-
 @pytest.mark.parametrize(
     ("walls", "apart"),
     [
@@ -93,10 +98,6 @@ def test_scatter_is_flagged(new_run):
 )
 def test_only_a_first_trial_that_is_alone_stands_apart(walls, apart):
     assert first_stands_apart(walls) is apart
-
-
-def test_a_first_trial_apart_gets_its_own_words(new_run):
-    assert flags_of(repeated(new_run, [150.0, 100, 101, 99, 100.5, 99.5])) == ["first-trial"]
 
 
 WARM = {"cache_state": "warm"}

@@ -95,19 +95,15 @@ def end(folder: Path, returncode: int, order: TaskOrder | None = None) -> None:
     write_atomically(folder / EXIT_FILE, ended.model_dump_json())
 
 
-def test_slurm_that_falls_silent_while_jobs_end_is_not_waited_for(
-    cluster: PretendedSlurm, executor: SlurmExecutor, trial: Trial
+@pytest.mark.parametrize("silent", [True, False])
+def test_jobs_that_never_end_or_of_which_slurm_says_nothing_are_told_of(
+    cluster: PretendedSlurm, executor: SlurmExecutor, trial: Trial, silent: bool
 ) -> None:
-    cluster.falls_silent_when_cancelled()
+    if silent:
+        cluster.falls_silent_when_cancelled()
+    else:
+        cluster.says("COMPLETING")
     with pytest.raises(UserError, match=r"may still run .* run `pyscale cancel"):
-        executor.end_all()
-
-
-def test_jobs_that_never_end_are_told_of(
-    cluster: PretendedSlurm, executor: SlurmExecutor, trial: Trial
-) -> None:
-    cluster.says("COMPLETING")
-    with pytest.raises(UserError, match="may still run"):
         executor.end_all()
 
 

@@ -35,16 +35,16 @@ def rows(table):
     return table.select("stage", "workers", "repeat", "wall_s").rows()
 
 
-def test_jobs_of_one_worker_are_repeats(write, imported):
+def test_jobs_of_one_worker_are_repeats_and_of_several_one_trial(write, imported):
     files = [write(json.dumps(job(wall), indent=4), f"{wall}.json") for wall in (90, 95)]
     table = imported("jobstats", *files, workers="1", stage="segment")[0]
     assert rows(table) == [("segment", 1, 0, 90), ("segment", 1, 1, 95)]
-
-
-def test_jobs_of_several_workers_are_one_trial(write, imported):
-    files = [write(json.dumps(job(wall)), f"{wall}.json") for wall in (90, 95)]
     table = imported("jobstats", *files, workers="2", stage="segment")[0]
     assert rows(table) == [("segment", 2, 0, 90), ("segment", 2, 0, 95)]
+    # Those on other numbers of cores are no repeats.
+    more = write(json.dumps(job(90, cpus=4)), "4.json")
+    table = imported("jobstats", files[0], more, workers="1", stage="a")[0]
+    assert table["stage"].to_list() == ["a (2 CPUs)", "a (4 CPUs)"]
 
 
 @pytest.mark.parametrize(("column", "workers"), [("cpus", 6), ("nodes", 3), ("gpus", 4)])
@@ -135,9 +135,3 @@ def test_a_comment_that_was_cut_short_is_named_by_its_line(sacct, write, importe
 def test_what_the_user_must_say_is_asked_for(write, imported, options, sentence):
     with pytest.raises(UserError, match=sentence):
         imported("jobstats", write(json.dumps(job(90))), **options)
-
-
-def test_jobs_of_one_worker_on_other_cpus_are_no_repeats(write, imported):
-    files = [write(json.dumps(job(90, cpus=cpus)), f"{cpus}.json") for cpus in (1, 4)]
-    table = imported("jobstats", *files, workers="1", stage="a")[0]
-    assert table["stage"].to_list() == ["a (1 CPU)", "a (4 CPUs)"]
