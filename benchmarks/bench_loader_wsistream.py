@@ -24,7 +24,7 @@ from wsistream.benchmark import benchmark_throughput
 
 from pyscale.analysis.intervals import Interval, median_interval
 from pyscale_stages.contract import TaskSpec
-from pyscale_stages.loader.keptslides import PatchOptions
+from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.stage import STAGE
 from pyscale_stages.loader.wsistream_factory import make_wsistream_dataset
 from pyscale_stages.loading import Loading
@@ -89,7 +89,7 @@ def by_the_stage(slides: Path, folder: Path, numbers: count[int], **params: Any)
 def by_wsistream(slides: Path) -> float:
     """Run wsistream's own benchmark; answer its patches per second."""
     (result,) = benchmark_throughput(
-        partial(make_wsistream_dataset, options=PatchOptions()),
+        partial(make_wsistream_dataset, params=LoaderParams()),
         slides,
         **AS_PUBLISHED,
         measure_batches=BATCHES,

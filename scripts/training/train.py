@@ -26,7 +26,7 @@ from pyscale_stages.errors import StageError
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.segment import device, models
-from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter, build_net
+from pyscale_stages.segment.networks import Cellpose3Segmenter, build_net
 from pyscale_stages.segment.params import EMBEDDED_MODEL, EMBEDDED_PURPOSE, SegmentParams
 from pyscale_stages.truth.matching import Matches, match_cells
 from training.examples import (

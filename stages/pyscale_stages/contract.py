@@ -366,9 +366,9 @@ class Stage:
     """Distributions whose versions belong in the record."""
     determinism: str
     """What the same seed gives: the same bytes, or a stated tolerance."""
-    run: Callable[[Task], None]
-    merge: Callable[[Task], None]
-    check: Callable[[Task], Agreement]
+    run: Callable[[Task[Any]], None]
+    merge: Callable[[Task[Any]], None]
+    check: Callable[[Task[Any]], Agreement]
     method: Callable[[Any, Device], Method]
     """The algorithm that given parameters choose."""
     resources: Resources = Resources()
@@ -399,7 +399,7 @@ class Stage:
     """Whether outputs at other N are compared with the baseline's, with given parameters."""
     runs_outside: bool = False
     """Whether it has no image of its own: its process starts what it measures, in an image too."""
-    preload: Callable[[Task], None] = lambda _task: None
+    preload: Callable[[Task[Any]], None] = lambda _task: None
     """Imports and loads what `run` needs, before a warm worker's first task, from a task without
     inputs. Where the worker forks it starts no thread: a fork has none but its own."""
     why_unforkable: Callable[[Any, Device], str] = _forks_on_cpus

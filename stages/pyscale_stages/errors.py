@@ -122,6 +122,12 @@ def _gpu_name(index: int) -> str:
     return f"the GPU {torch.cuda.get_device_name(index)}"
 
 
+def short(error: object) -> str:
+    """First sentence of what an error of a library says, without the place in its source."""
+    first_line = str(error).strip().partition("\n")[0]
+    return re.sub(r"^\[[^\]]*\] *", "", first_line).partition(". ")[0].rstrip(".:")
+
+
 def _first_line(error: BaseException) -> str:
     """What an error says, short enough for a sentence; its kind where it says nothing."""
     return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__

@@ -57,9 +57,6 @@ def how_to_install(extra: str = "", missing: Iterable[str] = (), *, again: bool 
 
     The libraries are named, and not pyscale with an extra: the package index knows another project
     by that name.
-
-    `extra`: has the libraries. `missing`: modules that are absent, where that is known. `again`:
-    whether they are there and broken.
     """
     if os.environ.get(CONTAINER_VARIABLE):
         return IMAGE_AGAIN

@@ -127,12 +127,7 @@ class Movie:
         return frames
 
     def blocks(
-        self,
-        start: int,
-        stop: int,
-        channel: int | None = None,
-        *,
-        block_bytes: int = BLOCK_BYTES,
+        self, start: int, stop: int, channel: int | None = None, *, block_bytes: int = BLOCK_BYTES
     ) -> Iterator[tuple[int, int]]:
         """Cut a window into runs of frames whose pixels fit into a bounded memory.
 
@@ -170,8 +165,7 @@ class Movie:
                     f"{height} pixels of {self.dtype} in {self.n_channels} channels, found the "
                     f"shape {series.shape} of {series.dtype}"
                 )
-            frame: Pixels = self._read_images(tiff, path, (0, 1), channel)[0]
-            return frame
+            return np.asarray(self._read_images(tiff, path, (0, 1), channel)[0])
 
     def _read_images(
         self, tiff: tifffile.TiffFile, path: Path, window: tuple[int, int], channel: int | None

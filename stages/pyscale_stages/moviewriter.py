@@ -61,10 +61,9 @@ def write_pages(
     shape: tuple[int, ...],
     dtype: npt.DTypeLike,
 ) -> None:
-    """Write images one by one, each a page of its own, zlib-compressed.
+    """Write images one by one, each a page of its own, zlib-compressed, as `.ome.tif`.
 
-    `path`: ends in `.ome.tif`. `pages`: images (Y, X) in the order of the axes, or their bytes
-    compressed by zlib. `shape`: (T, Y, X) or (T, C, Y, X).
+    `pages`: images (Y, X) in the order of the axes, or their bytes compressed by zlib.
     """
     import tifffile
 

@@ -10,7 +10,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-from pyscale_stages.contract import Stage
+from pyscale_stages.contract import Slot, Stage
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.task import Task
 from pyscale_stages.wording import did_you_mean
@@ -82,6 +82,12 @@ def _of_another(name: str) -> Stage:
     if not isinstance(stage, Stage) or stage.name != name:
         raise MissingPart(f"{whose} is no stage of that name: see {point.value} there")
     return stage
+
+
+def place(of_what: str) -> Slot:
+    """The slot of a folder to measure, which a stage of the machine may be given."""
+    text = f"folder {of_what} (default: the output folder)"
+    return Slot("place", text, required=False, is_place=True)
 
 
 def later(module: str, name: str) -> Callable[[Task], Any]:

@@ -169,7 +169,5 @@ def _describe(raised: Exception, stage: Stage) -> TaskError:
 
 def _described(path: Path, folder: Path) -> OutputFile:
     return OutputFile(
-        name=str(path.relative_to(folder)),
-        size_bytes=path.stat().st_size,
-        sha256=sha256_of(path),
+        name=str(path.relative_to(folder)), size_bytes=path.stat().st_size, sha256=sha256_of(path)
     )

@@ -9,7 +9,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Generic
+
+from typing_extensions import TypeVar
 
 from pyscale_stages.atomic import atomic_path, write_atomically
 from pyscale_stages.contract import Call, Phase, Stage, StageParams, TaskSpec, Window
@@ -25,11 +27,12 @@ from pyscale_stages.validarea import beside, refuse_other
 from pyscale_stages.warned import UNSORTED, Warned
 
 Item = TypeVar("Item")
+Params_co = TypeVar("Params_co", bound=StageParams, covariant=True, default=StageParams)
 
 WINDOW_FILE = "window.json"
 
 
-class Task:
+class Task(Generic[Params_co]):
     """One running task.
 
     A stage reads its inputs by `movie`, brackets its work by `span`, writes files by
@@ -39,7 +42,7 @@ class Task:
     """
 
     def __init__(
-        self, stage: Stage, spec: TaskSpec, params: StageParams, recorder: SpanRecorder
+        self, stage: Stage, spec: TaskSpec, params: Params_co, recorder: SpanRecorder
     ) -> None:
         self.stage = stage
         self.spec = spec

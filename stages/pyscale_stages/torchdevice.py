@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from pyscale_stages.errors import MissingPart, as_stage_error
+from pyscale_stages.errors import MissingPart, as_stage_error, short
 from pyscale_stages.measure.gpus import cuda_version
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def _why_unusable(device: torch.device, said: str) -> tuple[str, str]:
             "let one worker use each GPU, share it by gpu_sharing = mps, or ask the "
             "administrator to set its compute mode to Default",
         )
-    return said.partition("\n")[0].partition(". ")[0].rstrip("."), _WAY_OUT[device.type]
+    return short(said), _WAY_OUT[device.type]
 
 
 def wait_for(device: torch.device) -> None:
@@ -114,3 +114,14 @@ def held_bytes(device: torch.device) -> int | None:
     if device.type == "mps":
         return torch.mps.driver_allocated_memory()
     return None
+
+
+def give_memory_back(device: torch.device) -> None:
+    """Return to the driver what torch keeps for later."""
+    import torch
+
+    if device.type == "cuda":
+        with torch.cuda.device(device):
+            torch.cuda.empty_cache()
+    elif device.type == "mps":
+        torch.mps.empty_cache()

@@ -83,8 +83,7 @@ def ordered_ranks(task: Task) -> list[tuple[Path, Window]]:
 def of_one_measurement(task: Task, parts: str) -> list[tuple[Path, Window]]:
     """Return the folders given to `merge`, all of its stage, with its parameters, in order."""
     found = sorted(
-        ((path, read_window(path)) for _, path in task.spec.inputs),
-        key=lambda item: item[1].frames,
+        ((path, read_window(path)) for _, path in task.spec.inputs), key=lambda item: item[1].frames
     )
     if not found:
         raise BadInput(f"merge needs at least one output of the {parts}: give --input FOLDER")

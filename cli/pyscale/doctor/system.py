@@ -13,7 +13,7 @@ from pyscale import DISTRIBUTION
 from pyscale.doctor.findings import Finding, beside_the_point, ok, warn_if, warning
 from pyscale.doctor.subject import Subject
 from pyscale_stages.measure import stamp
-from pyscale_stages.measure.kernel_text import kernel_text
+from pyscale_stages.measure.cgroups import kernel_text
 
 CLOCK_FOLDER = Path("/sys/devices/system/clocksource/clocksource0")
 _SLOW_CLOCKS = {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"}

@@ -15,18 +15,14 @@ class ContactParams(StageParams):
 
     backend: Literal["auto", "numpy", "opencl"] = Field(
         "auto",
-        description=(
-            "What measures pixels: NumPy, or pyclesperanto on OpenCL; 'auto' is NumPy on a "
-            "processor, which needs no kernels to be built, and OpenCL on a GPU"
-        ),
+        description="What measures pixels: NumPy, or pyclesperanto on OpenCL; 'auto' is NumPy on a "
+        "processor, which needs no kernels to be built, and OpenCL on a GPU",
     )
     kernel_cache: Literal["none", "user"] = Field(
         "none",
-        description=(
-            "Compiled OpenCL kernels: 'none' builds them in every task, so model_load is always "
-            "the same; 'user' uses and fills the caches in the home folder, so model_load "
-            "depends on earlier runs"
-        ),
+        description="Compiled OpenCL kernels: 'none' builds them in every task, so model_load is "
+        "always the same; 'user' uses and fills the caches in the home folder, so model_load "
+        "depends on earlier runs",
     )
 
     def uses_opencl(self, device: Device) -> bool:

@@ -6,11 +6,7 @@ from dataclasses import astuple
 
 from pyscale_stages.contact import host, pixels
 from pyscale_stages.contact.agreement import check
-from pyscale_stages.contact.device import (
-    import_pyclesperanto,
-    keep_no_kernels,
-    select_device,
-)
+from pyscale_stages.contact.device import import_pyclesperanto, keep_no_kernels, select_device
 from pyscale_stages.contact.labels import DenseLabels, densify, open_labels, pieces, read_labels
 from pyscale_stages.contact.params import ContactParams, method
 from pyscale_stages.contact.pixels import build_kernels, fits_sums
@@ -22,9 +18,8 @@ from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 
 
-def run(task: Task) -> None:
+def run(task: Task[ContactParams]) -> None:
     """Measure every frame of the window and write contacts, cells and neighbours."""
-    assert isinstance(task.params, ContactParams)
     with task.span("read"):
         movies = open_labels(task)
         window = task.window(movies[0])
@@ -39,9 +34,8 @@ def run(task: Task) -> None:
     task.count(frames=window[1] - window[0], objects=len(tables["contacts"]))
 
 
-def preload(task: Task) -> None:
+def preload(task: Task[ContactParams]) -> None:
     """Import what measures and writes, and choose the device of OpenCL where it is used."""
-    assert isinstance(task.params, ContactParams)
     on_device = task.params.uses_opencl(task.spec.device)
     with task.span("import"):
         import scipy.spatial  # noqa: F401 - the import is what is timed

@@ -90,8 +90,7 @@ def tables_of(frames: Sequence[Rows]) -> Tables:
         name: pl.DataFrame(
             [
                 pl.Series(
-                    column,
-                    np.concatenate([rows[name][column] for rows in frames] or [np.empty(0)]),
+                    column, np.concatenate([rows[name][column] for rows in frames] or [np.empty(0)])
                 ).cast(dtype)
                 for column, dtype in columns.items()
             ]

@@ -21,11 +21,9 @@ class DecompressParams(StageParams):
     )
     movie: Literal["given", "k3", "falcon4", "k2", "published"] = Field(
         "given",
-        description=(
-            "Size of the movies: 'given' uses the next four parameters, 'published' the true "
-            "sizes of the CryoSPARC benchmark's movies (TIFF of a K3, EER of a Falcon 4, MRC of "
-            "a K2), a camera's name the true size of its movies; true sizes need gigabytes"
-        ),
+        description="Size of the movies: 'given' uses the next four parameters, 'published' the "
+        "true sizes of the CryoSPARC benchmark's movies (TIFF of a K3, EER of a Falcon 4, MRC of a "
+        "K2), a camera's name the true size of its movies; true sizes need gigabytes",
     )
     frames: int = Field(
         16, ge=1, description="Frames of a movie; threads beyond the number of frames idle"
@@ -37,15 +35,12 @@ class DecompressParams(StageParams):
     )
     threads: tuple[PositiveInt, ...] = Field(
         (),
-        description=(
-            "Numbers of threads that decode at once; default: 1, 2, 4 and so on up to the task's "
-            "threads"
-        ),
+        description="Numbers of threads that decode at once; default: 1, 2, 4 and so on up to the "
+        "task's threads",
     )
     repeats: int = Field(6, ge=1, description="Repeats of each decoding")
     cold: bool = Field(
-        True,
-        description="Evict each file from the page cache before it is read; else read it warm",
+        True, description="Evict each file from the page cache before it is read; else read it warm"
     )
 
     def camera(self, codec: CodecName) -> Camera:

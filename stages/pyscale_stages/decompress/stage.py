@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from pyscale_stages.contract import Resources, Slot, Stage
+from pyscale_stages.contract import Resources, Stage
 from pyscale_stages.decompress.params import DecompressParams, method, room_bytes
-from pyscale_stages.registry import later
+from pyscale_stages.registry import later, place
 from pyscale_stages.timing import TIMINGS
 
 STAGE = Stage(
     name="decompress",
     summary="Reading and decoding of movies in TIFF, EER and MRC, timed apart",
     params=DecompressParams,
-    inputs=(
-        Slot(
-            "place",
-            "folder on the storage that movies are written to and read from (default: the output "
-            "folder)",
-            required=False,
-            is_place=True,
-        ),
-    ),
+    inputs=(place("on the storage that movies are written to and read from"),),
     output=TIMINGS,
     packages=("imagecodecs",),
     determinism=(

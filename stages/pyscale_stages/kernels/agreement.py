@@ -9,13 +9,11 @@ from math import isclose
 import polars as pl
 
 from pyscale_stages.contract import Agreement
-from pyscale_stages.kernels.params import SAME_CHECKSUM
+from pyscale_stages.kernels.params import NOT_APPLICABLE, SAME_CHECKSUM
 from pyscale_stages.machine.timingtable import read_table
 from pyscale_stages.task import Task
 from pyscale_stages.timing import TIMINGS
 from pyscale_stages.windows import folders_to_check, same_bytes
-
-NOT_APPLICABLE = "not applicable"
 
 
 def check(task: Task) -> Agreement:

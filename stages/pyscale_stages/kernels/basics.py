@@ -7,9 +7,9 @@ import math
 import numpy as np
 import torch
 
-from pyscale_stages.kernels.device import give_memory_back
 from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
+from pyscale_stages.torchdevice import give_memory_back
 
 TRIAD_SCALE = 3.0
 PRODUCT_TOLERANCE = 1e-4

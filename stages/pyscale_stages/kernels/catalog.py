@@ -2,51 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels import basics, engine, filters, fsc, picking, transfers
 from pyscale_stages.kernels.params import COMBINATIONS, Combination
-from pyscale_stages.kernels.work import Kernel
+from pyscale_stages.kernels.work import STEPS, Kernel
 from pyscale_stages.timing import Bottleneck
 from pyscale_stages.wording import did_you_mean
-
-_STEPS_OF_FSC: Mapping[str, Bottleneck] = {
-    "put_map_on_device": "pcie",
-    "apply_mask": "gpu_memory",
-    "fft": "gpu",
-    "shells": "gpu_memory",
-    "randomise_phases": "gpu",
-    "get_result": "pcie",
-}
-_STEPS_OF_FILTERS: Mapping[str, Bottleneck] = {
-    "put_map_on_device": "pcie",
-    "fft": "gpu",
-    "filter": "gpu_memory",
-    "inverse_fft": "gpu",
-    "cross_validate": "gpu",
-    "get_result": "pcie",
-    "choose": "cpu",
-}
-_STEPS_OF_PICKING: Mapping[str, Bottleneck] = {
-    "put_micrograph_on_device": "pcie",
-    "rotate_templates": "gpu",
-    "fft": "gpu",
-    "normalise": "gpu",
-    "correlate": "gpu",
-    "peaks": "gpu_memory",
-    "get_result": "pcie",
-}
-_STEPS_OF_ENGINE: Mapping[str, Bottleneck] = {
-    "put_particles_on_device": "pcie",
-    "fft": "gpu",
-    "project": "gpu_memory",
-    "compare": "gpu",
-    "assign": "gpu",
-    "insert": "gpu_memory",
-    "get_result": "pcie",
-}
 
 
 def _of_combination(how: Combination) -> Kernel:
@@ -58,20 +21,14 @@ def _of_combination(how: Combination) -> Kernel:
         "image",
         lambda params: params.particles,
         partial(engine.prepare, how=how),
-        steps={"load_particles": load, **_STEPS_OF_ENGINE},
+        steps={**STEPS, "load_particles": load},
         workers=2 if how.threads == "multi" else 1,
     )
 
 
 def _of_mask(mask: fsc.Mask) -> Kernel:
     return Kernel(
-        f"fsc_{mask}",
-        "fsc",
-        "gpu",
-        "map",
-        lambda _params: 2.0,
-        partial(fsc.prepare, mask=mask),
-        steps=_STEPS_OF_FSC,
+        f"fsc_{mask}", "fsc", "gpu", "map", lambda _params: 2.0, partial(fsc.prepare, mask=mask)
     )
 
 
@@ -100,7 +57,6 @@ KERNELS: tuple[Kernel, ...] = (
         "map",
         lambda _params: 2.0,
         partial(fsc.prepare, mask="tight", noise_substituted=True),
-        steps=_STEPS_OF_FSC,
     ),
     Kernel(
         "matched_cv_filter_estimation",
@@ -109,16 +65,9 @@ KERNELS: tuple[Kernel, ...] = (
         "map",
         lambda params: 2.0 * params.cutoffs,
         filters.prepare,
-        steps=_STEPS_OF_FILTERS,
     ),
     Kernel(
-        "picking",
-        "picking",
-        "gpu",
-        "image",
-        lambda params: params.micrographs,
-        picking.prepare,
-        steps=_STEPS_OF_PICKING,
+        "picking", "picking", "gpu", "image", lambda params: params.micrographs, picking.prepare
     ),
     *(_of_combination(how) for how in COMBINATIONS),
     _of_transfer("host_to_device", pinned=False),

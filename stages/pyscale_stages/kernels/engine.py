@@ -16,9 +16,15 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pyscale_stages.kernels.maps import symmetry_matrices
 from pyscale_stages.kernels.params import Assignment, Combination
-from pyscale_stages.kernels.particles import SHIFTS_PX, InMemory, OnDisk, Particles, simulate
+from pyscale_stages.kernels.particles import (
+    SHIFTS_PX,
+    InMemory,
+    OnDisk,
+    Particles,
+    simulate,
+    symmetry_matrices,
+)
 from pyscale_stages.kernels.slices import (
     PADDING,
     Reconstruction,
@@ -149,10 +155,7 @@ def read_ahead(
 
 
 def judged(
-    result: Outcome,
-    made: Particles,
-    order: npt.NDArray[np.int64],
-    truth: npt.NDArray[np.complex64],
+    result: Outcome, made: Particles, order: npt.NDArray[np.int64], truth: npt.NDArray[np.complex64]
 ) -> Judgement:
     """Poses must explain the images, and the reconstruction must be that of the object."""
     found = zip(order, result.pose, result.shift, strict=True)

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pyscale_stages.kernels.maps import HalfMaps, half_maps, shape_mask
 from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.particles import HalfMaps, half_maps, half_radii, shape_mask
 from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 
 Choice = npt.NDArray[np.int16]
@@ -29,20 +29,11 @@ def cutoffs(params: KernelParams) -> npt.NDArray[np.float64]:
     return np.linspace(2.0, params.map_px / 2, params.cutoffs)
 
 
-def radii(box_px: int) -> npt.NDArray[np.float32]:
-    """Distance from the origin of a real map's half transform, in shells, as (z, y, x)."""
-    full = np.fft.fftfreq(box_px, 1 / box_px)
-    half = np.arange(box_px // 2 + 1)
-    squares = full[:, None, None] ** 2 + full[:, None] ** 2 + half**2
-    radius: npt.NDArray[np.float32] = np.sqrt(squares).astype(np.float32)
-    return radius
-
-
 def prepare(bench: Bench) -> Work[Choice]:
     """Half maps on the host; whatever the device needs of them it is sent within the loop."""
     box_px = bench.params.map_px
     maps = half_maps(box_px, bench.seed)
-    radius = torch.from_numpy(radii(box_px)).to(bench.device)
+    radius = torch.from_numpy(half_radii(box_px).astype(np.float32)).to(bench.device)
     # The transform of a Gaussian of standard deviation s is exp(-2 (pi s k / box)^2).
     neighbours = torch.exp(-2 * (torch.pi * NEIGHBOURHOOD_PX / box_px * radius) ** 2)
     n_bytes = sum(half.nbytes for half in maps.halves)

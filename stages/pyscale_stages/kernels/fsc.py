@@ -15,7 +15,13 @@ import numpy.typing as npt
 import torch
 from scipy.fft import rfftn
 
-from pyscale_stages.kernels.maps import HalfMaps, half_maps, shape_mask, spherical_mask
+from pyscale_stages.kernels.particles import (
+    HalfMaps,
+    half_maps,
+    half_radii,
+    shape_mask,
+    spherical_mask,
+)
 from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 
 Curve = npt.NDArray[np.float64]
@@ -42,10 +48,7 @@ def shells_of(box_px: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float3
     What lies beyond the last whole shell is put into shell box_px // 2, which is not reported.
     Each coefficient stands for its conjugate too, but those with x = 0 and x = box_px / 2.
     """
-    full = np.fft.fftfreq(box_px, 1 / box_px)
-    half = np.arange(box_px // 2 + 1)
-    radius = np.sqrt(full[:, None, None] ** 2 + full[:, None] ** 2 + half**2)
-    shells = np.minimum(np.rint(radius), box_px // 2).astype(np.int64)
+    shells = np.minimum(np.rint(half_radii(box_px)), box_px // 2).astype(np.int64)
     weights = np.full(shells.shape, 2, dtype=np.float32)
     weights[..., [0, -1]] = 1
     return shells, weights
@@ -66,8 +69,7 @@ def expected_curve(maps: HalfMaps, mask: npt.NDArray[np.float32]) -> Curve:
     )
     of_signal = totals / counts
     of_noise = maps.noise_std**2 * np.sum(mask**2, dtype=np.float64)
-    curve: Curve = of_signal / (of_signal + of_noise)
-    return curve
+    return np.asarray(of_signal / (of_signal + of_noise))
 
 
 def prepare(bench: Bench, *, mask: Mask, noise_substituted: bool = False) -> Work[Curve]:
@@ -86,14 +88,17 @@ def prepare(bench: Bench, *, mask: Mask, noise_substituted: bool = False) -> Wor
         with clock.step("shells"):
             return shell_correlation(first, second, shells_there, weights_there)
 
+    def correlation_masked(halves: list[torch.Tensor], clock: StepClock) -> torch.Tensor:
+        with clock.step("apply_mask"):
+            masked = [half * mask_there for half in halves]
+        with clock.step("fft"):
+            first, second = (torch.fft.rfftn(half) for half in masked)
+        return correlation(first, second, clock)
+
     def once(clock: StepClock) -> Curve:
         with clock.transfer("put_map_on_device", sum(half.nbytes for half in maps.halves)):
             there = [torch.from_numpy(half).to(bench.device) for half in maps.halves]
-        with clock.step("apply_mask"):
-            masked = [half * mask_there for half in there]
-        with clock.step("fft"):
-            first, second = (torch.fft.rfftn(half) for half in masked)
-        curve = correlation(first, second, clock)
+        curve = correlation_masked(there, clock)
         if phases is None:
             with clock.step("get_result"):
                 return fetched(curve, box_px)
@@ -109,11 +114,7 @@ def prepare(bench: Bench, *, mask: Mask, noise_substituted: bool = False) -> Wor
             ]
         with clock.step("fft"):
             back = [torch.fft.irfftn(half, s=(box_px,) * 3) for half in noise]
-        with clock.step("apply_mask"):
-            masked = [half * mask_there for half in back]
-        with clock.step("fft"):
-            first, second = (torch.fft.rfftn(half) for half in masked)
-        of_noise = correlation(first, second, clock)
+        of_noise = correlation_masked(back, clock)
         with clock.step("get_result"):
             return corrected(fetched(curve, box_px), fetched(of_noise, box_px), start)
 
@@ -156,8 +157,7 @@ def shell_correlation(
 def fetched(curve: torch.Tensor, box_px: int) -> Curve:
     """The whole shells of a curve, on the host."""
     values: Any = curve.cpu().numpy()[: box_px // 2]
-    result: Curve = values.astype("float64")
-    return result
+    return np.asarray(values.astype("float64"))
 
 
 def first_below(curve: Curve, threshold: float) -> int:

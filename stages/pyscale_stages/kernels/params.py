@@ -4,39 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
 from pyscale_stages.contract import Device, Method, StageParams
 
-LARGE: Mapping[str, Any] = MappingProxyType(
-    {
-        "fft_2d_px": 4096,
-        "fft_3d_px": 384,
-        "map_px": 256,
-        "cutoffs": 32,
-        "micrograph_px": 4096,
-        "micrographs": 4,
-        "template_px": 129,
-        "template_angles": 72,
-        "particle_px": 128,
-        "particles": 2048,
-        "particle_batch": 128,
-        "poses": 1024,
-        "marginal_poses": 8,
-        "transfer_max_bytes": 1 << 30,
-        "allocation_bytes": 1 << 30,
-        "launches": 10_000,
-        "triad_elements": 1 << 28,
-        "matrix_size": 8192,
-    }
-)
+LARGE: Mapping[str, Any] = {
+    "fft_2d_px": 4096,
+    "fft_3d_px": 384,
+    "map_px": 256,
+    "cutoffs": 32,
+    "micrograph_px": 4096,
+    "micrographs": 4,
+    "template_px": 129,
+    "template_angles": 72,
+    "particle_px": 128,
+    "particles": 2048,
+    "particle_batch": 128,
+    "poses": 1024,
+    "marginal_poses": 8,
+    "transfer_max_bytes": 1 << 30,
+    "allocation_bytes": 1 << 30,
+    "launches": 10_000,
+    "triad_elements": 1 << 28,
+    "matrix_size": 8192,
+}
 """Sizes of the preset `large`, which keep a GPU of a data centre busy."""
 
 LOWER = "lower particles or particle_px"
 """What makes the files of a test smaller, for sentences on room."""
+NOT_APPLICABLE = "not applicable: "
+"""How a sentence begins that says why a test has no meaning on a device."""
 SAME_CHECKSUM = 1e-3
 """Largest relative difference: devices add single-precision numbers in different orders."""
 

@@ -17,8 +17,8 @@ from scipy.spatial import KDTree
 from scipy.spatial.transform import Rotation
 from torch.nn.functional import affine_grid, grid_sample
 
-from pyscale_stages.kernels.maps import random_blobs
 from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.particles import random_blobs
 from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 
 Places = npt.NDArray[np.int64]
@@ -143,14 +143,14 @@ def transform(templates: torch.Tensor, size: int) -> torch.Tensor:
     px = templates.shape[-1]
     padded = torch.nn.functional.pad(templates, (0, size - px, 0, size - px))
     middle_first = padded.roll((-(px // 2), -(px // 2)), dims=(-2, -1))
-    transforms: torch.Tensor = torch.fft.rfft2(middle_first)
-    return transforms
+    found: torch.Tensor = torch.fft.rfft2(middle_first)
+    return found
 
 
 def correlate(of_image: torch.Tensor, of_templates: torch.Tensor, size: int) -> torch.Tensor:
     """Correlation of a micrograph with templates, as (template, y, x), around its edges."""
-    scores: torch.Tensor = torch.fft.irfft2(of_image * of_templates.conj(), s=(size, size))
-    return scores
+    found: torch.Tensor = torch.fft.irfft2(of_image * of_templates.conj(), s=(size, size))
+    return found
 
 
 def local_spread(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -11,22 +12,23 @@ from typing import Any
 
 import torch
 
-from pyscale_stages.errors import ResourceExhausted, StageError, as_stage_error
+from pyscale_stages.contract import Device
+from pyscale_stages.errors import BadInput, ResourceExhausted, StageError, as_stage_error, short
 from pyscale_stages.kernels.catalog import chosen
-from pyscale_stages.kernels.device import devices, forget, names_of
-from pyscale_stages.kernels.params import LOWER, KernelParams
+from pyscale_stages.kernels.params import LOWER, NOT_APPLICABLE, KernelParams
 from pyscale_stages.kernels.work import Bench, Judgement, Kernel, StepClock, Work, bottleneck_on
 from pyscale_stages.machine.place import in_words, place_of, scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.task import Task
 from pyscale_stages.timing import Timing
-from pyscale_stages.torchdevice import held_bytes, wait_for
+from pyscale_stages.torchdevice import give_memory_back, held_bytes, require_working, wait_for
+
+_NAMES: Mapping[str, str | None] = {"cpu": None, "mps": "Apple GPU"}
 
 
-def run(task: Task) -> None:
+def run(task: Task[KernelParams]) -> None:
     """Run the tests that were asked for on each device and write their timings."""
     params = task.params
-    assert isinstance(params, KernelParams)
     kernels = chosen(params.tests)
     place = place_of(task)
     with task.span("model_load"):
@@ -37,7 +39,7 @@ def run(task: Task) -> None:
     with in_words(place, LOWER):
         for (device, name), kernel in task.progress(pairs, len(pairs), "testing the machine"):
             more = {"threads": float(task.spec.threads)} if device.type == "cpu" else {}
-            for timing in _timings(task, params, place, device, kernel):
+            for timing in _timings(task, place, device, kernel):
                 details = {**more, **timing.details}
                 task.timings.append(timing.model_copy(update={"device": name, "details": details}))
             forget(device)
@@ -47,7 +49,7 @@ def run(task: Task) -> None:
 
 
 def _timings(
-    task: Task, params: KernelParams, place: Path, device: torch.device, kernel: Kernel
+    task: Task[KernelParams], place: Path, device: torch.device, kernel: Kernel
 ) -> Iterator[Timing]:
     """All timings of one test on one device, or the one that says why there is none."""
     if why_not := kernel.why_not(device.type):
@@ -58,8 +60,8 @@ def _timings(
         with scratch_folder(place, task.stage.name, task.warn) as scratch:
             # Inputs are made instead of read.
             with task.span("read"):
-                work = kernel.prepare(Bench(device, params, task.spec.seed, scratch))
-            for repeat in range(params.repeats):
+                work = kernel.prepare(Bench(device, task.params, task.spec.seed, scratch))
+            for repeat in range(task.params.repeats):
                 yield from _repeat(task, device, kernel, work, repeat)
     except Exception as raised:
         why_not = _why_it_cannot_run(raised, device)
@@ -73,9 +75,6 @@ def _timings(
         yield _timing(kernel, device, repeat, why_not=why_not)
 
 
-NOT_APPLICABLE = "not applicable: "
-
-
 def _why_it_cannot_run(raised: Exception, device: torch.device) -> str:
     """Why one test failed where the others need not; empty where the error concerns all."""
     if isinstance(raised, StageError | OSError):
@@ -87,17 +86,14 @@ def _why_it_cannot_run(raised: Exception, device: torch.device) -> str:
     said = str(raised)
     unknown_to_mps = device.type == "mps" and "MPS" in said
     if device.type != "cpu" and (isinstance(raised, NotImplementedError) or unknown_to_mps):
-        first = said.partition("\n")[0].partition(". ")[0].rstrip(".")
-        return f"{NOT_APPLICABLE}torch cannot compute it on {device.type} ({first})"
+        return f"{NOT_APPLICABLE}torch cannot compute it on {device.type} ({short(said)})"
     return ""
 
 
 def _repeat(
-    task: Task, device: torch.device, kernel: Kernel, work: Work[Any], repeat: int
+    task: Task[KernelParams], device: torch.device, kernel: Kernel, work: Work[Any], repeat: int
 ) -> Iterator[Timing]:
     """Time one repeat, and judge its result when the clock has stopped."""
-    params = task.params
-    assert isinstance(params, KernelParams)
     with task.span("read"):
         cache = work.before()
     wait = partial(wait_for, device)
@@ -116,7 +112,7 @@ def _repeat(
         device,
         repeat,
         wall_s=wall_s,
-        amount=kernel.amount(params),
+        amount=kernel.amount(task.params),
         unit=kernel.unit,
         cache=cache,
         details={**first, **judgement.details},
@@ -154,3 +150,45 @@ def _warn_if_wrong(task: Task, kernel: Kernel, device: torch.device, judgement: 
         "wrong-kernel",
         doubts_result=True,
     )
+
+
+def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.device]:
+    """Devices of a kind, in the order that torch gives them."""
+    torch.set_num_threads(threads)
+    # Shortened numbers (TF32) are faster, and are not the single precision that is tested.
+    torch.backends.cuda.matmul.allow_tf32 = False
+    if kind != "cuda":
+        if (wanted or 1) > 1:
+            raise BadInput(
+                f"gpus is {wanted}, but torch supports only one {kind} device: leave gpus out"
+            )
+        found = [torch.device(kind)]
+    else:
+        # At least one: trying it gives torch's own reason why there is none.
+        n = max(1, torch.cuda.device_count())
+        if (wanted or n) > n:
+            raise BadInput(f"gpus is {wanted}, but torch sees {n}: use fewer")
+        found = [torch.device("cuda", index) for index in range(wanted or n)]
+    if kind != "cpu":
+        for device in found:
+            require_working(device)
+    return found
+
+
+def forget(device: torch.device) -> None:
+    """Leave the next test the memory of the last one, which cycles may still hold."""
+    if device.type != "cpu":
+        gc.collect()
+        give_memory_back(device)
+
+
+def names_of(found: Sequence[torch.device]) -> list[str | None]:
+    """What devices are called, equal ones with their numbers; a processor is None."""
+    names = [
+        torch.cuda.get_device_name(device) if device.type == "cuda" else _NAMES[device.type]
+        for device in found
+    ]
+    return [
+        f"{name} #{device.index}" if name and names.count(name) > 1 else name
+        for name, device in zip(names, found, strict=True)
+    ]

@@ -40,8 +40,8 @@ def volume_transform(volume: torch.Tensor) -> torch.Tensor:
     """Centred transform of a volume (z, y, x) padded with zeros to twice its edge."""
     pad = volume.shape[0] * (PADDING - 1) // 2
     padded = torch.nn.functional.pad(volume, (pad,) * 6)
-    centred: torch.Tensor = torch.fft.fftshift(torch.fft.fftn(torch.fft.ifftshift(padded)))
-    return centred
+    found: torch.Tensor = torch.fft.fftshift(torch.fft.fftn(torch.fft.ifftshift(padded)))
+    return found
 
 
 def image_transforms(images: torch.Tensor) -> torch.Tensor:
@@ -107,11 +107,7 @@ class Reconstruction:
         )
 
     def insert(
-        self,
-        values: torch.Tensor,
-        shares: torch.Tensor,
-        positions: torch.Tensor,
-        kernel: Kernel,
+        self, values: torch.Tensor, shares: torch.Tensor, positions: torch.Tensor, kernel: Kernel
     ) -> None:
         """Add slices' coefficients, each slice with its share (slice,)."""
         share = shares[:, None]

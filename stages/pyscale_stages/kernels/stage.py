@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from pyscale_stages.contract import Resources, Slot, Stage
+from pyscale_stages.contract import Resources, Stage
 from pyscale_stages.kernels.params import SAME_CHECKSUM, KernelParams, method
-from pyscale_stages.registry import later
+from pyscale_stages.registry import later, place
 from pyscale_stages.timing import TIMINGS
 
 STAGE = Stage(
     name="kernels",
     summary="Compute kernels of image processing: transforms, correlation, picking, projection",
     params=KernelParams,
-    inputs=(
-        Slot(
-            "place",
-            "folder on the storage that particles are read from (default: the output folder)",
-            required=False,
-            is_place=True,
-        ),
-    ),
+    inputs=(place("on the storage that particles are read from"),),
     output=TIMINGS,
     packages=("torch", "scipy"),
     determinism=(

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 import torch
 
-from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.params import NOT_APPLICABLE, KernelParams
 from pyscale_stages.kernels.work import NOTHING_TO_TRANSFER, Bench, Judgement, StepClock, Work
 
 Direction = Literal["host_to_device", "device_to_host"]
@@ -51,7 +51,7 @@ def why_not_pageable(device: str) -> str:
 def why_not_pinned(device: str) -> str:
     """Only CUDA knows host memory that the device itself can read."""
     if device == "mps":
-        return "not applicable: an Apple GPU shares the host memory and has no pinned memory"
+        return f"{NOT_APPLICABLE}an Apple GPU shares the host memory and has no pinned memory"
     return why_not_pageable(device)
 
 

@@ -14,7 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 import numpy as np
 import torch
 
-from pyscale_stages.kernels.params import KernelParams
+from pyscale_stages.kernels.params import NOT_APPLICABLE, KernelParams
 from pyscale_stages.residency import CacheState
 from pyscale_stages.timing import Bottleneck
 
@@ -70,6 +70,31 @@ class Work(Generic[Result]):
     """Called before each repeat, outside its time; says what state files, if any, then are in."""
 
 
+STEPS: Mapping[str, Bottleneck] = {
+    "put_map_on_device": "pcie",
+    "put_micrograph_on_device": "pcie",
+    "put_particles_on_device": "pcie",
+    "get_result": "pcie",
+    "apply_mask": "gpu_memory",
+    "shells": "gpu_memory",
+    "filter": "gpu_memory",
+    "peaks": "gpu_memory",
+    "project": "gpu_memory",
+    "insert": "gpu_memory",
+    "fft": "gpu",
+    "inverse_fft": "gpu",
+    "randomise_phases": "gpu",
+    "cross_validate": "gpu",
+    "rotate_templates": "gpu",
+    "normalise": "gpu",
+    "correlate": "gpu",
+    "compare": "gpu",
+    "assign": "gpu",
+    "choose": "cpu",
+}
+"""What each step depends on where a GPU computes; one that is not named is like its whole test."""
+
+
 @dataclass(frozen=True)
 class Kernel:
     """One entry of the catalog."""
@@ -82,8 +107,7 @@ class Kernel:
     amount: Callable[[KernelParams], float]
     """How much one run of it does, in `unit`."""
     prepare: Callable[[Bench], Work[Any]]
-    steps: Mapping[str, Bottleneck] = field(default_factory=dict)
-    """Its steps, each with what it depends on; a step that is not named is like the whole."""
+    steps: Mapping[str, Bottleneck] = field(default_factory=lambda: STEPS)
     workers: int = 1
     why_not: Callable[[str], str] = lambda _device: ""
     """Why it cannot run on a kind of device; empty where it can."""
@@ -160,5 +184,5 @@ class StepClock:
 
 
 NOTHING_TO_TRANSFER = (
-    "not applicable: a processor computes in host memory, so nothing is transferred"
+    f"{NOT_APPLICABLE}a processor computes in host memory, so nothing is transferred"
 )

@@ -40,12 +40,7 @@ _SHARED_MEMORY = (
 
 
 class Batches:
-    """Batches taken one after another, for ever: a data set that ends is begun again.
-
-    `dataset`: one whose items have numbers is shuffled, as training does. `seed`: of the shuffling,
-    and of the seeds that torch gives its loader processes. `num_workers`: loader processes; 0 loads
-    in this one.
-    """
+    """Batches taken one after another, for ever: a data set that ends is begun again."""
 
     def __init__(
         self, dataset: Dataset[Any], params: LoaderParams, seed: int, num_workers: int

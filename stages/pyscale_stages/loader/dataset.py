@@ -11,7 +11,8 @@ import numpy as np
 import torch
 from torch.utils.data import IterableDataset, get_worker_info
 
-from pyscale_stages.loader.keptslides import KeptSlides, Opened, PatchOptions, Place
+from pyscale_stages.loader.keptslides import KeptSlides, Opened, Place
+from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.slides.slide import Pixels
 
 D = TypeVar("D")
@@ -65,10 +66,7 @@ class Pool:
         self._seats: list[_Seat] = []
 
     def drawn(self, draw: Callable[[Opened], D | None]) -> Iterator[D]:
-        """Draw from the members in turn.
-
-        `draw`: draws from one member; None where it has nothing to give, and is replaced.
-        """
+        """Draw from the members in turn; one that gives None is replaced."""
         self._queue.extend(self._order())
         turn = visit = 0
         try:
@@ -119,17 +117,17 @@ class PatchDataset(IterableDataset[dict[str, Any]]):
 
     `slide_paths`: the slides. Of n loader processes each takes every n-th. `rotation`: how long
     each slide is drawn from. `seed`: what the order of the slides and the places follow from, with
-    the number of the loader process and of the pass. `options`: what a patch is, and where it may
+    the number of the loader process and of the pass. `params`: what a patch is, and where it may
     lie.
     """
 
     def __init__(
-        self, slide_paths: Sequence[str], rotation: Rotation, seed: int, options: PatchOptions
+        self, slide_paths: Sequence[str], rotation: Rotation, seed: int, params: LoaderParams
     ) -> None:
         self._slide_paths = list(slide_paths)
         self._rotation = rotation
         self._seed = seed
-        self._options = options
+        self._params = params
         self._passes = 0
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
@@ -143,7 +141,7 @@ class PatchDataset(IterableDataset[dict[str, Any]]):
             self._slide_paths[number::count],
             self._rotation,
             np.random.default_rng(seed),
-            KeptSlides(self._options).open,
+            KeptSlides(self._params).open,
         )
 
         def draw(opened: Opened) -> dict[str, Any] | None:
@@ -154,7 +152,7 @@ class PatchDataset(IterableDataset[dict[str, Any]]):
 
     def _item(self, opened: Opened, place: Place) -> dict[str, Any]:
         """Read a patch."""
-        slide, side = opened.slide, self._options.patch_px
+        slide, side = opened.slide, self._params.patch_px
         level = slide.levels[opened.level]
         # The corner may be rounded to the pixel after the last one where a patch fits.
         y = min(round(place.y / level.downsample), level.height_px - side)

@@ -17,7 +17,6 @@ from torch.utils.data import Dataset
 from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loader.dataset import PatchDataset, Rotation
-from pyscale_stages.loader.keptslides import PatchOptions
 from pyscale_stages.loader.params import FOLDER_VARIABLE, SHIPPED, LoaderParams
 from pyscale_stages.slides.reading import open_slide
 from pyscale_stages.slides.slide import level_for
@@ -34,20 +33,19 @@ def make_dataset(
     patches_per_visit: int,
     seed: int,
     *,
-    options: PatchOptions,
+    params: LoaderParams,
 ) -> Dataset[Any]:
     """Make the data set that is shipped."""
     rotation = Rotation(pool_size, patches_per_slide, patches_per_visit)
-    return PatchDataset(slide_paths, rotation, seed, options)
+    return PatchDataset(slide_paths, rotation, seed, params)
 
 
 def factory_of(params: LoaderParams) -> Factory:
     """Find what makes the data set; what a patch is matters to the shipped factories alone."""
-    options = PatchOptions(params.reader, params.patch_px, params.mpp, params.tissue)
     if params.factory == "pyscale":
-        return partial(make_dataset, options=options)
+        return partial(make_dataset, params=params)
     if params.factory == "wsistream":
-        return _of_wsistream(options)
+        return _of_wsistream(params)
     return _imported(params.factory)
 
 
@@ -98,7 +96,7 @@ def idle_processes(params: LoaderParams, slides: int) -> int:
     return max(0, params.num_workers - slides) if params.factory in SHIPPED else 0
 
 
-def _of_wsistream(options: PatchOptions) -> Factory:
+def _of_wsistream(params: LoaderParams) -> Factory:
     """Find the data set of wsistream, which reads by OpenSlide or TiffSlide."""
     if find_spec("wsistream") is None:
         raise MissingPart(
@@ -107,12 +105,12 @@ def _of_wsistream(options: PatchOptions) -> Factory:
         )
     from pyscale_stages.loader.wsistream_factory import make_wsistream_dataset
 
-    if options.reader not in {"auto", "openslide", "tiffslide"}:
+    if params.reader not in {"auto", "openslide", "tiffslide"}:
         raise BadInput(
-            f"wsistream has no reader {options.reader}: use openslide or tiffslide (--grid "
+            f"wsistream has no reader {params.reader}: use openslide or tiffslide (--grid "
             "reader=...)"
         )
-    return partial(make_wsistream_dataset, options=options)
+    return partial(make_wsistream_dataset, params=params)
 
 
 def _imported(path: str) -> Factory:

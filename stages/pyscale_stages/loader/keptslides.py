@@ -11,14 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.slides.reading import Reader, open_slide
+from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.slides.reading import open_slide
 from pyscale_stages.slides.slide import Slide, level_for
-from pyscale_stages.slides.tissue import tissue_mask
+from pyscale_stages.slides.tissue import LEAST_TISSUE, TissueMap, tissue_mask
 
-LEAST_TISSUE = 0.4
-"""Share of a patch that must be tissue."""
 TRIES = 50
 """Places drawn for one patch before a slide is put back for another."""
+Packed = tuple[npt.NDArray[np.uint8], tuple[int, ...], float]
+"""A tissue map: the bits of its mask, the mask's shape, and its downsample."""
 KEPT = 32
 """Closed slides of which a process keeps the index of tiles and the tissue.
 
@@ -33,41 +34,6 @@ class Place:
     x: int
     y: int
     plane: int = 0
-
-
-@dataclass(frozen=True)
-class TissueMap:
-    """Where a slide has tissue, at a coarser scale.
-
-    `mask`: shape (height, width); True where there is tissue. `downsample`: pixels of the finest
-    level that one element of the mask stands for, along an axis.
-    """
-
-    mask: npt.NDArray[np.bool_]
-    downsample: float
-
-    def fills(self, x: int, y: int, side_px: int) -> bool:
-        """Whether enough of a square of the finest level is tissue."""
-        height, width = self.mask.shape
-        left = min(int(x / self.downsample), width - 1)
-        top = min(int(y / self.downsample), height - 1)
-        side = self._side(side_px)
-        part = self.mask[top : top + side, left : left + side]
-        return np.count_nonzero(part) / part.size >= LEAST_TISSUE
-
-    def fills_anywhere(self, side_px: int) -> bool:
-        """Whether any square of the slide has enough tissue."""
-        side = self._side(side_px)
-        sums = np.pad(self.mask, ((1, 0), (1, 0))).astype(np.int64).cumsum(0).cumsum(1)
-        height, width = self.mask.shape
-        down, right = min(side, height), min(side, width)
-        tissue = sums[down:, right:] - sums[:-down, right:] - sums[down:, :-right]
-        tissue += sums[:-down, :-right]
-        return bool(tissue.max() / (down * right) >= LEAST_TISSUE)
-
-    def _side(self, side_px: int) -> int:
-        """Elements of the mask along the side of a square of the finest level."""
-        return max(1, int(side_px / self.downsample))
 
 
 class Places:
@@ -120,20 +86,6 @@ class Places:
 
 
 @dataclass(frozen=True)
-class PatchOptions:
-    """What a patch is, and where it may lie.
-
-    `reader`: what reads slides; auto goes by the file. `patch_px`: height and width of a patch, in
-    pixels. `mpp`: micrometres per pixel of patches; None is the slide's finest level.
-    """
-
-    reader: Reader = "auto"
-    patch_px: int = 256
-    mpp: float | None = None
-    tissue: bool = True
-
-
-@dataclass(frozen=True)
 class Opened:
     """A slide that is open, with the level of its patches and where they lie."""
 
@@ -149,39 +101,20 @@ class Opened:
         self.keeper.keep(self)
 
 
-@dataclass(frozen=True)
-class _Bits:
-    """A tissue map with one bit for each element of its mask."""
-
-    bits: npt.NDArray[np.uint8]
-    shape: tuple[int, ...]
-    downsample: float
-
-    @staticmethod
-    def of(tissue: TissueMap) -> _Bits:
-        """Pack a mask."""
-        return _Bits(np.packbits(tissue.mask), tissue.mask.shape, tissue.downsample)
-
-    def tissue(self) -> TissueMap:
-        """Unpack the mask."""
-        mask = np.unpackbits(self.bits, count=math.prod(self.shape)).reshape(self.shape)
-        return TissueMap(mask.view(np.bool_), self.downsample)
-
-
 class KeptSlides:
     """Opens slides, each time with places of their own."""
 
-    def __init__(self, options: PatchOptions) -> None:
-        self._options = options
+    def __init__(self, params: LoaderParams) -> None:
+        self._params = params
         self._closed: OrderedDict[str, Slide] = OrderedDict()
-        self._tissue: OrderedDict[str, _Bits] = OrderedDict()
+        self._tissue: OrderedDict[str, Packed] = OrderedDict()
 
     def open(self, path: str) -> Opened:
         """Open a slide."""
-        slide = self._closed.pop(path, None) or open_slide(Path(path), self._options.reader)
-        level = level_for(slide, self._options.mpp)
-        tissue = self._tissue_of(path, slide) if self._options.tissue else None
-        places = Places(slide, level, self._options.patch_px, tissue)
+        slide = self._closed.pop(path, None) or open_slide(Path(path), self._params.reader)
+        level = level_for(slide, self._params.mpp)
+        tissue = self._tissue_of(path, slide) if self._params.tissue else None
+        places = Places(slide, level, self._params.patch_px, tissue)
         return Opened(path, slide, level, places, self)
 
     def keep(self, opened: Opened) -> None:
@@ -194,14 +127,17 @@ class KeptSlides:
         """Tissue of a slide, found once while it is among those kept."""
         if path in self._tissue:
             self._tissue.move_to_end(path)
-            return self._tissue[path].tissue()
+            bits, shape, downsample = self._tissue[path]
+            mask = np.unpackbits(bits, count=math.prod(shape)).reshape(shape)
+            return TissueMap(mask.view(np.bool_), downsample)
         if slide.channels == 1:
             # Darker than the rest is tissue in stained sections, and background in fluorescence.
             raise BadInput(
                 f"slide {path} has no colours to tell tissue from glass: use --grid tissue=false"
             )
-        tissue = TissueMap(*tissue_mask(slide))
-        self._tissue[path] = _Bits.of(tissue)
+        tissue = tissue_mask(slide)
+        # A bit for each element of the mask.
+        self._tissue[path] = np.packbits(tissue.mask), tissue.mask.shape, tissue.downsample
         if len(self._tissue) > KEPT:
             self._tissue.popitem(last=False)
         return tissue

@@ -71,9 +71,7 @@ class LoaderParams(StageParams):
         "reads from storage instead of what warm-up has cached",
     )
     warmup_batches: int = Field(
-        10,
-        ge=1,
-        description="Batches before timing; the first waits for loader processes to start",
+        10, ge=1, description="Batches before timing; the first waits for loader processes to start"
     )
     batches: int = Field(
         50,

@@ -5,19 +5,20 @@ Nothing here runs while a clock does: it is asked before and after.
 
 from __future__ import annotations
 
-import os
 import resource
 import stat
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pyscale_stages.measure.kernel_text import kernel_text
+import psutil
+
+from pyscale_stages.measure.cgroups import kernel_text
 from pyscale_stages.measure.usage import peak_rss_bytes
 
 _PROC = Path("/proc")
 _SHARED_MEMORY = "/dev/shm/"
-_TICK_S = 1 / os.sysconf("SC_CLK_TCK")
 
 
 @dataclass(frozen=True)
@@ -49,34 +50,29 @@ class Memory:
 
 def process_tree() -> list[int]:
     """Numbers of this process and of all that descend from it, itself first."""
-    children: dict[int, list[int]] = {}
-    for folder in _PROC.glob("[0-9]*"):
-        # The name, in brackets, may hold anything; the parent is the second field after it.
-        fields = kernel_text(folder / "stat").rpartition(")")[2].split()
-        if len(fields) > 1:
-            children.setdefault(int(fields[1]), []).append(int(folder.name))
-    found = [os.getpid()]
-    for pid in found:
-        found += children.get(pid, [])
-    return found
+    own = psutil.Process()
+    return [own.pid, *(child.pid for child in own.children(recursive=True))]
 
 
 def uses_of(pids: Iterable[int]) -> dict[int, Use]:
     """What each process has used since it began; those that have ended are left out."""
     uses = {}
     for pid in pids:
-        fields = kernel_text(_PROC / str(pid) / "stat").rpartition(")")[2].split()
-        if not fields:
-            continue
-        lines = kernel_text(_PROC / str(pid) / "io").splitlines()
-        io = {name: int(count) for name, _, count in (line.partition(": ") for line in lines)}
-        uses[pid] = Use(
-            read_bytes=io.get("rchar"),
-            storage_read_bytes=io.get("read_bytes"),
-            # User and system time are fields 14 and 15 of the whole line.
-            cpu_s=(int(fields[11]) + int(fields[12])) * _TICK_S,
-        )
+        with suppress(psutil.NoSuchProcess):
+            process = psutil.Process(pid)
+            times = process.cpu_times()
+            read, fetched = _read_bytes(process)
+            uses[pid] = Use(read, fetched, times.user + times.system)
     return uses
+
+
+def _read_bytes(process: psutil.Process) -> tuple[int | None, int | None]:
+    """Asked of the kernel and fetched from block devices; None where it does not tell."""
+    try:
+        counters = process.io_counters()
+    except (psutil.AccessDenied, NotImplementedError):
+        return None, None
+    return counters.read_chars, counters.read_bytes
 
 
 def used_between(before: dict[int, Use], after: dict[int, Use]) -> Use:

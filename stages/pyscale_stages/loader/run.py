@@ -15,9 +15,8 @@ from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.batches import Batches, told
 from pyscale_stages.loader.consumption import STATED, measured_consumption
-from pyscale_stages.loader.delivered import checksum_of, diversity_of
 from pyscale_stages.loader.factories import dataset_of, refuse_unsaid
-from pyscale_stages.loader.items import on_device, pixels_of
+from pyscale_stages.loader.items import checksum_of, diversity_of, on_device, pixels_of
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.processes import Memory, memory_of, process_tree
 from pyscale_stages.loader.table import batches_table, write_batches
@@ -43,13 +42,12 @@ class Measured:
     patch_bytes: int
 
 
-def run(task: Task) -> None:
+def run(task: Task[LoaderParams]) -> None:
     """Time batches free of the other ranks and in step with them, and write what was timed.
 
     Checksum and model come after all timing; what they take is in no phase.
     """
     params = task.params
-    assert isinstance(params, LoaderParams)
     spec = task.spec
     with joined(spec.rank, spec.ranks, spec.meeting) as group:
         with hearing(group):

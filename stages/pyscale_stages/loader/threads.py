@@ -19,12 +19,7 @@ from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.task import Task
 
-VARIABLES = (
-    *THREAD_VARIABLES,
-    "BLOSC_NTHREADS",
-    "OPENCV_FOR_THREADS_NUM",
-    "TIFFFILE_NUM_THREADS",
-)
+VARIABLES = (*THREAD_VARIABLES, "BLOSC_NTHREADS", "OPENCV_FOR_THREADS_NUM", "TIFFFILE_NUM_THREADS")
 """Variables that libraries read when they are imported, as in a new loader process."""
 
 

@@ -14,7 +14,7 @@ from wsistream.tissue import OtsuTissueDetector
 from wsistream.tissue.base import TissueDetector
 from wsistream.torch import WsiStreamDataset
 
-from pyscale_stages.loader.keptslides import PatchOptions
+from pyscale_stages.loader.params import LoaderParams
 
 
 @dataclass
@@ -36,14 +36,14 @@ def make_wsistream_dataset(
     patches_per_visit: int,
     seed: int,
     *,
-    options: PatchOptions,
+    params: LoaderParams,
 ) -> Dataset[Any]:
     """Make a data set that streams patches of tissue for ever."""
     dataset: Dataset[Any] = WsiStreamDataset(
         slide_paths=slide_paths,
-        backend=TiffSlideBackend() if options.reader == "tiffslide" else OpenSlideBackend(),
-        tissue_detector=OtsuTissueDetector() if options.tissue else Everywhere(),
-        sampler=RandomSampler(patch_size=options.patch_px, target_mpp=options.mpp),
+        backend=TiffSlideBackend() if params.reader == "tiffslide" else OpenSlideBackend(),
+        tissue_detector=OtsuTissueDetector() if params.tissue else Everywhere(),
+        sampler=RandomSampler(patch_size=params.patch_px, target_mpp=params.mpp),
         pool_size=pool_size,
         patches_per_slide=patches_per_slide,
         patches_per_visit=patches_per_visit,

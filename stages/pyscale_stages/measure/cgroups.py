@@ -8,10 +8,19 @@ from pathlib import Path
 from pydantic import Field
 
 from pyscale_stages.contract import Record
-from pyscale_stages.measure.kernel_text import kernel_text
+from pyscale_stages.errors import ResourceExhausted
 
+GIB = 2**30
 _UNLIMITED_BYTES = 1 << 60
 """Version 1 writes "no limit" as the largest multiple of a page, near 2**63."""
+
+
+def kernel_text(file: Path) -> str:
+    """Content of a file of the kernel, stripped; empty where the kernel has or shows none."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
 
 
 class Limits(Record):
@@ -58,6 +67,16 @@ def usable_bytes() -> int:
     available = int(psutil.virtual_memory().available)
     limit = limits().memory_bytes
     return available if limit is None else min(available, limit)
+
+
+def refuse_beyond_memory(least_bytes: int, what: str, remedy: str) -> None:
+    """Refuse, in a sentence, what takes more memory than this process can have."""
+    usable = usable_bytes()
+    if least_bytes > usable:
+        raise ResourceExhausted(
+            f"{what} takes at least {least_bytes / GIB:.1f} GiB of memory, but this task can have "
+            f"{usable / GIB:.1f} GiB: give it more, or {remedy}"
+        )
 
 
 def _groups(proc: Path) -> Iterator[tuple[str, set[str], list[Path]]]:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from pyscale_stages.contract import Record
 from pyscale_stages.measure import cgroups
-from pyscale_stages.measure.kernel_text import kernel_text
+from pyscale_stages.measure.cgroups import kernel_text
 
 _SYSTEM = Path("/sys/devices/system")
 

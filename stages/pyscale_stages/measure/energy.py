@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from pyscale_stages.measure.kernel_text import kernel_text
+from pyscale_stages.measure.cgroups import kernel_text
 
 POWERCAP_FOLDER = Path("/sys/class/powercap")
 PERIOD_S = 60.0

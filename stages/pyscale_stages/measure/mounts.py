@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import Field
 
 from pyscale_stages.contract import Record
-from pyscale_stages.measure.kernel_text import kernel_text
+from pyscale_stages.measure.cgroups import kernel_text
 
 # What shapes performance or meaning. Other options may hold user names, addresses and paths.
 _OPTIONS = frozenset(

@@ -183,12 +183,7 @@ def _judged(file: _OpenFile, before: Residency, after: Residency) -> Eviction:
     if state == "verified-cold" and (server := kernel.remote(file.magic)):
         reason = f"cold on this node; the {server} server may still cache the file"
     return Eviction(
-        path=file.path,
-        node=node_name(),
-        before=before,
-        after=after,
-        state=state,
-        reason=reason,
+        path=file.path, node=node_name(), before=before, after=after, state=state, reason=reason
     )
 
 

@@ -17,10 +17,9 @@ from pydantic import Field
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.measure import cgroups, cpus
-from pyscale_stages.measure.cgroups import Limits
+from pyscale_stages.measure.cgroups import Limits, kernel_text
 from pyscale_stages.measure.cpus import Cpu
 from pyscale_stages.measure.gpus import Gpu, describe_gpus, gpu_present
-from pyscale_stages.measure.kernel_text import kernel_text
 from pyscale_stages.measure.mounts import Filesystem, filesystem_of
 from pyscale_stages.measure.nodename import NODE_VARIABLE, node_name
 
@@ -130,10 +129,7 @@ def collect(paths: Sequence[Path]) -> dict[str, Any]:
 
 
 def take(paths: Iterable[Path] = ()) -> Stamp:
-    """Take the stamp of this node and process.
-
-    `paths`: input, output and scratch. Files that share a folder and a device share one entry.
-    """
+    """Take the stamp of this node and process; files of a folder and device share an entry."""
     cpu, memory = cpus.describe(), _memory()
     gpus, gpu_reason = _gpus()
     return Stamp(

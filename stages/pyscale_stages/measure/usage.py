@@ -10,9 +10,9 @@ from typing import Any
 
 from pyscale_stages.contract import Counters, Device
 from pyscale_stages.errors import MissingPart
+from pyscale_stages.measure.cgroups import kernel_text
 from pyscale_stages.measure.energy import CpuEnergyMeter, gpu_energy_mj
 from pyscale_stages.measure.gpus import first_visible, opened_nvml
-from pyscale_stages.measure.kernel_text import kernel_text
 
 GPU_PERIOD_S = 0.1
 """Between two samples of the GPU. NVML's own utilisation spans 1/6 to 1 s."""

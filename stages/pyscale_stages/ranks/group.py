@@ -9,9 +9,9 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from pyscale_stages.errors import BadInput, StageError, as_stage_error
+from pyscale_stages.errors import BadInput, StageError, as_stage_error, short
 from pyscale_stages.ranks.network import INTERFACE_VARIABLE, interface_towards
-from pyscale_stages.ranks.rank_failure import LostRank, note_coming, short
+from pyscale_stages.ranks.rank_failure import LostRank, note_coming
 from pyscale_stages.ranks.rendezvous import Meeting
 
 TIMEOUT_S = 600.0

@@ -6,17 +6,15 @@ line of a rank and the launcher on every node import this, so it imports nothing
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import sys
 import time
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pyscale_stages.atomic import write_atomically
-from pyscale_stages.errors import BadInput, StageError
+from pyscale_stages.errors import BadInput, StageError, short
 from pyscale_stages.measure.spans import process_start_monotonic_s
 
 
@@ -39,7 +37,7 @@ def tell_end(meeting: Path, rank: int, sentence: str) -> None:
             write_atomically(file, sentence + "\n")
 
 
-def first_end(meeting: Path, rank: int, count: int) -> tuple[int, str] | None:
+def first_end(meeting: Path, rank: int, count: int) -> LastWord | None:
     """Return which other rank ended first of those that ended badly, and how."""
     ends = []
     for other in range(count):
@@ -52,7 +50,7 @@ def first_end(meeting: Path, rank: int, count: int) -> tuple[int, str] | None:
         return None
     # Whoever ended later may have done so because of the first.
     _, first, sentence = min(ends)
-    return first, sentence.strip()
+    return LastWord(first, sentence.strip())
 
 
 _LONGEST_KEY_BYTES = 255
@@ -126,8 +124,7 @@ class LostRank(StageError):  # noqa: N818 - it says what happened
     """Another rank is gone, so that this one cannot go on; the cause lies there."""
 
 
-@dataclass(frozen=True)
-class LastWord:
+class LastWord(NamedTuple):
     """What a rank said when it ended with an error of its own."""
 
     number: int
@@ -144,18 +141,3 @@ class LastWord:
         said = short(error)
         kind = type(error).__name__
         return cls(number, f"{kind}: {said}" if said else kind)
-
-    def written(self) -> str:
-        """Return it as JSON."""
-        return json.dumps([self.number, self.sentence])
-
-    @classmethod
-    def read(cls, text: str | bytes) -> LastWord:
-        """Return what `written` gave."""
-        return cls(*json.loads(text))
-
-
-def short(error: BaseException) -> str:
-    """First sentence of what an error of torch says, without the place in its source."""
-    first_line = str(error).strip().partition("\n")[0]
-    return re.sub(r"^\[[^\]]*\] *", "", first_line).partition(". ")[0].rstrip(".")

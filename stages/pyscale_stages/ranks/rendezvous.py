@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pyscale_stages.errors import BadInput, StageError
+from pyscale_stages.errors import BadInput, StageError, short
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.network import this_network
 from pyscale_stages.ranks.rank_failure import (
@@ -20,7 +20,6 @@ from pyscale_stages.ranks.rank_failure import (
     first_end,
     may_meet_at,
     refuse_own_end,
-    short,
     where_earlier,
 )
 
@@ -83,8 +82,8 @@ class Meeting:
             refuse_own_end(self.path, self.number)
             if (word := self._end_of_another()) is not None:
                 raise self._lost(word)
-            me = Arrival.of(self.number, self.count)
-            self.store.set(key_of(came_before), me.written())
+            me = Arrival(self.number, self.count, node_name(), this_network())
+            self.store.set(key_of(came_before), json.dumps(asdict(me)))
             self._wait([key_of(index) for index in range(self.count)])
             came = arrived(self.store, self.count)
             self._nodes = nodes_of(came)
@@ -131,7 +130,7 @@ class Meeting:
             # Those who wait for a rank of an earlier attempt must hear of one too many; those who
             # have met must not.
             if not (self._is_one_too_many and self.store.check(self._all_ready)):
-                self.store.compare_set(_LAST_WORD, "", LastWord.of(self.number, error).written())
+                self.store.compare_set(_LAST_WORD, "", json.dumps(LastWord.of(self.number, error)))
 
     def end(self) -> None:
         """Remove the file where all went well, so that another attempt may meet by it."""
@@ -181,12 +180,11 @@ class Meeting:
     def _last_word(self) -> LastWord | None:
         if not self.store.check([_LAST_WORD]):
             return None
-        return LastWord.read(self.store.get(_LAST_WORD))
+        return LastWord(*json.loads(self.store.get(_LAST_WORD)))
 
     def _end_of_another(self) -> LastWord | None:
         """What is said beside the meeting of a rank that could not speak in it."""
-        end = first_end(self.path, self.number, self.count)
-        return None if end is None else LastWord(*end)
+        return first_end(self.path, self.number, self.count)
 
     def _lost(self, word: LastWord) -> LostRank:
         with suppress(RuntimeError):
@@ -225,20 +223,6 @@ class Arrival:
     network: str
     """What it shares with the ranks that it reaches by the loopback address."""
 
-    @classmethod
-    def of(cls, number: int, count: int) -> Arrival:
-        """Return how the rank of this process introduces itself."""
-        return cls(number, count, node_name(), this_network())
-
-    def written(self) -> str:
-        """Return it as JSON."""
-        return json.dumps(asdict(self))
-
-    @classmethod
-    def read(cls, text: str | bytes) -> Arrival:
-        """Return what `written` gave."""
-        return cls(**json.loads(text))
-
 
 def require_harmony(came: Sequence[Arrival], me: Arrival, path: Path) -> None:
     """See that as many ranks as each expects came, each with a number of its own."""
@@ -265,7 +249,7 @@ def key_of(index: int) -> str:
 def arrived(store: FileStore, count: int) -> list[Arrival]:
     """Return the ranks that have come so far, in the order of their coming."""
     keys = [key_of(index) for index in range(count)]
-    return [Arrival.read(store.get(key)) for key in keys if store.check([key])]
+    return [Arrival(**json.loads(store.get(key))) for key in keys if store.check([key])]
 
 
 def nodes_of(came: Sequence[Arrival]) -> dict[int, str]:

@@ -67,11 +67,7 @@ class ConeBeam:
         return torch.tensor(rows, dtype=torch.float64)
 
     def project(self, volume: torch.Tensor) -> torch.Tensor:
-        """Integrate along all rays.
-
-        `volume`: shape (1, channels, z, y, x). Returns: shape (1, channels, rows, angles, columns);
-        in units of the volume times voxels, on its device.
-        """
+        """Integrate along all rays: (1, channels, rows, angles, columns) of a volume."""
         seen = volume.new_zeros(*volume.shape[:2], self.size, len(self.angles_deg), self.size)
         for number in range(len(self.angles_deg)):
             for places in self._places(number, volume):
@@ -81,11 +77,7 @@ class ConeBeam:
         return seen
 
     def back_project(self, seen: torch.Tensor) -> torch.Tensor:
-        """Apply the exact transpose of `project`.
-
-        `seen`: shape (1, channels, rows, angles, columns). Returns: shape (1, channels, z, y, x);
-        on the same device.
-        """
+        """Apply the exact transpose of `project`."""
         shape = (*seen.shape[:2], self.size, self.size, self.size)
         volume = seen.new_zeros(shape)
         # Its values do not matter, as the projection is linear in them: one number will do.

@@ -56,8 +56,8 @@ class TimedContext(DistributedContext):  # type: ignore[misc] # the engine has n
 
     def all_gather(self, x: torch.Tensor, group: Any = None) -> torch.Tensor:
         """Give every rank a tensor of each."""
-        gathered: torch.Tensor = self._exchanged(super().all_gather, x, group=group)
-        return gathered
+        found: torch.Tensor = self._exchanged(super().all_gather, x, group=group)
+        return found
 
     # torch's own ways unpickle what arrives: the engine's few objects go as JSON.
 
@@ -81,8 +81,8 @@ class TimedContext(DistributedContext):  # type: ignore[misc] # the engine has n
 
     def _collective(self, *arguments: Any, **options: Any) -> torch.Tensor:
         """Sums and broadcasts of tensors."""
-        exchanged: torch.Tensor = self._exchanged(super()._collective, *arguments, **options)
-        return exchanged
+        found: torch.Tensor = self._exchanged(super()._collective, *arguments, **options)
+        return found
 
     def _exchanged(self, call: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         if not self.use_dist:

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, short
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.reconstruct.params import ReconstructParams
 
@@ -71,7 +71,7 @@ def _fill(network: torch.nn.Module, file: Path, params: ReconstructParams) -> No
         weights: Any = torch.load(file, map_location="cpu", weights_only=True)
     except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
         raise BadInput(
-            f"the weights {file} are not a readable torch file ({_said(error)}): name the state "
+            f"the weights {file} are not a readable torch file ({short(error)}): name the state "
             "of a DRUNet that torch.save wrote"
         ) from error
     if not isinstance(weights, dict) or not all(isinstance(name, str) for name in weights):
@@ -86,11 +86,6 @@ def _fill(network: torch.nn.Module, file: Path, params: ReconstructParams) -> No
         why = str(error).splitlines()[1:2] or [str(error)]
         raise BadInput(
             f"the weights {file} do not fit channels {list(params.channels)} and blocks "
-            f"{params.blocks} for {params.problem} ({_said(why[0])}): name weights of this "
+            f"{params.blocks} for {params.problem} ({short(why[0])}): name weights of this "
             "network, or set its channels and blocks"
         ) from error
-
-
-def _said(what: object) -> str:
-    """The beginning of what torch says."""
-    return str(what).strip().partition("\n")[0].partition(". ")[0].rstrip(".:")

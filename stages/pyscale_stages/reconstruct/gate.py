@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 
 
 def gate_of(
-    solver: Solver,
-    problem: Problem,
-    network: torch.nn.Module,
-    params: ReconstructParams,
-    seed: int,
+    solver: Solver, problem: Problem, network: torch.nn.Module, params: ReconstructParams, seed: int
 ) -> Gate | None:
     """Compare gradient and denoised image of all ranks with those of the first one alone.
 

@@ -26,9 +26,7 @@ class ReconstructParams(StageParams):
     )
     size_px: int = Field(256, ge=32, description="Height and width of the image, and its depth")
     operators: int = Field(
-        8,
-        ge=1,
-        description="Parts of the physics that ranks share: blurs, or groups of angles",
+        8, ge=1, description="Parts of the physics that ranks share: blurs, or groups of angles"
     )
     angles: int = Field(100, ge=1, description="Projections of a tomography")
     projector: Literal["torch", "astra"] = Field(

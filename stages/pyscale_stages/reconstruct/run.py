@@ -64,13 +64,12 @@ class Solved:
     gate: Gate | None
 
 
-def run(task: Task) -> None:
+def run(task: Task[ReconstructParams]) -> None:
     """Reconstruct the image of the task's seed, timing every iteration, and write what came out.
 
     Comparisons with one rank alone and with the truth come after all timing, in no phase.
     """
     params, spec = task.params, task.spec
-    assert isinstance(params, ReconstructParams)
     with task.span("import"):
         make_importable()
         import deepinv.distributed  # noqa: F401 - the import is what is timed

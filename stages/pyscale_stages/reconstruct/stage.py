@@ -28,7 +28,7 @@ STAGE = Stage(
     ),
     run=later("reconstruct.run", "run"),
     merge=later("reconstruct.output", "merge"),
-    check=later("reconstruct.agreement", "check"),
+    check=later("reconstruct.output", "check"),
     method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="reconstruct",

@@ -53,11 +53,7 @@ def set_seed(seed: int) -> None:
 def register(
     reference: FloatImage, frame: FloatImage, params: RegisterDenoiseParams, scratch: Path
 ) -> Correction:
-    """Find the transform that makes `frame` look like `reference`.
-
-    `reference`, `frame`: shape (Y, X); neither of one value everywhere. `scratch`: empty folder for
-    ANTs' files; `move` reads them there.
-    """
+    """Find the transform that makes `frame` look like `reference`; `scratch` takes its files."""
     import ants
 
     fixed, moving = (ants.from_numpy(_positive(image)) for image in (reference, frame))
@@ -146,8 +142,7 @@ def _positive(image: FloatImage) -> FloatImage:
     ANTs starts from the centres of mass, which a camera's offset would pull to the middle of
     the image and negative values could put anywhere.
     """
-    lifted: FloatImage = image - image.min() + np.float32(1e-3) * np.ptp(image)
-    return lifted
+    return np.asarray(image - image.min() + np.float32(1e-3) * np.ptp(image))
 
 
 def _likeness(first: FloatImage, second: FloatImage) -> float:
@@ -174,5 +169,4 @@ def _likeness(first: FloatImage, second: FloatImage) -> float:
 
 
 def _pixels_of(image: Any) -> FloatImage:
-    pixels: FloatImage = image.numpy().astype(np.float32, copy=False)
-    return pixels
+    return np.asarray(image.numpy().astype(np.float32, copy=False))

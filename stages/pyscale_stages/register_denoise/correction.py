@@ -61,14 +61,12 @@ def reference_image(movie: Movie, start: int, params: RegisterDenoiseParams) -> 
             f"the reference frame {index} of {movie.path} has one value everywhere in channel "
             f"{params.channel}: choose another reference_frame or channel"
         )
-    driving: FloatImage = image.astype(np.float32)
-    return driving
+    return np.asarray(image.astype(np.float32))
 
 
 def driving_channel(frame: Pixels, params: RegisterDenoiseParams) -> FloatImage:
     """Channel of a frame, shape (C, Y, X), that is registered."""
-    driving: FloatImage = frame[params.channel].astype(np.float32)
-    return driving
+    return np.asarray(frame[params.channel].astype(np.float32))
 
 
 def correct_frame(

@@ -19,8 +19,7 @@ class RegisterDenoiseParams(StageParams):
 
     registration: bool = Field(True, description="Register every frame to the reference frame")
     transform: Literal["Translation", "Rigid", "Affine", "SyN"] = Field(
-        "Translation",
-        description="Kind of transform; SyN is an Affine followed by a deformation",
+        "Translation", description="Kind of transform; SyN is an Affine followed by a deformation"
     )
     reference: Literal["frame", "previous"] = Field(
         "frame",
@@ -49,10 +48,7 @@ class RegisterDenoiseParams(StageParams):
         (3, 2, 1, 0), description="Standard deviation of the Gaussian blur at each level"
     )
     sampling_fraction: float = Field(
-        0.2,
-        gt=0,
-        le=1,
-        description="Share of the pixels that the linear registration compares",
+        0.2, gt=0, le=1, description="Share of the pixels that the linear registration compares"
     )
     syn_iterations: Iterations = Field(
         (40, 20, 0),
@@ -66,8 +62,7 @@ class RegisterDenoiseParams(StageParams):
         "the camera's noise, ants is ANTs' adaptive non-local means",
     )
     noise_model: Literal["Gaussian", "Rician"] = Field(
-        "Gaussian",
-        description="Noise model of ants; Rician is that of magnetic resonance",
+        "Gaussian", description="Noise model of ants; Rician is that of magnetic resonance"
     )
     patch_radius_px: int = Field(
         1, ge=1, le=8, description="Radius of the patches that ants compares"

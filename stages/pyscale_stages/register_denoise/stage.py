@@ -23,11 +23,7 @@ from pyscale_stages.register_denoise.correction import (
     driving_channel,
     reference_image,
 )
-from pyscale_stages.register_denoise.denoisers import (
-    Fallback,
-    import_denoiser,
-    noise_warnings,
-)
+from pyscale_stages.register_denoise.denoisers import Fallback, import_denoiser, noise_warnings
 from pyscale_stages.register_denoise.frames import (
     FRAMES_FILE,
     output_dtype,
@@ -46,13 +42,12 @@ from pyscale_stages.validarea import VALID_FILE, Mask, beside, refuse_other
 from pyscale_stages.windows import ordered_windows
 
 
-def run(task: Task) -> None:
+def run(task: Task[RegisterDenoiseParams]) -> None:
     """Register and denoise the task's window, a block of frames in memory at a time.
 
     Each frame depends on itself and the reference frame alone, not on the window.
     """
     params = task.params
-    assert isinstance(params, RegisterDenoiseParams)
     with task.span("import"):
         import tifffile  # noqa: F401 - so that its import is not taken for reading
     # Input that cannot be read ends the task before ANTs is imported, which takes seconds.
@@ -94,10 +89,9 @@ def run(task: Task) -> None:
         task.write_window((start, stop), movie.n_frames)
 
 
-def preload(task: Task) -> None:
+def preload(task: Task[RegisterDenoiseParams]) -> None:
     """Import what computes and writes."""
     params = task.params
-    assert isinstance(params, RegisterDenoiseParams)
     with task.span("import"):
         import tifffile  # noqa: F401
 
@@ -106,13 +100,12 @@ def preload(task: Task) -> None:
             import ants  # noqa: F401
 
 
-def merge(task: Task) -> None:
+def merge(task: Task[RegisterDenoiseParams]) -> None:
     """Join the frames, valid areas and transforms of all windows, a block of frames at a time.
 
     Where frames were registered to their neighbours, the steps are added up here.
     """
     params = task.params
-    assert isinstance(params, RegisterDenoiseParams)
     windows = ordered_windows(task)
     movies = [Movie.open(folder / FRAMES_FILE) for folder, _ in windows]
     first = movies[0]
@@ -158,10 +151,7 @@ def _seen(movie: Movie) -> Iterator[Mask]:
 
 
 def _write(
-    task: Task,
-    corrected: Iterator[CorrectedFrame],
-    shape: tuple[int, ...],
-    dtype: np.dtype[Any],
+    task: Task, corrected: Iterator[CorrectedFrame], shape: tuple[int, ...], dtype: np.dtype[Any]
 ) -> pl.DataFrame:
     """Write the output as it comes, and return its table of transforms."""
     area = PackedFrames(np.uint8)

@@ -64,10 +64,7 @@ class LinearTransform:
 
     @classmethod
     def about_image_centre(
-        cls,
-        parameters: npt.ArrayLike,
-        centre_px: npt.ArrayLike,
-        shape_yx: tuple[int, int],
+        cls, parameters: npt.ArrayLike, centre_px: npt.ArrayLike, shape_yx: tuple[int, int]
     ) -> LinearTransform:
         """Move a transform about any centre to the centre of the image.
 
@@ -112,8 +109,7 @@ def mapped(table: pl.DataFrame, points: Points) -> Points:
     """Where each frame's transform reads the input for points from its centre: (F, P, 2)."""
     matrices = table.select("m00", "m01", "m10", "m11").to_numpy().reshape(-1, 2, 2)
     shifts = table.select("ty_px", "tx_px").to_numpy()
-    result: Points = np.einsum("fij,pj->fpi", matrices, points) + shifts[:, None]
-    return result
+    return np.asarray(np.einsum("fij,pj->fpi", matrices, points) + shifts[:, None])
 
 
 def table_of(rows: list[dict[str, Any]]) -> pl.DataFrame:

@@ -99,8 +99,7 @@ def _touching(labels: Labels) -> Labels:
     ):
         meet = (here != there) & (here > 0) & (there > 0)
         found += [here[meet], there[meet]]
-    touching: Labels = np.unique(np.concatenate(found))
-    return touching
+    return np.asarray(np.unique(np.concatenate(found)))
 
 
 def _bright(frame: Pixels) -> npt.NDArray[np.bool_]:
@@ -115,5 +114,4 @@ def _bright(frame: Pixels) -> npt.NDArray[np.bool_]:
     # One pixel of noise is not bright.
     smooth = cv2.GaussianBlur(scaled, (0, 0), 1.0).astype(np.uint8)
     _, bright = cv2.threshold(smooth, 0, 1, cv2.THRESH_BINARY | cv2.THRESH_OTSU)
-    is_bright: npt.NDArray[np.bool_] = bright.astype(bool)
-    return is_bright
+    return np.asarray(bright.astype(bool))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy.typing as npt
 
 from pyscale_stages.contract import Surroundings
-from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.errors import BadInput, MissingPart, short
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.spans import CONTAINER_VARIABLE
 from pyscale_stages.movie import Pixels
@@ -69,10 +69,10 @@ class Model:
     def build(self, device: torch.device) -> Segmenter:
         """Build the network and fill in the weights."""
         if self.cellpose == 4:
-            from pyscale_stages.segment.cellpose4 import Cellpose4Segmenter
+            from pyscale_stages.segment.networks import Cellpose4Segmenter
 
             return Cellpose4Segmenter(self.weights, device)
-        from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
+        from pyscale_stages.segment.networks import Cellpose3Segmenter
 
         return Cellpose3Segmenter(self.weights, device, self.size_weights)
 
@@ -157,7 +157,7 @@ def import_cellpose(cellpose: int) -> None:
         torchvision_cpu.make_importable()
         import_module("cellpose.models")
         return
-    from pyscale_stages.segment.cellpose3 import kept_by_numba
+    from pyscale_stages.segment.networks import kept_by_numba
 
     with kept_by_numba():
         import_module("cellpose.models")
@@ -202,10 +202,9 @@ def read_state(path: Path, *, mapped: bool = False) -> State:
     try:
         state: Any = torch.load(path, map_location="cpu", weights_only=True, mmap=mapped)
     except Exception as error:  # pickle, zip and torch each have their own kinds
-        reason = str(error).partition("\n")[0].partition(". ")[0]
         raise BadInput(
-            f"{path} is not readable as network weights ({type(error).__name__}: {reason}): name "
-            "a weights file of Cellpose, or copy this one again"
+            f"{path} is not readable as network weights ({type(error).__name__}: {short(error)}): "
+            "name a weights file of Cellpose, or copy this one again"
         ) from error
     if not isinstance(state, dict):
         raise BadInput(f"{path} holds no network weights: name a weights file of Cellpose")

@@ -51,9 +51,8 @@ class SegmentParams(StageParams):
     calls: int = Field(
         1,
         ge=1,
-        description=(
-            "Repeats of each frame, the last for its labels: a process's first call takes longer"
-        ),
+        description="Repeats of each frame, the last for its labels: a process's first call takes "
+        "longer",
     )
     build_each_call: bool = Field(
         False, description="Rebuild the model before each call instead of once"

@@ -16,11 +16,7 @@ from pydantic import ConfigDict, Field, ValidationError, model_validator
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment.models import (
-    CELLPOSE_OF_MODEL,
-    MODEL_FOLDER_VARIABLE,
-    model_folder,
-)
+from pyscale_stages.segment.models import CELLPOSE_OF_MODEL, MODEL_FOLDER_VARIABLE, model_folder
 from pyscale_stages.segment.params import EMBEDDED_MODEL
 
 STYLE_WIDTH = 256

@@ -7,8 +7,8 @@ from itertools import chain
 import numpy as np
 
 from pyscale_stages.contract import Resources, Slot, Stage
-from pyscale_stages.errors import BadInput, ResourceExhausted
-from pyscale_stages.measure.cgroups import usable_bytes
+from pyscale_stages.errors import BadInput
+from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.segment import models
 from pyscale_stages.segment.agreement import check
@@ -20,7 +20,6 @@ from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
 
 FLOAT_BYTES = 4
-GIB = 2**30
 FLOATS_OF_DYNAMICS = 9
 """Numbers for each pixel that both versions of Cellpose hold when the flow dynamics begin.
 
@@ -41,19 +40,23 @@ LEAST_CONTRAST = 1e-3
 """Below it Cellpose takes a frame for empty."""
 
 
-def run(task: Task) -> None:
+def run(task: Task[SegmentParams]) -> None:
     """Segment the task's window frame by frame.
 
     Each frame is given to Cellpose alone, so that its labels do not depend on the window.
     """
     params = task.params
-    assert isinstance(params, SegmentParams)
     with task.span("read"):
         movie = task.movie("frames")
         start, stop = task.window(movie)
         crop = centre_crop(movie, params.length_px)
         area = task.valid_area("frames", movie)
-        refuse_beyond_memory(crop.shape_yx, movie, params)
+        height, width = crop.shape_yx
+        refuse_beyond_memory(
+            least_bytes(crop.shape_yx, movie, params),
+            f"segmenting {width} x {height} pixels of {movie.path.name}",
+            "segment only the middle of each frame (the parameter length_px)",
+        )
     frames = task.read_frames(movie, (start, stop), params.channel)
     # Input that cannot be read ends the task before the libraries and the model are loaded.
     first = next(frames)
@@ -98,10 +101,9 @@ def merge(task: Task) -> None:
     task.write_whole(windows[0][1])
 
 
-def preload(task: Task) -> None:
+def preload(task: Task[SegmentParams]) -> None:
     """Import Cellpose and load the model."""
     params = task.params
-    assert isinstance(params, SegmentParams)
     model = _model(task, params)
     if not params.build_each_call:
         load_for_tasks(task, model)
@@ -144,18 +146,6 @@ def least_bytes(shape_yx: tuple[int, int], movie: Movie, params: SegmentParams) 
     floats = FLOATS_OF_TILES if as_large else FLOATS_OF_DYNAMICS
     frame = movie.shape_yx[0] * movie.shape_yx[1] * movie.dtype.itemsize
     return frame + shape_yx[0] * shape_yx[1] * floats * FLOAT_BYTES
-
-
-def refuse_beyond_memory(shape_yx: tuple[int, int], movie: Movie, params: SegmentParams) -> None:
-    """Refuse a frame for which this process may not have the memory."""
-    least, usable = least_bytes(shape_yx, movie, params), usable_bytes()
-    if least > usable:
-        height, width = shape_yx
-        raise ResourceExhausted(
-            f"segmenting {width} x {height} pixels of {movie.path.name} takes at least "
-            f"{least / GIB:.1f} GiB of memory, but this task can have {usable / GIB:.1f} GiB: "
-            "give it more, or segment only the middle of each frame (the parameter length_px)"
-        )
 
 
 STAGE = Stage(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Literal
 
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, MissingPart
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.slides.slide import Slide
 
 SLIDE_SUFFIXES = frozenset({
@@ -19,10 +21,10 @@ Reader = Literal["auto", "tifffile", "openslide", "tiffslide", "zarr", "stack"]
 READERS: dict[Reader, tuple[str, str]] = {
     "auto": ("reading", "opened_by_file"),
     "tifffile": ("tifffile_reader", "open_tiled_tiff"),
-    "openslide": ("openslide_reader", "OpenSlideSlide"),
-    "tiffslide": ("tiffslide_reader", "TiffSlideSlide"),
+    "openslide": ("otherreaders", "OpenSlideSlide"),
+    "tiffslide": ("otherreaders", "TiffSlideSlide"),
     "zarr": ("zarr_reader", "ZarrSlide"),
-    "stack": ("stack_reader", "StackSlide"),
+    "stack": ("otherreaders", "StackSlide"),
 }
 """Module of each reader here, which imports its library, and what opens a slide there."""
 COLOURS = 3
@@ -76,8 +78,14 @@ def open_slide(path: Path, reader: Reader = "auto") -> Slide:
     if reader not in READERS:
         raise BadInput(f"unknown reader {reader}: choose from {', '.join(READERS)}")
     module, name = READERS[reader]
-    slide: Slide = getattr(import_module(f"pyscale_stages.slides.{module}"), name)(path)
-    return slide
+    opener: Callable[[Path], Slide] = getattr(import_module(f"{__package__}.{module}"), name)
+    try:
+        return opener(path)
+    except ImportError as error:
+        raise MissingPart(
+            f"the reader {reader} for {path} is not installed here ({error}): "
+            f"{how_to_install('loader')}, or leave out --grid reader"
+        ) from error
 
 
 def opened_by_file(path: Path) -> Slide:

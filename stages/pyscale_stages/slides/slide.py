@@ -55,18 +55,14 @@ class Region:
     @property
     def window(self) -> tuple[slice, slice]:
         """Rows and columns."""
-        return (
-            slice(self.y0, self.y0 + self.height_px),
-            slice(self.x0, self.x0 + self.width_px),
-        )
+        return (slice(self.y0, self.y0 + self.height_px), slice(self.x0, self.x0 + self.width_px))
 
 
 def levels_of(shapes: list[tuple[int, int]]) -> tuple[Level, ...]:
-    """Describe levels from their sizes.
+    """Describe levels from their sizes, the finest first.
 
-    `shapes`: height and width of each level in pixels, the finest first. Returns: how much coarser
-    one is follows from both sides: their ratios differ where a side was rounded, and the mean is
-    taken.
+    How much coarser one is follows from both sides: their ratios differ where a side was rounded,
+    and the mean is taken.
     """
     height, width = shapes[0]
     return tuple(Level(h, w, (height / h + width / w) / 2) for h, w in shapes)

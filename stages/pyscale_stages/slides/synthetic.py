@@ -69,10 +69,7 @@ def write_slides(
 
 
 def write_slide(
-    path: Path,
-    params: SlidesParams,
-    number: int = 0,
-    advance: Callable[[int], None] | None = None,
+    path: Path, params: SlidesParams, number: int = 0, advance: Callable[[int], None] | None = None
 ) -> None:
     """Write one of the slides, by its number from 0."""
     from pyscale_stages.slides.synthpyramid import write_pyramid

@@ -99,10 +99,7 @@ class TileDecoder:
             if not is_whole(data):
                 raise ValueError("its JPEG data are incomplete")
             pixels = imagecodecs.jpeg8_decode(
-                data,
-                tables=self.tables,
-                colorspace=self.colours,
-                outcolorspace=self.colours_out,
+                data, tables=self.tables, colorspace=self.colours, outcolorspace=self.colours_out
             )
         elif self.compression in _IMAGES:
             pixels = getattr(imagecodecs, _IMAGES[self.compression])(data)

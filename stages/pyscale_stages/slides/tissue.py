@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -20,22 +20,48 @@ BLUR_PX = 7
 CLOSING_PX = 5
 SMALLEST_SHARE = 0.001
 """Pieces of tissue that cover less of the picture are taken for dirt."""
+LEAST_TISSUE = 0.4
+"""Share of a patch that must be tissue."""
 _COLOURS = 3
 _REDUCING_GAP = 2.0
 
 
-class Tissue(NamedTuple):
-    """Where there is tissue.
+@dataclass(frozen=True)
+class TissueMap:
+    """Where a slide has tissue, in a small picture of it.
 
-    `mask`: bool; shape (height, width) of the picture. `downsample`: pixels of level 0 in one of
-    the picture, along the side where they are more.
+    `mask`: shape (height, width); True where there is tissue. `downsample`: pixels of the finest
+    level that one element of the mask stands for, along an axis.
     """
 
     mask: npt.NDArray[np.bool_]
     downsample: float
 
+    def fills(self, x: int, y: int, side_px: int) -> bool:
+        """Whether enough of a square of the finest level is tissue."""
+        height, width = self.mask.shape
+        left = min(int(x / self.downsample), width - 1)
+        top = min(int(y / self.downsample), height - 1)
+        side = self._side(side_px)
+        part = self.mask[top : top + side, left : left + side]
+        return np.count_nonzero(part) / part.size >= LEAST_TISSUE
 
-def tissue_mask(slide: Slide) -> Tissue:
+    def fills_anywhere(self, side_px: int) -> bool:
+        """Whether any square of the slide has enough tissue."""
+        side = self._side(side_px)
+        sums = np.pad(self.mask, ((1, 0), (1, 0))).astype(np.int64).cumsum(0).cumsum(1)
+        height, width = self.mask.shape
+        down, right = min(side, height), min(side, width)
+        tissue = sums[down:, right:] - sums[:-down, right:] - sums[down:, :-right]
+        tissue += sums[:-down, :-right]
+        return bool(tissue.max() / (down * right) >= LEAST_TISSUE)
+
+    def _side(self, side_px: int) -> int:
+        """Elements of the mask along the side of a square of the finest level."""
+        return max(1, int(side_px / self.downsample))
+
+
+def tissue_mask(slide: Slide) -> TissueMap:
     """Find tissue, which is darker than glass, in 8-bit pixels, grey or in colours."""
     import cv2
 
@@ -48,7 +74,7 @@ def tissue_mask(slide: Slide) -> Tissue:
     is_tissue = statistics[:, cv2.CC_STAT_AREA] >= int(closed.size * SMALLEST_SHARE)
     is_tissue[0] = False
     finest = slide.levels[0]
-    return Tissue(
+    return TissueMap(
         mask=np.asarray(is_tissue[pieces], np.bool_),
         downsample=max(finest.width_px / seen.shape[1], finest.height_px / seen.shape[0]),
     )

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pyscale_stages.errors import BadInput, MissingPart
-from pyscale_stages.libraries import how_to_install
+from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.reading import check_readable
 from pyscale_stages.slides.slide import PerProcess, Pixels, Region, Slide, levels_of
 
@@ -97,12 +96,8 @@ def _open(path: Path) -> list[zarr.Array[Any]]:
 
 def _group(path: Path) -> tuple[zarr.Group, Mapping[str, Any]]:
     """The group of the image and its description, which each version keeps elsewhere."""
-    try:
-        import zarr
-    except ImportError as error:
-        raise MissingPart(
-            f"zarr, which reads {path}, is not installed here ({error}): {how_to_install('loader')}"
-        ) from error
+    import zarr
+
     check_readable(path)
     # Converters put the images of one file into groups that are numbered.
     for folder in (path, path / "0"):

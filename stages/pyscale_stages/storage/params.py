@@ -46,10 +46,8 @@ class StorageParams(StageParams):
 
     stack: Literal["laptop", "published"] = Field(
         "laptop",
-        description=(
-            "Size of the particle stack: 'laptop' is 1000 particles of 256 px in 10 files (0.26 "
-            "GB), 'published' 50000 in 500 files (13 GB)"
-        ),
+        description="Size of the particle stack: 'laptop' is 1000 particles of 256 px in 10 files "
+        "(0.26 GB), 'published' 50000 in 500 files (13 GB)",
     )
     particles: int | None = Field(
         None, ge=1, description="Number of particles; None uses the preset's"
@@ -62,10 +60,8 @@ class StorageParams(StageParams):
     )
     cache_folder: Path | None = Field(
         None,
-        description=(
-            "Folder, often of a local SSD, that the stack is also copied to and read from; None "
-            "omits that test"
-        ),
+        description="Folder, often of a local SSD, that the stack is also copied to and read from; "
+        "None omits that test",
     )
     movie_formats: tuple[MovieFormat, ...] = Field(
         ("tiff", "mrc", "eer"), description="Formats of the movies"
@@ -73,10 +69,8 @@ class StorageParams(StageParams):
     movies: int = Field(3, ge=1, description="Movies of each format")
     movie_set: Literal["laptop", "published"] = Field(
         "laptop",
-        description=(
-            "Size of the movies: 'laptop' is 8 frames of 2048 px, 'published' the true sizes of "
-            "the K3 (TIFF), K2 (MRC) and Falcon 4 (EER), about 1 GB each"
-        ),
+        description="Size of the movies: 'laptop' is 8 frames of 2048 px, 'published' the true "
+        "sizes of the K3 (TIFF), K2 (MRC) and Falcon 4 (EER), about 1 GB each",
     )
     movie_frames: int | None = Field(
         None, ge=1, description="Frames of a movie; None uses the set's number"
@@ -92,10 +86,8 @@ class StorageParams(StageParams):
     modes: tuple[Mode, ...] = Field(
         ("cold", "warm", "direct"),
         min_length=1,
-        description=(
-            "Reading of files: 'cold' after evicting them from this node's page cache, 'warm' "
-            "from it, 'direct' past it by O_DIRECT"
-        ),
+        description="Reading of files: 'cold' after evicting them from this node's page cache, "
+        "'warm' from it, 'direct' past it by O_DIRECT",
     )
     block_bytes: int = Field(
         1 << 20, ge=4096, multiple_of=4096, description="Bytes of a read call in sequential reads"

@@ -93,11 +93,7 @@ def _movies(bench: Bench, mode: Mode, kind: MovieFormat, files: FileSet) -> Once
 
 
 def _stack(
-    bench: Bench,
-    read: Callable[[Book, Case, Stack], None],
-    name: str,
-    mode: Mode,
-    readers: int = 1,
+    bench: Bench, read: Callable[[Book, Case, Stack], None], name: str, mode: Mode, readers: int = 1
 ) -> Once:
     where = "cache" if name.startswith("cache") else "particle"
 

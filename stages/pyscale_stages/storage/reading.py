@@ -39,11 +39,7 @@ class Reader:
     """
 
     def __init__(
-        self,
-        largest_bytes: int,
-        *,
-        direct: bool = False,
-        alignment_bytes: int = ALIGNMENT_BYTES,
+        self, largest_bytes: int, *, direct: bool = False, alignment_bytes: int = ALIGNMENT_BYTES
     ) -> None:
         # An anonymous map begins at a page, which bytearray does not. A shared one, which is
         # Python's choice, lies in a tmpfs, where direct reads end about a tenth later.

@@ -52,8 +52,8 @@ def timed_read(
 ) -> None:
     """Bring files into a state, read them, compare what was read, and keep the timing.
 
-    `verify`: reads again, in the same way, and returns a checksum. Right after a read through the
-    page cache it sees the very pages that the timed read brought in.
+    `verify` reads again in the same way, for a checksum: right after a read through the page cache
+    it sees the very pages that the timed read brought in.
     """
     direct = case.mode == "direct"
     done: Read | str = why_not_direct(files.files[0]) if direct else ""

@@ -30,9 +30,8 @@ merge = partial(timingtable.merge, others=(RESIDENCY,))
 """The tables of all workers one below the other."""
 
 
-def run(task: Task) -> None:
+def run(task: Task[StorageParams]) -> None:
     """Do every test as often as asked and write what was timed, with its proofs."""
-    assert isinstance(task.params, StorageParams)
     book = Book(task, task.params)
     place, cache = _folders(task, task.params)
     _describe(book, place, cache)

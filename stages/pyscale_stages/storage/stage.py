@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from pyscale_stages.contract import Resources, Slot, Stage, Surroundings
-from pyscale_stages.registry import later
+from pyscale_stages.contract import Resources, Stage, Surroundings
+from pyscale_stages.registry import later, place
 from pyscale_stages.storage.params import StorageParams, method, room_bytes
 from pyscale_stages.timing import TIMINGS
 
@@ -18,14 +18,7 @@ STAGE = Stage(
     name="storage",
     summary="Abilities of a filesystem: movies, particles, small files, many readers at once",
     params=StorageParams,
-    inputs=(
-        Slot(
-            "place",
-            "folder whose filesystem is measured; default: the output folder",
-            required=False,
-            is_place=True,
-        ),
-    ),
+    inputs=(place("whose filesystem is measured"),),
     output=TIMINGS,
     packages=("imagecodecs",),
     determinism=(

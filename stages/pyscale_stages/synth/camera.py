@@ -52,11 +52,7 @@ class Microscope:
         )
 
     def picture(
-        self,
-        cells: Cells,
-        coverage: Coverage,
-        labels: Labels,
-        rng: np.random.Generator,
+        self, cells: Cells, coverage: Coverage, labels: Labels, rng: np.random.Generator
     ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
         """One channel of one frame, with its noise and without any.
 

@@ -41,8 +41,7 @@ GROWTH_FRAMES = 10
 def radius_px(cells: Cells) -> npt.NDArray[np.float64]:
     """Radius now: a newborn has half the area of a grown cell."""
     grown_share = np.minimum(cells["age_frames"] / GROWTH_FRAMES, 1.0)
-    radius: npt.NDArray[np.float64] = cells["grown_radius_px"] * np.sqrt(0.5 + 0.5 * grown_share)
-    return radius
+    return np.asarray(cells["grown_radius_px"] * np.sqrt(0.5 + 0.5 * grown_share))
 
 
 def places_of(cells: Cells) -> npt.NDArray[np.float64]:

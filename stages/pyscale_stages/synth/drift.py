@@ -39,8 +39,7 @@ def drift_path(params: Drifting) -> npt.NDArray[np.float64]:
     steps = random_stream(params.seed, "drift").normal(0, limit / 5, (params.frames - 1, 2))
     path[1:] = np.cumsum(steps, axis=0)
     # A triangle wave reflects the walk at both limits and leaves zero where it is.
-    reflected: npt.NDArray[np.float64] = limit - np.abs((path + limit) % (4 * limit) - 2 * limit)
-    return reflected
+    return np.asarray(limit - np.abs((path + limit) % (4 * limit) - 2 * limit))
 
 
 def random_stream(seed: int, stream: Stream, frame: int = 0) -> np.random.Generator:

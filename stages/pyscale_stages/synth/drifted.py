@@ -117,8 +117,7 @@ def _write_into(
 def _read(path: Path) -> Pixels:
     """The one image of a file, shape (Y, X)."""
     movie = Movie.open(path, axes="YX")
-    image: Pixels = movie.read(0, 1, channel=0)[0]
-    return image
+    return np.asarray(movie.read(0, 1, channel=0)[0])
 
 
 def _refuse_unfit(image: Pixels, labels: Pixels, params: DriftedParams, source: Path) -> None:

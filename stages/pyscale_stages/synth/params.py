@@ -63,10 +63,7 @@ class SynthParams(Record):
 
     psf_sigma_px: float = Field(1.2, ge=0.3, le=20, description="Standard deviation of the blur")
     signal_photons: float = Field(
-        220.0,
-        gt=0,
-        le=10_000,
-        description="Photons that a cell of mean brightness gives a pixel",
+        220.0, gt=0, le=10_000, description="Photons that a cell of mean brightness gives a pixel"
     )
     brightness_spread: float = Field(
         0.25, ge=0, le=1, description="Standard deviation of the logarithm of brightness"

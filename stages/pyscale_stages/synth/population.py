@@ -133,11 +133,7 @@ def _settled(params: SynthParams, domain: Domain) -> Cells:
 
 
 def _balanced(
-    params: SynthParams,
-    domain: Domain,
-    cells: Cells,
-    next_id: int,
-    frame: int,
+    params: SynthParams, domain: Domain, cells: Cells, next_id: int, frame: int
 ) -> tuple[Cells, int]:
     """Let cells of each type leave, or arrive where there is room, as the frame asks."""
     from scipy.spatial import cKDTree

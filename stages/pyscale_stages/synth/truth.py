@@ -96,11 +96,7 @@ class TruthTables:
 def write_tables(folder: Path, tables: TruthTables, drift: npt.NDArray[np.float64]) -> None:
     """Write tracks, contacts, drift and, where it was added, noise as Parquet into a folder."""
     drift_table = pl.DataFrame(
-        {
-            "frame": np.arange(len(drift), dtype=np.int32),
-            "dy_px": drift[:, 0],
-            "dx_px": drift[:, 1],
-        }
+        {"frame": np.arange(len(drift), dtype=np.int32), "dy_px": drift[:, 0], "dx_px": drift[:, 1]}
     )
     found = {"tracks": tables.tracks(), "contacts": tables.contacts(), "drift": drift_table}
     noise = tables.noise()

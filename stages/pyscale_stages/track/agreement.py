@@ -14,8 +14,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.parquet import read_table
 from pyscale_stages.task import Task
 from pyscale_stages.track.detections import Detections, Ints
-from pyscale_stages.track.lineage import Tracks, links_of
-from pyscale_stages.track.tables import SPLITS_FILE, TRACKS_FILE, read_tracks
+from pyscale_stages.track.lineage import SPLITS_FILE, TRACKS_FILE, Tracks, links_of, read_tracks
 from pyscale_stages.truth.reading import kind_of, own_tracks
 from pyscale_stages.windows import common_window, folders_to_check, same_bytes
 
@@ -114,10 +113,7 @@ def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[st
     }
     true_divisions, divisions = _divisions(expected), _divisions(given)
     right = len(true_divisions & divisions)
-    shares |= {
-        "division_precision": (right, divisions),
-        "division_recall": (right, true_divisions),
-    }
+    shares |= {"division_precision": (right, divisions), "division_recall": (right, true_divisions)}
     return {
         **{name: count / len(of) for name, (count, of) in shares.items() if of},
         "detection_precision": len(pairs) / max(1, len(found.detections)),

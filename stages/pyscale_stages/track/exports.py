@@ -17,8 +17,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.track.detections import Ints, detect, places
-from pyscale_stages.track.lineage import Tracks, links_of, tracks_of
-from pyscale_stages.track.tables import read_tracks
+from pyscale_stages.track.lineage import Tracks, links_of, read_tracks, tracks_of
 from pyscale_stages.windows import read_window
 
 CSV_FILE = "tracks.csv"

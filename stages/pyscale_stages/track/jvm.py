@@ -24,11 +24,7 @@ Setting = bool | int | float | Mapping[str, Any]
 
 
 def configure(*, from_maven: bool, threads: int, heap_mib: int | None) -> None:
-    """Import what starts the machine, and set its options.
-
-    `from_maven`: whether `start` will be given no jars. `threads`: processors that Java may use.
-    `heap_mib`: largest heap; None leaves it to Java, which takes a quarter of the machine.
-    """
+    """Import what starts the machine, and set its options."""
     try:
         import jpype
         import scyjava

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyscale_stages.errors import ResourceExhausted
-from pyscale_stages.measure.cgroups import usable_bytes
+from pyscale_stages.measure import cgroups
 from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.distances import Distances
 from pyscale_stages.track.lineage import NO_LINKS, by_later
@@ -18,7 +17,6 @@ UNLINKED_COST_FACTOR = 1.05
 """An unlinked end costs this much more than the farthest link, as in laptrack's first step."""
 BYTES_A_PAIR = 9
 """Of laptrack's matrix of all cells of a frame by all of the next: a double, and one mark each."""
-GIB = 2**30
 SECONDS_A_PAIR = (4e-8, 3e-7)
 """Processor time, where few cells are lost and where a fifth are: frames of 20,000 cells took 15 s
 and 100 s each on a core of 2023, frames of 10,000 cells a quarter of that."""
@@ -38,8 +36,7 @@ def link(
     by_frame = [points[low:high] for low, high in pairwise(first)]
     graph = LapTrack(**settings(params, distances)).predict(by_frame)
     links = np.array(
-        [(first[f0] + i0, first[f1] + i1) for (f0, i0), (f1, i1) in graph.edges()],
-        dtype=np.int64,
+        [(first[f0] + i0, first[f1] + i1) for (f0, i0), (f1, i1) in graph.edges()], dtype=np.int64
     ).reshape(-1, 2)
     return by_later(_without_lone_daughters(links, detections, params, distances))
 
@@ -59,21 +56,16 @@ def _without_lone_daughters(
     if params.gap_frames > 1:
         farthest_px = max(farthest_px, distances.gap_distance_px)
     is_alone = np.bincount(earlier, minlength=len(detections))[earlier] == 1
-    kept: Ints = links[~is_alone | (apart_px2 < farthest_px**2)]
-    return kept
+    return np.asarray(links[~is_alone | (apart_px2 < farthest_px**2)])
 
 
 def refuse_beyond_memory(detections: Detections) -> None:
     """Refuse frames with more cells than laptrack has memory for."""
-    least = BYTES_A_PAIR * _most_pairs(detections)
-    usable = usable_bytes()
-    if least > usable:
-        raise ResourceExhausted(
-            f"linking frames of {np.bincount(detections.frame).max()} cells with laptrack takes "
-            f"at least {least / GIB:.1f} GiB of memory, but this task can have "
-            f'{usable / GIB:.1f} GiB: give it more, or choose backend = "overlap", which needs '
-            "little beside the frames"
-        )
+    cgroups.refuse_beyond_memory(
+        BYTES_A_PAIR * _most_pairs(detections),
+        f"linking frames of {np.bincount(detections.frame).max()} cells with laptrack",
+        'choose backend = "overlap", which needs little beside the frames',
+    )
 
 
 def long_time(detections: Detections) -> str | None:

@@ -53,10 +53,7 @@ class OverlapLinker:
         return by_later(np.concatenate([NO_LINKS, *self._links]))
 
     def add(self, labels: Pixels, cells: Detections) -> None:
-        """Link the cells of the next frame to those before.
-
-        `labels`: shape (Y, X). `cells`: all cells of the frame, in the order of their labels.
-        """
+        """Link the cells of the next frame, all in the order of their labels, to those before."""
         is_cell = np.arange(len(cells) + 1) > 0
         here = _Frame(places(labels.ravel(), cells.label), self._count, is_free=is_cell.copy())
         self._count += len(cells)
@@ -91,5 +88,4 @@ def _covering(before: _Frame, here: _Frame, is_new: Marks, area_px2: Ints) -> In
 def _nth_of_its_earlier(pairs: Ints) -> Ints:
     """Count the pairs with the same earlier cell, from 0; these stand together."""
     _, first, counts = np.unique(pairs[:, 0], return_index=True, return_counts=True)
-    nth: Ints = np.arange(len(pairs)) - np.repeat(first, counts)
-    return nth
+    return np.asarray(np.arange(len(pairs)) - np.repeat(first, counts))

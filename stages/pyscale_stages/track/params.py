@@ -45,10 +45,8 @@ class TrackParams(StageParams):
     trackmate_jars: str | None = Field(
         None,
         min_length=1,
-        description=(
-            "Fiji folder or folder of jars with TrackMate 7; None uses PYSCALE_TRACKMATE_JARS, "
-            "else Maven"
-        ),
+        description="Fiji folder or folder of jars with TrackMate 7; None uses "
+        "PYSCALE_TRACKMATE_JARS, else Maven",
     )
     trackmate_heap_mib: int | None = Field(
         None,

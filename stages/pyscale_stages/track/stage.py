@@ -10,32 +10,31 @@ from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 from pyscale_stages.track import jvm, laptrack_backend, trackmate_backend
 from pyscale_stages.track.agreement import check
-from pyscale_stages.track.detections import (
-    Detections,
-    Ints,
-    detect,
-    joined,
-)
+from pyscale_stages.track.detections import Detections, Ints, detect, joined
 from pyscale_stages.track.distances import Distances, cut_links, distances_of, unlinked_cells
 from pyscale_stages.track.export_trackmate import export_trackmate
 from pyscale_stages.track.exports import export_csv, export_ctc
-from pyscale_stages.track.lineage import tracks_of
+from pyscale_stages.track.lineage import (
+    TRACKS_FILE,
+    copy_distances,
+    tracks_of,
+    write_distances,
+    write_tracks,
+)
 from pyscale_stages.track.overlap_backend import OverlapLinker
 from pyscale_stages.track.params import TrackParams, method
 from pyscale_stages.track.stitch import stitch, without_forks
-from pyscale_stages.track.tables import TRACKS_FILE, copy_distances, write_distances, write_tracks
 from pyscale_stages.warned import Warned
 from pyscale_stages.windows import ordered_windows
 
 
-def run(task: Task) -> None:
+def run(task: Task[TrackParams]) -> None:
     """Track the task's window and the context around it.
 
     The tables hold the context too, because its links show `merge` where the window's tracks
     go on; `window.json` names the window itself.
     """
     params = task.params
-    assert isinstance(params, TrackParams)
     with task.span("read"):
         labels = task.label_movie("labels")
         start, stop = task.window(labels)
@@ -75,10 +74,9 @@ def run(task: Task) -> None:
     task.count(frames=stop - start, objects=cells)
 
 
-def merge(task: Task) -> None:
+def merge(task: Task[TrackParams]) -> None:
     """Join the tracks of all windows."""
     params = task.params
-    assert isinstance(params, TrackParams)
     windows = ordered_windows(task)
     joined_windows = stitch(windows)
     if len(joined_windows.detections) == 0:
@@ -147,10 +145,9 @@ def _report_empty(task: Task, labels: Movie, start: int, stop: int) -> None:
     task.warn(f"frames {start}:{stop} of {labels.path.name} have no label", "empty-frames")
 
 
-def preload(task: Task) -> None:
+def preload(task: Task[TrackParams]) -> None:
     """Import the tracker's libraries; start Java where it is TrackMate."""
     params = task.params
-    assert isinstance(params, TrackParams)
     jars = jvm.jars_folder(params.trackmate_jars, os.environ)
     with task.span("import"):
         import tifffile  # noqa: F401 - imported here, so that reading is only reading

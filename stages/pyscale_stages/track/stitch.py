@@ -17,8 +17,7 @@ import numpy.typing as npt
 from pyscale_stages.contract import Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.track.detections import Detections, Ints, joined
-from pyscale_stages.track.lineage import links_of
-from pyscale_stages.track.tables import read_tracks
+from pyscale_stages.track.lineage import links_of, read_tracks
 
 
 @dataclass(frozen=True)
@@ -86,5 +85,4 @@ def without_forks(stitched: Stitched, *, splitting: bool) -> Ints:
     keep = agreed if splitting else np.zeros(len(links), dtype=bool)
     keep = keep.copy()
     keep[first] = True
-    kept: Ints = links[keep]
-    return kept
+    return np.asarray(links[keep])

@@ -30,9 +30,6 @@ def count_contacts(labels: Sequence[Labels]) -> npt.NDArray[np.int64]:
     q) with p in a, q in b, and q either p itself or one of its four neighbours: an overlapped pixel
     counts once for itself and once for each neighbour across. With one type it is the number of
     pairs of 4-neighbours of which one pixel is in a and the other in b, for a < b.
-
-    `labels`: one label image (Y, X) for each type. Returns: shape (pairs, 3): label a, label b and
-    contact_px, ordered by a and b.
     """
     first, second = labels[0], labels[-1]
     shifts = ((0, 1), (1, 0)) if len(labels) == 1 else ((0, 0), *NEIGHBOURS)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -39,15 +40,7 @@ class Matches:
     jaccard: float = 0.0
 
     def __add__(self, more: Matches) -> Matches:
-        return Matches(
-            self.matched + more.matched,
-            self.matched_closely + more.matched_closely,
-            self.cells_reference + more.cells_reference,
-            self.cells_other + more.cells_other,
-            self.identical_px + more.identical_px,
-            self.size_px + more.size_px,
-            self.jaccard + more.jaccard,
-        )
+        return Matches(*map(add, astuple(self), astuple(more)))
 
     @property
     def average_precision(self) -> float:

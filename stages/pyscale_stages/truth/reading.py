@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.truth import ctc, trackmate
+from pyscale_stages.truth import labelimages, trackmate
 from pyscale_stages.truth.cells import TrueCell, centroids, count_contacts
 from pyscale_stages.truth.labelimages import SUFFIXES, TrueLabels, image_files, label_images
 
@@ -22,7 +22,7 @@ def kind_of(path: Path) -> Kind:
     """Kind of a truth, by what is in the folder; one of no kind is refused."""
     try:
         if path.is_dir():
-            if ctc.is_ctc(path):
+            if labelimages.is_ctc(path):
                 return "ctc"
             if any(path.glob("*.parquet")) or any(path.glob("labels_ch*.ome.tif")):
                 return "synthetic"
@@ -46,7 +46,7 @@ def tells(path: Path) -> set[What]:
     kind = kind_of(path)
     if kind == "trackmate":
         return {"tracks"}
-    if kind == "ctc" and ctc.track_file(path) is not None:
+    if kind == "ctc" and labelimages.track_file(path) is not None:
         return {"labels", "tracks"}
     return {"labels"}
 
@@ -72,7 +72,7 @@ def own_labels(path: Path) -> TrueLabels:
             f"the truth {path} has tracks but no labels: name label images, or a folder of the "
             "Cell Tracking Challenge"
         )
-    return ctc.ctc_labels(path) if kind == "ctc" else label_images(path)
+    return labelimages.ctc_labels(path) if kind == "ctc" else label_images(path)
 
 
 def own_tracks(path: Path) -> pl.DataFrame:
@@ -85,7 +85,7 @@ def own_tracks(path: Path) -> pl.DataFrame:
             f"the truth {path} has labels but no tracks: name a folder of the Cell Tracking "
             "Challenge with man_track.txt, or an XML file of TrackMate"
         )
-    labels, parent_of = ctc.ctc_tracks(path)
+    labels, parent_of = labelimages.ctc_tracks(path)
     return _cells(labels, parent_of)
 
 

@@ -9,13 +9,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from pyscale_stages.decompress.memory import (
+from pyscale_stages.decompress.decode import (
     SHARED_MEMORY,
     memory_for,
-    need_memory,
     read_into,
 )
 from pyscale_stages.errors import BadInput, ResourceExhausted
+from pyscale_stages.measure.cgroups import refuse_beyond_memory
 from pyscale_stages.measure.mounts import filesystem_of
 
 CONTENT = os.urandom((9 << 20) + 17)
@@ -92,6 +92,6 @@ def test_a_file_that_became_shorter_is_told(file):
 
 
 def test_what_cannot_fit_is_refused():
-    with pytest.raises(ResourceExhausted, match="GB of memory"):
-        need_memory(10**17)
-    need_memory(1)
+    with pytest.raises(ResourceExhausted, match="GiB of memory"):
+        refuse_beyond_memory(10**17, "decoding", "measure fewer frames")
+    refuse_beyond_memory(1, "decoding", "measure fewer frames")

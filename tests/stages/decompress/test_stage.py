@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 from pyscale_stages.contract import TaskResult
-from pyscale_stages.decompress import timed
+from pyscale_stages.decompress import run as decompressing
 from pyscale_stages.decompress.decode import Packed, packed_movie
 from pyscale_stages.decompress.params import DecompressParams
 from pyscale_stages.movieformats.codecs import CODECS
@@ -33,7 +33,7 @@ def reasons(result: TaskResult) -> list[str]:
 
 
 def change_decoders(monkeypatch: pytest.MonkeyPatch, changed: Callable[[Packed], Packed]) -> None:
-    monkeypatch.setattr(timed, "packed_movie", lambda *given: changed(packed_movie(*given)))
+    monkeypatch.setattr(decompressing, "packed_movie", lambda *given: changed(packed_movie(*given)))
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +216,7 @@ def test_a_movie_that_does_not_fit_into_memory_is_refused_before_it_is_written(b
     error = bench.run("run", height_px=10**6, width_px=10**6).error
     assert error is not None
     assert error.exit_code == 3
-    assert "GB of memory" in error.message
+    assert "GiB of memory" in error.message
     assert not (bench.folder / "out").exists()
 
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from pyscale_stages.kernels.catalog import KERNELS
-from pyscale_stages.kernels.device import names_of
+from pyscale_stages.kernels.run import names_of
 from pyscale_stages.kernels.work import StepClock
 from pyscale_stages.torchdevice import wait_for
 

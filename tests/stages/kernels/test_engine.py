@@ -8,9 +8,8 @@ import torch
 from scipy.special import logsumexp
 
 from pyscale_stages.kernels import engine, particles, slices
-from pyscale_stages.kernels.maps import random_blobs
 from pyscale_stages.kernels.params import COMBINATIONS
-from pyscale_stages.kernels.particles import SHIFTS_PX
+from pyscale_stages.kernels.particles import SHIFTS_PX, random_blobs
 from pyscale_stages.kernels.slices import disc
 from pyscale_stages.kernels.work import Bench, StepClock
 

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from pyscale_stages.kernels import filters
-from pyscale_stages.kernels.maps import half_maps
+from pyscale_stages.kernels.particles import half_maps
 from pyscale_stages.kernels.work import Bench
 
 

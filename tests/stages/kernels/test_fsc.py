@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pyscale_stages.kernels import fsc
-from pyscale_stages.kernels.maps import half_maps
+from pyscale_stages.kernels.particles import half_maps
 from pyscale_stages.kernels.work import Bench
 
 SINGLE_PRECISION = 1e-4

@@ -9,7 +9,7 @@ from scipy import ndimage
 from scipy.spatial.transform import Rotation
 
 from pyscale_stages.kernels import slices
-from pyscale_stages.kernels.maps import random_blobs, symmetry_matrices
+from pyscale_stages.kernels.particles import random_blobs, symmetry_matrices
 
 GRID = 24
 

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils.data import default_collate
 
-from pyscale_stages.loader.delivered import channels_first, checksum_of, grey_values
+from pyscale_stages.loader.items import channels_first, checksum_of, grey_values
 
 IMAGES = np.random.default_rng(1).integers(0, 256, (4, 3, 8, 8), dtype=np.uint8)
 

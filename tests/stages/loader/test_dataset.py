@@ -20,7 +20,6 @@ from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loader.batches import told
 from pyscale_stages.loader.dataset import PatchDataset, Rotation
 from pyscale_stages.loader.factories import dataset_of
-from pyscale_stages.loader.keptslides import PatchOptions
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.slides.synthetic import SlidesParams, write_slides
 
@@ -161,7 +160,7 @@ def test_a_loader_process_without_a_slide_leaves_the_others_to_work(made):
 
 @pytest.mark.slow
 def test_the_data_set_can_be_sent_to_other_processes(made):
-    dataset = PatchDataset(made, Rotation(2, 5, 1), 7, PatchOptions())
+    dataset = PatchDataset(made, Rotation(2, 5, 1), 7, LoaderParams())
     list(islice(dataset, 1))
     sent = pickle.loads(pickle.dumps(dataset))
     assert_same(list(islice(sent, 3)), list(islice(dataset, 3)))

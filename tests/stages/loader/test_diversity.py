@@ -4,8 +4,7 @@ from math import sqrt
 
 import pytest
 
-from pyscale_stages.loader.delivered import diversity_of, effective_slides, mean_distance_px
-from pyscale_stages.loader.items import Places
+from pyscale_stages.loader.items import Places, diversity_of, effective_slides, mean_distance_px
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.loader.keptslides import LEAST_TISSUE, Place, Places, TissueMap
+from pyscale_stages.loader.keptslides import Place, Places
 from pyscale_stages.slides.slide import Pixels, Region, Slide, levels_of
+from pyscale_stages.slides.tissue import LEAST_TISSUE, TissueMap
 
 
 class Sized(Slide):

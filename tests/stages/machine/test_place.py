@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pyscale_stages.contract import TaskResult
-from pyscale_stages.decompress import timed
+from pyscale_stages.decompress import run as decompressing
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
 from pyscale_stages.kernels.particles import OnDisk
 from pyscale_stages.machine.place import in_words, ready, refuse_lack_of_space
@@ -20,7 +20,7 @@ from pyscale_stages.storage import reads
 IN_MEMORY = Path("/dev/shm")
 READS = {
     "storage": (reads, "read_sequentially"),
-    "decompress": (timed, "read_into"),
+    "decompress": (decompressing, "read_into"),
     "kernels": (OnDisk, "batch"),
 }
 """What reads the test files of a stage."""

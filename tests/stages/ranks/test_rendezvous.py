@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ from torch.distributed import FileStore
 from pyscale_stages.errors import BadInput
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.group import joined
+from pyscale_stages.ranks.network import this_network
 from pyscale_stages.ranks.rank_failure import tell_end
 from pyscale_stages.ranks.rendezvous import Arrival, Meeting, key_of
 
@@ -90,7 +93,7 @@ def test_those_who_have_come_when_the_time_is_over_have_come(tmp_path):
     path = tmp_path / "meeting"
     store = FileStore(str(path))
     store.add("arrivals", 1)
-    store.set(key_of(0), Arrival.of(1, 2).written())
+    store.set(key_of(0), json.dumps(asdict(Arrival(1, 2, node_name(), this_network()))))
     store.set("ready/1", "")
     last = Meeting(path, 0, 2, timeout_s=0)
     assert len(last.await_all()) == 2

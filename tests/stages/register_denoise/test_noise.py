@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pyscale_stages.register_denoise.noise import CameraNoise, Image, camera_noise
+from pyscale_stages.register_denoise.denoisers import CameraNoise, Image, camera_noise
 
 GAIN, READ_NOISE, OFFSET = 2.0, 1.4, 100.0
 INTERCEPT = (GAIN * READ_NOISE) ** 2 - GAIN * OFFSET

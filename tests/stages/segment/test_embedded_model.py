@@ -13,7 +13,7 @@ from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment import device
 from pyscale_stages.segment.agreement import match_cells
-from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
+from pyscale_stages.segment.networks import Cellpose3Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 from pyscale_stages.segment.sizemodel import find_size_weights
 from pyscale_stages.synth.movie import SynthParams

@@ -15,7 +15,7 @@ from pyscale_stages.measure import cgroups
 from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment import device, models, stage
-from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
+from pyscale_stages.segment.networks import Cellpose3Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 
 GIB = 2**30
@@ -40,7 +40,7 @@ def test_a_frame_larger_than_memory_is_refused_before_the_model_is_looked_for(
     # 128 x 144 pixels of 2 bytes, and twenty numbers of 4 bytes for each.
     least = 128 * 144 * (2 + 80)
     assert stage.least_bytes((128, 144), Movie.open(frames), SegmentParams()) == least
-    monkeypatch.setattr(stage, "usable_bytes", lambda: least - 1)
+    monkeypatch.setattr(cgroups, "usable_bytes", lambda: least - 1)
     monkeypatch.delattr(models, "find_model")
     error = bench.run("run", frames).error
     assert error is not None
@@ -52,10 +52,11 @@ def test_a_frame_larger_than_memory_is_refused_before_the_model_is_looked_for(
 
 def test_the_middle_of_it_may_fit(frames, monkeypatch):
     movie = Movie.open(frames)
-    monkeypatch.setattr(stage, "usable_bytes", lambda: 128 * 144 * 2 + 64 * 64 * 80)
-    stage.refuse_beyond_memory((64, 64), movie, SegmentParams())
+    monkeypatch.setattr(cgroups, "usable_bytes", lambda: 128 * 144 * 2 + 64 * 64 * 80)
+    fitting, larger = (stage.least_bytes((side, side), movie, SegmentParams()) for side in (64, 65))
+    cgroups.refuse_beyond_memory(fitting, "segmenting", "take the middle")
     with pytest.raises(ResourceExhausted):
-        stage.refuse_beyond_memory((65, 65), movie, SegmentParams())
+        cgroups.refuse_beyond_memory(larger, "segmenting", "take the middle")
 
 
 @pytest.mark.slow

@@ -9,8 +9,8 @@ import torch
 
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.segment import models
-from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter, build_net, widths_of
 from pyscale_stages.segment.models import cellpose_of_state, read_state
+from pyscale_stages.segment.networks import Cellpose3Segmenter, build_net, widths_of
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 
 

@@ -15,7 +15,7 @@ from pyscale_stages.errors import MissingPart
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment import device, parts
-from pyscale_stages.segment.cellpose3 import Cellpose3Segmenter
+from pyscale_stages.segment.networks import Cellpose3Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 from pyscale_stages.segment.parts import HOOKS, PARTS, SIZE_HOOK, Hook, PartTimes, timed_parts
 

@@ -9,11 +9,10 @@ import pytest
 import tifffile
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.slides.openslide_reader import OpenSlideSlide
+from pyscale_stages.slides.otherreaders import OpenSlideSlide, TiffSlideSlide
 from pyscale_stages.slides.reading import open_slide
 from pyscale_stages.slides.slide import Slide
 from pyscale_stages.slides.tifffile_reader import open_tiled_tiff
-from pyscale_stages.slides.tiffslide_reader import TiffSlideSlide
 from readelsewhere import Region, total, totals_elsewhere, totals_of_pool
 
 

@@ -8,9 +8,8 @@ import pytest
 import tifffile
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.slides.openslide_reader import OpenSlideSlide
+from pyscale_stages.slides.otherreaders import OpenSlideSlide, StackSlide
 from pyscale_stages.slides.reading import READERS, open_slide
-from pyscale_stages.slides.stack_reader import StackSlide
 from pyscale_stages.slides.tifffile_reader import TiledTiff
 
 

@@ -10,9 +10,9 @@ import pytest
 import tifffile
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.slides import stack_reader
+from pyscale_stages.slides import otherreaders
+from pyscale_stages.slides.otherreaders import StackSlide
 from pyscale_stages.slides.reading import open_slide
-from pyscale_stages.slides.stack_reader import StackSlide
 from readelsewhere import total, totals_elsewhere
 
 Values = npt.NDArray[np.uint16]
@@ -54,12 +54,12 @@ def test_frames_of_a_stack_are_planes_with_their_values(stack, values):
 
 
 def test_frames_are_kept_within_bounds(stack, values, monkeypatch):
-    monkeypatch.setattr(stack_reader, "KEPT_BYTES", 2 * values[0].nbytes)
+    monkeypatch.setattr(otherreaders, "KEPT_BYTES", 2 * values[0].nbytes)
     slide = StackSlide(stack)
     for plane in (0, 1, 0, 2):
         slide.read(0, 0, 0, 9, 9, plane=plane)
     assert list(slide._kept) == [0, 2]
-    monkeypatch.setattr(stack_reader, "KEPT_BYTES", 1)
+    monkeypatch.setattr(otherreaders, "KEPT_BYTES", 1)
     slide.read(0, 0, 0, 9, 9, plane=3)
     assert list(slide._kept) == [3]
     slide.close()

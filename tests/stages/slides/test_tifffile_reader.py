@@ -12,7 +12,7 @@ from tests.stages.slides.conftest import Picture
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides import tifffile_reader
-from pyscale_stages.slides.openslide_reader import OpenSlideSlide
+from pyscale_stages.slides.otherreaders import OpenSlideSlide
 from pyscale_stages.slides.slide import Slide
 from pyscale_stages.slides.tifffile_reader import TiledTiff, open_tiled_tiff
 

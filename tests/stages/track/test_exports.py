@@ -15,8 +15,7 @@ import tifffile
 
 from pyscale_stages.commandline import main
 from pyscale_stages.movie import Movie
-from pyscale_stages.track.lineage import links_of
-from pyscale_stages.track.tables import read_tracks
+from pyscale_stages.track.lineage import links_of, read_tracks
 from stagetasks import Bench
 
 WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from pyscale_stages.errors import ResourceExhausted
-from pyscale_stages.track import laptrack_backend
+from pyscale_stages.measure import cgroups
 from pyscale_stages.track.detections import Detections
 from pyscale_stages.track.distances import Distances
 from pyscale_stages.track.laptrack_backend import link, long_time, refuse_beyond_memory
@@ -99,9 +99,9 @@ def test_what_happens_elsewhere_in_the_window_changes_no_link():
 
 def test_more_cells_than_memory_holds_are_refused_with_the_way_out(monkeypatch):
     crowded = detections([(t, float(i), 0.0) for t in (4, 5) for i in range(100)])
-    monkeypatch.setattr(laptrack_backend, "usable_bytes", lambda: 9 * 100 * 100)
+    monkeypatch.setattr(cgroups, "usable_bytes", lambda: 9 * 100 * 100)
     refuse_beyond_memory(crowded)
-    monkeypatch.setattr(laptrack_backend, "usable_bytes", lambda: 9 * 100 * 100 - 1)
+    monkeypatch.setattr(cgroups, "usable_bytes", lambda: 9 * 100 * 100 - 1)
     with pytest.raises(ResourceExhausted, match='100 cells .* backend = "overlap"'):
         refuse_beyond_memory(crowded)
 

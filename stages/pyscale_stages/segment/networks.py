@@ -1,4 +1,4 @@
-"""Runs Cellpose 3: its residual U-Net (CPnet) of any width."""
+"""Runs Cellpose 3, a residual U-Net (CPnet) of any width, and Cellpose 4, a transformer (cpsam)."""
 
 from __future__ import annotations
 
@@ -35,18 +35,17 @@ INPUT_CHANNELS = 2
 """The cells' channel and the nuclei's; a frame of one channel leaves the second at zero."""
 OUTPUTS = 3
 """Flow along Y, flow along X, and the cell's logit."""
-TILE_PX = 224
-"""Side of the tiles that Cellpose cuts a larger frame into."""
+TILE_PX_3 = 224
+"""Side of the tiles that Cellpose 3 cuts a larger frame into."""
+TILE_PX_4 = {"sam_vitl": 256}
+OTHER_TILE_PX_4 = 384
+"""The same of Cellpose 4, by the network's encoder."""
 
 
 class Cellpose3Segmenter:
-    """A network of Cellpose 3 with its weights on a device.
+    """A network of Cellpose 3 with its weights on a device."""
 
-    `weights`: a state dict as `CPnet.save_model` writes it; float16 and float32 are both read.
-    `size_weights`: those of the model's size model, where `estimate_diameter` is on.
-    """
-
-    tile_px = TILE_PX
+    tile_px = TILE_PX_3
 
     def __init__(
         self, weights: Path, device: torch.device, size_weights: Path | None = None
@@ -173,3 +172,32 @@ def _take_from_image() -> None:
     atexit.register(folder.cleanup)
     shutil.copytree(IN_IMAGE, folder.name, dirs_exist_ok=True)
     os.environ["NUMBA_CACHE_DIR"] = folder.name
+
+
+class Cellpose4Segmenter:
+    """A network of Cellpose 4 with its weights on a device, in bfloat16 as is its default."""
+
+    trained_diameter_px: float | None = None
+    estimated_diameter_px: float | None = None
+
+    def __init__(self, weights: Path, device: torch.device) -> None:
+        from cellpose.models import CellposeModel
+
+        # Cellpose takes its own default, from the network, for a file that it does not know.
+        needed = cellpose_of_state(weights, read_state(weights, mapped=True))
+        refuse_other_version(str(weights), needed, installed=4)
+        self.model = CellposeModel(pretrained_model=str(weights), device=device)
+        self.tile_px = TILE_PX_4.get(self.model.backbone, OTHER_TILE_PX_4)
+
+    def segment(self, frame: Pixels, params: SegmentParams, limits: Limits | None = None) -> Labels:
+        """Label a frame; see `Segmenter.segment`."""
+        masks: Labels = self.model.eval(
+            frame,
+            batch_size=params.batch_size,
+            normalize={"lowhigh": limits} if limits else params.normalise,
+            diameter=params.diameter_px,
+            cellprob_threshold=params.cellprob_threshold,
+            flow_threshold=params.flow_threshold,
+            min_size=params.min_size_px,
+        )[0]
+        return masks.reshape(frame.shape)
