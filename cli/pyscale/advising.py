@@ -21,8 +21,8 @@ from pyscale.report.bottomline import bottom_line
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.directives import Dialect, directives
+from pyscale.report.kinds import rank_advice
 from pyscale.report.measured import worse
-from pyscale.report.ranks.kinds import rank_advice
 from pyscale.report.results import Results
 from pyscale.report.starts import headlines
 from pyscale.report.warned import said, shortly

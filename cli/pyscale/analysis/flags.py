@@ -201,8 +201,9 @@ def raised(holds: Mapping[str, object]) -> list[str]:
 
 
 def flags_of(row: Mapping[str, Any]) -> list[str]:
-    """Codes of all flags of a row that has them joined by commas."""
-    return [code for code in (row["flags"] or "").split(",") if code]
+    """Codes of all flags of a row, which are a list, or joined by commas."""
+    flags = row["flags"] or []
+    return [code for code in flags.split(",") if code] if isinstance(flags, str) else list(flags)
 
 
 OF_TRIALS = frozenset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import Field
@@ -24,7 +24,7 @@ GRAVE = INVALIDATING | UNCHECKED
 RATES_DOUBTED_BY = "evicted-unverified"
 """Changes no speedup, but a rate of reading that is the answer itself."""
 MOST_NAMED = 3
-"""More tests that raise a flag are counted, not named."""
+"""More rows that raise a flag are counted, not named."""
 
 
 class Trusted(Record):
@@ -84,6 +84,36 @@ def graded(
         if said[grade]:
             return Trusted(grade=grade, reasons=tuple(dict.fromkeys(said[grade])), notes=beside)
     return Trusted(grade="yes", reasons=tuple(in_favour), notes=beside)
+
+
+def raised_by(
+    rows: Iterable[tuple[str, Collection[str]]],
+    what: str,
+    *,
+    all_of: int,
+    indecisive: Collection[str] = (),
+) -> Iterator[Raised]:
+    """Raise every flag of some rows, with their names where not all have it.
+
+    Parameters
+    ----------
+    rows : iterable of (str, collection of str)
+        Names and flags.
+    what : str
+        What so many rows are called that they are counted, not named.
+    all_of : int
+        How many rows could have a flag.
+    indecisive : collection of str
+        Flags on which no answer rests.
+    """
+    names: dict[str, list[str]] = {}
+    for name, codes in rows:
+        for code in codes:
+            names.setdefault(code, []).append(name)
+    for code, own in names.items():
+        many = f"{len(own)} of {all_of} {what}"
+        where = f" ({' and '.join(own) if len(own) <= MOST_NAMED else many})"
+        yield Raised(code, where if len(own) < all_of else "", code not in indecisive)
 
 
 def trust_in(rows: Sequence[Row], choice: Choice | None, shown: int | None) -> Trusted:
@@ -228,13 +258,10 @@ def trust_in_tests(rows: Sequence[Row], of_trials: Sequence[str] = ()) -> Truste
     timed = sum(row["wall_s"] is not None for row in whole)
     if not timed:
         return graded((), against=("no test has a time",))
-    raised = list(map(Raised, of_trials))
-    for code in FLAGS:
-        names = [_test(row) for row in whole if code in (row["flags"] or [])]
-        if names:
-            many = f"{len(names)} of {timed} tests"
-            where = f" ({', '.join(names) if len(names) <= MOST_NAMED else many})"
-            raised.append(Raised(code, where if len(names) < timed else ""))
+    raised = [
+        *map(Raised, of_trials),
+        *raised_by([(_test(row), row["flags"] or []) for row in whole], "tests", all_of=timed),
+    ]
     intervals = all(row["wall_s_low"] is not None for row in whole if row["wall_s"] is not None)
     return graded(
         raised,

@@ -144,7 +144,7 @@ def _written(cell: object) -> str:
 
 def _ceilings(loaded: Loaded) -> Iterator[str]:
     """Say where the ratios of its devices end, if it has any."""
-    from pyscale.report.grid.ratios import where_it_ends
+    from pyscale.report.grid.words import where_it_ends
 
     for grid in loaded.grids():
         for one in grid.ceilings:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from pyscale.report.page.table import Table as Shown
+from pyscale.report.page.values import cell_text
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -25,20 +27,21 @@ def empty_table(padding: int = 0) -> Table:
     return table
 
 
-def grouped_table(
-    of: str, headers: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]
-) -> Table:
-    """Lay out rows under the name that they have in common; of their cells as many as headers."""
+def terminal_table(shown: Shown, most: int | None = None) -> Table:
+    """Lay out a table of the page, or its first columns, each name above all of its rows."""
     from rich.text import Text
 
     table = empty_table()
-    table.columns[0].header = of
-    for header in headers:
-        table.add_column(header, justify="right", no_wrap=True)
-    last = ""
-    for name, cells in rows:
-        table.add_row(Text("" if name == last else name), *map(Text, cells[: len(headers)]))
-        last = name
+    table.columns[0].header = shown.head
+    columns = shown.columns[:most]
+    for column in columns:
+        # A heading breaks before its unit.
+        table.add_column(column.name.replace(" (", "\n("), no_wrap=True)
+        table.columns[-1].justify = "left" if column.is_text else "right"
+    for group in shown.groups:
+        for place, line in enumerate(group.lines):
+            cells = (Text(cell_text(cell)) for cell in line.cells[: len(columns)])
+            table.add_row(Text(group.name if place == 0 else ""), *cells)
     return table
 
 

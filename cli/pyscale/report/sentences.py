@@ -118,9 +118,8 @@ def doubts_of_trials(
     yield from doubts(found, [code for code in codes if code not in told])
 
 
-def doubts_and_drifts(found: Sequence[Curve], drifts: Iterable[Drift]) -> Iterator[str]:
-    """Give every flag once, and how far each curve's wall times drifted."""
-    yield from doubts(found)
+def drifted(found: Sequence[Curve], drifts: Sequence[Drift]) -> Iterator[str]:
+    """State how far each curve's wall times drifted."""
     for curve in found:
         for own in drifts:
             if curve.owns(own):

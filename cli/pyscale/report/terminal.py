@@ -16,13 +16,10 @@ from pyscale.report.context import Work
 from pyscale.report.curves import Curve, curves
 from pyscale.report.fitted import Fitted, empty_table
 from pyscale.report.grid.scope import about_workers
-from pyscale.report.grid.sweep import sweeps
-from pyscale.report.grid.table import grid_summary
-from pyscale.report.machine.summary import machine_summary
+from pyscale.report.kinds import sections_of
 from pyscale.report.measured import worse
-from pyscale.report.ranks.kinds import sections_of
-from pyscale.report.ranks.section import summary as rank_summary
 from pyscale.report.results import Results
+from pyscale.report.section import summary as summary_of_kind
 from pyscale.report.starts import headlines
 from pyscale.report.validation.text import lines as validation_lines
 from pyscale.report.warned import Said, said, shortly
@@ -59,19 +56,10 @@ def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
     from rich.console import Group
     from rich.text import Text
 
-    found = sweeps(results.grids)
-    apart = [
-        *(
-            line
-            for section in sections_of(results.ranks, results.configurations)
-            for line in rank_summary(section)
-        ),
-        *machine_summary(results),
-    ]
+    of_kinds = [line for one in sections_of(results) for line in summary_of_kind(one)]
     about_n = about_workers(results)
     line = bottom_line(results)
-    told: list[RenderableType] = [*validation_lines(results.validation)]
-    told += [*(grid_summary(found) if found else []), *apart]
+    told: list[RenderableType] = [*validation_lines(results.validation), *of_kinds]
     left = about_n.configurations
     if verbose and not left.is_empty():
         told.append(summary(left, results.context.works))
@@ -91,7 +79,7 @@ def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
         told += [Text()] if told else []
         told.append(BottomView(results.context.title, line))
         told += [Text(f"Note: {note}.") for note in line.notes] if verbose else []
-    elif not (found or apart):
+    elif not of_kinds:
         told.append(Text(NO_RESULTS))
     return Group(*told)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 ABSENT = "-"
@@ -174,6 +174,28 @@ def listing(words: Iterable[object]) -> str:
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def plural(count: int, word: str) -> str:
+    """Count something."""
+    return f"{count} {word}{'s' * (count != 1)}"
+
+
+def interval(row: Mapping[str, Any], column: str, written: Callable[[Any], str]) -> str:
+    """Write a number of a row with its interval, where it has one."""
+    return with_interval(*(written(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
+
+
+def few(
+    words: Iterable[object],
+    most: int = 6,
+    others: str = "more",
+    joined: Callable[[list[str]], str] = listing,
+) -> str:
+    """Join words, each once, and count those beyond a few."""
+    texts = list(dict.fromkeys(map(str, words)))
+    rest = len(texts) - most
+    return joined(texts[:most] + ([f"{rest} {others}"] if rest > 0 else []))
 
 
 def phase(part: str) -> str:

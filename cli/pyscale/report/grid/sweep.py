@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pyscale.report.grid.words import Row, named
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.report.grid.words import Row, named, size
 
 if TYPE_CHECKING:
     from pyscale.analysis.grid.ceiling import Ceiling
@@ -97,6 +98,11 @@ class Sweep:
             if (line.value, line.workers) == (row["value"], row["workers"])
         )
 
+    def point_name(self, row: Row) -> str:
+        """Name a point by its line and size; one without a size as the suite does."""
+        px = row["length_px"]
+        return f"{self.line_of(row)}, {size(px)}" if px else str(row["stage"])
+
     def ratios(self, line: Line, measure: str) -> list[Row]:
         """Ratios of a line to its base by rising size, of points that did the same work."""
         rows = (
@@ -152,6 +158,12 @@ class Sweep:
 
 def _same(row: Row, point: Row) -> bool:
     return (row["stage"], row["workers"]) == (point["stage"], point["workers"])
+
+
+def codes(row: Row) -> list[str]:
+    """Flags of a point; published times raise none but that of their few trials."""
+    few = ["few-repeats"] if row["trials"] < repeats_needed() else []
+    return list(dict.fromkeys([*few, *(row["flags"] or [])]))
 
 
 def sweeps(grids: Sequence[GridFindings]) -> list[Sweep]:

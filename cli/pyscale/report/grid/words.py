@@ -1,12 +1,17 @@
-"""Names of the axes of a grid, their values, sizes and measures, in sentences, tables, charts."""
+"""What a grid is told with: names of values, sizes and measures, where a ratio wins and ends."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from pyscale.report.wording import ABSENT, listing, phase, with_interval
+from pyscale.report.wording import plural, ratio
 
+if TYPE_CHECKING:
+    from pyscale.analysis.grid.ceiling import Ceiling
+    from pyscale.analysis.grid.wins import Win
+
+T = TypeVar("T")
 Row = dict[str, Any]
 DEVICE = "device"
 DEVICES = {"cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (Metal)", "gpu": "GPU"}
@@ -34,23 +39,6 @@ def size(length_px: float) -> str:
     return f"{length_px:.0f} px"
 
 
-def part(name: str) -> str:
-    """Name a part of a call."""
-    return phase(name)
-
-
-def title(values: Collection[str], versus: str | None, kinds: Collection[str]) -> str:
-    """Title of a grid, like "CPU against GPU, by size"."""
-    if versus == DEVICE:
-        gpus = [kind for kind in kinds if kind != "cpu"]
-        told = ["CPU"] * ("cpu" in kinds) + ["GPU"] * bool(gpus)
-        return f"{' against '.join(told)}, by size"
-    if len(values) > 1:
-        first, *others = values
-        return f"{first} against {listing(others)}, by size"
-    return "By size"
-
-
 def ratio_title(bases: Iterable[str | None]) -> str:
     """Name an axis of ratios, by their baseline where that is one with a short name."""
     known = list(dict.fromkeys(bases))
@@ -59,23 +47,53 @@ def ratio_title(bases: Iterable[str | None]) -> str:
     return "Times as fast"
 
 
-def plural(count: int, word: str) -> str:
-    """Count something."""
-    return f"{count} {word}{'s' * (count != 1)}"
-
-
-def with_ends(row: Row, column: str, written: Callable[[float | None], str]) -> str:
-    """Write a number of a row with its interval, where it has one."""
-    return with_interval(*(written(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
-
-
-def objects(row: Row) -> str:
-    """Write how many objects were found at a point, marked where a stage doubts its result."""
-    if row["objects"] is None:
-        return ABSENT
-    return f"{row['objects']:.0f}{' (doubted)' if row['result_doubted'] else ''}"
-
-
-def ends(rows: list[Row]) -> list[Row]:
-    """The first and the last of rows in the order of sizes."""
+def ends(rows: list[T]) -> list[T]:
+    """The first and the last of what is in order."""
     return rows if len(rows) < 2 else [rows[0], rows[-1]]
+
+
+def where_it_wins(win: Win) -> str:
+    """Say at which measured sizes it is faster than its base."""
+    base, unsure = the(win.base), " (not all of these sizes have a 95 % interval)"
+    if win.from_px is None:
+        return f"faster than {base} at no measured size"
+    if win.not_at_px is not None:
+        told = f"from {size(win.from_px)} on, not at {size(win.not_at_px)}"
+    elif win.smallest_px == win.largest_px:
+        told = f"at the only measured size, {size(win.from_px)}"
+    else:
+        told = f"at every measured size, {size(win.from_px)} and more"
+    return f"faster than {base} {told}{'' if win.sure else unsure}"
+
+
+def where_it_ends(found: Ceiling) -> str:
+    """State whether the ratio flattens and at which value."""
+    if found.ceiling is None:
+        return f"No ceiling: {found.refused}"
+    over = f"{plural(found.sizes, 'size')} up to {size(found.largest_px)}"
+    if found.shape == "logarithmic":
+        return (
+            f"Over {over} the ratio grows with the logarithm of the size, without a ceiling; "
+            f"at {size(found.largest_px)} it is {ratio(found.largest_ratio)}."
+        )
+    known = f"{ratio(found.ceiling)} (95 % interval {ratio(found.low)} to {ratio(found.high)})"
+    if found.shape == "undecided":
+        return (
+            f"{over} do not settle whether the ratio flattens or keeps growing; if it flattens, "
+            f"then at {known}."
+        )
+    half = "" if found.half_px is None else f", and half of that at {size(found.half_px)}"
+    return (
+        f"The ratio flattens: over {over} it approaches {known}{half}; at "
+        f"{size(found.largest_px)} it is {ratio(found.largest_ratio)}."
+    )
+
+
+def flattens(found: Ceiling) -> str:
+    """The same in few words."""
+    if found.ceiling is None:
+        return f"no ceiling from {plural(found.sizes, 'size')}"
+    if found.shape == "logarithmic":
+        return f"no ceiling up to {size(found.largest_px)}"
+    perhaps = "perhaps " if found.shape == "undecided" else ""
+    return f"{perhaps}flattens at {ratio(found.ceiling)} [{ratio(found.low)}, {ratio(found.high)}]"

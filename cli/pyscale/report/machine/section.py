@@ -1,81 +1,385 @@
-"""Section of a report on the machine: tables and sentences of every node, and nodes compared."""
+"""The machine in words: what its storage, processors and GPUs reach, and nodes compared."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import polars as pl
 
 from pyscale.analysis.flags import flags_of_trials
+from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.machine.nodes import FAST, LEAST_NODES, SLOW
+from pyscale.analysis.trust import trust_in_tests
 from pyscale.report import sentences
-from pyscale.report.curves import curves
-from pyscale.report.grid.scope import about_workers
-from pyscale.report.machine import headroom, nodes, tables, told, verdict
-from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches
-from pyscale.report.machine.bottlenecks import BOTTLENECKS
-from pyscale.report.page.table import Table
+from pyscale.report.machine import tables
+from pyscale.report.machine.bench import MOST_BENCHES, PROCESSOR, Bench, benches, timed
+from pyscale.report.machine.words import (
+    BOTTLENECKS,
+    CODECS,
+    GIGA,
+    MEGA,
+    MODES,
+    NOT_APPLICABLE,
+    STATES,
+    UNCODED,
+    Row,
+    label,
+    megabytes,
+    name_of,
+    rate_parts,
+)
+from pyscale.report.page.values import TESTS, Cell, Value
 from pyscale.report.results import Results
+from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
+from pyscale.report.wording import few, listing, number, percent, plural, ratio
+
+if TYPE_CHECKING:
+    from pyscale.analysis.machine.findings import MachineFindings
+
+HERE = "This machine"
+SEQUENTIAL, RANDOM = "particle_sequential_read", "particle_random_read"
+"""Reads that answer the question of storage."""
+ANCESTOR_GB = 13.1
+"""Size of the particle stack of the benchmark that this one follows."""
+MOST_TESTS = 3
+"""More tests in which a node is an outlier are counted; the table names it in each."""
+NEAR, FAR = 0.8, 0.5
+"""Shares of the storage's rate above which it may limit reading, and below which it does not."""
+HARDLY = 0.01
+"""Share of the wall time below which faster reading would not matter."""
+PLACE = {
+    "filesystem": "Filesystem",
+    "device": "Device",
+    "options": "Mounted with",
+    # Drivers of virtual disks often report that they rotate.
+    "rotational": "Rotating disk, by its driver",
+    "scheduler": "I/O scheduler",
+    "read_ahead_bytes": "Read ahead (bytes)",
+    "unknown_because": "Reason for unknown properties",
+}
+"""Properties of the filesystem of a folder."""
+FOLDERS = {"place": "", "cache": "Cache folder: "}
+AT_ONCE = (
+    "Where N processes of a node measured at once, each ran all tests: the numbers are of one "
+    "process beside the others."
+)
+LEFT_OUT = {
+    *("Doubts", "Trials", "Median (ms)", "p95 (ms)", "First call (s)", "Error", "Allowed"),
+    *("Nodes", "Outliers"),
+}
+"""Columns that a terminal has no room for."""
 
 
-def section(results: Results) -> dict[str, Any] | None:
-    """Collect what the templates name; None where the machine was not tested."""
-    found = benches(results.machine)
-    machine = results.machine
+def section(results: Results) -> Section | None:
+    """Tell of the tests of all nodes; None where the machine was not tested."""
+    machine, found = results.machine, benches(results.machine)
     if machine is None or not found:
         return None
-    about_n = curves(about_workers(results).configurations)
+    several, is_long = len({bench.node for bench in found}) > 1, len(found) > MOST_BENCHES
+    title = f"Tests of {'these machines' if several else 'this machine'}"
     used = {row["bottleneck"] for bench in found for row in bench.rows}
-    several = len({bench.node for bench in found}) > 1
-    of_trials = flags_of_trials(results.configurations, results.alone)
-    return {
-        "title": f"Tests of {'these machines' if several else 'this machine'}",
-        "verdicts": verdict.verdicts(found, of_trials),
-        "nodes_in_short": nodes.in_short(machine) if not machine.nodes.is_empty() else None,
-        "ran": verdict.ran(found),
-        "benches": [_bench(bench) for bench in found],
-        "is_folded": len(found) > 1,
-        "is_long": len(found) > MOST_BENCHES,
-        "several": note_on_workers(found),
-        "nodes": nodes.table(machine),
-        "apart": list(nodes.sentences(machine)),
-        "headroom": headroom.table(machine),
-        "room": list(headroom.sentences(machine, about_n)),
-        "tags": {
-            explained.text: explained.why for code, explained in BOTTLENECKS.items() if code in used
-        },
-        "doubts": list(doubts(results, found)),
-        "not_measured": list(told.not_measured(found)),
-    }
-
-
-def doubts(results: Results, found: Sequence[Bench]) -> Iterator[str]:
-    """Give every flag once of each node's tests, and those of the trials that they ran in."""
-    yield from told.of_all(found, told.doubts)
-    yield from sentences.doubts_of_trials(results.configurations, results.alone)
-
-
-def note_on_workers(found: Sequence[Bench]) -> str:
-    """Note on several processes of one node that measured at once."""
-    if all((row["processes"] or 1) == 1 for bench in found for row in bench.rows):
-        return ""
-    return (
-        "Where N processes of a node measured at once, each ran all tests: the numbers are of one "
-        "process beside the others."
+    compared = tables.nodes(machine)
+    shown = [] if several or is_long else [one for bench in found for one in tables.of(bench)]
+    at_once = any((row["processes"] or 1) > 1 for bench in found for row in bench.rows)
+    return Section(
+        kind="machine",
+        nav=title,
+        title=title,
+        heading=title,
+        subject="what the machine can do",
+        ran=_ran(found),
+        answered=tuple(_answered(results, machine, found)),
+        blocks=(
+            Block(
+                said=(*_outliers(machine), *of_all(found, scale), *of_all(found, cannot_run)),
+                tables=there(compared),
+                note="`benchmark_tests.csv` has the rates of each node." if several else "",
+            ),
+            *(
+                Block(
+                    heading=bench.name,
+                    facts=place(bench),
+                    tables=tables.of(bench),
+                    folded=there(*(tables.steps(bench, one) for one in bench.kernels)),
+                    is_folded=len(found) > 1,
+                    is_on_page_alone=is_long,
+                )
+                for bench in found
+            ),
+            Block(
+                heading="Whether storage holds reading back",
+                said=tuple(headroom(machine, results.configurations)),
+                tables=there(tables.headroom(machine)),
+            ),
+            Block(
+                heading="Meaning of the likely bottlenecks",
+                facts={one.text: one.why for code, one in BOTTLENECKS.items() if code in used},
+                is_folded=True,
+            ),
+        ),
+        short=tuple(one.in_short(LEFT_OUT) for one in (*shown, *there(compared))),
+        note=AT_ONCE if at_once else "",
+        figures=(
+            *("machinenodes", "machinestorage", "machinereaders"),
+            *("machinecodecs", "machinekernels"),
+        ),
+        scales=("log", "linear"),
+        leads=False,
+        doubts=(
+            *of_all(found, doubts),
+            *sentences.doubts_of_trials(results.configurations, results.alone),
+        ),
+        not_measured=tuple(_not_measured(found)),
     )
 
 
-def _bench(bench: Bench) -> dict[str, Any]:
-    of_devices: list[dict[str, Table | None]] = [
-        {"tests": tables.kernels(bench, device), "steps": tables.steps(bench, device)}
-        for device in bench.kernels
+def _ran(found: Sequence[Bench]) -> str:
+    """Name the tests, in a line."""
+    nodes = {bench.node for bench in found}
+    counts = sorted({bench.workers for bench in found})
+    kinds = list(dict.fromkeys(row["kind"] for bench in found for row in bench.rows))
+    over = f" on {len(nodes)} nodes" if len(nodes) > 1 else ""
+    many = "" if counts == [1] else f", N = {listing(counts)} processes at once"
+    repeats = [row["repeats"] for bench in found for row in bench.rows if row["repeats"]]
+    ends = sorted({min(repeats), max(repeats)}) if repeats else []
+    trials = "trial" if ends == [1] else "trials"
+    each = f", each test in {' to '.join(map(str, ends))} {trials}" if ends else ""
+    return f"tests of the machine{over} ({listing(kinds)}{many}){each}"
+
+
+def _answered(
+    results: Results, machine: MachineFindings, found: Sequence[Bench]
+) -> Iterator[Answered]:
+    """Name the outliers; give the rates of each node, and the trust in them."""
+    if not machine.nodes.is_empty():
+        yield Answered("All nodes", (Answer("Nodes", "nodes", *in_short(machine)),))
+    of_trials = flags_of_trials(results.configurations, results.alone)
+    for bench in found if len(found) <= MOST_BENCHES else ():
+        gpus = [device for device in bench.kernels if device != PROCESSOR]
+        answers = [
+            *_storage(bench),
+            *_codec(bench),
+            *(_device(bench, PROCESSOR, 0) if PROCESSOR in bench.kernels else ()),
+            # The others have their answers in the tables alone.
+            *(_device(bench, gpus[0], len(gpus) - 1) if gpus else ()),
+        ]
+        trusted = trust_in_tests(bench.rows, of_trials)
+        yield Answered.of(bench.name or HERE, answers, trusted)
+
+
+def _storage(bench: Bench) -> Iterator[Answer]:
+    in_order = [row for mode in MODES if (row := bench.storage(f"{SEQUENTIAL}_{mode}"))]
+    if not in_order:
+        return
+    first, *others = in_order
+    rest: Cell = (f" MB/s {_state(first)}",)
+    for row in others:
+        rest = (*rest, "; ", _scaled(row, MEGA), f" {_state(row)}")
+    if (alone := bench.storage(f"{RANDOM}_cold")) and alone["iops"] is not None:
+        rest = (*rest, "; ", TESTS.value(alone, "iops", number(alone["iops"])), " random reads/s")
+    yield Answer("Storage", "storage", (_scaled(first, MEGA),), (*rest, ", by one reader."))
+
+
+def _codec(bench: Bench) -> Iterator[Answer]:
+    last = [
+        rows[-1]
+        for name in bench.codecs
+        if name not in UNCODED and (rows := timed(bench.codec(name, "decode")))
     ]
-    return {
-        "name": bench.name,
-        "place": told.place(bench),
-        "tables": [
-            found
-            for found in (tables.reads(bench), tables.metadata(bench), tables.codecs(bench))
-            if found is not None
-        ],
-        "devices": of_devices,
-        "told": told.told(bench),
+    if not last:
+        return
+    slowest, *_, fastest = [
+        *(ordered := sorted(last, key=lambda row: float(row["rate"]))),
+        *ordered,
+    ]
+    rest: Cell = (f" MB/s ({CODECS.get(slowest['test'], slowest['test'])})",)
+    if fastest is not slowest:
+        name = CODECS.get(fastest["test"], fastest["test"])
+        rest = (*rest, " to ", _scaled(fastest, MEGA), f" MB/s ({name})")
+    on = f" of pixels on {plural(slowest['at_once'], 'thread')}."
+    yield Answer("Decode", "decoding", (_scaled(slowest, MEGA),), (*rest, on))
+
+
+def _device(bench: Bench, device: str, others: int) -> Iterator[Answer]:
+    """State the plain abilities of one device."""
+    rows = {row["test"]: row for row in timed(bench.kernels[device])}
+    cells: list[tuple[Value | str, str]] = []
+    for test, name in (
+        ("matrix_product", "matrix product"),
+        ("fft_3d", "3D Fourier transform"),
+        ("triad", "memory"),
+        ("host_to_device_pinned", "to the GPU, pinned"),
+    ):
+        if test in rows and (row := rows[test])["rate"] is not None:
+            scale, unit = rate_parts(row["rate"], row["unit"])
+            cells.append((_scaled(row, scale), f" {unit} ({name})"))
+    if cells:
+        (head, unit), *further = cells
+        rest: Cell = (unit, *(part for cell in further for part in ("; ", *cell)))
+        more = f", and {others} more below" if others else ""
+        yield Answer("Compute", "compute", (head,), (*rest, f" on {device}{more}."))
+
+
+def _scaled(row: Row, scale: float) -> Value | str:
+    return TESTS.value(row, "rate", number(row["rate"] / scale))
+
+
+def _state(row: Row) -> str:
+    return STATES.get(row["cache"] or "", "in an unknown state")
+
+
+def place(bench: Bench) -> dict[str, str]:
+    """Known properties of the measured folders, by name."""
+    told = {"true": "yes", "false": "no"}
+    found = {
+        f"{folder}{name}": told.get(text, text)
+        for prefix, folder in FOLDERS.items()
+        for key, name in PLACE.items()
+        if (text := bench.place.get(f"{prefix}_{key}"))
     }
+    return found | ({"fio": bench.place["fio"]} if "fio" in bench.place else {})
+
+
+def scale(bench: Bench) -> Iterator[str]:
+    """State how large the particle stack is beside that of CryoSPARC's benchmark."""
+    row = next((row for row in bench.writes if row["amount"] is not None), None)
+    if row is not None:
+        amount = row["amount"]
+        is_large = amount >= GIGA / 10
+        size = f"{number(amount / GIGA)} GB" if is_large else f"{number(amount / MEGA)} MB"
+        yield (
+            f"The particle stack has {size}, that of CryoSPARC's benchmark {ANCESTOR_GB} GB: if "
+            "they differ, compare rates, not times."
+        )
+
+
+def cannot_run(bench: Bench) -> Iterator[str]:
+    """Name the tests without a time, by the reason."""
+    by_reason: dict[str, list[Row]] = {}
+    for row in bench.rows:
+        if row["why_not"]:
+            by_reason.setdefault(row["why_not"], []).append(row)
+    for reason, rows in by_reason.items():
+        told = few(map(name_of, _wholes(rows)))
+        yield f"Cannot run here: {told}: {reason.removeprefix(f'{NOT_APPLICABLE}: ')}."
+
+
+def doubts(bench: Bench) -> Iterator[str]:
+    """Give the sentence of every flag once, with the tests that raise it."""
+    rows = [row for row in bench.rows if row["wall_s"] is not None or row["flags"]]
+    yield from doubts_of(rows, lambda raised: map(name_of, _wholes(raised)))
+
+
+def _wholes(rows: Sequence[Row]) -> Sequence[Row]:
+    """Rows that stand for themselves, where there are such: their steps go with them."""
+    return [row for row in rows if row["whole"]] or rows
+
+
+def of_all(found: Sequence[Bench], said: Callable[[Bench], Iterable[str]]) -> Iterator[str]:
+    """Give equal sentences on several nodes once, with their names; on all nodes without."""
+    by_sentence: dict[str, list[str]] = {}
+    for bench in found:
+        for sentence in said(bench):
+            by_sentence.setdefault(sentence, []).append(bench.name)
+    for sentence, names in by_sentence.items():
+        yield f"{'' if len(names) == len(found) else f'{few(names)}: '}{sentence}"
+
+
+def in_short(machine: MachineFindings) -> tuple[Cell, Cell]:
+    """Name the outliers in a few words."""
+    apart = machine.nodes.filter("outlier").to_dicts()
+    if not apart:
+        head, _, rest = next(_outliers(machine)).partition(":")
+        return (head,), (f":{rest}",)
+    worst = min(apart, key=_how_near)
+    nodes = list(dict.fromkeys(row["node"] for row in apart))
+    return (few(nodes),), (
+        f" {'is an outlier' if len(nodes) == 1 else 'are outliers'}; farthest {worst['node']} with "
+        f"{ratio(worst['ratio'])} of the median in {label(worst)}.",
+    )
+
+
+def _outliers(machine: MachineFindings) -> Iterator[str]:
+    """Name every outlier, or state that there is none, or why that is unknown."""
+    rows = machine.nodes.to_dicts()
+    apart = [row for row in rows if row["outlier"]]
+    for node in dict.fromkeys(row["node"] for row in apart):
+        own = sorted((row for row in apart if row["node"] == node), key=_how_near)
+        told = [
+            f"{ratio(row['ratio'])} of the median of {row['nodes']} nodes in {label(row)} "
+            f"(95 % interval {ratio(row['ratio_low'])} to {ratio(row['ratio_high'])})"
+            for row in own
+        ]
+        others = "more tests" if len(own) > MOST_TESTS + 1 else "more test"
+        yield f"{node} is an outlier: {few(told, MOST_TESTS, others)}."
+    if apart or not rows:
+        return
+    if all(row["outlier"] is None for row in rows):
+        few_nodes = max(row["nodes"] for row in rows) < LEAST_NODES
+        no_interval = "no test has enough trials for an interval"
+        why = f"fewer than {LEAST_NODES} nodes" if few_nodes else no_interval
+        yield f"Outliers unknown: {why}."
+        return
+    yield (
+        f"No outliers: no node is below {SLOW:g} or above {FAST:g} of the median of all nodes "
+        "with an interval that excludes 1."
+    )
+
+
+def _how_near(row: Row) -> float:
+    """Order ratios from the one that is farthest from 1, in either direction."""
+    found = float(row["ratio"])
+    return min(found, 1 / found)
+
+
+def headroom(machine: MachineFindings, configurations: pl.DataFrame) -> Iterator[str]:
+    """State for every stage whether its storage has headroom."""
+    times = configurations.select("stage", "workers", "wall_s").iter_rows()
+    wall_s = {(stage, workers): whole_s for stage, workers, whole_s in times}
+    for row in machine.headroom.iter_rows(named=True):
+        whole_s = wall_s.get((row["stage"], row["workers"]))
+        spent = row["read_s"] / whole_s if whole_s else None
+        took = (
+            f"{row['stage']} at N = {row['workers']} on {row['node']}: reading took "
+            f"{number(row['read_s'])} s, "
+        )
+        if spent is not None and spent < HARDLY:
+            yield (
+                f"{took}less than {percent(HARDLY)} of the wall time; faster storage cannot save "
+                "more."
+            )
+            continue
+        proved = "" if row["proved"] else " (cold cache not verified on both sides)"
+        yield (
+            f"{took}{'' if spent is None else f'{percent(spent)} of the wall time, '}at "
+            f"{megabytes(row['read_bytes_per_s'])} or less; this node's storage reaches "
+            f"{megabytes(row['storage_bytes_per_s'])} cold with "
+            f"{plural(row['test_readers'], 'reader')}{proved}: {_follows(row)}."
+        )
+
+
+def _follows(row: Row) -> str:
+    share = percent(row["share"])
+    if row["share"] < FAR:
+        sure = "does not limit" if row["proved"] else "seems not to limit"
+        return f"at most {share} was used, so storage {sure} reading"
+    if row["share"] < NEAR:
+        return f"up to {share} was used; storage may limit reading at times"
+    return f"up to {share} was used; storage may limit reading, so try faster storage"
+
+
+def _not_measured(found: list[Bench]) -> Iterator[str]:
+    """List what the tests of a machine do not measure."""
+    states = {row["cache"] for bench in found for row in bench.rows}
+    if any("few-repeats" in (row["flags"] or []) for bench in found for row in bench.rows):
+        yield f"95 % intervals of tests with fewer than {repeats_needed()} timed trials."
+    if "verified-cold" in states or "direct" in states:
+        yield (
+            "Caches outside the node: cold covers the node's own page cache, not those of storage "
+            "servers, disks and hypervisors, which O_DIRECT does not bypass either."
+        )
+    yield (
+        "Other days and other nodes: the trials of a run follow each other within minutes, so "
+        "intervals exclude slower changes of the load on shared storage."
+    )

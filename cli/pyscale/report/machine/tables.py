@@ -3,33 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 from pyscale.report.machine.bench import Bench
-from pyscale.report.machine.bottlenecks import BOTTLENECKS
 from pyscale.report.machine.words import (
     CODECS,
     MEGA,
     STATES,
     cannot,
     doubts,
+    label,
     rate_parts,
+    tag,
     what_was_read,
 )
-from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
-from pyscale.report.page.values import TESTS, Cell, Row, Writer
-from pyscale.report.wording import ABSENT, number, percent, phase
+from pyscale.report.page.table import Columns, Table, laid_out, numbers, words, yes_no
+from pyscale.report.page.values import HEADROOM, NODES, TESTS, Cell, Row, Writer
+from pyscale.report.section import there
+from pyscale.report.wording import ABSENT, number, percent, phase, plural, ratio
+
+if TYPE_CHECKING:
+    from pyscale.analysis.machine.findings import MachineFindings
 
 MILLI = 1e-3
+TEST = ("stage", "workers", "device", "test", "step", "at_once")
+"""What names a test of several nodes."""
 DOUBTS = words(
     "Doubts", lambda row: ", ".join(doubts(row)), "Flags, explained below; or why it cannot run"
 )
 REPEATS = numbers("Trials", TESTS.plain("repeats", str), "Timed trials, each in its own process")
-
-
-def tag(row: Row) -> str:
-    """Name the likely bottleneck of a row."""
-    explained = BOTTLENECKS.get(row["bottleneck"])
-    return ABSENT if explained is None else explained.text
 
 
 BOTTLENECK = words(
@@ -100,7 +102,7 @@ def codecs(bench: Bench) -> Table | None:
         ),
         *(
             numbers(
-                f"{count} thread{'s' * (count > 1)} (MB/s)",
+                f"{plural(count, 'thread')} (MB/s)",
                 _decoding(count),
                 "Of decoded pixels, from memory to memory; 95 % interval",
             )
@@ -176,6 +178,87 @@ def steps(bench: Bench, device: str) -> Table | None:
     ]
     named = [(row["test"], step) for row in bench.kernels[device] for step in bench.steps(row)]
     return laid_out(f"Steps of the kernels on {device}", named, columns, head="Test")
+
+
+def nodes(machine: MachineFindings) -> Table | None:
+    """Lay out every test that several nodes did."""
+    columns: Columns = [
+        numbers("Nodes", NODES.plain("nodes", str), "With this test"),
+        numbers("Median", _median, "Of the nodes' rates, or of 1/time without an amount"),
+        words("Slowest node", lambda row: row["node"]),
+        numbers(
+            "Its ratio",
+            NODES.interval("ratio", ratio),
+            "Its rate over the median of all nodes; 95 % interval",
+        ),
+        words("Fastest node", lambda row: row["fastest"]["node"]),
+        numbers(
+            "Its ratio ",
+            lambda row: NODES.interval_cell(row["fastest"], "ratio", ratio),
+            "The same",
+        ),
+        words("Outliers", lambda row: row["apart"], "Nodes whose ratio stands below"),
+    ]
+    by_test: dict[tuple[Any, ...], list[Row]] = {}
+    for row in machine.nodes.iter_rows(named=True):
+        by_test.setdefault(tuple(row[name] for name in TEST), []).append(row)
+    rows = []
+    for own in by_test.values():
+        slowest, fastest = (
+            choose(own, key=lambda row: float(row["ratio"])) for choose in (min, max)
+        )
+        apart = ", ".join(row["node"] for row in own if row["outlier"])
+        rows.append((label(own[0]), slowest | {"fastest": fastest, "apart": apart}))
+    return laid_out("Nodes compared", rows, columns, head="Test")
+
+
+HEADROOM_COLUMNS: Columns = [
+    numbers("N", HEADROOM.plain("workers", str), "Workers on all nodes together"),
+    words("Node", lambda row: row["node"]),
+    numbers(
+        "Readers",
+        HEADROOM.plain("readers", str),
+        "Workers that read on this node at once, at most",
+    ),
+    numbers("Trials", HEADROOM.plain("trials", str), "That read their input cold"),
+    numbers(
+        "Reading (s)",
+        HEADROOM.plain("read_s"),
+        "Time in which any of them was reading; median over trials",
+    ),
+    numbers(
+        "Read (MB/s)",
+        HEADROOM.plain("read_bytes_per_s", number, MEGA),
+        "Upper bound: bytes of the input from storage over this time",
+    ),
+    numbers(
+        "Storage (MB/s)",
+        HEADROOM.plain("storage_bytes_per_s", number, MEGA),
+        "Cold and in order, with as many readers or fewer",
+    ),
+    numbers("Its readers", HEADROOM.plain("test_readers", str)),
+    numbers("Share", HEADROOM.plain("share", percent), "Upper bound: the one rate over the other"),
+    words("Cold verified", lambda row: yes_no(row["proved"]), "On both sides"),
+]
+
+
+def headroom(machine: MachineFindings) -> Table | None:
+    """Lay out every stage that read cold."""
+    rows = [(row["stage"], row) for row in machine.headroom.iter_rows(named=True)]
+    return laid_out("Reading of the stages, and the storage's rate", rows, HEADROOM_COLUMNS)
+
+
+def of(bench: Bench) -> tuple[Table, ...]:
+    """Every table of a bench but those of steps."""
+    every = (reads(bench), metadata(bench), codecs(bench))
+    return there(*every, *(kernels(bench, device) for device in bench.kernels))
+
+
+def _median(row: Row) -> Cell:
+    scale, unit = (
+        (1.0, "/s") if row["unit"] is None else rate_parts(row["median_rate"], row["unit"])
+    )
+    return (*NODES.cell(row, "median_rate", number, scale), f" {unit}")
 
 
 def _latencies() -> Iterable[tuple[str, int, Writer]]:

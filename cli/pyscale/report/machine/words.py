@@ -1,12 +1,21 @@
-"""Names of the tests of the machine, and their rates in the unit that fits."""
+"""Names of the tests of the machine and of their bottlenecks, and rates in the unit that fits."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from pyscale.report.wording import number
+from pyscale.report.wording import ABSENT, number
+from pyscale_stages.timing import Bottleneck
 
 Row = dict[str, Any]
+
+
+class Explained(NamedTuple):
+    """A tag and its explanation."""
+
+    text: str
+    why: str
+
 
 MODES = {"cold": "cold", "warm": "warm", "direct": "past the page cache"}
 """How a test reads files, by the end of its name."""
@@ -31,6 +40,46 @@ CODECS = {
 """Of the stage `decompress`, by the name of the test."""
 UNCODED = {"mrc", "tiff_none"}
 """Those that hold pixels as they are: the control."""
+BOTTLENECKS: dict[Bottleneck, Explained] = {
+    "cpu": Explained(
+        "CPU cores",
+        "It depends most on the speed of a core and, with several threads, on their number.",
+    ),
+    "memory": Explained(
+        "memory bandwidth",
+        "It depends most on the bandwidth of main memory, which the cores share.",
+    ),
+    "gpu": Explained(
+        "GPU",
+        "It depends most on the GPU's 32-bit arithmetic and on its memory bandwidth.",
+    ),
+    "gpu_memory": Explained(
+        "GPU memory",
+        "It depends most on the GPU's memory bandwidth: it computes little per byte.",
+    ),
+    "pcie": Explained(
+        "PCIe transfer",
+        "It depends most on the link between main memory and the GPU: PCIe generation, lanes of "
+        "the slot, and latency of a transfer.",
+    ),
+    "allocation": Explained(
+        "memory allocation",
+        "It depends most on the operating system, or the GPU's driver, to allocate and free "
+        "memory.",
+    ),
+    "storage": Explained(
+        "storage",
+        "It depends most on the storage of the files, and on the network to it if it is not in "
+        "this node.",
+    ),
+    "metadata": Explained(
+        "file metadata",
+        "It depends most on how fast the filesystem creates, finds and removes names (its metadata "
+        "servers, if many nodes share it), hardly on its bandwidth.",
+    ),
+}
+"""Likely bottlenecks that stages declare (`timing.Bottleneck`): no findings, but the places to look
+first if a test is slow here and fast elsewhere."""
 NOT_APPLICABLE = "not applicable"
 MEGA, GIGA = 1e6, 1e9
 _SCALES = {
@@ -54,19 +103,14 @@ def rate(row: Row) -> str:
     if row["rate"] is None:
         return ""
     scale, unit = rate_parts(row["rate"], row["unit"])
-    return f"{number(row['rate'] / scale)} {unit}{_interval(row, scale)}"
+    low, high = (row[f"rate_{end}"] for end in ("low", "high"))
+    ends = "" if low is None else f" [{number(low / scale)}, {number(high / scale)}]"
+    return f"{number(row['rate'] / scale)} {unit}{ends}"
 
 
 def megabytes(bytes_per_s: float) -> str:
     """Write a bandwidth in MB/s, as those of storage are compared."""
     return f"{number(bytes_per_s / MEGA)} MB/s"
-
-
-def _interval(row: Row, scale: float) -> str:
-    if row["rate_low"] is None:
-        return ""
-    low, high = (number(row[f"rate_{end}"] / scale) for end in ("low", "high"))
-    return f" [{low}, {high}]"
 
 
 def mode_of(test: str) -> str | None:
@@ -102,3 +146,23 @@ def doubts(row: Row) -> list[str]:
 def cannot(reason: str) -> str:
     """Cell for a missing number, whose reason stands beside it."""
     return NOT_APPLICABLE if reason.startswith(NOT_APPLICABLE) else "cannot run"
+
+
+def name_of(row: Row) -> str:
+    """Name a row by its test, and by its step, number at once and GPU where it has such."""
+    step = "" if row["step"] is None else f"/{row['step']}"
+    many = "" if row["at_once"] == 1 else f" ({row['at_once']} at once)"
+    on = "" if row["device"] is None else f" on {row['device']}"
+    return f"{row['test']}{step}{many}{on}"
+
+
+def label(row: Row) -> str:
+    """Name a test of several nodes, with N where it is not the number of nodes."""
+    many = "" if row["workers"] in {1, row["nodes"]} else f", N = {row['workers']}"
+    return f"{name_of(row)}{many}"
+
+
+def tag(row: Row) -> str:
+    """Name the likely bottleneck of a row."""
+    explained = BOTTLENECKS.get(row["bottleneck"])
+    return ABSENT if explained is None else explained.text

@@ -24,14 +24,11 @@ from pyscale.report.context import ReportContext
 from pyscale.report.csv import files_of
 from pyscale.report.curves import Curve, curves
 from pyscale.report.grid.scope import about_workers, without_apart
-from pyscale.report.grid.sweep import Sweep, largest_px, sweeps
-from pyscale.report.grid.text import note, title_of
-from pyscale.report.grid.told import told
-from pyscale.report.machine import section as machine_section
-from pyscale.report.page import gridtables, gridverdicts, tables
+from pyscale.report.grid.sweep import largest_px, sweeps
+from pyscale.report.kinds import sections_of
+from pyscale.report.page import tables
 from pyscale.report.page.firstscreen import overview, same_outputs
 from pyscale.report.quality import missed, right
-from pyscale.report.ranks.kinds import sections_of
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.validation import text as validation_text
@@ -46,14 +43,13 @@ _BULLET = re.compile(r"^- ", re.MULTILINE)
 def sections(results: Results) -> dict[str, Any]:
     """Collect what `page/report.html.j2` names, but charts."""
     every = curves(without_apart(results.configurations, results))
-    over_sizes = sweeps(results.grids)
-    machine = machine_section.section(results)
-    ranks = sections_of(results.ranks, results.configurations, results.rank_references)
+    of_kinds, over_sizes = sections_of(results), sweeps(results.grids)
+    points = {row["stage"] for sweep in over_sizes for row in sweep.points}
     told_of_all = {
         "doubts": [
-            *sentences.doubts_and_drifts(every, results.drifts),
-            *(doubt for one in ranks for doubt in one.doubts),
-            *(machine["doubts"] if machine else ()),
+            *sentences.doubts([one for one in every if one.key["stage"] not in points]),
+            *sentences.drifted(every, results.drifts),
+            *(doubt for one in of_kinds for doubt in one.doubts),
         ],
         "warned": said(results.trials, results.grids),
         "not_to_be_trusted": [
@@ -62,14 +58,11 @@ def sections(results: Results) -> dict[str, Any]:
         ],
         "not_measured": [
             *sentences.not_measured(every, largest_px(over_sizes)),
-            *(sentence for one in ranks for sentence in one.not_measured),
-            *(machine["not_measured"] if machine else ()),
+            *(sentence for one in of_kinds for sentence in one.not_measured),
             *results.context.not_measured,
         ],
         "files": files_of(results),
-        "grid": _grid(over_sizes, every, results),
-        "machine": machine,
-        "ranks": ranks,
+        "of_kinds": of_kinds,
     }
     results = about_workers(results)
     found = curves(results.configurations)
@@ -79,17 +72,16 @@ def sections(results: Results) -> dict[str, Any]:
         "context": context,
         "ran": "; ".join(
             [
-                *([gridverdicts.ran(over_sizes)] if over_sizes else []),
-                *([ran(found)] if found or not (over_sizes or ranks or machine) else []),
-                *(one.ran for one in ranks),
-                *([machine["ran"]] if machine else []),
+                *(one.ran for one in of_kinds if one.kind == "grid"),
+                *([ran(found)] if found or not of_kinds else []),
+                *(one.ran for one in of_kinds if one.kind != "grid"),
             ]
         ),
         "hardware": hardware(context),
         "title": subject(results),
         "stages": [*(sweep.name for sweep in over_sizes), *(curve.name for curve in found)],
         "curves": {curve.name: curve.key["stage"] for curve in found},
-        "is_over_n": bool(found) or not (over_sizes or ranks or machine),
+        "is_over_n": bool(found) or not of_kinds,
         "bottom": bottom,
         "overview": overview(bottom, results) if bottom.stages else None,
         "pictures": results.pictures,
@@ -114,7 +106,7 @@ def sections(results: Results) -> dict[str, Any]:
         ],
         "how_sure": advice.HOW_SURE,
         "too_much": list(beside.too_much(found)),
-        "method": method(found, results),
+        "method": method(found, results, [one.kind for one in of_kinds]),
         "validation": validation_text.section(results.validation),
         "versions": versions.section(results.versions),
         "starts": starts.section(results.starts),
@@ -128,28 +120,6 @@ def sections(results: Results) -> dict[str, Any]:
             {"names": node.names, "properties": dict(flattened(node.stamp))}
             for node in context.nodes
         ],
-    }
-
-
-def _grid(
-    found: Sequence[Sweep], every: Sequence[Curve], results: Results
-) -> dict[str, Any] | None:
-    """What the section of the grid holds; None where there is none."""
-    if not found:
-        return None
-    titles = dict.fromkeys(map(title_of, found))
-    points = {row["stage"] for sweep in found for row in sweep.points}
-    own = [curve for curve in every if curve.key["stage"] in points]
-    return {
-        "title": next(iter(titles)) if len(titles) == 1 else "By size",
-        "verdicts": gridverdicts.sweep_verdicts(found),
-        "told": [{"name": sweep.name, "under": told(sweep)} for sweep in found],
-        "note": " ".join(dict.fromkeys(map(note, found))),
-        "by_size": gridtables.by_size(found),
-        "parts": gridtables.call_parts(found),
-        "agreement": gridtables.agreement(found),
-        "processes": gridtables.processes(own),
-        "phases": tables.losses(own, results),
     }
 
 
@@ -207,7 +177,7 @@ def flattened(stamp: Any, name: str = "") -> Iterator[tuple[str, str]]:
         yield name, ", ".join(map(str, values)) if stamp not in (None, "", []) else ABSENT
 
 
-def method(found: Sequence[Curve], results: Results) -> list[str]:
+def method(found: Sequence[Curve], results: Results, kinds: Sequence[str]) -> list[str]:
     """How it was measured and computed, a paragraph each."""
     text = (
         templates()
@@ -221,10 +191,8 @@ def method(found: Sequence[Curve], results: Results) -> list[str]:
             has_laws=bool(results.fits),
             is_interleaved=results.interleaved,
             is_scaled=scalingkind.legend(found) is not None,
-            is_over_n=bool(found) or not (results.grids or results.machine or results.ranks),
-            is_over_size=bool(results.grids),
-            has_tests=results.machine is not None,
-            kinds=[one.kind for one in results.ranks],
+            is_over_n=bool(found) or not kinds,
+            kinds=kinds,
         )
     )
     return [" ".join(item.split()) for item in _BULLET.split(text) if item.strip()]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from pydantic import Field
 
@@ -54,6 +54,20 @@ class Table(Record):
             for group in self.groups
             for line in group.lines
         ]
+
+    def in_short(self, left_out: Collection[str]) -> Table:
+        """Leave out columns of these names, and all intervals: a terminal has no room for them."""
+        places = [place for place, one in enumerate(self.columns) if one.name not in left_out]
+
+        def shortened(line: Line) -> Line:
+            texts = (cell_text(line.cells[place]).partition(" [")[0] for place in places)
+            return Line(cells=tuple((text,) for text in texts))
+
+        groups = tuple(
+            Group(name=one.name, lines=tuple(map(shortened, one.lines))) for one in self.groups
+        )
+        columns = tuple(self.columns[place] for place in places)
+        return self.model_copy(update={"columns": columns, "groups": groups})
 
 
 Columns = list[tuple[Column, Writer]]

@@ -6,22 +6,22 @@ from collections.abc import Sequence
 from typing import Any
 
 from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches, timed
-from pyscale.report.machine.nodes import label, ratio_text
-from pyscale.report.machine.tables import tag
-from pyscale.report.machine.told import name_of
 from pyscale.report.machine.words import (
     CODECS,
     MEGA,
     MODES,
     STATES,
     doubts,
+    label,
     megabytes,
     mode_of,
+    name_of,
     rate,
+    tag,
     what_was_read,
 )
 from pyscale.report.results import Results
-from pyscale.report.wording import number, percent, with_interval
+from pyscale.report.wording import interval, number, percent, ratio, with_interval
 
 Row = dict[str, Any]
 KINDS = {"storage": "storage", "decompress": "decompression", "kernels": "compute"}
@@ -109,7 +109,7 @@ def node_rows(results: Results) -> list[Row]:
             **{f"ratio{end}": row[f"ratio{end}"] for end in ENDS},
             "median": 1.0,
             "apart": bool(row["outlier"]),
-            "told": ratio_text(row),
+            "told": interval(row, "ratio", ratio),
             "hardware": row["hardware"],
         }
         for row in results.machine.nodes.iter_rows(named=True)

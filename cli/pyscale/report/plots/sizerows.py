@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.report.grid.sweep import Line, Sweep, sweeps
-from pyscale.report.grid.trust import codes
+from pyscale.report.grid.sweep import Line, Sweep, codes, sweeps
 from pyscale.report.grid.words import size, the
 from pyscale.report.wording import (
     ABSENT,

@@ -6,7 +6,7 @@ from pyscale.analysis.grid.parts import UNATTRIBUTED
 from pyscale.report.curves import curves
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.grid.sweep import Sweep, sweeps
-from pyscale.report.grid.words import part, size
+from pyscale.report.grid.words import size
 from pyscale.report.palette import CALL_PARTS, PARTS
 from pyscale.report.plots.plot import Row
 from pyscale.report.plots.stack import Amount, Stack
@@ -116,7 +116,7 @@ def call_parts(results: Results) -> Stack:
         relative=Amount(column="share", title="Share of a call"),
         prints="relative",
         parts={
-            part(name): f"part-{name}" if name == UNATTRIBUTED else f"call-{i % len(CALL_PARTS)}"
+            phase(name): f"part-{name}" if name == UNATTRIBUTED else f"call-{i % len(CALL_PARTS)}"
             for i, name in enumerate(names)
         },
         seen={
@@ -143,7 +143,7 @@ def _part_rows(found: list[Sweep], names: list[str]) -> list[Row]:
             "curve": sweep.name,
             "panel": line.name if len(found) == 1 else f"{sweep.name}: {line.name}",
             "of": f"{row['length_px']:.0f}",
-            "part": part(row["part"]),
+            "part": phase(row["part"]),
             "order": names.index(row["part"]),
             "part_s": row["part_s"],
             "share": row["share"],

@@ -13,22 +13,20 @@ from pyscale.analysis.ranks.front import COMPARABLE, Advised
 from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
 from pyscale.analysis.trust import trust_in_loading
 from pyscale.report import sentences
-from pyscale.report.machine.told import named as counted
-from pyscale.report.page.answers import Answer, Answered
 from pyscale.report.page.values import LOADER, Cell, Row, cell_text
 from pyscale.report.ranks import loadertables as tables
-from pyscale.report.ranks.section import (
-    Found,
+from pyscale.report.ranks.words import failed, named, places, ranks, trials_of
+from pyscale.report.section import (
+    Answer,
+    Answered,
+    Block,
+    References,
     Section,
-    Short,
     beside,
     doubts_of,
-    failed,
-    named,
-    ranks,
-    trials_of,
+    there,
 )
-from pyscale.report.wording import listing, number, percent, ratio
+from pyscale.report.wording import few, listing, number, percent, ratio
 from pyscale_stages.loader.params import SHIPPED
 
 if TYPE_CHECKING:
@@ -68,7 +66,9 @@ MOST_RANKS = 24
 """More rows of ranks are left to the CSV and the page; the text has the advised ones."""
 
 
-def section(findings: LoaderFindings, configurations: pl.DataFrame, references: Found) -> Section:
+def section(
+    findings: LoaderFindings, configurations: pl.DataFrame, references: References
+) -> Section:
     """Tell of loading patches."""
     points, chosen = findings.points.to_dicts(), findings.chosen
     names = names_of(points)
@@ -85,12 +85,20 @@ def section(findings: LoaderFindings, configurations: pl.DataFrame, references: 
     laid_out = tables.of_ranks(named(every_rank, names))
     of_trials = flags_of_trials(configurations, [chosen["stage"]] if chosen else [])
     trusted = trust_in_loading(findings, of_trials)
-    shown = (
-        tables.rates(named(points, names)),
-        tables.diversity(named(points, names), findings.keep),
-        tables.waits(named(points, names)),
-        None if is_long else laid_out,
+    rows = named(points, names)
+    said = (
+        *(
+            _advice(findings, one)
+            for one in reversed(findings.advised)
+            if one is not findings.advice
+        ),
+        *failed(points, names),
+        *same(points),
+        *_same_patches(findings.same_patches, names),
+        *_measured_beside_inferred(points, names),
+        *_stragglers(points, names),
     )
+    shown = (tables.rates(rows), tables.diversity(rows, findings.keep), tables.waits(rows))
     return Section(
         kind=findings.kind,
         nav="Loading patches",
@@ -99,22 +107,16 @@ def section(findings: LoaderFindings, configurations: pl.DataFrame, references: 
         subject="whether storage feeds the GPU",
         ran=f"patch loading in {many} {trials_of(points)}",
         answered=(Answered.of(QUESTION, _answers(findings), trusted),),
-        said=(
-            *(
-                _advice(findings, one)
-                for one in reversed(findings.advised)
-                if one is not findings.advice
+        blocks=(
+            Block(
+                said=said,
+                tables=there(*shown, None if is_long else laid_out),
+                folded=there(laid_out if is_long else None),
+                in_short=there(tables.of_ranks(named(own, names)) if is_long else None),
             ),
-            *failed(points, names),
-            *same(points),
-            *_same_patches(findings.same_patches, names),
-            *_measured_beside_inferred(points, names),
-            *_stragglers(points, names),
         ),
-        tables=tuple(table for table in shown if table is not None),
-        folded=laid_out if is_long else None,
-        in_short=tables.of_ranks(named(own, names)) if is_long else None,
-        short=Short("configuration", tables.SHORT, named(points, names), narrow=3),
+        short=there(tables.short(rows)),
+        narrow=3,
         note="N: ranks, processes that load at once, each with its own loader processes.",
         figures=("loaderpareto",),
         paste=to_paste(chosen) if chosen else (),
@@ -123,7 +125,7 @@ def section(findings: LoaderFindings, configurations: pl.DataFrame, references: 
             references, lambda title, rows: tables.published(title, rows, points, names)
         ),
         doubts=(
-            *doubts_of(points, names),
+            *doubts_of(points, places(names)),
             *sentences.doubts_of_trials(configurations, entries, points),
         ),
         not_measured=tuple(_not_measured(points)),
@@ -195,7 +197,7 @@ def _settings(findings: LoaderFindings, advised: Advised) -> tuple[Cell, Cell]:
     if _is_alone(rows, row):
         only = f": the only timed one {_where(rows, row)} ("
         return (head,), (only, *slides, " effective slides).")
-    others = counted(names[one["stage"]] for one in advised.as_fast)
+    others = few(names[one["stage"]] for one in advised.as_fast)
     as_fast = ""
     if others and row["patches_per_s_low"] is not None:
         as_fast = f"; {others} may be as fast"

@@ -9,7 +9,7 @@ from pyscale.analysis.aggregate import folded
 from pyscale.report.machine.words import MEGA, STATES
 from pyscale.report.page.table import Column, Columns, Table, laid_out, numbers, words, yes_no
 from pyscale.report.page.values import LOADER, LOADER_RANKS, Cell, Row, Written
-from pyscale.report.ranks.section import told_doubts
+from pyscale.report.ranks.words import told_doubts
 from pyscale.report.wording import ABSENT, gib, number, percent, ratio
 from pyscale_stages.loading import Loading
 
@@ -40,17 +40,21 @@ MEASURED = numbers(
     "Of all ranks in step: every rank waits for the slowest after each batch, as training does; "
     "median over trials, 95 % interval",
 )
-SHORT = {
-    "N": LOADER.plain("workers", str),
-    "patches/s\n[95 %]": _rate,
-    "inferred": LOADER.plain("inferred_per_s"),
-    "wait p99\nms": LOADER.plain("wait_p99_s", number, MILLI),
-    "memory\nGiB": LOADER.plain("pss_bytes", gib),
-    "storage\nkB/patch": LOADER.plain("storage_read_bytes_per_patch", number, KILO),
-    "effective\nslides": LOADER.plain("effective_slides"),
-    "feeds": lambda row: (row["feeds"] or ABSENT,),
-}
-"""Columns for a terminal."""
+
+
+def short(rows: Rows) -> Table | None:
+    """Lay out the columns that a terminal has room for."""
+    columns: Columns = [
+        numbers("N", LOADER.plain("workers", str)),
+        numbers("patches/s\n[95 %]", _rate),
+        numbers("inferred", LOADER.plain("inferred_per_s")),
+        numbers("wait p99\nms", LOADER.plain("wait_p99_s", number, MILLI)),
+        numbers("memory\nGiB", LOADER.plain("pss_bytes", gib)),
+        numbers("storage\nkB/patch", LOADER.plain("storage_read_bytes_per_patch", number, KILO)),
+        numbers("effective\nslides", LOADER.plain("effective_slides")),
+        numbers("feeds", lambda row: (row["feeds"] or ABSENT,)),
+    ]
+    return laid_out("", rows, columns, head="configuration")
 
 
 def rates(rows: Rows) -> Table | None:

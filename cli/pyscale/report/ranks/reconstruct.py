@@ -13,7 +13,6 @@ from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.analysis.trust import trust_in_reconstruction
 from pyscale.report import sentences
 from pyscale.report.advice import NO_LARGER
-from pyscale.report.page.answers import Answer, Answered
 from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell, Row
 from pyscale.report.ranks import reconstructtables as tables
 from pyscale.report.ranks.images import (
@@ -23,16 +22,16 @@ from pyscale.report.ranks.images import (
     milliseconds,
     titled,
 )
-from pyscale.report.ranks.section import (
-    Found,
+from pyscale.report.ranks.words import failed, places, ranks, trials_of
+from pyscale.report.section import (
+    Answer,
+    Answered,
+    Block,
+    References,
     Section,
-    Short,
     beside,
     doubts_of,
-    failed,
-    named,
-    ranks,
-    trials_of,
+    there,
 )
 from pyscale.report.wording import listing, percent, ratio
 
@@ -45,7 +44,7 @@ NOT_COMPARABLE = (
 
 
 def section(
-    findings: ReconstructFindings, configurations: pl.DataFrame, references: Found
+    findings: ReconstructFindings, configurations: pl.DataFrame, references: References
 ) -> Section:
     """Tell of reconstruction over ranks."""
     images = Images.of(findings)
@@ -67,16 +66,17 @@ def section(
         subject="which component scales",
         ran=f"reconstruction of {many} {trials_of(points)}",
         answered=tuple(_answered(images, findings, configurations)),
-        said=tuple(failed(points, names)),
-        tables=tuple(table for table in shown if table is not None),
-        short=Short("image", tables.short(images), named(points, names), narrow=4),
+        blocks=(Block(said=tuple(failed(points, names)), tables=there(*shown)),),
+        short=there(tables.short(images)),
+        narrow=4,
         note="N: ranks, which share the operators and the tiles of one image.",
         figures=("components", "componentshares"),
+        scales=("linear", "log"),
         published=beside(
             references, lambda title, rows: tables.published(title, rows, images), NOT_COMPARABLE
         ),
         doubts=(
-            *doubts_of(points, names),
+            *doubts_of(points, places(names)),
             *sentences.doubts_of_trials(configurations, list(names), points),
         ),
         not_measured=tuple(_not_measured(images.timed)),

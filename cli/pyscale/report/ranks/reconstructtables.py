@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from pyscale.analysis.ranks.components import COMPUTED, OBJECTIVE, TOTAL
 from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
 from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell, Row, Writer, Written
 from pyscale.report.ranks.images import NAMES, Images, decibels, milliseconds, problem, titled
-from pyscale.report.ranks.section import named, told_doubts
+from pyscale.report.ranks.words import named, told_doubts
 from pyscale.report.wording import ABSENT, gib, percent, ratio
 from pyscale_stages.reconstruction import COMPONENTS as PARTS
 
@@ -56,19 +56,20 @@ def _speedup(images: Images, name: str) -> Writer:
     return write
 
 
-def short(images: Images) -> Mapping[str, Writer]:
-    """Columns for a terminal."""
-    return {
-        "N": OF.plain("workers", str),
-        "iteration\nms [95 %]": _iteration,
-        "speedup": _component(images, TOTAL, "speedup"),
-        "effi-\nciency": _component(images, TOTAL, "efficiency"),
-        "per\nwork": _component(images, TOTAL, "normalised_efficiency"),
-        "gradient\nspeedup": _component(images, "gradient", "speedup"),
-        "denoiser\nspeedup": _component(images, "denoiser", "speedup"),
-        "collec-\ntives": OF.of_several("collectives_share", percent),
-        "bar-\nriers": OF.of_several("barrier_share", percent),
-    }
+def short(images: Images) -> Table | None:
+    """Lay out the columns that a terminal has room for."""
+    columns: Columns = [
+        numbers("N", OF.plain("workers", str)),
+        numbers("iteration\nms [95 %]", _iteration),
+        numbers("speedup", _component(images, TOTAL, "speedup")),
+        numbers("effi-\nciency", _component(images, TOTAL, "efficiency")),
+        numbers("per\nwork", _component(images, TOTAL, "normalised_efficiency")),
+        numbers("gradient\nspeedup", _component(images, "gradient", "speedup")),
+        numbers("denoiser\nspeedup", _component(images, "denoiser", "speedup")),
+        numbers("collec-\ntives", OF.of_several("collectives_share", percent)),
+        numbers("bar-\nriers", OF.of_several("barrier_share", percent)),
+    ]
+    return laid_out("", named(images.points, images.names), columns, head="image")
 
 
 def _timed(images: Images) -> list[tuple[str, Row]]:

@@ -125,9 +125,8 @@ def test_the_terminal_shows_every_point_and_what_follows(both, cpu_alone):
     assert text.count("GPU (CUDA)") > 10
     assert "The ratio flattens" in text
     assert "speedup" not in text
-    narrow = shown(cpu_alone, 45)
-    assert "need a wider terminal" in " ".join(narrow.split())
-    assert "few-repeats" in narrow
+    assert "needs a wider terminal" in " ".join(shown(both, 45).split())
+    assert "few-repeats" in shown(cpu_alone, 45)
 
 
 @pytest.mark.slow

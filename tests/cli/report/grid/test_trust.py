@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import polars as pl
 
+from pyscale.report.grid.section import trust_in_sweep
 from pyscale.report.grid.sweep import sweeps
-from pyscale.report.grid.trust import trust_in_sweep
 
 
 def judged(results, **columns):

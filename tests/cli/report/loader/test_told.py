@@ -13,7 +13,7 @@ from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.trust import trust_in_loading
 from pyscale.references.files import all_references
 from pyscale.references.matching import matching_loading
-from pyscale.report.ranks.kinds import sections_of
+from pyscale.report.kinds import sections_of
 from pyscale.report.ranks.loader import to_paste
 from pyscale.report.wording import number
 
@@ -21,7 +21,7 @@ BEST = "num_workers=8, pool_size=16"
 
 
 def told(results):
-    (section,) = sections_of(results.ranks, results.configurations, results.rank_references)
+    (section,) = sections_of(results)
     return section
 
 
@@ -34,7 +34,7 @@ def advised(results):
     """Sentences on the settings to take, those for the most ranks first."""
     section = told(results)
     take = [a.text for a in section.answered[0].answers if a.question in {"Take", "Gives up"}]
-    fewer = [sentence for sentence in section.said if sentence.startswith("Take ")]
+    fewer = [sentence for sentence in section.blocks[0].said if sentence.startswith("Take ")]
     return [*([" ".join(take)] if take else []), *fewer]
 
 
@@ -129,15 +129,15 @@ def test_patches_that_say_no_place_are_told_of_by_speed_alone():
     fastest = row_of(results, "pool1", 2)
     assert number(fastest["patches_per_s"]) in feeds(results)
     assert any("Diversity of the patches" in sentence for sentence in found.not_measured)
-    assert not any("Diversity" in table.caption for table in found.tables)
+    assert not any("Diversity" in table.caption for table in found.blocks[0].tables)
 
 
 def test_factories_with_equal_settings_are_said_to_deliver_the_same_patches_or_not(unfed):
-    same = " ".join(told(unfed).said)
+    same = " ".join(told(unfed).blocks[0].said)
     assert "delivered the same patches" in same
     assert "(N = 1 and 2)" in same
     other = [replace(e, checksum="0" if e.stage == "wsistream" else e.checksum) for e in ENTRIES]
-    assert "delivered different patches" in " ".join(told(made_up(other)).said)
+    assert "delivered different patches" in " ".join(told(made_up(other)).blocks[0].said)
 
 
 def test_where_everything_failed_there_is_no_rate_and_the_answer_says_so():
@@ -150,15 +150,15 @@ def test_where_everything_failed_there_is_no_rate_and_the_answer_says_so():
 
 def test_a_rank_that_lags_behind_is_named():
     results = made_up(slowest=0.5, ranks=(4,))
-    said = told(results).said
+    said = told(results).blocks[0].said
     assert any("rank 3 is slowest" in sentence and "50 % below" in sentence for sentence in said)
     assert any(sentence.startswith("`straggler`") for sentence in told(results).doubts)
 
 
 def test_one_rank_has_no_table_of_ranks_and_nothing_of_waiting_for_others(beside):
     found = told(beside)
-    assert not any(table.caption == "Rank by rank" for table in found.tables)
-    assert not any("rank " in sentence for sentence in found.said)
+    assert not any(table.caption == "Rank by rank" for table in found.blocks[0].tables)
+    assert not any("rank " in sentence for sentence in found.blocks[0].said)
 
 
 @pytest.mark.parametrize(

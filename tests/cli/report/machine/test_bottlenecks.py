@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from pyscale.report.machine.bottlenecks import BOTTLENECKS
+from pyscale.report.machine.words import BOTTLENECKS
 from pyscale_stages.timing import Bottleneck
 
 

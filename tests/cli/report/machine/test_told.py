@@ -8,9 +8,8 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.trust import trust_in_tests
-from pyscale.report.curves import curves
-from pyscale.report.grid.scope import about_workers
-from pyscale.report.machine import headroom, nodes, told
+from pyscale.report.machine import section as told
+from pyscale.report.machine import tables
 from pyscale.report.machine.bench import benches
 from pyscale.report.machine.section import section
 from pyscale.report.wording import number
@@ -22,37 +21,40 @@ def bench(one):
     return found
 
 
-def under(bench, heading):
-    return " ".join(dict(told.told(bench))[heading])
-
-
 def rate_of(bench, test, at_once=1):
-    return f"{number(bench.storage(test, at_once)['rate'] / 1e6)} MB/s"
+    return number(bench.storage(test, at_once)["rate"] / 1e6)
 
 
-def test_reading_says_how_cold_was_proved_and_what_fio_reads(bench):
-    said = under(bench, "Reading in order")
-    assert f"{rate_of(bench, 'particle_sequential_read_cold')} cold, verified" in said
-    assert f"{rate_of(bench, 'particle_sequential_read_warm')} warm" in said
-    fio = rate_of(bench, "fio_sequential_read_cold")
-    assert f"fio reads the same files at {fio} cold, verified" in said
+def row_of(table, *begins):
+    """Cells of a table's row that begins so, by its columns."""
+    (row,) = (row for row in table.texts if row[: len(begins)] == list(begins))
+    return dict(zip(table.header, row, strict=True))
 
 
-def test_reading_at_random_has_latencies(bench):
-    said = under(bench, "Reading at random")
-    assert "reads a second" in said
-    assert "half of them within" in said
-    assert "99 % within" in said
+def test_reading_says_how_cold_was_proved_and_what_fio_reads(one, bench):
+    (found,) = section(one).answered
+    storage = found.answers[0].text
+    assert f"{rate_of(bench, 'particle_sequential_read_cold')} MB/s cold, verified" in storage
+    assert f"{rate_of(bench, 'particle_sequential_read_warm')} warm" in storage
+    row = row_of(tables.reads(bench), "Particles, in order", "cold, verified")
+    assert row["fio (MB/s)"].startswith(rate_of(bench, "fio_sequential_read_cold"))
+
+
+def test_reading_at_random_has_latencies(one, bench):
+    row = row_of(tables.reads(bench), "Particles, at random", "cold, verified")
+    assert "-" not in (row["Reads/s"], row["Median (ms)"], row["p99 (ms)"])
+    assert f"{row['Reads/s']} random reads/s" in section(one).answered[0].answers[0].text
 
 
 def test_several_readers_are_told_together(bench):
-    said = under(bench, "Several readers")
-    assert f"{rate_of(bench, 'parallel_read_cold', 4)} by 4 readers" in said
+    row = row_of(tables.reads(bench), "Particles, by readers at once", "cold, verified", "4")
+    assert row["MB/s"].startswith(f"{rate_of(bench, 'parallel_read_cold', 4)} [")
 
 
 def test_the_size_stands_beside_the_ancestors(bench):
-    assert "0.262 GB" in under(bench, "Size of the particle stack")
-    assert "13.1 GB" in under(bench, "Size of the particle stack")
+    (said,) = told.scale(bench)
+    assert "0.262 GB" in said
+    assert "13.1 GB" in said
 
 
 def test_a_stack_of_few_megabytes_is_told_in_them(bench):
@@ -60,14 +62,14 @@ def test_a_stack_of_few_megabytes_is_told_in_them(bench):
     assert "6.56 MB" in " ".join(told.scale(replace(bench, rows=rows)))
 
 
-def test_numbers_of_readers_and_threads_are_told_with_their_intervals(bench):
-    for heading in ("Several readers", "Decoding"):
-        assert "(95 % interval " in under(bench, heading)
+def test_numbers_of_threads_are_told_with_their_intervals(bench):
+    row = row_of(tables.codecs(bench), "TIFF, LZW")
+    assert all("[" in row[f"{threads} (MB/s)"] for threads in ("1 thread", "2 threads"))
 
 
 def test_what_cannot_run_says_why(bench):
-    said = under(bench, "Tests that cannot run here")
-    assert "particle_random_read_direct: the filesystem refuses" in said
+    said = " ".join(told.cannot_run(bench))
+    assert "Cannot run here: particle_random_read_direct: the filesystem refuses" in said
     assert "nothing is transferred" in said
 
 
@@ -111,26 +113,28 @@ def test_the_place_has_names(bench):
     assert found["fio"] == "fio-3.33"
 
 
+def outliers(results, **columns):
+    """The sentence on nodes, were the comparison another."""
+    machine = results.machine
+    changed = replace(machine, nodes=machine.nodes.with_columns(**columns))
+    return section(replace(results, machine=changed)).blocks[0].said[0]
+
+
 def test_the_node_that_reads_slowly_is_named_with_its_ratio(three):
-    (said,) = nodes.sentences(three.machine)
+    said = outliers(three)
     assert said.startswith("node3 is an outlier: 0.49 of the median of 3 nodes in ")
     assert "more tests" in said
-    head, rest = nodes.in_short(three.machine)
-    assert head == "node3"
-    assert "is an outlier" in rest
+    answer = section(three).answered[0].answers[0]
+    assert answer.head == ("node3",)
+    assert "is an outlier" in answer.text
 
 
 def test_no_node_is_an_outlier_where_all_are_alike(three):
-    alike = three.machine.nodes.with_columns(outlier=pl.lit(value=False))
-    (said,) = nodes.sentences(replace(three.machine, nodes=alike))
-    assert said.startswith("No outliers: ")
+    assert outliers(three, outlier=pl.lit(value=False)).startswith("No outliers: ")
 
 
 def test_of_two_nodes_none_is_an_outlier(three):
-    two = three.machine.nodes.with_columns(
-        nodes=pl.lit(2, pl.Int64), outlier=pl.lit(None, pl.Boolean)
-    )
-    (said,) = nodes.sentences(replace(three.machine, nodes=two))
+    said = outliers(three, nodes=pl.lit(2, pl.Int64), outlier=pl.lit(None, pl.Boolean))
     assert "fewer than 3 nodes" in said
 
 
@@ -145,8 +149,8 @@ def test_of_two_nodes_none_is_an_outlier(three):
 )
 def test_headroom_is_told_as_surely_as_it_is_known(beside, share, proved, says):
     table = beside.machine.headroom.head(1).with_columns(share=pl.lit(share), proved=pl.lit(proved))
-    found = curves(about_workers(beside).configurations)
-    (said,) = headroom.sentences(replace(beside.machine, headroom=table), found)
+    machine = replace(beside.machine, headroom=table)
+    (said,) = told.headroom(machine, beside.configurations)
     assert says in said
     assert "of the wall time" in said
     assert ("not verified" in said) is not proved
@@ -154,19 +158,19 @@ def test_headroom_is_told_as_surely_as_it_is_known(beside, share, proved, says):
 
 def test_reading_that_takes_hardly_any_time_is_nothing_to_speed_up(beside):
     table = beside.machine.headroom.head(1).with_columns(read_s=pl.lit(1e-6))
-    found = curves(about_workers(beside).configurations)
-    (said,) = headroom.sentences(replace(beside.machine, headroom=table), found)
+    machine = replace(beside.machine, headroom=table)
+    (said,) = told.headroom(machine, beside.configurations)
     assert "less than 1 % of the wall time; faster storage cannot save more" in said
     assert "MB/s" not in said
 
 
 def test_the_same_doubt_of_all_nodes_is_told_once(three):
-    said = section(three)["doubts"]
+    said = section(three).doubts
     assert sum("evicted-unverified" in sentence for sentence in said) == 1
     assert not any(sentence.startswith("node1") for sentence in said)
 
 
 def test_flags_of_trials_that_repeats_answer_are_left_out(one):
-    said = " ".join(section(one)["doubts"])
+    said = " ".join(section(one).doubts)
     assert "Fewer than 6 trials were timed" not in said
     assert "`cache-uncontrolled`" not in said

@@ -13,12 +13,12 @@ from madeupreconstructrun import made_up
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings, reconstruct_findings
 from pyscale.references.files import all_references
 from pyscale.references.matchingreconstruct import matching_reconstruct
+from pyscale.report.kinds import sections_of
 from pyscale.report.ranks.images import decibels
-from pyscale.report.ranks.kinds import sections_of
 
 
 def section(results):
-    (found,) = sections_of(results.ranks, results.configurations, results.rank_references)
+    (found,) = sections_of(results)
     return found
 
 
@@ -31,7 +31,7 @@ def verdict_of(results, name):
 
 
 def table_of(results, caption):
-    (shown,) = (one for one in section(results).tables if one.caption == caption)
+    (shown,) = (one for one in section(results).blocks[0].tables if one.caption == caption)
     columns, rows = shown.header, shown.texts
     return [dict(zip(columns, row, strict=True)) for row in rows]
 
@@ -118,7 +118,7 @@ def test_where_every_trial_failed_the_answer_is_its_error():
     (said,) = answers_of(failing, name)
     assert said.startswith("Faster: Unknown: no trial counts; its error: rank 1 on node1 ")
     assert verdict_of(failing, name).trust == "no"
-    (failed,) = section(failing).said
+    (failed,) = section(failing).blocks[0].said
     assert failed.startswith(f"{name} at N = 2 failed: rank 1 on node1 ")
 
 

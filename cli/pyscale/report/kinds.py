@@ -1,4 +1,4 @@
-"""Every kind of work that ranks do together: what a report says of it, and what is advised."""
+"""Every kind of work beside stages over N: what a report says of it, and what is advised."""
 
 from __future__ import annotations
 
@@ -10,19 +10,29 @@ from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.analysis.ranks.work import RankFindings
 from pyscale.report.advice import RankAdvice
+from pyscale.report.grid import section as grid
+from pyscale.report.machine import section as machine
 from pyscale.report.ranks import loader, reconstruct
-from pyscale.report.ranks.section import Found, Section
+from pyscale.report.results import Results
+from pyscale.report.section import References, Section
 
 FIRST = ("request", "settings")
 """Answers that say what to ask for."""
 
 
-def sections_of(
+def sections_of(results: Results) -> list[Section]:
+    """Tell of each kind of work that a report has."""
+    of_ranks = rank_sections(results.ranks, results.configurations, results.rank_references)
+    found = (grid.section(results), *of_ranks, machine.section(results))
+    return [one for one in found if one is not None]
+
+
+def rank_sections(
     found: Iterable[RankFindings],
     configurations: pl.DataFrame,
-    references: Mapping[str, Found] | None = None,
+    references: Mapping[str, References] | None = None,
 ) -> list[Section]:
-    """Tell of each kind of work that has a configuration.
+    """Tell of each kind of work of ranks that has a configuration.
 
     Parameters
     ----------
@@ -46,9 +56,10 @@ def rank_advice(
     found: Iterable[RankFindings], configurations: pl.DataFrame
 ) -> Iterator[RankAdvice]:
     """Give what is advised of each kind, as the report's first screen answers it."""
-    for section in sections_of(found, configurations):
+    for section in rank_sections(found, configurations):
         for answered in section.answered:
             ordered = sorted(answered.answers, key=lambda one: one.answers not in FIRST)
+            assert answered.trust is not None
             yield RankAdvice(
                 name=answered.name,
                 answers=tuple(one.text for one in ordered),

@@ -1,14 +1,11 @@
-"""The tables of a grid, each number tied to the CSV that holds it."""
+"""Tables of a grid, each number tied to the CSV that holds it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from pyscale.report.curves import Curve
-from pyscale.report.grid.sweep import Sweep
-from pyscale.report.grid.times import mean_and_sd
-from pyscale.report.grid.trust import codes
-from pyscale.report.grid.words import objects, part
+from pyscale.report.grid.sweep import Sweep, codes
 from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
 from pyscale.report.page.tables import WORKERS
 from pyscale.report.page.values import (
@@ -20,7 +17,22 @@ from pyscale.report.page.values import (
     Row,
     Writer,
 )
-from pyscale.report.wording import ABSENT, gib, percent, ratio, score, seconds
+from pyscale.report.wording import ABSENT, gib, percent, phase, ratio, score, seconds
+
+
+def short(found: Sequence[Sweep]) -> Table | None:
+    """Lay out the columns that a terminal has room for."""
+    size, _ = _which(found)
+    columns: Columns = [
+        numbers("px", size[1]),
+        words("on", _marked),
+        numbers("a call s", lambda row: POINTS.interval_cell(row, f"{row['sweep'].measure}_s")),
+        numbers("times\nas fast", _ratio),
+        numbers("mega-\npixels/s", POINTS.plain("throughput_mp_s")),
+        numbers("first\ncall s", POINTS.plain("first_s")),
+        numbers("AP at\nIoU 0.5", POINTS.plain("beside_ap_iou50", score)),
+    ]
+    return laid_out("", _points(found), columns, head="stage")
 
 
 def by_size(found: Sequence[Sweep]) -> Table | None:
@@ -47,7 +59,13 @@ def by_size(found: Sequence[Sweep]) -> Table | None:
             POINTS.plain("gpu_own_peak_bytes", lambda held: gib(round(held))),
             "Peak of the process itself",
         ),
+        numbers(
+            "Device memory of all (GiB)",
+            POINTS.plain("gpu_peak_bytes", lambda held: gib(round(held))),
+            "Peak of the whole device",
+        ),
         numbers("Energy of the GPU (J)", POINTS.plain("gpu_energy_j"), "Over a task"),
+        numbers("Energy of processors (J)", POINTS.plain("cpu_energy_j"), "Over a task"),
         words("Flags", lambda row: ", ".join(codes(row)), "Doubts, explained below"),
         words(
             "Warnings",
@@ -70,7 +88,7 @@ def agreement(found: Sequence[Sweep]) -> Table | None:
         numbers("AP at IoU 0.9", POINTS.plain("beside_ap_iou90", score), "The same"),
         numbers(
             "Objects",
-            lambda row: (POINTS.value(row, "objects", objects(row)),),
+            _objects,
             "Found here",
         ),
         numbers(
@@ -98,7 +116,7 @@ def call_parts(found: Sequence[Sweep]) -> Table | None:
     )
     if not parts:
         return None
-    columns: Columns = [*_which(found), *(numbers(part(name), _part(name)) for name in parts)]
+    columns: Columns = [*_which(found), *(numbers(phase(name), _part(name)) for name in parts)]
     return laid_out("Parts of a call (s), in brackets their share", _points(found), columns)
 
 
@@ -140,15 +158,24 @@ def _ratio(row: Row) -> Cell:
     return (ABSENT,) if found is None else RATIOS.interval_cell(found, "ratio", ratio)
 
 
+def _marked(row: Row) -> str:
+    """Name the line of a point, marked where the stage doubts its result."""
+    return f"{row['sweep'].line_of(row)}{' !' if row['result_doubted'] else ''}"
+
+
+def _objects(row: Row) -> Cell:
+    if row["objects"] is None:
+        return (ABSENT,)
+    doubted = " (doubted)" if row["result_doubted"] else ""
+    return (POINTS.value(row, "objects", f"{row['objects']:.0f}{doubted}"),)
+
+
 def _published(row: Row) -> Cell:
+    """Write a mean with its standard deviation, which is not an interval, and its calls."""
     if row["published_s"] is None:
         return (ABSENT,)
-    mean, sd = mean_and_sd(row).split(" +/- ")
-    return (
-        POINTS.value(row, "published_s", mean),
-        " +/- ",
-        POINTS.value(row, "published_sd_s", sd),
-    )
+    mean, sd = (POINTS.cell(row, column) for column in ("published_s", "published_sd_s"))
+    return (*mean, " +/- ", *sd, " (", *POINTS.cell(row, "published_calls", str), " calls)")
 
 
 def _part(name: str) -> Writer:

@@ -1,0 +1,343 @@
+"""A grid in words: how much faster one device is than another, from which size on, how far."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from pyscale.analysis.flags import INVALIDATING
+from pyscale.analysis.grid.parts import UNATTRIBUTED
+from pyscale.analysis.trust import Trusted, graded, raised_by
+from pyscale.report.curves import curves
+from pyscale.report.grid import tables
+from pyscale.report.grid.sweep import Line, Sweep, codes, sweeps
+from pyscale.report.grid.words import (
+    DEVICE,
+    MEASURES,
+    Row,
+    ends,
+    flattens,
+    named,
+    size,
+    the,
+    where_it_ends,
+    where_it_wins,
+)
+from pyscale.report.page.tables import losses
+from pyscale.report.page.values import POINTS, RATIOS, Cell, cell_text
+from pyscale.report.results import Results
+from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
+from pyscale.report.wording import few, listing, number, percent, phase, plural, ratio, score
+
+LONGEST_NAME = 12
+"""Letters of a line's name that stand beside its answer; a longer one stands in it."""
+MOST_PARTS = 3
+"""More parts of a call are counted and not named."""
+OF_CALLS = (
+    "Call: one image in one process, without the first; the median over calls, then over trials."
+)
+OF_A_TABLE = "The source of the table defines what its times include."
+PARTS = "Parts of a call: medians; parts on the device end when the device has finished."
+
+
+def section(results: Results) -> Section | None:
+    """Tell of all grids of a run; None where there is none."""
+    found = sweeps(results.grids)
+    if not found:
+        return None
+    points = {row["stage"] for sweep in found for row in sweep.points}
+    own = [one for one in curves(results.configurations) if one.key["stage"] in points]
+    titles = {_title(sweep) for sweep in found}
+    parts = tables.call_parts(found)
+    return Section(
+        kind="grid",
+        nav=(title := titles.pop() if len(titles) == 1 else "By size"),
+        title=title,
+        heading="How it scales",
+        subject="how it scales",
+        ran="; ".join(map(_ran, found)),
+        answered=tuple(
+            Answered.of(sweep.name, _answers(sweep), trust_in_sweep(sweep)) for sweep in found
+        ),
+        blocks=(
+            Block(
+                tables=there(tables.by_size(found), parts, tables.agreement(found)),
+                note=" ".join(dict.fromkeys(_notes(found, has_parts=parts is not None))),
+            ),
+            *(
+                Block(heading=sweep.name, said=said)
+                for sweep in found
+                if (said := tuple(_said(sweep)))
+            ),
+            Block(
+                heading="Whole processes, from start to end",
+                tables=there(tables.processes(own), losses(own, results)),
+                is_folded=True,
+                is_on_page_alone=True,
+            ),
+        ),
+        short=there(tables.short(found)),
+        narrow=4,
+        note="",
+        figures=("sizeratio", "sizetime", "callparts"),
+        scales=("log", "linear"),
+        doubts=tuple(_doubts(found)),
+    )
+
+
+def _doubts(found: Sequence[Sweep]) -> Iterator[str]:
+    """Give the sentence of every flag once, with the points that raise it."""
+    rows = [
+        {"place": _place(sweep, row, is_one=len(found) == 1), "flags": codes(row)}
+        for sweep in found
+        for row in sweep.points
+    ]
+    yield from doubts_of(rows, lambda raised: (row["place"] for row in raised), "every point")
+
+
+def _place(sweep: Sweep, row: Row, *, is_one: bool) -> str:
+    name = sweep.point_name(row)
+    return name if is_one or name.startswith(sweep.name) else f"{sweep.name}, {name}"
+
+
+def _title(sweep: Sweep) -> str:
+    """Name the values that a sweep compares, like "CPU against GPU, by size"."""
+    values = [line.value for line in sweep.lines if line.value]
+    if sweep.grid.versus == DEVICE:
+        kinds = {row["device"] for row in sweep.points}
+        told = ["CPU"] * ("cpu" in kinds) + ["GPU"] * bool(kinds - {"cpu"})
+        return f"{' against '.join(told)}, by size"
+    if len(values) > 1:
+        return f"{values[0]} against {listing(values[1:])}, by size"
+    return "By size"
+
+
+def _ran(sweep: Sweep) -> str:
+    sizes = sorted({row["length_px"] for row in sweep.points if row["length_px"] is not None})
+    over = f" ({' to '.join(f'{length:.0f}' for length in ends(sizes))} px)" if sizes else ""
+    trials = sorted({row["trials"] for row in sweep.points})
+    each = " to ".join(map(str, ends(trials)))
+    lines = listing(line.name for line in sweep.lines if line.name != sweep.name)
+    return (
+        f"{sweep.name} at {plural(len(sizes), 'size')}{over}{f' on {lines}' if lines else ''}, "
+        f"{each} timed trial{'' if trials == [1] else 's'} of each"
+    )
+
+
+def _notes(found: Sequence[Sweep], *, has_parts: bool) -> Iterator[str]:
+    """Explain the numbers of the tables."""
+    for sweep in found:
+        yield OF_A_TABLE if sweep.is_table else OF_CALLS
+    if any(sweep.compared for sweep in found):
+        yield "Times as fast: the baseline's time over its own."
+    if any(row["beside_ap_iou50"] is not None for sweep in found for row in sweep.points):
+        yield "AP: average precision of one output against the other."
+    if has_parts:
+        yield PARTS
+
+
+def trust_in_sweep(sweep: Sweep) -> Trusted:
+    """Judge a sweep by the flags of its points, and by what was set beside what."""
+    if not sweep.is_timed:
+        return graded((), against=("no call was timed",))
+    rows = [(sweep.point_name(row), codes(row)) for row in sweep.points]
+    return graded(
+        # A point that did other work has no ratio.
+        raised_by(rows, "points", all_of=len(rows), indecisive=INVALIDATING),
+        notes=_outputs(sweep),
+        in_favour=(f"{plural(min(row['trials'] for row in sweep.points), 'trial')} of each",),
+    )
+
+
+def _outputs(sweep: Sweep) -> Iterator[str]:
+    for line in sweep.compared:
+        known = [
+            row["beside_ap_iou50"] for row in line.points if row["beside_ap_iou50"] is not None
+        ]
+        if known:
+            yield f"outputs of {line.name} agree by {score(min(known))} or more (AP at IoU 0.5)"
+        else:
+            yield f"outputs of {line.name} not compared"
+
+
+def _answers(sweep: Sweep) -> Iterator[Answer]:
+    """Say how much faster, and what limits it; of one device alone, how fast."""
+    if not sweep.is_timed:
+        return
+    for line in sweep.compared:
+        is_long = len(line.name) > LONGEST_NAME
+        head, rest = _gain(sweep, line, sweep.measure, f" on {line.name}" if is_long else "")
+        yield Answer("Speedup" if is_long else line.name, "speedup", head, (*rest, "."))
+    for line in sweep.compared:
+        yield from _limit(sweep, line)
+    if sweep.compared:
+        return
+    for line in sweep.lines:
+        if timed := line.timed(sweep.measure):
+            yield from _times(sweep, line, timed)
+    if lacking := not_compared(sweep):
+        yield Answer("Speedup", "speedup", ("Not known",), (": ", lacking))
+
+
+def _gain(sweep: Sweep, line: Line, measure: str, on: str = "") -> tuple[Cell, Cell]:
+    """State the ratio at the largest size, where it begins to win, and where it ends."""
+    row = sweep.ratios(line, measure)[-1]
+    base, at = the(row["base"]), f"{size(row['length_px'])}{on}"
+    point, *interval = RATIOS.interval_cell(row, "ratio", ratio)
+    head: Cell = (point,)
+    rest: Cell = (*interval, f" times as fast as {base} at {at}")
+    if row["ratio_low"] is not None and row["ratio_low"] <= 1 <= row["ratio_high"]:
+        head, rest = (
+            ("Indistinguishable",),
+            (f" from {base} at {at} (ratio ", point, *interval, ")"),
+        )
+    times = f"{number(row['value_s'])} s instead of {number(row['base_s'])} s"
+    win, ceiling = sweep.win(line, measure), sweep.ceiling(line, measure)
+    more = [
+        *([] if win is None else [where_it_wins(win)]),
+        *([] if ceiling is None else [flattens(ceiling)]),
+    ]
+    return head, (*rest, "; ".join([f" ({times})", *more]))
+
+
+def _limit(sweep: Sweep, line: Line) -> Iterator[Answer]:
+    """Name the parts of a call that are not sped up at the largest size, and their bound."""
+    point = line.timed(sweep.measure)[-1]
+    found = sweep.unaided(point)
+    if found is None:
+        return
+    at = f"a call at {size(point['length_px'])}"
+    helped = [
+        row
+        for row in sorted(sweep.parts(point), key=lambda row: -(row["base_s"] or 0.0))
+        if row["part"] not in (*found["parts"], UNATTRIBUTED) and row["part_ratio"] is not None
+    ]
+    told = (f"{phase(row['part'])} {ratio(row['part_ratio'])}" for row in helped)
+    sped_up = f"; sped up: {few(told, MOST_PARTS)} times" if helped else ""
+    if found["bound"] is None:
+        yield Answer("Limit", "limit", ("No part",), (f" of {at} is as slow as before{sped_up}.",))
+        return
+    parts = map(phase, found["parts"])
+    head = few(parts, MOST_PARTS, "smaller ones")
+    rest = (
+        f", not sped up: {percent(found['share'])} of {at} ({number(found['unaided_s'])} of "
+        f"{number(found['call_s'])} s), so that no more than {ratio(found['bound'])} times is "
+        f"possible{sped_up}."
+    )
+    yield Answer("Limit", "limit", (f"{head[:1].upper()}{head[1:]}",), (rest,))
+
+
+def _times(sweep: Sweep, line: Line, timed: list[Row]) -> Iterator[Answer]:
+    """State how long a call takes at the smallest and the largest size, and where it goes."""
+    first, *largest = [
+        (POINTS.cell(row, f"{sweep.measure}_s")[0], f" s at {size(row['length_px'])}")
+        for row in ends(timed)
+    ]
+    is_long = len(line.name) > LONGEST_NAME
+    to = tuple(part for one in largest for part in (" to ", *one))
+    yield Answer(
+        "Time" if is_long else line.name,
+        "time",
+        first[:1],
+        (first[1], *to, f" for a call on {line.name}." if is_long else " for a call."),
+    )
+    rate, *rates = [POINTS.cell(row, "throughput_mp_s")[0] for row in ends(timed)]
+    to = tuple(part for one in rates for part in (" to ", one))
+    yield Answer("Speed", "throughput", (rate,), (*to, " megapixels per second."))
+    parts = sorted(sweep.parts(timed[-1]), key=lambda row: -row["share"])[:MOST_PARTS]
+    if parts:
+        told = listing(f"{phase(row['part'])} {percent(row['share'])}" for row in parts)
+        at = f" of a call at {size(timed[-1]['length_px'])}."
+        yield Answer("Mostly", "limit", (told,), (at,))
+
+
+def _said(sweep: Sweep) -> Iterator[str]:
+    """State what neither an answer nor a table does."""
+    if not sweep.is_timed:
+        yield "No timed call."
+        return
+    yield from (
+        f"{one.name}: no timed call." for one in sweep.lines if not one.timed(sweep.measure)
+    )
+    for line in sweep.compared:
+        if (ceiling := sweep.ceiling(line, sweep.measure)) is not None:
+            yield f"{line.name}: {where_it_ends(ceiling)}"
+        if sweep.ratios(line, "published"):
+            head, rest = _gain(sweep, line, "published")
+            yield f"{line.name} in {MEASURES['published']}: {cell_text((*head, *rest))}."
+    for line in sweep.lines:
+        yield from _one_image(sweep, line)
+    yield from _sharing(sweep)
+
+
+def _one_image(sweep: Sweep, line: Line) -> Iterator[str]:
+    """State where a process for one image gains less than later calls, beyond chance."""
+    alone, later = sweep.ratios(line, "fresh"), sweep.ratios(line, "steady")
+    for one in ends(alone):
+        other = next((row for row in later if row["length_px"] == one["length_px"]), None)
+        if other is None or None in (one["ratio_high"], other["ratio_low"]):
+            continue
+        if one["ratio_high"] < other["ratio_low"]:
+            gains = "loses time on" if one["ratio_high"] < 1 else "gains less from"
+            yield (
+                f"A process for a single image of {size(one['length_px'])} {gains} "
+                f"{the(line.value)}: {MEASURES['fresh']} take {number(one['value_s'])} s, "
+                f"{ratio(one['ratio'])} times as fast as on {the(line.base)}; a later call is "
+                f"{ratio(other['ratio'])} times as fast."
+            )
+
+
+def _sharing(sweep: Sweep) -> Iterator[str]:
+    """State the throughput of several workers over that of one, and how they share GPUs."""
+    for row in sweep.of(sweep.grid.sharing):
+        if row["invalid"]:
+            continue
+        interval = (
+            "no 95 % interval"
+            if row["gain_low"] is None
+            else f"95 % interval {ratio(row['gain_low'])} to {ratio(row['gain_high'])}"
+        )
+        yield (
+            f"{row['workers']} workers on {named(row['value']) or sweep.name} at "
+            f"{size(row['length_px'])}{_shared(row)}: {number(row['throughput_mp_s'])} "
+            f"megapixels/s together, {number(row['one_mp_s'])} alone, {ratio(row['gain'])} times "
+            f"as much ({interval})."
+        )
+
+
+def _shared(row: Row) -> str:
+    if row["device"] == "cpu":
+        return ""
+    return {
+        "own": ", each with its own GPU",
+        "time_slicing": ", sharing GPUs by time slices",
+        "mps": ", sharing GPUs by MPS",
+    }.get(row["gpu_sharing"] or "", "")
+
+
+def not_compared(sweep: Sweep) -> str | None:
+    """State why there is no ratio, and how to get one; None where nothing is to be compared."""
+    versus = sweep.grid.versus
+    if versus is None or sweep.compared:
+        return None
+    values = list(dict.fromkeys(named(line.value) for line in sweep.lines if line.value))
+    only = listing(values)
+    if len(values) > 1:
+        return f"No ratio of {only}: no size has timed calls of both."
+    if versus != DEVICE:
+        return f"Only {only} was measured: a ratio needs another value of {versus}."
+    return f"Only the {only} was measured. To compare with a GPU, use {_command(sweep)}."
+
+
+def _command(sweep: Sweep) -> str:
+    """Write the line that measures the same sizes on a GPU too."""
+    if sweep.is_table:
+        # A table does not name its command.
+        return "a table with the times of both devices of a machine"
+    lengths = [json.loads(row["point"]).get("length_px") for row in sweep.points]
+    sizes = ",".join(dict.fromkeys(str(one) for one in lengths if one is not None))
+    these = f" --sizes {sizes}" if sizes else ""
+    return (
+        f"`pyscale run {sweep.points[0]['suite']}{these} --device cpu,cuda` "
+        "(on a Mac `--device cpu,mps`)"
+    )

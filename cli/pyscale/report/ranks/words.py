@@ -1,0 +1,54 @@
+"""Configurations of ranks in words: how many ranks and trials, and what failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from pyscale.analysis.flags import flags_of
+from pyscale.report.page.values import Row
+from pyscale.report.wording import listing, plural
+
+
+def ranks(count: int) -> str:
+    """Write a number of ranks."""
+    return plural(count, "rank")
+
+
+def told_doubts(row: Row) -> str:
+    """Flags of a configuration, and the error of one that failed."""
+    return "; ".join([*flags_of(row), *([row["error"]] if row["error"] else [])])
+
+
+def trials_of(points: Sequence[Row]) -> str:
+    """State the numbers of ranks and of trials."""
+    counts = sorted({row["workers"] for row in points})
+    repeats = sorted({row["repeats"] for row in points})
+    times = " to ".join(map(str, dict.fromkeys((repeats[0], repeats[-1]))))
+    trials = "trial" if repeats == [1] else "trials"
+    on = ranks(counts[0]) if len(counts) == 1 else f"N = {listing(counts)} ranks"
+    return f"on {on}, {times} timed {trials} of each"
+
+
+def named(rows: Iterable[Row], names: Mapping[str, str]) -> list[tuple[str, Row]]:
+    """Put its name before every row."""
+    return [(names[row["stage"]], row) for row in rows]
+
+
+def failed(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
+    """Name every configuration that failed, with its error."""
+    for name, row in named(points, names):
+        if row["error"]:
+            some = " in some trials" if row["repeats"] else ""
+            yield f"{name} at N = {row['workers']} failed{some}: {row['error']}"
+
+
+def places(names: Mapping[str, str]) -> Callable[[list[Row]], Iterator[str]]:
+    """Name configurations, each once with all its N."""
+
+    def told(rows: list[Row]) -> Iterator[str]:
+        counts: dict[str, list[int]] = {}
+        for name, row in named(rows, names):
+            counts.setdefault(name, []).append(row["workers"])
+        yield from (f"{name} at N = {listing(own)}" for name, own in counts.items())
+
+    return told

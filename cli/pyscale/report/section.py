@@ -1,0 +1,223 @@
+"""What is said of one kind of work beside stages over N: one shape for every kind of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from pyscale.analysis.flags import SENTENCES, flags_of
+from pyscale.analysis.trust import Trust, Trusted
+from pyscale.report.fitted import Fitted, plain, terminal_table
+from pyscale.report.page.table import Table
+from pyscale.report.page.values import Cell, Row, cell_text
+from pyscale.report.wording import few
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from pyscale.references.model import Reference
+
+References = Iterable[tuple["Reference", Any]]
+"""References, each with its rows that stand beside those of a run."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One answer: a word for the question, what a glance must catch, and the rest.
+
+    Tests and scripts find it on the page by `answers`, in `data-answer`.
+    """
+
+    question: str
+    answers: str
+    head: Cell
+    rest: Cell
+
+    @property
+    def text(self) -> str:
+        """The whole of it as one sentence."""
+        return f"{self.question}: {cell_text((*self.head, *self.rest))}"
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What a reader in a hurry must know of one subject; without trust where none was judged."""
+
+    name: str
+    answers: tuple[Answer, ...]
+    trust: Trust | None = None
+    reasons: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, name: str, answers: Iterable[Answer], trusted: Trusted) -> Answered:
+        """Put answers beside the trust in them."""
+        return cls(name, tuple(answers), trusted.grade, (*trusted.reasons, *trusted.notes))
+
+
+@dataclass(frozen=True)
+class Block:
+    """Facts, sentences and tables under one heading.
+
+    Attributes
+    ----------
+    heading : str
+        Empty where the first has none.
+    facts : mapping of str to str
+    said : tuple of str
+    tables : tuple of Table
+    folded : tuple of Table
+        Long tables that the page folds, and the text leaves out.
+    in_short : tuple of Table
+        The rows of those that the text has.
+    note : str
+        What the tables hold.
+    is_folded : bool
+        Whether the page folds all of it.
+    is_on_page_alone : bool
+        Whether it is too long for the text.
+    """
+
+    heading: str = ""
+    facts: Mapping[str, str] = field(default_factory=dict)
+    said: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    folded: tuple[Table, ...] = ()
+    in_short: tuple[Table, ...] = ()
+    note: str = ""
+    is_folded: bool = False
+    is_on_page_alone: bool = False
+
+
+@dataclass(frozen=True)
+class Section:
+    """All that page, text, terminal and advice say of one kind of work.
+
+    Attributes
+    ----------
+    kind, nav : str
+        Of the section's id, and its name in the page's list of sections.
+    title, heading, subject : str
+        The question; the kind of work; and what a report on it alone is about.
+    ran : str
+        What ran, in a line.
+    answered : tuple of Answered
+        The first screen.
+    blocks : tuple of Block
+    short : tuple of Table
+        The tables for a terminal.
+    narrow : int
+        Columns that a narrow terminal has room for.
+    note : str
+        What the numbers are.
+    figures : tuple of str
+        Charts of the page; the first that there is may stand on the first screen.
+    scales : tuple of str
+        Choices for the axes of that one, the first of which is chosen.
+    leads : bool
+        Whether its answers stand above those on stages over N.
+    published : list of dict
+        References beside the run.
+    doubts, not_measured : tuple of str
+    paste : tuple of (str, str)
+        What a line is, and the line.
+    pasted : str
+        Whose settings these are.
+    """
+
+    kind: str
+    nav: str
+    title: str
+    heading: str
+    subject: str
+    ran: str
+    answered: tuple[Answered, ...]
+    blocks: tuple[Block, ...]
+    short: tuple[Table, ...]
+    note: str
+    figures: tuple[str, ...]
+    narrow: int = 0
+    scales: tuple[str, ...] = ()
+    leads: bool = True
+    published: list[dict[str, Any]] = field(default_factory=list)
+    doubts: tuple[str, ...] = ()
+    not_measured: tuple[str, ...] = ()
+    paste: tuple[tuple[str, str], ...] = ()
+    pasted: str = ""
+
+    @property
+    def on_page_alone(self) -> str:
+        """Name what is too long for the text."""
+        return few(
+            name
+            for block in self.blocks
+            for name in (
+                [block.heading] * bool(block.tables)
+                if block.is_on_page_alone
+                else [table.caption for table in block.folded if not block.in_short]
+            )
+        )
+
+
+def there(*tables: Table | None) -> tuple[Table, ...]:
+    """Leave out tables of which nothing is known."""
+    return tuple(table for table in tables if table is not None)
+
+
+def summary(section: Section) -> Iterator[RenderableType]:
+    """Lay a section out for a terminal: its answers, what to paste, tables and sentences."""
+    from rich.text import Text
+
+    yield Text(f"\n{section.title}", "bold")
+    for one in section.answered:
+        if one.name != section.title:
+            yield Text(f"\n{one.name}", "bold")
+        yield from (Text(plain(answer.text)) for answer in one.answers)
+    for what, line in section.paste:
+        yield Text(f"{what}:")
+        yield Text(line, "bold")
+    shown = [block for block in section.blocks if not block.is_folded]
+    for block in shown:
+        if block.facts:
+            yield Text("; ".join(f"{name}: {value}" for name, value in block.facts.items()))
+    for table in section.short:
+        yield Text(f"\n{table.caption}", "bold") if table.caption else Text()
+        yield Fitted(
+            terminal_table(table),
+            terminal_table(table, section.narrow) if section.narrow else None,
+            "The whole table needs a wider terminal; the report has it.",
+        )
+    said = (sentence for block in shown for sentence in block.said)
+    yield from (Text(plain(sentence)) for sentence in (*said, *section.doubts))
+
+
+def doubts_of(
+    rows: Sequence[Row],
+    places: Callable[[list[Row]], Iterable[str]],
+    all_of_them: str = "everywhere",
+) -> Iterator[str]:
+    """Give the sentence of every flag once, with the places that raise it."""
+    for code, sentence in SENTENCES.items():
+        raised = [row for row in rows if code in flags_of(row)]
+        if raised:
+            is_everywhere = len(raised) == len(rows) > 1
+            where = all_of_them if is_everywhere else few(places(raised), joined="; ".join)
+            yield f"`{code}` ({where}): {sentence}"
+
+
+def beside(
+    found: References,
+    lay_out: Callable[[str, Sequence[Row]], Table | None],
+    note: str = "",
+) -> list[dict[str, Any]]:
+    """Lay out every reference that stands beside a run, with its caveats."""
+    return [
+        {
+            "title": reference.title,
+            "table": lay_out(f"Beside: {reference.title}", table.to_dicts()),
+            "figures": f"Published: {reference.figures}; on "
+            f"{'; '.join(f'{name} {told}' for name, told in reference.hardware.items())}.{note}",
+            "caveats": list(reference.caveats),
+        }
+        for reference, table in found
+    ]
