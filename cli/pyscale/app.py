@@ -36,6 +36,12 @@ config_app = typer.Typer(
     epilog="pyscale config show",
     no_args_is_help=True,
 )
+stage_app = typer.Typer(
+    cls=Group,
+    help="Make steps of your own from descriptions of tools.",
+    epilog="pyscale stage import config.yaml",
+    no_args_is_help=True,
+)
 
 
 def _show_version(wanted: bool) -> None:
@@ -171,6 +177,24 @@ def config_show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")
     configview.show(as_json=json)
 
 
+@stage_app.command("import", **helped("pyscale stage import config.yaml --output mine.toml"))
+def stage_import(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Description of a tool.")],
+    output: Annotated[
+        Path | None, typer.Option("--output", metavar="TOML", help="Write the suite here.")
+    ] = None,
+) -> None:
+    """Make a suite of one step from a description.
+
+    Reads the config.yaml of Bilayers, the descriptor.json of BIAFLOWS and Cytomine, and a
+    CommandLineTool of CWL, and says what of it was understood.
+    """
+    from pyscale.descriptions.importing import import_stage
+
+    import_stage(file, output)
+
+
+app.add_typer(stage_app, name="stage")
 app.add_typer(data_app, name="data")
 app.add_typer(image_app, name="image")
 app.add_typer(reference_app, name="reference")

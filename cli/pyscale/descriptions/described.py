@@ -1,0 +1,189 @@
+"""What a description says of a tool, in the words of a step, and the suite made of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from pyscale.errors import UserError
+from pyscale.report.wording import listing
+from pyscale.suite import OF_STEPS, Suite
+from pyscale_stages.command.params import CommandParams
+from pyscale_stages.wording import first_problem
+
+OUTPUT = "output"
+"""Folder that a tool writes to."""
+
+
+@dataclass
+class Described:
+    """A tool, with a sentence on each thing that was not taken from its description."""
+
+    name: str
+    summary: str = ""
+    split: Literal["files", "threads"] = "threads"
+    """Whether it is called for each file, or once for a whole folder."""
+    image: str | None = None
+    """As a registry names it."""
+    shell: bool = False
+    words: list[str] = field(default_factory=list)
+    params: dict[str, Any] = field(default_factory=dict)
+    unset: list[str] = field(default_factory=list)
+    """Parameters that it needs and that have no default."""
+    left_out: list[str] = field(default_factory=list)
+    """What may be left out, and has no default."""
+    doubts: list[str] = field(default_factory=list)
+
+    @property
+    def entry(self) -> str:
+        """Name of the only entry of its suite."""
+        return re.sub(r"\W+", "_", self.name.lower(), flags=re.ASCII).strip("_") or "tool"
+
+    @property
+    def data(self) -> str:
+        """What stands for its data on its command line."""
+        return "{file}" if self.split == "files" else "{input}"
+
+    def param(self, name: str, default: object) -> str:
+        """Make a parameter of something on the command line; return what stands for it."""
+        key = re.sub(r"\W+", "_", name, flags=re.ASCII)
+        if key in CommandParams.model_fields:
+            key += "_"
+        if default is None:
+            self.unset.append(key)
+        else:
+            self.params[key] = default
+        return f"{{params.{key}}}"
+
+
+def literal(text: object) -> str:
+    """A word that is given to the program as it is."""
+    return str(text).replace("{", "{{").replace("}", "}}")
+
+
+def values(given: Mapping[str, Any], key: str, what: str) -> list[Mapping[str, Any]]:
+    """Mappings that a description lists under a key; none where it has none.
+
+    Raises
+    ------
+    UserError
+        If something else stands there.
+    """
+    found = given.get(key)
+    if found is None:
+        return []
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise UserError(f"{what}: {key} should be a list of mappings: correct it")
+    return found
+
+
+def scalar(value: object) -> str | int | float | bool | None:
+    """A default that a parameter can have; None where there is none, or several values."""
+    if isinstance(value, date):
+        return str(value)
+    return value if isinstance(value, str | int | float) and value not in {"", "None"} else None
+
+
+def split_words(text: object, where: str) -> list[str]:
+    """Words of a command line.
+
+    Raises
+    ------
+    UserError
+        If there is none.
+    """
+    try:
+        words = shlex.split(text) if isinstance(text, str) else []
+    except ValueError as error:
+        raise UserError(f"{where} is not a command line ({error}): correct it") from None
+    if not words:
+        raise UserError(f"{where} is missing or empty, so there is nothing to run")
+    return words
+
+
+def suite_text(tool: Described) -> str:
+    """The suite, as TOML.
+
+    Raises
+    ------
+    UserError
+        If no step can be made of the tool.
+    """
+    lines = [
+        f"name = {_toml(tool.entry)}",
+        f"summary = {_toml(tool.summary or tool.name)}",
+        *([f'data = "{tool.split}"'] if tool.split in OF_STEPS else []),
+        "",
+        f"[stages.{tool.entry}]",
+        f"command = {_toml(tool.words[0] if tool.shell else tool.words)}",
+        *(["shell = true"] if tool.shell else []),
+        f'split = "{tool.split}"',
+        f'output = "{OUTPUT}"',
+        *([f"image = {_toml(_sif(tool.image))}"] if tool.image else []),
+    ]
+    if tool.params:
+        lines += ["", f"[stages.{tool.entry}.params]"]
+        lines += [f"{name} = {_toml(value)}" for name, value in tool.params.items()]
+    text = "\n".join(lines) + "\n"
+    try:
+        entry = Suite.model_validate(tomllib.loads(text)).stages[tool.entry]
+        CommandParams.model_validate({**entry.params, **dict.fromkeys(tool.unset, "")})
+    except ValidationError as error:
+        raise UserError(
+            f"no step can be made of {tool.name}: {first_problem(error, CommandParams)}"
+        ) from None
+    return text
+
+
+def sentences(tool: Described, kind: str) -> Iterator[str]:
+    """Say what was understood, what was not, and what is left to do."""
+    called = (
+        'called for each file (split = "files")'
+        if tool.split == "files"
+        else 'called once for all of the data, on N cores (split = "threads")'
+    )
+    yield f"understood {tool.name} ({kind}): {called}, writing to the folder {OUTPUT}"
+    if tool.params:
+        yield f"parameters with their defaults: {_named(tool.params)}; change them by --set"
+    for name in tool.unset:
+        yield f"{name} has no default: set it by --set {tool.entry}.{name}=VALUE"
+    if tool.left_out:
+        yield f"left out, as optional or off: {_named(tool.left_out)}"
+    if tool.image:
+        yield f"make its image: apptainer pull {_sif(tool.image)} docker://{tool.image}"
+        yield (
+            "paths of its command are those in the image; a relative one is looked for in the "
+            "suite's folder, so write where it lies in the image"
+        )
+    for doubt in tool.doubts:
+        yield f"not understood: {doubt}"
+
+
+def _named(names: Iterable[str]) -> str:
+    return listing([*names])
+
+
+def _sif(image: str) -> str:
+    """Name of the file of an image."""
+    return re.sub(r"[^\w.-]+", "_", Path(image).name, flags=re.ASCII) + ".sif"
+
+
+def _toml(value: bool | float | str | Sequence[str]) -> str:
+    """A value as TOML has it, which is JSON but for one letter and for numbers that are none."""
+    if isinstance(value, str):
+        text = json.dumps(" ".join(value.split()) if "\n" in value else value, ensure_ascii=False)
+        return text.replace("\x7f", "\\u007f")
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, bool | int):
+        return json.dumps(value)
+    return f"[{', '.join(map(_toml, value))}]"
