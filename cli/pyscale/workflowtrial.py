@@ -70,6 +70,8 @@ def link_files(root: Path, work: Path, *, but: str) -> None:
 
     Left out are hidden ones, what it writes (`but`), and folders around the work directory.
     """
+    # Both by one name: a walk into the work directory would link what it links for ever.
+    root, work = root.resolve(), work.resolve()
     count = 0
     for folder, folders, files in os.walk(root):
         here = Path(folder)
@@ -91,7 +93,7 @@ def link_files(root: Path, work: Path, *, but: str) -> None:
                     f"{root} holds more than {MOST_FILES} files: keep the workflow in a folder of "
                     "its own, and name its data by {input}"
                 )
-            (place / name).symlink_to((here / name).absolute())
+            (place / name).symlink_to(here / name)
 
 
 def engine_line(engine: str, file: str, key: str, n: str, work: Path) -> list[str]:

@@ -44,6 +44,15 @@ def test_a_work_directory_shows_the_files_of_the_workflow_and_no_results(root: P
     assert (root / "scripts" / "a.py").is_file()
 
 
+def test_a_work_directory_within_the_workflow_is_seen_by_any_name(
+    root: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "other").symlink_to(root)
+    work = root / "runs" / "r2"
+    link_files(tmp_path / "other", work, but="results")
+    assert not (work / "runs").exists()
+
+
 def test_a_folder_of_very_many_files_is_refused(
     root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
