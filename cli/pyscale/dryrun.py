@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -171,10 +171,16 @@ def _with_way(plan: Plan, way: str) -> Plan:
     return plan.model_copy(update={"settings": {**plan.settings, "allocation": way}})
 
 
-def _waits_table(both: tuple[Way, ...]) -> Table:
+def _table(columns: Sequence[str]) -> Table:
+    """A table of numbers whose first column says of what."""
     table = Table()
-    for column in ("way", "jobs", *(f"in the queue at {wait} min a job" for wait in WAITS_MIN)):
-        table.add_column(column, justify="left" if column == "way" else "right", overflow="fold")
+    for number, column in enumerate(columns):
+        table.add_column(column, justify="right" if number else "left", overflow="fold")
+    return table
+
+
+def _waits_table(both: tuple[Way, ...]) -> Table:
+    table = _table(["way", "jobs", *(f"in the queue at {wait} min a job" for wait in WAITS_MIN)])
     for way in both:
         waiting = (duration(60 * wait * way.waits) for wait in WAITS_MIN)
         table.add_row(way.name, str(way.jobs), *waiting)
@@ -182,12 +188,9 @@ def _waits_table(both: tuple[Way, ...]) -> Table:
 
 
 def _ways_table(both: tuple[Way, ...], prices: Prices) -> Table:
-    table = Table()
-    money = [f"money ({prices.currency})"] if prices.is_given else []
     lasts = [f"time at {wait} min a job" for wait in WAITS_MIN]
-    columns = ("way", "jobs", "core-hours used", "idle", "GPU-hours", *money, *lasts)
-    for column in columns:
-        table.add_column(column, justify="left" if column == "way" else "right", overflow="fold")
+    used = ["way", "jobs", "core-hours used", "idle", "GPU-hours"]
+    table = _table([*used, *_money(prices), *lasts])
     for way in both:
         table.add_row(
             way.name,
@@ -199,6 +202,11 @@ def _ways_table(both: tuple[Way, ...], prices: Prices) -> Table:
             *(duration(way.lasts_s(wait)) for wait in WAITS_MIN),
         )
     return table
+
+
+def _money(prices: Prices) -> list[str]:
+    """The column of what it costs, where there are prices."""
+    return [f"money ({prices.currency})"] if prices.is_given else []
 
 
 def _tell_of_place(plan: Plan) -> None:
@@ -275,38 +283,35 @@ def _disk(plan: Plan) -> str:
 
 
 def _trials(plan: Plan) -> Table:
-    sweep = Sweep.of(plan)
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     # Ranks load patches for as long as they are told, or share an image; the machine takes no data.
-    shares_frames = sweep.frameless is None
-    table = Table(
-        box=box.SIMPLE_HEAD,
-        padding=(0, 1, 0, 0),
-        pad_edge=False,
-        show_edge=False,
-    )
-    has_inputs = any(trial.inputs for trial in plan.trials)
-    columns = ["#", "trial", "N"] + ["windows", "frames\nof each"] * shares_frames
-    columns += ["input"] * has_inputs + ["device"]
-    in_images = any(trial.image for trial in plan.trials)
+    shares_frames = Sweep.of(plan).frameless is None
     has_threads = any(trial.threads for trial in plan.trials)
     is_shared = any(trial.gpu_sharing != "own" for trial in plan.trials)
-    columns += ["threads"] * has_threads + ["GPU\nsharing"] * is_shared + ["image"] * in_images
-    for column in columns:
-        table.add_column(column, overflow="fold")
+    in_images = any(trial.image for trial in plan.trials)
+    rows = []
     for position, trial in enumerate(plan.trials, start=1):
         lengths = sorted({stop - start for start, stop in trial.windows})
-        windows = [str(len(trial.windows)), " or ".join(map(str, lengths))]
-        table.add_row(
-            str(position),
-            trial.id,
-            str(trial.workers),
-            *(["", ""] if measures_alone(trial.stage) else windows)[: 2 * shares_frames],
-            *([_sources(trial)] if has_inputs else []),
-            trial.device,
-            *([str(plan.threads_of(trial))] if has_threads else []),
-            *([trial.gpu_sharing if trial.device == "cuda" else ""] if is_shared else []),
-            *([trial.image or "none"] if in_images else []),
+        has_windows = shares_frames and not measures_alone(trial.stage)
+        rows.append(
+            {
+                "#": str(position),
+                "trial": trial.id,
+                "N": str(trial.workers),
+                "windows": str(len(trial.windows)) if has_windows else None,
+                "frames\nof each": " or ".join(map(str, lengths)) if has_windows else None,
+                "input": _sources(trial) if trial.inputs else None,
+                "device": trial.device,
+                "threads": str(plan.threads_of(trial)) if has_threads else None,
+                "GPU\nsharing": trial.gpu_sharing if is_shared and trial.device == "cuda" else None,
+                "image": (trial.image or "none") if in_images else None,
+            }
         )
+    columns = [name for name in rows[0] if any(row[name] is not None for row in rows)]
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(row[column] for column in columns))
     return table
 
 
@@ -316,10 +321,7 @@ def _sources(trial: Trial) -> str:
 
 
 def _cost_table(stages: list[StageCost], prices: Prices) -> Table:
-    table = Table()
-    money = [f"money ({prices.currency})"] if prices.is_given else []
-    for column in ("stage", "jobs", "core-hours", "GPU-hours", *money):
-        table.add_column(column, justify="left" if column == "stage" else "right", overflow="fold")
+    table = _table(["stage", "jobs", "core-hours", "GPU-hours", *_money(prices)])
     for stage in stages:
         table.add_row(*_cells(stage, prices))
     table.add_section()

@@ -11,7 +11,7 @@ from pyscale import DISTRIBUTION
 from pyscale.blockorder import block_order
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial
-from pyscale.planning import even_windows, trial_id
+from pyscale.planning import Scaled
 from pyscale.rankrules import refuse_more_ranks_than_slides
 from pyscale.report.wording import listing
 from pyscale.store.folder import RunFolder
@@ -43,8 +43,13 @@ def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> 
     new = sorted({*(workers or ())}.difference(sweep.workers))
     _refuse_workers(plan, sweep, new)
     measured = plan.measured - plan.suite.measured_once
-    templates = {t.entry: t for t in plan.trials if t.is_reference and t.entry in measured}
-    one = next(iter(templates))
+    chunks = int(plan.settings["chunks_per_worker"])
+    scaled = {
+        trial.entry: Scaled.of(trial, plan.suite.stages[trial.entry], sweep, chunks)
+        for trial in plan.trials
+        if trial.is_reference and trial.entry in measured
+    }
+    one = next(iter(scaled))
     have = Counter(trial.workers for trial in plan.trials if trial.entry == one)
     if repeats is not None and repeats < max(have.values()):
         raise UserError(
@@ -63,7 +68,7 @@ def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> 
             first + extra,
             plan.settings["seed"],
         )
-        added += (_like(templates[entry], plan, sweep, n, first + extra) for entry, n in order)
+        added += (scaled[entry].trial(n, first + extra) for entry, n in order)
     if not added:
         raise UserError(
             f"the run {plan.run_id} has {wanted} trials of each of N = {listing(sweep.workers)} "
@@ -113,26 +118,3 @@ def _refuse_workers(plan: Plan, sweep: Sweep, new: Sequence[int]) -> None:
         replace(sweep, workers=(new[-1],)).refuse_too_short(plan.on_what.removeprefix("on "))
     if sweep.frameless == "slides" and plan.movie is not None:
         refuse_more_ranks_than_slides(new[-1], plan.movie, plan.movie_frames)
-
-
-def _like(template: Trial, plan: Plan, sweep: Sweep, workers: int, block: int) -> Trial:
-    """A trial of the same work as another of its entry, at any N and in a block of its own."""
-    frames = template.windows[-1][1]
-    if sweep.is_weak or sweep.frameless is not None:
-        # The frames of each worker; without frames each counts as having one.
-        frames = frames // template.workers * workers
-    chunks = 1 if template.layout == "gang" else int(plan.settings["chunks_per_worker"])
-    step, threads = plan.suite.stages[template.entry], template.threads
-    if step.shares_cores and step.cores is not None:
-        threads = max(1, step.cores // workers)
-    return template.model_copy(
-        update={
-            "id": trial_id(template.entry, workers, block),
-            "workers": workers,
-            "block": block,
-            "threads": threads,
-            "movie_frames": None if template.movie_frames is None else frames,
-            "windows": even_windows(frames, min(frames, workers * chunks)),
-            "beside_trial": None,
-        }
-    )

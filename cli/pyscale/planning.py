@@ -17,10 +17,10 @@ from pyscale.images.catalog import image_for
 from pyscale.plan import OwnData, Plan, Trial, TrialInput
 from pyscale.rankrules import refuse_more_ranks_than_slides, refuse_ranks_apart
 from pyscale.sites import Site
-from pyscale.suite import MOVIE, SLIDES, TRUTH, Layout, Start, Suite, load_suite, suite_names
+from pyscale.suite import MOVIE, SLIDES, TRUTH, Layout, Suite, SuiteStage, load_suite, suite_names
 from pyscale.sweep import FRAMELESS, Sweep
 from pyscale.traits import measures_alone
-from pyscale_stages.contract import Device, GpuSharing, Sharing, Stage, StageParams
+from pyscale_stages.contract import Device, Sharing, Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage, stage_names
 from pyscale_stages.truth.reading import tells
 from pyscale_stages.wording import did_you_mean, first_problem
@@ -343,33 +343,15 @@ class _Sources:
 
 @dataclass(frozen=True)
 class _Entry:
-    """What all trials of one entry of the suite have in common."""
+    """What is planned of one entry of the suite."""
 
-    name: str
-    stage: Stage
+    scaled: Scaled
     output: str
-    compared: bool
-    sharing: Sharing
-    inputs: tuple[TrialInput, ...]
-    data: str | None
-    params: dict[str, JsonValue]
-    device: Device
-    threads: int | None
-    shares_cores: bool
-    gpus: int | Literal["all"] | None
-    gpu_sharing: GpuSharing
-    start: Start
+    unjudged: str
+    moved: bool
     beside: str | None
     base: str | None
     repeats: int
-    image: str | None
-    interpreter: Path | None
-    truth: Path | None
-    unjudged: str
-    moved: bool
-    sweep: Sweep
-    layout: Layout
-    chunks: int
 
     @classmethod
     def of(
@@ -434,62 +416,45 @@ class _Entry:
             image = image_for(own, stage, params, device, settings["images"])
             if older is not None and older.kind == "images":
                 image += OF_BASE
-        return cls(
-            name=name,
-            stage=stage,
-            inputs=inputs,
-            data=suite.data_of(name),
-            params=params.model_dump(mode="json"),
+        if name in suite.measured_once:
+            sweep = Sweep.without_frames("place", (1,))
+        feeding, frames = sweep.feeding, sweep.frames_at(sweep.feeding)
+        reference = Trial(
+            id=trial_id(name, feeding, 1),
+            entry=name,
+            stage=stage.name,
+            workers=feeding,
+            block=1,
             device=device,
-            threads=step.cores,
-            shares_cores=step.shares_cores,
             gpus=step.gpus if device == "cuda" else None,
             gpu_sharing=step.gpu_sharing if device == "cuda" else "own",
             start=step.start,
+            image=None if settings["runtime"] == "native" else image,
+            interpreter=older.python if older else None,
+            layout=layout,
+            # What a step of the user's own reads may be no movie, which would tell its length.
+            movie_frames=frames if sweep.is_weak or stage.runs_outside else None,
+            windows=((0, frames),),
+            inputs=inputs,
+            data=suite.data_of(name),
+            params=params.model_dump(mode="json"),
+            truth=truth,
+            reference_trial=trial_id(name, feeding, 1),
+            compared=stage.is_compared(params) and not sweep.is_weak,
+        )
+        return cls(
+            scaled=Scaled.of(reference, step, sweep, settings["chunks_per_worker"]),
+            output=stage.output_with(params),
+            unjudged=unjudged,
+            moved=moved or stage.moves_frames(params),
             beside=step.beside,
             base=next((e for e, one in suite.stages.items() if one.version_of == name), None),
             repeats=settings["repeats"],
-            output=stage.output_with(params),
-            compared=stage.is_compared(params),
-            sharing=stage.sharing(params),
-            image=None if settings["runtime"] == "native" else image,
-            interpreter=older.python if older else None,
-            truth=truth,
-            unjudged=unjudged,
-            moved=moved or stage.moves_frames(params),
-            sweep=Sweep.without_frames("place", (1,)) if name in suite.measured_once else sweep,
-            layout=layout,
-            # The workers of a gang run at once, so each has one window.
-            chunks=1 if layout == "gang" else settings["chunks_per_worker"],
         )
 
     def trial(self, workers: int, block: int, measured: Set[str]) -> Trial:
-        frames = self.sweep.frames_at(workers)
-        return Trial(
-            id=trial_id(self.name, workers, block),
-            entry=self.name,
-            stage=self.stage.name,
-            workers=workers,
-            block=block,
-            device=self.device,
-            threads=self._threads_at(workers),
-            gpus=self.gpus,
-            gpu_sharing=self.gpu_sharing,
-            start=self.start,
-            image=self.image,
-            interpreter=self.interpreter,
-            layout=self.layout,
-            # What a step of the user's own reads may be no movie, which would tell its length.
-            movie_frames=frames if self.sweep.is_weak or self.stage.runs_outside else None,
-            windows=self._windows(frames, workers),
-            inputs=self.inputs,
-            data=self.data,
-            params=self.params,
-            truth=self.truth,
-            reference_trial=trial_id(self.name, self.sweep.feeding, 1),
-            compared=self.compared and not self.sweep.is_weak,
-            beside_trial=self._beside_trial(workers, block, measured),
-        )
+        beside = self._beside_trial(workers, block, measured)
+        return self.scaled.trial(workers, block).model_copy(update={"beside_trial": beside})
 
     def _beside_trial(self, workers: int, block: int, measured: Set[str]) -> str | None:
         """Trial whose output that of this one is set beside.
@@ -501,6 +466,50 @@ class _Entry:
         if self.base is not None and block == min(2, self.repeats):
             other = self.base
         return trial_id(other, workers, 1) if other is not None and other in measured else None
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Trials of one entry at any N: what one of them tells of all others."""
+
+    reference: Trial
+    sharing: Sharing
+    threads: int | None
+    shares_cores: bool
+    chunks: int
+    grows: bool
+    """Whether N workers have N times the frames, or whatever counts as such."""
+
+    @classmethod
+    def of(cls, reference: Trial, step: SuiteStage, sweep: Sweep, chunks_per_worker: int) -> Scaled:
+        """Trials like one, of an entry of a suite."""
+        stage = load_stage(reference.stage)
+        return cls(
+            reference,
+            sharing=stage.sharing(stage.params.model_validate(reference.params)),
+            threads=step.cores,
+            shares_cores=step.shares_cores,
+            # The workers of a gang run at once, so each has one window.
+            chunks=1 if reference.layout == "gang" else chunks_per_worker,
+            grows=sweep.is_weak or sweep.frameless is not None,
+        )
+
+    def trial(self, workers: int, block: int) -> Trial:
+        """The trial of N workers in a block."""
+        frames = self.reference.windows[-1][1]
+        if self.grows:
+            frames = frames // self.reference.workers * workers
+        return self.reference.model_copy(
+            update={
+                "id": trial_id(self.reference.entry, workers, block),
+                "workers": workers,
+                "block": block,
+                "threads": self._threads_at(workers),
+                "movie_frames": None if self.reference.movie_frames is None else frames,
+                "windows": self._windows(frames, workers),
+                "beside_trial": None,
+            }
+        )
 
     def _windows(self, frames: int, workers: int) -> tuple[tuple[int, int], ...]:
         """Windows of N workers."""

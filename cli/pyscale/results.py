@@ -17,7 +17,7 @@ from pyscale.analysis.fits import curve_fits
 from pyscale.analysis.flags import without_invalid
 from pyscale.analysis.grid.findings import GridFindings, grid_findings
 from pyscale.analysis.losses import loss_table
-from pyscale.analysis.machine.findings import MachineFindings, machine_findings
+from pyscale.analysis.machine.findings import machine_findings
 from pyscale.analysis.measured import measured_points, measured_trials
 from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.analysis.ranks.work import RankFindings
@@ -157,18 +157,21 @@ def results_of(
         prices=prices_of(run.plan),
         own_cpus=None if run.plan.site else threads_by_entry(run.plan),
         sharing={trial.entry for trial in run.plan.trials if trial.gpu_sharing != "own"},
-        timeline=timeline_of(tasks, spans, trials),
         references=shown,
         stages=stages_of(run.plan),
         find_grids=find_grids,
-        machine=machine_findings(tables.timings, tasks, spans, tables.sources.places),
-        alone=run.plan.entries_that(measures_alone),
         ranks=ranks,
     )
-    tests = results.machine.tests if results.machine else None
+    machine = machine_findings(tables.timings, tasks, spans, tables.sources.places)
+    results = replace(
+        results,
+        timeline=timeline_of(tasks, spans, trials),
+        machine=machine,
+        alone=run.plan.entries_that(measures_alone),
+    )
     return replace(
         results,
-        test_references=[] if tests is None else matching_tests(shown, tests),
+        test_references=[] if machine is None else matching_tests(shown, machine.tests),
         test_sizes=sizes,
         rank_references={one.kind: MATCHING[one.kind](shown, one.points) for one in ranks},
         validation=validation_of(run, trials, context.work_id, references),
@@ -241,12 +244,9 @@ def analysed(
     prices: Prices | None = None,
     own_cpus: Mapping[str, int] | None = None,
     sharing: Collection[str] = (),
-    timeline: pl.DataFrame | None = None,
     references: Iterable[Loaded] = (),
     stages: Mapping[str, str] | None = None,
     find_grids: Callable[[pl.DataFrame], tuple[GridFindings, ...]] | None = None,
-    machine: MachineFindings | None = None,
-    alone: frozenset[str] = frozenset(),
     ranks: tuple[RankFindings, ...] = (),
 ) -> Results:
     """Analyse a table of trials, wherever it comes from.
@@ -255,12 +255,10 @@ def analysed(
     says that trials of the same block ran close together in time, as in a run of pyscale; `held`
     how long workers held what they asked for, None where that is not known; `prices` what that
     costs; `own_cpus` the cores of a worker of each stage where nobody was asked for any; `sharing`
-    the stages whose workers are on one GPU; `timeline` is what every task did when; `references`
-    are what others measured, of which those of the same stages are kept; `stages` the stage behind
-    each name in `trials`, where the two may differ, and behind each family of points; `find_grids`
-    finds what grids tell, from the table of configurations; `machine` is what tests of the machine
-    told, and `alone` the stages that are such tests; `ranks` is what ranks told that
-    work together.
+    the stages whose workers are on one GPU; `references` are what others measured, of which those
+    of the same stages are kept; `stages` the stage behind each name in `trials`, where the two may
+    differ, and behind each family of points; `find_grids` finds what grids tell, from the table of
+    configurations; `ranks` is what ranks told that work together.
     """
     beside = list(references)
     changes = drifts(trials)
@@ -281,12 +279,9 @@ def analysed(
         requests=[request for request in asked if request is not None],
         context=context,
         interleaved=interleaved,
-        timeline=timeline,
         references=matching(beside, _without_points(table, grids), stages),
         grids=grids,
         grid_references=matching_grids(beside, grids, stages),
-        machine=machine,
-        alone=alone,
         ranks=ranks,
     )
 

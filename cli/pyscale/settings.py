@@ -35,6 +35,7 @@ from pyscale_stages.wording import did_you_mean, first_problem
 
 USER_FILE = "pyscale.toml"
 ENVIRONMENT_PREFIX = "PYSCALE_"
+DEFAULTS = "defaults.toml of pyscale"
 FLAG, ENVIRONMENT = "a flag", "the environment"
 """Layers whose values are named one by one."""
 
@@ -273,27 +274,19 @@ def value_origins(flags: dict[str, Any], suite: SuiteLayer | None = None) -> dic
     """
     user_file, defaults_file = settings_files()
     layers: list[tuple[str, PydanticBaseSettingsSource]] = [
-        ("defaults.toml of pyscale", TomlConfigSettingsSource(Settings, defaults_file)),
+        (DEFAULTS, TomlConfigSettingsSource(Settings, defaults_file)),
         *([(f"the suite {suite.path}", _source(suite, Settings))] if suite else []),
         (str(user_file), TomlConfigSettingsSource(Settings, user_file)),
         (ENVIRONMENT, EnvSettingsSource(Settings)),
         (FLAG, InitSettingsSource(Settings, flags)),
     ]
-    origins: dict[str, str] = {}
-    for name, source in layers:
-        for key in source():
-            origins[key] = _named(name, key)
-    return origins
+    return {key: _named(name, key) for name, source in layers for key in source()}
 
 
 def users_own(flags: dict[str, Any]) -> set[str]:
     """Settings that the user gives, in a file, a variable or a flag."""
-    sources: tuple[PydanticBaseSettingsSource, ...] = (
-        TomlConfigSettingsSource(Settings, settings_files()[0]),
-        EnvSettingsSource(Settings),
-        InitSettingsSource(Settings, flags),
-    )
-    return {key for source in sources for key in source()}
+    origins = value_origins(flags)
+    return {key for key, origin in origins.items() if origin != DEFAULTS}
 
 
 def _layered(suite: SuiteLayer) -> type[Settings]:

@@ -13,7 +13,6 @@ import polars as pl
 from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.samples import compared_samples, samples
-from pyscale.analysis.schema import Schema
 from pyscale.betweenruns import MeasuredRun, between
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.page.write import NAME as PAGE
@@ -28,15 +27,7 @@ from pyscale.runfacts import differing
 from pyscale.runreport import tables_folder
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
-from pyscale.store.ranktables import loading_schema, reconstruction_schema
-from pyscale.store.tables import (
-    LOADING_FILE,
-    MEASURES_FILE,
-    RECONSTRUCTION_FILE,
-    TIMINGS_FILE,
-    measure_schema,
-    timing_schema,
-)
+from pyscale.store.tables import read_table
 
 
 def report_several(
@@ -108,26 +99,19 @@ def href_of(file: Path, folder: Path) -> str:
 
 def _measured(run: RunFolder, results: Results, report: Path) -> MeasuredRun:
     nodes = {name for node in results.context.nodes for name in node.names}
+    # The run's own report has just written them.
     folder = tables_folder(run, report)
     return MeasuredRun(
         run,
         build_manifest(run),
         tuple(sorted(nodes)),
         results.trials,
-        _table(folder / TIMINGS_FILE, timing_schema()),
+        read_table(folder, "timings"),
         samples(
-            {
-                "loading": _table(folder / LOADING_FILE, loading_schema()),
-                "reconstruction": _table(folder / RECONSTRUCTION_FILE, reconstruction_schema()),
-            },
-            measured_trials(_table(folder / MEASURES_FILE, measure_schema()), results.trials),
+            {name: read_table(folder, name) for name in ("loading", "reconstruction")},
+            measured_trials(read_table(folder, "measures"), results.trials),
         ),
     )
-
-
-def _table(path: Path, schema: Schema) -> pl.DataFrame:
-    """A table that the run's own report has just written, where it has any rows."""
-    return pl.read_parquet(path, glob=False) if path.exists() else pl.DataFrame(schema=schema)
 
 
 def _machines(

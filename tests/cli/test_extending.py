@@ -12,6 +12,7 @@ from pyscale import extending
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockExecutor
 from pyscale.extending import changed_code, extended
+from pyscale.ownstep import suite_asked_for
 from pyscale.plan import Plan, Trial
 from pyscale.runline import repeat_line
 from pyscale.status import StatusReader
@@ -59,6 +60,19 @@ def test_each_configuration_gets_its_trials_in_blocks_that_hold_the_baseline(
         assert counts_by_block(added(plan, more), entry) == blocks
     assert more.baseline_workers == plan.baseline_workers == 1
     assert {t.reference_trial for t in more.trials} == {t.reference_trial for t in plan.trials}
+
+
+@pytest.mark.parametrize("split", ["frames", "threads", "ranks", "none"])
+def test_workers_of_a_step_share_its_work_as_they_did_before(
+    make_of: PlanMaker, split: str
+) -> None:
+    step = suite_asked_for(None, "cp {input} {output}", {"split": split, "output": "out.tif"})
+    planned = make_of(step, workers=(1, 2, 4)).trials
+    before = {trial.workers: trial for trial in planned if trial.block == 1}
+    plan = make_of(step, workers=(1, 2))
+    for trial in added(plan, extended(plan, 3, (4,))):
+        same = {"id": trial.id, "block": trial.block}
+        assert trial == before[trial.workers].model_copy(update=same)
 
 
 def test_the_work_is_the_same_and_is_shared_by_each_n(make: PlanMaker) -> None:

@@ -210,6 +210,14 @@ def _with_waits(tasks: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def read_table(folder: Path, name: str) -> pl.DataFrame:
+    """A table that was written into a folder, where it had any rows."""
+    path = folder / FILES[name]
+    if path.exists():
+        return pl.read_parquet(path, glob=False)
+    return pl.DataFrame(schema=TABLES[name][1]())
+
+
 def write_tables(folder: Path, tables: Tables) -> None:
     """Write the tables as Parquet into a folder; the rare ones where there are any."""
     for name, file in FILES.items():
