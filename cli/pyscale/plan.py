@@ -12,6 +12,7 @@ from pydantic import Field, JsonValue, model_validator
 from pyscale.baseversion import BaseVersion
 from pyscale.sites import Site
 from pyscale.suite import TRUTH, EntryName, Layout, Start, Suite
+from pyscale.traits import DATA
 from pyscale_stages.contract import Device, GpuSharing, Record
 
 # Folders of a run are named by these, and a plan may come from anybody: none leads elsewhere.
@@ -199,8 +200,8 @@ class Plan(Record):
     def on_what(self) -> str:
         """What it measures on, or else the folder that it measures."""
         if self.movie is None:
-            made = self.suite.data == "phantom"
-            return f"on {self.measured_for}" if made else f"of the folder {self.place}"
+            alone = self.suite.data == "place"
+            return f"of the folder {self.place}" if alone else f"on {self.measured_for}"
         others = len({own.movie for own in self.own_data} - {self.movie})
         more = f" and {others} other dataset{'s' * (others != 1)}" if others else ""
         return f"on {self._data_name} ({self.how_much}){more}"
@@ -258,9 +259,7 @@ class Plan(Record):
     @property
     def measured_for(self) -> str:
         """Name of the data that its times are good for, or that it was the machine's."""
-        if self.suite.data == "phantom":
-            return "images made for it"
-        return "the machine itself" if self.movie is None else self._data_name
+        return DATA[self.suite.data].named or self._data_name
 
     @property
     def _data_name(self) -> str:

@@ -18,8 +18,8 @@ from pyscale.plan import OwnData, Plan, Trial, TrialInput
 from pyscale.rankrules import refuse_more_ranks_than_slides, refuse_ranks_apart
 from pyscale.sites import Site
 from pyscale.suite import MOVIE, SLIDES, TRUTH, Layout, Suite, SuiteStage, load_suite, suite_names
-from pyscale.sweep import FRAMELESS, Sweep
-from pyscale.traits import measures_alone
+from pyscale.sweep import Sweep
+from pyscale.traits import DATA, measures_alone
 from pyscale_stages.contract import Device, Sharing, Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage, stage_names
 from pyscale_stages.truth.reading import tells
@@ -192,7 +192,7 @@ def _sweep(
 ) -> Sweep:
     if suite.data == "slides" and dataset is not None:
         refuse_more_ranks_than_slides(max(workers), dataset.movie, dataset.frames)
-    if suite.data in FRAMELESS or dataset is None:
+    if DATA[suite.data].given or dataset is None:
         return Sweep.without_frames(suite.data, workers)
     sweep = Sweep(settings["scaling"], workers, dataset.frames, suite.frames_per_worker)
     if not suite.shares_no_frames:

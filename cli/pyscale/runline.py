@@ -13,9 +13,10 @@ from pyscale.baseversion import without_base
 from pyscale.grid import is_of
 from pyscale.gridaxes import AXES_OF_ALL, DEVICE
 from pyscale.plan import Plan
-from pyscale.runsettings import ALSO_SETTINGS, WITHOUT_MEANING, parameter_value
+from pyscale.runsettings import ALSO_SETTINGS, parameter_value
 from pyscale.settings import ENVIRONMENT_PREFIX, Settings
 from pyscale.suite import Suite, load_suite, suite_names
+from pyscale.traits import DATA
 from pyscale.withsystem import without_system
 
 ALIKE = (
@@ -126,7 +127,7 @@ def _flags(settings: Mapping[str, Any], suite: Suite, only: Sequence[str]) -> li
         value = settings.get(name, field.default)
         if name in said_by_axis or value == usual:
             continue
-        if name in WITHOUT_MEANING.get(suite.data, ()):
+        if name in DATA[suite.data].without_meaning:
             continue
         if name == "site" and settings["executor"] == "local":
             continue

@@ -55,10 +55,9 @@ from pyscale.store.journal import Journal, Listener
 from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import Suite, suite_names
+from pyscale.traits import DATA
 from pyscale.validation.expected import refuse_other_work
 
-NEVER_THE_SAME = {"place": "times of the machine", "slides": "rates of loading patches"}
-"""What the outputs hold that are measured on such data."""
 EXIT_INCOMPLETE = 1
 EXIT_INVALID = 1
 EXIT_INTERRUPTED = 130
@@ -293,10 +292,10 @@ def _refuse_strict(strict: bool, returning: Mapping[str, bool]) -> None:
 
 def _refuse_blind_gate(plan: Plan) -> None:
     """Raise where a strict run would compare nothing, and so pass whatever it computes."""
-    if plan.suite.data in NEVER_THE_SAME:
+    if told := DATA[plan.suite.data].never_same:
         raise UserError(
-            "--strict fails where an output is not the baseline's, and "
-            f"{NEVER_THE_SAME[plan.suite.data]} never are the same: leave it out"
+            f"--strict fails where an output is not the baseline's, and {told} never are the same: "
+            "leave it out"
         )
     # What a suite asks of quality is a gate too.
     if any(step.at_least or step.at_most for step in plan.suite.stages.values()):

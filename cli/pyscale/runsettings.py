@@ -14,7 +14,7 @@ from pyscale.gridaxes import DEVICE, START, THREADS
 from pyscale.settings import Settings, SuiteLayer, load_settings, users_own
 from pyscale.suite import ALL_CORES, Suite, load_suite, suite_of
 from pyscale.tomlfile import file_of, parsed
-from pyscale.traits import measures_alone
+from pyscale.traits import DATA, measures_alone
 from pyscale.withsystem import BRIEF
 from pyscale_stages.wording import did_you_mean
 
@@ -22,23 +22,6 @@ SIZES = "length_px"
 """The axis that --sizes is short for."""
 ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker", START: "start"}
 """Axes of which a suite without a grid has one value, and the setting that says it."""
-
-WITHOUT_MEANING = {
-    "files": ("truth", "axes"),
-    "tiles": ("truth",),
-    "place": ("data", "truth", "axes", "scaling", "chunks_per_worker", "cache"),
-    "slides": ("truth", "axes", "scaling"),
-    "phantom": ("data", "truth", "axes", "scaling", "chunks_per_worker", "cache"),
-}
-"""Settings that say how a movie is read and shared, by the data of suites that read none."""
-INSTEAD = {
-    "files": "shares the files of a folder",
-    "tiles": "shares the tiles of an image",
-    "place": "measures the machine itself",
-    "slides": "loads patches of slides",
-    "phantom": "works on images that it makes itself",
-}
-"""What such a suite does instead."""
 
 
 def axes_asked_for(sizes: str | None, axes: Sequence[str]) -> dict[str, str] | None:
@@ -165,13 +148,12 @@ def _refuse_other_stages(suite: Suite, flags: Mapping[str, Any]) -> None:
 
 def _refuse_without_meaning(suite: Suite, given: Mapping[str, Any], settings: Settings) -> None:
     """Raise where a flag tells of data that a suite does not read, or of a folder likewise."""
-    without_meaning = WITHOUT_MEANING.get(suite.data, ())
-    of_a_movie = [f"--{name.replace('_', '-')}" for name in without_meaning if name in given]
+    data = DATA[suite.data]
+    of_a_movie = [f"--{name.replace('_', '-')}" for name in data.without_meaning if name in given]
     if of_a_movie:
-        instead = INSTEAD[suite.data]
         raise UserError(
-            f"{' and '.join(of_a_movie)}: the suite {suite.name} {instead} and reads no movie, so "
-            "leave that out"
+            f"{' and '.join(of_a_movie)}: the suite {suite.name} {data.does} and reads no movie, "
+            "so leave that out"
         )
     if suite.data == "place":
         if given.get("with_system"):

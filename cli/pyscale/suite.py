@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from pyscale.errors import UserError, why_no_name
 from pyscale.tomlfile import file_of, read_toml, shipped_names
-from pyscale.traits import measures_alone
+from pyscale.traits import DATA, measures_alone
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.contract import Device, GpuSharing, Record, Slot, Stage
 from pyscale_stages.errors import StageError
@@ -204,7 +204,7 @@ class Suite(Record):
     @property
     def unit(self) -> str:
         """What is counted of the data: frames, slides, files or tiles."""
-        return self.data if self.data in {"slides", *OF_STEPS} else "frames"
+        return DATA[self.data].unit
 
     @property
     def shares_no_frames(self) -> bool:
@@ -216,7 +216,7 @@ class Suite(Record):
     @property
     def reads_data(self) -> bool:
         """Whether it measures on a dataset, and not on a folder or on images of its own."""
-        return self.data not in {"place", "phantom"}
+        return not DATA[self.data].named
 
     @property
     def measured_once(self) -> frozenset[str]:

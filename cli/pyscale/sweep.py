@@ -7,13 +7,7 @@ from typing import Literal
 
 from pyscale.errors import UserError
 from pyscale.plan import Plan
-
-FRAMELESS = {
-    "place": "every worker measures the machine by itself, all at once",
-    "slides": "N ranks load patches at the same time, each from its own slides",
-    "phantom": "strong: N ranks share the work on one image, the same at every N",
-}
-"""What N workers are given of data without frames."""
+from pyscale.traits import DATA
 
 
 @dataclass(frozen=True)
@@ -56,7 +50,7 @@ class Sweep:
     def of(cls, plan: Plan) -> Sweep:
         """Sweep of a plan; one that was frozen by an earlier release is strong."""
         workers = tuple(sorted({trial.workers for trial in plan.scaling_trials}))
-        if plan.suite.data in FRAMELESS or not workers:
+        if DATA[plan.suite.data].given or not workers:
             return cls.without_frames(plan.suite.data if workers else "place", workers or (1,))
         return cls(
             plan.settings.get("scaling", "strong"),
@@ -89,7 +83,7 @@ class Sweep:
     def __str__(self) -> str:
         """What N workers are given, in words."""
         if self.frameless is not None:
-            return FRAMELESS[self.frameless]
+            return DATA[self.frameless].given
         if not self.is_weak:
             return "strong: N workers share the whole movie"
         unused = self.frames - self.frames_at(max(self.workers))

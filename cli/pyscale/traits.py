@@ -1,11 +1,61 @@
-"""What planning, running and reading ask of a stage: how N workers stand to its work.
+"""What planning, running and reading ask of a stage and of the data that a suite measures on.
 
-Each takes the name of a stage; `entries_that` of a suite and of a plan finds entries by one.
+Of a stage they ask how N workers stand to its work: each function takes its name, and
+`entries_that` of a suite and of a plan finds entries by one.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from pyscale_stages.registry import load_stage
+
+
+class Data(NamedTuple):
+    """What suites have in common that measure on one kind of data."""
+
+    unit: str = "frames"
+    """What is counted of it."""
+    does: str = ""
+    """What such a suite does, where it reads no movie."""
+    without_meaning: tuple[str, ...] = ()
+    """Settings that say how a movie is read and shared."""
+    given: str = ""
+    """What N workers are given, where they share no frames: each counts as having one."""
+    named: str = ""
+    """What it is called, where there is no dataset."""
+    never_same: str = ""
+    """What outputs hold that are not the same twice."""
+
+
+_OF_A_MOVIE = ("data", "truth", "axes", "scaling", "chunks_per_worker", "cache")
+DATA = {
+    "movie": Data(),
+    "labels": Data(),
+    "files": Data("files", "shares the files of a folder", ("truth", "axes")),
+    "tiles": Data("tiles", "shares the tiles of an image", ("truth",)),
+    "slides": Data(
+        "slides",
+        "loads patches of slides",
+        ("truth", "axes", "scaling"),
+        given="N ranks load patches at the same time, each from its own slides",
+        never_same="rates of loading patches",
+    ),
+    "place": Data(
+        does="measures the machine itself",
+        without_meaning=_OF_A_MOVIE,
+        given="every worker measures the machine by itself, all at once",
+        named="the machine itself",
+        never_same="times of the machine",
+    ),
+    "phantom": Data(
+        does="works on images that it makes itself",
+        without_meaning=_OF_A_MOVIE,
+        given="strong: N ranks share the work on one image, the same at every N",
+        named="images made for it",
+    ),
+}
+"""By what a suite says of its data."""
 
 
 def shares_windows(stage: str) -> bool:
