@@ -121,6 +121,8 @@ def _run(line: Sequence[str], engine: str, work: Path) -> int:
         process = subprocess.Popen(
             line,
             cwd=work,
+            # A question to the network is no part of the workflow.
+            env={**os.environ, "NXF_DISABLE_CHECK_LATEST": "true"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

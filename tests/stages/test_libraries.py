@@ -21,7 +21,7 @@ def test_the_packages_are_those_of_the_extras():
     extras = {
         name: tuple(packages)
         for name, packages in PROJECT["optional-dependencies"].items()
-        if name not in {"all", "dev", "docs"}
+        if name not in {"all", "dev", "docs", "snakemake"}
     }
     assert extras == libraries.OF_EXTRA
 
