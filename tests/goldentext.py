@@ -239,7 +239,7 @@ def _number(text: str) -> str:
 
 
 def figure_text(plot: ggplot) -> str:
-    """What a figure is drawn from: its words, and the table and mapping of each layer."""
+    """What a figure is drawn from: its words, and of each layer the mapping and what that maps."""
     parts = [json_text({name: told for name, told in sorted(vars(plot.labels).items()) if told})]
     if isinstance(plot.data, pl.DataFrame):
         parts.append(table_text(plot.data))
@@ -249,7 +249,12 @@ def figure_text(plot: ggplot) -> str:
         parts.append(f"-- {type(layer.geom).__name__} {json_text(named)} {json_text(fixed)}")
         data = layer._data
         if hasattr(data, "columns"):
+            drawn = {"panel", *re.findall(r"\w+", " ".join(named.values()))}
             # Of pandas as of polars, whose types would tell of pandas alone.
-            columns = {str(name): [_cell(value) for value in data[name]] for name in data.columns}
+            columns = {
+                str(name): [_cell(value) for value in data[name]]
+                for name in data.columns
+                if name in drawn
+            }
             parts.append(table_text(pl.DataFrame(columns)))
     return "\n".join(parts)

@@ -42,15 +42,7 @@ from pyscale.report.context import ReportContext
 from pyscale.report.csv import csv_texts
 from pyscale.report.figures import writing
 from pyscale.report.figures.house import NothingToDrawError
-from pyscale.report.figures.writing import (
-    ALL,
-    OF_A_GRID,
-    OF_A_LOADER,
-    OF_A_MACHINE,
-    OF_A_REPORT,
-    OF_RECONSTRUCTION,
-)
-from pyscale.report.grid.scope import about_workers
+from pyscale.report.figures.writing import ALL, OF_A_REPORT
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.results import Results
@@ -208,12 +200,9 @@ def printed(results: Results, *, verbose: bool = False) -> str:
 
 def figures(results: Results) -> Iterator[str]:
     """What each figure that there is shows, without drawing it."""
-    about_n = about_workers(results)
-    apart = OF_A_GRID | OF_A_LOADER | OF_A_MACHINE | OF_RECONSTRUCTION
-    for name, draw in {**OF_A_REPORT, **ALL, **apart}.items():
+    for name, draw in {**OF_A_REPORT, **ALL}.items():
         with suppress(NothingToDrawError):
-            of = results if name in apart or name == "call_parts" else about_n
-            yield f"== {name}\n{figure_text(draw(of))}"
+            yield f"== {name}\n{figure_text(draw(results))}"
 
 
 @pytest.fixture

@@ -86,10 +86,10 @@ def test_an_invalid_configuration_is_a_cross_and_no_point(broken, visit):
 
 def test_the_ideal_line_has_n_times_the_base_case_at_n(full, visit):
     page = visit(full.page)
-    ideal = [mark for mark in marks(page, "speedup", type="line") if "shown_ideal" in mark]
+    ideal = marks(page, "speedup", type="line", title="")
     assert ideal
     for mark in ideal:
-        assert mark["shown_ideal"] == mark["workers"]
+        assert mark["shown"] == mark["workers"]
 
 
 def test_configurations_of_all_charts_are_the_csvs(page, report):

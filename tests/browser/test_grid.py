@@ -79,9 +79,9 @@ def test_charts_show_what_the_csvs_hold(grid, visit):
     ratios = [row for row in grid.rows("ratios").values() if row["measure"] == "steady"]
     shown = [mark for mark in marks(page, "sizeratio", type="symbol") if "base" in mark]
     assert sorted(mark["ratio"] for mark in shown) == sorted(float(r["ratio"]) for r in ratios)
-    (band,) = marks(page, "sizeratio", type="rect")
+    band, _end = marks(page, "sizeratio", type="area")
     (ceiling,) = (one for one in grid.results.grids[0].ceilings if one.measure == "steady")
-    assert (band["low"], band["ceiling"], band["high"]) == (
+    assert (band["ratio_low"], band["ratio"], band["ratio_high"]) == (
         ceiling.low,
         ceiling.ceiling,
         ceiling.high,

@@ -54,6 +54,11 @@ def curves(configurations: pl.DataFrame) -> list[Curve]:
     return [Curve(_name(key, keys), rows, key) for key, rows in groups]
 
 
+def timed_curves(configurations: pl.DataFrame) -> list[Curve]:
+    """Curves of which a trial was timed."""
+    return [curve for curve in curves(configurations) if curve.timed]
+
+
 def _name(key: dict[str, Any], keys: list[dict[str, Any]]) -> str:
     namesakes = [other for other in keys if other["stage"] == key["stage"]]
     details = [

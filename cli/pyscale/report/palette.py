@@ -6,16 +6,8 @@ lightness, so that stacked bars can be read in grey.
 
 from __future__ import annotations
 
-MEASURED, LAW, SINGLE, IDEAL, INVALID, REFERENCE = (
-    "#0072B2",
-    "#009E73",
-    "#8C8C8C",
-    "#404040",
-    "#D55E00",
-    "#6A6A6A",
-)
-"""Of medians, fitted laws, single trials, the ideal line, invalid configurations, and of what was
-measured elsewhere."""
+SINGLE, IDEAL, INVALID, REFERENCE = "#8C8C8C", "#404040", "#D55E00", "#6A6A6A"
+"""Of single trials, the ideal line, invalid configurations, and what was measured elsewhere."""
 
 PARTS = {
     "compute": "#0072B2",

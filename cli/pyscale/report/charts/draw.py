@@ -5,70 +5,75 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from pyscale.report.charts.chart import Chart
-from pyscale.report.charts.look import TEXT_PX, colour, curve_colours, curve_shapes, dashes
-from pyscale.report.charts.points import ASIDE_PX, Shown, finished, legend_of, tooltips
-from pyscale.report.plots.plot import Beside, Plot
+from pyscale.report.charts.chart import Chart, chosen, finished, tooltips
+from pyscale.report.charts.look import TEXT_PX, colour, cross, dashes
+from pyscale.report.palette import SHAPES
+from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row
 
 if TYPE_CHECKING:
     import altair as alt
 
 LANE_PX, BESIDE_PX = 24, 40
 LABEL_PX = 210
-ROOM = 1.2
+ROOM = 1.25
 """Factor by which an axis reaches beyond the marks: labels and marks need room."""
-DASHES = ([5.0, 4], [2.0, 2], [7, 3, 1.5, 3], [9.0, 2], [1.5, 4], [7, 2, 1.5, 2, 1.5, 2])
-"""Of lines of other machines."""
+ASIDE_PX = 8
+"""Between the marks of two series at one count, and between a median and its single trials."""
 BASES = {"log": 10, "log2": 2}
+# Of an axis over more than a factor of 4 only 1, 2, 3 and 5 times powers of ten have labels.
+FEW_LABELS = (
+    "domain('{0}')[1] < 4 * domain('{0}')[0] || indexof([1, 2, 3, 5], "
+    "round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) >= 0 ? datum.label : ''"
+)
 
 
-def chart_of(plot: Plot) -> Chart | None:
-    """Draw marks with intervals; None without rows."""
+def chart_of(plot: Plot) -> Chart:
+    """Draw marks with intervals."""
     import altair as alt
 
-    if not plot.rows:
-        return None
     note = " ".join(plot.sentences)
-    several = plot.panels if len(plot.panels) > 1 else []
-    spec = finished(
-        alt.layer(*_Layers(plot).all()),
-        Shown(
-            plot.value.column,
-            plot.value.relative or plot.value.column,
-            plot.value.title,
-            plot.value.relative_title or plot.value.title,
-        ),
-        note,
-        panels=several,
-        wide=bool(several and plot.lanes),
+    panels = _panels(plot)
+    params = [alt.param(name="names", value=plot.names)]
+    if not panels:
         # Marks of a stage that the reader does not choose are left out.
-        params=[] if several else [alt.param(name="stages", value=plot.panels)],
+        params.append(alt.param(name="stages", value=plot.panels))
+    spec = finished(
+        _Layers(plot).all(),
+        (plot.value.title, plot.value.relative_title or plot.value.title),
+        note,
+        panels=panels,
+        params=params,
         legend=_legend(plot),
+        wide=bool(panels and plot.lanes),
     )
     if plot.lanes:
         spec["height"] = BESIDE_PX + LANE_PX * len(plot.lanes)
     return Chart(id=plot.id, title=plot.title, description=f"{note} {plot.told}", spec=spec)
 
 
+def _panels(plot: Plot) -> list[str]:
+    """Panels that lie apart from each other."""
+    return [] if plot.is_together or len(plot.panels) == 1 else plot.panels
+
+
 def _legend(plot: Plot) -> list[dict[str, str]] | None:
-    """Series and what was measured elsewhere, where there are several."""
-    titles = {row[plot.series]: row["title"] for row in plot.others.rows} if plot.others else {}
-    entries = legend_of(plot.names, *_looks(plot))
-    for (name, title), dash in zip(titles.items(), _dashes(len(titles)), strict=True):
-        grey = {"colour": colour("reference"), "dash": " ".join(map(str, dash))}
-        entries.append({"name": f"{name} ({title})", **grey})
+    """Series that no panel names, and what was measured elsewhere, where there are several."""
+    entries = []
+    for name, (hue, shape) in plot.looks.items():
+        if name in plot.names and plot.names != _panels(plot):
+            look = {"colour": colour(f"curve-{hue}"), "shape": SHAPES[shape]}
+            entries.append({"name": name} | look)
+    titles = dict.fromkeys((row["title"], _elsewhere_alone(plot, row)) for row in plot.elsewhere)
+    for title, alone in titles:
+        grey = {"colour": colour("reference"), "hollow": "yes"}
+        mark = {"shape": SHAPES[plot.looks[alone][1]]} if alone else {}
+        entries.append({"name": f"{alone} ({title})" if alone else title} | grey | mark)
     return entries if len(entries) > 1 else None
 
 
-def _dashes(count: int) -> list[list[float]]:
-    return [DASHES[place % len(DASHES)] for place in range(count)]
-
-
-def _looks(plot: Plot) -> tuple[list[str], list[str]]:
-    """Colours and shapes of the series that occur, each by its place among all."""
-    places = [plot.known.index(name) for name in plot.names]
-    looks = curve_colours(len(plot.known)), curve_shapes(len(plot.known))
-    return [looks[0][place] for place in places], [looks[1][place] for place in places]
+def _elsewhere_alone(plot: Plot, row: Row) -> str | None:
+    """Series of a row, where the other marks do not tell its shape."""
+    return row[plot.series] if row[plot.series] in plot.only_elsewhere else None
 
 
 @dataclass(frozen=True)
@@ -79,87 +84,99 @@ class _Layers:
 
     def all(self) -> list[alt.Chart]:
         """What lies below comes first."""
-        rows, low = self.rows(self.plot.dataset), f"{self.column}_low"
-        high = {f"{self.across}2": f"{self.column}_high:Q"}
-        layers = [self.level(rows)] if self.plot.level else []
-        if self.plot.ends:
-            layers += self.ends(self.plot.ends)
-        if self.plot.others:
-            layers += self.others(self.plot.others)
-        if self.plot.ideal:
-            layers.append(self.ideal(rows))
-        if self.plot.front:
-            layers += self.front(rows.transform_filter(f"datum.{self.plot.front}"))
-        if self.plot.is_joined:
-            layers.append(rows.mark_line(strokeWidth=1.5).encode(**self.at(), color=self.colour))
-        if self.plot.value.has_bars:
-            layers.append(
-                rows.transform_filter(f"isValid(datum.{low})")
-                .mark_rule(strokeWidth=2.5, opacity=0.55, strokeCap="round", **self.aside)
-                .encode(**self.at("_low"), **high, color=self.colour)
-            )
-        told = tooltips(self.plot.seen)
+        plot = self.plot
+        rows = self.rows(plot.dataset, plot.rows)
+        layers = [self.level(rows)] if plot.level else []
+        layers += [layer for one in plot.beside if one.rows for layer in self.beside(one)]
+        crossed = f"datum.{plot.crossed}"
+        marked = rows.transform_filter(f"!{crossed}") if plot.crossed else rows
+        if plot.front:
+            layers += self.front(marked.transform_filter(f"datum.{plot.front}"))
+        if plot.is_joined:
+            line = marked.mark_line(strokeWidth=1.5, opacity=0.7, **self.aside)
+            layers.append(line.encode(**self.at(), color=self.colour))
+        layers += self.bars(marked)
+        told = tooltips(plot.seen)
         # Hollow on lanes: two GPUs of one kind lie upon each other.
-        mark: dict[str, Any] = {"filled": not self.plot.lanes, "size": 75, "opacity": 1}
-        layers.append(
-            rows.mark_point(**mark, strokeWidth=2, **self.aside).encode(
-                **self.at(), color=self.colour, shape=self.shape, tooltip=told
-            )
-        )
-        if self.plot.ringed:
+        mark: dict[str, Any] = {"filled": not plot.lanes, "size": 75, "opacity": 1}
+        points = marked.mark_point(**mark, strokeWidth=2, **self.aside)
+        layers.append(points.encode(**self.at(), color=self.colour, shape=self.shape, tooltip=told))
+        if plot.ringed:
             ring: dict[str, Any] = {"filled": False, "size": 170, "opacity": 1, "strokeWidth": 1.5}
+            rings = rows.transform_filter(f"datum.{plot.ringed}")
             layers.append(
-                rows.transform_filter(f"datum.{self.plot.ringed}")
-                .mark_point(**ring, color=colour("ink"))
-                .encode(**self.at(), tooltip=told)
+                rings.mark_point(**ring, color=colour("ink")).encode(**self.at(), tooltip=told)
             )
+        if plot.crossed:
+            crosses = rows.transform_filter(crossed).mark_point(**cross(**self.aside))
+            layers.append(crosses.encode(**self.at(), tooltip=told))
         return layers
 
-    def rows(self, dataset: str) -> alt.Chart:
-        """Rows of the panel, by the amount that the reader has chosen."""
+    def bars(self, rows: alt.Chart) -> list[alt.Chart]:
+        """Ranges of few trials, and intervals."""
+        looks: dict[tuple[str, str], dict[str, Any]] = {
+            RANGE: {"strokeWidth": 1},
+            ENDS: {"strokeWidth": 2.5, "opacity": 0.55, "strokeCap": "round"},
+        }
+        return [
+            rows.transform_filter(f"isValid(datum.{self.column}{ends[0]})")
+            .mark_rule(**look, **self.aside)
+            .encode(**self.between(*ends), color=self.colour)
+            for ends, look in looks.items()
+            if self.plot.ends(self.plot.rows, *ends)
+        ]
+
+    def beside(self, one: Beside) -> list[alt.Chart]:
+        """What is drawn below the marks."""
+        rows, told = self.rows(one.dataset, one.rows), tooltips(one.seen)
+        has_ends = bool(self.plot.ends(one.rows, *ENDS))
+        grey = colour("reference")
+        match one.kind:
+            case "ideal":
+                line = rows.mark_line(color=colour("ideal"), **dashes())
+                band = rows.mark_area(opacity=0.16, color=colour("single"))
+                bands = [band.encode(**self.between(*ENDS))] if has_ends else []
+                return [*bands, line.encode(**self.at(), detail=["curve:N", "title:N"])]
+            case "law":
+                band = rows.mark_area(opacity=0.15).encode(**self.between(*ENDS), tooltip=told)
+                line = rows.mark_line(strokeWidth=1.3, strokeDash=[1.5, 2.5]).encode(**self.at())
+                return [band.encode(color=self.colour), line.encode(color=self.colour)]
+            case "single":
+                small: dict[str, Any] = {"size": 22, "opacity": 0.7, "xOffset": -ASIDE_PX}
+                dots = rows.mark_circle(color=colour("single"), **small)
+                return [dots.encode(**self.at(), tooltip=told)]
+            case "asked":
+                ticks = rows.mark_tick(thickness=2, size=16, **self.aside)
+                return [ticks.encode(**self.at(), color=self.colour)]
+            case "elsewhere":
+                line = rows.mark_line(color=grey, strokeWidth=1, strokeDash=[2, 3], **self.aside)
+                bars = rows.mark_rule(color=grey, strokeWidth=1.2, **self.aside)
+                hollow: dict[str, Any] = {"filled": False, "size": 50, "strokeWidth": 1.3}
+                points = rows.mark_point(color=grey, **hollow, **self.aside)
+                detail = [f"{self.plot.series}:N", "title:N"]
+                return [
+                    line.encode(**self.at(), detail=detail),
+                    *([bars.encode(**self.between(*ENDS))] if has_ends else []),
+                    points.encode(**self.at(), shape=self.shape, tooltip=told),
+                ]
+
+    def rows(self, dataset: str, rows: list[Row]) -> alt.Chart:
+        """Rows of the panel whose value is known, by the amount that the reader has chosen."""
         import altair as alt
 
-        chosen = "indexof(stages, datum.curve) >= 0"
-        if len(self.plot.panels) > 1:
-            chosen = "datum.curve == panel"
-        chart: alt.Chart = alt.Chart(alt.NamedData(name=dataset)).transform_filter(chosen)
+        own = "datum.curve == panel" if _panels(self.plot) else "indexof(stages, datum.curve) >= 0"
+        chart: alt.Chart = alt.Chart(alt.NamedData(name=dataset)).transform_filter(own)
         absolute, relative = self.plot.value.column, self.plot.value.relative
-        for end in ("", "_low", "_high") if relative else ():
-            shown = f"amount == 'relative' ? datum.{relative}{end} : datum.{absolute}{end}"
+        ends = self.plot.ends(rows, *ENDS, *RANGE)
+        for end in ("", *ends) if relative else ():
+            shown = chosen(f"{absolute}{end}", f"{relative}{end}")
             chart = chart.transform_calculate(f"shown{end}", shown)
-        return chart
+        return chart.transform_filter(f"isValid(datum.{self.column})")
 
     @property
     def column(self) -> str:
         """Column of the values, which is made where there are two amounts."""
         return "shown" if self.plot.value.relative else self.plot.value.column
-
-    def ends(self, ends: Beside) -> list[alt.Chart]:
-        """Lines with bands."""
-        rows, told = self.rows(ends.dataset), tooltips(ends.seen)
-        x = self.along
-        x.shorthand = "from:Q"
-        over = {"x": x, "x2": "to:Q", "color": self.colour, "tooltip": told}
-        return [
-            rows.mark_rect(opacity=0.16).encode(**over, y="low:Q", y2="high:Q"),
-            rows.mark_rule(strokeWidth=1.5).encode(**over, y="ceiling:Q"),
-        ]
-
-    def others(self, others: Beside) -> list[alt.Chart]:
-        """Grey broken lines, told apart by their dashes."""
-        import altair as alt
-
-        rows = self.rows(others.dataset).transform_filter(f"isValid(datum.{self.column})")
-        names = list(dict.fromkeys(row[self.plot.series] for row in others.rows))
-        scale = alt.Scale(domain=names, range=_dashes(len(names)))
-        dash = alt.StrokeDash(f"{self.plot.series}:N", title=None, scale=scale, legend=None)
-        grey = colour("reference")
-        return [
-            rows.mark_line(color=grey, strokeWidth=1.3).encode(**self.at(), strokeDash=dash),
-            rows.mark_point(filled=False, size=28, strokeWidth=1.2, color=grey).encode(
-                **self.at(), tooltip=tooltips(others.seen)
-            ),
-        ]
 
     @property
     def across(self) -> str:
@@ -170,6 +187,10 @@ class _Layers:
         """Where a mark stands, by its value or by an end of the interval."""
         return {self.across: self.value(end), "y" if self.plot.lanes else "x": self.along}
 
+    def between(self, low: str, high: str) -> dict[str, Any]:
+        """Where a bar or a band lies."""
+        return self.at(low) | {f"{self.across}2": f"{self.column}{high}:Q"}
+
     def value(self, end: str) -> Any:
         """Axis of what was measured; the caption of the chart names it."""
         import altair as alt
@@ -179,7 +200,10 @@ class _Layers:
         if self.plot.value.scale in BASES:
             base = BASES[self.plot.value.scale]
             scale = alt.Scale(type="log", base=base, nice=False, padding=16)
-            axis = alt.Axis(grid=True, tickCount=6, format="~g")
+            axis = alt.Axis(grid=True, tickCount=6)
+            if base == 10:
+                labels = FEW_LABELS.format(self.across)
+                axis = alt.Axis(grid=True, tickCount=10, labelExpr=labels)
         return channel(f"{self.column}{end}:Q", title=None, scale=scale, axis=axis)
 
     @property
@@ -191,23 +215,23 @@ class _Layers:
         if self.plot.lanes:
             names = alt.Axis(grid=True, labelLimit=LABEL_PX, domain=False)
             return alt.Y(f"{along.column}:N", title=None, sort=self.plot.lanes, axis=names)
-        places = sorted({row[along.column] for row in self.plot.rows})
+        places = self.plot.counts
         scale = alt.Scale(zero=True, nice=True, domainMax=ROOM * places[-1])
         axis = alt.Axis(tickCount=5)
         if along.kind == "counts":
-            elsewhere = self.plot.others.rows if self.plot.others else []
-            every = [*places, *(row[along.column] for row in elsewhere)]
+            every = [*places, *(row[along.column] for row in self.plot.elsewhere)]
             domain = [min(every) / ROOM, max(every) * ROOM]
-            scale = alt.Scale(type="log", base=2, domain=domain, nice=False)
+            scale = alt.Scale(type="log", base=2, domain=domain, nice=False, padding=2 * ASIDE_PX)
             axis = alt.Axis(values=places, format=".0f", labelOverlap="greedy")
         return alt.X(f"{along.column}:Q", title=along.title, scale=scale, axis=axis)
 
     @property
     def colour(self) -> alt.Color:
-        """A colour a series."""
+        """A colour a series, the same in every chart."""
         import altair as alt
 
-        scale = alt.Scale(domain=self.plot.names, range=_looks(self.plot)[0])
+        hues = [colour(f"curve-{hue}") for hue, _ in self.plot.looks.values()]
+        scale = alt.Scale(domain=list(self.plot.looks), range=hues)
         return alt.Color(f"{self.plot.series}:N", title=None, scale=scale, legend=None)
 
     @property
@@ -215,7 +239,8 @@ class _Layers:
         """A shape a series, for those who cannot tell the colours."""
         import altair as alt
 
-        scale = alt.Scale(domain=self.plot.names, range=_looks(self.plot)[1])
+        shapes = [SHAPES[shape] for _, shape in self.plot.looks.values()]
+        scale = alt.Scale(domain=list(self.plot.looks), range=shapes)
         return alt.Shape(f"{self.plot.series}:N", title=None, scale=scale, legend=None)
 
     def level(self, rows: alt.Chart) -> alt.Chart:
@@ -232,17 +257,12 @@ class _Layers:
         """Pixels beside the place of a mark."""
         import altair as alt
 
-        if not self.plot.aside:
+        if not self.plot.is_aside:
             return {}
-        return {"xOffset": alt.expr(f"{ASIDE_PX} * datum.{self.plot.aside}")}
-
-    def ideal(self, rows: alt.Chart) -> alt.Chart:
-        """A dashed line through what would be ideal at each count."""
-        along = self.plot.along.column
-        ideal: dict[str, Any] = {self.column: f"max({self.plot.ideal})"}
-        once = rows.transform_aggregate(groupby=[along], **ideal)
-        line: alt.Chart = once.mark_line(color=colour("ideal"), **dashes()).encode(**self.at())
-        return line
+        count = len(self.plot.names)
+        step, middle = min(ASIDE_PX, 4 * ASIDE_PX / count), (count - 1) / 2
+        place = f"indexof(names, datum.{self.plot.series})"
+        return {"xOffset": alt.expr(f"{step:g} * ({place} - {middle:g})")}
 
     def front(self, rows: alt.Chart) -> list[alt.Chart]:
         """A stepped line with labels; panels are too narrow for those."""

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyscale.report.charts.chart import Chart
+from pyscale.report.charts.chart import Chart, chosen, finished, legend_of, tooltips
 from pyscale.report.charts.look import colour, cross
-from pyscale.report.charts.points import Shown, finished, legend_of, tooltips
 from pyscale.report.plots.stack import Stack
 
 
-def stack_chart(stack: Stack) -> Chart | None:
-    """Draw bars of parts, absolute or relative as the reader chooses; None without rows."""
+def stack_chart(stack: Stack) -> Chart:
+    """Draw bars of parts, absolute or relative as the reader chooses."""
     import altair as alt
 
-    if not stack.rows:
-        return None
     absolute, relative = stack.absolute, stack.relative
     names, colours = list(stack.names), [colour(name) for name in stack.names.values()]
     rows = (
         alt.Chart(alt.NamedData(name=stack.dataset))
         .transform_filter(f"datum.{stack.panel} == panel")
-        .transform_calculate("shown", _chosen(absolute.column, relative.column))
+        .transform_calculate("shown", chosen(absolute.column, relative.column))
     )
     bars = alt.Axis(labelAngle=0, labelOverlap="greedy")
     x = alt.X(f"{stack.along}:O", title=stack.along_title, sort=stack.bars, axis=bars)
@@ -35,7 +32,7 @@ def stack_chart(stack: Stack) -> Chart | None:
     ]
     if absolute.level and relative.level:
         level = rows.transform_calculate(
-            "level", _chosen(absolute.level, relative.level)
+            "level", chosen(absolute.level, relative.level)
         ).transform_aggregate(groupby=[stack.along], level="max(level)")
         layers += [
             level.mark_tick(thickness=thickness, color=colour(name)).encode(x=x, y="level:Q")
@@ -54,15 +51,11 @@ def stack_chart(stack: Stack) -> Chart | None:
         title=stack.title,
         description=f"{note} {stack.told}",
         spec=finished(
-            alt.layer(*layers),
-            Shown(absolute.column, relative.column, absolute.title, relative.title),
+            layers,
+            (absolute.title, relative.title),
             note,
             panels=stack.panels,
             stages={row[stack.panel]: row["curve"] for row in stack.rows},
             legend=legend_of(names, colours),
         ),
     )
-
-
-def _chosen(absolute: str, relative: str) -> str:
-    return f"amount == 'relative' ? datum.{relative} : datum.{absolute}"

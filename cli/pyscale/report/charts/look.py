@@ -11,7 +11,6 @@ from pyscale.report.palette import (
     INVALID,
     PARTS,
     REFERENCE,
-    SHAPES,
     SINGLE,
 )
 
@@ -48,8 +47,6 @@ COLOURS = {
 """Colour of everything on light and on dark ground."""
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
 TEXT_PX = 12
-AUTOSIZE = {"type": "fit-x", "contains": "padding"}
-"""As wide as the page has room for, labels included; as high as it is told."""
 
 
 def colour(name: str) -> str:
@@ -65,11 +62,6 @@ def colour_rows() -> list[dict[str, Any]]:
 def curve_colours(count: int) -> list[str]:
     """Colours of so many curves, in order; they begin again where there are more than colours."""
     return [colour(f"curve-{place % len(CURVES)}") for place in range(count)]
-
-
-def curve_shapes(count: int) -> list[str]:
-    """Shapes of so many curves; a colour that comes again comes with another shape."""
-    return [SHAPES[(place + place // len(CURVES)) % len(SHAPES)] for place in range(count)]
 
 
 def config() -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """Figures for papers, by plotnine: a function each, usable from a notebook."""
 
-from pyscale.report.figures.cache import cache
-from pyscale.report.figures.comparison import comparison
-from pyscale.report.figures.declared import (
+from pyscale.report.figures.house import NothingToDrawError
+from pyscale.report.figures.printed import (
+    cache,
     call_parts,
+    comparison,
     component_shares,
     components,
+    cost,
     loader_pareto,
     losses,
     machine_codecs,
@@ -14,15 +16,16 @@ from pyscale.report.figures.declared import (
     machine_readers,
     machine_storage,
     measures,
+    memory,
     size_speedup,
+    size_sweep,
     size_time,
+    speedup,
+    throughput,
+    wall_time,
 )
-from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.saving import save
-from pyscale.report.figures.size_sweep import size_sweep
-from pyscale.report.figures.speedup import speedup
 from pyscale.report.figures.timeline import timeline
-from pyscale.report.figures.wall_time import wall_time
 from pyscale.report.figures.writing import write_all_figures, write_figures
 
 __all__ = [
@@ -32,6 +35,7 @@ __all__ = [
     "comparison",
     "component_shares",
     "components",
+    "cost",
     "loader_pareto",
     "losses",
     "machine_codecs",
@@ -40,11 +44,13 @@ __all__ = [
     "machine_readers",
     "machine_storage",
     "measures",
+    "memory",
     "save",
     "size_speedup",
     "size_sweep",
     "size_time",
     "speedup",
+    "throughput",
     "timeline",
     "wall_time",
     "write_all_figures",

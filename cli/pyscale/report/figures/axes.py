@@ -1,4 +1,4 @@
-"""Axes of printed figures, and the colours of parts of the time: ticks that do not touch."""
+"""Axes of printed figures, with ticks that do not touch, and the colours of parts."""
 
 # Most of plotnine's constructors have no annotations.
 # mypy: disable-error-code="no-untyped-call"
@@ -6,15 +6,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyscale.report import palette
+from pyscale.report.charts.look import COLOURS
 from pyscale.report.figures.house import LETTER_MM, Sheet
-from pyscale.report.wording import phase
 
 if TYPE_CHECKING:
-    from plotnine import scale_fill_manual, scale_x_continuous, scale_y_log10
+    from plotnine import scale_fill_manual, scale_x_continuous
 
 MOST_TICKS = 9
 
@@ -36,32 +35,15 @@ def workers_axis(
     )
 
 
-def parts_scale(parts: Collection[str], sheet: Sheet) -> scale_fill_manual:
-    """Return the colours of parts of the time, in the order in which bars stack them."""
+def parts_scale(parts: Mapping[str, str], sheet: Sheet) -> scale_fill_manual:
+    """Return the colours of parts, in the order in which bars stack them; values name colours."""
     from plotnine import guide_legend, scale_fill_manual
 
-    ordered = part_order(parts)
-    labels = [phase(part) for part in ordered]
+    names = list(parts)
     # Its annotation knows only the words for a guide.
-    guide: Any = guide_legend(ncol=sheet.legend_columns(labels), byrow=True)
-    return scale_fill_manual(
-        values=[palette.PARTS[part] for part in ordered],
-        limits=ordered,
-        labels=labels,
-        guide=guide,
-    )
-
-
-def part_order(parts: Collection[str]) -> list[str]:
-    """Sort parts of the time as bars stack them from the axis."""
-    return [part for part in palette.PARTS if part in parts]
-
-
-def seconds_axis(name: str) -> scale_y_log10:
-    """Return a logarithmic axis of times."""
-    from plotnine import scale_y_log10
-
-    return scale_y_log10(name=name, breaks=log_breaks, minor_breaks=[], labels=tick_labels)
+    guide: Any = guide_legend(ncol=sheet.legend_columns(names), byrow=True)
+    colours = [COLOURS[name][0] for name in parts.values()]
+    return scale_fill_manual(values=colours, limits=names, guide=guide)
 
 
 def thinned(labels: Sequence[str], places: Sequence[float], sheet: Sheet) -> list[str]:

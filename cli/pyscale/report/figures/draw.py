@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pyscale.report import palette
 from pyscale.report.figures.axes import log_breaks, power_breaks, tick_labels, workers_axis
-from pyscale.report.figures.dots import Below, Looks
 from pyscale.report.figures.house import (
     IDEAL_LINE,
+    INVALID,
     LETTER_MM,
     SMALL_POINTS,
     NothingToDrawError,
@@ -23,28 +24,28 @@ from pyscale.report.figures.house import (
     figure,
     in_panels,
 )
-from pyscale.report.plots.plot import Plot, Row
-from pyscale.report.results import Results
+from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotnine import ggplot
 
+MARKS = ("o", "s", "^", "D", "P", "v", "X")
+"""As `palette.SHAPES`, in the words of matplotlib."""
 LANE_MM, LEAST_MM = 5.0, 14.0
 """Height of a lane of marks, and of the smallest panel."""
 BESIDE_MM = 3.0
 """Between the names of lanes and the panel."""
 LABELLED_MM = 60
 """Height of a panel whose marks have labels, so that those of neighbours have room."""
-ASIDE = 0.12
-"""Between marks beside each other, of the distance between the closest two counts."""
-DASHES = ("dashed", "dotted", "dashdot", (0, (6, 1.5)), (0, (1, 3)), (0, (6, 2, 1, 2, 1, 2)))
-"""Of lines of other machines."""
+ASIDE, GAP = 0.04, 0.45
+"""Between marks beside each other, as a fraction of the axis; but all that belongs to a count
+stands within this fraction of the way to the next one."""
 LABEL_SHARE = 0.2
 """Of an axis, beyond the outermost mark: room for its label."""
 
 
-def figure_of(plot: Plot, results: Results, width_mm: Width) -> ggplot:
+def figure_of(plot: Plot, width_mm: Width) -> ggplot:
     """Draw marks with intervals.
 
     Raises
@@ -53,12 +54,12 @@ def figure_of(plot: Plot, results: Results, width_mm: Width) -> ggplot:
         Without rows.
     """
     if not plot.rows:
-        raise NothingToDrawError(f"there is no figure in {results.context.title} of {plot.absent}")
+        raise NothingToDrawError(f"there is no figure of {plot.absent}")
     sheet = _sheet(plot, width_mm)
     titles = {name: sheet.title(*plot.headings.get(name, [name])) for name in plot.panels}
-    looks = Looks.of(plot.rows, plot.series, plot.known)
-    rows = [{**row, "panel": titles[row["curve"]], "at": _at(plot, row)} for row in plot.rows]
-    table = in_panels([*plot.columns, *(["at"] if plot.aside else [])], rows, [*titles.values()])
+    # Panels may tell series apart.
+    is_named = len(plot.looks) > 1 and plot.names != plot.panels
+    names = list(plot.looks)
     whole: ggplot = (
         figure(
             sheet,
@@ -66,11 +67,10 @@ def figure_of(plot: Plot, results: Results, width_mm: Width) -> ggplot:
             *plot.sentences,
             *plot.printed,
             scales="free" if plot.front else "free_y" if plot.has_own_scales else "fixed",
-            legend=_legend(plot, looks, sheet),
+            legend=names if is_named else [],
         )
-        + drawn(*_beside(plot, looks, titles), *_layers(plot, table))
-        + looks.scales(sheet, is_named=plot.others is not None)
-        + _dashes(plot, sheet)
+        + _Layers(plot, titles).all()
+        + _looks(plot, sheet, is_named=is_named)
         + _axes(plot, sheet)
     )
     return whole
@@ -78,135 +78,224 @@ def figure_of(plot: Plot, results: Results, width_mm: Width) -> ggplot:
 
 def _sheet(plot: Plot, width_mm: Width) -> Sheet:
     """Panels with lanes lie below each other: names beside them need room."""
+    count = len(plot.panels)
     if not plot.lanes:
-        return Sheet(len(plot.panels), width_mm, LABELLED_MM if plot.front else None)
+        return Sheet(count, width_mm, LABELLED_MM if plot.front else None)
     beside_mm = LETTER_MM * max(map(len, plot.lanes)) + BESIDE_MM
-    return Below(len(plot.panels), width_mm, max(LEAST_MM, LANE_MM * len(plot.lanes)), beside_mm)
+    height_mm = max(LEAST_MM, LANE_MM * len(plot.lanes))
+    return Sheet(count, width_mm, height_mm, beside_mm, is_below=True)
 
 
-def _at(plot: Plot, row: Row) -> Any:
-    """Where a mark stands, beside its count where several would hide each other."""
-    at = row[plot.along.column]
-    if not plot.aside:
-        return at
-    counts = sorted({row[plot.along.column] for row in plot.rows})
-    octaves = min((math.log2(after / before) for before, after in pairwise(counts)), default=1.0)
-    return at * 2 ** (ASIDE * octaves * row[plot.aside])
+def _colours(plot: Plot) -> dict[str, str]:
+    """Colour of each series; of what was measured elsewhere alone there are grey marks."""
+    hues = {name: palette.CURVES[hue] for name, (hue, _) in plot.looks.items()}
+    return hues | dict.fromkeys(plot.only_elsewhere, palette.REFERENCE)
 
 
-def _others(plot: Plot) -> list[str]:
-    """Names of lines that were measured elsewhere."""
-    return list(dict.fromkeys(row[plot.series] for row in plot.others.rows)) if plot.others else []
+def _looks(plot: Plot, sheet: Sheet, *, is_named: bool) -> list[Any]:
+    """Scales of colours and marks, with their legend."""
+    from plotnine import guide_legend, scale_color_manual, scale_shape_manual
 
+    names = list(plot.looks)
 
-def _legend(plot: Plot, looks: Looks, sheet: Sheet) -> list[str]:
-    """Entries that need room below the panels: each kind of line begins a row."""
-    others = _others(plot)
-    if not others:
-        return looks.legend
-    kinds = (looks.names, others)
-    rows = sum(map(sheet.legend_rows, kinds))
-    longest = max((name for names in kinds for name in names), key=len)
-    return [longest] * (sheet.legend_columns([longest]) * (rows - 1) + 1)
+    def guide() -> Any:
+        # One a scale: a shared one would lose what it was given first.
+        return guide_legend(ncol=sheet.legend_columns(names), byrow=True) if is_named else None
 
-
-def _dashes(plot: Plot, sheet: Sheet) -> list[Any]:
-    """Scale of what was measured elsewhere, below that of the series."""
-    from plotnine import guide_legend, scale_linetype_manual, theme
-
-    if not (others := _others(plot)):
-        return []
-    dashes = [DASHES[place % len(DASHES)] for place in range(len(others))]
-    guide: Any = guide_legend(ncol=sheet.legend_columns(others), byrow=True)
+    marks = [MARKS[shape] for _, shape in plot.looks.values()]
     return [
-        scale_linetype_manual(dashes, limits=others, guide=guide),
-        theme(legend_box="vertical", legend_box_just="center"),
+        scale_color_manual(list(_colours(plot).values()), limits=names, guide=guide()),
+        scale_shape_manual(marks, limits=names, guide=guide()),
     ]
 
 
-def _beside(plot: Plot, looks: Looks, titles: dict[str, str]) -> list[Any]:
-    """What was measured elsewhere, and where series end."""
-    from plotnine import aes, geom_line, geom_rect, geom_segment
+@dataclass(frozen=True)
+class _Layers:
+    """Layers of a plot. Values lie across where names lie below each other."""
 
-    def table(rows: list[Row], columns: list[str]) -> pd.DataFrame:
-        own = [{**row, "panel": titles[row["curve"]]} for row in rows if row["curve"] in titles]
-        return in_panels(columns, own, list(titles.values()))
+    plot: Plot
+    titles: dict[str, str]
 
-    along, value, series = plot.along.column, plot.value.column, plot.series
-    layers: list[Any] = []
-    if plot.others:
-        others = table(plot.others.rows, [along, series, value]).dropna(subset=[value])
-        joined = others[others.duplicated(["panel", series], keep=False)]
-        grey: dict[str, Any] = {"color": palette.REFERENCE, "size": 0.45}
-        layers.append(geom_line(aes(along, value, linetype=series), joined, **grey))
-    if plot.ends:
-        ends = table(plot.ends.rows, ["from", "to", "ceiling", "low", "high", series])
-        for name, tint in zip(looks.names, looks.colours, strict=True):
-            # A scale of fills would take the colours out of the legend.
-            band = aes(xmin="from", xmax="to", ymin="low", ymax="high")
-            layers.append(geom_rect(band, ends[ends[series] == name], fill=tint, alpha=0.2))
-        line = aes("from", "ceiling", xend="to", yend="ceiling", color=series)
-        layers.append(geom_segment(line, ends, size=0.5, show_legend=False))
-    return layers
+    def all(self) -> list[Any]:
+        """What lies below comes first."""
+        from plotnine import aes, geom_line, geom_point
 
+        plot, series = self.plot, self.plot.series
+        table = self.table(plot.rows)
+        marked, crossed = table, table.head(0)
+        if plot.crossed:
+            is_crossed = table[plot.crossed].astype(bool)
+            marked, crossed = table[~is_crossed], table[is_crossed]
+        layers = self.level(table) if plot.level else []
+        layers += [layer for one in plot.beside if one.rows for layer in self.beside(one)]
+        if plot.front:
+            layers += self.front(table[table[plot.front].astype(bool)])
+        if plot.is_joined:
+            layers.append(geom_line(self.at(color=series), _joined(marked, series), size=0.5))
+        layers += self.bars(marked)
+        # Hollow on lanes: two GPUs of one kind lie upon each other.
+        hollow: dict[str, Any] = {"fill": "none", "stroke": 0.7} if plot.lanes else {}
+        layers.append(geom_point(self.at(color=series, shape=series), marked, size=1.8, **hollow))
+        if plot.ringed:
+            rings = table[table[plot.ringed].astype(bool)]
+            ring: dict[str, Any] = {"shape": "o", "fill": "none", "size": 3.4, "stroke": 0.6}
+            layers.append(geom_point(self.at(), rings, **ring))
+        layers.append(geom_point(aes(**self.places()), crossed, **INVALID))
+        found: list[Any] = drawn(*layers)
+        return found
 
-def _layers(plot: Plot, table: pd.DataFrame) -> list[Any]:
-    """Marks with what belongs to them; what lies below comes first."""
-    from plotnine import (
-        aes,
-        geom_errorbar,
-        geom_errorbarh,
-        geom_hline,
-        geom_line,
-        geom_point,
-        geom_step,
-        geom_text,
-        geom_vline,
-    )
+    def table(self, rows: list[Row], left: float = 0) -> pd.DataFrame:
+        """Rows whose value is known, so many steps left of their places."""
+        plot = self.plot
+        value, along, series = plot.value.column, plot.along.column, plot.series
+        asides = self.asides() if plot.is_aside else {}
+        step = self.step if left or any(asides.values()) else 0.0
+        own = []
+        for row in rows:
+            if row["curve"] in self.titles and row.get(value) is not None:
+                steps = left + asides.get((row["curve"], row.get(series, "")), 0.0)
+                at = row[along] * 2 ** (-step * steps) if steps else row[along]
+                own.append({**row, "panel": self.titles[row["curve"]], "at": at})
+        values = [value + end for end in ("", *ENDS, *RANGE)]
+        more = (plot.level, plot.front, plot.front and "label", plot.ringed, plot.crossed)
+        columns = [along, "at", *values, series, *filter(None, more), "title"]
+        return in_panels(list(dict.fromkeys(columns)), own, list(self.titles.values()))
 
-    value, series = plot.value.column, plot.series
-    low, high = f"{value}_low", f"{value}_high"
-    v, a = ("x", "y") if plot.lanes else ("y", "x")
-    place, beside = {v: value}, {a: "at" if plot.aside else plot.along.column}
-    layers: list[Any] = []
-    if plot.level:
-        levels = table.dropna(subset=[plot.level]).drop_duplicates(["panel", plot.level])
-        level: dict[str, Any] = {f"{v}intercept": plot.level}
-        line = geom_vline if plot.lanes else geom_hline
-        layers.append(line(aes(**level), levels, **IDEAL_LINE))
-    if plot.ideal:
-        ideals = table.drop_duplicates(["panel", plot.along.column])
-        ideals = ideals[ideals.duplicated("panel", keep=False)]
-        layers.append(geom_line(aes(plot.along.column, plot.ideal), ideals, **IDEAL_LINE))
-    if plot.front:
-        front = table[table[plot.front].astype(bool)].sort_values(plot.along.column)
-        joined = front[front.duplicated("panel", keep=False)]
+    def asides(self) -> dict[tuple[str, str], float]:
+        """Steps to the left of each series in each panel, where several would hide each other."""
+        shown = {(row["curve"], row[self.plot.series]) for row in self.plot.drawn}
+        found = {}
+        for curve in self.plot.panels:
+            own = [name for name in self.plot.names if (curve, name) in shown]
+            for place, name in enumerate(own):
+                found[curve, name] = (len(own) - 1) / 2 - place
+        return found
+
+    @property
+    def step(self) -> float:
+        """By how many doublings one mark stands beside another."""
+        places = [math.log2(count) for count in self.plot.counts]
+        gap = min((after - before for before, after in pairwise(places)), default=1.0)
+        most = max(2, len(self.plot.names)) / 2 if self.plot.is_aside else 1
+        return min(ASIDE * self.octaves, GAP * gap / most)
+
+    @property
+    def octaves(self) -> float:
+        """How long the axis of counts is."""
+        return max(1.0, math.log2(self.plot.counts[-1] / self.plot.counts[0]))
+
+    def places(self) -> dict[str, str]:
+        """What the axes show."""
+        return {self.across[0]: self.plot.value.column, self.across[1]: "at"}
+
+    @property
+    def across(self) -> tuple[str, str]:
+        """Axes of the values and of what they lie along."""
+        return ("x", "y") if self.plot.lanes else ("y", "x")
+
+    def at(self, **looks: str) -> Any:
+        """Where marks stand, and how they look."""
+        from plotnine import aes
+
+        return aes(**self.places(), **looks)
+
+    def between(self, ends: tuple[str, str], **looks: str) -> Any:
+        """Where bars and bands lie."""
+        from plotnine import aes
+
+        value, along = self.across
+        low, high = (self.plot.value.column + end for end in ends)
+        places: dict[str, str] = {f"{value}min": low, f"{value}max": high, along: "at"}
+        return aes(**places, **looks)
+
+    def bars(self, table: pd.DataFrame) -> list[Any]:
+        """Ranges of few trials, and intervals."""
+        from plotnine import geom_errorbar, geom_errorbarh, geom_linerange
+
+        bar = geom_errorbarh if self.plot.lanes else geom_errorbar
+        cap: dict[str, Any] = {"height": 0.3} if self.plot.lanes else {"width": 0.02}
+        if self.plot.along.kind == "counts":
+            cap["width"] *= self.octaves
+        looks = {"color": self.plot.series}
+        hidden: dict[str, Any] = {"show_legend": False}
+        return [
+            geom_linerange(
+                self.between(RANGE, **looks), self.known(table, RANGE), size=0.3, **hidden
+            ),
+            bar(self.between(ENDS, **looks), self.known(table, ENDS), size=0.5, **hidden, **cap),
+        ]
+
+    def known(self, table: pd.DataFrame, ends: tuple[str, str]) -> pd.DataFrame:
+        """Rows whose ends are known."""
+        return table.dropna(subset=[self.plot.value.column + end for end in ends])
+
+    def beside(self, one: Beside) -> list[Any]:
+        """What is drawn below the marks."""
+        from plotnine import aes, geom_line, geom_linerange, geom_point, geom_ribbon
+
+        series = self.plot.series
+        table = self.table(one.rows, left=1 if one.kind == "single" else 0)
+        known = self.known(table, ENDS)
+        hidden: dict[str, Any] = {"show_legend": False}
+        match one.kind:
+            case "ideal":
+                band = geom_ribbon(self.between(ENDS), known, fill=palette.SINGLE, alpha=0.3)
+                line = geom_line(self.at(group="title"), _joined(table, "title"), **IDEAL_LINE)
+                return [band, line]
+            case "law":
+                bands = [
+                    # A scale of fills would take the colours out of the legend.
+                    geom_ribbon(
+                        self.between(ENDS), known[known[series] == name], fill=hue, alpha=0.2
+                    )
+                    for name, hue in _colours(self.plot).items()
+                ]
+                dotted: dict[str, Any] = {"linetype": "dotted", "size": 0.6}
+                return [*bands, geom_line(self.at(color=series), table, **dotted, **hidden)]
+            case "single":
+                grey: dict[str, Any] = {"color": palette.SINGLE, "size": 0.9, "stroke": 0}
+                return [geom_point(self.at(), table, **grey)]
+            case "asked":
+                return [geom_point(self.at(color=series), table, shape="_", size=4, **hidden)]
+            case "elsewhere":
+                colour: dict[str, Any] = {"color": palette.REFERENCE}
+                groups = {"group": f"{series} + title"}
+                joined = _joined(table, series, "title")
+                bars = geom_linerange(self.between(ENDS), known, size=0.4, **colour)
+                hollow: dict[str, Any] = {"size": 1.5, "fill": "none", "stroke": 0.5}
+                return [
+                    geom_line(aes(**self.places(), **groups), joined, linetype="dotted", **colour),
+                    bars,
+                    geom_point(self.at(shape=series), table, **hollow, **colour, **hidden),
+                ]
+
+    def level(self, table: pd.DataFrame) -> list[Any]:
+        """A dashed line across each panel."""
+        from plotnine import aes, geom_hline, geom_vline
+
+        column = self.plot.level
+        levels = table.dropna(subset=[column]).drop_duplicates(["panel", column])
+        line = geom_vline if self.plot.lanes else geom_hline
+        return [line(aes(**{f"{self.across[0]}intercept": column}), levels, **IDEAL_LINE)]
+
+    def front(self, front: pd.DataFrame) -> list[Any]:
+        """A stepped line with labels."""
+        from plotnine import geom_step, geom_text
+
+        front = front.sort_values(self.plot.along.column)
         step: dict[str, Any] = {"direction": "vh", "size": 0.5, "color": palette.SINGLE}
-        layers.append(geom_step(aes(**place, **beside), joined, **step))
         text: dict[str, Any] = {"size": SMALL_POINTS, "ha": "left", "va": "bottom"}
-        text["nudge_x"] = 0.02 * float(table[plot.along.column].max())
+        text["nudge_x"] = 0.02 * self.plot.counts[-1]
         labelled = front[front["label"] != ""]
-        layers.append(geom_text(aes(**place, **beside, label="label"), labelled, **text))
-    if plot.is_joined:
-        # plotnine warns of a line that joins nothing.
-        joined = table[table.duplicated(["panel", series], keep=False)]
-        layers.append(geom_line(aes(**place, **beside, color=series), joined, size=0.5))
-    if plot.value.has_bars:
-        bar = geom_errorbarh if plot.lanes else geom_errorbar
-        cap: dict[str, Any] = {"height": 0.3} if plot.lanes else {"width": 0.03}
-        ends = {f"{v}min": low, f"{v}max": high}
-        table_of_bars = table.dropna(subset=[low, high])
-        mapping = aes(**ends, **beside, color=series)
-        layers.append(bar(mapping, table_of_bars, size=0.5, show_legend=False, **cap))
-    # Hollow on lanes: two GPUs of one kind lie upon each other.
-    hollow: dict[str, Any] = {"fill": "none", "stroke": 0.7} if plot.lanes else {}
-    mapping = aes(**place, **beside, color=series, shape=series)
-    layers.append(geom_point(mapping, table, size=2.1, **hollow))
-    if plot.ringed:
-        rings = table[table[plot.ringed].astype(bool)]
-        ring: dict[str, Any] = {"shape": "o", "fill": "none", "size": 3.4, "stroke": 0.6}
-        layers.append(geom_point(aes(**place, **beside), rings, **ring))
-    return layers
+        return [
+            geom_step(self.at(), _joined(front), **step),
+            geom_text(self.at(label="label"), labelled, **text),
+        ]
+
+
+def _joined(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """Rows of lines; plotnine warns of a line that joins nothing."""
+    return table[table.duplicated(["panel", *columns], keep=False)]
 
 
 def _axes(plot: Plot, sheet: Sheet) -> list[Any]:
@@ -237,5 +326,4 @@ def _axes(plot: Plot, sheet: Sheet) -> list[Any]:
     if plot.along.kind == "linear":
         along = scale_x_continuous(name=plot.along.title, expand=(0.03, 0, LABEL_SHARE, 0))
         return [*values, along, expand_limits(x=0)]
-    counts = sorted({row[plot.along.column] for row in plot.rows})
-    return [*values, workers_axis(counts, sheet, plot.along.title)]
+    return [*values, workers_axis(plot.counts, sheet, plot.along.title)]

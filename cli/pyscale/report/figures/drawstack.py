@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pyscale.report.charts.look import COLOURS
-from pyscale.report.figures.axes import thinned, tick_labels
+from pyscale.report.figures.axes import parts_scale, thinned, tick_labels
 from pyscale.report.figures.house import (
     IDEAL_LINE,
     INVALID,
@@ -21,7 +20,6 @@ from pyscale.report.figures.house import (
 )
 from pyscale.report.plots.plot import Row
 from pyscale.report.plots.stack import Stack
-from pyscale.report.results import Results
 
 if TYPE_CHECKING:
     from plotnine import ggplot
@@ -30,7 +28,7 @@ BAR = 0.72
 """Width of a bar, of the distance between two."""
 
 
-def stack_figure(stack: Stack, results: Results, width_mm: Width) -> ggplot:
+def stack_figure(stack: Stack, width_mm: Width) -> ggplot:
     """Draw bars of parts.
 
     Raises
@@ -44,15 +42,13 @@ def stack_figure(stack: Stack, results: Results, width_mm: Width) -> ggplot:
         geom_col,
         geom_point,
         geom_segment,
-        guide_legend,
         position_stack,
-        scale_fill_manual,
         scale_x_continuous,
         scale_y_continuous,
     )
 
     if not stack.rows:
-        raise NothingToDrawError(f"there is no figure in {results.context.title} of {stack.absent}")
+        raise NothingToDrawError(f"there is no figure of {stack.absent}")
     sheet = Sheet(len(stack.panels), width_mm)
     titles = {name: sheet.title(*stack.headings.get(name, [name])) for name in stack.panels}
     panels, names = list(titles.values()), list(stack.names)
@@ -72,8 +68,6 @@ def stack_figure(stack: Stack, results: Results, width_mm: Width) -> ggplot:
         if amount.level
     ]
     crossed = [row for row in whole if stack.crossed and row[stack.crossed]]
-    # Its annotation knows only the words for a guide.
-    guide: Any = guide_legend(ncol=sheet.legend_columns(names), byrow=True)
     labels: Any = _percent if stack.prints == "relative" else tick_labels
     plot: ggplot = (
         figure(
@@ -103,9 +97,7 @@ def stack_figure(stack: Stack, results: Results, width_mm: Width) -> ggplot:
                 aes("place", "total"), in_panels(["place", "total"], crossed, panels), **INVALID
             ),
         )
-        + scale_fill_manual(
-            values=[COLOURS[name][0] for name in stack.names.values()], limits=names, guide=guide
-        )
+        + parts_scale(stack.names, sheet)
         + scale_x_continuous(
             name=stack.along_title,
             breaks=list(places.values()),

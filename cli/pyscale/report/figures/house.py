@@ -34,10 +34,6 @@ INVALID: dict[str, Any] = {
     "stroke": 0.9,
 }
 IDEAL_LINE: dict[str, Any] = {"linetype": "dashed", "color": palette.IDEAL, "size": 0.5}
-CROSS = (
-    "Cross: invalid, with no bar: its output is not the baseline's, and a ratio would compare two "
-    "different results."
-)
 
 # Of the usual letters at the small size, with room for wide ones.
 LETTER_MM = 1.42
@@ -68,16 +64,21 @@ class Sheet:
         None is the height that suits the width.
     beside_mm : float
         What the labels of the y axis and its title take beside each panel.
+    is_below : bool
+        Whether panels lie below each other, each as wide as the sheet.
     """
 
     panels: int
     width_mm: Width = 180
     panel_height_mm: float | None = None
     beside_mm: float = 14
+    is_below: bool = False
 
     @property
     def columns(self) -> int:
         """Panels beside each other."""
+        if self.is_below:
+            return 1
         if self.width_mm == 88 or self.panels in {2, 4}:
             return min(self.panels, 2)
         return min(self.panels, 3)

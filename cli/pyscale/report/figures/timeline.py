@@ -1,4 +1,4 @@
-"""What every worker of a trial did when, and who waited for whom."""
+"""What every worker of a trial did when in print, and who waited for whom."""
 
 # Most of plotnine's constructors have no annotations.
 # mypy: disable-error-code="no-untyped-call"
@@ -7,14 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from pyscale.analysis.losses import middle_trials
 from pyscale.report import palette
-from pyscale.report.curves import Curve, curves
-from pyscale.report.figures.axes import part_order, parts_scale, tick_labels
+from pyscale.report.figures.axes import parts_scale, tick_labels
 from pyscale.report.figures.house import (
     LETTER_MM,
     LINE_MM,
@@ -27,12 +23,16 @@ from pyscale.report.figures.house import (
     figure,
     in_panels,
 )
+from pyscale.report.grid.scope import about_workers
+from pyscale.report.plots.plot import Row
+from pyscale.report.plots.timeline import NAMES, NOTE, middle_rows, timeline_rows
 from pyscale.report.results import Results
-from pyscale.report.wording import phase
 
 if TYPE_CHECKING:
     from plotnine import ggplot
 
+Span = tuple[str, int, int]
+"""A node, with its first lane and how many it has: lanes of one stand together."""
 APART = 100_000
 """Rows between the lanes of two panels, more than a trial has workers: so each panel of one axis
 has labels of its own."""
@@ -55,54 +55,50 @@ def timeline(results: Results, trials: Sequence[str] = (), *, width_mm: Width = 
         Which; without any, of each curve that of median wall time at the largest N.
     width_mm : {88, 180}
         One column of a journal, or two.
-
-    Returns
-    -------
-    plotnine.ggplot
-
-    Raises
-    ------
-    NothingToDrawError
-        Where no phases were recorded, or nothing of these trials.
     """
     from plotnine import aes, geom_hline, geom_rect, scale_x_continuous, scale_y_continuous
 
-    shown = list(_shown(results, trials))
-    absent = set(trials).difference(pieces["trial"][0] for _, pieces in shown)
+    about = about_workers(results)
+    largest = {row["curve"]: row["trial"] for row in middle_rows(about)}
+    shown = timeline_rows(about, trials or largest.values())
+    absent = set(trials).difference(row["trial"] for row in shown)
     if absent or not shown:
         raise NothingToDrawError(
             f"there is no timeline of {', '.join(sorted(absent)) or results.context.title}: it "
             "needs trials of a run of pyscale whose phases were recorded"
         )
-    most = max(len(_Lanes.of(pieces).nodes) for _, pieces in shown)
-    letters = max(len(_short(node)) for _, pieces in shown for node, *_ in _Lanes.of(pieces).spans)
-    sheet = Sheet(len(shown), width_mm, _height_mm(width_mm, most), BESIDE_MM + LETTER_MM * letters)
-    rows: list[dict[str, Any]] = []
+    most = max(len(row["lanes"]) for row in shown)
+    letters = max(len(_short(node)) for row in shown for node in row["nodes"])
+    # A few workers need less height than others.
+    height_mm = min(PANEL_MM[width_mm], 14 + 5 * most)
+    sheet = Sheet(len(shown), width_mm, height_mm, BESIDE_MM + LETTER_MM * letters)
+    rows: list[Row] = []
     ticks: dict[float, str] = {}
-    borders: list[dict[str, Any]] = []
+    borders: list[Row] = []
     titles = []
-    for place, (name, pieces) in enumerate(shown):
-        lanes = _Lanes.of(pieces)
-        title = sheet.title(name, f"N = {pieces['workers'][0]}, repeat {pieces['block'][0]}")
+    for place, row in enumerate(shown):
+        title = sheet.title(row["curve"], f"N = {row['workers']}, repeat {row['repeat']}")
         titles.append(title)
         top = -APART * place
-        rows += [row | {"panel": title} for row in _rectangles(pieces, lanes, top, most)]
-        ticks |= {top - at: label for at, label in lanes.labels(sheet)}
-        if len(list(lanes.labels(sheet))) == len(lanes.spans):
-            borders += [{"panel": title, "at": top - at} for at in lanes.borders]
-    parts = part_order({row["part"] for row in rows})
+        rows += [piece | {"panel": title} for piece in _rectangles(row, top, most)]
+        spans = _spans(row["nodes"])
+        labels = dict(_labels(spans, sheet))
+        ticks |= {top - at: label for at, label in labels.items()}
+        if len(labels) == len(spans):
+            borders += [{"panel": title, "at": top - first + 0.5} for _, first, _ in spans[1:]]
+    found = {row["part"] for row in rows}
+    parts = {name: f"part-{part}" for name, part in zip(NAMES, palette.PARTS, strict=True)}
+    parts = {name: colour for name, colour in parts.items() if name in found}
     columns = ["part", "left", "right", "bottom", "top"]
     plot: ggplot = (
         figure(
             sheet,
             titles,
-            "A row is a worker, by node; bars: what it did, by the legend; blank: nothing of the "
-            "trial. A worker that has ended is idle until the slowest one has, and during the "
-            "merge, which stands in the row of the one that ended last.",
+            NOTE,
             *results.context.timed,
             *([] if trials else ["Trials of median wall time at the largest N."]),
             scales="free",
-            legend=[phase(part) for part in parts],
+            legend=list(parts),
         )
         + geom_rect(
             aes(xmin="left", xmax="right", ymin="bottom", ymax="top", fill="part"),
@@ -134,74 +130,30 @@ def timeline(results: Results, trials: Sequence[str] = (), *, width_mm: Width = 
     return plot
 
 
-class _Lanes(NamedTuple):
-    """The workers of a trial, sorted by node: those of one stand together."""
-
-    nodes: list[tuple[str, int]]
-    """Node and lane of each row, from the top."""
-
-    @classmethod
-    def of(cls, pieces: pl.DataFrame) -> _Lanes:
-        first = pieces.group_by("lane", maintain_order=True).first()
-        nodes = first["node"].fill_null("").to_list()
-        return cls(sorted(zip(nodes, first["lane"].to_list(), strict=True)))
-
-    @property
-    def row(self) -> dict[int, int]:
-        return {lane: place for place, (_, lane) in enumerate(self.nodes)}
-
-    @property
-    def spans(self) -> list[tuple[str, int, int]]:
-        """Each node with its first row and how many it has."""
-        found, first = [], 0
-        for node, own in groupby(self.nodes, key=lambda pair: pair[0]):
-            count = len(list(own))
-            found.append((node, first, count))
-            first += count
-        return found
-
-    @property
-    def borders(self) -> list[float]:
-        """Where one node ends and the next begins."""
-        return [first - 0.5 for _, first, _ in self.spans[1:]]
-
-    def rows_a_label(self, sheet: Sheet) -> float:
-        """How many rows are as high as a label, 1 or more."""
-        rows_mm = 0.85 * (sheet.panel_height_mm or PANEL_MM[sheet.width_mm])
-        return max(1.0, LINE_MM[SMALL_POINTS] * len(self.nodes) / rows_mm)
-
-    def labels(self, sheet: Sheet) -> Iterator[tuple[float, str]]:
-        """Names of nodes in the middle of their rows, as far as there is room for them."""
-        each = self.rows_a_label(sheet)
-        free = -each
-        for node, first, count in self.spans:
-            middle = first + (count - 1) / 2
-            # Below the last row stand the labels of the other axis.
-            if middle - free >= each and len(self.nodes) - middle >= 0.7 * each:
-                free = middle
-                yield middle, _short(node)
+def _spans(nodes: Sequence[str]) -> list[Span]:
+    found: list[Span] = []
+    first = 0
+    for node, own in groupby(nodes):
+        count = len(list(own))
+        found.append((node, first, count))
+        first += count
+    return found
 
 
-def _shown(results: Results, trials: Sequence[str]) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Name and pieces of each trial to be drawn."""
-    if results.timeline is None:
-        return
-    for curve in curves(results.configurations):
-        own = curve.select(results.timeline)
-        for trial in trials or _middle(curve, results.trials, set(own["trial"])):
-            pieces = own.filter(own["trial"] == trial)
-            if not pieces.is_empty():
-                yield curve.name, pieces
-
-
-def _middle(curve: Curve, trials: pl.DataFrame, known: set[str]) -> list[str]:
-    """The trial of median wall time at the largest N of which there is a timeline."""
-    timed = curve.select(trials).filter("valid")
-    timed = timed.filter(timed["trial"].is_in(known))
-    if timed.is_empty():
-        return []
-    largest = timed.filter(timed["workers"] == timed["workers"].max())
-    return [str(middle_trials(largest)["trial"][0])]
+def _labels(spans: Sequence[Span], sheet: Sheet) -> Iterator[tuple[float, str]]:
+    """Names of nodes in the middle of their lanes, as far as there is room for them."""
+    _, first, count = spans[-1]
+    lanes = first + count
+    lanes_mm = 0.85 * (sheet.panel_height_mm or PANEL_MM[sheet.width_mm])
+    # How many lanes are as high as a label.
+    each = max(1.0, LINE_MM[SMALL_POINTS] * lanes / lanes_mm)
+    free = -each
+    for node, first, count in spans:
+        middle = first + (count - 1) / 2
+        # Below the last lane stand the labels of the other axis.
+        if middle - free >= each and lanes - middle >= 0.7 * each:
+            free = middle
+            yield middle, _short(node)
 
 
 def _short(node: str) -> str:
@@ -210,24 +162,14 @@ def _short(node: str) -> str:
     return host if len(host) <= LONGEST_NAME else f"…{host[1 - LONGEST_NAME :]}"
 
 
-def _height_mm(width_mm: Width, lanes: int) -> float:
-    """Height of a panel: a few workers need less than others."""
-    return min(PANEL_MM[width_mm], 14 + 5 * lanes)
-
-
-def _rectangles(
-    pieces: pl.DataFrame, lanes: _Lanes, top: int, most: int
-) -> Iterator[dict[str, Any]]:
+def _rectangles(row: Row, top: int, most: int) -> Iterator[dict[str, Any]]:
     half = 0.5 if most > MANY_LANES else THICK / 2
-    rows = lanes.row
-    for part, lane, start_s, wall_s in pieces.select(
-        "part", "lane", "start_s", "wall_s"
-    ).iter_rows():
-        at = top - rows[lane]
+    pieces = zip(row["part"], row["lane"], row["start_s"], row["wall_s"], strict=True)
+    for part, lane, start_s, wall_s in pieces:
         yield {
-            "part": part,
+            "part": NAMES[part],
             "left": start_s,
             "right": start_s + wall_s,
-            "bottom": at - half,
-            "top": at + half,
+            "bottom": top - lane - half,
+            "top": top - lane + half,
         }

@@ -2,102 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pyscale.report.figures.cache import cache
-from pyscale.report.figures.declared import (
-    call_parts,
-    component_shares,
-    components,
-    loader_pareto,
-    losses,
-    machine_codecs,
-    machine_kernels,
-    machine_nodes,
-    machine_readers,
-    machine_storage,
-    measures,
-    size_speedup,
-    size_time,
-)
+from pyscale.report.figures import printed
 from pyscale.report.figures.house import NothingToDrawError, Width
+from pyscale.report.figures.printed import Figure
 from pyscale.report.figures.saving import FORMATS, save
-from pyscale.report.figures.speedup import speedup
 from pyscale.report.figures.timeline import timeline
-from pyscale.report.figures.wall_time import wall_time
-from pyscale.report.grid.scope import about_workers
 from pyscale.report.results import Results
 
-if TYPE_CHECKING:
-    from plotnine import ggplot
-
-Figure = Callable[..., "ggplot"]
-"""Draws results, `width_mm` wide."""
-
 OF_A_REPORT: Mapping[str, Figure] = {
-    "benchmark_results": wall_time,
-    "benchmark_losses": losses,
-    "benchmark_measures": measures,
+    "benchmark_results": printed.wall_time,
+    "benchmark_losses": printed.losses,
+    "benchmark_measures": printed.measures,
+    "benchmark_size_sweep": printed.size_time,
+    "benchmark_size_speedup": printed.size_speedup,
+    "benchmark_components": printed.components,
+    "benchmark_component_shares": printed.component_shares,
+    "benchmark_loader_pareto": printed.loader_pareto,
+    "benchmark_machine_storage": printed.machine_storage,
+    "benchmark_machine_readers": printed.machine_readers,
+    "benchmark_machine_codecs": printed.machine_codecs,
+    "benchmark_machine_kernels": printed.machine_kernels,
+    "benchmark_machine_nodes": printed.machine_nodes,
 }
-"""Those of every report about N, by the name of their files."""
-OF_A_GRID: Mapping[str, Figure] = {
-    "benchmark_size_sweep": size_time,
-    "benchmark_size_speedup": size_speedup,
-}
-"""Those of every report of a grid."""
-OF_A_MACHINE: Mapping[str, Figure] = {
-    "benchmark_machine_storage": machine_storage,
-    "benchmark_machine_readers": machine_readers,
-    "benchmark_machine_codecs": machine_codecs,
-    "benchmark_machine_kernels": machine_kernels,
-    "benchmark_machine_nodes": machine_nodes,
-}
-"""Those of every report with tests of the machine."""
-OF_A_LOADER: Mapping[str, Figure] = {"benchmark_loader_pareto": loader_pareto}
-"""That of every report of loading patches."""
-OF_RECONSTRUCTION: Mapping[str, Figure] = {
-    "benchmark_components": components,
-    "benchmark_component_shares": component_shares,
-}
-"""Those of every report of reconstruction over ranks."""
+"""Those of every report that has something of them, by the name of their files."""
 ALL: Mapping[str, Figure] = {
-    "wall_time": wall_time,
-    "speedup": speedup,
-    "losses": losses,
+    "wall_time": printed.wall_time,
+    "speedup": printed.speedup,
+    "throughput": printed.throughput,
+    "memory": printed.memory,
+    "cost": printed.cost,
+    "losses": printed.losses,
     "timeline": timeline,
-    "cache": cache,
-    "call_parts": call_parts,
+    "cache": printed.cache,
+    "call_parts": printed.call_parts,
 }
-"""All that show results of one run or table."""
+"""All that show results of one run or table over N, and what calls consist of."""
 FOLDER = "figures"
 FORMER = ("benchmark_speedup",)
 """Figures that a report had once, and that would now tell of an earlier one."""
 
 
 def write_figures(folder: Path, results: Results, *, width_mm: Width = 180) -> list[Path]:
-    """Write the figures of every report, two of a grid, those of a machine and of ranks.
+    """Write the figures of every report, each as PNG, SVG and PDF; return their paths.
 
-    None is written of which nothing was timed.
-
-    Figures of an earlier report that this one has not are removed, or they would tell of another.
-
-    Parameters
-    ----------
-    folder : Path
-    results : Results
-    width_mm : {88, 180}
-        One column of a journal, or two.
-
-    Returns
-    -------
-    list of Path
-        What was written: each figure as PNG, SVG and PDF.
+    None is written of which nothing was timed. Figures of an earlier report that this one has not
+    are removed, or they would tell of another.
     """
-    figures = {**OF_A_GRID, **OF_RECONSTRUCTION, **OF_A_LOADER, **OF_A_MACHINE, **OF_A_REPORT}
-    written = _write(figures, folder, results, width_mm)
-    for name in (*figures, *FORMER):
+    written = _write(OF_A_REPORT, folder, results, width_mm)
+    for name in (*OF_A_REPORT, *FORMER):
         for suffix in FORMATS:
             path = folder / f"{name}.{suffix}"
             if path not in written:
@@ -106,34 +61,17 @@ def write_figures(folder: Path, results: Results, *, width_mm: Width = 180) -> l
 
 
 def write_all_figures(folder: Path, results: Results, *, width_mm: Width = 180) -> list[Path]:
-    """Write every figure into the folder `figures`, but those of which nothing was measured.
-
-    Parameters
-    ----------
-    folder : Path
-        Of the report.
-    results : Results
-    width_mm : {88, 180}
-        One column of a journal, or two.
-
-    Returns
-    -------
-    list of Path
-        What was written: each figure as PNG, SVG and PDF.
-    """
+    """Write every figure into the folder `figures`, but those of which nothing was measured."""
     return _write(ALL, folder / FOLDER, results, width_mm)
 
 
 def _write(
     figures: Mapping[str, Figure], folder: Path, results: Results, width_mm: Width
 ) -> list[Path]:
-    about_n = about_workers(results)
-    apart = {**OF_RECONSTRUCTION, **OF_A_LOADER, **OF_A_MACHINE}.values()
-    not_over_n = {size_time, size_speedup, call_parts, *apart}
     written = []
     for name, draw in figures.items():
         try:
-            plot = draw(results if draw in not_over_n else about_n, width_mm=width_mm)
+            plot = draw(results, width_mm=width_mm)
         except NothingToDrawError:
             continue
         written += save(plot, folder / name)

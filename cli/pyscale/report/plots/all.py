@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pyscale.report.plots.cacheplot import cache
+from pyscale.report.plots.curveplots import cost, memory, speedup, throughput, walltime
 from pyscale.report.plots.loaderplots import pareto
 from pyscale.report.plots.machineplots import codecs, kernels, nodes, readers, storage
 from pyscale.report.plots.measuredplots import measures
@@ -13,12 +15,13 @@ from pyscale.report.plots.stacks import call_parts, losses
 from pyscale.report.results import Results
 
 
-def plots(results: Results) -> list[Plot]:
-    """Every plot, with rows or without, in the order of the page."""
+def plots(results: Results) -> list[Plot | Stack]:
+    """Every plot of results that has rows."""
+    over_workers = (speedup, walltime, losses, throughput, memory, cost, cache, measures)
+    over_sizes = (call_parts, ratios, times)
+    of_ranks = (components, component_shares, pareto)
     of_a_machine = (nodes, storage, readers, codecs, kernels)
-    return [draw(results) for draw in (ratios, times, measures, components, pareto, *of_a_machine)]
-
-
-def stacks(results: Results) -> list[Stack]:
-    """Every plot of stacked bars, with rows or without."""
-    return [draw(results) for draw in (losses, call_parts, component_shares)]
+    declared: list[Plot | Stack] = [
+        declare(results) for declare in (*over_workers, *over_sizes, *of_ranks, *of_a_machine)
+    ]
+    return [one for one in declared if one.rows]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.machine.nodes import FAST, SLOW
 from pyscale.report.machine.words import MODES
 from pyscale.report.plots.machinerows import (
@@ -14,15 +13,12 @@ from pyscale.report.plots.machinerows import (
     reader_rows,
     storage_rows,
 )
-from pyscale.report.plots.plot import Along, Plot, Row, Value, told_by
+from pyscale.report.plots.plot import NO_BARS, Along, Plot, Row, Value, told_by
 from pyscale.report.results import Results
 from pyscale.report.wording import listing
 
 MEDIANS = "Marks: medians over trials, each a process of its own."
-BARS = (
-    "Bars: 95 % intervals of the median by order statistics; none where fewer than "
-    f"{repeats_needed()} trials timed a test."
-)
+BARS = f"Bars: 95 % intervals of the median by order statistics; {NO_BARS}"
 RATE = Value(column="rate", title="MB/s")
 RATED = {"rated": "Rate", "sure": "95 % interval", "timed": "Trials", "doubts": "Doubts"}
 ABSENT = "{}: it needs a run with tests of the machine, on few nodes"
@@ -134,9 +130,7 @@ def nodes(results: Results) -> Plot:
         dataset="machine_nodes",
         rows=rows,
         along=Along(column="node", kind="names"),
-        value=Value(
-            column="ratio", title="Of the median of all nodes", scale="log2", has_bars=False
-        ),
+        value=Value(column="ratio", title="Of the median of all nodes", scale="log2"),
         series="kind",
         known=list(KINDS.values()),
         seen={"node": "Node", "test": "Test", "told": "Of the median", "hardware": "Hardware"},

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches, timed
 from pyscale.report.machine.words import (
@@ -20,12 +19,11 @@ from pyscale.report.machine.words import (
     tag,
     what_was_read,
 )
+from pyscale.report.plots.plot import WITH_ENDS, Row, ends_of, sure
 from pyscale.report.results import Results
 from pyscale.report.wording import interval, number, percent, ratio, with_interval
 
-Row = dict[str, Any]
 KINDS = {"storage": "storage", "decompress": "decompression", "kernels": "compute"}
-ENDS = ("", "_low", "_high")
 
 
 def drawn_benches(results: Results) -> list[Bench]:
@@ -83,8 +81,8 @@ def kernel_rows(found: Sequence[Bench]) -> list[Row]:
             "curve": bench.name,
             "device": device,
             "test": row["test"],
-            **{f"wall_s{end}": row[f"wall_s{end}"] for end in ENDS},
-            "took": f"{with_interval(*(number(row[f'wall_s{end}']) for end in ENDS))} s",
+            **ends_of("wall_s", row),
+            "took": f"{with_interval(*(number(row[f'wall_s{end}']) for end in WITH_ENDS))} s",
             "rated": rate(row) or "not told",
             "shared": percent(row["percent"]),
             "bottleneck": tag(row),
@@ -106,7 +104,7 @@ def node_rows(results: Results) -> list[Row]:
             "node": row["node"],
             "kind": KINDS.get(row["kind"], row["kind"]),
             "test": label(row),
-            **{f"ratio{end}": row[f"ratio{end}"] for end in ENDS},
+            "ratio": row["ratio"],
             "median": 1.0,
             "apart": bool(row["outlier"]),
             "told": interval(row, "ratio", ratio),
@@ -118,16 +116,14 @@ def node_rows(results: Results) -> list[Row]:
 
 def _rated(bench: Bench, row: Row) -> Row:
     """What every chart of rates draws and tells."""
-    per_s = {end: None if row[f"rate{end}"] is None else row[f"rate{end}"] / MEGA for end in ENDS}
+    per_s = ends_of("rate", row, factor=1 / MEGA)
     return {
         "curve": bench.name,
         "test": name_of(row),
         "at_once": row["at_once"],
-        **{f"rate{end}": value for end, value in per_s.items()},
+        **per_s,
         "rated": megabytes(row["rate"]),
-        "sure": "none"
-        if per_s["_low"] is None
-        else f"{number(per_s['_low'])} to {number(per_s['_high'])} MB/s",
+        "sure": sure(per_s, "rate", number, "MB/s"),
         "timed": str(row["repeats"]),
         "doubts": ", ".join(doubts(row)) or "none",
     }

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.measured import titled
-from pyscale.report.plots.plot import Along, Plot, Row, Value, told_by
+from pyscale.report.plots.plot import NO_BARS, Along, Plot, Row, Value, told_by
 from pyscale.report.results import Results
 from pyscale.report.wording import number, ratio, with_interval
 
@@ -32,8 +31,7 @@ def measures(results: Results) -> Plot:
         },
         sentences=[
             "Marks, joined: medians over trials.",
-            "Bars: 95 % intervals by order statistics; none where fewer than "
-            f"{repeats_needed()} trials were timed.",
+            f"Bars: 95 % intervals by order statistics; {NO_BARS}",
         ],
         printed=list(results.context.timed),
         told=told_by(rows, "curve", lambda row: f"{row['told']} at N = {row['workers']}"),

@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
-from pyscale.analysis.intervals import repeats_needed
-from pyscale.report.plots.plot import Along, Plot, Value, told_by
-from pyscale.report.plots.reconstructrows import DRAWN, share_rows, speedup_rows
-from pyscale.report.plots.stack import Amount, Stack
-from pyscale.report.ranks.images import NAMES
-from pyscale.report.results import Results
+from collections.abc import Iterator
 
+from pyscale.analysis.flags import flags_of
+from pyscale.analysis.ranks.components import TOTAL
+from pyscale.analysis.ranks.reconstruct import ReconstructFindings
+from pyscale.report.plots.plot import (
+    NO_BARS,
+    Along,
+    Beside,
+    Plot,
+    Row,
+    Value,
+    ends_of,
+    sure,
+    told_by,
+)
+from pyscale.report.plots.stack import Amount, Stack
+from pyscale.report.ranks.images import NAMES, Images, milliseconds
+from pyscale.report.results import Results
+from pyscale.report.wording import percent, ratio
+from pyscale_stages.reconstruction import COMPONENTS
+
+DRAWN = (TOTAL, *COMPONENTS)
+"""Components in the order of legends. What one rank does not do has a speedup over several."""
 KNOWN = [NAMES[name] for name in DRAWN]
 ABSENT = "components: it needs a run of the stage reconstruct of which a trial counts"
 
 
 def components(results: Results) -> Plot:
     """Speedup of each component over ranks, beside the ideal."""
-    rows = speedup_rows(results)
+    rows = _speedup_rows(results)
     most = {row["curve"]: row["workers"] for row in sorted(rows, key=lambda row: row["workers"])}
     return Plot(
         id="components",
@@ -42,8 +59,7 @@ def components(results: Results) -> Plot:
             "Marks: ratios of median times of the slowest rank, side by side at each N; dashed: "
             "ideal. N0 are the fewest ranks that ran; what one rank alone does not do has no "
             "speedup over it.",
-            "Bars: 95 % intervals by bootstrap; none where fewer than "
-            f"{repeats_needed()} trials were timed.",
+            f"Bars: 95 % intervals by bootstrap; {NO_BARS}",
         ],
         printed=list(results.context.timed),
         told=told_by(
@@ -52,8 +68,8 @@ def components(results: Results) -> Plot:
             lambda row: f"{row['line']} {row['speed']} at N = {row['workers']}",
         ),
         absent=ABSENT,
-        ideal="ideal",
-        aside="aside",
+        is_aside=True,
+        beside=[Beside(kind="ideal", dataset="reconstruct_ideal", rows=_ideal_rows(rows))],
     )
 
 
@@ -64,7 +80,7 @@ def component_shares(results: Results) -> Stack:
         id="componentshares",
         title="What an iteration consists of",
         dataset="reconstruct_shares",
-        rows=share_rows(results),
+        rows=_share_rows(results),
         along="workers",
         along_title="Ranks N",
         at="N = {}",
@@ -86,3 +102,67 @@ def component_shares(results: Results) -> Stack:
         printed=list(results.context.timed),
         absent=ABSENT,
     )
+
+
+def _speedup_rows(results: Results) -> list[Row]:
+    """Speedup of every component that has one, the baselines too."""
+    found = results.of(ReconstructFindings)
+    if found is None:
+        return []
+    images = Images.of(found)
+    return [row for stage in images.names for row in _of_entry(images, stage)]
+
+
+def _of_entry(images: Images, stage: str) -> Iterator[Row]:
+    timed = [point for point in images.timed if point["stage"] == stage]
+    found = {
+        name: [(point, row) for point in timed if (row := images.component(point, name))["speedup"]]
+        for name in DRAWN
+    }
+    for name, own in found.items():
+        for point, row in own:
+            yield {
+                "curve": images.names[stage],
+                "line": NAMES[name],
+                "workers": point["workers"],
+                "base": point["baseline_workers"],
+                **ends_of("speedup", row),
+                "speed": f"{ratio(row['speedup'])} times",
+                "sure": sure(row, "speedup", ratio, ""),
+                "efficient": ratio(row["efficiency"]),
+                "normalised": ratio(row["normalised_efficiency"]),
+                "took": f"{milliseconds(row['seconds'])} ms",
+                "shared": percent(row["share"]),
+                "doubts": ", ".join(flags_of(row)) or "none",
+            }
+
+
+def _ideal_rows(rows: list[Row]) -> list[Row]:
+    """N over the fewest ranks, at every N of each image."""
+    counts = dict.fromkeys((row["curve"], row["workers"], row["base"]) for row in rows)
+    return [
+        {"curve": curve, "title": "", "workers": workers, "speedup": workers / base}
+        for curve, workers, base in sorted(counts)
+    ]
+
+
+def _share_rows(results: Results) -> list[Row]:
+    """Share of every component of an iteration, in the order in which bars stack them."""
+    found = results.of(ReconstructFindings)
+    if found is None:
+        return []
+    images = Images.of(found)
+    return [
+        {
+            "curve": images.names[point["stage"]],
+            "part": NAMES[name],
+            "order": DRAWN.index(name),
+            "workers": point["workers"],
+            "share": row["share"],
+            "shared": percent(row["share"]),
+            "took": f"{milliseconds(row['seconds'])} ms",
+        }
+        for point in images.timed
+        for name in COMPONENTS
+        if (row := images.component(point, name))["share"]
+    ]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.grid.sweep import Sweep, sweeps
 from pyscale.report.grid.words import ends, ratio_title
-from pyscale.report.plots.plot import Along, Beside, Plot, Row, Value, told_by
+from pyscale.report.plots.plot import NO_BARS, Along, Beside, Plot, Row, Value, told_by
 from pyscale.report.plots.sizerows import (
     ceiling_rows,
     elsewhere_rows,
@@ -19,7 +18,6 @@ from pyscale.report.wording import listing, number
 
 ALONG = Along(column="length_px", title="Side of the image (px)")
 WHICH = {"curve": "Stage", "line": "On", "size": "Size"}
-BARS = f"none where fewer than {repeats_needed()} trials were timed."
 
 
 def times(results: Results) -> Plot:
@@ -53,15 +51,15 @@ def times(results: Results) -> Plot:
         },
         sentences=[
             "Marks: median time of a call after the first of its process, joined by device.",
-            f"Bars: 95 % intervals of the median by order statistics; {BARS}",
-            *([elsewhere_told(others.rows)] if others else []),
+            f"Bars: 95 % intervals of the median by order statistics; {NO_BARS}",
+            *([elsewhere_told(others.rows)] if others.rows else []),
         ],
         printed=list(results.context.timed),
         told=told_by(rows, "curve", lambda row: _told(row, "call")),
         absent="times over sizes: it needs a run with a grid",
         is_joined=True,
         headings=_headings(found),
-        others=others,
+        beside=[others],
     )
 
 
@@ -92,13 +90,13 @@ def ratios(results: Results) -> Plot:
         },
         sentences=[
             "Marks: ratios of median times; dashed at 1: as fast.",
-            f"Bars: 95 % intervals by bootstrap; {BARS}",
+            f"Bars: 95 % intervals by bootstrap; {NO_BARS}",
             *(
-                ["Line across and band: what the ratio flattens at, with its 95 % interval."]
+                ["Dotted line and band: what the ratio flattens at, with its 95 % interval."]
                 if flat
                 else []
             ),
-            *([elsewhere_told(others.rows)] if others else []),
+            *([elsewhere_told(others.rows)] if others.rows else []),
         ],
         printed=list(results.context.timed),
         told=told_by(rows, "curve", lambda row: _told(row, "faster")),
@@ -106,18 +104,19 @@ def ratios(results: Results) -> Plot:
         is_joined=True,
         headings=_headings(found),
         level="same",
-        others=others,
-        ends=Beside(
-            dataset="ceilings",
-            rows=flat,
-            seen={"curve": "Stage", "line": "On", "told": "Flattens at"},
-        )
-        if flat
-        else None,
+        beside=[
+            Beside(
+                kind="law",
+                dataset="ceilings",
+                rows=flat,
+                seen={"curve": "Stage", "line": "On", "told": "Flattens at"},
+            ),
+            others,
+        ],
     )
 
 
-def _others(found: list[Sweep], results: Results, column: str) -> Beside | None:
+def _others(found: list[Sweep], results: Results, column: str) -> Beside:
     """Rows of other machines of which this column is known."""
     rows = elsewhere_rows(found, results.grid_references)
     rows = [row for row in rows if row[column] is not None]
@@ -130,7 +129,7 @@ def _others(found: list[Sweep], results: Results, column: str) -> Beside | None:
         "hardware": "Hardware",
         "source": "Source",
     }
-    return Beside(dataset=f"elsewhere_{column}", rows=rows, seen=seen) if rows else None
+    return Beside(kind="elsewhere", dataset=f"elsewhere_{column}", rows=rows, seen=seen)
 
 
 def _headings(found: list[Sweep]) -> dict[str, list[str]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.grid.sweep import Line, Sweep, codes, sweeps
 from pyscale.report.grid.words import size, the
+from pyscale.report.plots.plot import WITH_ENDS, Row, ends_of, trials_told
 from pyscale.report.wording import (
     ABSENT,
     gib,
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
     from pyscale.analysis.grid.findings import GridFindings
     from pyscale.references.model import Reference
 
-Row = dict[str, Any]
 Elsewhere = Sequence[tuple["Reference", "GridFindings"]]
-ENDS = ("", "_low", "_high")
 
 
 def point_rows(found: Sequence[Sweep]) -> list[Row]:
@@ -52,7 +50,7 @@ def _point(sweep: Sweep, line: Line, row: Row) -> Row:
         "first": ABSENT if row["first_s"] is None else f"{number(row['first_s'])} s",
         "faster": ABSENT if compared is None else _written(compared, "ratio", ratio),
         "memory": ABSENT if memory is None else f"{gib(round(memory))} GiB",
-        "timed": _trials(row["trials"]),
+        "timed": trials_told(row["trials"]),
         "doubts": ", ".join(codes(row)) or "none",
     }
 
@@ -64,13 +62,13 @@ def ratio_rows(found: Sequence[Sweep]) -> list[Row]:
             "curve": sweep.name,
             "line": line.name,
             "length_px": row["length_px"],
-            **{f"ratio{end}": row[f"ratio{end}"] for end in ENDS},
+            **ends_of("ratio", row),
             "same": 1.0,
             "size": size(row["length_px"]),
             "faster": _written(row, "ratio", ratio),
             "base": f"{the(row['base'])}, {number(row['base_s'])} s",
             "call": f"{number(row['value_s'])} s",
-            "timed": _trials(row["trials"]),
+            "timed": trials_told(row["trials"]),
         }
         for sweep in found
         for line in sweep.compared
@@ -79,22 +77,22 @@ def ratio_rows(found: Sequence[Sweep]) -> list[Row]:
 
 
 def ceiling_rows(found: Sequence[Sweep]) -> list[Row]:
-    """Where ratios end that flatten, over the sizes that were measured."""
+    """Where ratios end that flatten, at the smallest and the largest size that was measured."""
     return [
         {
             "curve": sweep.name,
             "line": line.name,
-            "from": one.smallest_px,
-            "to": one.largest_px,
-            "ceiling": one.ceiling,
-            "low": one.low,
-            "high": one.high,
+            "length_px": length_px,
+            "ratio": one.ceiling,
+            "ratio_low": one.low,
+            "ratio_high": one.high,
             "told": f"{ratio(one.ceiling)} [{ratio(one.low)}, {ratio(one.high)}]",
         }
         for sweep in found
         for line in sweep.compared
         for one in (sweep.ceiling(line, sweep.measure),)
         if one is not None and one.shape == "flattens"
+        for length_px in (one.smallest_px, one.largest_px)
     ]
 
 
@@ -127,7 +125,7 @@ def elsewhere_told(rows: Sequence[Row]) -> str:
     """State whose the lines of other machines are."""
     titles = listing(dict.fromkeys(row["title"] for row in rows))
     return (
-        f"Grey, broken: other machines, measured elsewhere on work of their own ({titles}): "
+        f"Grey, hollow: other machines, measured elsewhere on work of their own ({titles}): "
         "compare shapes, not times."
     )
 
@@ -143,20 +141,10 @@ def line_names(found: Sequence[Sweep]) -> list[str]:
 
 def _times(row: Row, measure: str) -> Row:
     """Seconds of a call, and of each megapixel of it, with their intervals."""
-    known = {end: row[f"{measure}_s{end}"] for end in ENDS}
-    return {
-        **{f"call_s{end}": value for end, value in known.items()},
-        **{
-            f"each_s{end}": None if value is None else value / row["megapixels"]
-            for end, value in known.items()
-        },
-    }
+    column = f"{measure}_s"
+    each = ends_of("each_s", row, column, 1 / row["megapixels"])
+    return ends_of("call_s", row, column) | each
 
 
 def _written(row: Row, column: str, written: Any) -> str:
-    return with_interval(*(written(row[f"{column}{end}"]) for end in ENDS))
-
-
-def _trials(count: int) -> str:
-    few = "" if count >= repeats_needed() else ", too few for an interval"
-    return f"{count}{few}"
+    return with_interval(*(written(row[f"{column}{end}"]) for end in WITH_ENDS))

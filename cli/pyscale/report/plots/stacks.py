@@ -8,10 +8,11 @@ from pyscale.report.grid.scope import about_workers
 from pyscale.report.grid.sweep import Sweep, sweeps
 from pyscale.report.grid.words import size
 from pyscale.report.palette import CALL_PARTS, PARTS
+from pyscale.report.plots.curverows import headings, stand_ins
 from pyscale.report.plots.plot import Row
 from pyscale.report.plots.stack import Amount, Stack
 from pyscale.report.results import Results
-from pyscale.report.wording import growth, number, percent, phase, ratio, seconds
+from pyscale.report.wording import growth, percent, phase, ratio, seconds
 
 CROSS = "Cross: invalid, its output is not the baseline's: it did other work."
 
@@ -22,21 +23,13 @@ def losses(results: Results) -> Stack:
     rows = loss_rows(results)
     drawn = {row["curve"] for row in rows}
     found = [curve for curve in curves(results.configurations) if curve.name in drawn]
-    works = (results.context.works.get(curve.key["stage"]) for curve in found)
     is_crossed = any(row["invalid"] for row in rows)
     return Stack(
         id="losses",
         title="Where the worker-seconds went",
         dataset="losses",
         rows=rows,
-        headings={
-            curve.name: [
-                results.context.named(curve.name, curve.key["stage"]),
-                f"baseline N = {base['workers']}: {number(base['wall_s'])} s",
-            ]
-            for curve in found
-            for base in curve.timed[:1]
-        },
+        headings=headings(found, results.context),
         along="workers",
         along_title="Workers N",
         at="N = {}",
@@ -60,7 +53,7 @@ def losses(results: Results) -> Stack:
             "above is lost.",
             *([CROSS] if is_crossed else []),
         ],
-        printed=list(dict.fromkeys(work.stand_in for work in works if work and work.stand_in)),
+        printed=stand_ins(found, results.context),
         absent="where the time went: it needs the time of each task, in a table of wall times the "
         "column `task` or `mean_task_s`",
         crossed="invalid" if is_crossed else None,

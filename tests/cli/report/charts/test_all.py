@@ -52,10 +52,10 @@ def test_a_run_has_every_chart_but_those_of_which_nothing_is_known(uneven):
         "speedup",
         "walltime",
         "losses",
-        "timeline",
         "throughput",
         "memory",
         "cache",
+        "timeline",
     ]
 
 

@@ -3,32 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import polars as pl
 import pytest
 
-from pyscale.analysis.timeline import timeline_table
-from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.analysis.workertable import worker_table
 from pyscale.report.context import ReportContext
 from pyscale.report.results import Results
 from pyscale.results import analysed
-
-
-@pytest.fixture(scope="session")
-def of_run() -> Callable[[Any], Results]:
-    """Analyse what a builder holds, with its timeline."""
-
-    def analyse(run: Any) -> Results:
-        workers = worker_table(run.tasks, run.spans)
-        trials = trial_table(run.tasks, run.spans)
-        results = analysed(trials, ReportContext(title="a run"), workers=workers)
-        return replace(results, timeline=timeline_table(run.tasks, run.spans))
-
-    return analyse
 
 
 @pytest.fixture(scope="session")
@@ -53,7 +36,7 @@ def of_table() -> Callable[..., Results]:
 
 @pytest.fixture(scope="session")
 def on_nodes(
-    new_run: Callable[[], Any], of_run: Callable[[Any], Results]
+    new_run: Callable[[], Any], results_of: Callable[[Any], Results]
 ) -> Callable[..., Results]:
     """Results of stages at N = 1 and a larger N, whose workers are dealt to nodes."""
 
@@ -69,12 +52,12 @@ def on_nodes(
                         for worker in range(n)
                     ]
                     run.trial(stage, own, block=block, nodes=nodes[:n], merge={"merge": 1.0})
-        return of_run(run)
+        return results_of(run)
 
     return measure
 
 
 @pytest.fixture(scope="session")
-def nothing_timed(new_run: Callable[[], Any], of_run: Callable[[Any], Results]) -> Results:
+def nothing_timed(new_run: Callable[[], Any], results_of: Callable[[Any], Results]) -> Results:
     """A run whose only trial failed."""
-    return of_run(new_run().trial("track", [{"compute": 1.0}], failed=["w0"]))
+    return results_of(new_run().trial("track", [{"compute": 1.0}], failed=["w0"]))

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from pyscale.report.figures.axes import log_breaks, part_order, power_breaks, thinned, tick_labels
+from pyscale.report.figures.axes import log_breaks, power_breaks, thinned, tick_labels
 from pyscale.report.figures.house import Sheet
 
 
@@ -47,7 +47,3 @@ def test_labels_that_would_touch_are_left_out_and_the_last_is_kept():
     assert [label for label in kept if label] == [
         label for label, own in zip(labels, kept, strict=True) if own
     ]
-
-
-def test_parts_are_sorted_as_bars_stack_them():
-    assert part_order({"idle", "read", "compute"}) == ["compute", "read", "idle"]

@@ -43,11 +43,17 @@ def test_shapes_tell_verdicts_apart():
     assert len({tuple(found) for found in shapes}) == 4
 
 
-def test_a_difference_that_may_not_count_is_hollow():
+def test_a_difference_that_may_not_count_is_told_from_one_that_does():
     plot = comparison(compared(trials(), trials(1.06)))
     assert set(marks(plot)["verdict"]) == {"slower"}
-    assert "Hollow triangle: perhaps by less than 5 %" in caption(plot)
-    assert "Hollow" not in caption(comparison(compared(trials(), trials(1.3))))
+    assert "Slower, faster: perhaps by less than 5 %" in caption(plot)
+    assert "perhaps" not in caption(comparison(compared(trials(), trials(1.3))))
+
+
+def test_a_band_across_shows_what_is_too_small_to_matter():
+    (band,) = layers(comparison(compared(trials(), trials(1.3))), "geom_ribbon")
+    assert set(band.data["ratio_high"]) == {1.05}
+    assert (band.data["workers"].min() < 1, band.data["workers"].max() > 2) == (True, True)
 
 
 def test_without_enough_trials_there_is_no_bar():

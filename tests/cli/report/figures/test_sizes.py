@@ -25,7 +25,8 @@ def several():
 
 
 def test_every_time_is_a_point_with_its_interval(both):
-    (points,) = layers(size_time(both), "geom_point")
+    elsewhere, points = layers(size_time(both), "geom_point")
+    assert elsewhere.aes_params["fill"] == "none"
     known = both.grids[0].points
     assert sorted(points.data["call_s"]) == sorted(known["steady_s"])
     (bars,) = layers(size_time(both), "geom_errorbar")
@@ -34,24 +35,25 @@ def test_every_time_is_a_point_with_its_interval(both):
 
 def test_every_ratio_is_a_point_and_what_it_flattens_at_a_line_with_a_band(both):
     plot = size_speedup(both)
-    (points,) = layers(plot, "geom_point")
+    *_, points = layers(plot, "geom_point")
     assert sorted(points.data["ratio"]) == sorted(
         both.grids[0].ratios.filter(measure="steady")["ratio"]
     )
     (ceiling,) = (one for one in both.grids[0].ceilings if one.measure == "steady")
-    (line,) = layers(plot, "geom_segment")
-    assert line.data["ceiling"].tolist() == [ceiling.ceiling]
-    (band,) = layers(plot, "geom_rect")
-    assert band.data[["low", "high"]].to_numpy().tolist() == [[ceiling.low, ceiling.high]]
+    line = layers(plot, "geom_line")[0].data
+    assert line["ratio"].tolist() == [ceiling.ceiling] * 2
+    (band,) = layers(plot, "geom_ribbon")
+    ends = band.data[["ratio_low", "ratio_high"]].to_numpy().tolist()
+    assert ends == [[ceiling.low, ceiling.high]] * 2
     assert "what the ratio flattens at" in caption(plot)
 
 
-def test_other_machines_have_dashes_each_and_their_source_in_the_caption(both):
+def test_other_machines_have_shapes_each_and_their_source_in_the_caption(both):
     plot = size_time(both)
     assert both.grid_references[0][0].title in caption(plot)
-    (dashes,) = [scale for scale in plot.scales if "linetype" in scale.aesthetics]
-    assert "macbook-m1-mps" in dashes.limits
-    assert len({str(dash) for dash in dashes.palette(len(dashes.limits))}) == len(dashes.limits)
+    (shapes,) = [scale for scale in plot.scales if "shape" in scale.aesthetics]
+    assert "macbook-m1-mps" in shapes.limits
+    assert len(set(shapes.palette(len(shapes.limits)))) == len(shapes.limits)
 
 
 def test_the_legend_has_the_colours_of_the_lines(both):
@@ -81,7 +83,7 @@ def test_no_label_touches_another(request, which, width_mm):
 
 def test_one_device_has_times_and_nothing_to_compare():
     results = made_up(("cpu",), (224, 448), repeats=1, parts=False)
-    assert len(layers(size_time(results), "geom_point")) == 1
+    assert len(layers(size_time(results), "geom_point")[-1].data) == 2
     with pytest.raises(NothingToDrawError, match="of ratios over sizes"):
         size_speedup(results)
     with pytest.raises(NothingToDrawError, match="parts of its calls"):

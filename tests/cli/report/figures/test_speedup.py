@@ -26,8 +26,9 @@ def test_dots_and_bars_are_those_of_the_table(full):
 
 
 def test_the_ideal_is_n_over_the_base_case(of_table):
-    line = layers(speedup(of_table(["a"], (2, 4, 8))), "geom_line")[0]
-    assert line.data["speedup"].tolist() == [1, 2, 4]
+    line = layers(speedup(of_table(["a"], (2, 4, 8))), "geom_line")[0].data
+    assert (line["speedup"].iloc[0], line["speedup"].iloc[-1]) == pytest.approx((1, 4))
+    assert (line["speedup"] * 2).tolist() == pytest.approx(line["workers"].tolist())
 
 
 def test_a_single_configuration_has_no_ideal_line(of_table):
@@ -55,8 +56,8 @@ def test_too_few_trials_show_the_range_of_their_ratios(thin):
         for n in sorted({1, ranges.data["workers"].iloc[0]})
     )
     own = ranges.data[ranges.data["panel"].str.startswith("segment")].iloc[0]
-    assert own["low"] == pytest.approx(one.min() / two.max())
-    assert own["high"] == pytest.approx(one.max() / two.min())
+    assert own["speedup_min"] == pytest.approx(one.min() / two.max())
+    assert own["speedup_max"] == pytest.approx(one.max() / two.min())
 
 
 def test_an_invalid_configuration_is_a_cross_without_a_bar(broken):

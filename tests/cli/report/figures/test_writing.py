@@ -32,7 +32,7 @@ def test_the_same_numbers_give_the_same_bytes(tmp_path, on_nodes):
     for folder in ("first", "second"):
         write_all_figures(tmp_path / folder, results)
     first = sorted((tmp_path / "first" / "figures").iterdir())
-    assert len(first) == 5 * 3
+    assert len(first) == 7 * 3
     for path in first:
         other = tmp_path / "second" / "figures" / path.name
         assert path.read_bytes() == other.read_bytes(), path.name

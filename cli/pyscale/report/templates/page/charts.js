@@ -184,10 +184,9 @@
     "triangle-up": "M-1,.9L0,-.9L1,.9Z", "triangle-down": "M-1,-.9L0,.9L1,-.9Z",
   };
 
-  function swatch({ colour, shape, hollow, dash }) {
+  function swatch({ colour, shape, hollow }) {
     const line = `fill="none" stroke="${colour}" stroke-width=".3"`;
-    const drawn = dash ? `<path d="M-1.4,0h2.8" ${line} stroke-dasharray="${dash.split(" ").map((px) => px / 6).join(" ")}"/>`
-      : hollow || shape === "stroke" ? `<path d="${SHAPES[shape ?? "circle"]}" ${line}/>`
+    const drawn = hollow || shape === "stroke" ? `<path d="${SHAPES[shape ?? "circle"]}" ${line}/>`
       : `<path d="${SHAPES[shape ?? "square"]}" fill="${colour}"${shape ? "" : ' stroke="var(--chart-grid, #E6E8EB)" stroke-width=".15"'}/>`;
     return `<svg viewBox="-1.4 -1.4 2.8 2.8" width="13" height="13" aria-hidden="true">${drawn}</svg>`;
   }

@@ -1,18 +1,15 @@
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
-from pyscale.report.charts.timeline import MIDDLE_ONLY, NAMES, timeline, timeline_rows
-from pyscale.report.curves import curves
+from pyscale.report.charts.timeline import MIDDLE_ONLY, timeline
+from pyscale.report.plots.timeline import NAMES, timeline_rows
 
 
 @pytest.fixture
-def found(uneven):
-    return curves(uneven.configurations)
-
-
-@pytest.fixture
-def rows(uneven, found):
-    return timeline_rows(found, uneven.timeline, uneven.trials)
+def rows(uneven):
+    return timeline_rows(uneven)
 
 
 def shown(chart):
@@ -20,8 +17,8 @@ def shown(chart):
     return value
 
 
-def test_it_opens_with_the_middle_trial_of_what_loses_most_to_idle_time(uneven, found, rows):
-    first = shown(timeline(found, uneven.timeline, uneven.trials))
+def test_it_opens_with_the_middle_trial_of_what_loses_most_to_idle_time(uneven, rows):
+    first = shown(timeline(uneven))
     (row,) = (row for row in rows if row["trial"] == first)
     assert (row["curve"], row["workers"], row["middle"]) == ("segment", 2, True)
 
@@ -51,16 +48,16 @@ def test_the_pieces_of_a_trial_fill_n_times_its_wall_time(uneven, rows):
         assert {NAMES[part] for part in row["part"]} <= {"read", "compute", "merge", "idle"}
 
 
-def test_it_tells_where_only_middle_trials_are_shown(uneven, found, rows):
+def test_it_tells_where_only_middle_trials_are_shown(uneven, rows):
     middle = [row["trial"] for row in rows if row["middle"]]
-    fewer = uneven.timeline.filter(pl.col("trial").is_in(middle))
-    assert MIDDLE_ONLY in timeline(found, fewer, uneven.trials).description
-    assert MIDDLE_ONLY not in timeline(found, uneven.timeline, uneven.trials).description
-    assert len(timeline_rows(found, fewer, uneven.trials)) == 4
+    fewer = replace(uneven, timeline=uneven.timeline.filter(pl.col("trial").is_in(middle)))
+    assert MIDDLE_ONLY in timeline(fewer).description
+    assert MIDDLE_ONLY not in timeline(uneven).description
+    assert len(timeline_rows(fewer)) == 4
 
 
-def test_without_tasks_in_time_there_is_nothing_to_show(uneven, found):
-    assert timeline(found, uneven.timeline.clear(), uneven.trials) is None
+def test_without_tasks_in_time_there_is_nothing_to_show(uneven):
+    assert timeline(replace(uneven, timeline=uneven.timeline.clear())) is None
 
 
 def test_a_repeat_is_called_by_the_block_of_the_plan(uneven, rows):
