@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from pydantic import Field
 
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.requests import Request
-from pyscale.analysis.trust import Trust, refusal, trust_in
+from pyscale.analysis.trust import Trust, trust_in
 from pyscale.report.curves import Curve, curves
 from pyscale.report.results import Results
-from pyscale.report.scalingkind import is_scaled
-from pyscale.report.wording import gib, ratio, resampled_share
+from pyscale.report.wording import gib, ratio
 from pyscale_stages.contract import Record
-
-Row = dict[str, Any]
 
 CAUSES = {
     "imbalance": "uneven shares of the work",
@@ -53,16 +49,10 @@ class Verdict(Record):
     stage: str = Field(description="Stage of the curve")
     device: str | None = Field(description="Device of the curve")
     workers: int | None = Field(description="N to request; None where none is advised")
-    request: Said = Field(description="What to request")
     speedup_at: int | None = Field(
         description="N of the speedup: the one to request or, where that is the baseline, the "
         "next; None where there is none"
     )
-    speedup: float | None = Field(description="At this N")
-    speedup_low: float | None = Field(description="Lower end of its 95 % interval")
-    speedup_high: float | None = Field(description="Upper end of its 95 % interval")
-    efficiency: float | None = Field(description="At this N")
-    over: str = Field(description="What the speedup is over; or why there is none")
     limit: Said = Field(description="What limits scaling")
     trust: Trust = Field(description="Whether the numbers can be trusted")
     reasons: tuple[str, ...] = Field(description="Why, in a few words each")
@@ -80,20 +70,13 @@ def verdicts(results: Results) -> list[Verdict]:
 def _verdict(curve: Curve, results: Results) -> Verdict:
     own = (one for one in results.choices if curve.owns(one) and one.objective == "knee")
     choice = next(own, None)
-    request = next((one for one in results.requests if curve.owns(one)), None)
-    compared = _compared(curve, choice)
-    trusted = trust_in(curve.rows, choice, compared.get("workers"))
+    shown = _shown(curve, choice)
+    trusted = trust_in(curve.rows, choice, shown)
     return Verdict(
         name=curve.name,
         **curve.key,
         workers=None if choice is None else choice.workers,
-        request=_request(choice, request),
-        speedup_at=compared.get("workers"),
-        speedup=compared.get("speedup"),
-        speedup_low=compared.get("speedup_low"),
-        speedup_high=compared.get("speedup_high"),
-        efficiency=compared.get("efficiency"),
-        over=_over(compared, choice),
+        speedup_at=shown,
         limit=_limit(curve, choice, results.limits),
         trust=trusted.grade,
         reasons=trusted.reasons,
@@ -101,30 +84,12 @@ def _verdict(curve: Curve, results: Results) -> Verdict:
     )
 
 
-def _compared(curve: Curve, choice: Choice | None) -> Row:
-    """The configuration whose speedup is told; empty where there is none."""
+def _shown(curve: Curve, choice: Choice | None) -> int | None:
+    """N whose speedup is told; None where there is none."""
     if choice is None or choice.workers is None:
-        return {}
-    valid = [row for row in curve.timed[1:] if not row["invalid"]]
-    return next((row for row in valid if row["workers"] >= choice.workers), {})
-
-
-def _request(choice: Choice | None, request: Request | None) -> Said:
-    if choice is None or choice.workers is None:
-        return Said(head="No N is advised", rest=f": {refusal(choice)}.")
-    each = [] if request is None else list(each_task(request))
-    of_each = f"; each task {', '.join(each)}" if each else ""
-    rival = f" or {choice.rival}" if choice.sureness == "undecided" and choice.rival else ""
-    return Said(head=f"N = {choice.workers}{rival}", rest=f"{_how_sure(choice)}{of_each}.")
-
-
-def _how_sure(choice: Choice) -> str:
-    if len(choice.candidates) == 1:
-        return ", the only N with a valid output"
-    share = f"({resampled_share(choice.share_chosen)} for {choice.workers})"
-    how = {"sure": "", "likely": f", likely {share}", "undecided": f", undecided {share}"}
-    edge = ", the largest measured" if choice.at_edge else ""
-    return f"{how.get(choice.sureness, ' so far')}{edge}"
+        return None
+    valid = [row["workers"] for row in curve.timed[1:] if not row["invalid"]]
+    return next((count for count in valid if count >= choice.workers), None)
 
 
 def each_task(request: Request) -> Iterator[str]:
@@ -136,16 +101,6 @@ def each_task(request: Request) -> Iterator[str]:
     if request.memory_bytes is not None:
         yield f"{gib(request.memory_bytes)} GiB"
     yield f"{request.time_s // 60} min"
-
-
-def _over(compared: Row, choice: Choice | None) -> str:
-    if not compared:
-        return "None: there are no two N with valid outputs to compare."
-    rate = "in work per second, " if is_scaled(compared) else ""
-    at = (
-        "" if choice and choice.workers == compared["workers"] else f"at N = {compared['workers']} "
-    )
-    return f"{rate}{at}over N = {compared['baseline_workers']}"
 
 
 def _limit(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> Said:

@@ -15,8 +15,9 @@ from pyscale.results import analysed
 
 
 def of_times(*rows, **context):
-    """Bottom line of a table of (stage, N, wall time)."""
-    table = pl.DataFrame(rows, schema=["stage", "workers", "wall_s"], orient="row")
+    """Bottom line of a table of (stage, N, wall time), and which repeat it is."""
+    columns = ["stage", "workers", "wall_s", "repeat"][: len(rows[0])]
+    table = pl.DataFrame(rows, schema=columns, orient="row")
     about = ReportContext(title="a table", **context)
     return bottom_line(analysed(trials_from_wall_times(table), about, interleaved=False))
 
@@ -94,6 +95,15 @@ def test_the_request_names_the_best_value_and_the_price_of_the_fastest():
         "Request N = 2 for every stage (best value); also the fastest measured.",
     )
     assert line.confidence == "unknown (1 trial)"
+
+
+def test_an_undecided_request_names_the_other_n():
+    # At N = 2 it is as often better than N = 1 as not.
+    trials = [("segment", 1, 10.0 + block, block) for block in range(6)]
+    trials += [("segment", 2, (15.0 - block) / 1.41, block) for block in range(6)]
+    line = of_times(*trials)
+    assert [stage.best_value for stage in line.stages] == [1]
+    assert line.confidence == "undecided (56 %, else N = 2)"
 
 
 def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value():

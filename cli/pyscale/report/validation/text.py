@@ -55,11 +55,10 @@ def _rows(found: ValidationFindings) -> list[list[str]]:
     rows = []
     for stage in found.stages:
         for measure in stage.measures:
-            verdict = stage.verdict if measure.is_right else "wrong"
             value = ABSENT if measure.value is None else number(measure.value)
             rows.append(
                 [
-                    *(stage.entry, verdict, measure.name, str(measure.workers), value),
+                    *(stage.entry, stage.verdict, measure.name, str(measure.workers), value),
                     *(number(measure.expected), number(measure.tolerance), measure.because),
                 ]
             )
