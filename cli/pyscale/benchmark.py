@@ -11,11 +11,14 @@ from pyscale.baseversion import read_base, with_base
 from pyscale.breaker import Breaker
 from pyscale.console import talk
 from pyscale.data.ensure import find_movie, find_own_data
+from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
 from pyscale.everynode import nodes_for, on_every_node
 from pyscale.executors.protocol import Executor
 from pyscale.executors.submission import refuse_shared_gpus
 from pyscale.gridhere import measured_suite
+from pyscale.images.lockfile import ImageFolder
+from pyscale.images.stepimages import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
@@ -79,6 +82,7 @@ def plan_run(
     """
     site = load_site(settings.site) if settings.executor == "slurm" else None
     suite = measured_suite(suite_of(named), settings, site or scripts_for, only)
+    suite = with_images_here(suite, ImageFolder(settings.images_folder), TerminalReport())
     base = None
     if settings.against is not None:
         base = read_base(settings.against, settings.runtime)

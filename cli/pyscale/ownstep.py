@@ -49,7 +49,9 @@ def suite_asked_for(
         entry = SuiteStage.model_validate({"command": step, **given})
         # Parameters of the user's own program are set later, and planning looks at them.
         later = dict.fromkeys(re.findall(r"\{params\.(\w+)\}", step), "")
-        CommandParams.model_validate({**later, **entry.params})
+        # One in a registry is a file from when it is pulled.
+        here = {k: v for k, v in entry.params.items() if k != "image" or "://" not in str(v)}
+        CommandParams.model_validate({**later, **here})
     except ValidationError as error:
         raise UserError(f"--step: {first_problem(error, CommandParams)}") from error
     found = Suite(
@@ -66,6 +68,7 @@ def words_for(suite: Suite) -> list[str] | None:
     if (suite.name, [*suite.stages]) != (NAME, [NAME]) or suite.stage_name(NAME) != OWN_STEP:
         return None
     params = suite.stages[NAME].params
+    params = {**params, "image": params.get("pulled_from", params.get("image"))}
     words = ["--step", str(params["command"])]
     for key in ("output", "split", "merge", "check", "environment", "image"):
         words += [f"--{key}", str(params[key])] if params.get(key) is not None else []

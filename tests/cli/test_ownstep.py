@@ -75,7 +75,6 @@ def test_files_of_a_folder_are_the_data_of_a_step_that_shares_them() -> None:
     [
         ("pipeline", STEP, {}, "leave out the suite pipeline"),
         (None, None, {"check": "none"}, "--check: that is said of a step"),
-        (None, STEP, {"image": "docker://a"}, "apptainer pull mine.sif docker://a"),
         (None, STEP, {"split": "frame"}, "'split'"),
     ],
 )

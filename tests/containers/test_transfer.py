@@ -24,8 +24,11 @@ from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder, LockedImage, sha256_of, verify_image
 from pyscale.images.registrycall import Reference, parse_reference
 from pyscale.images.sif import image_labels, read_sif
+from pyscale.images.stepimages import with_images_here
 from pyscale.images.transfer import PullOptions, pull, push
+from pyscale.suite import Suite
 from pyscale_stages.errors import ResourceExhausted
+from smallsystem import small_system_in
 
 SifMaker = Callable[..., Path]
 ARCHITECTURE_AT = 45
@@ -276,6 +279,44 @@ def test_a_reference_that_the_registry_does_not_know_is_one_sentence(
     for path in ("lab/contact:2", "lab/absent:1", f"lab/contact@sha256:{'a' * 64}"):
         with pytest.raises(UserError, match=f"has no {re.escape(str(registry.place(path)))}"):
             fetched(theirs, registry.place(path), engine)
+    assert left_in(theirs) == set()
+
+
+def step_in(image: str) -> Suite:
+    """A suite of one step of the user's own in an image."""
+    return Suite.model_validate(
+        {"name": "mine", "summary": "Mine", "stages": {"mine": {"command": "a", "image": image}}}
+    )
+
+
+def test_an_image_of_a_step_is_pulled_once_by_its_digest(registry, theirs, engine, monkeypatch):
+    pinned = (
+        f"docker://{registry.address}/lab/tool:1@{small_system_in(registry.address, 'lab/tool')}"
+    )
+    with pytest.raises(UserError, match=f"plain http: set {engine.option_prefix}NOHTTPS=true"):
+        with_images_here(step_in(pinned), theirs, SilentReport())
+    monkeypatch.setenv(f"{engine.option_prefix}NOHTTPS", "true")
+    suite = with_images_here(step_in(pinned), theirs, SilentReport())
+    params = suite.stages["mine"].params
+    assert params["pulled_from"] == pinned
+    said = engine.ask(params["image"], "/bin/sh", "-c", "echo inside")
+    assert said.stdout == "inside\n"
+    assert [*(theirs.path / "steps").iterdir()] == [Path(params["image"])]
+    shutil.rmtree(registry.storage)
+    assert with_images_here(step_in(pinned), theirs, SilentReport()) == suite
+
+
+def test_an_image_of_a_step_that_the_registry_does_not_have_is_one_sentence(
+    registry, theirs, engine, monkeypatch
+):
+    monkeypatch.setenv(f"{engine.option_prefix}NOHTTPS", "true")
+    small_system_in(registry.address, "lab/tool")
+    absent = f"docker://{registry.address}/lab/tool@sha256:{'a' * 64}"
+    with pytest.raises(UserError, match=f"has no {re.escape(absent)}"):
+        with_images_here(step_in(absent), theirs, SilentReport())
+    elsewhere = f"docker://127.0.0.1:{free_ports(1)[0]}/lab/tool@sha256:{'a' * 64}"
+    with pytest.raises(UserError, match="is unreachable .*or copy its SIF, and name that file"):
+        with_images_here(step_in(elsewhere), theirs, SilentReport())
     assert left_in(theirs) == set()
 
 

@@ -29,6 +29,7 @@ from pyscale.doctor.slurm import refusals
 from pyscale.doctor.stages import distinct
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.errors import UserError
+from pyscale.images.engine import find_engine
 from pyscale.mps import absent, is_installed
 from pyscale.plan import Plan
 from pyscale_stages.contract import Stage
@@ -166,6 +167,9 @@ def _look_for_program(entry: Entry) -> None:
     from pyscale_stages.command.params import CommandParams
 
     params = CommandParams.model_validate(entry.params)
+    if params.pulled_from is not None and params.image is not None and not params.image.exists():
+        find_engine()  # The first run pulls it.
+        return
     found_program(params)
     versions_of(params)
 

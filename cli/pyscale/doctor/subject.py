@@ -10,6 +10,8 @@ from pydantic import Field, JsonValue
 
 from pyscale.gridhere import measured_suite
 from pyscale.images.catalog import image_for
+from pyscale.images.lockfile import ImageFolder
+from pyscale.images.stepimages import with_images_here
 from pyscale.plan import Plan
 from pyscale.planning import Dataset, make_plan, powers_of_two
 from pyscale.settings import Settings
@@ -123,6 +125,7 @@ class Subject(Record):
         """What a run of a suite would ask of a machine; its movie need not be there."""
         fitting = len(first_threads(usable_cpus())) // settings.cpus_per_worker
         suite = measured_suite(load_suite(suite_name), settings, site)
+        suite = with_images_here(suite, ImageFolder(settings.images_folder), None)
         alone = suite.data == "place"
         workers = settings.workers or ((1,) if alone else powers_of_two(max(1, fitting)))
         dataset, own_data = None, {}

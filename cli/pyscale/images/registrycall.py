@@ -1,4 +1,4 @@
-"""One push to or pull from `oras://HOST/PATH[:TAG]`: its progress, end and error sentence."""
+"""One push to or pull from a registry: its progress, end and error sentence."""
 
 from __future__ import annotations
 
@@ -37,17 +37,19 @@ class Reference:
     """A place in a registry.
 
     `host`: name of the registry, with its port where it has one. `path`: repository in it.
-    `digest`: digest of the manifest, which pins more than a tag does.
+    `digest`: digest of the manifest, which pins more than a tag does. `scheme`: `oras://` of SIFs,
+    or `docker://` of layers.
     """
 
     host: str
     path: str
     tag: str = DEFAULT_TAG
     digest: str | None = None
+    scheme: str = SCHEME
 
     def __str__(self) -> str:
         version = f"@{self.digest}" if self.digest else f":{self.tag}"
-        return f"{SCHEME}{self.host}/{self.path}{version}"
+        return f"{self.scheme}{self.host}/{self.path}{version}"
 
     def below(self, name: str) -> Reference:
         """The place of an image of this name below this one, with the same tag."""
@@ -78,7 +80,7 @@ _SAID: Sayings = (
     (
         r"server gave HTTP response to HTTPS client",
         UserError,
-        "the registry {host} uses plain http: add --no-https",
+        "the registry {host} uses plain http: {plainly}",
     ),
     (
         r"(?P<why>x509: [^;]*)",
@@ -90,10 +92,10 @@ _SAID: Sayings = (
         r"UNAUTHORIZED|DENIED|401 Unauthorized|403 Forbidden",
         UserError,
         "the registry {host} refuses to let you {verb} {reference}: log in by `{program} registry "
-        "login --username NAME oras://{host}`, or ask for permission",
+        "login --username NAME {scheme}{host}`, or ask for permission",
     ),
     (
-        r"(MANIFEST|NAME)_UNKNOWN|404 Not Found",
+        r"(?i)(manifest|name)[_ ]unknown|404 Not Found",
         UserError,
         "the registry {host} has no {reference}: check its path and tag, or push it first",
     ),
@@ -102,7 +104,7 @@ _SAID: Sayings = (
         r"|no route to host|TLS handshake timeout|server misbehaving|unexpected EOF",
         UserError,
         "the registry {host} is unreachable ({cause}): check its name and the network, or copy "
-        "the SIF and images.lock as files",
+        "{files}",
     ),
 )
 """What the container program says of a registry, in the order in which it counts."""
@@ -182,6 +184,7 @@ def _sentence(
     engine: Engine, verb: Verb, reference: Reference, said: str, scratch: Path | None
 ) -> Exception:
     line = said.removeprefix("FATAL:").strip()
+    ours = reference.scheme == SCHEME
     # The reference's own words must not be taken for those of an error.
     words = line.replace(str(reference), "").replace(f"{reference.host}/", "")
     known = explained(
@@ -190,6 +193,9 @@ def _sentence(
         verb=verb,
         reference=reference,
         host=reference.host,
+        scheme=reference.scheme,
+        plainly="add --no-https" if ours else f"set {engine.option_prefix}NOHTTPS=true",
+        files="the SIF and images.lock as files" if ours else "its SIF, and name that file",
         program=Path(engine.program).name,
         disk=scratch.parents[1] if scratch is not None else Path(tempfile.gettempdir()),
         # The innermost of the causes that Go strings together.

@@ -69,7 +69,7 @@ def pull(
 ) -> tuple[str, LockedImage]:
     """Fetch an image from a registry, check it, give it its name and lock it."""
     _refuse_nonsense(options)
-    with _arrivals(folder, report) as place:
+    with arrivals(folder, report) as place:
         sif = place / "image.sif"
         arguments = ("--disable-cache", *_plain(options.no_https), str(sif), str(source))
         expected = folder.read_lock().images.get(options.as_name or "")
@@ -167,7 +167,7 @@ def _said_of(source: Reference, sif: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _arrivals(folder: ImageFolder, report: Report) -> Iterator[Path]:
+def arrivals(folder: ImageFolder, report: Report) -> Iterator[Path]:
     """A place on the images' disk that is empty before and gone afterwards.
 
     What a pull that was killed has left there goes with the next one.

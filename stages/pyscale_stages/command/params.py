@@ -102,6 +102,9 @@ class CommandParams(StageParams):
         None, description="Prefix of the conda or virtual environment that it runs in"
     )
     image: Path | None = Field(None, description="Apptainer image that it runs in")
+    pulled_from: str | None = Field(
+        None, description="Where a registry has that image; filled when it is pulled"
+    )
     packages: tuple[str, ...] = Field(
         (), description="Packages of its environment whose versions are recorded"
     )
