@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 import tifffile
+from scipy.ndimage import median_filter
 
 from pyscale.store.folder import RunFolder
 
@@ -111,19 +112,25 @@ def test_threads_of_one_process_on_a_single_image(pyscale, home, movie):
     assert trials.filter(workers=2)["idle_s"].to_list() == pytest.approx([0.0], abs=1e-9)
 
 
-def test_threads_of_a_program_on_a_file_that_is_no_movie(pyscale, home):
-    numbers = [str(n * 7919 % 10007) for n in range(10007)]
-    (home / "my numbers.txt").write_text("\n".join(numbers) + "\n")
-    step = "sort --numeric-sort --parallel={threads} --output={output} {input}"
+def test_threads_of_a_compiled_program_on_a_file_that_is_no_movie(pyscale, home, movie, missing):
+    compiler = shutil.which("cc")
+    if compiler is None:
+        missing("a C compiler", "install the package 'gcc'")
+    example("median", home)
+    compiling = [str(compiler), "-O2", "-fopenmp", "median.c", "-o", "median"]
+    subprocess.run(compiling, cwd=home, check=True)
+    stack = tifffile.imread(movie)[:3, :100, :100].astype(np.uint16)
+    np.save(home / "my stack.npy", stack)
     told = pyscale(
-        *("run", "--step", step, "--split", "threads", "--output", "sorted.txt"),
-        *("--data", "my numbers.txt", *FEW),
+        *("run", "--step", "./median {input} {output}", "--split", "threads"),
+        *("--output", "median.npy", "--data", "my stack.npy", *FEW),
     )
     assert told.code == 0, told.err
-    assert "suite step, on my numbers.txt (whole)" in told.text
+    assert "suite step, on my stack.npy (whole)" in told.text
     assert "Outputs: same bytes at every N." in told.text
     _, two = outputs(home, "step")
-    assert (two / "sorted.txt").read_text().split() == sorted(numbers, key=int)
+    expected = median_filter(stack, 3, mode="nearest")
+    np.testing.assert_array_equal(np.load(two / "median.npy"), expected)
 
 
 def test_independent_copies_tell_what_workers_cost_each_other(pyscale, home, movie):

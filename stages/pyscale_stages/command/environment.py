@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 
@@ -19,16 +21,53 @@ MOST_HASHED_BYTES = 1 << 20
 """A larger program is known by its own version, and reading it all would take measured time."""
 
 
+LOAD = """
+inits="${LMOD_PKG:-/none}/init/bash ${MODULESHOME:-/none}/init/bash"
+inits="$inits /etc/profile.d/lmod.sh /etc/profile.d/modules.sh"
+for init in $inits; do
+    if type module; then break; fi
+    if [ -r "$init" ]; then . "$init"; fi
+done >/dev/null 2>&1
+module load "$@" >&2 && exec env -0
+"""
+"""What bash does to load modules: a shell that is no login knows `module` only at some sites."""
+NO_MODULES = 127
+
+
 def environment_of(params: CommandParams) -> dict[str, str]:
-    """Variables that the command sees outside of an image."""
+    """Variables that the command sees outside of an image: of its modules, then of its prefix."""
+    variables = dict(_loaded(params.modules)) if params.modules else dict(os.environ)
     if params.environment is None:
-        return dict(os.environ)
+        return variables
     prefix = params.environment
     if not (prefix / "bin").is_dir():
         raise BadInput(f"{prefix} is no environment, as it has no bin: name its prefix")
     kind = "CONDA_PREFIX" if (prefix / "conda-meta").is_dir() else "VIRTUAL_ENV"
-    path = f"{prefix / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
-    return {**os.environ, "PATH": path, kind: str(prefix)}
+    path = f"{prefix / 'bin'}{os.pathsep}{variables.get('PATH', '')}"
+    return {**variables, "PATH": path, kind: str(prefix)}
+
+
+@cache
+def _loaded(modules: tuple[str, ...]) -> dict[str, str]:
+    """Variables of this process once these modules are loaded."""
+    asked = subprocess.run(
+        ["bash", "-c", LOAD, "bash", *modules],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="surrogateescape",
+        check=False,
+    )
+    names = " ".join(modules)
+    if asked.returncode == NO_MODULES:
+        raise MissingPart(
+            f"the step loads the modules {names}, and this machine has no command module: run it "
+            "where it is, or name an environment or an image"
+        )
+    if asked.returncode != 0:
+        said = " ".join(asked.stderr.split())
+        raise BadInput(f"the modules {names} cannot be loaded ({said}): see `module avail`")
+    return dict(line.split("=", 1) for line in asked.stdout.split("\0") if "=" in line)
 
 
 def found_program(params: CommandParams) -> str:
@@ -59,7 +98,7 @@ def found_program(params: CommandParams) -> str:
 
 
 def versions_of(params: CommandParams) -> dict[str, str]:
-    """Versions of the packages that the step names, and what its scripts are known by.
+    """Versions of the packages and modules of the step, and what its scripts are known by.
 
     Of each script or small program that the command names, the beginning of its SHA-256.
 
@@ -74,7 +113,18 @@ def versions_of(params: CommandParams) -> dict[str, str]:
         file.name: f"sha256 {sha256_of(file)[:12]}"
         for file in files
         if file.is_file() and file.stat().st_size <= MOST_HASHED_BYTES
-    } | {name: _version(name, _prefix(params)) for name in params.packages}
+    } | {
+        **{name: _version(name, _prefix(params)) for name in params.packages},
+        **{f"module {name}": version for name, version in _modules(params)},
+    }
+
+
+def _modules(params: CommandParams) -> Iterator[tuple[str, str]]:
+    """Names and versions of what is loaded: the modules of a step, and what these load."""
+    if params.modules:
+        for module in environment_of(params).get("LOADEDMODULES", "").split(":"):
+            name, _, version = module.partition("/")
+            yield name, version
 
 
 def _prefix(params: CommandParams) -> Path:

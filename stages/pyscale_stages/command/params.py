@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
@@ -101,6 +101,9 @@ class CommandParams(StageParams):
     environment: Path | None = Field(
         None, description="Prefix of the conda or virtual environment that it runs in"
     )
+    modules: tuple[Annotated[str, Field(pattern=r"^[\w.+][\w.+/-]*$")], ...] = Field(
+        (), description="Environment modules that are loaded for it, as `module load` names them"
+    )
     image: Path | None = Field(None, description="Apptainer image that it runs in")
     pulled_from: str | None = Field(
         None, description="Where a registry has that image; filled when it is pulled"
@@ -150,6 +153,8 @@ class CommandParams(StageParams):
             raise ValueError(f'check = "labels" compares label images, and not {self.output_name}')
         if self.packages and self.image:
             raise ValueError("an image is known by its checksum: leave packages out")
+        if self.modules and self.image:
+            raise ValueError("modules are not seen in an image: leave modules or image out")
         if self.window == "file" and self.split == "files":
             raise ValueError('window = "file" cuts frames, and this step shares files')
         if self.split == "tiles":

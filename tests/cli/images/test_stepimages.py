@@ -51,7 +51,10 @@ def test_an_image_that_was_pulled_before_is_its_file(named: str, sif: str, tmp_p
     ],
 )
 def test_an_image_that_is_not_pinned_is_refused(named: str, tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=rf"of mine is not pinned: .*docker://NAME@sha256:DIGEST.*pull mine.sif {named}`"):
+    with pytest.raises(
+        UserError,
+        match=rf"of mine is not pinned: .*docker://NAME@sha256:DIGEST.*pull mine.sif {named}`",
+    ):
         with_images_here(suite_in(named), ImageFolder(tmp_path), SilentReport())
 
 

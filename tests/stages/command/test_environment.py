@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from pyscale_stages.command.environment import versions_of
+from pyscale_stages.command import environment as environments
+from pyscale_stages.command.environment import environment_of, found_program, versions_of
 from pyscale_stages.command.params import CommandParams
-from pyscale_stages.errors import BadInput
+from pyscale_stages.errors import BadInput, MissingPart
 
 
 @pytest.fixture
@@ -55,3 +57,60 @@ def test_a_package_that_is_not_there_is_named(environment):
 def test_an_image_has_no_packages_beside_its_checksum():
     with pytest.raises(ValueError, match="an image is known by its checksum: leave packages out"):
         CommandParams(command="a {input} {output}", image=Path("a.sif"), packages=("fftw",))
+
+
+@pytest.fixture
+def modules(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: Callable[[str, str], None]
+) -> None:
+    """Environment modules of a site, of which one has a program and loads another."""
+    if not Path("/etc/profile.d/modules.sh").is_file():
+        missing("environment modules", "run scripts/provide_modules.sh as root")
+    program = tmp_path / "tool" / "segment"
+    program.parent.mkdir()
+    program.write_text("")
+    program.chmod(0o755)
+    for module, told in (
+        ("tool/1.2", f"module load library\nprepend-path PATH {program.parent}\n"),
+        ("library/7", "setenv LIBRARY {a = b; c}\n"),
+    ):
+        file = tmp_path / "modulefiles" / module
+        file.parent.mkdir(parents=True)
+        file.write_text(f"#%Module\n{told}")
+    monkeypatch.setenv("MODULEPATH", str(tmp_path / "modulefiles"))
+    environments._loaded.cache_clear()
+
+
+def loading(*names: str) -> CommandParams:
+    return CommandParams(command=("segment", "{input}", "{output}"), modules=names)
+
+
+@pytest.mark.usefixtures("modules")
+def test_modules_are_loaded_and_their_versions_recorded(tmp_path: Path) -> None:
+    assert found_program(loading("tool")) == str(tmp_path / "tool" / "segment")
+    assert environment_of(loading("tool"))["LIBRARY"] == "a = b; c"
+    assert versions_of(loading("tool/1.2")) == {"module tool": "1.2", "module library": "7"}
+
+
+@pytest.mark.usefixtures("modules")
+def test_a_module_that_is_not_there_is_named() -> None:
+    with pytest.raises(BadInput, match=r"modules tool none cannot be loaded \(.*'none'.*avail"):
+        environment_of(loading("tool", "none"))
+
+
+def test_a_machine_without_modules_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(environments, "LOAD", 'no-such-command "$@"')
+    environments._loaded.cache_clear()
+    with pytest.raises(MissingPart, match="loads the modules tool, and this machine has no"):
+        environment_of(loading("tool"))
+
+
+@pytest.mark.parametrize("name", ["-f", "a b", "$(touch x)", ""])
+def test_what_is_no_name_of_a_module_is_refused(name: str) -> None:
+    with pytest.raises(ValueError, match="modules"):
+        loading(name)
+
+
+def test_modules_are_not_for_images() -> None:
+    with pytest.raises(ValueError, match="modules are not seen in an image"):
+        CommandParams(command="a {input} {output}", image=Path("a.sif"), modules=("tool",))
