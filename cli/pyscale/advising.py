@@ -183,7 +183,7 @@ def _advice(
             *(f"{one.head}: {one.sentence}" for one in said(trials) if one.doubts_result),
             *doubts(drawn),
         ),
-        directives=directives(dialect, named, site) if named else "",
+        directives=directives(dialect, named, site, _meeting(plan)) if named else "",
         warnings=tuple(shortly(one) for one in said(trials) if one.doubts_result),
         line=line,
         starts=() if results.starts is None else tuple(headlines(results.starts)),
@@ -277,6 +277,11 @@ def _of_curve(
         experiments=experiments_of(curve, own, close, plan, cores_of(about.context)),
         request=next((request_of(one, about.trials, cpus=cpus) for one in best), None),
     )
+
+
+def _meeting(plan: Plan | None) -> set[str]:
+    """Stages whose workers are ranks, which one job starts."""
+    return set() if plan is None else {trial.entry for trial in plan.trials if trial.meets}
 
 
 def _stage(plan: Plan | None, entry: str) -> Stage | None:

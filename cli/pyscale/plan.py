@@ -14,6 +14,7 @@ from pyscale.sites import Site
 from pyscale.suite import TRUTH, EntryName, Layout, Start, Suite
 from pyscale.traits import DATA
 from pyscale_stages.contract import Device, GpuSharing, Record
+from pyscale_stages.registry import load_stage
 
 # Folders of a run are named by these, and a plan may come from anybody: none leads elsewhere.
 RunId = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]*$")]
@@ -107,6 +108,12 @@ class Trial(Record):
     def reads_movie(self) -> bool:
         """Whether its input is the dataset itself and not another stage's output."""
         return any(item.path is not None and not item.is_place for item in self.inputs)
+
+    @property
+    def meets(self) -> bool:
+        """Whether its workers are ranks, which run at the same time and meet."""
+        stage = load_stage(self.stage)
+        return stage.meets_with(stage.params.model_validate(self.params))
 
     @property
     def processes(self) -> int:

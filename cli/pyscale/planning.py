@@ -35,9 +35,6 @@ JUDGED_BY: dict[str, Literal["labels", "tracks"]] = {
 CROP = "length_px"
 """Parameter that crops a square of that length from every frame."""
 
-IN_ONE_TASK = {"threads", "ranks"}
-"""Ways to share work in which one task has all N cores."""
-
 
 @dataclass(frozen=True)
 class Dataset:
@@ -387,13 +384,14 @@ class _Entry:
         # The place in a grid stays, whatever the settings say of the stage.
         given = given | {axis: step.params[axis] for axis in step.point if axis in step.params}
         params = _validated(name, stage, given)
+        meets = stage.meets_with(params)
+        # Ranks wait for each other: those that were started one by one might wait for ever.
+        layout: Layout = "gang" if meets else settings["layout"] or step.layout
         moved = any(earlier[one].moved for one in step.inputs.values() if one in earlier)
         truth = sources.truth(step.truth)
         unjudged = sources.why_unjudged(stage.name, step.truth, moved=moved)
         if truth is None and step.truth and not unjudged and sources.dataset:
             truth = sources.dataset.own_truth
-        # Ranks wait for each other: those that were started one by one might wait for ever.
-        layout: Layout = "gang" if stage.meets else settings["layout"] or step.layout
         # A stage without a kernel for the device runs on the CPU, and its record says so.
         wanted: Device = step.device or settings["device"]
         device = wanted if wanted in stage.resources.devices else "cpu"
@@ -407,10 +405,8 @@ class _Entry:
                 f"{stage.name} is a stage of another package, of which there is no image: use "
                 "--runtime native, or make it a step with an image (docs/own-step.md)"
             )
-        if stage.sharing(params) == "ranks" and step.cores:
-            raise UserError(f"each of the N ranks of {name} has one core: leave threads out")
         if stage.sharing(params) != "windows":
-            _refuse_windows(name, sweep, settings)
+            _refuse_windows(name, sweep, settings, are_ranks=meets)
         image = None
         if not stage.runs_outside:
             image = image_for(own, stage, params, device, settings["images"])
@@ -513,14 +509,14 @@ class Scaled:
 
     def _windows(self, frames: int, workers: int) -> tuple[tuple[int, int], ...]:
         """Windows of N workers."""
-        if self.sharing == "copies":
+        if self.sharing in {"copies", "ranks"}:
             return ((0, frames),) * workers
-        count = 1 if self.sharing in IN_ONE_TASK else min(frames, workers * self.chunks)
+        count = 1 if self.sharing == "threads" else min(frames, workers * self.chunks)
         return even_windows(frames, count)
 
     def _threads_at(self, workers: int) -> int | None:
         """Cores and threads of each of N workers; None is the run's choice."""
-        if self.sharing in IN_ONE_TASK:
+        if self.sharing == "threads":
             return workers * (self.threads or 1)
         if self.threads is None or not self.shares_cores:
             return self.threads
@@ -532,11 +528,15 @@ def trial_id(entry: str, workers: int, block: int) -> str:
     return f"{entry}-n{workers}-b{block}"
 
 
-def _refuse_windows(entry: str, sweep: Sweep, settings: Mapping[str, Any]) -> None:
+def _refuse_windows(
+    entry: str, sweep: Sweep, settings: Mapping[str, Any], *, are_ranks: bool
+) -> None:
     """Raise where a flag tells of windows, and workers of an entry have none of their own."""
     flags = ["--scaling weak"] if sweep.is_weak else []
     if settings["chunks_per_worker"] > 1:
         flags.append(f"--chunks-per-worker {settings['chunks_per_worker']}")
+    if settings["layout"] == "array" and are_ranks:
+        flags.append("--layout array")
     if flags:
         raise UserError(
             f"{' and '.join(flags)}: workers of {entry} have no windows of their own, as they are "

@@ -137,13 +137,14 @@ class TaskWriter:
 
     def _share(self, trial: Trial, worker: int) -> dict[str, Any]:
         """What a worker has for itself: frames of the movie, or its rank among those it meets."""
+        share: dict[str, Any] = {}
         if not meets(trial.stage):
-            return {"frames": trial.windows[worker], "movie_frames": trial.movie_frames}
-        if trial.workers == 1:
-            return {}
+            share = {"frames": trial.windows[worker], "movie_frames": trial.movie_frames}
+        if not trial.meets or trial.workers == 1:
+            return share
         # A folder to itself, for an image is shown nothing else that its ranks may all write into.
         meeting = self._run.trial(trial) / MEETING_FOLDER / MEETING_FILE
-        return {"rank": worker, "ranks": trial.workers, "meeting": meeting}
+        return {**share, "rank": worker, "ranks": trial.workers, "meeting": meeting}
 
     def inputs(self, trial: Trial) -> tuple[tuple[str, Path], ...]:
         """Slot and path of everything that a trial's windows read."""

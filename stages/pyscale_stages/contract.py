@@ -45,8 +45,8 @@ PHASES: tuple[Phase, ...] = get_args(Phase)
 Verb = Literal["run", "merge", "check"]
 Device = Literal["cpu", "cuda", "mps"]
 Sharing = Literal["windows", "threads", "ranks", "copies"]
-"""Each worker has windows of its own; N are threads of one process, or processes of one task, which
-it starts at once; or each does all of the work."""
+"""Each worker has windows of its own; N are threads of one process, or ranks that meet and share
+one piece of work; or each does all of it."""
 Work = Literal["split", "own", "shared", "each"]
 """How N workers stand to the work of a stage: they split windows of it; as ranks that meet, each
 has as much of its own, or all share one piece; or each does all of it by itself."""
@@ -413,6 +413,10 @@ class Stage:
     def meets(self) -> bool:
         """Whether its workers are ranks that meet, so that all must run at the same time."""
         return self.work in {"own", "shared"}
+
+    def meets_with(self, params: StageParams) -> bool:
+        """Whether its workers are ranks with given parameters."""
+        return self.meets or self.sharing(params) == "ranks"
 
     def places(self, spec: TaskSpec) -> list[Path]:
         """Folders that a task of it measures."""

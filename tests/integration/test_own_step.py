@@ -257,13 +257,26 @@ def test_ranks_of_torch_meet_and_compute_one_output(pyscale, home, movie):
     assert "Outputs: same bytes at every N." in told.text
     (path,) = (home / "runs").iterdir()
     trial = RunFolder(path).plan.trial("step-n2-b1")
-    assert (trial.tasks, trial.threads) == (("w0", "check"), 2)
-    phases = pl.read_parquet(path / "spans.parquet").filter(workers=2, task="w0")["phase"]
-    assert {"import", "read", "compute", "write"} <= set(phases)
-    (home / "suite.toml").write_text(
-        f'name = "two"\nsummary = "Two ranks"\n[stages.two]\ncommand = "{step}"\n'
-        'split = "ranks"\nthreads = 2\n'
+    assert (trial.tasks, trial.layout) == (("w0", "w1", "check"), "gang")
+    spans = pl.read_parquet(path / "spans.parquet").filter(workers=2)
+    for task in trial.window_tasks:
+        assert {"import", "read", "compute"} <= set(spans.filter(task=task)["phase"])
+    # Together they do the work once.
+    trials = pl.read_csv(path / "report" / "benchmark_trials.csv")
+    assert trials["work"].to_list() == [4.0, 4.0]
+
+
+def test_the_rank_that_fails_is_named_and_the_others_end(pyscale, home, movie):
+    (home / "fails.py").write_text(
+        "import os, sys, shutil, signal\n"
+        "if os.environ['RANK'] == '1':\n    sys.exit('the second cannot')\n"
+        "shutil.copy(sys.argv[1], sys.argv[2])\n"
+        "if os.environ['WORLD_SIZE'] == '2':\n    signal.pause()\n"
     )
-    refused = pyscale("run", "suite.toml", "--data", "few.tif", *FEW)
-    assert refused.code == 2
-    assert "each of the N ranks of two has one core: leave threads out" in refused.err
+    step = f"{sys.executable} fails.py {{input}} {{output}}"
+    told = pyscale("run", "--step", step, "--split", "ranks", "--data", movie, *FEW)
+    assert told.code == 1, told.err
+    assert (
+        "step-n2-b1 failed: w1: the command of the step failed with exit code 1; its last lines: "
+        "the second cannot"
+    ) in told.err

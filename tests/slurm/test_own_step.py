@@ -1,4 +1,4 @@
-"""Steps of a user's own on the nodes of a real cluster: over frames, and as threads of one task."""
+"""Steps of a user's own on the nodes of a real cluster: over frames, threads, and as ranks."""
 
 from __future__ import annotations
 
@@ -40,3 +40,44 @@ def test_a_step_runs_on_the_nodes_and_is_reported(runs, split):
     assert set(tasks["node"]) <= set(runs.slurm.nodes)
     expected = {"frames": [1, 1], "threads": [2]}[split]
     assert tasks["requested_cpus"].to_list() == expected
+
+
+RANK = """\
+import os, sys
+from multiprocessing.connection import Client, Listener
+rank, ranks = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
+assert os.environ["SLURM_PROCID"] == str(rank)
+here = f"{os.environ['SLURMD_NODENAME']} {os.environ['LOCAL_RANK']}"
+place = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
+if rank == 0:
+    with Listener(place, backlog=ranks) as others:
+        told = sorted(others.accept().recv() for _ in range(1, ranks))
+    open(sys.argv[2], "w").write("\\n".join([here, *told]))
+else:
+    while True:
+        try:
+            there = Client(place)
+            break
+        except ConnectionRefusedError:
+            pass
+    there.send(here)
+"""
+
+
+@pytest.mark.parametrize("allocation", ["hold", "each"])
+def test_ranks_of_a_step_on_two_nodes_find_each_other(runs, allocation):
+    program = runs.home / "rank.py"
+    program.write_text(RANK)
+    process = runs.command(
+        *("run", "--step", f"{sys.executable} {program} {{input}} {{output}}", "--split", "ranks"),
+        *("--output", "told.txt", "--check", "none", "--data", runs.movie, "--workers", "3"),
+        *("--repeats", "1", "--keep-outputs", "all", "--allocation", allocation),
+        *("--executor", "slurm", "--site", runs.site()),
+    )
+    runs.completed(process)
+    output = runs.run.output(runs.run.plan.trial("step-n3-b1")) / "told.txt"
+    places = output.read_text().splitlines()
+    nodes = [place.split()[0] for place in places]
+    assert len(places) == 3
+    assert set(nodes) == set(runs.slurm.nodes)
+    assert sorted(place.split()[1] for place in places) == ["0", "0", "1"]

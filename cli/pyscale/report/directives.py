@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
 from pyscale.analysis.requested import GIB
@@ -41,7 +41,10 @@ Options = Mapping[str, str | None]
 
 
 def directives(
-    dialect: Dialect, requests: Sequence[tuple[Request, Stage | None]], site: Site
+    dialect: Dialect,
+    requests: Sequence[tuple[Request, Stage | None]],
+    site: Site,
+    ranks: Collection[str] = (),
 ) -> str:
     """Write requests as lines to paste.
 
@@ -52,6 +55,8 @@ def directives(
         Each with the stage of pyscale that ran, if any: a site may request it otherwise.
     site : Site
         The cluster.
+    ranks : collection of str
+        Stages whose workers are ranks, which one job starts.
 
     Raises
     ------
@@ -62,7 +67,7 @@ def directives(
     environment.filters["quoted"] = _quoted
     template = environment.get_template(TEMPLATES[dialect])
     tasks = [
-        _task(request, stage, site, rule)
+        _task(request, stage, site, rule, ranks=request.stage in ranks)
         for (request, stage), rule in zip(requests, _rules(requests), strict=True)
     ]
     return template.render(
@@ -82,10 +87,14 @@ def _merged(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return [*found.values()]
 
 
-def _task(request: Request, stage: Stage | None, site: Site, rule: str) -> dict[str, Any]:
-    options = _options(request, _allocation(request, stage, site), site)
-    last = request.windows - 1
-    fits = request.windows <= MOST_OF_AN_ARRAY
+def _task(
+    request: Request, stage: Stage | None, site: Site, rule: str, *, ranks: bool
+) -> dict[str, Any]:
+    together = request.windows if ranks else 1
+    options = _options(request, _allocation(request, stage, site), site, together)
+    apart = OF_WORKFLOWS - ({"nodes", "ntasks"} if ranks else set())
+    last = 0 if ranks else request.windows - 1
+    fits = ranks or request.windows <= MOST_OF_AN_ARRAY
     array = {"array": f"0-{last}%{request.workers}"} if last and fits else {}
     return {
         "request": request,
@@ -96,9 +105,12 @@ def _task(request: Request, stage: Stage | None, site: Site, rule: str) -> dict[
         "memory_gib": (request.memory_bytes or 0) // GIB,
         "time_min": request.time_s // 60,
         "partition": options.get("partition"),
-        "cluster_options": _written({k: v for k, v in options.items() if k not in OF_WORKFLOWS}),
+        "cluster_options": _written({k: v for k, v in options.items() if k not in apart}),
+        "at_once": 1 if ranks else request.workers,
         "rule": rule,
-        "resources": _resources(request, options) | {f"{rule}_workers": 1},
+        "resources": _resources(request, options)
+        | ({"tasks": together} if together > 1 else {})
+        | {f"{rule}_workers": 1},
     }
 
 
@@ -114,12 +126,12 @@ def _allocation(request: Request, stage: Stage | None, site: Site) -> Allocation
     )
 
 
-def _options(request: Request, wanted: Allocation, site: Site) -> dict[str, str | None]:
+def _options(request: Request, wanted: Allocation, site: Site, ranks: int) -> dict[str, str | None]:
     """Options of sbatch; unknown needs are left to the site's defaults."""
     unknown = set() if request.cpus else {"cpus-per-task"}
     if request.memory_bytes is None:
         unknown |= {"mem", "mem-per-cpu"}
-    found = slurm_options(site, wanted)
+    found = slurm_options(site, wanted, ranks)
     return {name: value for name, value in found.items() if name not in unknown}
 
 

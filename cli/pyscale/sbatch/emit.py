@@ -30,7 +30,7 @@ from pyscale.shipped import shipped
 from pyscale.sites import Site, load_site
 from pyscale.store.provenance import ImageFile
 from pyscale.suite import Suite, suite_names
-from pyscale.traits import measures_alone, meets
+from pyscale.traits import measures_alone
 
 MEASURING = (
     *("repeats", "cache", "executor", "every_node", "layout", "retries", "keep_outputs"),
@@ -165,7 +165,7 @@ def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str
     about = {
         "plan": plan,
         "alone": sorted(plan.entries_that(measures_alone)),
-        "ranks": sorted(plan.entries_that(meets)),
+        "ranks": sorted({job.trial.entry for job in jobs if job.trial.meets}),
         "jobs": jobs,
         "images": images,
         "needed": needs,

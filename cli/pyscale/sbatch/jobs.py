@@ -17,7 +17,7 @@ from pyscale.plan import Plan, Trial, TrialInput
 from pyscale.sbatch.options import Allocation, allocation, as_words, slurm_options
 from pyscale.sites import Site
 from pyscale.store.provenance import ImageFile
-from pyscale.traits import meets, shares_result, stands_apart
+from pyscale.traits import has_own_work, stands_apart
 from pyscale_stages.binds import OPTIONS, task_binds
 from pyscale_stages.contract import Device, Stage, Surroundings, TaskSpec
 from pyscale_stages.registry import load_stage
@@ -61,7 +61,7 @@ class Job:
     @property
     def are_ranks(self) -> bool:
         """Whether one job starts all its tasks, which meet."""
-        return meets(self.trial.stage) and self.trial.workers > 1
+        return self.trial.meets and self.trial.workers > 1
 
     @property
     def measures(self) -> bool:
@@ -71,7 +71,7 @@ class Job:
     @property
     def each(self) -> str:
         """What each task of its windows does, in words."""
-        if self.are_ranks and shares_result(self.trial.stage):
+        if self.are_ranks and not has_own_work(self.trial.stage):
             return "rank of this job shares one piece of work with the others"
         if self.are_ranks:
             return "rank of this job has work of its own, at the same time as the others"
@@ -143,7 +143,7 @@ class Job:
                 "output": f"{self.name}/{LOGS_FOLDER}/%x-%A_%a.log",
             }
         ranks = trial.workers if self.are_ranks else 1
-        windows = () if self.stage.meets else trial.windows
+        windows = () if trial.meets else trial.windows
         return {
             "directives": self._directives(extra, trial.device, ranks),
             "inputs": inputs,

@@ -14,7 +14,6 @@ from pyscale.store.crateinput import add_file
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import TABLES, TASKS_FILE
 from pyscale.store.taskfiles import read_task
-from pyscale.traits import meets
 from pyscale_stages.registry import load_stage
 
 if TYPE_CHECKING:
@@ -114,7 +113,7 @@ def add_actions(
 
 def _share(trial: Trial) -> str:
     """What its workers had among them, in words."""
-    if meets(trial.stage):
+    if trial.meets:
         return _counted(trial.workers, "rank")
     return f"{_counted(len(trial.windows), 'window')} of frames"
 

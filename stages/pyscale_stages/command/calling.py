@@ -6,12 +6,11 @@ import os
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import MappingProxyType
 
 from pyscale_stages.command.container import in_container
 from pyscale_stages.command.environment import environment_of
 from pyscale_stages.command.heard import Heard
-from pyscale_stages.command.meeting import run_ranks, variables_of_ranks
+from pyscale_stages.command.meeting import Party
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.command.placeholders import PARAMS, Value, filled
 from pyscale_stages.command.process import Call, run_command
@@ -23,6 +22,8 @@ from pyscale_stages.telling import TOLD_VARIABLE
 
 SEEN_INSIDE = (*THREAD_VARIABLES, "CUDA_VISIBLE_DEVICES")
 """Variables that a command in an image sees."""
+OF_NETWORKS = ("SLURM_", "PMI", "NCCL_", "GLOO_", "UCX_", "OMPI_", "FI_")
+"""What variables begin with by which ranks in an image find each other on a cluster."""
 
 
 def params_of(task: Task) -> CommandParams:
@@ -70,78 +71,69 @@ def execute(
     command: Sequence[str],
     values: Mapping[str, Value],
     reads: Iterable[Path] = (),
+    *,
     fine: Collection[int] = (0,),
+    party: Party | None = None,
 ) -> Heard:
     """Fill a command and run it where the step says; what it says of itself is in the record.
 
-    `fine`: exit codes that are no failure.
+    `fine`: exit codes that are no failure. `party`: ranks that it is one of.
     """
     params = params_of(task)
-    seen = {name: os.environ[name] for name in SEEN_INSIDE if name in os.environ}
-    environment = environment_of(params)
-    inputs = [path for _, path in task.spec.inputs]
+    own = party.variables if party else {}
+    inputs = [*(path for _, path in task.spec.inputs), *reads]
     with TemporaryDirectory(prefix="pyscale-step-") as scratch:
-        told = Path(scratch, "told")
-        told.mkdir()
-
-        def call(
-            place: int = 0, more: Mapping[str, Value] = MappingProxyType({}), **own: str
-        ) -> Call:
-            words = filled(command, {**values, **more}, shell=params.shell)
-            file = told / f"{place}.jsonl"
-            if params.image is not None:
-                words = in_container(
-                    words,
-                    params.image,
-                    params.folder,
-                    reads=[*inputs, *reads],
-                    writes=[told],
-                    output=(task.spec.output or Path(scratch)).absolute(),
-                    scratch=Path(scratch),
-                    environment={**seen, **own, TOLD_VARIABLE: str(file)},
-                    device=task.spec.device,
-                )
-            return Call(
+        told = Path(scratch, "told", "spans.jsonl")
+        told.parent.mkdir()
+        words = filled(command, values, shell=params.shell)
+        if params.image is not None:
+            output = party.output.parent if party else task.spec.output or Path(scratch)
+            shown = (*SEEN_INSIDE, *(OF_NETWORKS if party else ()))
+            seen = {name: value for name, value in os.environ.items() if name.startswith(shown)}
+            words = in_container(
                 words,
+                params.image,
                 params.folder,
-                {**environment, **own},
-                told=file,
-                reads=[*inputs, *reads],
-                in_image=params.image is not None,
-                at_most_s=params.at_most_s,
+                reads=inputs,
+                writes=[told.parent],
+                output=output.absolute(),
+                scratch=Path(scratch),
+                environment={**seen, **own, TOLD_VARIABLE: str(told)},
+                device=task.spec.device,
             )
-
-        if params.split == "ranks" and task.spec.verb == "run":
-            count = task.spec.threads
-            ranks = enumerate(variables_of_ranks(count))
-            all_heard = run_ranks(
-                [
-                    call(place, {"rank": str(place), "ranks": str(count)}, **own)
-                    for place, own in ranks
-                ]
-            )
-        else:
-            all_heard = [run_command(call(), fine)]
-    # Ranks wait for each other, so that the last one's phases are those of all.
-    heard = max(all_heard, key=lambda one: one.end)
+        call = Call(
+            words,
+            params.folder,
+            {**environment_of(params), **own},
+            told=told,
+            reads=inputs,
+            in_image=params.image is not None,
+            at_most_s=params.at_most_s,
+        )
+        heard = party.run(call) if party else run_command(call, fine)
     # All of a merge is the phase of that name, and nobody times a check.
     for phase, start, end in heard.phases if task.spec.verb == "run" else ():
         task.add_span(phase, start, end)
     if task.spec.verb != "check":
-        task.measure(*(number for one in all_heard for number in one.measured))
-    for sentence in dict.fromkeys(told for one in all_heard for told in one.unread):
+        task.measure(*heard.measured)
+    for sentence in dict.fromkeys(heard.unread):
         task.warn(sentence, "unread-metric")
-    for name in dict.fromkeys(name for one in all_heard for name in one.unknown):
+    for name in dict.fromkeys(heard.unknown):
         task.warn(f"the command names a phase {name!r}, which there is not", "unknown-phase")
-    if task.spec.verb == "run" and all(one.read_nothing for one in all_heard):
-        task.warn("the command never opened what it should read: see its words", "input-unread")
-    if any(one.left_running for one in all_heard):
+    if task.spec.verb == "run" and party is None and heard.read_nothing:
+        warn_of_nothing_read(task)
+    if heard.left_running:
         task.warn(
             "the command left processes running when it ended, and they were ended",
             "left-running",
             doubts_result=True,
         )
     return heard
+
+
+def warn_of_nothing_read(task: Task) -> None:
+    """Say that a command never opened its input."""
+    task.warn("the command never opened what it should read: see its words", "input-unread")
 
 
 def left_at(

@@ -63,6 +63,24 @@ def test_sbatch_gets_an_array_of_which_n_run_at_once():
     ]
 
 
+def test_ranks_are_tasks_of_one_job():
+    ranks = request("mine", workers=4, windows=4)
+
+    def asked(dialect: str) -> str:
+        return directives(dialect, [(ranks, None)], load_site("plain"), {"mine"})
+
+    assert asked("sbatch").splitlines()[:4] == [
+        "# mine, N = 4",
+        "#SBATCH --nodes=1-4",
+        "#SBATCH --ntasks=4",
+        "#SBATCH --cpus-per-task=2",
+    ]
+    assert "maxForks = 1" in asked("nextflow")
+    assert "clusterOptions = '--nodes=1-4 --ntasks=4'" in asked("nextflow")
+    assert of_rule(asked("snakemake"))["tasks"] == 4
+    assert asked("snakemake").startswith("# snakemake --resources mine_workers=1")
+
+
 def test_more_tasks_than_slurm_takes_in_an_array_are_told_to_be_split():
     most = written("sbatch", "plain", request(windows=4_000_001))
     assert "#SBATCH --array=0-4000000%4\n" in most

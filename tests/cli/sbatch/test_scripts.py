@@ -373,6 +373,19 @@ def test_one_job_starts_all_ranks_and_one_rank_needs_no_other() -> None:
     assert "a folder for each rank" in texts["README.md"]
 
 
+def test_ranks_of_a_step_of_ones_own_are_one_job_too() -> None:
+    step = {"command": "mpi {input} {output}", "split": "ranks", "output": "out.txt"}
+    suite = Suite.model_validate({"name": "mine", "summary": "Mine", "stages": {"mine": step}})
+    texts = rendered(load_site("plain"), suite)
+    two = texts["mine-n2/windows.sbatch"]
+    assert "--ntasks=2" in directives(two)
+    assert not any(line.startswith("--array") for line in directives(two))
+    assert '--rank "$SLURM_PROCID" --ranks 2 --meeting "$meeting"' in two
+    assert "rank of this job shares one piece of work with the others" in two
+    assert "--frames" not in two
+    assert "mine runs as ranks that work together" in texts["README.md"]
+
+
 def test_slides_are_read_where_they_lie_for_it_is_their_storage_that_is_measured() -> None:
     site = load_site("plain").model_copy(update={"scratch": "/disk/$USER"})
     texts = of_ranks(site, runtime="apptainer")

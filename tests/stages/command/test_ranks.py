@@ -1,8 +1,27 @@
-"""Ranks of a step: started at once, found by each other, and ended by the first that fails."""
+"""Ranks of a step: each a task, found by each other, and ended by the first that fails."""
 
 from __future__ import annotations
 
+import json
+import socket
+import sys
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from itertools import count
+from pathlib import Path
+from threading import Thread
+
 import pytest
+
+from pyscale_stages.command import meeting as meeting_module
+from pyscale_stages.command.meeting import Party, met
+from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.errors import StageError
+from startedranks import Ended, run_ranks
+
+RunStep = Callable[..., TaskResult]
+RunRanks = Callable[..., list[Ended]]
 
 MEETS = """\
 import os, sys
@@ -11,6 +30,7 @@ out, rank = sys.argv[2], int(sys.argv[5])
 place = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
 ranks = int(os.environ["WORLD_SIZE"])
 assert (os.environ["RANK"], os.environ["LOCAL_RANK"]) == (str(rank), str(rank))
+assert os.environ["LOCAL_WORLD_SIZE"] == str(ranks)
 print(f"::metric met={rank + 1}", file=sys.stderr, flush=True)
 print("::phase compute", file=sys.stderr, flush=True)
 if rank == 0:
@@ -27,40 +47,148 @@ else:
     there.send((rank, os.environ["OMP_NUM_THREADS"]))
 """
 RANKED = "{input} {output} {first} {stop} {rank}"
-WAITS = """\
-import sys, threading
-if int(sys.argv[5]) == {rank}:
+FAILS = """\
+import os, signal, sys, threading
+if int(sys.argv[5]) == 1:
     {does}
 threading.Event().wait()
 """
 
 
-def test_ranks_start_at_once_and_find_each_other(step, tmp_path):
-    result = step(MEETS, words=RANKED, threads=3, split="ranks", output="met.csv")
-    assert result.status == "done", result.error
-    assert (tmp_path / "out" / "met.csv").read_text() == "rank,threads\n1,1\n2,1\n"
-    assert sorted(one.value for one in result.measured) == [1, 2, 3]
-    assert [span.phase for span in result.spans][-2:] == ["compute", "write"]
+@pytest.fixture
+def ranks(movie: Path, tmp_path: Path) -> RunRanks:
+    """Run a program as ranks, each a process of the stage."""
+
+    def run(program: str, count: int, output: str = "met.csv", **keys: object) -> list[Ended]:
+        (tmp_path / "program.py").write_text(program)
+        params = {
+            "command": f"{sys.executable} program.py {RANKED}",
+            "folder": str(tmp_path),
+            "split": "ranks",
+            "output": output,
+        }
+        return run_ranks(
+            tmp_path / "ranks",
+            count,
+            *("--input", f"input={movie}"),
+            stage="command",
+            params=params | keys,
+        )
+
+    return run
+
+
+@pytest.mark.parametrize("number", [1, 3])
+def test_ranks_begin_together_and_find_each_other(ranks: RunRanks, number: int) -> None:
+    ended = ranks(MEETS, number)
+    results = [one.result for one in ended if one.result is not None]
+    assert [(one.status, one.error) for one in results] == [("done", None)] * number
+    expected = "rank,threads\n" + "".join(f"{rank},1\n" for rank in range(1, number))
+    assert (ended[0].output / "met.csv").read_text() == expected
+    assert [metric.value for one in results for metric in one.measured] == [*range(1, number + 1)]
+    # All share one piece of work, and the first rank answers for it.
+    assert [one.frames for one in ended] == [6, *[0] * (number - 1)]
+    assert [one.output.exists() for one in ended[1:]] == [False] * (number - 1)
+    assert {"import", "compute"} <= {span.phase for one in results for span in one.spans}
+
+
+def test_only_that_no_rank_read_the_input_is_warned_of(ranks: RunRanks) -> None:
+    writes = "import sys\nif sys.argv[5] == '0':\n    open(sys.argv[2], 'w').write('a')\n"
+    read = "if sys.argv[5] == '1':\n    open(sys.argv[1], 'rb').read()\n"
+    for more, expected in (("", ["input-unread"]), (read, [])):
+        results = [one.result for one in ranks(writes + more, 2)]
+        warned = [told.code for one in results if one is not None for told in one.warned]
+        assert warned == expected
 
 
 @pytest.mark.parametrize(
-    ("does", "at_most_s", "why"),
+    ("does", "keys", "own", "others"),
     [
-        ("sys.exit('no room')", None, "rank 1 of 2: the command of the step failed with exit code"),
-        ("pass", 1.0, "was ended, as it took longer than 1 s"),
+        (
+            "sys.exit('no room')",
+            {},
+            "the command of the step failed with exit code 1; its last lines: no room",
+            "rank 1 of 3 ended (the command of the step failed with exit code 1; its last lines: "
+            "no room), so rank {} stopped too",
+        ),
+        (
+            "threading.Event().wait()",
+            {"at_most_s": 1.0},
+            "was ended, as it took longer than 1 s",
+            "was ended, as it took longer than 1 s",
+        ),
+        (
+            "sys.exit(os.kill(os.getppid(), signal.SIGKILL))",
+            {},
+            None,
+            "rank 1 of 3 was ended, so rank {} stopped too",
+        ),
     ],
+    ids=["fails", "hangs", "is killed"],
 )
-def test_a_rank_that_fails_or_hangs_ends_all_and_is_named(step, does, at_most_s, why):
-    program = WAITS.format(rank=1, does=does)
-    keys = {"at_most_s": at_most_s} if at_most_s else {}
-    result = step(program, words=RANKED, threads=2, split="ranks", output="a.csv", **keys)
-    assert result.status == "failed"
-    assert result.error is not None
-    assert why in result.error.message
-    assert "no room" in result.error.message or at_most_s
+def test_a_rank_that_ends_badly_ends_all_and_is_named(
+    ranks: RunRanks, does: str, keys: dict[str, object], own: str | None, others: str
+) -> None:
+    zero, one, two = ranks(FAILS.format(does=does), 3, **keys)
+    if own is None:
+        assert one.result is None
+    else:
+        assert own in one.sentence
+    assert others.format(0) in zero.sentence
+    assert others.format(2) in two.sentence
 
 
-def test_a_rank_is_known_where_there_are_ranks_alone(step):
+def test_an_output_that_is_not_there_is_told_by_the_first_rank(ranks: RunRanks) -> None:
+    zero, one = ranks("", 2)
+    assert "left nothing at" in zero.sentence
+    assert one.result is not None
+    assert one.result.status == "done"
+
+
+def test_a_rank_is_known_where_there_are_ranks_alone(step: RunStep) -> None:
     result = step(MEETS, words=RANKED, output="met.csv")
     assert result.error is not None
     assert "names {rank}, which there is not" in result.error.message
+
+
+def spec_of(rank: int, meeting: Path) -> TaskSpec:
+    return TaskSpec(
+        stage="command", inputs=(), params={}, rank=rank, ranks=2, meeting=meeting, threads=1
+    )
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_rank_that_waits_in_vain_says_so(rank: int, tmp_path: Path) -> None:
+    meets = met(spec_of(rank, tmp_path / "meeting"), tmp_path / "out", timeout_s=0.1)
+    with pytest.raises(StageError, match="1 of 2 ranks did not come to .*meeting: start all"):
+        meets.__enter__()
+
+
+@pytest.mark.parametrize(("networks", "address"), [("one", "127.0.0.1"), ("several", "127.0.0.2")])
+def test_ranks_meet_by_what_joins_their_nodes_and_a_stranger_is_none(
+    networks: str, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meeting = tmp_path / "meeting"
+    found: dict[int, Party] = {}
+    if networks == "several":
+        monkeypatch.setattr(meeting_module, "this_network", partial(next, map(str, count())))
+    monkeypatch.setattr(meeting_module, "host_name", lambda: "127.0.0.2")
+
+    def come(rank: int, ends: ExitStack) -> None:
+        found[rank] = ends.enter_context(met(spec_of(rank, meeting), tmp_path / "out"))
+
+    with ExitStack() as first, ExitStack() as second:
+        waiting = Thread(target=partial(come, 0, first))
+        waiting.start()
+        while not (meeting.exists() and meeting.read_text().endswith("\n")):
+            waiting.join(0.01)
+        port = json.loads(meeting.read_text())["port"]
+        for says in (b"", b"GET / HTTP/1.1\r\n", b'{"secret": "a", "rank": 1}\n', b"[]\n"):
+            with socket.create_connection(("127.0.0.1", port)) as stranger:
+                stranger.sendall(says)
+        come(1, second)
+        waiting.join()
+    assert found[1].output == tmp_path / "out"
+    for name, value in (("WORLD_SIZE", "2"), ("MASTER_ADDR", address)):
+        assert [found[rank].variables[name] for rank in (0, 1)] == [value] * 2
+    assert found[0].variables["MASTER_PORT"] == found[1].variables["MASTER_PORT"]
