@@ -35,9 +35,8 @@ from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.console import PIPED_WIDTH, Console
 from pyscale.references.files import all_references
-from pyscale.references.matching import matching_loading
-from pyscale.references.matchingreconstruct import matching_reconstruct
-from pyscale.references.model import Reference, ReferredTests
+from pyscale.references.matchingranks import matching_loading, matching_reconstruct
+from pyscale.references.model import Reference, Referred
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import csv_texts
 from pyscale.report.figures import writing
@@ -114,7 +113,7 @@ def machine() -> Results:
         stages={},
     )
     slower = own.machine.tests.with_columns(wall_s=pl.col("wall_s") * 2, rate=pl.col("rate") / 2)
-    return replace(own, test_references=[ReferredTests(reference, slower)])
+    return replace(own, test_references=[Referred(reference, slower)])
 
 
 def loading() -> Results:

@@ -40,11 +40,10 @@ from pyscale.references.files import all_references
 from pyscale.references.matching import (
     matching,
     matching_grids,
-    matching_loading,
     matching_tests,
     shown_beside,
 )
-from pyscale.references.matchingreconstruct import matching_reconstruct
+from pyscale.references.matchingranks import matching_loading, matching_reconstruct
 from pyscale.references.model import Loaded
 from pyscale.references.workid import size_ids_of, work_id_of
 from pyscale.report.context import ReportContext

@@ -31,9 +31,8 @@ from pretendedrun import make_run
 from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.references.files import all_references
-from pyscale.references.matching import matching_loading
-from pyscale.references.matchingreconstruct import matching_reconstruct
-from pyscale.references.model import Reference, ReferredTests
+from pyscale.references.matchingranks import matching_loading, matching_reconstruct
+from pyscale.references.model import Reference, Referred
 from pyscale.reporting import report_runs
 from pyscale.results import results_of as results_of_folder
 
@@ -148,7 +147,7 @@ def machine(folder: Path) -> Report:
         stages={},
     )
     slower = own.machine.tests.with_columns(wall_s=pl.col("wall_s") * 2, rate=pl.col("rate") / 2)
-    beside = ReferredTests(reference, slower)
+    beside = Referred(reference, slower)
     return written(folder / "machine", replace(own, test_references=[beside]))
 
 

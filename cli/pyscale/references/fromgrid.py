@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -14,22 +13,11 @@ from pyscale.analysis.grid.findings import grid_findings
 from pyscale.analysis.grid.samples import samples
 from pyscale.analysis.grid.tablepoints import KINDS
 from pyscale.plan import Plan
+from pyscale.references.model import Content
 from pyscale.store.tables import Tables
 
 NOT_NAMED = "of its own"
 """In place of a path, which may say where somebody is."""
-
-
-@dataclass(frozen=True)
-class SizeSweep:
-    """Times by device and size, of one worker."""
-
-    # stage, device, length_px, wall_s, repeat: a row a process.
-    table: pl.DataFrame
-    # Name in the table -> stage of pyscale.
-    stages: dict[str, str]
-    figures: str
-    conditions: dict[str, str]
 
 
 def size_sweep(
@@ -38,7 +26,7 @@ def size_sweep(
     trials: pl.DataFrame,
     configurations: pl.DataFrame,
     stamps: Sequence[Mapping[str, Any]],
-) -> SizeSweep | None:
+) -> Content | None:
     """Take the times of a grid over sizes out of a run; None where it has none for one worker."""
     suite = plan.suite
     if suite.against != SIZE:
@@ -71,10 +59,12 @@ def size_sweep(
     if table.is_empty():
         return None
     kinds = {names[trial.entry]: trial.stage for trial in plan.trials if trial.entry in names}
-    return SizeSweep(
+    return Content(
         table=table,
         stages={name: kinds[name] for name in table["stage"].unique(maintain_order=True)},
-        figures=_FIGURES[measure],
+        sweep=SIZE,
+        figures=f"{_FIGURES[measure]};",
+        configurations=configurations,
         conditions=dict(_conditions(plan, points, stamps)),
     )
 

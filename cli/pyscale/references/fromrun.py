@@ -8,25 +8,27 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.flags import SENTENCES
+from pyscale.analysis.flags import SENTENCES, flags_of
 from pyscale.analysis.grid.axes import SIZE
+from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.data.registry import load_registry
 from pyscale.errors import UserError
 from pyscale.plan import Plan
 from pyscale.references.fromgrid import size_sweep
-from pyscale.references.fromtests import reference_of_tests
-from pyscale.references.model import WORKERS, Loaded, Reference
+from pyscale.references.fromranks import of_ranks
+from pyscale.references.fromtests import of_tests
+from pyscale.references.model import WORKERS, Content, Loaded, Reference
 from pyscale.references.workid import work_id_of
 from pyscale.runfacts import facts
 from pyscale.shipped import shipped
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
-from pyscale.store.tables import build_tables
+from pyscale.store.tables import Tables, build_tables
 from pyscale.suite import suite_names
 from pyscale.sweep import Sweep
-from pyscale.traits import has_own_work, shares_result, stands_apart
+from pyscale.traits import stands_apart
 from pyscale_stages.registry import load_stage
 
 HARDWARE = (
@@ -40,7 +42,8 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
     """Make a reference of the timed trials of a run.
 
     It is one of wall times by N; of a grid over sizes, of its times by size; of a run that
-    measured nothing but the machine, of its tests.
+    measured nothing but the machine, of its tests; of ranks that load patches, of their rates, and
+    of ranks that reconstruct, of the speedups of an iteration and its components.
 
     Only what describes a kind of machine, the suite and the settings is taken over; a movie or a
     suite is named where it comes with pyscale. Names of the suite's entries are kept.
@@ -55,59 +58,58 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
     Raises
     ------
     UserError
-        If no trial was timed, or the run does not tell what it was measured with.
+        If no trial was timed, the run does not tell what it was measured with, or what it measured
+        cannot become a reference.
     """
     plan = run.plan
     tables = build_tables(run)
-    trials = trial_table(tables.tasks, tables.spans)
-    if plan.suite.data == "place":
-        return reference_of_tests(run, tables, name)
-    # What the base of a change took is no reference for anything.
-    others = {*plan.entries_that(stands_apart), *plan.versions.values()}
-    trials = trials.filter(~trials["stage"].is_in(others))
-    if trials.is_empty() and plan.entries_that(has_own_work):
+    of_machine = plan.suite.data == "place"
+    content = of_tests(run, tables) if of_machine else _of_trials(run, tables)
+    if content.table.is_empty():
         raise UserError(
-            f"the run {plan.run_id} measured the loading of patches, which cannot become a "
-            "reference (references hold wall times): compare its benchmark_loader.csv with that "
-            "of another run"
-        )
-    if trials.is_empty() and plan.entries_that(shares_result):
-        raise UserError(
-            f"the run {plan.run_id} measured distributed reconstruction, which cannot become a "
-            "reference (references hold wall times of tasks): compare its "
-            "benchmark_reconstruct.csv with that of another run"
-        )
-    timed = trials.filter("valid")
-    if timed.is_empty():
-        raise UserError(
-            f"the run {plan.run_id} has no timed trial to make a reference of: `pyscale status "
-            f"{plan.run_id} --log` shows why"
+            f"the run {plan.run_id} has no timed {'test' if of_machine else 'trial'} to make a "
+            f"reference of: `pyscale status {plan.run_id} --log` shows why"
         )
     manifest = build_manifest(run, tables.sources)
-    measured = configurations(trials)
-    stamps = [found["stamp"] for found in manifest["hardware"].values()]
-    sizes = size_sweep(plan, tables, trials, measured, stamps)
-    entries = timed["stage"].unique(maintain_order=True)
-    figures = f"{sizes.figures};" if sizes else "wall times of the timed trials of"
-    hardware = hardware_of(run, manifest, tables.tasks)
     reference = Reference(
         name=name,
         title=f"{name} ({' and '.join(manifest['hardware'])})",
         source=f"A run of pyscale {manifest['pyscale']['version']}, not published",
-        measured=day_of(plan),
-        figures=f"{figures} {_what_ran(run)}",
-        hardware=hardware | (sizes.conditions if sizes else {}),
-        caveats=tuple(_caveats(run, measured, n_timed=timed.height)),
-        sweep=SIZE if sizes else WORKERS,
-        stages=sizes.stages if sizes else {e: plan.suite.stage_name(e) for e in entries},
-        work_id=work_id_of(run),
+        measured=f"{datetime.strptime(plan.run_id[:8], '%Y%m%d'):%Y-%m-%d}",
+        figures=content.figures if of_machine else f"{content.figures} {_what_ran(run)}",
+        hardware=hardware_of(run, manifest, tables.tasks) | dict(content.conditions),
+        caveats=tuple(_caveats(plan, content)),
+        sweep=content.sweep,
+        stages=dict(content.stages),
+        work_id=None if of_machine else work_id_of(run),
+        size_ids=dict(content.size_ids),
     )
-    return Loaded(reference, sizes.table if sizes else _wall_times(timed))
+    return Loaded(reference, content.table)
 
 
-def day_of(plan: Plan) -> str:
-    """Day on which a run began."""
-    return f"{datetime.strptime(plan.run_id[:8], '%Y%m%d'):%Y-%m-%d}"
+def _of_trials(run: RunFolder, tables: Tables) -> Content:
+    """Take the wall times of a run, or what ranks told of which wall times say nothing."""
+    plan = run.plan
+    trials = trial_table(tables.tasks, tables.spans)
+    # What the base of a change took is no reference for anything.
+    others = {*plan.entries_that(stands_apart), *plan.versions.values()}
+    trials = trials.filter(~trials["stage"].is_in(others))
+    ranks = rank_findings(tables.loading, tables.reconstruction, keep=1)
+    if trials.is_empty() and ranks:
+        return of_ranks(plan, ranks)
+    timed = trials.filter("valid")
+    table = configurations(trials)
+    stamps = [found["stamp"] for found in tables.sources.hardware.values()]
+    if timed.is_empty() or (sizes := size_sweep(plan, tables, trials, table, stamps)) is None:
+        entries = timed["stage"].unique(maintain_order=True)
+        return Content(
+            table=_wall_times(timed),
+            sweep=WORKERS,
+            stages={entry: plan.suite.stage_name(entry) for entry in entries},
+            figures="wall times of the timed trials of",
+            configurations=table,
+        )
+    return sizes
 
 
 def _wall_times(timed: pl.DataFrame) -> pl.DataFrame:
@@ -124,12 +126,15 @@ def _wall_times(timed: pl.DataFrame) -> pl.DataFrame:
 
 
 def _what_ran(run: RunFolder) -> str:
-    """Name suite and movie, where the names are not a user's own."""
+    """Name suite and data, where the names are not a user's own."""
     plan = run.plan
-    suite, movie = plan.suite.name, plan.settings["data"]
+    suite, data = plan.suite.name, plan.settings.get("data")
     named = f"the suite {suite}" if suite in suite_names() else "a suite of one's own"
-    known = movie in load_registry(shipped("config")).datasets
-    return f"{named} on {movie if known else 'a movie of its own'}, {plan.movie_frames} frames"
+    known = data in load_registry(shipped("config")).datasets
+    if plan.movie is None:
+        return named
+    own = "a movie of its own" if plan.suite.unit == "frames" else "data of its own"
+    return f"{named} on {data if known else own}, {plan.movie_frames} {plan.suite.unit}"
 
 
 def hardware_of(run: RunFolder, manifest: Mapping[str, Any], tasks: pl.DataFrame) -> dict[str, str]:
@@ -164,23 +169,28 @@ def _software(manifest: Mapping[str, Any]) -> list[str]:
     return [*packages, f"Python {manifest['python']}"]
 
 
-def _caveats(run: RunFolder, table: pl.DataFrame, n_timed: int) -> Iterator[str]:
+def _caveats(plan: Plan, content: Content) -> Iterator[str]:
     """Say how it was measured, and every doubt about it."""
-    n_planned = len(run.plan.trials)
-    yield (
-        f"{n_timed} of {n_planned} planned trials were timed, in randomised blocks; scaling is "
-        f"{Sweep.of(run.plan)}."
-    )
-    states = sorted(set(table["cache_state"].drop_nulls()))
-    yield (
-        f"The page cache of the inputs was requested as {run.plan.settings['cache']} before each "
-        f"trial, and was {' or '.join(states) or 'not checked'}."
-    )
-    for code, sentence in SENTENCES.items():
-        flagged = [row for row in table.to_dicts() if code in row["flags"]]
-        counts: dict[str, list[str]] = {}
-        for row in flagged:
-            counts.setdefault(row["stage"], []).append(str(row["workers"]))
-        places = "; ".join(f"{stage} at N = {', '.join(own)}" for stage, own in counts.items())
-        if places:
-            yield f"{places}: {sentence}"
+    table = content.configurations
+    if table is not None:
+        scaling = f"; scaling is {Sweep.of(plan)}" if content.sweep in {WORKERS, SIZE} else ""
+        yield (
+            f"{table['repeats'].sum()} of {len(plan.trials)} planned trials were timed, in "
+            f"randomised blocks{scaling}."
+        )
+        if "cache_state" in table.columns:
+            states = sorted(set(table["cache_state"].drop_nulls()))
+            yield (
+                f"The page cache of the inputs was requested as {plan.settings['cache']} before "
+                f"each trial, and was {' or '.join(states) or 'not checked'}."
+            )
+        for code, sentence in SENTENCES.items():
+            counts: dict[str, list[str]] = {}
+            for row in table.to_dicts():
+                flags = row["flags"] if isinstance(row["flags"], list) else flags_of(row)
+                if code in flags:
+                    counts.setdefault(row["stage"], []).append(str(row["workers"]))
+            places = "; ".join(f"{stage} at N = {', '.join(own)}" for stage, own in counts.items())
+            if places:
+                yield f"{places}: {sentence}"
+    yield from content.caveats

@@ -9,11 +9,9 @@ import polars as pl
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.machine.processes import process_medians
 from pyscale.analysis.machine.tests import machine_tests
-from pyscale.errors import UserError
-from pyscale.references.model import TESTS, Loaded, Reference
+from pyscale.references.model import TESTS, Content
 from pyscale.references.workid import size_ids_of
 from pyscale.store.folder import RunFolder
-from pyscale.store.manifest import build_manifest
 from pyscale.store.tables import Tables
 
 WRONG = "disagrees"
@@ -24,41 +22,26 @@ COLUMNS = (
 """Of its table; no node is named, as none is of its kind."""
 
 
-def reference_of_tests(run: RunFolder, tables: Tables, name: str) -> Loaded:
-    """Make a reference of a run that measured nothing but the machine.
+def of_tests(run: RunFolder, tables: Tables) -> Content:
+    """Take the tests of a run that measured nothing but the machine.
 
     First calls, tests that a machine cannot run and tests whose result was wrong are left out;
     the trials of all nodes are numbered as those of one machine.
     """
-    from pyscale.references.fromrun import day_of, hardware_of
-
-    plan = run.plan
     found = machine_tests(tables.timings)
     table = _repeats(tables.timings, found)
-    if table.is_empty():
-        raise UserError(
-            f"the run {plan.run_id} has no timed test to make a reference of: `pyscale status "
-            f"{plan.run_id} --log` shows why"
-        )
-    manifest = build_manifest(run, tables.sources)
     kinds = dict(tables.timings.select("stage", "kind").unique(maintain_order=True).iter_rows())
     stages = {entry: kinds[entry] for entry in table["stage"].unique(maintain_order=True)}
-    reference = Reference(
-        name=name,
-        title=f"{name} ({' and '.join(manifest['hardware'])})",
-        source=f"A run of pyscale {manifest['pyscale']['version']}, not published",
-        measured=day_of(plan),
-        figures="wall times of tests of the machine itself, and of the steps inside them: of each "
-        "process the median over its repeats, without first calls",
-        hardware=hardware_of(run, manifest, tables.tasks) | _storage(tables),
-        caveats=tuple(_caveats(found, table)),
+    return Content(
+        table=table,
         sweep=TESTS,
         stages=stages,
-        size_ids={
-            entry: size_id for entry, size_id in size_ids_of(plan).items() if entry in stages
-        },
+        figures="wall times of tests of the machine itself, and of the steps inside them: of each "
+        "process the median over its repeats, without first calls",
+        caveats=() if table.is_empty() else tuple(_caveats(found, table)),
+        conditions=_storage(tables),
+        size_ids={e: size_id for e, size_id in size_ids_of(run.plan).items() if e in stages},
     )
-    return Loaded(reference, table)
 
 
 def _repeats(timings: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:

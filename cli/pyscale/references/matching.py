@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.sidebyside import device_names
-from pyscale.references.model import Loaded, Reference, Referred, ReferredTests
+from pyscale.references.model import Loaded, Referred
 
 NONE = "none"
 """Instead of a reference's name: no reference at all."""
+T = TypeVar("T")
 
 
 def shown_beside(
@@ -44,11 +45,26 @@ def shown_beside(
     ]
 
 
+def matched(
+    references: Iterable[Loaded], find: Callable[[Loaded], Iterable[T]]
+) -> list[Referred[T]]:
+    """Keep what is found of each reference, with where it is from."""
+    return [Referred(loaded.reference, found) for loaded in references for found in find(loaded)]
+
+
+def is_the_same(beside: pl.DataFrame, own: pl.DataFrame, on: Sequence[str], value: str) -> bool:
+    """Whether all that both have is equal to the last digit: it is the very measurement."""
+    both = beside.drop_nulls(value).join(
+        own.drop_nulls(value).select(*on, _own=value), on=on, nulls_equal=True
+    )
+    return not both.is_empty() and bool((both[value] == both["_own"]).all())
+
+
 def matching(
     references: Iterable[Loaded],
     configurations: pl.DataFrame,
     stages: Mapping[str, str] | None = None,
-) -> list[Referred]:
+) -> list[Referred[pl.DataFrame]]:
     """Find what others measured of the reported stages, over numbers of workers too.
 
     Strong scaling stands beside strong scaling and weak beside weak, where both are known. A
@@ -66,16 +82,18 @@ def matching(
     Returns
     -------
     list of Referred
-        In the order of `references`; their stages in the order of the report.
+        In the order of `references`: one row for each stage and worker count, in the order of the
+        report, as `pyscale.analysis.scaling.configurations` gives it; `stage` is the name in the
+        report that it stands beside, and `label` its own.
     """
     names = configurations["stage"].unique(maintain_order=True)
     known = {name: (stages or {}).get(name, name) for name in names}
-    found = []
-    for loaded in references:
+
+    def find(loaded: Loaded) -> Iterator[pl.DataFrame]:
         wanted = [own for own, stage in loaded.reference.stages.items() if stage in known.values()]
         measured = loaded.configurations(wanted) if wanted else None
         if measured is None:
-            continue
+            return
         beside = []
         for name, stage in known.items():
             reported = configurations.filter(stage=name)
@@ -88,50 +106,9 @@ def matching(
                 ):
                     beside.append(curve.with_columns(label="stage", stage=pl.lit(name)))
         if beside:
-            found.append(Referred(loaded.reference, pl.concat(beside)))
-    return found
+            yield pl.concat(beside)
 
-
-def matching_grids(
-    references: Iterable[Loaded],
-    grids: Sequence[GridFindings],
-    stages: Mapping[str, str] | None = None,
-) -> list[tuple[Reference, GridFindings]]:
-    """Find what others measured of the stages of grids, against the same axis.
-
-    A reference that is the very measurement reported, to the last digit, is left out.
-
-    Parameters
-    ----------
-    references : iterable of Loaded
-    grids : sequence of GridFindings
-        As reported; every `family` is looked up.
-    stages : mapping of str to str, optional
-        The stage of pyscale behind each family, where the two differ.
-
-    Returns
-    -------
-    list of tuple of Reference and GridFindings
-        In the order of `references`. The `family` of the findings is that of the grid that they
-        stand beside; in their tables it is the reference's own.
-    """
-    found = []
-    for loaded in references:
-        measured = loaded.grids() if grids else ()
-        for grid in grids:
-            stage = (stages or {}).get(grid.family, grid.family)
-            found += [
-                (loaded.reference, replace(other, family=grid.family))
-                for other in measured
-                if loaded.reference.stages.get(other.family) == stage
-                and other.against == grid.against
-                and _steady(other) != _steady(grid)
-            ]
-    return found
-
-
-def _steady(grid: GridFindings) -> list[Any]:
-    return sorted(grid.points.drop_nulls("steady_s").select("length_px", "steady_s").iter_rows())
+    return matched(references, find)
 
 
 def _scale_alike(one: pl.DataFrame, other: pl.DataFrame) -> bool:
@@ -144,51 +121,43 @@ def _times(configurations: pl.DataFrame) -> dict[Any, Any]:
     return dict(configurations.select("workers", "wall_s").iter_rows())
 
 
-SWEEP = "num_workers"
-SETTINGS = ("num_workers", "pool_size", "patches_per_slide", "patches_per_visit")
-RATES = ("effective_patches_per_s", "aggregate_patches_per_s", "slowest_patches_per_s")
+def matching_grids(
+    references: Iterable[Loaded],
+    grids: Sequence[GridFindings],
+    stages: Mapping[str, str] | None = None,
+) -> list[Referred[GridFindings]]:
+    """Find what others measured of the stages of grids, against the same axis.
 
-
-def matching_loading(
-    references: Iterable[Loaded], points: pl.DataFrame
-) -> list[tuple[Reference, pl.DataFrame]]:
-    """Find what others measured with the settings of configurations that are reported.
-
-    Such a reference gives N times its slowest rank as its effective rate, so that N follows.
-
-    Parameters
-    ----------
-    references : iterable of Loaded
-    points : polars.DataFrame
-        As reported (see `pyscale.analysis.ranks.loader.LoaderFindings`).
-
-    Returns
-    -------
-    list of tuple of Reference and polars.DataFrame
-        In the order of `references`: `stage` and `workers` of the configuration in the report,
-        and `RATES` of the reference.
+    A reference that is the very measurement reported, to the last digit, is left out. `stages` has
+    the stage of pyscale behind each family, where the two differ. The `family` of the findings is
+    that of the grid that they stand beside; in their tables it is the reference's own.
     """
-    found = []
-    for loaded in references:
-        table = loaded.table
-        if loaded.reference.sweep != SWEEP or not {*SETTINGS, *RATES} <= set(table.columns):
-            continue
-        ranks = pl.col("effective_patches_per_s") / pl.col("slowest_patches_per_s")
-        published = table.with_columns(
-            pl.col(SETTINGS).cast(pl.Int64), workers=ranks.round().cast(pl.Int64)
-        )
-        same = points.select("stage", "workers", *SETTINGS).join(
-            published, on=[*SETTINGS, "workers"], how="inner", maintain_order="left"
-        )
-        if not same.is_empty():
-            found.append((loaded.reference, same.select("stage", "workers", *RATES)))
-    return found
+
+    def find(loaded: Loaded) -> Iterator[GridFindings]:
+        measured = loaded.grids() if grids else ()
+        for grid in grids:
+            stage = (stages or {}).get(grid.family, grid.family)
+            for other in measured:
+                if (
+                    loaded.reference.stages.get(other.family) == stage
+                    and other.against == grid.against
+                    and _steady(other) != _steady(grid)
+                ):
+                    yield replace(other, family=grid.family)
+
+    return matched(references, find)
 
 
-_CELL = ("kind", "_device", "test", "at_once", "step")
+def _steady(grid: GridFindings) -> list[Any]:
+    return sorted(grid.points.drop_nulls("steady_s").select("length_px", "steady_s").iter_rows())
 
 
-def matching_tests(references: Iterable[Loaded], tests: pl.DataFrame) -> list[ReferredTests]:
+_TEST = ("kind", "_device", "test")
+
+
+def matching_tests(
+    references: Iterable[Loaded], tests: pl.DataFrame
+) -> list[Referred[pl.DataFrame]]:
     """Find what others measured of the reported tests, on the same kind of device.
 
     A reference that names no stages is matched by the names of its tests. One that is the very
@@ -202,27 +171,27 @@ def matching_tests(references: Iterable[Loaded], tests: pl.DataFrame) -> list[Re
 
     Returns
     -------
-    list of ReferredTests
+    list of Referred
         In the order of `references`; each with its rows of reported tests alone.
     """
     own = _placed(tests)
     kinds = own.select("test", _kind="kind").unique(subset="test", maintain_order=True)
-    found = []
-    for loaded in references:
+
+    def find(loaded: Loaded) -> Iterator[pl.DataFrame]:
         measured = loaded.tests()
         if measured is None:
-            continue
+            return
         known = measured.join(kinds, on="test", how="left", maintain_order="left").with_columns(
             kind=pl.coalesce("kind", "_kind")
         )
-        named = ["kind", "_device", "test"]
         beside = _placed(known).join(
-            own.select(named).unique(), on=named, how="semi", maintain_order="left"
+            own.select(_TEST).unique(), on=_TEST, how="semi", maintain_order="left"
         )
-        if not beside.is_empty() and not _is_the_same(beside, own):
-            columns = beside.select(tests.columns)
-            found.append(ReferredTests(loaded.reference, columns))
-    return found
+        same = is_the_same(beside, own, (*_TEST, "at_once", "step"), "wall_s")
+        if not beside.is_empty() and not same:
+            yield beside.select(tests.columns)
+
+    return matched(references, find)
 
 
 def _placed(tests: pl.DataFrame) -> pl.DataFrame:
@@ -233,11 +202,3 @@ def _placed(tests: pl.DataFrame) -> pl.DataFrame:
         orient="row",
     )
     return tests.join(devices, on="device", how="left", nulls_equal=True, maintain_order="left")
-
-
-def _is_the_same(beside: pl.DataFrame, own: pl.DataFrame) -> bool:
-
-    both = beside.drop_nulls("wall_s").join(
-        own.drop_nulls("wall_s"), on=_CELL, nulls_equal=True, suffix="_own"
-    )
-    return not both.is_empty() and bool((both["wall_s"] == both["wall_s_own"]).all())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
 
 import polars as pl
 from pydantic import Field, field_validator
@@ -22,8 +23,13 @@ WORKERS = "workers"
 """The sweep whose table is one of wall times, as `pyscale report --table` reads them."""
 TESTS = "test"
 """The sweep whose table is one of tests of a machine, as a run of the suite system has them."""
+NUM_WORKERS = "num_workers"
+"""The sweep whose table is one of rates of loading, by loader processes of a rank."""
+GPUS = "gpus"
+"""The sweep whose table is one of speedups of a reconstruction, by ranks."""
 NOT_TOLD = "not told"
 """Value of what a source leaves open."""
+T = TypeVar("T")
 
 
 class Reference(Record):
@@ -132,32 +138,40 @@ class Loaded:
         return machine_tests(as_timings(self.reference, self.table))
 
 
-@dataclass(frozen=True)
-class Referred:
-    """A reference with its numbers, as far as they match what is reported.
-
-    Attributes
-    ----------
-    reference : Reference
-    configurations : polars.DataFrame
-        One row for each stage and worker count, as `pyscale.analysis.scaling.configurations`
-        gives it; `stage` is the name in the report that it stands beside, and `label` its own.
-    """
+class Referred(NamedTuple, Generic[T]):
+    """What of a reference matches what is reported."""
 
     reference: Reference
-    configurations: pl.DataFrame
+    found: T
 
 
 @dataclass(frozen=True)
-class ReferredTests:
-    """A reference with its tests of a machine, as far as they match what is reported.
+class Content:
+    """What a run has for a reference.
 
     Attributes
     ----------
-    reference : Reference
-    tests : polars.DataFrame
-        As `Loaded.tests` gives it; every `kind` is told.
+    table : polars.DataFrame
+        With a column `sweep`.
+    sweep : str
+    stages : mapping of str to str
+        Name in the table, and the stage of pyscale that it is.
+    figures : str
+        What the numbers are; said of what ran where it ends in a comma or "of".
+    caveats : tuple of str
+    configurations : polars.DataFrame, optional
+        With `stage, workers, repeats, flags`, of which every doubt becomes a caveat.
+    conditions : mapping of str to str
+        How it was measured, beside the hardware.
+    size_ids : mapping of str to str
+        As `Reference` has them.
     """
 
-    reference: Reference
-    tests: pl.DataFrame
+    table: pl.DataFrame
+    sweep: str
+    stages: Mapping[str, str]
+    figures: str
+    caveats: tuple[str, ...] = ()
+    configurations: pl.DataFrame | None = None
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    size_ids: Mapping[str, str] = field(default_factory=dict)

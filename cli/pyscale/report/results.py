@@ -17,7 +17,7 @@ from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.work import RankFindings
 from pyscale.analysis.requests import Request
-from pyscale.references.model import Reference, Referred, ReferredTests
+from pyscale.references.model import Referred
 from pyscale.report.comparison import VersionComparison
 from pyscale.report.context import ReportContext
 from pyscale.report.page.pictures import Pictures
@@ -59,7 +59,7 @@ class Results:
         What others measured of the same stages over numbers of workers.
     grids : tuple of GridFindings
         What each grid of points tells: of devices and sizes, say; none where there is no grid.
-    grid_references : list of tuple of Reference and GridFindings
+    grid_references : list of Referred
         What others measured of the same stages against the same axis, with the stages named as
         here; one for each stage of a reference.
     machine : MachineFindings or None
@@ -68,7 +68,7 @@ class Results:
         Entries of the suite that measure the machine and read no movie: they are in the tables of
         trials and configurations, but N workers share no work there, so that nothing is said of
         how they scale.
-    test_references : list of ReferredTests
+    test_references : list of Referred
         What others measured of the same tests of a machine.
     test_sizes : mapping of str to str
         By entry that measures the machine: fingerprint of how large what it works on is, by which
@@ -77,10 +77,10 @@ class Results:
         What ranks told that work together, one for each kind of such work. Wall times of their
         entries say nothing of how they scale: N ranks deliver N times as many patches, and of an
         image that ranks reconstruct together an iteration counts, by its components.
-    rank_references : mapping of str to list of tuple of Reference and polars.DataFrame
+    rank_references : mapping of str to list of Referred
         By the kind of the findings: what others measured of loading with the same settings, or of
         the same problems (see `pyscale.references.matching` and
-        `pyscale.references.matchingreconstruct`).
+        `pyscale.references.matchingranks`).
     validation : ValidationFindings or None
         Whether the installation computes what it should; None where the suite expects nothing.
     next_runs : tuple of Experiment
@@ -107,17 +107,15 @@ class Results:
     context: ReportContext
     interleaved: bool = True
     timeline: pl.DataFrame | None = None
-    references: list[Referred] = field(default_factory=list)
+    references: list[Referred[pl.DataFrame]] = field(default_factory=list)
     grids: tuple[GridFindings, ...] = ()
-    grid_references: list[tuple[Reference, GridFindings]] = field(default_factory=list)
+    grid_references: list[Referred[GridFindings]] = field(default_factory=list)
     machine: MachineFindings | None = None
     alone: frozenset[str] = frozenset()
-    test_references: list[ReferredTests] = field(default_factory=list)
+    test_references: list[Referred[pl.DataFrame]] = field(default_factory=list)
     test_sizes: Mapping[str, str] = field(default_factory=dict)
     ranks: tuple[RankFindings, ...] = ()
-    rank_references: Mapping[str, list[tuple[Reference, pl.DataFrame]]] = field(
-        default_factory=dict
-    )
+    rank_references: Mapping[str, list[Referred[pl.DataFrame]]] = field(default_factory=dict)
     validation: ValidationFindings | None = None
     next_runs: tuple[Experiment, ...] = ()
     versions: VersionComparison | None = None

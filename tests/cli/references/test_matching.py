@@ -39,8 +39,8 @@ def beside_any(own: Path) -> list[Loaded]:
     return [one for one in every if not one.reference.name.startswith("validation-")]
 
 
-def by_name(found: list[Referred]) -> dict[str, pl.DataFrame]:
-    return {one.reference.name: one.configurations for one in found}
+def by_name(found: list[Referred[pl.DataFrame]]) -> dict[str, pl.DataFrame]:
+    return {one.reference.name: one.found for one in found}
 
 
 SAME_WORK = 'work_id = "abc"\n\n[hardware]'

@@ -96,11 +96,11 @@ def test_only_tests_of_the_run_on_the_same_kind_of_device_stand_beside_it(
     ours: Loaded, tests: pl.DataFrame
 ) -> None:
     (found,) = matching_tests([ours], tests)
-    assert set(found.tests["test"]) == {"fft_3d"}
-    assert set(found.tests["kind"]) == {"kernels"}
-    assert set(found.tests["device"]) == {None, "NVIDIA A100"}
+    assert set(found.found["test"]) == {"fft_3d"}
+    assert set(found.found["kind"]) == {"kernels"}
+    assert set(found.found["device"]) == {None, "NVIDIA A100"}
     (found,) = matching_tests([ours], tests.filter(pl.col("device").is_null()))
-    assert set(found.tests["device"]) == {None}
+    assert set(found.found["device"]) == {None}
     assert matching_tests([ours], tests.filter(kind="storage")) == []
 
 
@@ -123,7 +123,7 @@ class TestTheGuide:
         self, guide: Loaded, tests: pl.DataFrame
     ) -> None:
         (found,) = matching_tests([guide], tests)
-        sides = [MachineSide(tests, {}), MachineSide(found.tests, found.reference.size_ids)]
+        sides = [MachineSide(tests, {}), MachineSide(found.found, found.reference.size_ids)]
         table = machines_side_by_side(sides)
         speedups = machine_speedups(table).filter(base=0, side=1)
         assert speedups.select("test", "device", "step", "speedup", "why_not").rows() == [

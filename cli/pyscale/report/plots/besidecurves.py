@@ -133,7 +133,9 @@ def trial_rows(found: Sequence[Curve], trials: pl.DataFrame) -> list[Row]:
     ]
 
 
-def reference_rows(found: Sequence[Curve], references: Sequence[Referred]) -> list[Row]:
+def reference_rows(
+    found: Sequence[Curve], references: Sequence[Referred[pl.DataFrame]]
+) -> list[Row]:
     """What others measured, beside the first curve of the same stage.
 
     At larger N than was measured here it would leave no room for what was.
@@ -155,7 +157,7 @@ def reference_rows(found: Sequence[Curve], references: Sequence[Referred]) -> li
             **ends_of("efficiency", row),
         }
         for one in references
-        for curve in curves(one.configurations)
+        for curve in curves(one.found)
         for row in curve.timed
         if row["stage"] in names and row["workers"] <= most
     ]

@@ -9,7 +9,7 @@ import polars as pl
 from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.analysis.machine.processes import trial_medians
 from pyscale.analysis.machine.sidebyside import MachineSide
-from pyscale.references.model import NOT_TOLD, ReferredTests
+from pyscale.references.model import NOT_TOLD, Referred
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide, Source, letter
 from pyscale.runfacts import hardware
@@ -73,7 +73,7 @@ def sources_of_run(
         )
 
 
-def source_of_reference(found: ReferredTests, place: int) -> Source:
+def source_of_reference(found: Referred[pl.DataFrame], place: int) -> Source:
     """Make a column of what others measured."""
     reference = found.reference
     year = f", {reference.measured}" if reference.measured else ""
@@ -81,7 +81,7 @@ def source_of_reference(found: ReferredTests, place: int) -> Source:
         id=letter(place),
         name=reference.title,
         kind="reference",
-        side=MachineSide(found.tests, reference.size_ids),
+        side=MachineSide(found.found, reference.size_ids),
         hardware={what: value for what, value in reference.hardware.items() if value != NOT_TOLD},
         about=f"another machine{year}",
         href=reference.url,

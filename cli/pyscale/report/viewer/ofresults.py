@@ -54,17 +54,17 @@ def source_of(
     )
 
 
-def _of_reference(found: Referred) -> Iterator[Source]:
+def _of_reference(found: Referred[pl.DataFrame]) -> Iterator[Source]:
     """Make a column of a reference, and further ones where it measured a stage more than once."""
     reference = found.reference
     year = f", {reference.measured}" if reference.measured else ""
     one = ["stage", "label"]
     labels = (
-        found.configurations.select(one)
+        found.found.select(one)
         .unique(maintain_order=True)
         .with_columns(turn=pl.int_range(pl.len()).over("stage"), of=pl.len().over("stage"))
     )
-    turns = found.configurations.join(labels, on=one, maintain_order="left").partition_by(
+    turns = found.found.join(labels, on=one, maintain_order="left").partition_by(
         "turn", maintain_order=True
     )
     for own in sorted(turns, key=lambda table: int(table["turn"][0])):

@@ -12,7 +12,7 @@ from madeuploaderrun import consuming, made_up
 from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.trust import trust_in_loading
 from pyscale.references.files import all_references
-from pyscale.references.matching import matching_loading
+from pyscale.references.matchingranks import matching_loading
 from pyscale.report.kinds import sections_of
 from pyscale.report.ranks.loader import to_paste
 from pyscale.report.wording import number

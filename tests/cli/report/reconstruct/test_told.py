@@ -12,7 +12,7 @@ from madeupreconstruct import ENTRIES, Entry, reconstruction
 from madeupreconstructrun import made_up
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings, reconstruct_findings
 from pyscale.references.files import all_references
-from pyscale.references.matchingreconstruct import matching_reconstruct
+from pyscale.references.matchingranks import matching_reconstruct
 from pyscale.report.kinds import sections_of
 from pyscale.report.ranks.images import decibels
 

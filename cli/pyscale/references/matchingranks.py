@@ -1,0 +1,163 @@
+"""References for what ranks do together: rates of loading, and speedups of a reconstruction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import polars as pl
+
+from pyscale.analysis.ranks.components import COMPUTED, TOTAL, efficiency, published_scaling
+from pyscale.analysis.ranks.loader import SETTINGS
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns
+from pyscale.references.matching import is_the_same, matched
+from pyscale.references.model import GPUS, NUM_WORKERS, Loaded, Referred
+
+PUBLISHED_SETTINGS = (NUM_WORKERS, "pool_size", "patches_per_slide", "patches_per_visit")
+"""Settings that every table of rates tells; it may tell the others too."""
+RATES = ("effective_patches_per_s", "aggregate_patches_per_s", "slowest_patches_per_s")
+
+
+def matching_loading(
+    references: Iterable[Loaded], points: pl.DataFrame
+) -> list[Referred[pl.DataFrame]]:
+    """Find what others measured with the settings of configurations that are reported.
+
+    Such a reference gives N times its slowest rank as its effective rate, so that N follows.
+    Settings that its table does not tell are taken for equal. One that is the very measurement
+    reported is left out.
+
+    Parameters
+    ----------
+    references : iterable of Loaded
+    points : polars.DataFrame
+        As reported (see `pyscale.analysis.ranks.loader.LoaderFindings`).
+
+    Returns
+    -------
+    list of Referred
+        In the order of `references`: `stage` and `workers` of the configuration in the report,
+        and `RATES` of the reference.
+    """
+
+    def find(loaded: Loaded) -> Iterator[pl.DataFrame]:
+        table = loaded.table
+        if loaded.reference.sweep != NUM_WORKERS or not {*PUBLISHED_SETTINGS, *RATES} <= set(
+            table.columns
+        ):
+            return
+        told = [name for name in SETTINGS if name in table.columns]
+        ranks = pl.col("effective_patches_per_s") / pl.col("slowest_patches_per_s")
+        published = table.with_columns(
+            *(pl.col(name).cast(points.schema[name]) for name in told),
+            workers=ranks.round().cast(pl.Int64),
+        )
+        same = points.select("stage", "workers", "inferred_per_s", *told).join(
+            published.select(*told, "workers", *RATES),
+            on=[*told, "workers"],
+            nulls_equal=True,
+            maintain_order="left",
+        )
+        if not same.is_empty() and not same["inferred_per_s"].equals(same[RATES[0]]):
+            yield same.select("stage", "workers", *RATES)
+
+    return matched(references, find)
+
+
+COLUMNS = ("problem", "image_size", "baseline_gpus", GPUS, "component", "speedup")
+"""Of a table of speedups of a reconstruction."""
+COMPONENTS = (TOTAL, *COMPUTED)
+"""Those of an iteration that sources tell of and that are the same here."""
+FLAT = ("colour_deblur", "tomography_2d")
+"""Problems of images; a source that tells of pixels alone may be of any of them."""
+
+
+def published_schema() -> Schema:
+    """Columns of what others measured, one row a component of a problem and size at one N.
+
+    `problem` is as the stage calls it, null where a source does not tell it. Speedup and
+    efficiencies are over `baseline_workers`; the normalised one is null where a source does not
+    tell how an image was cut (see `pyscale.analysis.ranks.components.scaling_schema`).
+    """
+    return columns(
+        (TEXT, "problem"),
+        (WHOLE, "size_px baseline_workers workers"),
+        (TEXT, "component"),
+        (REAL, "speedup efficiency normalised_efficiency"),
+    )
+
+
+def matching_reconstruct(
+    references: Iterable[Loaded], points: pl.DataFrame
+) -> list[Referred[pl.DataFrame]]:
+    """Find what others measured of the problems that are reported.
+
+    Of each problem, size and component the speedups at N that were measured here are kept and,
+    where there is none, that at the largest N. A reference that is the very measurement reported
+    is left out.
+
+    Parameters
+    ----------
+    references : iterable of Loaded
+        Those of published speedups over numbers of GPUs, and those of wall times of components
+        (see `pyscale.analysis.ranks.components.published_scaling`), are looked at.
+    points : polars.DataFrame
+        As reported (see `pyscale.analysis.ranks.reconstruct.ReconstructFindings`).
+
+    Returns
+    -------
+    list of Referred
+        In the order of `references`: columns of `published_schema`.
+    """
+    problems = set(points["problem"].drop_nulls())
+    same = pl.col("problem").is_in(sorted(problems))
+    if problems & set(FLAT):
+        same |= pl.col("problem").is_null()
+    counts = pl.col("workers").is_in(points["workers"].unique().to_list())
+    group = ["problem", "size_px", "baseline_workers", "component"]
+    largest = pl.col("workers") == pl.col("workers").max().over(group)
+
+    def find(loaded: Loaded) -> Iterator[pl.DataFrame]:
+        table = _published(loaded)
+        kept = table.filter(same).filter(counts | (~counts.any().over(group) & largest))
+        if not kept.is_empty() and not _is_the_run(loaded.table, points):
+            yield kept
+
+    return matched(references, find)
+
+
+def _is_the_run(table: pl.DataFrame, points: pl.DataFrame) -> bool:
+    """Whether the times of whole iterations are those of the report."""
+    if not {"stage", GPUS, "wall_s"} <= set(table.columns):
+        return False
+    whole = table.filter(pl.col("component") == TOTAL).rename({GPUS: "workers"})
+    return is_the_same(whole, points, ("stage", "workers"), "wall_s")
+
+
+def _published(loaded: Loaded) -> pl.DataFrame:
+    """Speedups over N0 at N beyond it, of a table of either kind; no row of any other."""
+    table = loaded.table
+    rows: list[dict[str, Any]] = []
+    if loaded.reference.sweep == GPUS and set(COLUMNS) <= set(table.columns):
+        rows = [_row(row) for row in table.iter_rows(named=True)]
+    elif loaded.reference.has_wall_times:
+        rows = published_scaling(table).to_dicts()
+    kept = [
+        {name: row.get(name) for name in published_schema()}
+        for row in rows
+        if row["component"] in COMPONENTS and row["workers"] > row["baseline_workers"]
+    ]
+    return pl.DataFrame(kept, published_schema(), orient="row")
+
+
+def _row(told: dict[str, Any]) -> dict[str, Any]:
+    workers, base = int(told[GPUS]), int(told["baseline_gpus"])
+    return {
+        "problem": told["problem"],
+        "size_px": told["image_size"],
+        "baseline_workers": base,
+        "workers": workers,
+        "component": told["component"],
+        "speedup": told["speedup"],
+        "efficiency": efficiency(told["speedup"], workers, base),
+    }
