@@ -21,8 +21,8 @@ import polars as pl
 
 from pyscale.analysis import intervals
 from pyscale.analysis.advice import choices
-from pyscale.analysis.comparison import MARGIN
 from pyscale.analysis.intervals import ratio_interval_by_block
+from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 

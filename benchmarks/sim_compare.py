@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyscale.analysis.comparison import judge
+from pyscale.analysis.judging import judge
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 Noise = Callable[[np.random.Generator, tuple[int, ...]], Array]

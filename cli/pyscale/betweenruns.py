@@ -10,10 +10,11 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.measured import measured_trials
-from pyscale.analysis.samples import samples
+from pyscale.analysis.samples import MEASURED, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.console import talk
-from pyscale.report.comparison import ComparisonContext, OutputComparison
+from pyscale.report.comparison import ComparisonContext, OutputComparison, named
+from pyscale.report.comparisonsamples import title_of
 from pyscale.runfacts import Facts, differences, facts
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
@@ -89,6 +90,31 @@ class MeasuredRun:
         return self.trials.filter(~apart)
 
     @property
+    def measured(self) -> dict[str, set[tuple[str, int | None]]]:
+        """Names and N of what can be compared, by its kind."""
+        timed = self.compared_trials.filter("valid").select("stage", "workers")
+        found = {"wall times": set(timed.iter_rows())}
+        for kind, stage, workers in self.samples.select("kind", "stage", "workers").iter_rows():
+            what = "numbers" if kind == MEASURED else title_of(kind).lower()
+            found.setdefault(what, set()).add((stage, workers))
+        tests = self.timings["test"].unique(maintain_order=True)
+        found["tests of the machine"] = {(test, None) for test in tests}
+        return {kind: names for kind, names in found.items() if names}
+
+    @property
+    def told(self) -> str:
+        """What it measured, in words."""
+        told = []
+        for kind, names in self.measured.items():
+            rows = [
+                {"stage": stage, "device": None, "workers": workers}
+                for stage, workers in sorted(names)
+                if workers is not None
+            ]
+            told.append(f"{kind} of {named(rows)}" if rows else kind)
+        return "; ".join(told) or "nothing that was timed"
+
+    @property
     def missing(self) -> str | None:
         """How many of its planned trials left no record; None where all did."""
         planned = len(self.run.plan.trials)
@@ -102,6 +128,14 @@ class MeasuredRun:
         return tuple((file["size_bytes"], file["sha256"]) for file in files)
 
 
+def nothing_in_common(base: MeasuredRun, new: MeasuredRun) -> str | None:
+    """Say what each of two runs measured, where nothing of it is the same; else None."""
+    if any(base.measured.get(kind, set()) & own for kind, own in new.measured.items()):
+        return None
+    told = [f"{run.run.plan.run_id} measured {run.told}" for run in (base, new)]
+    return f"{told[0]}, and {told[1]}, so nothing of the two can be compared"
+
+
 def between(base: MeasuredRun, new: MeasuredRun) -> ComparisonContext:
     """Find out what differs between two runs, and whether their outputs are the same."""
     shared = {entry for entry in base.entries if entry in new.entries}
@@ -113,6 +147,7 @@ def between(base: MeasuredRun, new: MeasuredRun) -> ComparisonContext:
         base=base.run.plan.title,
         new=new.run.plan.title,
         measured_here=True,
+        nothing_in_common=nothing_in_common(base, new),
         differences=tuple(differences(base.facts(shared), new.facts(shared))),
         uncommitted=commits[0] == commits[1] and bool(commits[0][1]),
         missing={

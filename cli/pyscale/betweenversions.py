@@ -7,7 +7,8 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.comparison import MARGIN, comparison
+from pyscale.analysis.comparison import comparison
+from pyscale.analysis.judging import MARGIN
 from pyscale.baseversion import OF_BASE
 from pyscale.plan import Plan
 from pyscale.report.comparison import ComparisonContext, OutputComparison, VersionComparison

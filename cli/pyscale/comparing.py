@@ -9,21 +9,15 @@ from pathlib import Path
 
 import polars as pl
 
-from pyscale.analysis.comparison import (
-    MARGIN,
-    OTHER_WORK,
-    comparison,
-    other_work,
-    runs_differ_by,
-    spread_between,
-)
+from pyscale.analysis.comparison import comparison, other_work, runs_differ_by, spread_between
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.judging import MARGIN, OTHER_WORK
 from pyscale.analysis.samples import KEY as SAMPLED
 from pyscale.analysis.samples import MEASURED, compared_samples, is_primary, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.betweenmachines import tests_compared
-from pyscale.betweenruns import MeasuredRun, between
+from pyscale.betweenruns import MeasuredRun, between, nothing_in_common
 from pyscale.betweenversions import between_versions
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
@@ -187,20 +181,26 @@ def _of_two(base: str, new: str, counts: float, yardsticks: Sequence[str]) -> _C
     found = _Compared(context, table, of_samples, loaded.tests)
     judged = [table, of_samples, *([] if loaded.tests is None else [loaded.tests])]
     if all(map(_has_no_verdict, judged)):
-        _refuse_nothing_judged(base, new, of_samples)
+        _refuse_nothing_judged(base, new, found)
     return found
 
 
-def _refuse_nothing_judged(base: str, new: str, of_samples: pl.DataFrame) -> None:
+def _refuse_nothing_judged(base: str, new: str, found: _Compared) -> None:
     """Say why there is nothing to compare: the work is another, or nothing is in common."""
-    for row in of_samples.filter(reason=OTHER_WORK).to_dicts():
+    for row in found.samples.filter(reason=OTHER_WORK).to_dicts():
         raise UserError(
             f"{row['stage']} at N = {row['workers']} is of {row['base_work']} in {base} and of "
             f"{row['new_work']} in {new}, which is different work: measure both on the same"
         )
+    if found.tests is not None and found.tests["why_not"].drop_nulls().len():
+        why = " ".join(comparisontests.reasons(found.tests))
+        raise UserError(
+            f"no test of the machine that {base} and {new} both timed can be compared. {why}"
+        )
+    of_nodes = ", and no test of the machine on a node of both" * found.context.measured_here
     raise UserError(
-        f"{base} and {new} have no configuration (stage, device and N) in common that was timed, "
-        "and no test of the machine: measure the same stages at the same --workers"
+        f"{base} and {new} have no configuration (stage, device and N) in common that was timed"
+        f"{of_nodes}: measure the same stages at the same --workers"
     )
 
 
@@ -258,6 +258,8 @@ def _loaded(names: Sequence[str], at_least: float) -> _Loaded:
     folders = [find_run(runs_folder, name) for name in names]
     _refuse_twice([folder.path for folder in folders])
     before, after, *others = map(MeasuredRun.of, folders)
+    if unlike := nothing_in_common(before, after):
+        raise UserError(f"{unlike}: measure the same entries at the same --workers")
     for other in (after, *others):
         _refuse_other_input(before, other)
     for other in others:

@@ -14,6 +14,7 @@ from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.samples import compared_samples, samples
 from pyscale.betweenruns import MeasuredRun, between
+from pyscale.errors import UserError
 from pyscale.report.grid.scope import about_workers
 from pyscale.report.page.write import NAME as PAGE
 from pyscale.report.results import Results
@@ -57,7 +58,8 @@ def report_several(
     Raises
     ------
     UserError
-        If a run does not tell what it was measured with, or the folder cannot be written into.
+        If a run does not tell what it was measured with, the folder cannot be written into, or,
+        once the page is written, if no run has anything in common with the first.
     """
     measured = [_measured(*each) for each in zip(runs, found, reports, strict=True)]
     hrefs = [href_of(report / PAGE, folder) for report in reports]
@@ -81,7 +83,11 @@ def report_several(
         samples=[_samples(measured[0], run) for run in measured[1:]],
     )
     with writing_into(folder):
-        return write_comparison(folder, several)
+        page = write_comparison(folder, several)
+    unlike = [context.nothing_in_common for context in several.contexts]
+    if all(unlike):
+        raise UserError(f"{'; '.join(filter(None, unlike))}: {page} shows each by itself")
+    return page
 
 
 def _samples(base: MeasuredRun, new: MeasuredRun) -> pl.DataFrame:

@@ -275,7 +275,12 @@ class TestRefusesRuns:
         ("base", "new", "said"),
         [
             ({}, {"scaling": "weak"}, "at N = 1 did .* those of different work: measure both with"),
-            ({"workers": (1,)}, {"workers": (2,)}, "have no configuration .* in common"),
+            (
+                {"workers": (1,)},
+                {"workers": (2,)},
+                "measured wall times of .* at N = 1, and .* measured wall times of .* at N = 2, "
+                "so nothing of the two can be compared: measure the same entries at the same",
+            ),
         ],
         ids=["other frames for each N", "no configuration in common"],
     )

@@ -11,6 +11,7 @@ import pytest
 
 from madeupruns import loader_run, reconstruct_run
 from mockruns import Command
+from pyscale.errors import UserError
 from pyscale.results import results_of
 from pyscale.severalruns import report_several
 from pyscale.store.folder import RunFolder
@@ -101,3 +102,35 @@ def test_an_objective_has_no_meaning_for_them(
     answer = pyscale("advise", made("few", repeats=2), *asked)
     assert answer.code == 2
     assert "has one answer, not one for each objective" in answer.err
+
+
+@pytest.fixture(scope="module")
+def unlike(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """A run that loaded patches, and one that reconstructed."""
+    return [make(tmp_path_factory.mktemp("unlike"), name) for name, make in KINDS.items()]
+
+
+def test_runs_of_two_kinds_say_what_each_measured_and_that_nothing_is_in_common(
+    unlike: list[Path], pyscale: Command, tmp_path: Path
+) -> None:
+    answer = pyscale("compare", *unlike)
+    assert answer.code == 2
+    assert (
+        "measured loading patches of pool16 at N = 1 and 2; pool8 at N = 1 and 2, and "
+        "20260317T114224Z-reconstruct measured an iteration of reconstruction of deblur at N = 1 "
+        "and 2, so nothing of the two can be compared"
+    ) in answer.err
+    with pytest.raises(UserError, match=r"an iteration of reconstruction .* shows each by itself"):
+        page_of(tmp_path, *unlike)
+    page = (tmp_path / "comparison.html").read_text("utf-8")
+    assert "measured loading patches of pool16" in page
+    assert "no stage and N in common" not in page
+
+
+def test_a_run_beside_one_with_nothing_in_common_and_one_like_it_is_a_comparison(
+    kind: str, made: Made, unlike: list[Path], tmp_path: Path
+) -> None:
+    other = unlike[1 - list(KINDS).index(kind)]
+    page = page_of(tmp_path, made("a1b2"), other, made("alike"))
+    assert "so nothing of the two can be compared" in page
+    assert f"{TITLES[kind]}: new is the same within 5 % for every configuration" in page

@@ -9,7 +9,6 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.comparison import MARGIN
 from pyscale.analysis.intervals import (
     Array,
     Sureness,
@@ -18,6 +17,7 @@ from pyscale.analysis.intervals import (
     resampled_medians,
     sureness,
 )
+from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.losses import GROUP, OfCurve, in_curve
 
 Objective = Literal["knee", "fastest", "budget"]

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.comparison import MARGIN
 from pyscale.analysis.intervals import median_interval, with_ends
+from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.losses import GROUP
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
 from pyscale_stages.measured import Over

@@ -9,8 +9,7 @@ from typing import Any, Literal
 import polars as pl
 
 from pyscale.analysis.aggregate import median_rate
-from pyscale.analysis.comparison import MARGIN, OTHER_WORK, Judgement, cells, judge
-from pyscale.analysis.intervals import Interval
+from pyscale.analysis.judging import MARGIN, OTHER_WORK, compare_sides
 from pyscale.analysis.ranks.components import EVERY, column
 from pyscale.analysis.ranks.loader import loader_trials
 from pyscale.analysis.ranks.reconstruct import reconstruct_trials
@@ -74,7 +73,6 @@ TITLE = "What stages measure"
 
 KEY = ("kind", "value", "stage", "workers")
 """Columns that name what is compared in both runs."""
-_SIDES = ("base", "new")
 
 
 def samples(
@@ -149,50 +147,31 @@ def compared_samples(
 ) -> pl.DataFrame:
     """Judge every value that either run has, by the statistics of `judge`.
 
-    Equal values of one kind are judged together, so that any wrong verdict among them is rare.
-
-    Parameters
-    ----------
-    base, new : polars.DataFrame
-        As `samples` gives them.
-    at_least, scatter : float
-        As `judge` takes them.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row a stage, N and value: its `unit` and `better`, of both sides `work`, `repeats` and
-        the median `amount`, and a judgement as `pyscale.analysis.comparison.comparison` gives it,
-        whose ratio is that of the amounts. Without a verdict one side alone has it, or the reason
-        is that the work is another.
+    Equal values of one kind are judged together, so that any wrong verdict among them is rare. The
+    ratio is that of the amounts. Without a verdict one side alone has the value, or the reason is
+    that the work is another.
     """
     sides = [_by_key(side) for side in (base, new)]
     keys = dict.fromkeys([*sides[0], *sides[1]])
     both = [key for key in keys if all(key in side for side in sides)]
     alike = [key for key in both if sides[0][key]["work"] == sides[1][key]["work"]]
-    judged: dict[tuple[Any, ...], Judgement] = {}
-    families = {key: (*key[:2], sides[0][key]["better"]) for key in alike}
-    for family in dict.fromkeys(families.values()):
-        own = [key for key in alike if families[key] == family]
-        is_rate = family[-1] == "higher"
-        arms = [tuple(_costs(side[key]["amount"], is_rate) for side in sides) for key in own]
-        verdicts = judge([(one, other) for one, other in arms], at_least=at_least, scatter=scatter)
-        judged |= zip(own, map(_of_rates, verdicts) if is_rate else verdicts, strict=True)
-    rows = []
-    for key in _in_order(list(keys)):
-        told = next(side[key] for side in sides if key in side)
-        row: dict[str, Any] = {name: told[name] for name in (*KEY, "unit", "better")}
-        for name, side in zip(_SIDES, sides, strict=True):
-            if key in side:
-                amounts = side[key]["amount"]
-                row |= {f"{name}_work": side[key]["work"], f"{name}_repeats": len(amounts)}
-                middle = median_rate if key[0] in RATES else pl.Series.median
-                row[f"{name}_amount"] = middle(pl.Series(amounts))
-        if key in judged:
-            row |= cells(judged[key])
-        elif key in both:
-            row["reason"] = OTHER_WORK
-        rows.append(row)
+    rows = compare_sides(
+        KEY,
+        tuple({key: _told(key, told) for key, told in side.items()} for side in sides),
+        {key: tuple(_costs(side[key]) for side in sides) for key in alike},
+        order=_in_order(list(keys)),
+        family=lambda key: (*key[:2], sides[0][key]["better"]),
+        unlike=dict.fromkeys(both, OTHER_WORK),
+        at_least=at_least,
+        scatter=scatter,
+    )
+    for row in rows:
+        told = next(side[key] for side in sides if (key := tuple(row[n] for n in KEY)) in side)
+        row.update(unit=told["unit"], better=told["better"])
+        if told["better"] == "higher" and row.get("ratio") is not None:
+            # Costs were judged, whose ratio is that of rates turned round.
+            turned = {"ratio": "ratio", "ratio_low": "ratio_high", "ratio_high": "ratio_low"}
+            row.update({end: row[own] and 1 / row[own] for end, own in turned.items()})
     schema = columns(
         (TEXT, "kind value stage"),
         (WHOLE, "workers"),
@@ -237,17 +216,18 @@ def _in_order(keys: Sequence[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     )
 
 
-def _costs(amounts: Sequence[float], is_rate: bool) -> list[float]:
+def _told(key: tuple[Any, ...], side: Mapping[str, Any]) -> dict[str, Any]:
+    """What a side tells of a value in a comparison."""
+    middle = median_rate if key[0] in RATES else pl.Series.median
+    amounts = side["amount"]
+    return {
+        "work": side["work"],
+        "repeats": len(amounts),
+        "amount": middle(pl.Series(amounts)),
+    }
+
+
+def _costs(side: Mapping[str, Any]) -> list[float]:
     """Times, of which a longer one is slower."""
-    return [1 / amount for amount in amounts] if is_rate else list(amounts)
-
-
-def _of_rates(judgement: Judgement) -> Judgement:
-    """Turn the ratio of costs into that of rates."""
-    ratio, interval = judgement.ratio, judgement.interval
-    return judgement._replace(
-        ratio=None if ratio is None else 1 / ratio,
-        interval=None
-        if interval is None
-        else Interval(1 / interval.high, 1 / interval.low, interval.coverage),
-    )
+    amounts = side["amount"]
+    return [1 / amount for amount in amounts] if side["better"] == "higher" else amounts

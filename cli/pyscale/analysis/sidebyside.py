@@ -10,7 +10,8 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.beside import Beside, Pairs, Row, speedups
-from pyscale.analysis.comparison import OTHER_WORK, compared
+from pyscale.analysis.comparison import compared
+from pyscale.analysis.judging import OTHER_WORK
 
 WHY_NOT = {
     "unknown-work": "No speedup: it is unknown whether both did the same work.",

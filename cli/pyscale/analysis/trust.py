@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from pydantic import Field
 
 from pyscale.analysis.advice import Choice
-from pyscale.analysis.comparison import MARGIN
 from pyscale.analysis.flags import FLAGS, INVALIDATING, UNCHECKED, flags_of, of_weight
+from pyscale.analysis.judging import MARGIN
 from pyscale_stages.contract import Record
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from pyscale.analysis.advice import DOUBTFUL, Choice, Objective
 from pyscale.analysis.causes import Limits
-from pyscale.analysis.comparison import MARGIN
 from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.intervals import LIKELY, SURE, repeats_needed
+from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.requests import MEMORY_MARGIN, TIME_MARGIN, TIME_STEP_S, Request
 from pyscale.analysis.trust import Trust
 from pyscale.report import limits as limit_sentences

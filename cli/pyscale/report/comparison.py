@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.comparison import FALSE_ALARMS, MARGIN, UNITS, reasons, unit_between
+from pyscale.analysis.comparison import UNITS, unit_between
 from pyscale.analysis.flags import LETTERS, SENTENCES
 from pyscale.analysis.intervals import CONFIDENCE
+from pyscale.analysis.judging import FALSE_ALARMS, MARGIN, reasons
 from pyscale.report.wording import (
     ABSENT,
     INVALID,
@@ -101,6 +102,9 @@ class ComparisonContext(Record):
         default_factory=dict, description="How many planned trials left no record, by side"
     )
     outputs: tuple[OutputComparison, ...] = ()
+    nothing_in_common: str | None = Field(
+        None, exclude=True, description="What each measured, where nothing of it is the same"
+    )
     at_least: float = Field(MARGIN, description="Least change that counts: 0.05 is 5 %")
     paired: bool = Field(False, description="Whether both were timed in the same blocks")
     yardsticks: tuple[str, ...] = Field((), description="Further runs of the base's version")

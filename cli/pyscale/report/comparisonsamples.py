@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from pyscale.analysis.comparison import OTHER_WORK, reasons
+from pyscale.analysis.judging import OTHER_WORK, reasons
 from pyscale.analysis.samples import MEASURED, MEASURES, TITLE, is_primary
 from pyscale.report.comparison import (
     ComparisonContext,

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from pyscale.analysis.comparison import MARGIN
-from pyscale.analysis.comparison import reasons as reasons_of
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.judging import MARGIN
+from pyscale.analysis.judging import reasons as reasons_of
 from pyscale.analysis.machine.speedups import OF_RATES, WHY_NOT
 from pyscale.report.comparison import STYLES, ratio3, verdicts_mean, words
 from pyscale.report.machine.words import NOT_APPLICABLE, rate_parts

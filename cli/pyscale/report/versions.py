@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyscale.analysis.comparison import reasons
+from pyscale.analysis.judging import reasons
 from pyscale.report.comparison import (
     OTHER_RESULT,
     VersionComparison,

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyscale.analysis.comparison import Judgement, comparison, holm, judge, reasons
+from pyscale.analysis.comparison import comparison
+from pyscale.analysis.judging import Judgement, holm, judge, reasons
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 

@@ -9,10 +9,11 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.beside import Beside
-from pyscale.analysis.comparison import MARGIN, Judgement, cells, judge
+from pyscale.analysis.judging import MARGIN, Arms, compare_sides
 from pyscale.analysis.machine.sidebyside import (
     CELL,
     MachineSide,
+    Row,
     cell_of,
     machines_side_by_side,
 )
@@ -25,6 +26,8 @@ from pyscale.analysis.machine.speedups import (
 
 ARM = ("stage", "workers", "device", "test", "at_once", "step")
 """What names the trials of one test within a side."""
+OWN = {"device": "own_device"}
+"""Columns of the tests of all sides that are called otherwise."""
 
 
 def compared_tests(
@@ -44,25 +47,9 @@ def compared_tests(
     trials of each side can tell a difference among at most 46 tests, and a suite has more. Where
     times cannot be compared and rates can, seconds of each unit are.
 
-    Parameters
-    ----------
-    sides : sequence of MachineSide
-        Those whose `trials` are not known are not judged.
-    table : polars.DataFrame
-        What `machines_side_by_side` made of them.
-    base, new : int
-        Places of the two.
-    at_least : float
-        Least change that counts: 0.05 is 5 %.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per test of either side, in the order of `table`: the columns of `CELL`, of both
-        sides repeats, time, rate and why there is none, and a judgement as
-        `pyscale.analysis.comparison.comparison` gives it. `basis` is `time`, or `rate` where
-        seconds of each unit were compared; `why_not` is a key of `WHY_NOT` where a test of both
-        is not.
+    `table` is what `machines_side_by_side` made of the sides, and gives the order; sides whose
+    `trials` are not known are not judged. `basis` is `time`, or `rate` where seconds of each unit
+    were compared; `why_not` is a key of `WHY_NOT` where a test of both is not.
     """
     rows = {(row["side"], *cell_of(row)): row for row in table.to_dicts()}
     judged = list(
@@ -72,28 +59,33 @@ def compared_tests(
     )
     arms = {side: _arms(sides[side]) for side in (base, new)}
     found: dict[tuple[Any, ...], str] = {}
-    pairs: dict[tuple[Any, ...], tuple[list[float], list[float]]] = {}
+    pairs: dict[tuple[Any, ...], Arms] = {}
     for key in judged:
         before, after = (rows.get((side, *key)) for side in (base, new))
         if before is None or after is None or None in (before["wall_s"], after["wall_s"]):
             continue
         found[key] = speedup_basis(before, after, wholes_of(rows, base, new, key))
         if found[key] not in WHY_NOT:
-            each = (_arm(arms[base], before), _arm(arms[new], after))
+            of_rates = found[key] == "rate"
             pairs[key] = (
-                [wall_s for wall_s, _ in each[0]],
-                [wall_s for wall_s, _ in each[1]],
+                _arm(arms[base], before, of_rates=of_rates),
+                _arm(arms[new], after, of_rates=of_rates),
             )
-            if found[key] == "rate":
-                pairs[key] = (_per_unit(each[0]), _per_unit(each[1]))
-    verdicts: dict[tuple[Any, ...], Judgement] = {}
-    for family in dict.fromkeys(map(_family, pairs)):
-        own = [key for key in pairs if _family(key) == family]
-        verdicts |= zip(own, judge([pairs[key] for key in own], at_least=at_least), strict=True)
-    lines = [
-        _line(key, (rows.get((base, *key)), rows.get((new, *key))), found.get(key), verdicts)
-        for key in judged
-    ]
+    lines = compare_sides(
+        CELL,
+        tuple(
+            {key: _told(row) for key in judged if (row := rows.get((side, *key)))}
+            for side in (base, new)
+        ),
+        pairs,
+        order=judged,
+        family=_family,
+        at_least=at_least,
+    )
+    for line in lines:
+        basis = found.get(cell_of(line))
+        line |= {"why_not" if basis in WHY_NOT else "basis": basis}
+        line["unit"] = line.get("new_unit") or line.get("base_unit")
     kinds = {name: table.schema[name] for name in CELL}
     number, text = pl.Float64, pl.String
     schema: dict[str, Any] = {
@@ -130,56 +122,32 @@ def all_compared(
     }
 
 
-Arm = list[tuple[float, float | None]]
-"""Seconds and amount of each trial."""
-
-
 def _family(key: tuple[Any, ...]) -> tuple[Any, ...]:
     """Key of the tests that are judged together: kind, entry, processes and device."""
     return key[: CELL.index("test")]
 
 
-def _arms(side: MachineSide) -> dict[tuple[Any, ...], Arm]:
-    if side.trials is None:
-        return {}
-    found: dict[tuple[Any, ...], Arm] = {}
-    timed = side.trials.drop_nulls("wall_s")
-    for row in timed.select(*ARM, "wall_s", "amount").iter_rows():
-        found.setdefault(row[: len(ARM)], []).append(row[len(ARM) :])
+def _arms(side: MachineSide) -> dict[tuple[Any, ...], list[Row]]:
+    """Timed trials of a side by what names them there."""
+    found: dict[tuple[Any, ...], list[Row]] = {}
+    if side.trials is not None:
+        for row in side.trials.drop_nulls("wall_s").to_dicts():
+            found.setdefault(tuple(row[name] for name in ARM), []).append(row)
     return found
 
 
-def _arm(arms: Mapping[tuple[Any, ...], Arm], row: Mapping[str, Any]) -> Arm:
-    key = (
-        row["stage"],
-        row["workers"],
-        row["own_device"],
-        row["test"],
-        row["at_once"],
-        row["step"],
-    )
-    return arms.get(key, [])
+def _arm(arms: Mapping[tuple[Any, ...], list[Row]], row: Row, *, of_rates: bool) -> list[float]:
+    """Seconds of each trial, or of each unit."""
+    trials = arms.get(tuple(row[OWN.get(name, name)] for name in ARM), [])
+    if not of_rates:
+        return [trial["wall_s"] for trial in trials]
+    return [trial["wall_s"] / trial["amount"] for trial in trials if trial["amount"]]
 
 
-def _per_unit(arm: Arm) -> list[float]:
-    return [wall_s / amount for wall_s, amount in arm if amount]
-
-
-def _line(
-    key: tuple[Any, ...],
-    rows: tuple[Mapping[str, Any] | None, Mapping[str, Any] | None],
-    basis: str | None,
-    verdicts: Mapping[tuple[Any, ...], Judgement],
-) -> dict[str, Any]:
-    line: dict[str, Any] = dict(zip(CELL, key, strict=True))
-    for name, row in zip(("base", "new"), rows, strict=True):
-        if row is not None:
-            line |= {f"{name}_{own}": row[own] for own in ("wall_s", "rate")}
-            line["unit"] = row["unit"] or line.get("unit")
-            line[f"{name}_repeats"] = row["repeats"] if row["wall_s"] is not None else None
-            line[f"{name}_why_not"] = row["why_not"] or None
-    if basis in WHY_NOT:
-        line["why_not"] = basis
-    if key in verdicts:
-        line |= {"basis": basis} | cells(verdicts[key])
-    return line
+def _told(row: Row) -> dict[str, Any]:
+    """What a side tells of a test in a comparison."""
+    return {
+        **{name: row[name] for name in ("wall_s", "rate", "unit")},
+        "repeats": row["repeats"] if row["wall_s"] is not None else None,
+        "why_not": row["why_not"] or None,
+    }

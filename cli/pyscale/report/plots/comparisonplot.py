@@ -6,8 +6,8 @@ import math
 
 import polars as pl
 
-from pyscale.analysis.comparison import MARGIN
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.judging import MARGIN
 from pyscale.report.comparison import stage_name
 from pyscale.report.plots.plot import Along, Beside, Plot, Row, Value, told_by
 from pyscale.report.wording import ratio, with_interval

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.comparison import MARGIN, OTHER_WORK, reasons
+from pyscale.analysis.judging import MARGIN, OTHER_WORK, reasons
 from pyscale.report import comparisonsamples, comparisontests
 from pyscale.report.comparison import (
     ComparisonContext,
@@ -30,7 +30,6 @@ from pyscale_stages.contract import Record
 OTHER_INPUT = (
     "Not compared in time: its input has not the bytes of the base's, so that its work is another."
 )
-NOTHING_IN_COMMON = "Not compared in time: the two have no stage and N in common that was timed."
 
 
 @dataclass(frozen=True)
@@ -59,11 +58,6 @@ class Several:
     differing: Sequence[Differing]
     machines: SideBySide | None = None
     samples: Sequence[pl.DataFrame] = ()
-
-    @property
-    def are_of_machines(self) -> bool:
-        """Whether nothing but machines was measured."""
-        return self.machines is not None and self.found.rows.is_empty()
 
 
 class Verdict(Record):
@@ -141,9 +135,10 @@ def _judged(several: Several, place: int) -> Judged:
     context = several.contexts[place - 1]
     table = several.found.pairs.get((0, place))
     said = list(remarks(context))
-    if table is None:
+    if table is None or context.nothing_in_common:
+        unlike = context.nothing_in_common
         return Judged(
-            refused=OTHER_INPUT,
+            refused=f"Not compared: {unlike}." if unlike else OTHER_INPUT,
             summary=(),
             reasons=(),
             verdicts={},
@@ -155,10 +150,8 @@ def _judged(several: Several, place: int) -> Judged:
     names = [stage_name(row, both) for row in both]
     samples = several.samples[place - 1] if several.samples else None
     of_samples = () if samples is None else tuple(_of_samples(samples))
-    in_both = () if samples is None else samples.drop_nulls(["base_repeats", "new_repeats"])
-    has_some = len(both) > 0 or len(in_both) > 0
     return Judged(
-        refused=None if has_some or several.are_of_machines else NOTHING_IN_COMMON,
+        refused=None,
         summary=(*_summary(rows), *of_samples),
         reasons=tuple(
             f"{named(own)}: {sentence}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
@@ -69,14 +71,15 @@ def test_runs_of_other_stages_and_n_say_what_only_one_has(full: Results, thin: R
     assert any("Fewer than 6 timed trials" in sentence for sentence in judged.reasons)
 
 
-def test_runs_without_a_stage_and_n_in_common_say_so(full: Results) -> None:
+def test_runs_with_nothing_in_common_say_so(full: Results) -> None:
     one = analysed(full.trials.filter(pl.col("stage") == "track"), full.context)
     other = analysed(full.trials.filter(pl.col("stage") == "segment"), full.context)
-    judged = compared_runs(beside(one, other))[1].judged
+    found = beside(one, other)
+    told = CONTEXT.model_copy(update={"nothing_in_common": "a is of tracks, and b of cells"})
+    judged = compared_runs(replace(found, contexts=[told]))[1].judged
     assert judged is not None
-    assert judged.refused == (
-        "Not compared in time: the two have no stage and N in common that was timed."
-    )
+    assert judged.refused == "Not compared: a is of tracks, and b of cells."
+    assert judged.summary == ()
 
 
 def test_other_work_at_an_n_is_not_judged_there(full: Results) -> None:
