@@ -15,14 +15,8 @@ from pyscale.references.workid import size_ids_of
 def tests_compared(base: MeasuredRun, new: MeasuredRun, *, at_least: float) -> pl.DataFrame | None:
     """Judge every test of the machine that both runs did; None where one of them did none.
 
-    Where each ran on one node, these are compared, whatever they are called; else each node with
-    itself.
-
-    Returns
-    -------
-    polars.DataFrame or None
-        As `pyscale.analysis.machine.comparison.compared_tests` gives it, after `node` (null where
-        each ran on one). Tests of nodes that one run did not use are left out.
+    Where each ran on one node, these are compared, whatever they are called, and `node` is null;
+    else each node with itself. Tests of nodes that one run did not use are left out.
     """
     if base.timings.is_empty() or new.timings.is_empty():
         return None

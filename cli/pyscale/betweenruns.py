@@ -28,18 +28,8 @@ from pyscale_stages.task import WINDOW_FILE
 class MeasuredRun:
     """A run as a comparison needs it; nothing is written into its folder.
 
-    Attributes
-    ----------
-    run : RunFolder
-    manifest : mapping
-        From `pyscale.store.manifest.build_manifest`.
-    nodes : tuple of str
-        Names of the nodes that its tasks ran on.
-    trials : polars.DataFrame
-    timings : polars.DataFrame
-        Of tests of the machine itself (see `pyscale.store.tables.timing_schema`).
-    samples : polars.DataFrame
-        Of what counts beside wall times (see `pyscale.analysis.samples.samples`).
+    `nodes` are the names of those that its tasks ran on, `timings` the tests of the machine itself,
+    and `samples` what counts beside wall times (see `pyscale.analysis.samples.samples`).
     """
 
     run: RunFolder

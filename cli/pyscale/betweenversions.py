@@ -26,18 +26,7 @@ def between_versions(
     *,
     at_least: float = MARGIN,
 ) -> VersionComparison | None:
-    """Compare the two versions that a run measured; None where it measured one.
-
-    Parameters
-    ----------
-    plan : Plan
-    manifest : mapping
-        From `pyscale.store.manifest.build_manifest`.
-    tasks, trials : polars.DataFrame
-        Of the run, as `pyscale.store.tables` and `trial_table` give them.
-    at_least : float
-        Least change that counts.
-    """
+    """Compare the two versions that a run measured; None where it measured one."""
     versions = plan.versions
     if not versions:
         return None
@@ -74,11 +63,7 @@ def between_versions(
 def differences_in(plan: Plan, manifest: Mapping[str, Any] | None = None) -> list[Difference]:
     """List in what the two versions of a plan differ, as far as it is known.
 
-    Parameters
-    ----------
-    plan : Plan
-    manifest : mapping, optional
-        Of its run, which knows its images and what its tasks found.
+    The manifest of its run knows its images and what its tasks found.
     """
     return differences(*(_facts(plan, manifest, is_base=which) for which in (True, False)))
 

@@ -84,30 +84,17 @@ def compare(
     fail_on_regression: bool,
     as_json: bool,
 ) -> int:
-    """Print how the configurations of one run, or table, differ from another's.
+    """Print how one run, or table, differs from another, and return the exit code.
 
-    Parameters
-    ----------
-    base, new : str
-        Two runs by id or folder, or two CSV tables of wall times; a run alone holds both versions.
-    yardsticks : sequence of str
-        Further ones of the base's version: a change must exceed how far they differ.
-    at_least : str or None
-        Least change that counts, as in `5%` or `0.05`; 5 % where none is given.
-    fail_on_regression : bool
-        Whether a configuration that is worse makes the exit code 1.
-    as_json : bool
-
-    Returns
-    -------
-    int
-        The exit code.
+    `base` and `new` are runs by id or folder, or CSV tables of wall times; a run alone holds both
+    versions. `yardsticks` are further ones of the base's version: a change must exceed how far they
+    differ. `at_least` is a change like `5%` or `0.05`.
 
     Raises
     ------
     UserError
-        If one of them cannot be read or they cannot be compared; and where a regression was
-        to be found and no configuration has enough trials to show one.
+        If one of them cannot be read or they cannot be compared; and where a regression was to be
+        found and no configuration has enough trials to show one.
     """
     counts = MARGIN if at_least is None else _share(at_least)
     if new is None:

@@ -37,23 +37,10 @@ def report_several(
     reports: Sequence[Path],
     folder: Path,
 ) -> Path:
-    """Write the page that compares runs with the first of them.
+    """Write the page that compares two or more runs with the first of them.
 
-    Parameters
-    ----------
-    runs : sequence of RunFolder
-        Two or more.
-    found : sequence of Results
-        What each shows.
-    reports : sequence of Path
-        Folder of the report of each.
-    folder : Path
-        Of the page; made if absent.
-
-    Returns
-    -------
-    Path
-        The page.
+    `found` is what each shows, and `reports` has the folder of the report of each. The folder of
+    the page is made if absent.
 
     Raises
     ------

@@ -111,11 +111,7 @@ def stages_beside(sides: Sequence[Side]) -> Beside:
 def comparisons(sides: Sequence[Side], times: pl.DataFrame) -> dict[tuple[int, int], pl.DataFrame]:
     """Compare all sides that did the same work in pairs, the earlier one as the base.
 
-    Returns
-    -------
-    dict of (int, int) to polars.DataFrame
-        Places of base and new, and what `pyscale.analysis.comparison.compared` finds, whose
-        devices are called as in `times`. Sides without trials are in none.
+    Devices are called as in `times`. Sides without trials are in none.
     """
     devices = times.filter(pl.col("part").is_null()).select("stage", "own_device", "device")
     named = devices.rename({"device": "_named", "own_device": "device"}).unique()

@@ -14,13 +14,7 @@ from pyscale_stages.atomic import write_atomically
 
 
 def refuse_name(name: str, own: Path) -> None:
-    """Raise where no reference can be added under a name.
-
-    Raises
-    ------
-    UserError
-        If it is no name, or is one already.
-    """
+    """Raise where no reference can be added under a name: it is none, or is one already."""
     if re.fullmatch(NAME_PATTERN, name) is None:
         raise UserError(
             f"invalid reference name {name!r}: use lower-case letters, digits, - and _, as in "
@@ -36,13 +30,7 @@ def refuse_name(name: str, own: Path) -> None:
 
 
 def write_reference(loaded: Loaded, own: Path) -> Path:
-    """Write both files of a reference, and return the one that describes it.
-
-    Raises
-    ------
-    UserError
-        If the folder cannot be written.
-    """
+    """Write both files of a reference, and return the one that describes it."""
     path = own / f"{loaded.reference.name}.toml"
     try:
         own.mkdir(parents=True, exist_ok=True)

@@ -31,18 +31,8 @@ def shipped_folder() -> Path:
 def reference_files(own: Path | None, on_problem: Problem | None = None) -> dict[str, Path]:
     """TOML files of all references by name: those that come with pyscale, then the user's.
 
-    Parameters
-    ----------
-    own : Path or None
-        The user's folder, which need not be there; None leaves it out.
-    on_problem : callable, optional
-        As in `all_references`.
-
-    Raises
-    ------
-    UserError
-        If a user's reference has the name of one that comes with pyscale, and nobody is to be
-        told.
+    The user's folder `own` need not be there. One with the name of a reference that comes with
+    pyscale is told as `all_references` does.
     """
     found = {path.stem: path for path in sorted(shipped_folder().glob("*.toml"))}
     for path in sorted(own.glob("*.toml")) if own else ():
@@ -57,13 +47,7 @@ def reference_files(own: Path | None, on_problem: Problem | None = None) -> dict
 
 
 def load_reference(name: str, own: Path) -> Loaded:
-    """Read one reference by its name.
-
-    Raises
-    ------
-    UserError
-        If there is none of that name, or a file of it is missing or wrong.
-    """
+    """Read one reference by its name; raise where there is none, or a file is missing or wrong."""
     files = reference_files(own)
     if name not in files:
         raise UserError(f"unknown reference {name!r}: {did_you_mean(name, files)}")
@@ -71,13 +55,7 @@ def load_reference(name: str, own: Path) -> Loaded:
 
 
 def refuse_unknown(names: Iterable[str], own: Path) -> None:
-    """Refuse names of references that are not there; "none" is one that always is.
-
-    Raises
-    ------
-    UserError
-        If there is none of such a name.
-    """
+    """Refuse names of references that are not there; "none" is one that always is."""
     known = {*reference_files(own, lambda _problem: None), "none"}
     for name in names:
         if name not in known:
@@ -85,25 +63,10 @@ def refuse_unknown(names: Iterable[str], own: Path) -> None:
 
 
 def all_references(own: Path | None, on_problem: Problem | None = None) -> dict[str, Loaded]:
-    """Read all references.
+    """Read all references by name, those that come with pyscale first.
 
-    Parameters
-    ----------
-    own : Path or None
-        The user's folder, which need not be there; None leaves it out.
-    on_problem : callable, optional
-        Told in a sentence of each reference that cannot be used, which is left out: what others
-        measured is no reason to refuse a report. Without it the first one raises.
-
-    Returns
-    -------
-    dict of str to Loaded
-        By name, those that come with pyscale first.
-
-    Raises
-    ------
-    UserError
-        If one cannot be used and nobody is to be told.
+    One that cannot be used is told to `on_problem` in a sentence and left out: what others measured
+    is no reason to refuse a report. Without `on_problem` the first one raises.
     """
     found: dict[str, Loaded] = {}
     for name, path in reference_files(own, on_problem).items():

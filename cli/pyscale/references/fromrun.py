@@ -39,7 +39,7 @@ HARDWARE = (
 
 
 def reference_from(run: RunFolder, name: str) -> Loaded:
-    """Make a reference of the timed trials of a run.
+    """Make a reference of the timed trials of a run; nothing is written into its folder.
 
     It is one of wall times by N; of a grid over sizes, of its times by size; of a run that
     measured nothing but the machine, of its tests; of ranks that load patches, of their rates, and
@@ -47,13 +47,6 @@ def reference_from(run: RunFolder, name: str) -> Loaded:
 
     Only what describes a kind of machine, the suite and the settings is taken over; a movie or a
     suite is named where it comes with pyscale. Names of the suite's entries are kept.
-
-    Parameters
-    ----------
-    run : RunFolder
-        Nothing is written into it.
-    name : str
-        What to call the reference.
 
     Raises
     ------

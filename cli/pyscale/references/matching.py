@@ -26,15 +26,8 @@ def shown_beside(
 ) -> list[Loaded]:
     """Choose references of the same work and those that are asked for by name.
 
-    Parameters
-    ----------
-    references : iterable of Loaded
-    work_id : str or None
-        Fingerprint of the reported work; None where it is not known.
-    asked : collection of str
-        Names; `NONE` among them chooses nothing.
-    sizes : collection of str
-        Fingerprints of sizes of reported tests of a machine.
+    The work has a fingerprint, and tests of a machine have one of the `sizes` of their images;
+    `NONE` among the names chooses nothing.
     """
     if NONE in asked:
         return []
@@ -69,22 +62,9 @@ def matching(
 
     Strong scaling stands beside strong scaling and weak beside weak, where both are known. A
     reference that is the very measurement reported, to the last digit at every N, is left out.
-
-    Parameters
-    ----------
-    references : iterable of Loaded
-    configurations : polars.DataFrame
-        As reported; every `stage` is looked up.
-    stages : mapping of str to str, optional
-        The stage of pyscale behind each name in `configurations`, where the two differ, as in a
-        suite that segments two channels.
-
-    Returns
-    -------
-    list of Referred
-        In the order of `references`: one row for each stage and worker count, in the order of the
-        report, as `pyscale.analysis.scaling.configurations` gives it; `stage` is the name in the
-        report that it stands beside, and `label` its own.
+    `stages` has the stage of pyscale behind each name in `configurations`, where the two differ, as
+    in a suite that segments two channels. Of what is found `stage` is the name in the report that
+    it stands beside, in its order, and `label` its own.
     """
     names = configurations["stage"].unique(maintain_order=True)
     known = {name: (stages or {}).get(name, name) for name in names}
@@ -158,21 +138,10 @@ _TEST = ("kind", "_device", "test")
 def matching_tests(
     references: Iterable[Loaded], tests: pl.DataFrame
 ) -> list[Referred[pl.DataFrame]]:
-    """Find what others measured of the reported tests, on the same kind of device.
+    """Find what others measured of the reported tests of one run, on the same kind of device.
 
     A reference that names no stages is matched by the names of its tests. One that is the very
     measurement reported, to the last digit of every time, is left out.
-
-    Parameters
-    ----------
-    references : iterable of Loaded
-    tests : polars.DataFrame
-        As reported, of one run (see `pyscale.analysis.machine.tests.machine_tests`).
-
-    Returns
-    -------
-    list of Referred
-        In the order of `references`; each with its rows of reported tests alone.
     """
     own = _placed(tests)
     kinds = own.select("test", _kind="kind").unique(subset="test", maintain_order=True)

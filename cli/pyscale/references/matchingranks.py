@@ -25,19 +25,8 @@ def matching_loading(
 
     Such a reference gives N times its slowest rank as its effective rate, so that N follows.
     Settings that its table does not tell are taken for equal. One that is the very measurement
-    reported is left out.
-
-    Parameters
-    ----------
-    references : iterable of Loaded
-    points : polars.DataFrame
-        As reported (see `pyscale.analysis.ranks.loader.LoaderFindings`).
-
-    Returns
-    -------
-    list of Referred
-        In the order of `references`: `stage` and `workers` of the configuration in the report,
-        and `RATES` of the reference.
+    reported is left out. Of the others `RATES` stand with `stage` and `workers` of the
+    configuration in the report.
     """
 
     def find(loaded: Loaded) -> Iterator[pl.DataFrame]:
@@ -90,24 +79,12 @@ def published_schema() -> Schema:
 def matching_reconstruct(
     references: Iterable[Loaded], points: pl.DataFrame
 ) -> list[Referred[pl.DataFrame]]:
-    """Find what others measured of the problems that are reported.
+    """Find what others measured of the problems that are reported, as `published_schema` says.
 
     Of each problem, size and component the speedups at N that were measured here are kept and,
-    where there is none, that at the largest N. A reference that is the very measurement reported
-    is left out.
-
-    Parameters
-    ----------
-    references : iterable of Loaded
-        Those of published speedups over numbers of GPUs, and those of wall times of components
-        (see `pyscale.analysis.ranks.components.published_scaling`), are looked at.
-    points : polars.DataFrame
-        As reported (see `pyscale.analysis.ranks.reconstruct.ReconstructFindings`).
-
-    Returns
-    -------
-    list of Referred
-        In the order of `references`: columns of `published_schema`.
+    where there is none, that at the largest N. References of speedups over numbers of GPUs, and of
+    wall times of components (see `pyscale.analysis.ranks.components.published_scaling`), are looked
+    at. One that is the very measurement reported is left out.
     """
     problems = set(points["problem"].drop_nulls())
     same = pl.col("problem").is_in(sorted(problems))

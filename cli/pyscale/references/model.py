@@ -147,24 +147,11 @@ class Referred(NamedTuple, Generic[T]):
 
 @dataclass(frozen=True)
 class Content:
-    """What a run has for a reference.
+    """What a run has for a reference: a table with a column `sweep`, and what is said of it.
 
-    Attributes
-    ----------
-    table : polars.DataFrame
-        With a column `sweep`.
-    sweep : str
-    stages : mapping of str to str
-        Name in the table, and the stage of pyscale that it is.
-    figures : str
-        What the numbers are; said of what ran where it ends in a comma or "of".
-    caveats : tuple of str
-    configurations : polars.DataFrame, optional
-        With `stage, workers, repeats, flags`, of which every doubt becomes a caveat.
-    conditions : mapping of str to str
-        How it was measured, beside the hardware.
-    size_ids : mapping of str to str
-        As `Reference` has them.
+    `stages` has names in the table and the stages of pyscale that they are, `conditions` how it was
+    measured beside the hardware. Of `configurations`, with `stage, workers, repeats, flags`, every
+    doubt becomes a caveat.
     """
 
     table: pl.DataFrame

@@ -26,13 +26,7 @@ is as large whatever they are."""
 
 
 def size_ids_of(plan: Plan) -> dict[str, str]:
-    """Fingerprint of how large one image, map or file is in each entry that measures the machine.
-
-    Returns
-    -------
-    dict of str to str
-        By entry: 64 hexadecimal digits.
-    """
+    """Fingerprint of how large an image, map or file is in each entry that measures the machine."""
     return {
         trial.entry: hashlib.sha256(
             json.dumps(
@@ -51,16 +45,6 @@ def work_id_of(run: RunFolder) -> str:
     Names of files, folders and machines do not count, nor how the work was shared, started or
     repeated: the same work on another machine has the same fingerprint. What the node can do,
     measured beside the work on a movie, is no part of that work, nor is a base version.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits.
-
-    Raises
-    ------
-    UserError
-        If the run does not tell what it was made from.
     """
     plan, sweep = run.plan, Sweep.of(run.plan)
     files = read_provenance(run.path).input_files

@@ -75,13 +75,8 @@ class OutputComparison(Record):
 class VersionComparison:
     """What the two versions that one run measured show.
 
-    Attributes
-    ----------
-    context : ComparisonContext
-    table : polars.DataFrame
-        As `pyscale.analysis.comparison.comparison` gives it, with `output_agreement`,
-        `output_tolerance`, `output_identical` and `output_measure`: of the new output with the
-        base's.
+    The table is as `pyscale.analysis.comparison.comparison` gives it, with `output_agreement`,
+    `output_tolerance`, `output_identical` and `output_measure`: of the new output with the base's.
     """
 
     context: ComparisonContext

@@ -77,15 +77,7 @@ def _step_basis(sizes: set[str | None], wholes: tuple[Row | None, Row | None]) -
 
 
 def machine_speedups(table: pl.DataFrame, pairs: Pairs | None = None) -> pl.DataFrame:
-    """Compare every test with that of every side.
-
-    Parameters
-    ----------
-    table : polars.DataFrame
-        What `machines_side_by_side` made.
-    pairs : mapping of (int, int) to polars.DataFrame, optional
-        What `pyscale.analysis.machine.comparison.compared_tests` found of two sides.
-    """
+    """Compare every test with that of every side, as `pyscale.analysis.beside.speedups` does."""
     cells = {(row["side"], *cell_of(row)): row for row in table.to_dicts()}
 
     def basis(base: int, row: Row) -> str:

@@ -29,21 +29,10 @@ from pyscale.runfacts import HARDWARE
 
 @dataclass(frozen=True)
 class Source:
-    """A set of results that is to be a column.
+    """A set of results that is to be a column; `id` is None where it is the letter of its place.
 
-    Attributes
-    ----------
-    name : str
-    kind : {"run", "reference", "table"}
-    side : Side or MachineSide
-    limits : list of Limits
-        What limits its configurations; empty where nothing is known.
-    hardware : mapping of str to str
-        Property and value, in the order to print.
-    about, href : str or None
-        As in `Column`.
-    id : str or None
-        Name of the column, where it is not the letter of its place.
+    `limits` are those of its configurations, empty where nothing is known. `hardware` has property
+    and value, in the order to print.
     """
 
     name: str
@@ -68,13 +57,7 @@ class Described(Protocol):
 
 @dataclass(frozen=True)
 class SideBySide(Beside):
-    """The tables behind a viewer, with what its columns are.
-
-    Attributes
-    ----------
-    columns : tuple of Column
-    sources : tuple of Source
-    """
+    """The tables behind a viewer, with what its columns are."""
 
     columns: tuple[Column, ...]
     sources: tuple[Source, ...]

@@ -25,19 +25,7 @@ FIRST_SCREEN = 8
 
 
 def write_comparison(folder: Path, several: Several) -> Path:
-    """Write the page of several runs, and its tables; each appears whole or not at all.
-
-    Parameters
-    ----------
-    folder : Path
-        Must exist.
-    several : Several
-
-    Returns
-    -------
-    Path
-        The page.
-    """
+    """Write the page of several runs, and its tables; each appears whole or not at all."""
     shown = viewer(several.found)
     tests = several.machines and machine_viewer(several.machines)
     chart, rows = bars(shown)

@@ -40,15 +40,8 @@ def sources_of_run(
 ) -> Iterator[Source]:
     """Make a column of each node of a run.
 
-    Parameters
-    ----------
-    results : Results
-    place : int
-        Of the run among those that are compared.
-    timings : polars.DataFrame, optional
-        Its single times; without them no interval of a speedup is known.
-    about, href : str, optional
-        As in `Column`.
+    `place` is that of the run among those that are compared. Without its single `timings` no
+    interval of a speedup is known.
     """
     assert results.machine is not None
     tests = results.machine.tests

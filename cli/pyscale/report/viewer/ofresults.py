@@ -28,13 +28,7 @@ def source_of(
 ) -> Source:
     """Make a column of the results of a run, or of a table.
 
-    Parameters
-    ----------
-    results : Results
-    alike : frozenset
-        What else it may be compared by, beside its fingerprint (see `Side`).
-    about, href : str, optional
-        As in `Column`.
+    `alike` is what else it may be compared by, beside its fingerprint (see `Side`).
     """
     context = results.context
     losses = None if results.losses.is_empty() else results.losses

@@ -36,20 +36,9 @@ OTHER_INPUT = (
 class Several:
     """Runs that are compared with the first of them.
 
-    Attributes
-    ----------
-    found : SideBySide
-        Their results, in order.
-    started : sequence of datetime or None
-    contexts : sequence of ComparisonContext
-        What each of the others has in common with the first, and what not.
-    differing : sequence of Differing
-        What not all have in common.
-    machines : SideBySide or None
-        Tests of the machine of those that have any.
-    samples : sequence of polars.DataFrame
-        What counts beside wall times, of each of the others compared with the first (see
-        `pyscale.analysis.samples.compared_samples`); empty where none has any.
+    `contexts` say what each of the others has in common with the first, and `samples` compare what
+    counts beside wall times (empty where none has any). `differing` is what not all have in common;
+    `machines` are the tests of the machine of those that have any.
     """
 
     found: SideBySide
