@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -112,12 +113,14 @@ def suite_asked_for(
             f"--{engine} needs --data: name the file or folder that the workflow reads, so that "
             "every trial finds its page cache in the same state"
         )
-    key, _, values = (asked.sweep or ENGINES[engine].keys[0]).partition("=")
+    key, equals, values = (asked.sweep or ENGINES[engine].keys[0]).partition("=")
     if key not in ENGINES[engine].keys:
         raise UserError(
             f"--sweep {key}: N cannot be that of {ENGINES[engine].title}; "
             f"{did_you_mean(key, ENGINES[engine].keys)}"
         )
+    if equals and not values:
+        raise UserError(f"--sweep {key}= has no values: write them as in {key}=1,2,4")
     if values and others["workers"] is not None:
         raise UserError("--sweep and --workers both say what N is: leave one of them out")
     return _suite(engine, str(asked.flags[engine]), key, of_step), values or None
@@ -134,7 +137,9 @@ def _suite(engine: str, told: str, key: str, of_step: Mapping[str, Any]) -> Suit
         entry = SuiteStage.model_validate(
             {"command": command, "split": "threads", "output": RESULTS, **given}
         )
-        CommandParams.model_validate(entry.params)
+        # Parameters of the workflow are set later, and planning looks at them.
+        later = dict.fromkeys(re.findall(r"\{params\.(\w+)\}", told), "")
+        CommandParams.model_validate({**later, **entry.params})
     except ValidationError as error:
         raise UserError(f"--{engine}: {first_problem(error, CommandParams)}") from error
     summary = f"The workflow {file.name} over {key}"

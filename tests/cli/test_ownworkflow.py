@@ -79,6 +79,8 @@ def test_n_is_the_cores_of_one_process_and_the_method_names_the_file() -> None:
     params = suite.stages[ENTRY].params
     assert (suite.name, params["split"], params["output"]) == ("snakemake", "threads", "results")
     assert suite.shares_no_frames
+    # What is set by --set is looked at when trials are planned.
+    asked(snakemake="Snakefile --config sigma={params.sigma}")
     assert method_of("command", params, "cpu").name == "own step, Snakefile"
 
 
@@ -94,6 +96,7 @@ def test_other_suites_are_no_workflows() -> None:
         ({"nextflow": "main.nf", "sweep": "process.maxFork=1"}, {}, "'process.maxForks'"),
         ({"sweep": "cores=1,2"}, {}, "name it by --snakemake or --nextflow"),
         ({"snakemake": "Snakefile", "nextflow": "main.nf"}, {}, "one workflow"),
+        ({"snakemake": "Snakefile", "sweep": "cores="}, {}, "has no values"),
         ({"snakemake": "Snakefile", "sweep": "cores=1"}, {"workers": "2"}, "leave one of them out"),
         ({"snakemake": "Snakefile"}, {"data": None}, "needs --data"),
         ({"snakemake": "Snakefile"}, {"suite": "pipeline"}, "leave out the suite"),
