@@ -374,6 +374,12 @@ class Stage:
     resources: Resources = Resources()
     extra: str = ""
     """Extra of the distribution that installs the stage's libraries."""
+    modules: tuple[str, ...] = ()
+    """These libraries as it imports them, in the order in which what is absent is told."""
+    folders: tuple[str, ...] = ()
+    """Folders beside its own that its image holds, which stages share."""
+    has_models: bool = False
+    """Whether its image holds the models that come with pyscale."""
     image: Callable[[Any], str] | None = None
     """Name of the image for given parameters; None is the stage's own name."""
     surroundings: Callable[[Any], Surroundings] = lambda _params: Surroundings()

@@ -14,24 +14,11 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TextIO
 
-LIBRARIES = {
-    "register_denoise": ("ants", "pywt", "skimage"),
-    "segment": ("torch", "cellpose", "cv2", "fastremap"),
-    "contact": ("scipy.spatial.distance", "polars"),
-    "track": ("laptrack", "polars"),
-    "storage": ("imagecodecs", "tifffile", "polars"),
-    "decompress": ("imagecodecs", "tifffile", "polars"),
-    "kernels": ("torch", "scipy.ndimage", "polars"),
-    "loader": ("torch", "cv2", "openslide", "tiffslide", "zarr", "polars"),
-    "reconstruct": ("torch", "torchvision", "deepinv", "tifffile"),
-    "command": (),
-}
-"""What each stage imports, in the order in which what is absent is told."""
 _NO_NUMBA_CACHE = "no locator available"
 """What numba says where it finds no folder that it may write compiled functions to."""
 
@@ -84,19 +71,18 @@ def ask(request: dict[str, Any], out: TextIO) -> None:
     stage = load_stage(request["stage"])
     params = stage.params.model_validate(request["params"])
     tell = Teller(request["entry"], out)
-    if not _libraries(tell, stage, params):
+    if not _libraries(tell, stage, request["modules"], params):
         return
     try:
-        _CHECKS[stage.name](tell, params, request)
+        _CHECKS.get(stage.name, _loaded)(tell, params, request)
     except StageError as error:
         tell.refused("works", str(error))
 
 
-def _libraries(tell: Teller, stage: Any, params: Any) -> bool:
+def _libraries(tell: Teller, stage: Any, names: Iterable[str], params: Any) -> bool:
     """Import what the stage imports; tell the versions, or what is broken."""
     from pyscale_stages.runner import installed_versions
 
-    names = LIBRARIES.get(stage.name, ())
     if getattr(params, "backend", "laptrack") != "laptrack":
         names = tuple(name for name in names if name != "laptrack")
     for name in names:
@@ -448,6 +434,11 @@ def _threads_of_this_process() -> int | None:
         return len(list(Path("/proc/self/task").iterdir()))
     except OSError:
         return None
+
+
+def _loaded(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001
+    """Tell of a stage of another package what is known without running it."""
+    tell.ok("works", "its package is there, and can be loaded")
 
 
 def _own_step(tell: Teller, params: Any, request: dict[str, Any]) -> None:  # noqa: ARG001

@@ -24,7 +24,6 @@ from pyscale.doctor.disks import FULL_DISK, nearest, page_cache, place
 from pyscale.doctor.elsewhere import misread_by_slurm, out_of_nodes_sight, overriding
 from pyscale.doctor.findings import Finding, problem, refused, warning
 from pyscale.doctor.gpu import missing_device, torch_without_cuda
-from pyscale.doctor.inside import LIBRARIES
 from pyscale.doctor.slurm import refusals
 from pyscale.doctor.stages import distinct
 from pyscale.doctor.subject import Entry, Subject
@@ -141,9 +140,7 @@ def _native(entry: Entry, looks: Looks) -> Iterator[Finding]:
 
 def libraries(stage: Stage, params: Mapping[str, object]) -> tuple[tuple[str, ...], str]:
     """Modules that a stage imports with given parameters, and the extra that installs them."""
-    top_level = tuple(
-        dict.fromkeys(name.partition(".")[0] for name in LIBRARIES.get(stage.name, ()))
-    )
+    top_level = tuple(dict.fromkeys(name.partition(".")[0] for name in stage.modules))
     chosen = (_OF_CHOICE.get((name, str(value))) for name, value in params.items())
     return next(filter(None, chosen), (top_level, stage.extra))
 

@@ -98,6 +98,8 @@ def asked(
     request = {
         "entry": entry.name,
         "stage": entry.stage,
+        # An image may hold an older stage, that does not say it.
+        "modules": entry.definition.modules,
         "params": entry.params,
         "device": entry.device,
         "threads": entry.threads,

@@ -19,24 +19,11 @@ from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition
 from pyscale.shipped import shipped
 from pyscale_stages.hashing import sha256_of
+from pyscale_stages.registry import load_stage
 from pyscale_stages.resources import MODEL_FOLDERS
 
 CORE_FOLDERS = ("measure",)
 """Folders of `pyscale_stages` that every stage needs; `synth` makes movies, outside of images."""
-
-SHARED_FOLDERS = {
-    "segment": ("truth",),
-    "contact": ("truth",),
-    "track": ("truth",),
-    "storage": ("machine", "movieformats"),
-    "decompress": ("machine", "movieformats"),
-    "kernels": ("machine",),
-    "loader": ("ranks", "slides"),
-    "reconstruct": ("ranks",),
-}
-"""Folders that some stages share, by the stages that need them."""
-
-STAGES_WITH_MODELS = ("segment",)
 
 FILE_TIME_S = 1_600_000_000
 """Time that files of a build get, in seconds since 1970: any instant before Debian's release."""
@@ -51,10 +38,11 @@ def code_files(stage: str, package: Path = _PACKAGE) -> dict[str, Path]:
     `stage`: name of the stage, which is its folder's.
     """
     found = {path.name: path for path in package.iterdir() if path.is_file()}
-    for folder in (*CORE_FOLDERS, *SHARED_FOLDERS.get(stage, ()), stage):
+    declared = load_stage(stage)
+    for folder in (*CORE_FOLDERS, *declared.folders, stage):
         for path in _files_below(package / folder):
             found[path.relative_to(package).as_posix()] = path
-    if stage in STAGES_WITH_MODELS:
+    if declared.has_models:
         for models in MODEL_FOLDERS:
             for path in _files_below(models) if models.is_dir() else ():
                 found[f"resources/models/{path.relative_to(models).as_posix()}"] = path

@@ -142,6 +142,8 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="contact",
+    modules=("scipy.spatial.distance", "polars"),
+    folders=("truth",),
     preload=preload,
     why_unforkable=why_unforkable,
 )

@@ -24,6 +24,8 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=2, memory_gib=4.0, devices=("cpu", "cuda", "mps")),
     extra="kernels",
+    modules=("torch", "scipy.ndimage", "polars"),
+    folders=("machine",),
     room_bytes=lambda params: params.particles_bytes,
     work="each",
 )

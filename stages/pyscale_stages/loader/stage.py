@@ -25,6 +25,8 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=2, memory_gib=8.0, devices=("cpu", "cuda")),
     extra="loader",
+    modules=("torch", "cv2", "openslide", "tiffslide", "zarr", "polars"),
+    folders=("ranks", "slides"),
     surroundings=folder_of_factory,
     work="own",
     data=("slides",),

@@ -32,6 +32,8 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu", "cuda")),
     extra="reconstruct",
+    modules=("torch", "torchvision", "deepinv", "tifffile"),
+    folders=("ranks",),
     surroundings=weights_file,
     work="shared",
     refuse_workers=refuse_ranks,

@@ -193,5 +193,6 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu",)),
     extra="register_denoise",
+    modules=("ants", "pywt", "skimage"),
     preload=preload,
 )

@@ -33,5 +33,7 @@ STAGE = Stage(
     surroundings=surroundings,
     room_bytes=room_bytes,
     extra="storage",
+    modules=("imagecodecs", "tifffile", "polars"),
+    folders=("machine", "movieformats"),
     work="each",
 )

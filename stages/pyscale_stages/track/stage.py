@@ -192,6 +192,8 @@ STAGE = Stage(
     method=method,
     resources=Resources(cpus=1, memory_gib=4.0),
     extra="track",
+    modules=("laptrack", "polars"),
+    folders=("truth",),
     image=image_of,
     surroundings=jvm.surroundings,
     preload=preload,

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from importlib.util import find_spec
 from io import StringIO
 from pathlib import Path
@@ -61,6 +62,7 @@ def ask_segment(monkeypatch: pytest.MonkeyPatch) -> Ask:
     def ask_here(params: Mapping[str, object], device: str = "cpu") -> dict[str, Finding]:
         request = entry_of("segment", params, device).model_dump(mode="json")
         request["entry"] = request.pop("name")
+        request["modules"] = load_stage("segment").modules
         said = StringIO()
         inside.ask(request, said)
         found, _ = _read(said.getvalue().encode())
@@ -297,3 +299,18 @@ def test_a_stage_whose_image_is_absent_is_left_to_the_check_of_images(
     subject: SubjectMaker,
 ) -> None:
     assert list(stages(subject("labels", runtime="apptainer"))) == []
+
+
+@pytest.mark.parametrize(("module", "told"), [("polars", "ok"), ("absent_library", "problem")])
+def test_a_stage_of_another_package_is_loaded_with_its_libraries(
+    monkeypatch: pytest.MonkeyPatch, module: str, told: str
+) -> None:
+    stage = replace(load_stage("contact"), name="edges", packages=("polars",), modules=(module,))
+    monkeypatch.setattr("pyscale_stages.registry.load_stage", lambda _name: stage)
+    for variable in THREAD_VARIABLES:
+        monkeypatch.setenv(variable, "1")
+    said = StringIO()
+    asked = {"entry": "edges", "stage": "edges", "modules": stage.modules}
+    inside.ask({**asked, "params": {}, "device": "cpu", "threads": 1}, said)
+    found, _ = _read(said.getvalue().encode())
+    assert found[-1].status == told

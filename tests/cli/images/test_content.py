@@ -17,6 +17,7 @@ from pyscale.images import content
 from pyscale.images.catalog import ImageDefinition
 from pyscale.images.content import choose_base, code_files, lay_out, machine_mirror
 from pyscale.shipped import shipped
+from pyscale_stages.errors import BadInput
 from pyscale_stages.registry import STAGE_NAMES
 
 
@@ -165,7 +166,7 @@ def test_an_image_holds_the_core_and_its_own_stage_alone() -> None:
     assert code_files("segment")[model].stat().st_size > 0
     assert model not in code_files("track")
     # One that does not exist is no empty image.
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(BadInput, match="unknown stage 'segmnt'"):
         code_files("segmnt")
 
 
