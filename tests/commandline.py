@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -44,6 +46,21 @@ def answer_of(capsys: pytest.CaptureFixture[str], *words: object) -> Answer:
         app.main()
     said, code = capsys.readouterr(), end.value.code
     return Answer(code if isinstance(code, int) else 0, said.out, said.err)
+
+
+def answer_in(
+    folder: Path, *words: object, before: Sequence[str] = (), **variables: object
+) -> Answer:
+    """Run a command line in a folder, as a process of its own with further variables."""
+    ended = subprocess.run(
+        [*before, sys.executable, "-m", "pyscale", *map(str, words)],
+        cwd=folder,
+        env=os.environ | {name: str(value) for name, value in variables.items()},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return Answer(ended.returncode, ended.stdout, ended.stderr)
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -129,6 +130,27 @@ def trial(tmp_path: Path) -> Path:
     folder = tmp_path / "20260317T114224Z-k3f9" / "tasks" / "segment-n2-b1"
     folder.mkdir(parents=True)
     return folder
+
+
+@pytest.fixture
+def mount_in_memory() -> Iterator[Callable[[Path, str], Path]]:
+    """Mount a small disk, by mount's options, on a folder, which only root may."""
+    mounted: list[Path] = []
+
+    def mount(folder: Path, options: str) -> Path:
+        folder.mkdir(exist_ok=True)
+        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
+        if (
+            sys.platform != "linux"
+            or subprocess.run(command, check=False, capture_output=True).returncode
+        ):
+            missing("the right to mount a filesystem", "run as root on Linux")
+        mounted.append(folder)
+        return folder
+
+    yield mount
+    for folder in mounted:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 @pytest.fixture(scope="session")

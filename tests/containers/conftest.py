@@ -9,11 +9,16 @@ import pytest
 
 import pyscale.images.build as build_module
 from movingsquares import write_moving_squares
+from pyscale.doctor.containers import images as images_of
+from pyscale.doctor.findings import Finding
+from pyscale.doctor.stages import stages
+from pyscale.doctor.subject import Subject
 from pyscale.images.build import BuildOptions, BuiltImage, build
-from pyscale.images.buildlog import BuildEvent
-from pyscale.images.catalog import ImageDefinition
+from pyscale.images.buildlog import BuildEvent, BuildProgress
+from pyscale.images.catalog import ImageDefinition, definitions
 from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
+from pyscale.settings import load_settings
 from smallsystem import small_system
 
 CONTACT = ImageDefinition(name="contact", stage="contact", definition="contact")
@@ -62,6 +67,32 @@ def containers(tmp_path: Path) -> Path:
 def images(tmp_path: Path) -> ImageFolder:
     """An empty folder of images."""
     return ImageFolder(tmp_path / "images")
+
+
+@pytest.fixture(scope="module")
+def with_image(engine: Engine) -> Callable[[str], ImageFolder]:
+    """Build one image where it is not current; give the folder, where others may be old."""
+    del engine
+
+    def folder_with(name: str) -> ImageFolder:
+        folder = ImageFolder(load_settings().images_folder)
+        with BuildProgress() as progress:
+            build(definitions([name]), folder, BuildOptions(), progress.hear)
+        return folder
+
+    return folder_with
+
+
+@pytest.fixture
+def look(tmp_path: Path) -> Callable[..., dict[str, Finding]]:
+    """Ask the images of a suite what they can do, with any setting replaced."""
+
+    def look(folder: ImageFolder, suite: str, **changes: object) -> dict[str, Finding]:
+        own = {"images_folder": folder.path, "runs_folder": tmp_path / "runs", "workers": (1,)}
+        subject = Subject.of_suite(suite, load_settings(**own | {"runtime": "apptainer"} | changes))
+        return {one.check: one for one in (*images_of(subject), *stages(subject))}
+
+    return look
 
 
 class ToyBuild:

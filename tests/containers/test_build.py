@@ -187,31 +187,19 @@ def test_a_definition_that_cannot_be_read_is_one_sentence(build_toy, containers)
         build_toy()
 
 
-@pytest.fixture
-def small_disk(images: ImageFolder, missing: Callable[[str, str], None]) -> Iterator[Path]:
-    """A disk of its own for the images."""
-    images.path.mkdir()
-    if os.geteuid() != 0:
-        missing("root", "run the tests as root, who alone may mount a small disk")
-    mount = ["mount", "-t", "tmpfs", "-o", "size=48m", "tmpfs", str(images.path)]
-    if subprocess.run(mount, check=False).returncode != 0:
-        missing("a small disk", "allow this machine to mount a tmpfs")
-    yield images.path
-    subprocess.run(["umount", "--lazy", str(images.path)], check=True)
-
-
 @pytest.mark.parametrize(
     ("layer", "left_kib"), [("base", 16), ("libraries", 1024), ("image", 16), ("image", 3072)]
 )
 def test_a_disk_that_fills_up_is_one_sentence_and_nothing_half_made(
-    build_toy, images, small_disk, layer, left_kib
+    build_toy, images, mount_in_memory, layer, left_kib
 ):
-    filler = small_disk / "filler"
+    disk = mount_in_memory(images.path, "size=48m")
+    filler = disk / "filler"
 
     def fill(event: BuildEvent) -> None:
         if (event.layer, event.kind) == (layer, "started"):
-            disk = os.statvfs(small_disk)
-            filler.write_bytes(b"x" * (disk.f_bavail * disk.f_frsize - left_kib * 1024))
+            room = os.statvfs(disk)
+            filler.write_bytes(b"x" * (room.f_bavail * room.f_frsize - left_kib * 1024))
 
     build_toy.on_event = fill
     with pytest.raises(ResourceExhausted, match=r"the disk of .* (filled up|is full).*free space"):

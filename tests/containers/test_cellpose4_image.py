@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +11,7 @@ import pytest
 import tifffile
 
 from cellpose4_grid import MAKE_WEIGHTS, TOKEN_PX
+from commandline import Answer, answer_in
 from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale_stages.moviewriter import write_movie
@@ -41,16 +40,10 @@ def in_image(
     )
 
 
-def run_suite(folder: Path, images: ImageFolder) -> subprocess.CompletedProcess[str]:
+def run_suite(folder: Path, images: ImageFolder) -> Answer:
     options = ("--runtime", "apptainer", "--workers", "1", "--repeats", "1")
-    return subprocess.run(
-        [sys.executable, "-m", "pyscale", "run", "mine.toml", "--data", "movie.ome.tif", *options],
-        cwd=folder,
-        env=os.environ | {"PYSCALE_IMAGES_FOLDER": str(images.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ("run", "mine.toml", "--data", "movie.ome.tif", *options)
+    return answer_in(folder, *words, PYSCALE_IMAGES_FOLDER=images.path)
 
 
 def drawn(labels: Path) -> bool:
@@ -88,11 +81,11 @@ def test_a_run_with_weights_of_ones_own_says_which_image_they_need_and_takes_it(
 ):
     (bench / "mine.toml").write_text(SUITE % (bench / "grid.pt"), encoding="utf-8")
     refused = run_suite(bench, built_images)
-    assert refused.returncode == 1
-    assert "needs Cellpose 4, but 3.1.1.3 is installed: run the image segment" in refused.stderr
+    assert refused.code == 1
+    assert "needs Cellpose 4, but 3.1.1.3 is installed: run the image segment" in refused.err
     (bench / "pyscale.toml").write_text('[images]\nsegment = "segment"\n', encoding="utf-8")
     done = run_suite(bench, built_images)
-    assert done.returncode == 0, done.stderr
+    assert done.code == 0, done.err
     (labels,) = bench.glob("runs/*/tasks/segment-n1-b1/w0/out/labels.ome.tif")
     assert drawn(labels)
     used = built_images.read_lock().images["segment"].sha256

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pyscale.doctor.containers import images
-from pyscale.doctor.stages import stages
-from pyscale.doctor.subject import Subject
-from pyscale.images.build import BuildOptions, build
-from pyscale.images.buildlog import BuildProgress
-from pyscale.images.catalog import definitions
-from pyscale.images.engine import Engine
+from commandline import answer_in
 from pyscale.images.lockfile import ImageFolder
-from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.loading import Loading
@@ -55,13 +48,9 @@ def make_dataset(*settings):
 
 
 @pytest.fixture(scope="module")
-def folder(engine: Engine) -> ImageFolder:
-    """Folder with the image of the loader, built where it is not current; others may be old."""
-    del engine
-    folder = ImageFolder(load_settings().images_folder)
-    with BuildProgress() as progress:
-        build(definitions(["loader"]), folder, BuildOptions(), progress.hear)
-    return folder
+def folder(with_image: Callable[[str], ImageFolder]) -> ImageFolder:
+    """Folder with the image of the stage."""
+    return with_image("loader")
 
 
 @pytest.fixture(scope="module")
@@ -124,20 +113,10 @@ def test_two_ranks_in_containers_meet_and_find_a_factory_of_ones_own(
     (tmp_path / "my package" / "mine.py").write_text(OWN)
     params = "".join(f"{name} = {value}\n" for name, value in PARAMS.items())
     (tmp_path / "tiny.toml").write_text(SUITE + params)
-    surroundings = {
-        "PYSCALE_IMAGES_FOLDER": str(folder.path),
-        "PYTHONPATH": str(tmp_path / "my package"),
-    }
-    command = [sys.executable, "-m", "pyscale", "run", "tiny.toml", "--data", str(slides)]
-    done = subprocess.run(
-        [*command, "--runtime", "apptainer", "--workers", "1,2", "--repeats", "1"],
-        cwd=tmp_path,
-        env=os.environ | surroundings,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    surroundings = {"PYSCALE_IMAGES_FOLDER": folder.path, "PYTHONPATH": tmp_path / "my package"}
+    words = ("run", "tiny.toml", "--data", slides, "--runtime", "apptainer")
+    done = answer_in(tmp_path, *words, "--workers", "1,2", "--repeats", "1", **surroundings)
+    assert done.code == 0, done.err
     run = find_run(tmp_path / "runs", None)
     found: dict[int, list[Loading]] = {}
     for trial in run.plan.trials:
@@ -154,12 +133,8 @@ def test_two_ranks_in_containers_meet_and_find_a_factory_of_ones_own(
 
 
 @pytest.mark.slow
-def test_the_doctor_finds_what_the_stage_needs_in_its_image(folder, tmp_path):
-    settings = load_settings(
-        images_folder=folder.path, runs_folder=tmp_path, runtime="apptainer", workers=(1,)
-    )
-    subject = Subject.of_suite("loader", settings)
-    found = {one.check: one for one in (*images(subject), *stages(subject))}
+def test_the_doctor_finds_what_the_stage_needs_in_its_image(folder, look):
+    found = look(folder, "loader")
     assert {one.status for one in found.values()} == {"ok"}, found
-    (works,) = (one for check, one in found.items() if check.endswith(".works"))
-    assert "datasets are made by pyscale" in works.sentence, found
+    (works,) = {one.sentence for check, one in found.items() if check.endswith(".works")}
+    assert "datasets are made by pyscale" in works

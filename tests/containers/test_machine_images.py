@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from commandline import answer_in
 from pyscale.images.lockfile import ImageFolder
 from pyscale.store.folder import RunFolder
 from pyscale.store.taskfiles import read_task
@@ -46,8 +45,7 @@ triad_elements = 4096
 matrix_size = 64
 repeats = 2
 """
-RUN_SYSTEM = [sys.executable, "-m", "pyscale", "run", "system", "--device", "cpu"]
-RUN_SYSTEM += ["--repeats", "1", "--keep-outputs", "all"]
+RUN_SYSTEM = ("run", "system", "--device", "cpu", "--repeats", "1", "--keep-outputs", "all")
 Outputs = dict[str, tuple[Path, TaskResult]]
 
 
@@ -69,15 +67,9 @@ def measured(
     for runtime in ("native", "apptainer"):
         folder = tmp_path_factory.mktemp(runtime)
         (folder / "pyscale.toml").write_text(SMALL, encoding="utf-8")
-        done = subprocess.run(
-            [*RUN_SYSTEM, "--path", str(place), "--runtime", runtime],
-            cwd=folder,
-            env=os.environ | {"PYSCALE_IMAGES_FOLDER": str(built_images.path)},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+        words = (*RUN_SYSTEM, "--path", place, "--runtime", runtime)
+        done = answer_in(folder, *words, PYSCALE_IMAGES_FOLDER=built_images.path)
+        assert done.code == 0, done.err
         (path,) = (folder / "runs").iterdir()
         found[runtime] = outputs(RunFolder(path))
     return found

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from pyscale.doctor.containers import images
-from pyscale.doctor.stages import stages
-from pyscale.doctor.subject import Subject
-from pyscale.images.build import BuildOptions, build
-from pyscale.images.buildlog import BuildProgress
-from pyscale.images.catalog import definitions
-from pyscale.images.engine import Engine
+from commandline import answer_in
 from pyscale.images.lockfile import ImageFolder
-from pyscale.settings import load_settings
 from pyscale.store.folder import find_run
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.contract import TaskResult
@@ -53,13 +46,9 @@ stage = "reconstruct"
 
 
 @pytest.fixture(scope="module")
-def folder(engine: Engine) -> ImageFolder:
-    """Folder with the image of the stage, built where it is not current; others may be old."""
-    del engine
-    folder = ImageFolder(load_settings().images_folder)
-    with BuildProgress() as progress:
-        build(definitions(["reconstruct"]), folder, BuildOptions(), progress.hear)
-    return folder
+def folder(with_image: Callable[[str], ImageFolder]) -> ImageFolder:
+    """Folder with the image of the stage."""
+    return with_image("reconstruct")
 
 
 @pytest.fixture(scope="module")
@@ -74,18 +63,9 @@ def params(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 def test_ranks_in_containers_reconstruct_what_this_environment_does(folder, params, tmp_path):
     lines = [f"{name} = {json.dumps(value, ensure_ascii=False)}" for name, value in params.items()]
     (tmp_path / "tiny.toml").write_text(SUITE + "\n".join(lines))
-    done = subprocess.run(
-        [
-            *(sys.executable, "-m", "pyscale", "run", "tiny.toml", "--runtime", "apptainer"),
-            *("--workers", "1,2", "--repeats", "1", "--seed", "0"),
-        ],
-        cwd=tmp_path,
-        env=os.environ | {"PYSCALE_IMAGES_FOLDER": str(folder.path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+    words = ("run", "tiny.toml", "--runtime", "apptainer", "--workers", "1,2", "--repeats", "1")
+    done = answer_in(tmp_path, *words, "--seed", "0", PYSCALE_IMAGES_FOLDER=folder.path)
+    assert done.code == 0, done.err
     run = find_run(tmp_path / "runs", None)
     results: dict[int, list[TaskResult]] = {}
     for trial in run.plan.trials:
@@ -130,12 +110,8 @@ def reconstructed_here(folder: Path, params: dict[str, Any]) -> Image:
 
 
 @pytest.mark.slow
-def test_the_doctor_reconstructs_an_image_in_the_container(folder, tmp_path):
-    settings = load_settings(
-        images_folder=folder.path, runs_folder=tmp_path, runtime="apptainer", workers=(1,)
-    )
-    subject = Subject.of_suite("reconstruct", settings)
-    found = {one.check: one for one in (*images(subject), *stages(subject))}
+def test_the_doctor_reconstructs_an_image_in_the_container(folder, look):
+    found = look(folder, "reconstruct")
     assert {one.status for one in found.values()} == {"ok"}, found
     (works,) = {one.sentence for check, one in found.items() if check.endswith(".works")}
     assert "reconstructed an image on cpu" in works

@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 import tifffile
 
-from commandline import answer_of
+from commandline import Answer, answer_in, answer_of
 from pyscale.executors.containernode import prepared
 from pyscale.images.lockfile import ImageFolder
 from pyscale.runtimes.apptainer import ApptainerRuntime
@@ -45,23 +45,14 @@ MEMORY_OF_THE_MOMENT = {"available_bytes", "swap_used_bytes"}
 OF_THE_SYSTEM = {"operating_system", "libc", "python"}
 OF_A_BIND = {"ro", "rw", "nosuid", "nodev"}
 
-Command = Callable[..., subprocess.CompletedProcess[str]]
+Words = Sequence[str]
 Results = dict[str, TaskResult]
 
 
-def pyscale(
-    folder: Path, images: ImageFolder, *arguments: object, before: list[str] | None = None
-) -> subprocess.CompletedProcess[str]:
+def pyscale(folder: Path, images: ImageFolder, *arguments: object, before: Words = ()) -> Answer:
     """Run a command of pyscale in a working folder."""
     own = {"PYSCALE_DATA_FOLDER": folder / "data", "PYSCALE_IMAGES_FOLDER": images.path}
-    return subprocess.run(
-        [*(before or []), sys.executable, "-m", "pyscale", *map(str, arguments)],
-        cwd=folder,
-        env=os.environ | {name: str(value) for name, value in own.items()},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return answer_in(folder, *arguments, before=before, **own)
 
 
 def results(run: RunFolder) -> Results:
@@ -95,7 +86,7 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory, built_images: ImageFold
     folder = tmp_path_factory.mktemp("lab") / "my lab, [new]: é"
     folder.mkdir()
     synth = ("data", "synth", "cells", "--frames", "6", "--size", "128", "--cells", "12")
-    assert pyscale(folder, built_images, *synth).returncode == 0
+    assert pyscale(folder, built_images, *synth).code == 0
     return folder
 
 
@@ -110,7 +101,7 @@ def runs(laboratory: Path, built_images: ImageFolder) -> dict[str, RunFolder]:
     )
     assert "Network is unreachable" in offline.stderr
     found = {}
-    for runtime, before in (("native", None), ("apptainer", NO_NETWORK)):
+    for runtime, before in (("native", ()), ("apptainer", NO_NETWORK)):
         known = set(laboratory.glob("runs/*"))
         tree = files_below(laboratory) | files_below(built_images.path)
         said = pyscale(
@@ -119,7 +110,7 @@ def runs(laboratory: Path, built_images: ImageFolder) -> dict[str, RunFolder]:
             *("run", "pipeline", "--data", "cells", "--runtime", runtime, *OPTIONS),
             before=before,
         )
-        assert said.returncode == 0, said
+        assert said.code == 0, said
         assert files_below(laboratory) | files_below(built_images.path) == tree
         (path,) = set(laboratory.glob("runs/*")) - known
         found[runtime] = RunFolder(path)
@@ -362,21 +353,18 @@ def command(
     built_images: ImageFolder,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> Command:
+) -> Callable[..., Answer]:
     """Run pyscale in a folder of the test's own; `images` may replace the built ones.
 
     It is a process of its own where another program is to start it, `before`.
     """
     monkeypatch.chdir(tmp_path)
 
-    def run(
-        *arguments: object, images: ImageFolder = built_images, before: list[str] | None = None
-    ) -> subprocess.CompletedProcess[str]:
-        if before is not None:
+    def run(*arguments: object, images: ImageFolder = built_images, before: Words = ()) -> Answer:
+        if before:
             return pyscale(tmp_path, images, *arguments, before=before)
         monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(images.path))
-        answer = answer_of(capsys, "pyscale", *arguments)
-        return subprocess.CompletedProcess(arguments, answer.code, answer.out, answer.err)
+        return answer_of(capsys, "pyscale", *arguments)
 
     return run
 
@@ -397,11 +385,11 @@ CONTACT = (
 )
 
 
-def refused(said: subprocess.CompletedProcess[str], *fragments: str) -> None:
-    assert said.returncode == 2, said
-    sentence = said.stderr.strip().splitlines()[-1]
+def refused(said: Answer, *fragments: str) -> None:
+    assert said.code == 2, said
+    sentence = said.err.strip().splitlines()[-1]
     assert sentence.startswith("error: ")
-    assert "Traceback" not in said.stderr
+    assert "Traceback" not in said.err
     for fragment in fragments:
         assert fragment in sentence
 
@@ -416,8 +404,8 @@ def flip_a_byte(sif: Path) -> None:
 
 def test_a_dry_run_names_the_images(command, labels):
     said = command(*CONTACT, labels, "--dry-run", "-v")
-    assert said.returncode == 0, said
-    row = next(line for line in said.stdout.splitlines() if "contact-n1-b1" in line)
+    assert said.code == 0, said
+    row = next(line for line in said.out.splitlines() if "contact-n1-b1" in line)
     assert row.replace("│", " ").split()[-1] == "contact"
 
 
@@ -439,8 +427,8 @@ def test_an_image_without_a_lock_runs_only_when_told(command, labels, own_images
     own_images.lock_file.unlink()
     refused(command(*CONTACT, labels, images=own_images), "images.lock has no entry for contact")
     said = command(*CONTACT, labels, "--unlocked-images", images=own_images)
-    assert said.returncode == 0, said
-    assert "other code" not in said.stderr
+    assert said.code == 0, said
+    assert "other code" not in said.err
     (path,) = (tmp_path / "runs").iterdir()
     containers = read_provenance(path).containers
     assert containers is not None
@@ -452,8 +440,8 @@ def test_an_image_of_other_code_is_warned_of(command, labels, own_images):
     locked = own_images.read_lock().images["contact"]
     own_images.record("contact", locked.model_copy(update={"content_sha256": "0" * 64}))
     said = command(*CONTACT, labels, images=own_images)
-    assert said.returncode == 0, said
-    assert "warning: the image contact was made from other code" in said.stderr
+    assert said.code == 0, said
+    assert "warning: the image contact was made from other code" in said.err
 
 
 def test_an_image_for_another_machine_does_not_run_even_when_unlocked(command, labels, own_images):
@@ -467,12 +455,12 @@ def test_an_image_for_another_machine_does_not_run_even_when_unlocked(command, l
 
 @pytest.mark.slow
 def test_a_run_goes_on_with_its_image_or_not_at_all(command, labels, own_images, tmp_path):
-    assert command(*CONTACT, labels, images=own_images).returncode == 0
+    assert command(*CONTACT, labels, images=own_images).code == 0
     (path,) = (tmp_path / "runs").iterdir()
     sif = own_images.sif("contact")
     # The same bytes with another time are the same image.
     os.utime(sif, (1, 1))
-    assert command("run", "--resume", path.name, images=own_images).returncode == 0
+    assert command("run", "--resume", path.name, images=own_images).code == 0
     flip_a_byte(sif)
     said = command("run", "--resume", path.name, images=own_images)
     refused(said, "contact.sif has sha256", f"the run {path.name} began with")
@@ -493,7 +481,7 @@ def test_a_movie_of_links_is_read_through_them(command, tmp_path, labels):
     named = tmp_path / "elsewhere" / "deep" / "named"
     named.symlink_to(movie)
     said = command(*CONTACT, named, "--axes", "TYX")
-    assert said.returncode == 0, said
+    assert said.code == 0, said
     (path,) = (tmp_path / "runs").iterdir()
     result = results(RunFolder(path))["contact-n1-b1/w0"]
     assert result.counters.frames == 6
@@ -523,6 +511,6 @@ def test_without_a_container_program_the_way_to_get_one_is_said(command, labels,
 def test_a_stage_that_fails_inside_says_why_in_its_own_words(command, tmp_path):
     write_movie(tmp_path / "blank.ome.tif", np.zeros((4, 16, 16), np.uint16), "TYX")
     said = command(*CONTACT, tmp_path / "blank.ome.tif")
-    assert said.returncode == 1
-    assert "contact-n1-b1 failed: " in said.stderr
-    assert "empty" in said.stderr
+    assert said.code == 1
+    assert "contact-n1-b1 failed: " in said.err
+    assert "empty" in said.err

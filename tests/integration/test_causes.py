@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commandline import answer_in
 from provoked import (
     HOW_TO_GET_THEM,
     before_all_others,
@@ -60,18 +58,11 @@ def pyscale(
     env: Mapping[str, str] | None = None,
 ) -> str:
     """Run a command in a folder of its own and return its answer."""
-    own = {"PYSCALE_DATA_FOLDER": str(folder / "data"), "PYSCALE_RUNS_FOLDER": str(folder / "runs")}
-    line = [*started_in(*groups), sys.executable, "-m", "pyscale", *map(str, arguments)]
-    told = subprocess.run(
-        line,
-        cwd=folder,
-        env={**os.environ, **own, **(env or {})},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert told.returncode == 0, told.stderr
-    return told.stdout
+    own = {"PYSCALE_DATA_FOLDER": folder / "data", "PYSCALE_RUNS_FOLDER": folder / "runs"}
+    before = started_in(*groups)
+    told = answer_in(folder, *arguments, before=before, **own, **(env or {}))
+    assert told.code == 0, told.err
+    return told.out
 
 
 @pytest.fixture(scope="module")

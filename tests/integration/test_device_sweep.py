@@ -6,15 +6,13 @@ Two threads against one are compared as a GPU is with a CPU: the same suite with
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import polars as pl
 import pytest
 
+from commandline import Answer, answer_in
 from pyscale.store.folder import RunFolder
 
 pytestmark = pytest.mark.slow
@@ -41,16 +39,9 @@ SIZES_PX = (96, 224)
 POINTS = {f"segment_{size}_{n}threads" for size in ("96px", "full") for n in (1, 2)}
 
 
-def pyscale(folder: Path, *arguments: str, fails: bool = False) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "pyscale", *arguments],
-        cwd=folder,
-        env=os.environ | {"PYSCALE_DATA_FOLDER": str(folder / "data")},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (done.returncode != 0) is fails, done.stderr
+def pyscale(folder: Path, *arguments: str, fails: bool = False) -> Answer:
+    done = answer_in(folder, *arguments, PYSCALE_DATA_FOLDER=folder / "data")
+    assert (done.code != 0) is fails, done.err
     return done
 
 
@@ -137,9 +128,9 @@ def test_what_cannot_be_measured_is_refused_in_a_sentence_before_anything_runs(
     folder, arguments, said, run
 ):
     done = pyscale(folder, "run", "threads.toml", "--data", "cells", *arguments, fails=True)
-    assert done.returncode == 2
-    assert re.search(said, done.stderr)
-    assert "Traceback" not in done.stderr
+    assert done.code == 2
+    assert re.search(said, done.err)
+    assert "Traceback" not in done.err
     assert list((folder / "runs").iterdir()) == [run.path]
 
 
@@ -150,7 +141,7 @@ def shipped(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, str]:
     sizes = ("--sizes", "224", "--device", "cpu", "--repeats", "1")
     said = pyscale(folder, "run", "device", *sizes)
     (path,) = (folder / "runs").iterdir()
-    return RunFolder(path), said.stdout
+    return RunFolder(path), said.out
 
 
 def test_the_shipped_suite_runs_on_its_own_data_without_a_gpu(shipped):

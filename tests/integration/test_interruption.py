@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from commandline import answer_in
 from heldtasks import HeldTasks
 from movingsquares import write_moving_squares
 from pyscale.processes import wait_until_ended
@@ -40,11 +41,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Outputs:
     """Outputs of a run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("undisturbed")
     data = write_moving_squares(folder / "labels.ome.tif")
-    subprocess.run(
-        [sys.executable, "-m", "pyscale", "run", "labels", "--data", data, *OPTIONS],
-        cwd=folder,
-        check=True,
-    )
+    assert answer_in(folder, "run", "labels", "--data", data, *OPTIONS).code == 0
     (path,) = (folder / "runs").iterdir()
     return outputs(RunFolder(path))
 

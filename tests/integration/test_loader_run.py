@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,6 +16,7 @@ import psutil
 import pytest
 from watchfiles import watch
 
+from commandline import Answer, answer_in
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.records import CACHE_FILE, LAUNCH_FILE
 from pyscale.store.taskfiles import read_task
@@ -29,7 +29,6 @@ Start = Callable[..., subprocess.Popen[str]]
 
 PATIENCE_S = 500.0
 """How long a command may take, on a machine that has other work too."""
-PYTHON = (sys.executable, "-m")
 ONCE = ("--repeats", "1")
 SLIDES = 4
 SMALL: dict[str, Any] = {
@@ -119,7 +118,7 @@ def slides(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Left(NamedTuple):
     """What a run of three configurations left, one of which fails."""
 
-    answer: subprocess.CompletedProcess[str]
+    answer: Answer
     run: RunFolder
 
     def loading(self, entry: str, workers: int) -> list[Loading]:
@@ -148,14 +147,8 @@ def left(
     (folder / "unpicklable.py").write_text(UNPICKLABLE)
     failing = {"factory": "unpicklable:make_dataset", "start_method": "spawn"}
     suite = write_suite(folder, ours={}, theirs={"factory": "wsistream"}, failing=failing)
-    answer = subprocess.run(
-        [*PYTHON, "pyscale", "run", suite, "--data", slides, *("--workers", "1,2", *ONCE)],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    words = ("run", suite, "--data", slides, "--workers", "1,2", *ONCE)
+    answer = answer_in(folder, *words, PYTHONPATH=folder)
     return Left(answer, find_run(folder / "runs", None))
 
 
@@ -187,9 +180,7 @@ def test_both_factories_deliver_the_same_patches(left):
         assert checksums == [rank.checksum for rank in theirs]
         assert len({*checksums}) == workers, "each rank has slides of its own"
         assert [rank.diversity for rank in ours] == [rank.diversity for rank in theirs]
-    assert "pyscale and wsistream delivered the same patches" in " ".join(
-        left.answer.stdout.split()
-    )
+    assert "pyscale and wsistream delivered the same patches" in left.answer.text
 
 
 @pytest.mark.slow
@@ -207,8 +198,8 @@ def test_slides_are_proved_cold_before_each_trial(left, slides):
 
 @pytest.mark.slow
 def test_a_configuration_that_fails_is_a_row_with_its_error(left):
-    assert left.answer.returncode == 1, left.answer.stderr
-    assert "Traceback" not in left.answer.stderr
+    assert left.answer.code == 1, left.answer.err
+    assert "Traceback" not in left.answer.err
     points = left.table("benchmark_loader.csv").sort("stage", "workers")
     assert points.select("stage", "workers", "failed").rows() == [
         *(("failing", 1, 1), ("failing", 2, 1)),
@@ -218,7 +209,7 @@ def test_a_configuration_that_fails_is_a_row_with_its_error(left):
     failed = points.filter(pl.col("failed") > 0)
     assert failed["error"].str.contains(cannot_be_sent, literal=True).all()
     assert failed["patches_per_s"].null_count() == 2
-    assert cannot_be_sent in " ".join(left.answer.stdout.split())
+    assert cannot_be_sent in left.answer.text
 
 
 @pytest.mark.slow
@@ -250,16 +241,7 @@ def test_advice_on_loading_names_settings_to_take(left, pyscale):
     [
         (("--workers", "5"), "has 4 slides: use fewer --workers, or add slides"),
         (
-            (
-                "--workers",
-                "2",
-                "--layout",
-                "array",
-                "--executor",
-                "slurm",
-                "--cpus-per-worker",
-                "1",
-            ),
+            ("--workers", 2, "--layout", "array", "--executor", "slurm", "--cpus-per-worker", 1),
             "need one job",
         ),
     ],
@@ -335,8 +317,7 @@ def test_ctrl_c_ends_ranks_and_loader_processes_and_resume_completes_the_run(pys
     assert pyscale("run", "--resume", held.run.path.name).code == 0
     table = pl.read_parquet(held.run.path / "loading.parquet").sort("rank")
     assert table.select("rank", "status", "together_batches").rows() == [
-        (0, "done", SMALL["batches"]),
-        (1, "done", SMALL["batches"]),
+        *((rank, "done", SMALL["batches"]) for rank in (0, 1))
     ]
 
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from commandline import Answer
+from commandline import Answer, answer_in
 from heldtasks import HeldTasks
 from noflock import without_flock
 from pyscale.store.folder import RunFolder
@@ -24,13 +24,8 @@ OPTIONS = ("--workers", "1", "--repeats", "1", "--only", "contact")
 CommandLine = Callable[..., Answer]
 
 
-def command(*words: object) -> Answer:
-    """Run a command in a process of its own, which has the variables of the test."""
-    line = [sys.executable, "-m", "pyscale", *map(str, words)]
-    # In one line, whatever is said.
-    wide = os.environ | {"COLUMNS": "2000"}
-    ended = subprocess.run(line, capture_output=True, text=True, check=False, env=wide)
-    return Answer(ended.returncode, ended.stdout, ended.stderr)
+command = partial(answer_in, Path(), COLUMNS=2000)
+"""Run a command in a process of its own, which has the variables of the test, in wide lines."""
 
 
 @pytest.fixture
@@ -50,6 +45,7 @@ def forbid_flock(
 
 
 LOCK = """
+from functools import partial
 from pathlib import Path
 from filelock import Timeout
 from pyscale.filelocks import file_lock, is_held

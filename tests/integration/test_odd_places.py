@@ -26,19 +26,17 @@ def test_a_folder_whose_name_slurm_fills_in_holds_no_run(home, labels, pyscale, 
     assert list((home / name).iterdir()) == []
 
 
-def test_an_argument_that_is_not_utf8_is_named(home, labels, pyscale):
-    movie = labels.rename(home / NOT_UTF8)
-    answer = pyscale("run", "labels", "--data", movie, *OPTIONS)
-    assert answer.code == 2
-    assert r"movie\udcff is not UTF-8" in answer.err
-
-
-def test_a_working_folder_that_is_not_utf8_is_named(home, labels, pyscale, monkeypatch):
-    (home / NOT_UTF8).mkdir()
-    monkeypatch.chdir(home / NOT_UTF8)
-    answer = pyscale("run", "labels", "--data", labels, *OPTIONS)
-    assert answer.code == 2
-    assert r"movie\udcff is not UTF-8" in answer.err
+def test_an_argument_or_a_working_folder_that_is_not_utf8_is_named(
+    home, labels, pyscale, monkeypatch
+):
+    odd = labels.with_name(NOT_UTF8)
+    odd.symlink_to(labels)
+    (home / "folders" / NOT_UTF8).mkdir(parents=True)
+    for folder, movie in ((home, odd), (home / "folders" / NOT_UTF8, labels)):
+        monkeypatch.chdir(folder)
+        answer = pyscale("run", "labels", "--data", movie, *OPTIONS)
+        assert answer.code == 2
+        assert r"movie\udcff is not UTF-8" in answer.err
 
 
 def test_files_of_a_dataset_that_are_not_utf8_can_be_found(home, pyscale):

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from commandline import answer_in
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import read_task
@@ -45,15 +44,11 @@ PROMISED_COLUMNS = [
 STAGES = ["register_denoise", "segment", "contact", "track"]
 
 
-def pyscale(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pyscale", *arguments],
-        cwd=folder,
-        env=os.environ | {"PYSCALE_DATA_FOLDER": str(folder / "data"), "PYTHONPATH": ""},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+def pyscale(folder: Path, *arguments: str) -> str:
+    own = {"PYSCALE_DATA_FOLDER": folder / "data", "PYTHONPATH": ""}
+    answer = answer_in(folder, *arguments, **own)
+    assert answer.code == 0, answer.err
+    return answer.out
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +59,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, str]:
     options = ("--data", "cells", "--workers", "1,2", "--repeats", "1", "--keep-outputs", "all")
     said = pyscale(folder, "run", "pipeline", *options)
     (path,) = (folder / "runs").iterdir()
-    return RunFolder(path), said.stdout
+    return RunFolder(path), said
 
 
 @pytest.fixture(scope="module")
@@ -173,7 +168,7 @@ def test_a_stage_runs_alone_as_its_record_says(run, tmp_path):
 
 @pytest.fixture
 def answer(run: RunFolder) -> Callable[..., str]:
-    return lambda *arguments: pyscale(run.path.parents[1], *arguments).stdout
+    return lambda *arguments: pyscale(run.path.parents[1], *arguments)
 
 
 def test_status_of_a_finished_run_is_complete(answer):

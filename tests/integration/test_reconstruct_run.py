@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,6 +11,7 @@ from typing import Any, NamedTuple
 import polars as pl
 import pytest
 
+from commandline import Answer, answer_in
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.ranktables import reconstruction_schema
 from pyscale_stages.libraries import how_to_install
@@ -66,13 +64,13 @@ def write_suite(folder: Path, **entries: dict[str, Any]) -> Path:
 class Left(NamedTuple):
     """What a run left."""
 
-    answer: subprocess.CompletedProcess[str]
+    answer: Answer
     run: RunFolder
 
     @property
     def said(self) -> str:
         """The answer without its line breaks."""
-        return " ".join(self.answer.stdout.split())
+        return self.answer.text
 
     @property
     def rows(self) -> pl.DataFrame:
@@ -88,14 +86,7 @@ class Left(NamedTuple):
 
 def run(folder: Path, suite: Path, *options: str) -> Left:
     """Run a suite at N = 1 and 2 as users do."""
-    answer = subprocess.run(
-        [sys.executable, "-m", "pyscale", "run", suite, "--workers", "1,2", *options],
-        cwd=folder,
-        env=os.environ | {"PYTHONPATH": ""},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    answer = answer_in(folder, "run", suite, "--workers", "1,2", *options, PYTHONPATH="")
     return Left(answer, find_run(folder / "runs", None))
 
 
@@ -115,7 +106,7 @@ def left(folder: Path) -> Left:
     weights = write_weights(home / "trained.pth")
     suite = write_suite(home, **PROBLEMS | {"colour": COLOUR | {"weights": str(weights)}})
     found = run(home, suite, "--repeats", "1")
-    assert found.answer.returncode == 0, found.answer.stderr
+    assert found.answer.code == 0, found.answer.err
     return found
 
 
@@ -234,8 +225,8 @@ def failing(folder: Path) -> Left:
 
 @pytest.mark.slow
 def test_what_fails_are_rows_with_errors_and_the_run_goes_on(failing):
-    assert failing.answer.returncode == 1, failing.answer.stderr
-    assert "Traceback" not in failing.answer.stderr
+    assert failing.answer.code == 1, failing.answer.err
+    assert "Traceback" not in failing.answer.err
     points = failing.points.sort("size_px", "workers")
     assert points.select("size_px", "workers", "failed", "exhausted").rows() == [
         *((SMALLEST_PX, 1, 0, False), (SMALLEST_PX, 2, 1, False)),

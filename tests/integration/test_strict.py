@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import csv
-import os
 import shutil
-import subprocess
-import sys
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 
+from commandline import Answer, answer_in
 from pyscale.store.folder import RunFolder
 from pyscale_stages.moviewriter import write_movie
 
@@ -50,22 +48,14 @@ def competing_gaps() -> np.ndarray:
     return frames
 
 
-def pyscale(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pyscale", *map(str, arguments)],
-        cwd=folder,
-        # Lines of a pipe are as long as they are told to be.
-        env=os.environ | {"COLUMNS": "300"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+# Lines of a pipe are as long as they are told to be.
+pyscale = partial(answer_in, COLUMNS=300)
 
 
 @pytest.fixture(scope="module")
 def finished(
     tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[RunFolder, subprocess.CompletedProcess[str]]:
+) -> tuple[RunFolder, Answer]:
     """A run without --strict, and how it ended."""
     folder = tmp_path_factory.mktemp("strict")
     write_movie(folder / "chain.ome.tif", competing_gaps(), "TYX")
@@ -76,28 +66,28 @@ def finished(
 
 
 @pytest.fixture(scope="module")
-def run(finished: tuple[RunFolder, subprocess.CompletedProcess[str]]) -> RunFolder:
+def run(finished: tuple[RunFolder, Answer]) -> RunFolder:
     return finished[0]
 
 
-def again(run: RunFolder, *arguments: object) -> subprocess.CompletedProcess[str]:
+def again(run: RunFolder, *arguments: object) -> Answer:
     return pyscale(run.path.parents[1], *arguments)
 
 
 def test_a_run_that_is_not_strict_says_so_and_succeeds(finished):
     ended = finished[1]
-    assert ended.returncode == 0, ended.stderr
-    assert ended.stderr.count(SENTENCE) == 1
-    row = next(line for line in ended.stdout.splitlines() if line.startswith("track "))
+    assert ended.code == 0, ended.err
+    assert ended.err.count(SENTENCE) == 1
+    row = next(line for line in ended.out.splitlines() if line.startswith("track "))
     assert "invalid" in row
-    assert "Outputs differ from the baseline's: track at N = 2." in ended.stdout
+    assert "Outputs differ from the baseline's: track at N = 2." in ended.out
 
 
 def test_strict_makes_the_exit_code_one_for_the_same_sentence(run):
     ended = again(run, "run", "--resume", run.path.name, "--strict")
-    assert ended.returncode == 1
-    assert ended.stderr.count(SENTENCE) == 1
-    assert "are not complete" not in ended.stderr
+    assert ended.code == 1
+    assert ended.err.count(SENTENCE) == 1
+    assert "are not complete" not in ended.err
 
 
 def test_strict_passes_where_every_output_is_the_baselines(run):
@@ -107,14 +97,14 @@ def test_strict_passes_where_every_output_is_the_baselines(run):
     data = run.path.parents[1] / "chain.ome.tif"
     options = ("--only", "track", "--workers", "1,2", "--repeats", "1", "--strict")
     ended = pyscale(folder, "run", "labels", "--data", data, *options)
-    assert ended.returncode == 0, ended.stderr
-    assert "invalid" not in ended.stderr + ended.stdout
+    assert ended.code == 0, ended.err
+    assert "invalid" not in ended.err + ended.out
 
 
 def test_the_report_says_it_in_the_table_the_text_and_on_stderr(run):
     ended = again(run, "report", run.path.name)
-    assert ended.returncode == 0
-    assert ended.stderr.count(SENTENCE) == 1
+    assert ended.code == 0
+    assert ended.err.count(SENTENCE) == 1
     with (run.report / "benchmark_results_aggregated.csv").open() as file:
         rows = {row["workers"]: row for row in csv.DictReader(file)}
     assert [rows[n]["invalid"] for n in "12"] == ["false", "true"]
@@ -131,12 +121,12 @@ def test_a_check_that_fails_is_not_passed_over(run, tmp_path):
     table = copy.task(reference, reference.output_task) / "out" / "tracks.parquet"
     table.write_bytes(table.read_bytes()[:100])
     ended = again(copy, "run", "--resume", copy.path.name, "--strict")
-    assert ended.returncode == 1
+    assert ended.code == 1
     assert (
         "track at N = 2 may be invalid: the comparison of its output with the baseline's failed."
-        in ended.stderr
+        in ended.err
     )
-    assert "Traceback" not in ended.stderr
+    assert "Traceback" not in ended.err
 
 
 @pytest.mark.parametrize(
@@ -153,7 +143,7 @@ def test_a_check_that_fails_is_not_passed_over(run, tmp_path):
 def test_strict_is_refused_where_it_could_never_fail(run, arguments, sentence):
     given = (run.path.name if word == "RUN" else word for word in arguments)
     ended = again(run, "run", *given, "--strict")
-    assert (ended.returncode, ended.stdout) == (2, "")
-    assert sentence in " ".join(ended.stderr.split())
+    assert (ended.code, ended.out) == (2, "")
+    assert sentence in " ".join(ended.err.split())
     assert not (run.path.parents[1] / "scripts").exists()
     assert list(run.path.parent.iterdir()) == [run.path]

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from commandline import Answer, answer_in
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import RESULT_FILE
 from pyscale.validation import ofrun
@@ -21,33 +19,26 @@ from renew_validation import renewed
 pytestmark = pytest.mark.slow
 
 COMPUTES = "This installation computes what it should"
-PYSCALE = (sys.executable, "-m", "pyscale")
 STAGES = ["register_denoise", "segment", "contact", "track"]
 
 
 @pytest.fixture(scope="module")
 def finished(
     tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[RunFolder, subprocess.CompletedProcess[str]]:
+) -> tuple[RunFolder, Answer]:
     """A run of the suite with one and with two workers, in an empty folder without a network."""
     folder = tmp_path_factory.mktemp("validation")
-    nowhere = {"PYSCALE_MIRROR": str(folder / "none"), "PYSCALE_DATA_FOLDER": str(folder / "data")}
-    ended = subprocess.run(
-        [*PYSCALE, "run", "validation", "--workers", "1,2", "--repeats", "1"],
-        cwd=folder,
-        env=os.environ | nowhere | {"COLUMNS": "300"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert "error" not in ended.stderr, ended.stderr
+    own = {"PYSCALE_MIRROR": folder / "none", "PYSCALE_DATA_FOLDER": folder / "data"}
+    words = ("run", "validation", "--workers", "1,2", "--repeats", "1")
+    ended = answer_in(folder, *words, COLUMNS=300, **own)
+    assert "error" not in ended.err, ended.err
     (path,) = (folder / "runs").iterdir()
     return RunFolder(path), ended
 
 
 @pytest.fixture
 def run(
-    finished: tuple[RunFolder, subprocess.CompletedProcess[str]],
+    finished: tuple[RunFolder, Answer],
     home: Path,
 ) -> RunFolder:
     """A copy of it in the working folder, to be changed."""
@@ -63,8 +54,8 @@ def told(run: RunFolder) -> dict[str, Any]:
 
 def test_a_right_installation_passes_at_every_n(finished):
     run, ended = finished
-    assert ended.returncode == 0, ended.stdout
-    assert ended.stdout.startswith(COMPUTES)
+    assert ended.code == 0, ended.out
+    assert ended.out.startswith(COMPUTES)
     found = told(run)
     assert [stage["entry"] for stage in found["stages"]] == STAGES
     assert {stage["verdict"] for stage in found["stages"]} <= {"identical", "within tolerance"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -137,15 +137,9 @@ def test_a_job_whose_submission_was_not_recorded_is_ended_by_a_resume(runs):
 
 
 @pytest.fixture
-def small_disk(runs: ClusterRuns, missing: Callable[[str, str], None]) -> Iterator[Path]:
+def small_disk(runs: ClusterRuns, mount_in_memory: Callable[[Path, str], Path]) -> Path:
     """A disk of two megabytes where the runs go."""
-    folder = runs.home / "runs"
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)]
-    if subprocess.run(mount, check=False).returncode != 0:
-        missing("a small disk", "run the tests as root on a machine that may mount a tmpfs")
-    yield folder
-    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    return mount_in_memory(runs.home / "runs", "size=2m")
 
 
 def test_a_disk_that_fills_up_is_named_and_the_run_can_be_finished(runs, small_disk):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +44,6 @@ SMALL: dict[str, dict[str, Any]] = {
     },
 }
 BenchOf = Callable[..., Bench]
-Mount = Callable[..., Path]
 
 
 @pytest.fixture
@@ -67,25 +64,3 @@ def place(tmp_path: Path) -> Path:
     folder = tmp_path / "place"
     folder.mkdir()
     return folder
-
-
-@pytest.fixture
-def mount_in_memory(tmp_path: Path, missing: Callable[[str, str], None]) -> Iterator[Mount]:
-    """Mount a small filesystem of its own, which only root may."""
-    mounted: list[Path] = []
-
-    def mount(options: str) -> Path:
-        folder = tmp_path / "mounted"
-        folder.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
-        if (
-            sys.platform != "linux"
-            or subprocess.run(command, check=False, capture_output=True).returncode
-        ):
-            missing("the right to mount a filesystem", "run as root on Linux")
-        mounted.append(folder)
-        return folder
-
-    yield mount
-    for folder in mounted:
-        subprocess.run(["umount", str(folder)], check=True)

@@ -53,14 +53,14 @@ def test_a_place_that_may_not_be_written_is_refused(bench, place, monkeypatch):
     assert said.startswith(f"the place {place} is not writable")
 
 
-def test_a_read_only_filesystem_is_refused(bench, mount_in_memory):
-    mounted = mount_in_memory("ro")
+def test_a_read_only_filesystem_is_refused(bench, mount_in_memory, tmp_path):
+    mounted = mount_in_memory(tmp_path / "mounted", "ro")
     said = failed(bench.run("run", mounted), "BadInput", 2)
     assert said.startswith(f"the place {mounted} is not writable")
 
 
 def test_a_lack_of_space_is_told_before_anything_is_written(bench, mount_in_memory, tmp_path):
-    mounted = mount_in_memory("size=4k")
+    mounted = mount_in_memory(tmp_path / "mounted", "size=4k")
     said = failed(bench.run("run", mounted, output=tmp_path / "out"), "ResourceExhausted", 3)
     assert "the test files need" in said
     assert f"but {mounted}" in said
@@ -70,7 +70,7 @@ def test_a_lack_of_space_is_told_before_anything_is_written(bench, mount_in_memo
 def test_a_disk_that_fills_up_midway_is_told_and_left_clean(
     bench, mount_in_memory, tmp_path, monkeypatch
 ):
-    mounted = mount_in_memory("size=4k")
+    mounted = mount_in_memory(tmp_path / "mounted", "size=4k")
     # As where others fill it in the meantime.
     plenty = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _folder: plenty)
