@@ -71,6 +71,25 @@ def visit_once(_visitor_of_the_module: Visitor) -> Iterator[Visit]:
     assert _visitor_of_the_module.trouble == []
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Ask each test of a `report` of all those that its module names as `REPORTS`."""
+    if "report" in metafunc.fixturenames:
+        metafunc.parametrize("report", metafunc.module.REPORTS, indirect=True)
+
+
+@pytest.fixture
+def report(request: pytest.FixtureRequest) -> Report:
+    """One of the reports below, by its name."""
+    found: Report = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def page(report: Report, visit_once: Visit) -> Page:
+    """Its page, for tests that change nothing on it."""
+    return visit_once(report.page)
+
+
 @pytest.fixture
 def unwatched(browser: Browser) -> Iterator[Page]:
     """A page that may do what `visit` forbids."""

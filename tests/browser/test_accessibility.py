@@ -9,8 +9,6 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from browser.reports import Report
-
 PHONE = {"width": 375, "height": 812, "has_touch": True, "is_mobile": True}
 LOOKS: dict[str, dict[str, Any]] = {
     "light": {"color_scheme": "light"},
@@ -18,7 +16,8 @@ LOOKS: dict[str, dict[str, Any]] = {
     "phone": PHONE,
     "phone, dark": PHONE | {"color_scheme": "dark"},
 }
-REPORTS = ("full", "broken", "single", "hostile")
+REPORTS = ("full", "broken", "single", "hostile", "grid", "machine", "machines")
+REPORTS += ("loading", "loadings", "reconstruction")
 SERIOUS = {"serious", "critical"}
 DRAWN = (
     "[...document.querySelectorAll('[data-chart] .chart-plot svg')]"
@@ -39,11 +38,10 @@ def serious(page: Page) -> list[str]:
 
 
 @pytest.mark.parametrize("look", LOOKS)
-@pytest.mark.parametrize("name", REPORTS)
-def test_nothing_serious_is_found(request, visit, name, look):
-    report: Report = request.getfixturevalue(name)
+def test_nothing_serious_is_found_and_nothing_is_too_wide(report, visit, look):
     page = visit(report.page, **LOOKS[look])
     assert serious(page) == []
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_checker_would_find_it(full, visit):
@@ -52,10 +50,13 @@ def test_the_checker_would_find_it(full, visit):
     assert any(one.startswith("button-name") for one in serious(page))
 
 
-def test_every_chart_is_named_and_described_for_those_who_do_not_see_it(full, visit):
-    page = visit(full.page)
+@pytest.mark.parametrize(("name", "at_least"), [("full", 6), ("machines", 1)])
+def test_every_chart_is_named_and_described_for_those_who_do_not_see_it(
+    request, visit, name, at_least
+):
+    page = visit(request.getfixturevalue(name).page)
     charts = page.evaluate("() => window.pyscale.data.charts")
-    assert len(charts) > 5
+    assert len(charts) >= at_least
     for name, chart in charts.items():
         assert chart["description"]
         drawn = page.locator(f"[data-chart={name}] .chart-plot svg")
@@ -65,6 +66,21 @@ def test_every_chart_is_named_and_described_for_those_who_do_not_see_it(full, vi
             label = svg.get_attribute("aria-label") or ""
             assert chart["title"] in label
             assert len(label) > len(chart["title"]) + 40
+
+
+@pytest.mark.parametrize(
+    ("name", "chart", "words"),
+    [
+        ("loading", "loaderpareto", ("Diversity against speed", "on the front")),
+        ("loadings", "loaderpareto", ("Diversity against speed", "on the front")),
+        ("reconstruction", "components", ("Speedup of each component", "times at N = 8")),
+    ],
+)
+def test_a_description_says_what_the_chart_shows(request, visit, name, chart, words):
+    page = visit(request.getfixturevalue(name).page)
+    for svg in page.locator(f"[data-chart={chart}] .chart-plot svg").all():
+        label = svg.get_attribute("aria-label") or ""
+        assert all(word in label for word in words)
 
 
 def test_charts_stay_one_image_each_when_the_window_gets_another_width(single, visit):

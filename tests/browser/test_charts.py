@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from browser.chromium import Visit
 from browser.drawn import marks, place
 from browser.reports import Report, Row
 from pyscale.report import wording
@@ -18,17 +17,6 @@ REPORTS = ("full", "broken", "single", "weak", "table", "hostile")
 OF_CONFIGURATIONS = ("wall_s", "wall_s_low", "wall_s_high", "speedup", "speedup_low")
 TIMELINE_ERROR_S = 1e-3
 """Times of pieces are rounded to a tenth of a millisecond, and a part may have several."""
-
-
-@pytest.fixture(params=REPORTS)
-def report(request: pytest.FixtureRequest) -> Report:
-    found: Report = request.getfixturevalue(request.param)
-    return found
-
-
-@pytest.fixture
-def page(report: Report, visit: Visit) -> Page:
-    return visit(report.page)
 
 
 def dataset(page: Page, name: str) -> list[dict[str, Any]]:
@@ -66,8 +54,8 @@ def test_the_speedup_chart_shows_every_valid_speedup_at_its_height(page, report)
     assert found == {}
 
 
-def test_intervals_are_as_long_as_they_are(full, visit):
-    page = visit(full.page)
+def test_intervals_are_as_long_as_they_are(full, visit_once):
+    page = visit_once(full.page)
     rules = marks(page, "speedup", type="rule")
     found = {(rule["curve"], rule["workers"]): rule for rule in rules}
     rows = [(name, row) for name, row in by_curve(full, "configurations") if row["speedup_low"]]
@@ -78,14 +66,14 @@ def test_intervals_are_as_long_as_they_are(full, visit):
         assert rule["shown_high"] == number(row["speedup_high"])
 
 
-def test_an_invalid_configuration_is_a_cross_and_no_point(broken, visit):
-    page = visit(broken.page)
+def test_an_invalid_configuration_is_a_cross_and_no_point(broken, visit_once):
+    page = visit_once(broken.page)
     crosses = marks(page, "speedup", curve="track", workers=4, type="symbol")
     assert [mark["invalid"] for mark in crosses] == [True]
 
 
-def test_the_ideal_line_has_n_times_the_base_case_at_n(full, visit):
-    page = visit(full.page)
+def test_the_ideal_line_has_n_times_the_base_case_at_n(full, visit_once):
+    page = visit_once(full.page)
     ideal = marks(page, "speedup", type="line", title="")
     assert ideal
     for mark in ideal:
@@ -131,9 +119,9 @@ def test_trials_are_the_csvs(page, report):
 
 
 @pytest.mark.parametrize("name", ["full", "broken", "single", "weak", "hostile"])
-def test_pieces_of_the_timeline_add_up_to_the_trial(request, visit, name):
+def test_pieces_of_the_timeline_add_up_to_the_trial(request, visit_once, name):
     report: Report = request.getfixturevalue(name)
-    page = visit(report.page)
+    page = visit_once(report.page)
     trials = report.rows("trials")
     names = page.evaluate(
         "() => window.pyscale.data.charts.timeline.spec.params.find(p => p.name === 'names').value"

@@ -7,25 +7,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from playwright.sync_api import Page
 
-from browser.chromium import Visit
-from browser.reports import FILES, Report
+from browser.reports import FILES
 from pyscale.report.csv import files_of
 
 REPORTS = ("full", "single", "hostile", "grid")
-
-
-@pytest.fixture(params=REPORTS)
-def report(request: pytest.FixtureRequest) -> Report:
-    found: Report = request.getfixturevalue(request.param)
-    return found
-
-
-@pytest.fixture
-def page(report: Report, visit: Visit) -> Page:
-    return visit(report.page)
 
 
 def downloaded(page: Page, file: str) -> bytes:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page
 
-from browser.chromium import Visit
 from browser.reports import Report
+from pyscale.analysis.advice import Choice
 from pyscale.report.curves import Curve, curves
 from pyscale.report.wording import gib, ratio
 
@@ -63,15 +63,11 @@ def assert_seen(found: Locator) -> None:
     assert seen["onTop"], seen
 
 
-@pytest.fixture(params=REPORTS)
-def report(request: pytest.FixtureRequest) -> Report:
-    found: Report = request.getfixturevalue(request.param)
-    return found
-
-
-@pytest.fixture
-def page(report: Report, visit_once: Visit) -> Page:
-    return visit_once(report.page)
+def choice_of(report: Report, curve: Curve) -> Choice:
+    """Which N the analysis advises for a curve."""
+    choices = [one for one in report.results.choices if curve.owns(one)]
+    (choice,) = (one for one in choices if one.objective == "knee")
+    return choice
 
 
 @pytest.fixture
@@ -95,9 +91,7 @@ def test_charts_of_speedup_and_of_lost_time_begin_on_the_first_screen(page):
 def test_what_to_request_is_what_the_analysis_advises(page, report, own):
     for curve in own:
         text = text_of(page, "request", curve.name)
-        (choice,) = (
-            one for one in report.results.choices if curve.owns(one) and one.objective == "knee"
-        )
+        choice = choice_of(report, curve)
         if choice.workers is None:
             assert not re.search(r"N = \d", text)
             assert choice.refusal
@@ -114,9 +108,7 @@ def test_what_to_request_is_what_the_analysis_advises(page, report, own):
 
 def test_the_speedup_is_that_at_the_n_to_request_with_its_interval(page, report, own):
     for curve in own:
-        (choice,) = (
-            one for one in report.results.choices if curve.owns(one) and one.objective == "knee"
-        )
+        choice = choice_of(report, curve)
         valid = [row for row in curve.timed[1:] if not row["invalid"]]
         row = next((row for row in valid if row["workers"] >= (choice.workers or 1)), None)
         if choice.workers is None or row is None:
@@ -134,9 +126,7 @@ def test_the_speedup_is_that_at_the_n_to_request_with_its_interval(page, report,
 def test_what_limits_is_what_the_analysis_found_there(page, report, own):
     for curve in own:
         text = text_of(page, "limit", curve.name)
-        (choice,) = (
-            one for one in report.results.choices if curve.owns(one) and one.objective == "knee"
-        )
+        choice = choice_of(report, curve)
         invalid = {row["workers"] for row in curve.rows if row["invalid"]}
         near = sorted(
             (

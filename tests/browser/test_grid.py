@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
 
-from browser.chromium import Visit
 from browser.drawn import marks, place
-from browser.reports import Report, Row
-from browser.test_accessibility import LOOKS, serious
+from browser.reports import Row
 from browser.test_first_screen import assert_seen, text_of
 from browser.test_interactions import choose
-from browser.test_numbers import LOOSE, NO_COLUMNS, WRITERS, read
+from browser.test_numbers import WRITERS, Number, places_of_the_csv
 from pyscale.report import wording
 
-MOST_BYTES = 8 << 20
 WRITTEN = {"ratio": wording.ratio, "steady_s": wording.number, "share": wording.percent}
-
-
-def opened(grid: Report, visit: Visit, **look: Any) -> Page:
-    return visit(grid.page, **look)
 
 
 def number(text: str) -> float | None:
@@ -30,7 +21,7 @@ def number(text: str) -> float | None:
 
 
 def test_the_first_screen_says_how_much_faster_what_limits_it_and_whether_to_trust_it(grid, visit):
-    page = opened(grid, visit)
+    page = visit(grid.page)
     for answer in ("ran", "hardware", "speedup", "limit", "trust"):
         assert_seen(page.locator(f"[data-answer={answer}]"))
     *_, last = (row for row in grid.rows("ratios").values() if row["measure"] == "steady")
@@ -41,17 +32,14 @@ def test_the_first_screen_says_how_much_faster_what_limits_it_and_whether_to_tru
 
 
 def test_every_number_is_the_one_of_its_place_in_the_csv(grid, visit):
-    page = opened(grid, visit)
+    page = visit(grid.page)
     tables = {name: grid.rows(name) for name in ("points", "ratios", "parts", "configurations")}
-    found = [one for one in read(page) if one.table in tables]
-    for one in found:
-        exact = json.loads(one.value)
-        assert exact == float(tables[one.table][one.key][one.column]), one
+
+    def told(one: Number, exact: Any) -> set[str]:
         writer = WRITTEN.get(one.column.removesuffix("_low").removesuffix("_high"))
-        told = {write(exact) for write in (WRITERS if writer is None else (writer,))}
-        assert one.text.strip() in told | {str(exact)}, one
-    assert set(page.evaluate(LOOSE)) <= NO_COLUMNS
-    there = {(one.table, one.key, one.column) for one in found}
+        return {str(exact), *(write(exact) for write in (WRITERS if writer is None else (writer,)))}
+
+    there = places_of_the_csv(page, tables, told)
     for key in tables["points"]:
         assert {("points", key, column) for column in ("steady_s", "first_s", "start_s")} <= there
     for key, row in tables["ratios"].items():
@@ -64,7 +52,7 @@ def of_line(rows: list[Row], line: str) -> list[Row]:
 
 
 def test_charts_show_what_the_csvs_hold(grid, visit):
-    page = opened(grid, visit)
+    page = visit(grid.page)
     points = list(grid.rows("points").values())
     drawn = {
         (mark["line"], round(mark["length_px"])): mark
@@ -89,7 +77,7 @@ def test_charts_show_what_the_csvs_hold(grid, visit):
 
 
 def test_switches_change_the_charts_over_sizes(grid, visit):
-    page = opened(grid, visit)
+    page = visit(grid.page)
     kind = "([chart, axis]) => window.pyscale.views[chart].scale(axis).type"
     assert page.evaluate(kind, ["sizetime", "y"]) == "log"
     choose(page, "scale", "linear")
@@ -98,14 +86,3 @@ def test_switches_change_the_charts_over_sizes(grid, visit):
     page.wait_for_function("() => window.pyscale.views.sizetime.signal('amount') === 'relative'")
     (mark, *_) = (one for one in marks(page, "sizetime", type="symbol") if "each" in one)
     assert mark["shown"] == mark["each_s"]
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_nothing_serious_is_found_and_nothing_is_too_wide(grid, visit, look):
-    page = opened(grid, visit, **LOOKS[look])
-    assert serious(page) == []
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_the_page_is_small(grid):
-    assert grid.page.stat().st_size < MOST_BYTES

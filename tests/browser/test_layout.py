@@ -9,16 +9,10 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Error, Page
 
-from browser.reports import Report
-
 PHONE = {"width": 375, "height": 812, "has_touch": True, "is_mobile": True}
-NAMES = ("full", "broken", "single", "weak", "table", "hostile")
-
-
-@pytest.fixture(params=NAMES)
-def report(request: pytest.FixtureRequest) -> Report:
-    found: Report = request.getfixturevalue(request.param)
-    return found
+REPORTS = ("full", "broken", "single", "weak", "table", "hostile", "grid", "machine", "machines")
+REPORTS += ("loading", "loadings", "reconstruction")
+MOST_BYTES = 8 << 20
 
 
 def test_nothing_makes_the_page_scroll_sideways(report, visit):
@@ -32,6 +26,10 @@ def test_nothing_makes_the_page_scroll_sideways(report, visit):
             )
         except Error:
             pytest.fail(f"at {width} pixels: {too_wide(page, width)}")
+
+
+def test_the_page_is_small(report):
+    assert report.page.stat().st_size < MOST_BYTES
 
 
 def test_on_a_phone_text_keeps_its_size(report, visit):

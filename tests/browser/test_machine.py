@@ -9,30 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from browser.drawn import marks, place
-from browser.reports import Report, written
-from browser.test_accessibility import LOOKS, serious
+from browser.reports import written
 from browser.test_first_screen import assert_seen, text_of
-from browser.test_numbers import LOOSE, NO_COLUMNS, WRITERS, read
+from browser.test_numbers import WRITERS, Number, places_of_the_csv
 from pyscale.report.wording import number
 
 OF_MACHINE = ("tests", "nodes", "headroom")
 SCALES = (1.0, 1e3, 1e6, 1e9, 1e12, 1e-3)
 """What numbers may be divided by, so that they have the unit that is written beside them."""
 REPORTS = ("machine", "machines")
-MOST_BYTES = 8 << 20
-
-
-@pytest.fixture(params=REPORTS)
-def report(request: pytest.FixtureRequest) -> Report:
-    found: Report = request.getfixturevalue(request.param)
-    return found
-
-
-def found_in(page: Page) -> list[Any]:
-    return [one for one in read(page) if one.table in OF_MACHINE]
 
 
 def test_the_first_screen_says_what_the_machines_reach_and_whether_to_trust_it(
@@ -55,18 +43,15 @@ def test_the_first_screen_says_what_the_machines_reach_and_whether_to_trust_it(
     assert "what the machine can do" in page.title()
 
 
-def test_every_number_is_the_one_of_its_place_in_the_csv(report, visit_once):
-    page = visit_once(report.page)
+def told(one: Number, exact: Any) -> set[str]:
+    writers = (*WRITERS, "{:.2g}".format)
+    return {one.value, *(write(exact / scale) for scale in SCALES for write in writers)}
+
+
+def test_every_number_is_the_one_of_its_place_in_the_csv(page, report):
     tables = {name: report.rows(name) for name in OF_MACHINE if report.file(name).exists()}
-    found = found_in(page)
-    assert {one.table for one in found} == set(tables)
-    for one in found:
-        exact = float(one.value)
-        assert exact == float(tables[one.table][one.key][one.column]), one
-        told = {write(exact / scale) for scale in SCALES for write in (*WRITERS, "{:.2g}".format)}
-        assert one.text.strip() in told | {one.value}, one
-    assert set(page.evaluate(LOOSE)) <= NO_COLUMNS
-    there = {(one.table, one.key, one.column) for one in found}
+    there = places_of_the_csv(page, tables, told)
+    assert {table for table, _, _ in there} == set(tables)
     for key, row in tables["tests"].items():
         if row["kind"] == "kernels" and row["wall_s"]:
             assert ("tests", key, "wall_s") in there
@@ -114,26 +99,6 @@ def test_tests_of_the_machine_stay_where_a_stage_is_not_chosen(full, machine, vi
     page.locator("#results tr[data-stage=segment]").first.wait_for(state="hidden")
     assert page.locator("#machine tr:visible").count() == before
     assert page.locator("[data-chart=machinestorage] .chart-plot svg").is_visible()
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_nothing_serious_is_found_and_nothing_is_too_wide(report, visit, look):
-    page = visit(report.page, **LOOKS[look])
-    assert serious(page) == []
-    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
-
-
-def test_charts_are_described_for_those_who_do_not_see_them(machines, visit_once):
-    page = visit_once(machines.page)
-    for name, chart in page.evaluate("() => window.pyscale.data.charts").items():
-        for svg in page.locator(f"[data-chart={name}] .chart-plot svg").all():
-            label = svg.get_attribute("aria-label") or ""
-            assert chart["title"] in label
-            assert len(label) > len(chart["title"]) + 40
-
-
-def test_the_page_is_small(report):
-    assert report.page.stat().st_size < MOST_BYTES
 
 
 def test_tests_stand_beside_what_others_measured(machine, visit):

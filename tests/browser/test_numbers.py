@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-import pytest
 from playwright.sync_api import Page
 
-from browser.chromium import Visit
-from browser.reports import Report
+from browser.reports import Row
 from pyscale.report import wording
 
 REPORTS = ("full", "broken", "thin", "single", "weak", "table", "hostile")
@@ -79,15 +77,17 @@ def read(page: Page) -> list[Number]:
     return [Number(**found) for found in page.evaluate(READ)]
 
 
-@pytest.fixture(params=REPORTS)
-def report(request: pytest.FixtureRequest) -> Report:
-    found: Report = request.getfixturevalue(request.param)
-    return found
-
-
-@pytest.fixture
-def page(report: Report, visit_once: Visit) -> Page:
-    return visit_once(report.page)
+def places_of_the_csv(
+    page: Page, tables: Mapping[str, Mapping[str, Row]], told: Callable[[Number, Any], set[str]]
+) -> set[tuple[str, str, str]]:
+    """Where numbers of tables stand; each is that of its place in the CSV, and written as told."""
+    found = [one for one in read(page) if one.table in tables]
+    for one in found:
+        exact = json.loads(one.value)
+        assert exact == float(tables[one.table][one.key][one.column]), one
+        assert one.text.strip() in told(one, exact), one
+    assert set(page.evaluate(LOOSE)) <= NO_COLUMNS
+    return {(one.table, one.key, one.column) for one in found}
 
 
 def test_every_number_is_the_one_of_its_place_in_the_csv(page, report):

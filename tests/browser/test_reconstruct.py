@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import json
+from typing import Any
 
-import pytest
 from playwright.sync_api import expect
 
 from browser.drawn import marks
-from browser.test_accessibility import LOOKS, serious
 from browser.test_first_screen import assert_seen, text_of
-from browser.test_numbers import LOOSE, NO_COLUMNS, WRITERS, read
+from browser.test_numbers import WRITERS, Number, places_of_the_csv
 
 OF_RANKS = ("reconstruct", "reconstruct_points")
 FIRST = "Colour deblurring, 256 px"
 MILLI = 1e-3
 WRITTEN = (*WRITERS, "{:+.2f}".format, lambda value: f"{100 * value:.2g} %")
-WIDTHS = (1280, 375, 320)
 
 
 def test_the_first_screen_says_what_scales_and_what_to_ask_for(reconstruction, visit_once):
@@ -30,20 +27,14 @@ def test_the_first_screen_says_what_scales_and_what_to_ask_for(reconstruction, v
     assert "which component scales" in page.title()
 
 
+def told(_one: Number, exact: Any) -> set[str]:
+    return {str(exact), *(write(given) for given in (exact, exact / MILLI) for write in WRITTEN)}
+
+
 def test_every_number_is_the_one_of_its_place_in_the_csv(reconstruction, visit_once):
-    page = visit_once(reconstruction.page)
     tables = {name: reconstruction.rows(name) for name in OF_RANKS}
-    found = [one for one in read(page) if one.table in OF_RANKS]
-    assert {one.table for one in found} == set(tables)
-    for one in found:
-        exact = json.loads(one.value)
-        assert exact == float(tables[one.table][one.key][one.column]), one
-        told = {
-            str(exact),
-            *(write(given) for given in (exact, exact / MILLI) for write in WRITTEN),
-        }
-        assert one.text.strip() in told, one
-    assert set(page.evaluate(LOOSE)) <= NO_COLUMNS
+    there = places_of_the_csv(visit_once(reconstruction.page), tables, told)
+    assert {table for table, _, _ in there} == set(tables)
 
 
 def test_what_failed_is_a_row_that_says_why(reconstruction, visit_once):
@@ -71,24 +62,3 @@ def test_what_was_published_stands_beside_with_what_must_be_known_of_it(reconstr
     page = visit_once(reconstruction.page)
     expect(page.locator("#reconstruct table", has_text="7.44 times")).to_be_visible()
     expect(page.locator("#references")).to_contain_text("NVIDIA V100")
-
-
-@pytest.mark.parametrize("look", LOOKS)
-def test_nothing_serious_is_found(reconstruction, visit, look):
-    page = visit(reconstruction.page, **LOOKS[look])
-    assert serious(page) == []
-
-
-def test_the_page_never_scrolls_sideways(reconstruction, visit):
-    page = visit(reconstruction.page)
-    for width in WIDTHS:
-        page.set_viewport_size({"width": width, "height": 800})
-        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
-
-
-def test_the_chart_is_described_for_those_who_do_not_see_it(reconstruction, visit_once):
-    page = visit_once(reconstruction.page)
-    for svg in page.locator("[data-chart=components] .chart-plot svg").all():
-        label = svg.get_attribute("aria-label") or ""
-        assert "Speedup of each component" in label
-        assert "times at N = 8" in label

@@ -1,0 +1,106 @@
+"""A folder of made-up data appears whole or not at all, and nothing is overwritten."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pyscale_stages.contract import Record
+from pyscale_stages.errors import BadInput, ResourceExhausted
+from pyscale_stages.synth.wholefolder import Kind, make_whole
+
+KIND = Kind("made up", "is nothing made up", "made.json")
+
+
+class Params(Record):
+    """How the data are made."""
+
+    seed: int = 3
+    size: int = 8
+
+
+def fill(folder: Path) -> None:
+    (folder / "data").write_text("made up")
+
+
+def made(folder: Path, write: Callable[[Path], None] = fill, **params: int) -> Path:
+    return make_whole(folder, Params(**params), KIND, write)
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_the_same_again_is_kept_as_it_is(tmp_path):
+    folder = made(tmp_path / "m")
+    before = (folder / "data").stat()
+    assert made(folder) == folder
+    after = (folder / "data").stat()
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)
+
+
+def test_what_was_made_otherwise_is_never_overwritten(tmp_path):
+    folder = made(tmp_path / "m")
+    before = files_of(folder)
+    with pytest.raises(
+        BadInput, match=r"made with other parameters \(seed, size\): choose another"
+    ):
+        made(folder, seed=5, size=9)
+    assert files_of(folder) == before
+
+
+@pytest.mark.parametrize("content", [None, "{}}", '{"generator": 99}'])
+def test_a_folder_of_something_else_is_never_overwritten(tmp_path, content):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("keep me")
+    if content is not None:
+        (folder / KIND.params_file).write_text(content)
+    before = files_of(folder)
+    with pytest.raises(BadInput, match="mine exists and is nothing made up"):
+        made(folder)
+    assert files_of(folder) == before
+
+
+def test_a_file_in_the_way_and_a_place_that_cannot_be_written_are_refused(tmp_path):
+    (tmp_path / "file").write_text("a file")
+    with pytest.raises(BadInput, match="exists and is nothing made up"):
+        made(tmp_path / "file")
+    with pytest.raises(BadInput, match=r"m cannot be written \(Not a directory\): choose another"):
+        made(tmp_path / "file" / "m")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "said"),
+    [
+        (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), ResourceExhausted, "disk of .* is full"),
+        (KeyboardInterrupt(), KeyboardInterrupt, None),
+    ],
+)
+def test_what_ends_the_writing_leaves_nothing_behind(tmp_path, error, kind, said):
+    def stop(folder: Path) -> None:
+        fill(folder)
+        raise error
+
+    with pytest.raises(kind, match=said):
+        made(tmp_path / "m", stop)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("seed", [3, 99])
+def test_what_appeared_meanwhile_is_kept_if_it_is_the_same_and_never_overwritten(tmp_path, seed):
+    def overtaken(folder: Path) -> None:
+        fill(folder)
+        made(tmp_path / "m", seed=seed)
+
+    if seed == 3:
+        made(tmp_path / "m", overtaken)
+    else:
+        with pytest.raises(BadInput, match=r"made with other parameters \(seed\)"):
+            made(tmp_path / "m", overtaken)
+    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+    assert Params.model_validate_json((tmp_path / "m" / KIND.params_file).read_text()).seed == seed
