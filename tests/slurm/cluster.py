@@ -183,6 +183,10 @@ class SlurmCluster:
         self.kill_slurmd(node)
         end(self.folder, node)
 
+    def preempt(self, node: str) -> None:
+        """Submit an urgent job, to which those on a node give way."""
+        self.submit("--partition=urgent", f"--nodelist={node}", "--exclusive", "--wrap=true")
+
     def drain(self, node: str) -> None:
         """Let a node take no further jobs."""
         self.run("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=test")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from random import Random
 
 import psutil
@@ -70,30 +71,23 @@ def test_a_time_limit_of_a_task_is_named_and_not_tried_again(runs):
     assert_resume_completes(runs)
 
 
-def test_the_job_is_cancelled_by_hand(runs):
-    process = runs.start()
-    with runs.in_its_middle(process, "w0"):
-        runs.slurm.run("scancel", jobs(runs)[0])
-        runs.slurm.wait_for(lambda: len(jobs(runs)) == 2, "another was submitted")
-    assert_whole(runs, process, "was cancelled", allocations=2)
+STRIKES: dict[str, tuple[Callable[[ClusterRuns, str], object], str]] = {
+    "cancelled": (lambda runs, _: runs.slurm.run("scancel", jobs(runs)[0]), "was cancelled"),
+    "its time limit": (lambda runs, _: runs.slurm.end_time_of(jobs(runs)[0]), "time limit"),
+    "an urgent job": (lambda runs, node: runs.slurm.preempt(node), "was preempted"),
+    "its node is down": (lambda runs, node: runs.slurm.kill_node(node), "lost a node"),
+    "its pilot is killed": (lambda runs, _: pilots_of(runs)[0].kill(), ""),
+}
 
 
-def test_the_job_reaches_its_time_limit(runs):
-    process = runs.start()
-    with runs.in_its_middle(process, "w0"):
-        runs.slurm.end_time_of(jobs(runs)[0])
-        runs.slurm.wait_for(lambda: len(jobs(runs)) == 2, "another was submitted")
-    assert_whole(runs, process, "time limit", allocations=2)
-
-
-def test_the_job_gives_way_to_an_urgent_one(runs):
+@pytest.mark.parametrize("strike", STRIKES)
+def test_whatever_ends_the_job_the_run_becomes_whole_in_another(runs, strike):
+    strikes, said = STRIKES[strike]
     process = runs.start()
     with runs.in_its_middle(process, "w0") as (launch,):
-        runs.slurm.submit(
-            "--partition=urgent", f"--nodelist={launch.node}", "--exclusive", "--wrap=true"
-        )
+        strikes(runs, launch.node)
         runs.slurm.wait_for(lambda: len(jobs(runs)) == 2, "another was submitted")
-    assert_whole(runs, process, "was preempted", allocations=2)
+    assert_whole(runs, process, said, allocations=2)
 
 
 def test_the_job_is_requeued_all_the_same(runs):
@@ -104,14 +98,6 @@ def test_the_job_is_requeued_all_the_same(runs):
         runs.slurm.run("scontrol", "requeue", job)
         runs.slurm.wait_for(lambda: len(runs.events("pilot_started")) == 2, "it started again")
     assert_whole(runs, process, allocations=1)
-
-
-def test_a_node_goes_down(runs):
-    process = runs.start()
-    with runs.in_its_middle(process, "w0") as (launch,):
-        runs.slurm.kill_node(launch.node)
-        runs.slurm.wait_for(lambda: len(jobs(runs)) == 2, "another was submitted")
-    assert_whole(runs, process, "lost a node", allocations=2)
 
 
 def test_the_controller_is_away_for_a_while(runs):
@@ -130,15 +116,6 @@ def test_the_controller_is_away_for_a_while(runs):
         runs.slurm.wait_until_heard(node)
     pilot.resume()
     assert_whole(runs, process, allocations=1)
-
-
-def test_the_pilot_is_killed(runs):
-    process = runs.start()
-    with runs.in_its_middle(process, "w0"):
-        (pilot,) = pilots_of(runs)
-        pilot.kill()
-        runs.slurm.wait_for(lambda: len(jobs(runs)) == 2, "another was submitted")
-    assert_whole(runs, process, allocations=2)
 
 
 def test_who_follows_is_killed_and_the_job_goes_on(runs):

@@ -100,7 +100,7 @@ def test_a_time_limit_and_a_node_that_died_are_told(slurm_with_accounting, submi
 def test_preemption_is_told(slurm_with_accounting, submit):
     job = submit("exec sleep infinity", "--nodelist=n1")
     slurm_with_accounting.wait_until_running(job)
-    submit("exec sleep infinity", "--partition=urgent", "--nodelist=n1", "--exclusive")
+    slurm_with_accounting.preempt("n1")
     for (cause,) in causes(slurm_with_accounting, job):
         assert (cause.kind, cause.exit_code) == ("Preempted", 1)
         assert "was preempted on n1" in cause.message

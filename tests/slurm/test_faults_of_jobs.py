@@ -68,9 +68,7 @@ def test_a_time_limit_is_named_and_not_tried_again(runs):
 def test_a_job_that_gives_way_to_an_urgent_one_is_tried_again(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0") as (launch,):
-        runs.slurm.submit(
-            "--partition=urgent", f"--nodelist={launch.node}", "--exclusive", "--wrap=true"
-        )
+        runs.slurm.preempt(launch.node)
         runs.slurm.wait_for(lambda: bool(runs.events("trial_failed")), "the trial had failed")
     runs.completed(process)
     assert "was preempted" in runs.events("trial_failed")[0].detail

@@ -52,23 +52,24 @@ def test_one_package_that_may_not_be_read_leaves_none(tmp_path):
     assert package_energies(tmp_path) is None
 
 
-def test_energy_is_the_difference_summed_over_packages():
-    before = {"a": PackageEnergy(1_000_000, RANGE_UJ), "b": PackageEnergy(3_000_000, RANGE_UJ)}
-    after = {"a": PackageEnergy(3_500_000, RANGE_UJ), "b": PackageEnergy(3_000_000, RANGE_UJ)}
-    assert joules_between(before, after) == pytest.approx(2.5)
+def read(**energies_uj: int) -> dict[str, PackageEnergy]:
+    return {name: PackageEnergy(energy, RANGE_UJ) for name, energy in energies_uj.items()}
 
 
-def test_a_counter_that_began_anew_goes_on_from_its_range():
-    before = {"a": PackageEnergy(RANGE_UJ - 2_000_000, RANGE_UJ)}
-    after = {"a": PackageEnergy(1_000_000, RANGE_UJ)}
-    assert joules_between(before, after) == pytest.approx(3.0)
-
-
-def test_readings_of_other_packages_are_not_compared():
-    before = {"a": PackageEnergy(1, RANGE_UJ)}
-    assert joules_between(before, {"b": PackageEnergy(2, RANGE_UJ)}) is None
-    assert joules_between(before, None) is None
-    assert joules_between(None, before) is None
+@pytest.mark.parametrize(
+    ("before", "after", "joules"),
+    [
+        (read(a=1_000_000, b=3_000_000), read(a=3_500_000, b=3_000_000), 2.5),
+        # A counter that began anew goes on from its range.
+        (read(a=RANGE_UJ - 2_000_000), read(a=1_000_000), 3.0),
+        (read(a=1), read(b=2), None),
+        (read(a=1), None, None),
+        (None, read(a=1), None),
+    ],
+    ids=["two packages", "began anew", "other packages", "none after", "none before"],
+)
+def test_energy_is_the_difference_summed_over_packages(before, after, joules):
+    assert joules_between(before, after) == pytest.approx(joules)
 
 
 def test_a_meter_adds_up_what_was_used_until_it_is_stopped(tmp_path):

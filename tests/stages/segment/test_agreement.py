@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import fastremap
 import numpy as np
@@ -25,35 +26,49 @@ def squares(*corners: tuple[int, int], values: list[int] | None = None) -> Label
     return labels
 
 
-def test_the_same_cells_under_other_labels_all_match():
-    first = squares((0, 0), (20, 20), (40, 5))
-    second = squares((0, 0), (20, 20), (40, 5), values=[700, 3, 41])
-    found = match_cells(first, second)
-    assert (found.matched, found.cells_reference, found.cells_other) == (3, 3, 3)
-    assert found.average_precision == found.close_precision == 1
+def lacking(*pixels: Any) -> Labels:
+    """A cell without some of its pixels."""
+    labels = squares((0, 0))
+    for place in pixels:
+        labels[place] = 0
+    return labels
 
 
-def test_a_cell_matches_where_the_intersection_is_half_of_the_union():
-    # Moved by 3 of 10 pixels the overlap is 70 of 130 pixels; by 4 it is 60 of 140.
-    assert match_cells(squares((0, 0)), squares((0, 3))).matched == 1
-    assert match_cells(squares((0, 0)), squares((0, 4))).matched == 0
+HALVES = squares((0, 0))
+HALVES[:10, 5:10] = 2
+THREE = squares((0, 0), (20, 20), (40, 5))
 
 
-def test_a_cell_matches_closely_where_nine_tenths_of_the_union_are_shared():
-    cell, less, still_less = (squares((0, 0)) for _ in range(3))
-    less[0, :10] = 0
-    still_less[0, :10], still_less[1, 0] = 0, 0
-    assert match_cells(cell, less).matched_closely == 1
-    assert match_cells(cell, still_less).matched_closely == 0
-    assert match_cells(cell, still_less).matched == 1
-
-
-def test_halves_of_one_cell_are_not_both_matched_to_it():
-    whole, halves = squares((0, 0)), squares((0, 0))
-    halves[:10, 5:10] = 2
-    for found in (match_cells(whole, halves), match_cells(halves, whole)):
-        assert found.matched == 1
-        assert found.average_precision == pytest.approx(1 / 2)
+@pytest.mark.parametrize(
+    ("reference", "other", "matched", "precision"),
+    [
+        (THREE, squares((0, 0), (20, 20), (40, 5), values=[700, 3, 41]), (3, 3), 1),
+        # Moved by 3 of 10 pixels the overlap is 70 of 130 pixels; by 4 it is 60 of 140.
+        (squares((0, 0)), squares((0, 3)), (1, 0), 1),
+        (squares((0, 0)), squares((0, 4)), (0, 0), 0),
+        # Nine tenths of the union are shared, and then one pixel less.
+        (squares((0, 0)), lacking(np.s_[0, :10]), (1, 1), 1),
+        (squares((0, 0)), lacking(np.s_[0, :10], np.s_[1, 0]), (1, 0), 1),
+        (squares((0, 0)), HALVES, (1, 0), 1 / 2),
+        (HALVES, squares((0, 0)), (1, 0), 1 / 2),
+        (THREE, squares((0, 0), (45, 45)), (1, 1), 1 / 4),
+        (squares(), squares(), (0, 0), 1),
+        (squares((0, 0)), squares(), (0, 0), 0),
+        (squares(), squares((0, 0)), (0, 0), 0),
+    ],
+    ids=[
+        *("other labels", "half", "less than half", "nine tenths", "less than these"),
+        *("halves of one", "one of halves", "missed and invented", "none", "lost", "new"),
+    ],
+)
+def test_cells_match_where_they_share_half_of_their_union(reference, other, matched, precision):
+    found = match_cells(reference, other)
+    assert (found.matched, found.matched_closely) == matched
+    assert (found.cells_reference, found.cells_other) == (
+        len(np.unique(reference)) - 1,
+        len(np.unique(other)) - 1,
+    )
+    assert found.average_precision == pytest.approx(precision)
 
 
 @pytest.mark.slow
@@ -72,22 +87,9 @@ def test_as_many_cells_match_as_an_assignment_of_all_to_all_finds(seed):
     assert [found.matched, found.matched_closely] == matched.tolist()
 
 
-def test_missed_and_invented_cells_both_cost():
-    found = match_cells(squares((0, 0), (20, 20), (40, 5)), squares((0, 0), (45, 45)))
-    assert (found.matched, found.cells_reference, found.cells_other) == (1, 3, 2)
-    assert found.average_precision == pytest.approx(1 / 4)
-
-
-@pytest.mark.parametrize(
-    ("reference", "other", "expected"),
-    [
-        (squares(), squares(), 1.0),
-        (squares((0, 0)), squares(), 0.0),
-        (squares(), squares((0, 0)), 0),
-    ],
-)
-def test_frames_without_cells_are_compared(reference, other, expected):
-    assert match_cells(reference, other).average_precision == expected
+def test_all_cells_that_match_closely_are_a_close_precision_of_one():
+    assert match_cells(THREE, THREE).close_precision == 1
+    assert match_cells(squares((0, 0)), lacking(np.s_[0, :10], np.s_[1, 0])).close_precision == 0
 
 
 def test_a_frame_weighs_as_much_as_its_cells():

@@ -14,19 +14,20 @@ from pyscale_stages.segment.networks import Cellpose3Segmenter, build_net, width
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 
 
-def test_a_named_model_is_found_in_cellposes_folder(tmp_path, monkeypatch):
-    (tmp_path / "cyto3").write_bytes(b"weights")
+def test_a_model_is_a_path_or_a_name_in_cellposes_folder_by_setting_or_in_the_home(
+    tmp_path, monkeypatch
+):
+    home = tmp_path / ".cellpose" / "models"
+    home.mkdir(parents=True)
+    files = tmp_path / "mine.pt", tmp_path / "cyto3", home / "cpsam"
+    for file in files:
+        file.write_bytes(b"weights")
     monkeypatch.setenv(models.MODEL_FOLDER_VARIABLE, str(tmp_path))
-    assert models.find_weights("cyto3") == tmp_path / "cyto3"
-
-
-def test_without_a_setting_the_folder_is_the_one_in_the_home(tmp_path, monkeypatch):
-    monkeypatch.delenv(models.MODEL_FOLDER_VARIABLE, raising=False)
+    assert models.find_weights(str(files[0])) == files[0]
+    assert models.find_weights("cyto3") == files[1]
+    monkeypatch.delenv(models.MODEL_FOLDER_VARIABLE)
     monkeypatch.setenv("HOME", str(tmp_path))
-    folder = tmp_path / ".cellpose" / "models"
-    folder.mkdir(parents=True)
-    (folder / "cpsam").write_bytes(b"weights")
-    assert models.find_weights("cpsam") == folder / "cpsam"
+    assert models.find_weights("cpsam") == files[2]
 
 
 def test_cellpose_looks_in_the_same_folder(tmp_path, monkeypatch):
@@ -34,11 +35,6 @@ def test_cellpose_looks_in_the_same_folder(tmp_path, monkeypatch):
     import cellpose.models
 
     assert models.model_folder() == cellpose.models.MODEL_DIR
-
-
-def test_a_path_is_a_model(tmp_path):
-    (tmp_path / "mine.pt").write_bytes(b"weights")
-    assert models.find_weights(str(tmp_path / "mine.pt")) == tmp_path / "mine.pt"
 
 
 def test_an_unknown_model_names_the_known_ones():

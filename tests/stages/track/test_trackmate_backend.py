@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -46,12 +47,9 @@ def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def jdk() -> None:
+def jdk(missing: Callable[[str, str], None]) -> None:
     if shutil.which("javac") is None or shutil.which("jar") is None:
-        sentence = "a Java development kit is absent: apt-get install openjdk-17-jdk-headless"
-        if os.environ.get("PYSCALE_TEST_REQUIRE_ALL"):
-            pytest.fail(sentence)
-        pytest.skip(sentence)
+        missing("a Java development kit", "apt-get install openjdk-17-jdk-headless")
 
 
 @pytest.fixture
