@@ -27,7 +27,7 @@ from pyscale.validation.expected import (
     expected_file,
     read_expected,
 )
-from pyscale.validation.judging import MeasuredTrial, measured_entries
+from pyscale.validation.judging import MeasuredTrial, measured_of
 from pyscale_stages.atomic import write_atomically
 
 WINDOW_FILE = "window.json"
@@ -53,7 +53,7 @@ def renewed(expected: Expected, run: RunFolder) -> Expected:
 
     The run is a complete one of the suite in the installation that is the reference from now on.
     """
-    plan, measured = run.plan, measured_entries(run)
+    plan, measured = run.plan, measured_of(run)
     stages = {}
     for entry, stage in expected.stages.items():
         found = measured.get(entry)
