@@ -39,11 +39,17 @@ def test_uncorrected_frames_agree_with_no_corrected_ones_and_have_the_whole_drif
     assert quality["drift_error_px"] == pytest.approx(quality["drift_uncorrected_px"])
 
 
-def test_right_transforms_with_wrong_pixels_do_not_agree(bench, output):
-    other = shutil.copytree(output, bench.folder / "other")
+def test_wrong_pixels_and_a_wrong_transform_do_not_agree(bench, output):
+    other = shutil.copytree(output, bench.folder / "pixels")
     pixels = tifffile.imread(other / "frames.ome.tif")
     pixels[3] = pixels[3][::-1]
     write_movie(other / "frames.ome.tif", pixels, "TYX")
+    found = bench.agreement(output, other)
+    assert (found.same, found.score) == (False, 0.75)
+    other = shutil.copytree(output, bench.folder / "transform")
+    table = pl.read_parquet(other / "transforms.parquet")
+    moved = pl.col("ty_px") + pl.when(pl.col("frame") == 2).then(1.0).otherwise(0.0)
+    table.with_columns(ty_px=moved).write_parquet(other / "transforms.parquet")
     found = bench.agreement(output, other)
     assert (found.same, found.score) == (False, 0.75)
 
