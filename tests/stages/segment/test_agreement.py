@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -168,9 +169,23 @@ def test_where_the_first_frames_count_the_truth_of_the_others_does_not(bench, fr
     assert "does not hold the true labels of the 2 frames" in said
 
 
-def test_truth_of_another_movie_is_refused(bench, whole, tmp_path):
+@pytest.mark.parametrize(
+    ("name", "images", "said"),
+    [
+        ("labels_ch0.ome.tif", [squares()], "does not hold the true labels of the 5 frames"),
+        (
+            "labels_ch0.ome.tif",
+            [np.ones((130, 144), np.uint16)] * 5,
+            r"frames of \(130, 144\), but",
+        ),
+        ("mine.tif", [np.ones((130, 144), np.uint16)] * 5, "name the truth of this movie"),
+    ],
+    ids=["frames", "size", "size of label images"],
+)
+def test_truth_of_another_movie_is_refused(bench, whole, tmp_path, name, images, said):
     stack = LabelStack()
-    stack.add(squares())
-    stack.write(tmp_path / "labels_ch0.ome.tif")
-    said = bench.refused("check", whole, whole, truth=tmp_path)
-    assert "does not hold the true labels of the 5 frames" in said
+    for image in images:
+        stack.add(image)
+    stack.write(tmp_path / name)
+    truth = tmp_path if name.endswith(".ome.tif") else tmp_path / name
+    assert re.search(said, bench.refused("check", whole, whole, truth=truth))
