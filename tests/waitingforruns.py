@@ -23,10 +23,11 @@ def wait_for_event(kind: str, process: subprocess.Popen[Any]) -> None:
     """Return when the journal of the only run tells of an event."""
     Path("runs").mkdir(exist_ok=True)
     for _ in watch("runs", rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
-        assert process.poll() is None, process.communicate()
+        ended = process.poll() is not None
         journals = list(Path("runs").glob("*/journal.jsonl"))
         if journals and any(e.kind == kind for e in Journal(journals[0]).read()):
             return
+        assert not ended, process.communicate()
 
 
 def living(run: RunFolder) -> list[psutil.Process]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from watchfiles import watch
 
 from baseenvironment import base_environment, replace_in
-from pyscale.store.folder import RunFolder
-from pyscale.store.journal import Journal
 from pyscale.store.taskfiles import read_task
+from waitingforruns import only_run, wait_for_event
 
 pytestmark = pytest.mark.slow
 
@@ -29,27 +26,12 @@ def base(home: Path) -> Path:
     return home / "env"
 
 
-def only_run() -> RunFolder:
-    (path,) = Path("runs").iterdir()
-    return RunFolder(path)
-
-
-def wait_for_a_finished_trial(process: subprocess.Popen[str]) -> None:
-    Path("runs").mkdir(exist_ok=True)
-    for _ in watch("runs", rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
-        ended = process.poll() is not None
-        journals = list(Path("runs").glob("*/journal.jsonl"))
-        if journals and any(e.kind == "trial_finished" for e in Journal(journals[0]).read()):
-            return
-        assert not ended, process.communicate()
-
-
 def test_both_environments_are_measured_and_compared_after_a_kill(pyscale, start, labels, base):
     process = start(
         *("run", "labels", "--data", labels, "--only", "track", "--against", base),
         *("--workers", "1,2", "--repeats", "1"),
     )
-    wait_for_a_finished_trial(process)
+    wait_for_event("trial_finished", process)
     process.kill()
     process.communicate()
     run = only_run()

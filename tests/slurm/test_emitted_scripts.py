@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from commandline import answer_in
 from movingsquares import write_moving_squares
 from slurm.runs import complete_scripts, submit_scripts
 
@@ -52,22 +51,17 @@ def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def of_a_run(movie: Path) -> dict[str, bytes]:
     """What a run of both stages on this machine leaves."""
-    command = [sys.executable, "-m", "pyscale", "run", "labels", "--data", movie]
-    command += ["--workers", "1,2", "--seed", "3", "--repeats", "1", "--cache", "asis"]
-    subprocess.run(
-        [*command, "--keep-outputs", "all"],
-        cwd=movie.parent,
-        check=True,
-        capture_output=True,
-    )
+    words = ("run", "labels", "--data", movie, "--workers", "1,2", "--seed", "3")
+    options = ("--repeats", "1", "--cache", "asis", "--keep-outputs", "all")
+    assert answer_in(movie.parent, *words, *options).code == 0
     (run,) = (movie.parent / "runs").iterdir()
     return outputs(run / "tasks")
 
 
 def emit(folder: str, *arguments: object) -> None:
     """Write scripts into a folder."""
-    command = [sys.executable, "-m", "pyscale", "run", "labels", "--emit-sbatch", folder]
-    subprocess.run([*command, *map(str, arguments)], check=True, capture_output=True)
+    answer = answer_in(Path(), "run", "labels", "--emit-sbatch", folder, *arguments)
+    assert answer.code == 0, answer.err
 
 
 def outputs(folder: Path) -> dict[str, bytes]:

@@ -6,6 +6,7 @@ import gc
 import multiprocessing
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import torch
 
 from pyscale_stages.contract import TaskResult
+from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.params import LoaderParams
@@ -48,6 +50,13 @@ def _no_loader_process_is_left() -> Iterator[None]:
     yield
     if multiprocessing.active_children():
         gc.collect()
+
+
+@pytest.fixture
+def wsistream(missing: Callable[[str, str], None]) -> None:
+    """Need the data set that the shipped one is compared with."""
+    if find_spec("wsistream") is None:
+        missing("wsistream", how_to_install("loader_wsistream"))
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pickle
 import shutil
-from collections.abc import Callable
-from importlib.util import find_spec
 from itertools import islice
 from typing import Any
 
@@ -16,7 +14,6 @@ import torch
 from torch.utils.data import DataLoader
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loader.batches import told
 from pyscale_stages.loader.dataset import PatchDataset, Rotation
 from pyscale_stages.loader.factories import dataset_of
@@ -34,13 +31,6 @@ def made_slides(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """Paths of three made-up slides at 0.5 micrometres per pixel."""
     folder = write_slides(tmp_path_factory.mktemp("loader") / "slides", SLIDES)
     return [str(path) for path in sorted(folder.glob("*.svs"))]
-
-
-@pytest.fixture
-def wsistream(missing: Callable[[str, str], None]) -> None:
-    """Need the data set that the shipped one is compared with."""
-    if find_spec("wsistream") is None:
-        missing("wsistream", how_to_install("loader_wsistream"))
 
 
 def patches(slides: list[str], count: int, seed: int = 7, **params: Any) -> list[Item]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from textwrap import dedent
 
@@ -13,7 +12,6 @@ from pydantic import ValidationError
 from torch.utils.data import Dataset
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError
-from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loader.dataset import PatchDataset
 from pyscale_stages.loader.factories import (
     dataset_of,
@@ -37,13 +35,6 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModule:
         return name
 
     return write
-
-
-@pytest.fixture
-def wsistream(missing: Callable[[str, str], None]) -> None:
-    """Need the library of that factory."""
-    if find_spec("wsistream") is None:
-        missing("wsistream", how_to_install("loader_wsistream"))
 
 
 def said(factory: str, kind: type[StageError] = BadInput) -> str:

@@ -26,32 +26,27 @@ def first_x(timed: Timed) -> list[float]:
     return [places.x_px[0] for places in timed.places if places is not None]
 
 
-def test_batches_that_may_lie_ready_are_left_out(make_batches):
-    batches = make_batches(num_workers=1, prefetch_factor=3)
-    timed = time_window(batches, params_of(), None, [])
-    assert first_x(timed) == [12, 16, 20]
-    assert timed.window.prefetched_batches == 3
-
-
-def test_nothing_lies_ready_without_loader_processes(make_batches):
-    timed = time_window(make_batches(), params_of(num_workers=0), None, [])
-    assert first_x(timed) == [0, 4, 8]
-    assert timed.window.prefetched_batches == 0
-
-
-def test_queues_are_empty_where_a_new_pass_begins(make_batches):
-    batches = make_batches(num_workers=1, opening="empty")
-    batches.take()
-    timed = time_window(batches, params_of(opening="empty"), None, [])
-    assert first_x(timed) == [0, 4, 8]
-    assert timed.window.prefetched_batches == 0
-
-
-def test_the_published_window_begins_with_what_lies_ready(make_batches):
-    batches = make_batches(num_workers=1, opening="published")
-    batches.take()
-    timed = time_window(batches, params_of(opening="published"), None, [])
-    assert first_x(timed) == [4, 8, 12]
+@pytest.mark.parametrize(
+    ("params", "prefetch_factor", "taken", "first", "prefetched"),
+    [
+        ({}, 3, 0, [12, 16, 20], 3),
+        # Nothing lies ready without loader processes.
+        ({"num_workers": 0}, 2, 0, [0, 4, 8], 0),
+        # Queues are empty where a new pass begins.
+        ({"opening": "empty"}, 2, 1, [0, 4, 8], 0),
+        ({"opening": "published"}, 2, 1, [4, 8, 12], None),
+    ],
+    ids=["excluded", "no loader processes", "empty", "published"],
+)
+def test_batches_that_may_lie_ready_are_left_out_or_not_as_was_asked(
+    make_batches, params, prefetch_factor, taken, first, prefetched
+):
+    batches = make_batches(**({"num_workers": 1, "prefetch_factor": prefetch_factor} | params))
+    for _ in range(taken):
+        batches.take()
+    timed = time_window(batches, params_of(**params), None, [])
+    assert first_x(timed) == first
+    assert prefetched is None or timed.window.prefetched_batches == prefetched
 
 
 def test_each_wait_is_within_the_window(make_batches):
@@ -139,9 +134,6 @@ def test_a_window_is_whole_rounds_of_the_loader_processes(num_workers, opening, 
     assert batches_to_time(LoaderParams(num_workers=num_workers, opening=opening)) == expected
 
 
-def test_ranks_that_start_at_nearly_one_moment_are_not_warned_of():
+def test_ranks_that_start_apart_are_warned_of_and_nearly_at_one_moment_not():
     assert late_start([100.0, 100.1], [1.0, 2.0]) == ""
-
-
-def test_ranks_that_start_apart_are_warned_of():
     assert "began 0.3 s apart and the shortest took 1 s" in late_start([5.0, 5.3], [1.0, 2.0])
