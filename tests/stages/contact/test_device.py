@@ -28,19 +28,16 @@ def contact(tmp_path: Path) -> Contact:
         *arguments: object, params: dict[str, str] | None = None, **environment: object
     ) -> subprocess.CompletedProcess[str]:
         file.write_text(json.dumps({"backend": "opencl", **(params or {})}))
-        return _run("--params", file, *arguments, **environment)
+        line = ["-m", "pyscale_stages", "contact", "run", "--params", str(file)]
+        return subprocess.run(
+            [sys.executable, *line, *map(str, arguments)],
+            env=os.environ | {name: str(value) for name, value in environment.items()},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
 
     return run
-
-
-def _run(*arguments: object, **environment: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "pyscale_stages", "contact", "run", *map(str, arguments)],
-        env=os.environ | {name: str(value) for name, value in environment.items()},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
 
 
 def varied_movie(n_frames: int) -> object:

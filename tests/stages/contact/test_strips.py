@@ -30,27 +30,21 @@ def test_the_capacity_leaves_room_for_background_and_marker(n_cells):
     assert capacity_for(n_cells) >= n_cells + 2
 
 
-def test_a_frame_of_few_cells_is_not_cut():
-    layout = layout_of([densify(grid(20, 25, 4))])
-    assert (layout.height, layout.strip_capacity, layout.frame_capacity) == (80, 512, 512)
-
-
-def test_a_crowded_frame_is_cut_until_its_strips_have_few_labels():
-    # 16 strips of 60 rows cross 16 or 17 rows of 30 cells, 8 of 120 rows more than 30.
-    layout = layout_of([densify(grid(240, 30, 4))])
-    assert (layout.height, layout.strip_capacity) == (60, 512)
-    assert layout.frame_capacity == 8192
-
-
-def test_cells_of_both_types_count():
-    one = densify(grid(16, 30, 4))
-    assert layout_of([one]).height == 64
-    assert layout_of([one, one]).height == 32
-
-
-def test_a_row_that_more_labels_cross_is_not_cut():
-    layout = layout_of([densify(np.arange(1, 3001, dtype=np.uint32).reshape(3, 1000))])
-    assert (layout.height, layout.strip_capacity) == (1, 1024)
+@pytest.mark.parametrize(
+    ("types", "layout"),
+    [
+        ([grid(20, 25, 4)], (80, 512, 512)),
+        # 16 strips of 60 rows cross 16 or 17 rows of 30 cells, 8 of 120 rows more than 30.
+        ([grid(240, 30, 4)], (60, 512, 8192)),
+        ([grid(16, 30, 4)], (64, 512, 512)),
+        ([grid(16, 30, 4)] * 2, (32, 512, 1024)),
+        ([np.arange(1, 3001, dtype=np.uint32).reshape(3, 1000)], (1, 1024, 4096)),
+    ],
+    ids=["few cells", "a crowd", "one type", "cells of both types", "a row of many labels"],
+)
+def test_a_frame_is_cut_until_its_strips_have_few_labels_and_a_row_is_not(types, layout):
+    found = layout_of([densify(image) for image in types])
+    assert (found.height, found.strip_capacity, found.frame_capacity) == layout
 
 
 @given(

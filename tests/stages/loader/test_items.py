@@ -10,18 +10,18 @@ from pyscale_stages.loader.items import Places, on_device, pixels_of, places_in
 IMAGE = torch.zeros(3, 8, 8)
 
 
-def test_pixels_are_the_image_of_a_dict():
-    batch = default_collate([{"mask": IMAGE[0], "image": IMAGE}])
-    assert pixels_of(batch).shape == (1, 3, 8, 8)
-
-
-def test_pixels_are_the_first_tensor_with_axes_of_a_tuple():
-    assert pixels_of(default_collate([(5, IMAGE)] * 2)).shape == (2, 3, 8, 8)
-    assert pixels_of(torch.zeros(4, 3, 8, 8)).shape == (4, 3, 8, 8)
-
-
-def test_an_image_of_several_views_is_its_first():
-    assert pixels_of({"image": {"near": IMAGE, "far": IMAGE[:, :4]}}).shape == IMAGE.shape
+@pytest.mark.parametrize(
+    ("batch", "shape"),
+    [
+        (default_collate([{"mask": IMAGE[0], "image": IMAGE}]), (1, 3, 8, 8)),
+        (default_collate([(5, IMAGE)] * 2), (2, 3, 8, 8)),
+        (torch.zeros(4, 3, 8, 8), (4, 3, 8, 8)),
+        ({"image": {"near": IMAGE, "far": IMAGE[:, :4]}}, (3, 8, 8)),
+    ],
+    ids=["image of a dict", "first tensor with axes of a tuple", "a tensor", "first of views"],
+)
+def test_pixels_are_found_in_a_batch(batch, shape):
+    assert pixels_of(batch).shape == shape
 
 
 def test_items_without_pixels_are_refused():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.track.detections import Detections, Ints
-from pyscale_stages.track.lineage import NO_LINKS, Tracks, links_of, tracks_of
+from pyscale_stages.track.lineage import Tracks, links_of, tracks_of
 
 
 def detections(*frame_and_label: tuple[int, int]) -> Detections:
@@ -22,23 +22,27 @@ def links(*pairs: tuple[int, int]) -> Ints:
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def test_a_detection_without_links_is_a_track():
-    tracks = tracks_of(detections((0, 1), (0, 2), (5, 1)), NO_LINKS)
-    assert tracks.track_id.tolist() == [1, 2, 3]
-    assert len(tracks.splits) == 0
-
-
-def test_tracks_are_numbered_by_first_frame_then_label():
-    cells = detections((0, 1), (0, 2), (1, 1), (1, 2), (1, 3))
-    tracks = tracks_of(cells, links((1, 2), (0, 4)))
-    assert tracks.track_id.tolist() == [1, 2, 2, 3, 1]
-
-
-def test_a_division_ends_the_parent_and_starts_two_tracks():
-    cells = detections((0, 1), (1, 1), (2, 1), (2, 2), (3, 1))
-    tracks = tracks_of(cells, links((0, 1), (1, 2), (1, 3), (2, 4)))
-    assert tracks.track_id.tolist() == [1, 1, 2, 3, 2]
-    assert tracks.splits.tolist() == [[1, 2], [1, 3]]
+@pytest.mark.parametrize(
+    ("cells", "pairs", "track_ids", "splits"),
+    [
+        ([(0, 1), (0, 2), (5, 1)], [], [1, 2, 3], []),
+        # By first frame, then label.
+        ([(0, 1), (0, 2), (1, 1), (1, 2), (1, 3)], [(1, 2), (0, 4)], [1, 2, 2, 3, 1], []),
+        (
+            [(0, 1), (1, 1), (2, 1), (2, 2), (3, 1)],
+            [(0, 1), (1, 2), (1, 3), (2, 4)],
+            [1, 1, 2, 3, 2],
+            [[1, 2], [1, 3]],
+        ),
+        ([], [], [], []),
+    ],
+    ids=["without links", "numbers", "a division ends the parent", "no detections"],
+)
+def test_links_make_tracks(cells, pairs, track_ids, splits):
+    tracks = tracks_of(detections(*cells), links(*pairs))
+    assert tracks.track_id.tolist() == track_ids
+    assert tracks.splits.tolist() == splits
+    assert len(links_of(tracks)) == len(pairs)
 
 
 def test_tracks_that_merge_are_refused():
@@ -50,12 +54,6 @@ def test_a_split_of_an_unknown_track_is_reported():
     broken = Tracks(detections((0, 1)), np.array([1]), links((1, 9)))
     with pytest.raises(BadInput, match="not among the tracks"):
         links_of(broken)
-
-
-def test_no_detections_make_no_tracks():
-    tracks = tracks_of(detections(), NO_LINKS)
-    assert len(tracks.track_id) == 0
-    assert len(links_of(tracks)) == 0
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.data())
