@@ -12,7 +12,7 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.judging import reasons as reasons_of
 from pyscale.analysis.machine.speedups import OF_RATES, WHY_NOT
-from pyscale.report.comparison import STYLES, ratio3, verdicts_mean, words
+from pyscale.report.comparison import STYLES, empty_table, ratio3, verdicts_mean, words
 from pyscale.report.machine.words import NOT_APPLICABLE, rate_parts
 from pyscale.report.viewer.machines import group_of, name_of
 from pyscale.report.wording import ABSENT, listing, number, with_interval
@@ -120,11 +120,9 @@ def _group(row: Row) -> str:
 
 
 def _verdicts(rows: Sequence[Row]) -> Table:
-    from rich import box
-    from rich.table import Table
     from rich.text import Text
 
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    table = empty_table()
     table.add_column("test", overflow="fold")
     for header in ("baseline", "new", "new / baseline"):
         table.add_column(header, no_wrap=True)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import polars as pl
 
 from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.analysis.machine.processes import trial_medians
 from pyscale.analysis.machine.sidebyside import MachineSide
-from pyscale.references.model import NOT_TOLD, Referred
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide, Source, letter
+from pyscale.report.viewer.ofresults import column_of
 from pyscale.runfacts import hardware
 
 NOT_OF_THE_FOLDER = ("device_",)
@@ -24,8 +25,8 @@ def machines_beside_references(results: Results) -> SideBySide | None:
         return None
     own = list(sources_of_run(results, place=0))
     elsewhere = (
-        source_of_reference(referred, place)
-        for place, referred in enumerate(results.test_references, start=1)
+        replace(column_of(reference, MachineSide(tests, reference.size_ids)), id=letter(place))
+        for place, (reference, tests) in enumerate(results.test_references, start=1)
     )
     return SideBySide.of([*own, *elsewhere], machines_beside)
 
@@ -64,21 +65,6 @@ def sources_of_run(
             about=about if is_only else f"{about}, node {node}" if about else f"node {node}",
             href=href,
         )
-
-
-def source_of_reference(found: Referred[pl.DataFrame], place: int) -> Source:
-    """Make a column of what others measured."""
-    reference = found.reference
-    year = f", {reference.measured}" if reference.measured else ""
-    return Source(
-        id=letter(place),
-        name=reference.title,
-        kind="reference",
-        side=MachineSide(found.found, reference.size_ids),
-        hardware={what: value for what, value in reference.hardware.items() if value != NOT_TOLD},
-        about=f"another machine{year}",
-        href=reference.url,
-    )
 
 
 def _folder(told: Mapping[str, str]) -> dict[str, str]:

@@ -6,8 +6,9 @@ from collections.abc import Hashable, Iterator
 
 import polars as pl
 
+from pyscale.analysis.machine.sidebyside import MachineSide
 from pyscale.analysis.sidebyside import Side
-from pyscale.references.model import NOT_TOLD, Referred
+from pyscale.references.model import NOT_TOLD, Reference, Referred
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide, Source
 from pyscale.runfacts import hardware
@@ -48,32 +49,35 @@ def source_of(
     )
 
 
+def column_of(reference: Reference, side: Side | MachineSide, named: str = "") -> Source:
+    """Make a column of what others measured."""
+    year = f", {reference.measured}" if reference.measured else ""
+    return Source(
+        name=reference.title,
+        kind="reference",
+        side=side,
+        hardware={what: value for what, value in reference.hardware.items() if value != NOT_TOLD},
+        about=f"another machine{year}{named}",
+        href=reference.url,
+    )
+
+
 def _of_reference(found: Referred[pl.DataFrame]) -> Iterator[Source]:
     """Make a column of a reference, and further ones where it measured a stage more than once."""
-    reference = found.reference
-    year = f", {reference.measured}" if reference.measured else ""
+    reference, configurations = found
     one = ["stage", "label"]
     labels = (
-        found.found.select(one)
+        configurations.select(one)
         .unique(maintain_order=True)
         .with_columns(turn=pl.int_range(pl.len()).over("stage"), of=pl.len().over("stage"))
     )
-    turns = found.found.join(labels, on=one, maintain_order="left").partition_by(
+    turns = configurations.join(labels, on=one, maintain_order="left").partition_by(
         "turn", maintain_order=True
     )
     for own in sorted(turns, key=lambda table: int(table["turn"][0])):
         several = own.filter(pl.col("of") > 1).select(one).unique(maintain_order=True).rows()
         named = "".join(f"; {stage}: {label}" for stage, label in several)
-        yield Source(
-            name=reference.title,
-            kind="reference",
-            side=Side(own, _work(reference.work_id)),
-            hardware={
-                what: value for what, value in reference.hardware.items() if value != NOT_TOLD
-            },
-            about=f"another machine{year}{named}",
-            href=reference.url,
-        )
+        yield column_of(reference, Side(own, _work(reference.work_id)), named)
 
 
 def _work(work_id: str | None) -> frozenset[Hashable]:

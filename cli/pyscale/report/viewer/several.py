@@ -23,6 +23,7 @@ from pyscale.report.comparison import (
     words,
 )
 from pyscale.report.viewer.build import SideBySide
+from pyscale.report.viewer.model import Column
 from pyscale.report.wording import listing
 from pyscale.runfacts import Differing
 from pyscale_stages.contract import Record
@@ -71,76 +72,51 @@ class Verdict(Record):
 
 
 class Judged(Record):
-    """One run against the first."""
+    """One run, or its tests of the machine, against the first."""
 
-    refused: str | None = Field(description="Why no time of it is compared; None where some are")
-    summary: tuple[str, ...] = Field(description="The verdicts in sentences")
-    reasons: tuple[str, ...] = Field(description="Why there is not enough data, in sentences")
+    refused: str | None = Field(None, description="Why nothing of it is compared")
+    summary: tuple[str, ...] = Field((), description="The verdicts in sentences")
+    reasons: tuple[str, ...] = Field((), description="Why there is not enough data, in sentences")
     verdicts: dict[tuple[str, int], Verdict] = Field(
-        description="By stage and N, as far as both measured it"
+        default_factory=dict, description="By stage and N, as far as both measured it"
     )
-    remarks: tuple[str, ...] = Field(description="What the ratios compare beside the code")
-    method: str | None = Field(description="What the verdicts mean; None where there are none")
+    remarks: tuple[str, ...] = Field((), description="What the ratios compare beside the code")
+    method: str | None = Field(None, description="What the verdicts mean")
 
 
-class ComparedRun(Record):
-    """One of the runs."""
+class ComparedRun(Column):
+    """One of the runs, whose link leads to its own report."""
 
-    id: str = Field(description="The letter of its column")
-    name: str
-    about: str | None
-    started: datetime | None
-    href: str | None = Field(description="Its own report")
-    judged: Judged | None = Field(description="None of the first, which is the base")
-
-
-class MachineTold(Record):
-    """What was found of the tests of one column against the first."""
-
-    id: str
-    name: str
-    about: str | None
-    summary: tuple[str, ...] = Field(description="The verdicts in sentences")
-    reasons: tuple[str, ...] = Field(description="Why tests have no verdict, in sentences")
-    method: str | None = Field(description="What the verdicts mean; None where there are none")
+    started: datetime | None = None
+    judged: Judged | None = Field(None, description="None of the first, which is the base")
 
 
 def compared_runs(several: Several) -> list[ComparedRun]:
     """Say of each run what it is, and how it compares with the first."""
     return [
-        ComparedRun(
-            id=several.found.columns[place].id,
-            name=source.name,
-            about=source.about,
-            started=several.started[place],
-            href=source.href,
-            judged=_judged(several, place) if place else None,
+        ComparedRun(**dict(column), started=started, judged=_judged(several, place))
+        for place, (column, started) in enumerate(
+            zip(several.found.columns, several.started, strict=True)
         )
-        for place, source in enumerate(several.found.sources)
     ]
 
 
-def _judged(several: Several, place: int) -> Judged:
+def _judged(several: Several, place: int) -> Judged | None:
+    if place == 0:
+        return None
     context = several.contexts[place - 1]
     table = several.found.pairs.get((0, place))
-    said = list(remarks(context))
-    if table is None or context.nothing_in_common:
-        unlike = context.nothing_in_common
-        return Judged(
-            refused=f"Not compared: {unlike}." if unlike else OTHER_INPUT,
-            summary=(),
-            reasons=(),
-            verdicts={},
-            remarks=tuple(said),
-            method=None,
-        )
+    said = tuple(remarks(context))
+    if context.nothing_in_common:
+        return Judged(refused=f"Not compared: {context.nothing_in_common}.", remarks=said)
+    if table is None:
+        return Judged(refused=OTHER_INPUT, remarks=said)
     rows = table.to_dicts()
     both = [row for row in rows if row["verdict"] is not None or row["reason"] == OTHER_WORK]
     names = [stage_name(row, both) for row in both]
     samples = several.samples[place - 1] if several.samples else None
     of_samples = () if samples is None else tuple(_of_samples(samples))
     return Judged(
-        refused=None,
         summary=(*_summary(rows), *of_samples),
         reasons=tuple(
             f"{named(own)}: {sentence}"
@@ -202,18 +178,18 @@ def verdict_lines(runs: Sequence[ComparedRun]) -> list[tuple[str, int, list[Verd
     ]
 
 
-def machines_told(several: Several) -> list[MachineTold]:
+def machines_told(several: Several) -> list[ComparedRun]:
     """Say of each column of tests but the first how it compares with the first."""
     if several.machines is None:
         return []
     return [
-        MachineTold(
-            id=column.id,
-            name=column.name,
-            about=column.about,
-            summary=tuple(comparisontests.summary(table)),
-            reasons=tuple(comparisontests.reasons(table)),
-            method=comparisontests.method(table),
+        ComparedRun(
+            **dict(column),
+            judged=Judged(
+                summary=tuple(comparisontests.summary(table)),
+                reasons=tuple(comparisontests.reasons(table)),
+                method=comparisontests.method(table),
+            ),
         )
         for place, column in enumerate(several.machines.columns)
         if (table := several.machines.pairs.get((0, place))) is not None
