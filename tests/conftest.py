@@ -21,6 +21,7 @@ from pyscale.settings import load_settings
 from pyscale.store import journal
 from pyscale_stages import atomic
 from pyscale_stages.errors import MissingPart
+from smallsystem import small_system
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
 NO_FIGURES = Path(__file__).resolve().parent / "nofigures"
@@ -175,6 +176,20 @@ def built_images(engine: Engine, missing: Callable[[str, str], None]) -> ImageFo
         except MissingPart as error:
             missing("what builds images", str(error))
     return folder
+
+
+@pytest.fixture
+def small_image(engine: Engine, tmp_path: Path) -> Path:
+    """Build an image of a shell and a few programs, which knows nothing of pyscale."""
+    definition, path = tmp_path / "mine.def", tmp_path / "mine.sif"
+    definition.write_text(small_system())
+    subprocess.run(
+        [engine.program, "build", "--fakeroot", str(path), str(definition)],
+        env={**os.environ, f"{engine.option_prefix}USERNS": "1"},
+        check=True,
+        capture_output=True,
+    )
+    return path
 
 
 @pytest.fixture

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from commandline import answer_of
-from pyscale.images.engine import Engine
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
 from pyscale.store.taskfiles import read_task
-from smallsystem import small_system
 
 pytestmark = pytest.mark.slow
 
@@ -22,16 +18,8 @@ COPIES = "cat {file} > {output}/{name}.txt"
 
 
 @pytest.fixture
-def image(engine: Engine, tmp_path: Path) -> Path:
-    definition, path = tmp_path / "mine.def", tmp_path / "mine.sif"
-    definition.write_text(small_system())
-    subprocess.run(
-        [engine.program, "build", "--fakeroot", str(path), str(definition)],
-        env={**os.environ, f"{engine.option_prefix}USERNS": "1"},
-        check=True,
-        capture_output=True,
-    )
-    return path
+def image(small_image: Path) -> Path:
+    return small_image
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 import tifffile
 
-from pyscale.store.tables import TASKS_FILE
+from pyscale.store.tables import SPANS_FILE, TASKS_FILE
 
 pytestmark = pytest.mark.slow
 
@@ -40,6 +40,21 @@ def test_a_step_runs_on_the_nodes_and_is_reported(runs, split):
     assert set(tasks["node"]) <= set(runs.slurm.nodes)
     expected = {"frames": [1, 1], "threads": [2]}[split]
     assert tasks["requested_cpus"].to_list() == expected
+
+
+def test_an_image_that_knows_nothing_of_pyscale_runs_on_the_nodes(runs, small_image):
+    process = runs.command(
+        *("run", "--step", "cat {input} > {output}", "--shell", "--split", "none"),
+        *("--output", "copy.tif", "--image", small_image, "--runtime", "apptainer"),
+        *("--data", runs.movie, "--workers", "1,2", "--repeats", "1", "--keep-outputs", "all"),
+        *("--executor", "slurm", "--site", runs.site()),
+    )
+    runs.completed(process)
+    for n in (1, 2):
+        output = runs.run.output(runs.run.plan.trial(f"step-n{n}-b1")) / "copy.tif"
+        assert output.read_bytes() == runs.movie.read_bytes()
+    spans = pl.read_parquet(runs.run.path / SPANS_FILE).filter(task="w0")
+    assert spans.filter(phase="container_start")["wall_s"].min() > 0
 
 
 RANK = """\
