@@ -39,7 +39,7 @@ def cache(results: Results, *others: Results) -> Plot:
         if row["cache_state"] in STATES
     ]
     states = [name for name in STATES.values() if name in {row["state"] for row in rows}]
-    aside = "; states stand side by side at each N" if len(states) > 1 else ""
+    aside = " (side by side at each N)" if len(states) > 1 else ""
     return Plot(
         id="cache",
         title="Reading, by the state of the page cache",
@@ -65,8 +65,8 @@ def cache(results: Results, *others: Results) -> Plot:
             "wall": "Wall time",
         },
         sentences=[
-            "Marks: what the workers of one trial took to read, together, by the state of the page "
-            f"cache before it{aside}.",
+            "Marks: what the workers of one trial took to read, together. The page cache before "
+            f"it: {'; '.join(states)}{aside}.",
             "Reading includes opening and decoding. The caches of servers, of disks and of "
             "hypervisors cannot be seen.",
         ],

@@ -34,7 +34,10 @@ def comparison(table: pl.DataFrame) -> Plot:
         for row in found
     ]
     has_crosses = any(row["invalid"] for row in rows)
-    is_unsure = any(row["verdict"] in {"slower", "faster"} for row in rows)
+    verdicts = {row["verdict"] for row in rows}
+    # A legend names them where there are several.
+    always = f" (of all: {min(verdicts)})" if len(verdicts) == 1 else ""
+    is_unsure = not verdicts.isdisjoint({"slower", "faster"})
     return Plot(
         id="comparison",
         title="Wall times of two runs",
@@ -46,8 +49,8 @@ def comparison(table: pl.DataFrame) -> Plot:
         known=VERDICTS,
         seen={"curve": "Stage", "workers": "Workers N", "told": "Ratio", "verdict": "Verdict"},
         sentences=[
-            "Marks: ratios of wall times, new over base (Hodges-Lehmann), with the verdict; above "
-            "1 (dashed) the new one is slower.",
+            "Marks: ratios of wall times, new over base (Hodges-Lehmann), with the verdict"
+            f"{always}; above 1 (dashed) the new one is slower.",
             "Bars: intervals of which each end is a 95 % bound; none is drawn where one of the two "
             f"had fewer than {repeats_needed()} trials.",
             f"Grey band: {1 / (1 + MARGIN):.3f} to {1 + MARGIN:g}, a difference too small to "

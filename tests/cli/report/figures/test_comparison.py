@@ -32,6 +32,7 @@ def test_marks_and_bars_are_those_of_the_table():
     (bars,) = layers(plot, "geom_errorbar")
     assert bars.data["ratio_low"].tolist() == table["ratio_low"].to_list()
     assert set(marks(plot)["verdict"]) == {"worse"}
+    assert "with the verdict (of all: worse)" in caption(plot)
 
 
 def test_shapes_tell_verdicts_apart():
