@@ -8,13 +8,15 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pyscale.analysis.advice import Choice, Objective
+from pyscale.analysis.causes import Limits
 from pyscale.analysis.flags import UNCHECKED
-from pyscale.analysis.trust import Trust
+from pyscale.analysis.requests import Request
+from pyscale.analysis.trust import Trust, refusal, trust_in
 from pyscale.report.curves import Curve, curves
 from pyscale.report.grid.scope import about_workers
+from pyscale.report.limits import SHORT
 from pyscale.report.results import Results
-from pyscale.report.verdicts import Verdict, each_task, verdicts
-from pyscale.report.wording import listing, percent, ratio, resampled_share, score
+from pyscale.report.wording import gib, listing, percent, ratio, resampled_share, score
 from pyscale_stages.contract import Record
 
 Row = dict[str, Any]
@@ -109,9 +111,7 @@ def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
     """Sum a report up; without stages over N there is nothing in it."""
     own = about_workers(results)
     found = curves(own.configurations)
-    stages = tuple(
-        _stage(curve, verdict, own) for curve, verdict in zip(found, verdicts(own), strict=True)
-    )
+    stages = tuple(_stage(curve, own) for curve in found)
     if not stages:
         return BottomLine(stages=())
     outputs, told = _outputs(found)
@@ -133,29 +133,80 @@ def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
     )
 
 
-def _stage(curve: Curve, verdict: Verdict, results: Results) -> StageLine:
+def _stage(curve: Curve, results: Results) -> StageLine:
     work = results.context.works.get(curve.key["stage"])
-    fastest = _choice(curve, results, "fastest")
+    choice, fastest = (_choice(curve, results, wanted) for wanted in ("knee", "fastest"))
     request = next((one for one in results.requests if curve.owns(one)), None)
-    head = verdict.limit.head
+    shown_at = _shown_at(curve, choice)
+    trusted = trust_in(curve.rows, choice, shown_at)
+    limit, rest = _limit(curve, choice, results.limits)
+    best = None if choice is None else choice.workers
     return StageLine(
         name=curve.name,
         **curve.key,
         algorithm=None if work is None else work.how,
         stand_in=None if work is None else work.stand_in,
         points=tuple(map(point, curve.timed)),
-        best_value=verdict.workers,
+        best_value=best,
         fastest=None if fastest is None else fastest.workers,
-        shown_at=verdict.speedup_at,
-        limit=f"{head[0].lower()}{head[1:]}",
-        limit_sentence=verdict.limit.sentence,
+        shown_at=shown_at,
+        limit=limit,
+        limit_sentence=f"{limit[0].upper()}{limit[1:]}{rest}",
         requested=None if request is None else request.workers,
-        each_task="" if request is None else ", ".join(each_task(request)),
-        refusal=None if verdict.workers else verdict.reasons[0],
-        trust=verdict.trust,
-        reasons=verdict.reasons,
-        notes=verdict.notes,
+        each_task="" if request is None else ", ".join(_each_task(request)),
+        refusal=None if best else refusal(choice),
+        trust=trusted.grade,
+        reasons=trusted.reasons,
+        notes=trusted.notes,
     )
+
+
+def _shown_at(curve: Curve, choice: Choice | None) -> int | None:
+    """N of the speedup that is told: the chosen one or, where that is the baseline, the next."""
+    if choice is None or choice.workers is None:
+        return None
+    valid = [row["workers"] for row in curve.timed[1:] if not row["invalid"]]
+    return next((workers for workers in valid if workers >= choice.workers), None)
+
+
+def _each_task(request: Request) -> Iterator[str]:
+    """What one task asks for, in words."""
+    if request.cpus:
+        yield f"{request.cpus} core{'s' * (request.cpus > 1)}"
+    if request.gpus:
+        yield f"{request.gpus} GPU{'s' * (request.gpus > 1)}"
+    if request.memory_bytes is not None:
+        yield f"{gib(request.memory_bytes)} GiB"
+    yield f"{request.time_s // 60} min"
+
+
+def _limit(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> tuple[str, str]:
+    """Say what limits the chosen N or, where that is the baseline, the next one; in two parts."""
+    invalid = {row["workers"] for row in curve.rows if row["invalid"]}
+    chosen = 0 if choice is None else choice.workers or 0
+    near = [
+        one
+        for one in found
+        if curve.owns(one) and one.workers >= chosen and one.workers not in invalid
+    ]
+    if not near:
+        return NOT_KNOWN, ": there is no other N with a valid output."
+    limits = min(near, key=lambda one: one.workers)
+    at = "" if limits.workers == chosen else f" at N = {limits.workers}"
+    if not limits.causes:
+        return NOT_KNOWN, ": only whole trials were timed."
+    main, measured = limits.main, f"efficiency {ratio(limits.efficiency)}"
+    if main is None:
+        return "no single cause", f"{at}: {measured}."
+    if limits.sureness == "undecided":
+        rival = max(limits.causes[1:], key=lambda cause: cause.share_first or 0.0)
+        return f"{SHORT[main.code]} or {SHORT[rival.code]}", (
+            f"{at}, undecided: {measured}, without the one {ratio(main.efficiency)}, without the "
+            f"other {ratio(rival.efficiency)}."
+        )
+    sure = {"likely": ", probably", "unknown": ", it seems"}.get(limits.sureness or "", "")
+    without = f"{measured}, without it {ratio(main.efficiency)}"
+    return SHORT[main.code], f"{at}{sure}: {without}."
 
 
 def point(row: Row) -> Point:

@@ -9,6 +9,18 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.whatif import TAKEN_OUT_WHOLE
 from pyscale.report.wording import listing, number, percent, ratio, resampled_share
 
+SHORT = {
+    "imbalance": "uneven shares of the work",
+    "start-up": "start-up",
+    "reading": "reading",
+    "writing": "writing",
+    "merging": "merging the windows",
+    "contention": "waiting for cores",
+    "work-inflation": "work inflation",
+    "unattributed": "time that no phase covers",
+    "busy": "tasks that take longer in sum",
+}
+"""Every cause of loss in a few words."""
 NAMES = {
     "imbalance": "imbalance (some workers had more to compute than others)",
     "start-up": "start-up (of containers, interpreters, imports and models)",
@@ -20,6 +32,7 @@ NAMES = {
     "unattributed": "unattributed time",
     "busy": "task growth (total task time exceeds the baseline's)",
 }
+"""The same, explained."""
 
 
 def sentences(found: Limits) -> Iterator[str]:

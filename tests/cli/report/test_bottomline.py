@@ -136,3 +136,43 @@ def test_the_next_run_is_the_first_that_has_a_line(thin):
 def test_without_stages_over_n_it_is_empty(full):
     empty = replace(full, configurations=full.configurations.clear())
     assert bottom_line(empty).stages == ()
+
+
+def test_where_one_worker_is_best_the_next_n_says_why():
+    (line,) = of_times(("segment", 1, 10.0), ("segment", 2, 9.0), ("segment", 3, 8.9)).stages
+    assert (line.best_value, line.shown_at) == (1, 2)
+    assert line.shown.speedup == pytest.approx(10 / 9)
+
+
+def test_an_n_whose_output_is_wrong_is_shown_neither_as_a_speedup_nor_as_a_limit(
+    new_run, results_from
+):
+    run = new_run()
+    for block in range(6):
+        for count, same in ((1, True), (2, False), (4, True)):
+            compute_s = 1.0 if count == 2 else 9.0
+            workers = [{"compute": compute_s + 0.01 * block}] * count
+            run.trial("track", workers, block=block, agreement=1.0 if same else 0.1, same=same)
+    (line,) = bottom_line(results_from(run)).stages
+    assert (line.best_value, line.shown_at) == (1, 4)
+    assert " at N = 4" in line.limit_sentence
+
+
+def test_whole_trials_tell_nothing_of_what_limits():
+    (line,) = of_times(("segment", 1, 10.0), ("segment", 2, 6.0)).stages
+    assert line.limit_sentence == "Not known: only whole trials were timed."
+
+
+def test_a_single_n_has_neither_speedup_nor_limit():
+    (line,) = of_times(("segment", 1, 10.0)).stages
+    assert line.best_value == 1
+    assert line.shown is None
+    assert line.limit_sentence == "Not known: there is no other N with a valid output."
+
+
+def test_a_stage_whose_trials_all_failed_has_no_n(new_run, results_from):
+    builder = new_run().trial("track", [{"compute": 100.0}], failed=["w0"])
+    (line,) = bottom_line(results_from(builder)).stages
+    assert line.best_value is None
+    assert line.refusal
+    assert line.trust == "no"

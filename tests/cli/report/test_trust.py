@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pyscale.report.verdicts import verdicts
+from pyscale.report.bottomline import bottom_line
 
 
 def of_stage(results, name):
-    return next(verdict for verdict in verdicts(results) if verdict.name == name)
+    return next(line for line in bottom_line(results).stages if line.name == name)
 
 
 def test_few_trials_whose_ranges_overlap_could_change_the_answer(new_run, results_from):
@@ -21,7 +21,7 @@ def test_few_trials_whose_ranges_overlap_could_change_the_answer(new_run, result
 
 def test_another_n_that_computes_something_else_asks_for_care(broken):
     segment, track = of_stage(broken, "segment"), of_stage(broken, "track")
-    assert (track.trust, track.workers) == ("with care", 2)
+    assert (track.trust, track.best_value) == ("with care", 2)
     assert set(track.reasons) - set(segment.reasons) == {
         "the result differs from what it must equal (N = 4)"
     }
@@ -53,7 +53,7 @@ def test_the_speedup_that_is_shown_counts_though_another_n_was_chosen(new_run, r
         builder.trial("track", [{"compute": 9.0}], block=block, agreement=1.0)
     builder.trial("track", [{"compute": 8.5}] * 2, agreement=1.0)
     track = of_stage(results_from(builder), "track")
-    assert (track.workers, track.speedup_at) == (1, 2)
+    assert (track.best_value, track.shown_at) == (1, 2)
     assert "fewer than 6 trials (N = 2)" in track.notes
 
 
