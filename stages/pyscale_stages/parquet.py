@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from io import BytesIO
 from pathlib import Path
 
 import polars as pl
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.task import Task
 
 
 def write_table(path: Path, table: pl.DataFrame) -> None:
@@ -20,6 +21,13 @@ def write_table(path: Path, table: pl.DataFrame) -> None:
     buffer = BytesIO()
     table.write_parquet(buffer)
     path.write_bytes(buffer.getbuffer())
+
+
+def write_tables(task: Task, tables: Mapping[str, pl.DataFrame]) -> None:
+    """Write tables by their file names into a task's output."""
+    for name, table in tables.items():
+        with task.writing(name) as path:
+            write_table(path, table)
 
 
 def read_table(path: Path, columns: Iterable[str]) -> pl.DataFrame:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.contact.labels import DenseLabels
-from pyscale_stages.contact.strips import Pairs, PixelMeasures, counted, summed
+from pyscale_stages.contact.strips import Pairs, PixelMeasures, met, summed
 
 Centroids = npt.NDArray[np.float64]
 
@@ -26,18 +26,14 @@ def _touching(types: Sequence[DenseLabels]) -> Iterator[Pairs]:
     # Number k of an image stands for place k - 1; background is -1.
     images = [cells.image.astype(np.int64) - 1 for cells in types]
     first, last = images[0], images[-1]
+    of_one = len(types) == 1
     steps = [(first[:-1], last[1:]), (first[:, :-1], last[:, 1:])]
-    if len(types) == 1:
-        for u, v in steps:
-            touching = (u >= 0) & (v >= 0) & (u != v)
-            yield counted(np.minimum(u, v)[touching], np.maximum(u, v)[touching])
-        return
-    steps += [(first[1:], last[:-1]), (first[:, 1:], last[:, :-1])]
+    if not of_one:
+        steps += [(first[1:], last[:-1]), (first[:, 1:], last[:, :-1])]
     for a, b in steps:
-        touching = (a >= 0) & (b >= 0)
-        yield counted(a[touching], b[touching])
-    both = (first >= 0) & (last >= 0)
-    yield counted(first[both], last[both], overlap=True)
+        yield met(a, b, of_one=of_one)
+    if not of_one:
+        yield met(first, last, of_one=False, overlap=True)
 
 
 def _centroids(cells: DenseLabels) -> tuple[Centroids, Centroids]:

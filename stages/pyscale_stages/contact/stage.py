@@ -11,7 +11,7 @@ from pyscale_stages.contact.labels import DenseLabels, densify, open_labels, pie
 from pyscale_stages.contact.params import ContactParams, method
 from pyscale_stages.contact.pixels import build_kernels, fits_sums
 from pyscale_stages.contact.strips import Layout, layout_of
-from pyscale_stages.contact.tables import Rows, Tables, frame_rows, merge, tables_of, write_tables
+from pyscale_stages.contact.tables import Rows, Tables, frame_rows, merge, tables_of, write
 from pyscale_stages.contract import Device, Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
@@ -29,7 +29,7 @@ def run(task: Task[ContactParams]) -> None:
     if tables["cells"].is_empty():
         _say_empty(task, movies, window)
     with task.span("write"):
-        write_tables(task, tables)
+        write(task, tables)
         task.write_window(window, movies[0].n_frames)
     task.count(frames=window[1] - window[0], objects=len(tables["contacts"]))
 

@@ -121,14 +121,10 @@ def pairs_across_cuts(types: Sequence[DenseLabels], height: int) -> Iterator[Pai
         [cells.image[rows].astype(np.int64) - 1 for cells in types]
         for rows in (slice(height - 1, -1, height), slice(height, None, height))
     )
-    if len(types) == 1:
-        u, v = above[0], below[0]
-        touching = (u >= 0) & (v >= 0) & (u != v)
-        yield counted(np.minimum(u, v)[touching], np.maximum(u, v)[touching])
-        return
-    for a, b in ((above[0], below[1]), (below[0], above[1])):
-        touching = (a >= 0) & (b >= 0)
-        yield counted(a[touching], b[touching])
+    of_one = len(types) == 1
+    yield met(above[0], below[-1], of_one=of_one)
+    if not of_one:
+        yield met(below[0], above[1], of_one=False)
 
 
 def summed(parts: Iterable[Pairs], n_b: int) -> Pairs:
@@ -145,8 +141,18 @@ def summed(parts: Iterable[Pairs], n_b: int) -> Pairs:
     return Pairs(*np.divmod(pair, max(n_b, 1)), *totals)
 
 
-def counted(a: Counts, b: Counts, *, overlap: bool = False) -> Pairs:
-    """Give each pair of pixels the count 1, as a contact and, at one place, as an overlap too."""
+def met(a: Counts, b: Counts, *, of_one: bool, overlap: bool = False) -> Pairs:
+    """Give each pair of cells that meet in the pixels of two images the count 1.
+
+    Background is -1. With `of_one` type no cell meets itself; with `overlap` a pair of pixels is
+    at one place, and counts as an overlap too.
+    """
+    touching = (a >= 0) & (b >= 0)
+    if of_one:
+        touching &= a != b
+    a, b = a[touching], b[touching]
+    if of_one:
+        a, b = np.minimum(a, b), np.maximum(a, b)
     return Pairs(a, b, np.ones_like(a), np.full_like(a, overlap))
 
 

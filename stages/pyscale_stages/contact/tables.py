@@ -14,7 +14,7 @@ from pyscale_stages.contact.labels import DenseLabels
 from pyscale_stages.contact.neighbours import delaunay_edges, nearest
 from pyscale_stages.contact.strips import PixelMeasures
 from pyscale_stages.errors import BadInput
-from pyscale_stages.parquet import read_table, write_table
+from pyscale_stages.parquet import read_table, write_tables
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
 
@@ -112,11 +112,9 @@ def joined(parts: Iterable[Tables]) -> Tables:
     return {name: pl.concat([part[name] for part in parts], rechunk=True) for name in COLUMNS}
 
 
-def write_tables(task: Task, tables: Tables) -> None:
+def write(task: Task, tables: Tables) -> None:
     """Write the three tables into the task's output."""
-    for name, table in tables.items():
-        with task.writing(f"{name}.parquet") as path:
-            write_table(path, table)
+    write_tables(task, {f"{name}.parquet": table for name, table in tables.items()})
 
 
 def read_tables(folder: Path) -> Tables:
@@ -161,6 +159,6 @@ def merge(task: Task) -> None:
             f"none of the {len(windows)} windows, from {windows[0][0]} on, has a cell: check the "
             "labels that they were measured on"
         )
-    write_tables(task, tables)
+    write(task, tables)
     task.write_whole(windows[0][1])
     task.count(frames=windows[0][1].movie_frames, objects=len(tables["contacts"]))

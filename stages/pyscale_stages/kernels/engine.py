@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -127,7 +127,7 @@ def prepare(bench: Bench, *, how: Combination) -> Work[Outcome]:
             found, built = engine.run((read(part, clock) for part in parts), clock)
         else:
             # One step's end would wait for what another does: only the whole has a time.
-            clock = clock.without_steps()
+            clock = replace(clock, keeps_steps=False)
             with ThreadPoolExecutor(max_workers=1) as reader:
                 found, built = engine.run(read_ahead(reader, read, parts, clock), clock)
         with clock.step("get_result"):

@@ -178,10 +178,6 @@ class StepClock:
         if self.keeps_steps:
             self.steps[name] = Step(why_not=NOTHING_TO_TRANSFER)
 
-    def without_steps(self) -> StepClock:
-        """The same clock for work whose steps overlap, so that only the whole has a time."""
-        return StepClock(self.wait, self.own_memory, keeps_steps=False)
-
 
 NOTHING_TO_TRANSFER = (
     f"{NOT_APPLICABLE}a processor computes in host memory, so nothing is transferred"

@@ -17,13 +17,14 @@ from pyscale_stages.loader.batches import Batches, told
 from pyscale_stages.loader.consumption import STATED, measured_consumption
 from pyscale_stages.loader.factories import dataset_of, refuse_unsaid
 from pyscale_stages.loader.items import checksum_of, diversity_of, on_device, pixels_of
-from pyscale_stages.loader.params import LoaderParams
+from pyscale_stages.loader.params import LOADING, LoaderParams
 from pyscale_stages.loader.processes import Memory, memory_of, process_tree
-from pyscale_stages.loader.table import batches_table, write_batches
+from pyscale_stages.loader.table import batches_table
 from pyscale_stages.loader.threads import one_thread_each, warn_of_surroundings
 from pyscale_stages.loader.windows import Copy, Timed, late_start, time_window
 from pyscale_stages.loading import Loading
 from pyscale_stages.measure.cpus import usable_cpus
+from pyscale_stages.parquet import write_tables
 from pyscale_stages.ranks.group import Group, hearing, joined
 from pyscale_stages.slides.reading import slide_files
 from pyscale_stages.task import Task
@@ -89,7 +90,7 @@ def run(task: Task[LoaderParams]) -> None:
     )
     windows = {"free": free} | ({"together": together} if together else {})
     with task.span("write"):
-        write_batches(task, batches_table(windows, task.spec.rank, checksum))
+        write_tables(task, {LOADING: batches_table(windows, task.spec.rank, checksum)})
         task.write_window((task.spec.rank, task.spec.rank + 1), count)
     task.count(frames=sum(timed.window.patches for timed in windows.values()))
 

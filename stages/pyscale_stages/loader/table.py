@@ -11,7 +11,7 @@ from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.params import LOADING
 from pyscale_stages.loader.windows import Timed
-from pyscale_stages.parquet import read_table, write_table
+from pyscale_stages.parquet import read_table, write_tables
 from pyscale_stages.task import Task
 from pyscale_stages.windows import folders_to_check, ordered_ranks, same_bytes
 
@@ -50,12 +50,6 @@ def batches_table(windows: Mapping[str, Timed], rank: int, checksum: str | None)
     return pl.DataFrame(rows, schema=TYPES)
 
 
-def write_batches(task: Task, batches: pl.DataFrame) -> None:
-    """Write the table of batches into the task's output."""
-    with task.writing(LOADING) as path:
-        write_table(path, batches)
-
-
 def read_batches(folder: Path) -> pl.DataFrame:
     """Read the table of batches of an output folder."""
     return read_table(folder / LOADING, TYPES)
@@ -65,7 +59,7 @@ def merge(task: Task) -> None:
     """Put the batches of all ranks one below the other, in the order of the ranks."""
     found = ordered_ranks(task)
     batches = pl.concat([read_batches(path) for path, _ in found])
-    write_batches(task, batches)
+    write_tables(task, {LOADING: batches})
     task.write_whole(found[0][1])
     task.count(frames=int(batches["patches"].sum()))
 

@@ -50,19 +50,12 @@ def timings_table(
     )
 
 
-def write_tables(task: Task, tables: Mapping[str, pl.DataFrame]) -> None:
-    """Write tables by their file names into the task's output."""
-    for name, table in tables.items():
-        with task.writing(name) as path:
-            parquet.write_table(path, table)
-
-
 def write_results(
     task: Task, timings: pl.DataFrame, more: Mapping[str, pl.DataFrame] | None = None
 ) -> None:
     """Write the output of one worker: its timings, further tables, and what they are of."""
     with task.span("write"):
-        write_tables(task, {TIMINGS: timings, **(more or {})})
+        parquet.write_tables(task, {TIMINGS: timings, **(more or {})})
         part = task.spec.frames or (0, 1)
         task.write_window(part, task.spec.movie_frames or part[1])
     task.count(objects=len(timings))
@@ -95,6 +88,6 @@ def merge(task: Task, others: tuple[str, ...] = ()) -> None:
             parts[name].append(table.with_columns(pl.col(WORKER) + workers))
         workers += tables[TIMINGS][WORKER].n_unique()
     joined = {name: pl.concat(tables) for name, tables in parts.items()}
-    write_tables(task, joined)
+    parquet.write_tables(task, joined)
     task.write_whole(found[0][1])
     task.count(objects=len(joined[TIMINGS]))

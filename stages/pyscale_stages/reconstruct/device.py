@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 import torch.distributed as dist
@@ -105,11 +104,6 @@ class Report:
             uuid = str(torch.cuda.get_device_properties(device).uuid)
         asked = f"{seed} {params.model_dump_json(exclude={'weights'})}"
         return cls(place, name_of(device), uuid, memory_total_bytes(device), weights, asked)
-
-    @classmethod
-    def read(cls, told: Mapping[str, Any]) -> Report:
-        """Return that of another rank from what it told, which is `dataclasses.asdict` of it."""
-        return cls(**{**told, "place": Place(**told["place"])})
 
 
 def backend_of(kind: Device) -> str:

@@ -10,6 +10,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 import torch
+from pydantic import TypeAdapter
 
 from pyscale_stages.ranks.group import Group, hearing, joined
 from pyscale_stages.reconstruct.clock import Components
@@ -104,7 +105,8 @@ def _ready(task: Task, params: ReconstructParams, group: Group, place: Place) ->
         grid = grid_of(problem.shape, params, group.count)
         network = network_of(problem.shape, params, spec.seed, device)
         report = Report.of(place, device, weights, params, spec.seed)
-    refuse_unequal([Report.read(said) for said in group.all_gather(asdict(report))])
+    of_all = group.all_gather(asdict(report))
+    refuse_unequal(TypeAdapter(list[Report]).validate_python(of_all))
     context = TimedContext(group, device, Components(partial(wait_for, device)))
     with told(place, params):
         solver = solver_of(problem, network, params, grid, context)

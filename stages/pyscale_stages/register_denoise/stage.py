@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from pyscale_stages.contract import Resources, Slot, Stage
+from pyscale_stages.contract import Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.moviewriter import PackedFrames, write_pages
-from pyscale_stages.parquet import write_table
+from pyscale_stages.parquet import write_tables
 from pyscale_stages.register_denoise.agreement import check
 from pyscale_stages.register_denoise.ants_calls import set_seed
 from pyscale_stages.register_denoise.correction import (
@@ -168,8 +168,7 @@ def _write(
     with task.writing(VALID_FILE) as path:
         area.write(path)
     transforms = table_of(rows)
-    with task.writing(TRANSFORMS_FILE) as path:
-        write_table(path, transforms)
+    write_tables(task, {TRANSFORMS_FILE: transforms})
     return transforms
 
 
@@ -191,7 +190,6 @@ STAGE = Stage(
     merge=merge,
     check=check,
     method=method,
-    resources=Resources(cpus=1, memory_gib=4.0, devices=("cpu",)),
     extra="register_denoise",
     modules=("ants", "pywt", "skimage"),
     preload=preload,

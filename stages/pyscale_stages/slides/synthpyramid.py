@@ -45,14 +45,20 @@ def write_pyramid(
     with TemporaryFile(dir=path.parent) as second, TemporaryFile(dir=path.parent) as third:
         spools = [TileSpool(file, tile_px, quality) for file in (second, third)]
         thumbnail = Thumbnail(shapes[-1])
-        smaller = SmallerLevel(spools[0], SmallerLevel(spools[1], thumbnail))
+
+        def reduce(band: Band) -> None:
+            # A tile is as many rows as both steps divide: only the last band leaves any over.
+            for spool in spools:
+                band = _reduced(band, LEVEL_STEP)
+                spool.take(band)
+            thumbnail.take(band)
 
         def full_resolution() -> Iterator[bytes]:
             for y0 in range(0, height, tile_px):
                 tiles = [specimen.tile(y0, x0, tile_px) for x0 in range(0, width, tile_px)]
                 band = np.concatenate(tiles, axis=1)[: height - y0, :width]
                 # Before the tiles are passed on: nobody asks for more after the last.
-                smaller.take(band)
+                reduce(band)
                 advance(band.nbytes)
                 for tile in tiles:
                     yield encoded(tile, quality)
@@ -78,7 +84,6 @@ def write_pyramid(
                 )
 
             write_level(full_resolution(), 0)
-            smaller.end()
             tiff.write(
                 thumbnail.image(),
                 photometric="rgb",
@@ -125,13 +130,24 @@ class TileSpool:
         self._tile_px = tile_px
         self._quality = quality
         self._sizes: list[int] = []
+        self._waiting = _Waiting()
 
-    @property
-    def rows(self) -> int:
-        """Rows of pixels that a row of tiles holds."""
-        return self._tile_px
+    def take(self, band: Band) -> None:
+        """Take the next rows of the level."""
+        self._waiting.add(band)
+        while (rows := self._waiting.taken(self._tile_px)) is not None:
+            self._add(rows)
 
-    def add(self, band: Band) -> None:
+    def tiles(self) -> Iterator[bytes]:
+        """Give back the compressed tiles, in the order in which they came, once all rows did."""
+        rest = self._waiting.taken(self._waiting.height) if self._waiting.height else None
+        if rest is not None:
+            self._add(rest)
+        self._file.seek(0)
+        for size in self._sizes:
+            yield self._file.read(size)
+
+    def _add(self, band: Band) -> None:
         """Add a row of tiles; what is short of whole tiles is filled by repeating its edge."""
         side = self._tile_px
         beyond = (-band.shape[0] % side, -band.shape[1] % side)
@@ -139,12 +155,6 @@ class TileSpool:
         for x0 in range(0, whole.shape[1], side):
             tile = encoded(np.ascontiguousarray(whole[:, x0 : x0 + side]), self._quality)
             self._sizes.append(self._file.write(tile))
-
-    def tiles(self) -> Iterator[bytes]:
-        """Give back the compressed tiles, in the order in which they came."""
-        self._file.seek(0)
-        for size in self._sizes:
-            yield self._file.read(size)
 
 
 class Thumbnail:
@@ -161,42 +171,9 @@ class Thumbnail:
         while (rows := self._waiting.taken(self._step)) is not None:
             self._rows.append(_reduced(rows, self._step))
 
-    def end(self) -> None:
-        """Leave out the rows that are short of one of the thumbnail."""
-
     def image(self) -> Band:
-        """Give the thumbnail, once every row was taken."""
+        """Give the thumbnail, once every row was taken; rows short of one of it are left out."""
         return np.concatenate(self._rows)
-
-
-class SmallerLevel:
-    """A level of lower resolution, made from the rows of the one above as they come."""
-
-    def __init__(self, spool: TileSpool, below: SmallerLevel | Thumbnail) -> None:
-        self._spool = spool
-        self._below = below
-        self._above = _Waiting()
-        self._own = _Waiting()
-
-    def take(self, band: Band) -> None:
-        """Take the next rows of the level above, which is `LEVEL_STEP` times as fine."""
-        self._above.add(band)
-        ready = self._above.height // LEVEL_STEP * LEVEL_STEP
-        rows = self._above.taken(ready) if ready else None
-        if rows is None:
-            return
-        small = _reduced(rows, LEVEL_STEP)
-        self._below.take(small)
-        self._own.add(small)
-        while (whole := self._own.taken(self._spool.rows)) is not None:
-            self._spool.add(whole)
-
-    def end(self) -> None:
-        """Write the last rows, which are short of whole tiles."""
-        rest = self._own.taken(self._own.height) if self._own.height else None
-        if rest is not None:
-            self._spool.add(rest)
-        self._below.end()
 
 
 class _Waiting:

@@ -51,9 +51,9 @@ class Stains:
         """Draw the textures and nuclei of one slide."""
         feature_nodes = TISSUE_FEATURE_UM / mpp / NODE_PX
         return cls(
-            architecture=_texture(random, 601, (feature_nodes, feature_nodes), spread=48),
+            architecture=_texture(random, 601, feature_nodes, spread=48),
             fibres=_fibres(random, mpp),
-            grain=_texture(random, 509, (0.6, 0.6), spread=5),
+            grain=_texture(random, 509, 0.6, spread=5),
             nuclei=_nuclei(random, max(6, round(NUCLEUS_CELL_UM / mpp))),
             colours=_colours(),
         )
@@ -72,11 +72,8 @@ def smooth_noise(
     return np.asarray(smooth / smooth.std())
 
 
-def _texture(
-    random: np.random.Generator, side: int, sigma: tuple[float, float], spread: float
-) -> Texture:
-    noise = smooth_noise(random, (side, side), sigma)
-    return _rounded(noise * spread)
+def _texture(random: np.random.Generator, side: int, sigma: float, spread: float) -> Texture:
+    return _rounded(smooth_noise(random, (side, side), (sigma, sigma)) * spread)
 
 
 def _rounded(values: NDArray[np.float64]) -> Texture:

@@ -31,7 +31,7 @@ class ZarrSlide(Slide):
     def __init__(self, path: Path) -> None:
         self.path = path
         self._handle = PerProcess(partial(_open, path))
-        image, arrays = _described(path), self._handle.get()
+        (_, image), arrays = _group(path), self._handle.get()
         try:
             self._axes = tuple(_axis_name(axis) for axis in image.get("axes", "tczyx"))
             self.mpp = _mpp(image)
@@ -71,11 +71,6 @@ class ZarrSlide(Slide):
             raise self._unreadable(region, error) from error
         order = sorted(range(len(kept)), key=lambda axis: "yxcs".index(kept[axis]))
         return found.transpose(order).reshape(region.height_px, region.width_px, self.channels)
-
-
-def _described(path: Path) -> Mapping[str, Any]:
-    """The description of the image: its axes and levels."""
-    return _group(path)[1]
 
 
 def _open(path: Path) -> list[zarr.Array[Any]]:

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.parquet import read_table, write_table
+from pyscale_stages.parquet import read_table, write_tables
 from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.distances import DISTANCES_FILE, Distances
 
@@ -125,9 +125,7 @@ def write_tracks(task: Task, tracks: Tracks) -> None:
             "child_id": tracks.splits[:, 1].astype(np.int32),
         }
     )
-    for name, table in ((TRACKS_FILE, detections), (SPLITS_FILE, splits)):
-        with task.writing(name) as path:
-            write_table(path, table)
+    write_tables(task, {TRACKS_FILE: detections, SPLITS_FILE: splits})
 
 
 def write_distances(task: Task, distances: Distances) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pyscale_stages.contract import Device, Resources, Slot, Stage
+from pyscale_stages.contract import Device, Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
@@ -40,13 +40,15 @@ def run(task: Task[TrackParams]) -> None:
         start, stop = task.window(labels)
     first = max(0, start - params.context_frames)
     end = min(labels.n_frames, stop + params.context_frames)
+    # Cells are linked by overlap while their labels are read, without distances.
+    by_overlap = params.backend == "overlap"
     overlaps = OverlapLinker(params)
-    detections = _detect(task, labels, (first, end), overlaps if by_overlap(params) else None)
+    detections = _detect(task, labels, (first, end), overlaps if by_overlap else None)
     cells = int(detections.within(start, stop).sum())
     if cells == 0:
         _report_empty(task, labels, start, stop)
     distances = None
-    if len(detections) and not by_overlap(params):
+    if len(detections) and not by_overlap:
         with task.span("read"):
             distances = distances_of(labels, params)
     if params.backend == "laptrack" and len(detections):
@@ -100,11 +102,6 @@ def merge(task: Task[TrackParams]) -> None:
     copy_distances(task, [folder for folder, _ in windows])
     task.write_whole(windows[0][1])
     task.count(frames=windows[0][1].movie_frames, objects=len(joined_windows.detections))
-
-
-def by_overlap(params: TrackParams) -> bool:
-    """Whether cells are linked while their labels are read, without distances."""
-    return params.backend == "overlap"
 
 
 def _detect(
@@ -190,7 +187,6 @@ STAGE = Stage(
     merge=merge,
     check=check,
     method=method,
-    resources=Resources(cpus=1, memory_gib=4.0),
     extra="track",
     modules=("laptrack", "polars"),
     folders=("truth",),
