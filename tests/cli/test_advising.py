@@ -78,9 +78,7 @@ PUBLISHED = "stage,workers,wall_s\ncontact,1,807\ncontact,2,625\ncontact,4,414\n
 
 class TestRuns:
     @pytest.mark.slow
-    def test_directives_are_for_the_knee_or_for_what_was_asked(
-        self, measured: RunMaker, advise: Command
-    ) -> None:
+    def test_directives_are_for_the_knee_or_for_what_was_asked(self, measured, advise):
         run = measured()
         # The latest run is meant where none is named.
         latest = advise("--why")
@@ -105,13 +103,7 @@ class TestRuns:
         assert advise(run, "--objective", "budget", "--budget", "1").code == 0
 
     @pytest.mark.slow
-    def test_a_line_to_paste_is_one_that_pyscale_takes(
-        self,
-        measured: RunMaker,
-        advise: Command,
-        movie: Path,
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
+    def test_a_line_to_paste_is_one_that_pyscale_takes(self, measured, advise, movie, capsys):
         answer = advise(measured(repeats=2, data=str(movie), axes="TYX"), "--json")
         experiments = json.loads(answer.out)["stages"][0]["experiments"]
         assert {one["code"] for one in experiments} == {"few-repeats", "larger", "windows"}
@@ -123,33 +115,27 @@ class TestRuns:
             assert f"register_denoise-n{largest}-b6" in planned.out
 
     @pytest.mark.slow
-    def test_few_trials_are_made_surer_by_extending_the_run(
-        self, measured: RunMaker, advise: Command
-    ) -> None:
+    def test_few_trials_are_made_surer_by_extending_the_run(self, measured, advise):
         run = measured(repeats=2)
         line = f"Surer by: pyscale run --extend {run.plan.run_id} --repeats 6\n"
         assert line in advise(run).out
         assert "Surer by: pyscale run pipeline " in advise(measured()).out
 
     @pytest.mark.slow
-    def test_an_n_whose_output_disagrees_is_named_and_never_chosen(
-        self, measured: RunMaker, advise: Command
-    ) -> None:
+    def test_an_n_whose_output_disagrees_is_named_and_never_chosen(self, measured, advise):
         run = measured(disagreeing="register_denoise-n4")
         assert set(chosen(advise(run, "--json")).values()) == {2}
         answer = advise(run, "--why")
         assert "N = 4 is never chosen: " in answer.text
         assert "At N = 4" not in answer.text
 
-    def test_what_stays_in_doubt_is_said(self, measured: RunMaker, advise: Command) -> None:
+    def test_what_stays_in_doubt_is_said(self, measured, advise):
         answer = advise(measured(failing="register_denoise-n2-b3"), "--why")
         assert "`failed-trials` (register_denoise at N = 2): A trial failed" in answer.text
         assert "`few-repeats`" not in answer.text
         assert "Fewer than 6 trials of some N were timed" in answer.text
 
-    def test_a_run_under_way_says_so_and_nothing_is_written(
-        self, measured: RunMaker, advise: Command
-    ) -> None:
+    def test_a_run_under_way_says_so_and_nothing_is_written(self, measured, advise):
         run = measured()
         before = {*run.path.rglob("*")}
         with run_lock(run.path):
@@ -162,7 +148,7 @@ class TestRunLines:
     EXPERIMENT = Experiment(code="larger", reason="", workers=(1, 4, 8), repeats=6)
     WINDOWS = Experiment(code="windows", reason="", workers=(1,), repeats=6, windows=4)
 
-    def test_settings_of_the_run_come_along_and_built_in_ones_do_not(self, make: PlanMaker) -> None:
+    def test_settings_of_the_run_come_along_and_built_in_ones_do_not(self, make):
         plan = make(cpus_per_worker=2, cache="warm", data="two words")
         assert run_line(plan, ["segment"], self.EXPERIMENT) == (
             "pyscale run pipeline --data 'two words' --only segment --workers 1,4,8 --repeats 6 "
@@ -172,9 +158,7 @@ class TestRunLines:
         assert line.endswith("--executor slurm --site my.toml")
         assert "--site" not in run_line(make(site="my.toml"), ["segment"], self.EXPERIMENT)
 
-    def test_parameters_of_its_stages_images_and_a_suite_of_ones_own_come_along(
-        self, make: PlanMaker
-    ) -> None:
+    def test_parameters_of_its_stages_images_and_a_suite_of_ones_own_come_along(self, make):
         given = {"segment": {"diameter_px": 20, "model": "30"}, "kernels": {"seconds": 1}}
         words = shlex.split(run_line(make(stages=given), ["segment"], self.EXPERIMENT))
         assert words[-4:] == ["--set", "segment.diameter_px=20", "--set", 'segment.model="30"']
@@ -187,7 +171,7 @@ class TestRunLines:
         own = plan.model_copy(update={"suite": plan.suite.model_copy(update={"summary": "mine"})})
         assert run_line(own, ["segment"], self.EXPERIMENT).startswith("pyscale run pipeline.toml ")
 
-    def test_the_windows_of_many_workers_go_to_one(self, make: PlanMaker) -> None:
+    def test_the_windows_of_many_workers_go_to_one(self, make):
         line = run_line(make(layout="gang"), ["segment"], self.WINDOWS)
         assert "--workers 1 --repeats 6 --chunks-per-worker 4" in line.replace(
             "--layout array ", ""
@@ -197,9 +181,7 @@ class TestRunLines:
 
 
 class TestTables:
-    def test_a_table_of_wall_times_is_advised_without_a_line_to_run(
-        self, tmp_path: Path, advise: Command
-    ) -> None:
+    def test_a_table_of_wall_times_is_advised_without_a_line_to_run(self, tmp_path, advise):
         answer = advise("--table", times(tmp_path, PUBLISHED), "--why")
         assert answer.code == 0
         assert "contact best value 1 807 1.00 1.00 0.224 unknown" in answer.text
@@ -211,9 +193,7 @@ class TestTables:
         assert "#SBATCH --time=00:30:00" in answer.out
         assert "--mem" not in answer.out
 
-    def test_lines_to_paste_come_first_and_then_a_line_for_equal_requests(
-        self, tmp_path: Path, advise: Command
-    ) -> None:
+    def test_lines_to_paste_come_first_and_then_a_line_for_equal_requests(self, tmp_path, advise):
         rows = "stage,workers,wall_s\na,1,10\na,2,9\nb,1,20\nb,2,19\nc,1,10\nc,2,5\n"
         answer = advise("--table", times(tmp_path, rows))
         assert answer.out.startswith("# a, b, N = 1\n#SBATCH --nodes=1\n")
@@ -222,18 +202,14 @@ class TestTables:
         assert "Confidence: unknown (1 trial)." in answer.text
         assert len(answer.out.splitlines()) < 25
 
-    def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value(
-        self, tmp_path: Path, advise: Command
-    ) -> None:
+    def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value(self, tmp_path, advise):
         table = times(tmp_path, "stage,workers,wall_s\na,4,10\n")
         for answer in (advise("--table", table), advise("--table", table, "--why")):
             assert "Request for each task: 5 min (N = 4)." in answer.text
             assert "Measured at one N: no speedup is known." in answer.text
             assert "best value" not in answer.text
 
-    def test_json_has_the_trust_of_each_stage_and_what_limits_it(
-        self, tmp_path: Path, advise: Command
-    ) -> None:
+    def test_json_has_the_trust_of_each_stage_and_what_limits_it(self, tmp_path, advise):
         answer = advise("--table", times(tmp_path, PUBLISHED), "--json")
         (stage,) = json.loads(answer.out)["stages"]
         assert stage["trust"] == "with care"
@@ -248,9 +224,7 @@ class TestTables:
 
 
 class TestWhatCannotBeUsed:
-    def test_there_is_no_run_or_none_with_a_timed_trial(
-        self, measured: RunMaker, advise: Command
-    ) -> None:
+    def test_there_is_no_run_or_none_with_a_timed_trial(self, measured, advise):
         answer = advise()
         assert (answer.code, answer.out) == (2, "")
         assert "start one with `pyscale run pipeline`" in answer.err
@@ -263,7 +237,7 @@ class TestWhatCannotBeUsed:
     @pytest.mark.parametrize(
         "text", ["", "a,b\n1,2\n", "stage,workers,wall_s\nx,0,1\n", "stage,workers,wall_s\n"]
     )
-    def test_weird_tables(self, tmp_path: Path, advise: Command, text: str) -> None:
+    def test_weird_tables(self, tmp_path, advise, text):
         answer = advise("--table", times(tmp_path, text))
         assert (answer.code, answer.out) == (2, "")
 
@@ -286,9 +260,7 @@ class TestWhatCannotBeUsed:
             (["--table", "."], ". is a folder: give --table the path of a CSV file"),
         ],
     )
-    def test_bad_options_end_in_a_sentence(
-        self, tmp_path: Path, advise: Command, arguments: list[str], said: str
-    ) -> None:
+    def test_bad_options_end_in_a_sentence(self, tmp_path, advise, arguments, said):
         answer = advise("--table", times(tmp_path, PUBLISHED), *arguments)
         assert (answer.code, answer.out) == (2, "")
         assert said in answer.err

@@ -44,7 +44,7 @@ def asked(*jobs: QueuedJob, complaint: str | None = None) -> Queue:
     return Queue(time.time(), {job.job_id: job for job in jobs}, complaint)
 
 
-def test_the_wait_ends_when_the_pilot_starts() -> None:
+def test_the_wait_ends_when_the_pilot_starts():
     events = [event("pilot_started", "17", 90), event("pilot_started", "17", 500)]
     assert queue_waits_s([allocated("17")], events) == {"17": 90}
     # One that waits for another tells nothing of the queue.
@@ -61,9 +61,7 @@ def test_the_wait_ends_when_the_pilot_starts() -> None:
         ([event("allocation_submitted", "17"), event("run_cancelled")], set()),
     ],
 )
-def test_an_allocation_is_open_until_the_journal_says_otherwise(
-    events: list[Event], left: set[str]
-) -> None:
+def test_an_allocation_is_open_until_the_journal_says_otherwise(events, left):
     assert open_allocations(events) == left
 
 
@@ -79,11 +77,11 @@ def test_an_allocation_is_open_until_the_journal_says_otherwise(
     ],
     ids=["running", "waiting", "ended", "forgotten", "silent", "not asked"],
 )
-def test_slurm_says_where_it_stands(queue: Queue | None, state: str, nodes: str) -> None:
+def test_slurm_says_where_it_stands(queue, state, nodes):
     (status,) = allocation_states([allocated("17")], [], queue)
     assert (status.state, status.nodes) == (state, nodes)
 
 
-def test_the_time_left_is_that_of_the_job() -> None:
+def test_the_time_left_is_that_of_the_job():
     (status,) = allocation_states([allocated("17")], [], asked(queued("17", "RUNNING")))
     assert status.left_s == pytest.approx(40 * 60, abs=60)

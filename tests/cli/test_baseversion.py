@@ -58,7 +58,7 @@ def refusal(function: Callable[..., object], *arguments: object) -> str:
 
 
 class TestWhatABaseIs:
-    def test_a_folder_with_an_interpreter_is_an_environment(self, tmp_path: Path) -> None:
+    def test_a_folder_with_an_interpreter_is_an_environment(self, tmp_path):
         (tmp_path / "bin").mkdir()
         (tmp_path / "bin" / "python").touch()
         base = read_base(tmp_path, "native")
@@ -66,7 +66,7 @@ class TestWhatABaseIs:
         said = refusal(read_base, tmp_path, "apptainer")
         assert said.endswith("name a folder of images, or leave --runtime out")
 
-    def test_a_folder_with_a_lock_or_a_sif_holds_images(self, tmp_path: Path) -> None:
+    def test_a_folder_with_a_lock_or_a_sif_holds_images(self, tmp_path):
         (tmp_path / "images.lock").touch()
         sif = tmp_path / "other.sif"
         sif.touch()
@@ -75,7 +75,7 @@ class TestWhatABaseIs:
         assert (alone.kind, alone.sif("track@base")) == ("images", sif)
         assert refusal(read_base, sif, "native").endswith("add --runtime apptainer")
 
-    def test_a_toml_file_holds_parameters(self, tmp_path: Path) -> None:
+    def test_a_toml_file_holds_parameters(self, tmp_path):
         file = tmp_path / "base.toml"
         assert refusal(read_base, file, "native").startswith(f"no base file {file}")
         file.write_text("[stages.track]\nmax_distance_px = 30\n")
@@ -86,9 +86,7 @@ class TestWhatABaseIs:
     @pytest.mark.parametrize(
         ("name", "why"), [("absent", "does not exist"), (".", "is not a version")]
     )
-    def test_all_else_is_refused_with_the_three_ways(
-        self, tmp_path: Path, name: str, why: str
-    ) -> None:
+    def test_all_else_is_refused_with_the_three_ways(self, tmp_path, name, why):
         said = refusal(read_base, tmp_path / name, "native")
         assert why in said
         for way in ("bin/python", "images.lock", ".sif", "[stages.NAME]"):
@@ -96,7 +94,7 @@ class TestWhatABaseIs:
 
 
 class TestEntries:
-    def test_each_stage_gets_a_base_version_that_reads_the_same(self) -> None:
+    def test_each_stage_gets_a_base_version_that_reads_the_same(self):
         found = with_base(PIPELINE, ENVIRONMENT).stages
         assert [name for name in found if name.startswith("segment")] == [
             "segment",
@@ -106,7 +104,7 @@ class TestEntries:
         assert found["track_base"].version_of == found["track_base"].family == "track"
         assert without_base(with_base(PIPELINE, ENVIRONMENT)) == PIPELINE
 
-    def test_parameters_give_one_only_to_the_stages_that_they_name(self) -> None:
+    def test_parameters_give_one_only_to_the_stages_that_they_name(self):
         found = with_base(PIPELINE, parameters(track={"max_distance_px": 30}))
         assert [name for name in found.stages if name.endswith("_base")] == ["track_base"]
         said = refusal(with_base, PIPELINE, parameters(trakc={"max_distance_px": 30}))
@@ -114,11 +112,11 @@ class TestEntries:
         assert "did you mean 'track'?" in said
 
     @pytest.mark.parametrize("name", ["system", "loader", "reconstruct"])
-    def test_a_suite_without_work_that_workers_share_is_refused(self, name: str) -> None:
+    def test_a_suite_without_work_that_workers_share_is_refused(self, name):
         suite = load_suite(name).model_copy(update={"versus": None, "against": None})
         assert "share a movie" in refusal(with_base, suite, ENVIRONMENT)
 
-    def test_points_of_a_grid_are_measured_in_both_versions(self) -> None:
+    def test_points_of_a_grid_are_measured_in_both_versions(self):
         chosen = {"length_px": (2, "full"), "device": ("cpu", "cuda"), "threads": (1,)}
         grid = unfolded(load_suite("device"), chosen, device="cpu", cores=lambda *_: 1)
         found = with_base(grid, ENVIRONMENT).stages
@@ -131,18 +129,14 @@ class TestEntries:
 
 
 class TestTrials:
-    def test_base_trials_run_in_the_base_and_nothing_reads_them(
-        self, plan_against: PlanMaker
-    ) -> None:
+    def test_base_trials_run_in_the_base_and_nothing_reads_them(self, plan_against):
         plan = plan_against()
         bases = {trial.entry for trial in plan.trials if trial.interpreter is not None}
         assert bases == {f"{entry}_base" for entry in PIPELINE.stages} == {*plan.versions.values()}
         read = {item.from_trial for trial in plan.trials for item in trial.inputs}
         assert not {one for one in read if one and "_base" in one}
 
-    def test_settings_of_a_stage_hold_for_both_and_the_bases_go_on_top(
-        self, plan_against: PlanMaker
-    ) -> None:
+    def test_settings_of_a_stage_hold_for_both_and_the_bases_go_on_top(self, plan_against):
         plan = plan_against(
             parameters(track={"max_distance_px": 30}),
             stages={"track": {"max_distance_px": 20, "gap_frames": 1}},
@@ -153,7 +147,7 @@ class TestTrials:
         said = refusal(plan_against, parameters(track={"max_distance": 30}))
         assert said.startswith("the parameters of track_base are wrong: unknown key 'max_distance'")
 
-    def test_naming_a_stage_measures_both_versions_of_it(self, plan_against: PlanMaker) -> None:
+    def test_naming_a_stage_measures_both_versions_of_it(self, plan_against):
         plan = plan_against(only=("contact",))
         assert plan.versions == {"contact": "contact_base"}
         fed = {trial.entry for trial in plan.trials} - {"contact", "contact_base"}
@@ -164,7 +158,7 @@ class TestTrials:
         assert "--only contact --workers" in line
         assert line.count("--against /env") == 1
 
-    def test_images_of_the_base_have_names_of_their_own(self, plan_against: PlanMaker) -> None:
+    def test_images_of_the_base_have_names_of_their_own(self, plan_against):
         base = BaseVersion(kind="images", path=Path("/images"))
         plan = plan_against(base, runtime="apptainer", only=("contact",))
         images = {trial.entry: trial.image for trial in plan.trials}
@@ -173,9 +167,7 @@ class TestTrials:
 
 class TestOrder:
     @pytest.mark.parametrize("seed", range(10))
-    def test_both_versions_run_one_after_the_other(
-        self, plan_against: PlanMaker, seed: int
-    ) -> None:
+    def test_both_versions_run_one_after_the_other(self, plan_against, seed):
         trials = plan_against(seed=seed).trials
         pairs = list(zip(trials[::2], trials[1::2], strict=True))
         for one, other in pairs:
@@ -183,9 +175,7 @@ class TestOrder:
             assert (one.workers, one.block) == (other.workers, other.block)
 
     @pytest.mark.slow
-    def test_neither_version_is_usually_the_first_not_even_in_the_first_block(
-        self, plan_against: PlanMaker
-    ) -> None:
+    def test_neither_version_is_usually_the_first_not_even_in_the_first_block(self, plan_against):
         first = [
             trial.entry.endswith("_base")
             for seed in range(60)
@@ -195,19 +185,19 @@ class TestOrder:
         # 480 throws of a fair coin leave 200 to 280 once in four thousand times.
         assert 200 < sum(first) < 280
 
-    def test_outputs_are_set_beside_each_other_a_block_later(self, plan_against: PlanMaker) -> None:
+    def test_outputs_are_set_beside_each_other_a_block_later(self, plan_against):
         assert beside(plan_against(only=("contact",)).trials) == {
             "contact-n1-b2": "contact_base-n1-b1",
             "contact-n2-b2": "contact_base-n2-b1",
         }
 
-    def test_of_one_repeat_the_base_runs_first(self, plan_against: PlanMaker) -> None:
+    def test_of_one_repeat_the_base_runs_first(self, plan_against):
         trials = plan_against(only=("contact",), repeats=1).trials
         assert beside(trials)["contact-n2-b1"] == "contact_base-n2-b1"
         order = [trial.id for trial in trials]
         assert order.index("contact_base-n2-b1") < order.index("contact-n2-b1")
 
-    def test_a_run_without_a_base_keeps_the_order_of_its_seed(self, make: PlanMaker) -> None:
+    def test_a_run_without_a_base_keeps_the_order_of_its_seed(self, make):
         order = [trial.id for trial in make(repeats=2, seed=3).trials if trial.block == 2]
         assert order == [
             *("register_denoise-n2-b2", "track-n2-b2", "segment-n1-b2", "contact-n2-b2"),
@@ -219,7 +209,7 @@ def beside(trials: tuple[Trial, ...]) -> dict[str, str]:
     return {trial.id: trial.beside_trial for trial in trials if trial.beside_trial}
 
 
-def test_an_entry_that_has_the_name_of_a_base_version_is_refused() -> None:
+def test_an_entry_that_has_the_name_of_a_base_version_is_refused():
     frames = {"frames": "movie"}
     suite = Suite(
         name="own",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from mockruns import PlanMaker
 from pyscale.benchmark import with_allocation
 from pyscale.errors import UserError
 from pyscale.sites import Site
@@ -19,7 +18,7 @@ TWO_PARTITIONS = Site.model_validate(
 )
 
 
-def test_trials_of_two_partitions_have_jobs_of_their_own(make: PlanMaker) -> None:
+def test_trials_of_two_partitions_have_jobs_of_their_own(make):
     assert with_allocation(make(), TWO_PARTITIONS).settings["allocation"] == "each"
 
 
@@ -28,8 +27,8 @@ def test_trials_of_two_partitions_have_jobs_of_their_own(make: PlanMaker) -> Non
     [("cold", "hold", "cannot hold the trials"), ("warm", None, "--start warm needs one alloc")],
 )
 def test_what_needs_one_allocation_is_refused_where_there_can_be_none(
-    make: PlanMaker, start: str, allocation: str | None, told: str
-) -> None:
+    make, start, allocation, told
+):
     plan = make(allocation=allocation)
     trials = tuple(trial.model_copy(update={"start": start}) for trial in plan.trials)
     with pytest.raises(UserError, match=told):

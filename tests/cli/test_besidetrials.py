@@ -35,9 +35,7 @@ def run(tmp_path: Path, movie: Path) -> RunFolder:
     return RunFolder.create(tmp_path / "runs", plan)
 
 
-def test_its_output_is_compared_with_that_of_the_same_work_and_with_no_truth(
-    run: RunFolder,
-) -> None:
+def test_its_output_is_compared_with_that_of_the_same_work_and_with_no_truth(run):
     executor = MockExecutor()
     assert carry_out(run, executor).incomplete == ()
     spec = result_of(run, f"{GPU}-n2-b1", "beside").spec
@@ -55,7 +53,7 @@ def test_its_output_is_compared_with_that_of_the_same_work_and_with_no_truth(
     assert {row.family for row in run_status(run).configurations} == {"segment"}
 
 
-def test_outputs_that_differ_are_no_failure(run: RunFolder) -> None:
+def test_outputs_that_differ_are_no_failure(run):
     differing = MockExecutor(lambda _trial, task, _spec: MockEnd(agrees=task != "beside"))
     assert carry_out(run, differing).incomplete == ()
     agreement = result_of(run, f"{GPU}-n1-b1", "beside").agreement
@@ -63,7 +61,7 @@ def test_outputs_that_differ_are_no_failure(run: RunFolder) -> None:
     assert not agreement.same
 
 
-def test_outputs_that_cannot_be_compared_fail_that_trial_alone(run: RunFolder) -> None:
+def test_outputs_that_cannot_be_compared_fail_that_trial_alone(run):
     executor = failing(f"{GPU}-n2-b1", "beside")
     assert carry_out(run, executor).incomplete == (f"{GPU}-n2-b1",)
     assert executor.started.count((f"{GPU}-n2-b1", "beside")) == 2
@@ -73,7 +71,7 @@ def test_outputs_that_cannot_be_compared_fail_that_trial_alone(run: RunFolder) -
     assert again.started == [(f"{GPU}-n2-b1", "beside")]
 
 
-def test_a_trial_with_nothing_to_be_set_beside_is_timed_all_the_same(run: RunFolder) -> None:
+def test_a_trial_with_nothing_to_be_set_beside_is_timed_all_the_same(run):
     executor = failing(f"{BASE}-n2-b1", "w0", code=2)
     assert set(carry_out(run, executor).incomplete) == {f"{BASE}-n2-b1", f"{GPU}-n2-b1"}
     assert (f"{GPU}-n2-b1", "merge") in executor.started
@@ -87,7 +85,7 @@ def test_a_trial_with_nothing_to_be_set_beside_is_timed_all_the_same(run: RunFol
     assert (f"{GPU}-n2-b1", "w0") not in again.started
 
 
-def test_a_task_beside_that_goes_on_alone_is_taken_up(run: RunFolder) -> None:
+def test_a_task_beside_that_goes_on_alone_is_taken_up(run):
     trial = f"{GPU}-n2-b1"
     killed_at(run, trial, "beside", on_this_node=False)
     again = MockExecutor(on_this_node=False, takes_up=True)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mockruns import PlanMaker
 
-
-def test_every_block_holds_every_configuration_once_in_another_order(make: PlanMaker) -> None:
+def test_every_block_holds_every_configuration_once_in_another_order(make):
     plan = make(workers=(1, 2, 4), repeats=6)
     wanted = [(e, n) for e in sorted(plan.suite.stages) for n in (1, 2, 4)]
     orders = [
@@ -22,7 +20,7 @@ def test_every_block_holds_every_configuration_once_in_another_order(make: PlanM
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_what_a_trial_rests_on_comes_before_it(make: PlanMaker, seed: int) -> None:
+def test_what_a_trial_rests_on_comes_before_it(make, seed):
     seen: set[str] = set()
     for trial in make(workers=(1, 2, 4), seed=seed).trials:
         needed = {item.from_trial for item in trial.inputs if item.from_trial}
@@ -31,12 +29,12 @@ def test_what_a_trial_rests_on_comes_before_it(make: PlanMaker, seed: int) -> No
         seen.add(trial.id)
 
 
-def test_the_same_seed_gives_the_same_order(make: PlanMaker) -> None:
+def test_the_same_seed_gives_the_same_order(make):
     ids = [[t.id for t in make(seed=seed, repeats=6).trials] for seed in (3, 3, 4)]
     assert ids[0] == ids[1] != ids[2]
 
 
-def test_measuring_one_stage_runs_those_that_feed_it_once_at_the_baseline(make: PlanMaker) -> None:
+def test_measuring_one_stage_runs_those_that_feed_it_once_at_the_baseline(make):
     trials = make(only=("contact",)).trials
     fed = sorted(t.id for t in trials if t.entry != "contact")
     assert fed == ["register_denoise-n1-b1", "segment-n1-b1"]
@@ -44,7 +42,7 @@ def test_measuring_one_stage_runs_those_that_feed_it_once_at_the_baseline(make: 
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_a_point_comes_before_those_that_are_set_beside_it(sweep: PlanMaker, seed: int) -> None:
+def test_a_point_comes_before_those_that_are_set_beside_it(sweep, seed):
     grid = {"device": ["cpu", "cuda", "mps"]}
     seen: list[str] = []
     for trial in sweep(grid, workers=(1, 2), seed=seed).trials:

@@ -53,7 +53,7 @@ GONE = [ended(f"job {job} failed on n1") for job in (17, 18, 19)]
         "a trial finished between",
     ],
 )
-def test_three_alike_in_a_row_stop_the_run(events: list[Event], stops: bool) -> None:
+def test_three_alike_in_a_row_stop_the_run(events, stops):
     breaker = Breaker()
     for one in events:
         breaker.hear(one)

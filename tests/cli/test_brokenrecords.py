@@ -57,9 +57,7 @@ def pyscale(*arguments: object) -> Result:
 
 
 @pytest.mark.parametrize("said", WRONG)
-def test_a_wrong_value_leaves_its_trial_out_of_the_tables_and_is_named(
-    run: RunFolder, said: str
-) -> None:
+def test_a_wrong_value_leaves_its_trial_out_of_the_tables_and_is_named(run, said):
     damaged(run, WRONG[said])
     tables = build_tables(run)
     (sentence,) = tables.sources.unreadable.values()
@@ -71,9 +69,7 @@ def test_a_wrong_value_leaves_its_trial_out_of_the_tables_and_is_named(
 
 @pytest.mark.parametrize("name", ["order.json", "launch.json", "exit.json", "result.json"])
 @pytest.mark.parametrize("content", ['{"torn', "[]", "\x00"])
-def test_a_torn_or_empty_record_is_never_taken_for_absent(
-    run: RunFolder, name: str, content: str
-) -> None:
+def test_a_torn_or_empty_record_is_never_taken_for_absent(run, name, content):
     file = run.path / "tasks" / TRIAL / "w0" / name
     file.write_text(content)
     with pytest.raises(RecordError, match=rf"{file} cannot be read"):
@@ -82,7 +78,7 @@ def test_a_torn_or_empty_record_is_never_taken_for_absent(
 
 
 @pytest.mark.slow
-def test_every_command_tells_the_rest_of_the_run(run: RunFolder, tmp_path: Path) -> None:
+def test_every_command_tells_the_rest_of_the_run(run, tmp_path):
     other = tmp_path / "other"
     assert pyscale("report", run.path, "--archive", "--out", other).exit_code == 0
     damaged(run, WRONG["'wall_s'"])
@@ -103,7 +99,7 @@ def test_every_command_tells_the_rest_of_the_run(run: RunFolder, tmp_path: Path)
         assert (named in told.output) == (command[0] == "advise")
 
 
-def test_status_names_the_record_of_a_trial_that_it_reads(run: RunFolder) -> None:
+def test_status_names_the_record_of_a_trial_that_it_reads(run):
     (run.path / "tasks" / TRIAL / "w0" / "exit.json").write_text("[]")
     told = pyscale("status", run.path, "--json")
     assert told.exit_code == 0, told.output
@@ -114,9 +110,7 @@ def test_status_names_the_record_of_a_trial_that_it_reads(run: RunFolder) -> Non
 
 
 @pytest.mark.slow
-def test_a_journal_that_is_a_folder_is_said_and_spares_the_report(
-    run: RunFolder, tmp_path: Path
-) -> None:
+def test_a_journal_that_is_a_folder_is_said_and_spares_the_report(run, tmp_path):
     run.journal_file.unlink()
     run.journal_file.mkdir()
     assert pyscale("report", run.path, "--out", tmp_path / "out").exit_code == 0
@@ -126,7 +120,7 @@ def test_a_journal_that_is_a_folder_is_said_and_spares_the_report(
         assert "journal.jsonl cannot be read (Is a directory)" in str(told.exception)
 
 
-def test_two_runs_are_compared_without_the_trial(run: RunFolder, tmp_path: Path) -> None:
+def test_two_runs_are_compared_without_the_trial(run, tmp_path):
     second = RunFolder.create(
         tmp_path / "runs", run.plan.model_copy(update={"run_id": "20260101T000000Z-aaaa"})
     )

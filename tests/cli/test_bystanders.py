@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from statistics import median
 
 import psutil
@@ -48,11 +47,11 @@ def stage_process() -> Iterator[None]:
         process.kill()
 
 
-def test_a_task_of_another_run_is_seen(stage_process: None) -> None:
+def test_a_task_of_another_run_is_seen(stage_process):
     assert look_around().pyscale_tasks >= 1
 
 
-def test_a_process_that_only_names_the_package_is_no_task(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_only_names_the_package_is_no_task(monkeypatch):
     all_processes = psutil.process_iter
     with subprocess.Popen(
         [sys.executable, "-c", "print('ready', flush=True); input()", "tests/pyscale_stages"],
@@ -71,9 +70,7 @@ def test_a_process_that_only_names_the_package_is_no_task(monkeypatch: pytest.Mo
         process.kill()
 
 
-def test_what_this_process_started_is_left_out_and_what_others_did_is_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_this_process_started_is_left_out_and_what_others_did_is_not(monkeypatch):
     spinning = [
         subprocess.Popen([sys.executable, "-c", SPIN], stdout=subprocess.PIPE)
         for _ in range(SPINNERS)
@@ -98,9 +95,7 @@ def test_what_this_process_started_is_left_out_and_what_others_did_is_not(
             process.wait()
 
 
-def test_processes_that_name_the_runs_folder_are_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_that_name_the_runs_folder_are_left_out(tmp_path, monkeypatch):
     """As launchers do that start on the node at the same moment, and are nobody's children."""
     task = tmp_path / "tasks" / "trial" / "w0"
     spinning = [
@@ -125,7 +120,7 @@ def test_processes_that_name_the_runs_folder_are_left_out(
             process.wait()
 
 
-def test_the_machine_is_named_with_all_its_processors() -> None:
+def test_the_machine_is_named_with_all_its_processors():
     seen = look_around()
     assert seen.node
     assert seen.cores == os.cpu_count()
@@ -148,6 +143,6 @@ def seen(pyscale_tasks: int = 0, runnable: float = 0, cores: int = 4) -> Bystand
     ],
 )
 def test_a_trial_is_disturbed_by_other_tasks_and_where_cores_do_not_suffice(
-    start: Bystanders, end: Bystanders, threads: int, disturbed: bool
-) -> None:
+    start, end, threads, disturbed
+):
     assert Surroundings(start=start, end=end).disturb(threads) == disturbed

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -35,20 +34,20 @@ def help_of(*words: str) -> str:
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_a_first_line_has_at_most_fifty_letters(words: str) -> None:
+def test_a_first_line_has_at_most_fifty_letters(words):
     first = COMMANDS[words].help.splitlines()[0]
     assert len(first) <= 50
     assert first.endswith(".")
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_an_option_says_what_it_takes(words: str) -> None:
+def test_an_option_says_what_it_takes(words):
     said = help_of(*words.split())
     assert not re.search(r" (VALUE|TEXT|<\w+>)", said)
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_a_help_ends_with_lines_that_the_command_takes(words: str) -> None:
+def test_a_help_ends_with_lines_that_the_command_takes(words):
     *_, end = help_of(*words.split()).split("Example")
     lines = [line.strip() for line in end.splitlines() if line.startswith("  ")]
     assert lines
@@ -60,7 +59,7 @@ def test_a_help_ends_with_lines_that_the_command_takes(words: str) -> None:
         COMMANDS[words].make_context(words, rest).close()
 
 
-def test_options_of_a_run_stand_in_groups() -> None:
+def test_options_of_a_run_stand_in_groups():
     said = help_of("run").splitlines()
     headings = [line for line in said if line.endswith(":") and not line.startswith(" ")]
     assert headings == [
@@ -76,9 +75,7 @@ def test_options_of_a_run_stand_in_groups() -> None:
     ]
 
 
-def test_choices_and_the_defaults_that_hold_here_are_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_choices_and_the_defaults_that_hold_here_are_shown(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "--cache [cold|warm|asis]" in help_of("run")
     assert "before each trial. (default: cold)" in " ".join(help_of("run").split())
@@ -88,9 +85,7 @@ def test_choices_and_the_defaults_that_hold_here_are_shown(
     assert "as in 1,2,4. (default: 1,3)" in said
 
 
-def test_help_answers_where_the_settings_are_wrong(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_help_answers_where_the_settings_are_wrong(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "pyscale.toml").write_text('cache = "hot"\n')
     assert "--cache [cold|warm|asis]" in help_of("run")

@@ -74,9 +74,7 @@ def commit_to(run: RunFolder, commit: str, *, dirty: bool = False) -> None:
 
 class TestRuns:
     @pytest.mark.slow
-    def test_runs_that_took_the_same_time_are_the_same_and_nothing_differs(
-        self, measured: RunMaker, compare: Command
-    ) -> None:
+    def test_runs_that_took_the_same_time_are_the_same_and_nothing_differs(self, measured, compare):
         base, new = measured(), measured()
         before = {*base.path.rglob("*"), *new.path.rglob("*")}
         # By their ids, as users name them.
@@ -96,9 +94,7 @@ class TestRuns:
         assert {*base.path.rglob("*"), *new.path.rglob("*")} == before, "nothing is written"
 
     @pytest.mark.slow
-    def test_a_slowed_stage_is_worse_and_fails_where_that_is_asked_for(
-        self, measured: RunMaker, compare: Command
-    ) -> None:
+    def test_a_slowed_stage_is_worse_and_fails_where_that_is_asked_for(self, measured, compare):
         both = ("register_denoise", "segment")
         base, new = measured(only=both), measured(only=both, slower=("segment", 1.2))
         gated = compare(base, new, *GATE, "--json")
@@ -113,9 +109,7 @@ class TestRuns:
         assert (back.code, rows_of(back)["segment", 1]["verdict"]) == (0, "better")
 
     @pytest.mark.slow
-    def test_the_least_change_that_counts_decides_what_is_a_regression(
-        self, measured: RunMaker, compare: Command
-    ) -> None:
+    def test_the_least_change_that_counts_decides_what_is_a_regression(self, measured, compare):
         base, new = measured(), measured(slower=("register_denoise", 1.08))
         assert compare(base, new, *GATE).code == 1
         lenient = compare(base, new, *GATE, "--at-least", "10%")
@@ -132,9 +126,7 @@ class TestRuns:
         )
 
     @pytest.mark.slow
-    def test_what_further_runs_of_the_version_differ_by_is_never_worse(
-        self, measured: RunMaker, compare: Command
-    ) -> None:
+    def test_what_further_runs_of_the_version_differ_by_is_never_worse(self, measured, compare):
         base, new = measured(), measured(slower=("register_denoise", 1.12))
         alike, slow = measured(), measured(slower=("register_denoise", 1.2))
         told = compare(base, new, *GATE, "--yardstick", alike.path)
@@ -151,8 +143,8 @@ class TestRuns:
 
     @pytest.mark.slow
     def test_too_few_trials_are_no_verdict_and_cannot_pass_as_no_regression(
-        self, measured: RunMaker, compare: Command
-    ) -> None:
+        self, measured, compare
+    ):
         base, new = measured(), measured(repeats=5, slower=("register_denoise", 9.0))
         answer = compare(base, new, *GATE)
         assert answer.code == 2
@@ -162,9 +154,7 @@ class TestRuns:
         assert "--repeats 6 or more" in answer.err
         assert compare(base, new).code == 0
 
-    def test_a_stage_that_fails_now_has_no_verdict_and_the_gate_says_so(
-        self, measured: RunMaker, compare: Command
-    ) -> None:
+    def test_a_stage_that_fails_now_has_no_verdict_and_the_gate_says_so(self, measured, compare):
         answer = compare(measured(), measured(failing="register_denoise-n2"), *GATE)
         assert answer.code == 0
         assert answer.err == (
@@ -238,12 +228,7 @@ def without_a_trial(_base: RunFolder, new: RunFolder) -> None:
         (without_a_trial, ["new: 1 of 3 planned trials left no record."]),
     ],
 )
-def test_what_differs_between_runs_is_said(
-    measured: RunMaker,
-    compare: Command,
-    change: Callable[[RunFolder, RunFolder], None],
-    said: list[str],
-) -> None:
+def test_what_differs_between_runs_is_said(measured, compare, change, said):
     base, new = (measured(only=("segment",), repeats=1) for _ in range(2))
     change(base, new)
     answer = compare(base, new)
@@ -252,9 +237,7 @@ def test_what_differs_between_runs_is_said(
         assert words in answer.out
 
 
-def test_other_settings_and_stages_of_one_run_alone_are_said(
-    measured: RunMaker, compare: Command
-) -> None:
+def test_other_settings_and_stages_of_one_run_alone_are_said(measured, compare):
     answer = compare(measured(only=("segment",), repeats=1), measured(cache="warm", repeats=1))
     assert answer.out.index("cache cold warm") < answer.out.index("stage N base s")
     assert "Settings differ: each ratio compares them too, not code alone." in answer.out
@@ -263,7 +246,7 @@ def test_other_settings_and_stages_of_one_run_alone_are_said(
 
 class TestRefusesRuns:
     @pytest.mark.parametrize("share", ["5", "0", "-5%", "100%", "5%%", "five", "nan"])
-    def test_for_a_change_that_is_no_share(self, share: str, compare: Command) -> None:
+    def test_for_a_change_that_is_no_share(self, share, compare):
         answer = compare("a", "b", f"--at-least={share}")
         assert answer.code == 2
         assert answer.err == (
@@ -284,37 +267,26 @@ class TestRefusesRuns:
         ],
         ids=["other frames for each N", "no configuration in common"],
     )
-    def test_that_have_nothing_to_compare(
-        self,
-        measured: RunMaker,
-        compare: Command,
-        base: dict[str, Any],
-        new: dict[str, Any],
-        said: str,
-    ) -> None:
+    def test_that_have_nothing_to_compare(self, measured, compare, base, new, said):
         answer = compare(measured(repeats=1, **base), measured(repeats=1, **new))
         assert answer.code == 2
         assert re.search(said, answer.err)
 
-    def test_on_other_bytes(self, measured: RunMaker, compare: Command, movie: Path) -> None:
+    def test_on_other_bytes(self, measured, compare, movie):
         base = measured(repeats=1)
         write_movie(movie, np.ones((8, 4, 4), np.uint16), "TYX")
         answer = compare(base, measured(repeats=1))
         assert (answer.code, answer.out) == (2, "")
         assert "whose bytes are not the same" in answer.err
 
-    def test_that_do_not_tell_what_they_were_made_from(
-        self, measured: RunMaker, compare: Command
-    ) -> None:
+    def test_that_do_not_tell_what_they_were_made_from(self, measured, compare):
         base, new = measured(repeats=1), measured(repeats=1)
         (base.path / "provenance.json").unlink()
         answer = compare(base, new)
         assert answer.code == 2
         assert "provenance.json is missing or unreadable" in answer.err
 
-    def test_that_are_one_and_yardsticks_that_are_none(
-        self, measured: RunMaker, compare: Command
-    ) -> None:
+    def test_that_are_one_and_yardsticks_that_are_none(self, measured, compare):
         base, new, other = (measured(repeats=1) for _ in range(3))
         for run, commit in ((base, "a" * 40), (new, "b" * 40), (other, "b" * 40)):
             commit_to(run, commit)
@@ -347,9 +319,7 @@ class TestTables:
 
         return table
 
-    def test_two_tables_are_compared_and_what_they_leave_open_is_said(
-        self, table: Callable[..., Path], compare: Command
-    ) -> None:
+    def test_two_tables_are_compared_and_what_they_leave_open_is_said(self, table, compare):
         gated = (table("a.csv"), table("b.csv", 1.1), *GATE)
         answer = compare(*gated)
         assert answer.code == 1
@@ -364,17 +334,13 @@ class TestTables:
         ("factor", "unit"),
         [(1000, "milliseconds"), (1 / 1080, "milliseconds"), (1 / 60, "minutes"), (20, None)],
     )
-    def test_a_table_in_another_unit_is_hinted_at(
-        self, factor: float, unit: str | None, table: Callable[..., Path], compare: Command
-    ) -> None:
+    def test_a_table_in_another_unit_is_hinted_at(self, factor, unit, table, compare):
         answer = compare(table("a.csv"), table("b.csv", factor))
         hint = f"if one of the tables is in {unit}, convert it to seconds"
         assert (hint in answer.out) == (unit is not None)
         assert ("convert it" in answer.out) == (unit is not None)
 
-    def test_what_cannot_be_compared_is_refused(
-        self, table: Callable[..., Path], measured: RunMaker, compare: Command
-    ) -> None:
+    def test_what_cannot_be_compared_is_refused(self, table, measured, compare):
         tables = [table("a.csv"), table("b.csv")]
         of_40, of_80 = table("of_40.csv"), table("of_80.csv")
         for path, frames in ((of_40, 40), (of_80, 80)):

@@ -13,12 +13,7 @@ from pyscale.console import PIPED_WIDTH, Console, answer, talk
 
 
 @pytest.mark.parametrize(("columns", "width"), [(None, PIPED_WIDTH), ("70", 70), ("", PIPED_WIDTH)])
-def test_a_pipe_has_the_width_that_columns_gives_it(
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-    columns: str | None,
-    width: int,
-) -> None:
+def test_a_pipe_has_the_width_that_columns_gives_it(capsys, monkeypatch, columns, width):
     monkeypatch.delenv("COLUMNS", raising=False)
     if columns is not None:
         monkeypatch.setenv("COLUMNS", columns)
@@ -29,9 +24,7 @@ def test_a_pipe_has_the_width_that_columns_gives_it(
 HOSTILE = "a\x1b[31mred\x1b]0;title\x07\rb\x9b2J"
 
 
-def test_a_name_with_control_characters_is_printed_without_them(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_name_with_control_characters_is_printed_without_them(capsys):
     table = Table(HOSTILE, title=HOSTILE)
     table.add_row(HOSTILE)
     table.add_row(Text(HOSTILE))
@@ -43,7 +36,7 @@ def test_a_name_with_control_characters_is_printed_without_them(
     assert {letter for letter in said if unicodedata.category(letter) == "Cc"} == {"\n"}
 
 
-def test_colours_of_a_table_stay() -> None:
+def test_colours_of_a_table_stay():
     console = Console(force_terminal=True, color_system="standard")
     with console.capture() as said:
         console.print(Text(HOSTILE, style="red"))

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from mockruns import PlanMaker
 from pyscale.analysis.spending import Prices
 from pyscale.cost import StageCost, costs, prices_of, total
 from pyscale.plan import Plan
@@ -27,7 +26,7 @@ def cost_of(plan: Plan, place: Site, entry: str = "contact") -> StageCost:
     return next(cost for cost in costs(plan, place, nobody_asks) if cost.entry == entry)
 
 
-def test_every_job_counts_with_its_cores_and_its_whole_time(make: PlanMaker) -> None:
+def test_every_job_counts_with_its_cores_and_its_whole_time(make):
     plan = make(only=ONLY, repeats=2)
     cost = cost_of(plan, site(cpus=3, time_min=30))
     # Twice N = 1: a window, the second time also a check. Twice N = 2: windows, merge, check.
@@ -35,7 +34,7 @@ def test_every_job_counts_with_its_cores_and_its_whole_time(make: PlanMaker) -> 
     assert cost == StageCost(entry="contact", jobs=jobs, core_hours=jobs * 1.5, gpu_hours=0)
 
 
-def test_a_gang_costs_what_its_array_would_in_fewer_jobs(make: PlanMaker) -> None:
+def test_a_gang_costs_what_its_array_would_in_fewer_jobs(make):
     array, gang = (
         cost_of(make(only=ONLY, repeats=1, layout=layout), site()) for layout in ("array", "gang")
     )
@@ -46,20 +45,20 @@ def test_a_gang_costs_what_its_array_would_in_fewer_jobs(make: PlanMaker) -> Non
     assert cost_of(several, site()).jobs == 8 + 1
 
 
-def test_each_trial_holds_the_cores_of_its_own_threads(make: PlanMaker) -> None:
+def test_each_trial_holds_the_cores_of_its_own_threads(make):
     plan = make(only=ONLY, repeats=1, workers=(1,))
     wide = tuple(trial.model_copy(update={"threads": 3}) for trial in plan.trials)
     cost = cost_of(plan.model_copy(update={"trials": wide}), site(time_min=60))
     assert cost.core_hours == 3
 
 
-def test_gpus_are_held_by_windows_alone(make: PlanMaker) -> None:
+def test_gpus_are_held_by_windows_alone(make):
     plan = make(only=ONLY, repeats=1, device="cuda")
     cost = cost_of(plan, site(gpus=2, time_min=60))
     assert cost.gpu_hours == 2 * (1 + 2)
 
 
-def test_a_job_that_has_its_node_for_itself_holds_all_of_its_cores(make: PlanMaker) -> None:
+def test_a_job_that_has_its_node_for_itself_holds_all_of_its_cores(make):
     plan = make(only=ONLY, repeats=1, workers=(1,))
     asked: list[str | None] = []
 
@@ -72,7 +71,7 @@ def test_a_job_that_has_its_node_for_itself_holds_all_of_its_cores(make: PlanMak
     assert set(asked) == {"day"}
 
 
-def test_ranks_that_share_nodes_hold_whole_ones_and_the_gpus_of_each(make: PlanMaker) -> None:
+def test_ranks_that_share_nodes_hold_whole_ones_and_the_gpus_of_each(make):
     plan = make(only=ONLY, repeats=1, workers=(6,), layout="gang", device="cuda")
     shared = site(tasks_per_node=4, gpus=1, time_min=60)
     # Two nodes of four, the merge and nothing to compare: its GPUs stay with the windows.
@@ -82,7 +81,7 @@ def test_ranks_that_share_nodes_hold_whole_ones_and_the_gpus_of_each(make: PlanM
     assert contact.core_hours == 64 * (2 + 1)
 
 
-def test_unknown_cores_make_the_sum_unknown(make: PlanMaker) -> None:
+def test_unknown_cores_make_the_sum_unknown(make):
     plan = make(only=ONLY, repeats=1)
     found = costs(plan, site(exclusive=True), lambda _: None)
     assert all(cost.core_hours is None for cost in found)
@@ -90,7 +89,7 @@ def test_unknown_cores_make_the_sum_unknown(make: PlanMaker) -> None:
 
 
 @pytest.mark.parametrize("entries", [("contact",), ("segment", "contact")])
-def test_the_total_is_the_sum_of_the_stages(make: PlanMaker, entries: tuple[str, ...]) -> None:
+def test_the_total_is_the_sum_of_the_stages(make, entries):
     found = costs(make(only=entries, repeats=3), site(), nobody_asks)
     whole = total("total", found)
     assert whole.jobs == sum(cost.jobs for cost in found)
@@ -111,14 +110,12 @@ EURO = Prices(core_hour=0.5, gpu_hour=2, currency="EUR")
         (10, 0, Prices(), None),
     ],
 )
-def test_money_is_known_where_all_that_is_held_has_a_price(
-    core_hours: float | None, gpu_hours: float, prices: Prices, money: float | None
-) -> None:
+def test_money_is_known_where_all_that_is_held_has_a_price(core_hours, gpu_hours, prices, money):
     cost = StageCost(entry="segment", jobs=1, core_hours=core_hours, gpu_hours=gpu_hours)
     assert cost.money(prices) == money
 
 
-def test_a_cluster_has_its_own_prices_and_a_machine_those_of_the_settings(make: PlanMaker) -> None:
+def test_a_cluster_has_its_own_prices_and_a_machine_those_of_the_settings(make):
     plan = make(only=ONLY, repeats=1, prices=EURO.model_dump())
     assert prices_of(plan) == EURO
     cheap = Prices(core_hour=0.1, currency="EUR")

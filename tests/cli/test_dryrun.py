@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -25,7 +24,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 SITE = load_site("plain")
 
 
-def test_batches_that_submit_the_same_are_told_together(make: PlanMaker, tmp_path: Path) -> None:
+def test_batches_that_submit_the_same_are_told_together(make, tmp_path):
     plan = make(only=("register_denoise",), repeats=2)
     found = scripts(plan, load_site("plain"))
     names = [[f"{one.trial.id}/{one.batch_name}" for one in each.submissions] for each in found]
@@ -42,7 +41,7 @@ def test_batches_that_submit_the_same_are_told_together(make: PlanMaker, tmp_pat
         assert f"--output={run.submissions}/" in each.text
 
 
-def test_a_script_says_what_it_is_for_however_often_it_is_submitted(make: PlanMaker) -> None:
+def test_a_script_says_what_it_is_for_however_often_it_is_submitted(make):
     plan = make(only=("register_denoise",), repeats=6)
     one_task, an_array = scripts(plan, load_site("plain"))
     assert sorted(one_task.purposes()) == [
@@ -55,9 +54,7 @@ def test_a_script_says_what_it_is_for_however_often_it_is_submitted(make: PlanMa
 
 
 @pytest.mark.parametrize("width", [60, 80])
-def test_a_narrow_terminal_shows_whole_names(
-    make: PlanMaker, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, width: int
-) -> None:
+def test_a_narrow_terminal_shows_whole_names(make, capsys, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     show(make(only=("register_denoise",), repeats=1), verbose=True)
     out = capsys.readouterr().out
@@ -74,9 +71,7 @@ def rows(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
     }
 
 
-def test_a_dry_run_on_this_machine_is_five_lines(
-    make: PlanMaker, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_dry_run_on_this_machine_is_five_lines(make, capsys):
     show(make(only=("register_denoise",), repeats=2))
     said = rows(capsys)
     assert list(said) == ["measure", "trials", "time", "disk", "missing"]
@@ -87,9 +82,7 @@ def test_a_dry_run_on_this_machine_is_five_lines(
     assert said["missing"] == "nothing"
 
 
-def test_the_time_is_that_of_earlier_runs_of_the_same_work(
-    make: PlanMaker, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_time_is_that_of_earlier_runs_of_the_same_work(make, tmp_path, capsys):
     earlier = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",), repeats=1))
     journal = Journal(earlier.journal_file)
     journal.append("run_started", detail=f"process 1 on {host_name()}")
@@ -112,9 +105,7 @@ def priced(make: PlanMaker, **prices: object) -> Plan:
     return make(only=("register_denoise",), repeats=1).model_copy(update={"site": own})
 
 
-def test_prices_of_the_site_give_the_cost_in_money(
-    make: PlanMaker, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prices_of_the_site_give_the_cost_in_money(make, capsys):
     show(priced(make, core_hour=0.25))
     told = capsys.readouterr()
     total = next(line for line in told.out.splitlines() if "total" in line)
@@ -132,9 +123,7 @@ def test_prices_of_the_site_give_the_cost_in_money(
     assert "money" not in capsys.readouterr().out
 
 
-def test_points_of_a_grid_are_shown_with_their_threads(
-    sweep: PlanMaker, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_points_of_a_grid_are_shown_with_their_threads(sweep, capsys):
     show(
         sweep({"device": ["cpu", "cuda"], "threads": [3], "gpu_sharing": ["mps"]}, repeats=1),
         verbose=True,
@@ -146,7 +135,7 @@ def test_points_of_a_grid_are_shown_with_their_threads(
     assert "weak: each worker has 1 of the 8 frames" in out
 
 
-def test_a_script_asks_for_the_threads_of_each_point(sweep: PlanMaker) -> None:
+def test_a_script_asks_for_the_threads_of_each_point(sweep):
     found = scripts(sweep({"threads": [1, 5]}, repeats=1), load_site("plain"))
     asked = {line for one in found for line in one.text.splitlines() if "cpus-per-task" in line}
     assert asked == {"#SBATCH --cpus-per-task=1", "#SBATCH --cpus-per-task=5"}
@@ -163,9 +152,7 @@ def test_a_script_asks_for_the_threads_of_each_point(sweep: PlanMaker) -> None:
         (["--sizes", "full", "--cpus-per-worker", "1"], ["segment_full_cpu"]),
     ],
 )
-def test_the_command_line_chooses_from_a_grid(
-    movie: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str], points: list[str]
-) -> None:
+def test_the_command_line_chooses_from_a_grid(movie, monkeypatch, flags, points):
     monkeypatch.chdir(movie.parent)
     line = ["run", "device", "--data", str(movie), "--device", "cpu", *flags, "--dry-run", "-v"]
     done = CliRunner().invoke(app, line, catch_exceptions=False)
@@ -183,13 +170,8 @@ def test_the_command_line_chooses_from_a_grid(
     ],
 )
 def test_weights_that_are_not_there_are_missed_as_a_run_would_miss_them(
-    movie: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    flags: list[str],
-    stages: dict[str, str],
-    missing: str,
-    where: list[str],
-) -> None:
+    movie, monkeypatch, flags, stages, missing, where
+):
     monkeypatch.chdir(movie.parent)
     monkeypatch.setenv("CELLPOSE_LOCAL_MODELS_PATH", str(movie.parent))
     stage = "reconstruct" if "weights" in stages else "segment"
@@ -207,9 +189,7 @@ def test_weights_that_are_not_there_are_missed_as_a_run_would_miss_them(
     assert not (movie.parent / "runs").exists()
 
 
-def test_a_crop_larger_than_the_movie_ends_the_command_before_anything_runs(
-    movie: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_crop_larger_than_the_movie_ends_the_command_before_anything_runs(movie, monkeypatch):
     monkeypatch.chdir(movie.parent)
     line = ["run", "device", "--data", str(movie), "--device", "cpu", "--sizes", "5"]
     with pytest.raises(UserError, match="frames of movie.ome.tif have 4 x 4 pixels, so no 5 x 5"):

@@ -52,9 +52,7 @@ def found(
     return nodes_for(suite, only, settings, place or site())
 
 
-def test_nodes_that_take_no_jobs_are_named_and_left_out(
-    sinfo: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_nodes_that_take_no_jobs_are_named_and_left_out(sinfo, capsys):
     assert found() == ("n2", "n10")
     assert " ".join(capsys.readouterr().err.split()) == (
         "n3 of the partition cpu is drained (fan broken) and is left out "
@@ -65,7 +63,7 @@ def test_nodes_that_take_no_jobs_are_named_and_left_out(
         found()
 
 
-def test_each_trial_has_one_job_with_a_worker_on_each_node(sinfo: Path) -> None:
+def test_each_trial_has_one_job_with_a_worker_on_each_node(sinfo):
     settings = Settings(every_node=True).model_dump(mode="json")
     plan = make_plan(MACHINE, None, run_id="one", settings=settings, workers=(2,))
     spread = on_every_node(plan, ("n2", "n10"))
@@ -75,9 +73,7 @@ def test_each_trial_has_one_job_with_a_worker_on_each_node(sinfo: Path) -> None:
     assert on_every_node(plan, ()) is plan
 
 
-def test_ranks_are_one_on_each_node_and_what_is_measured_beside_them_is_on_one(
-    sinfo: Path,
-) -> None:
+def test_ranks_are_one_on_each_node_and_what_is_measured_beside_them_is_on_one(sinfo):
     ranks = Suite(
         name="ranks",
         summary="",
@@ -102,7 +98,7 @@ def test_ranks_are_one_on_each_node_and_what_is_measured_beside_them_is_on_one(
     assert spread == {"loader": (2, nodes), "storage": (1, ())}
 
 
-def test_what_has_no_nodes_to_measure_is_refused() -> None:
+def test_what_has_no_nodes_to_measure_is_refused():
     with pytest.raises(UserError, match="--every-node measures the nodes of a cluster"):
         nodes_for(MACHINE, (), Settings(every_node=True), None)
     assert nodes_for(MACHINE, (), Settings(), None) == ()
@@ -117,7 +113,7 @@ def test_what_has_no_nodes_to_measure_is_refused() -> None:
         settings_for("system", flags | {"workers": "2"})
 
 
-def test_entries_of_several_partitions_are_measured_one_partition_at_a_time(sinfo: Path) -> None:
+def test_entries_of_several_partitions_are_measured_one_partition_at_a_time(sinfo):
     place = site(override=[{"stage": "kernels", "partition": "gpu"}])
     with pytest.raises(
         UserError,
@@ -137,7 +133,7 @@ def test_entries_of_several_partitions_are_measured_one_partition_at_a_time(sinf
     ],
 )
 def test_what_would_say_otherwise_which_nodes_are_measured_is_refused(
-    sinfo: Path, fields: dict[str, Any], settings: dict[str, Any], said: str
-) -> None:
+    sinfo, fields, settings, said
+):
     with pytest.raises(UserError, match=said):
         found(place=site(**fields), **settings)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from mockruns import PlanMaker, carry_out, killed_at
+from mockruns import carry_out, killed_at
 from pyscale import extending
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockExecutor
@@ -52,8 +52,8 @@ def measured_by(run: RunFolder, executor: MockExecutor) -> list[str]:
     ],
 )
 def test_each_configuration_gets_its_trials_in_blocks_that_hold_the_baseline(
-    make: PlanMaker, repeats: int | None, workers: Sequence[int] | None, blocks: dict
-) -> None:
+    make, repeats, workers, blocks
+):
     plan = make()
     more = extended(plan, repeats, workers)
     for entry in STAGES:
@@ -63,9 +63,7 @@ def test_each_configuration_gets_its_trials_in_blocks_that_hold_the_baseline(
 
 
 @pytest.mark.parametrize("split", ["frames", "threads", "ranks", "none"])
-def test_workers_of_a_step_share_its_work_as_they_did_before(
-    make_of: PlanMaker, split: str
-) -> None:
+def test_workers_of_a_step_share_its_work_as_they_did_before(make_of, split):
     step = suite_asked_for(None, "cp {input} {output}", {"split": split, "output": "out.tif"})
     planned = make_of(step, workers=(1, 2, 4)).trials
     before = {trial.workers: trial for trial in planned if trial.block == 1}
@@ -75,7 +73,7 @@ def test_workers_of_a_step_share_its_work_as_they_did_before(
         assert trial == before[trial.workers].model_copy(update=same)
 
 
-def test_the_work_is_the_same_and_is_shared_by_each_n(make: PlanMaker) -> None:
+def test_the_work_is_the_same_and_is_shared_by_each_n(make):
     plan = make(chunks_per_worker=2)
     for trial in added(plan, extended(plan, 3, (4,))):
         old = next(one for one in plan.trials if one.entry == trial.entry)
@@ -85,7 +83,7 @@ def test_the_work_is_the_same_and_is_shared_by_each_n(make: PlanMaker) -> None:
         assert (trial.windows[0][0], trial.windows[-1][1]) == (0, 8)
 
 
-def test_added_blocks_are_random_and_the_same_for_the_same_seed(make: PlanMaker) -> None:
+def test_added_blocks_are_random_and_the_same_for_the_same_seed(make):
     def orders(seed: int) -> list[list[str]]:
         plan = make(seed=seed)
         trials = added(plan, extended(plan, 6, None))
@@ -100,7 +98,7 @@ def test_added_blocks_are_random_and_the_same_for_the_same_seed(make: PlanMaker)
 
 
 @pytest.mark.slow
-def test_an_extended_run_measures_what_is_new_alone(run: RunFolder) -> None:
+def test_an_extended_run_measures_what_is_new_alone(run):
     executor, before = MockExecutor(), run.plan
     measured_by(run, executor)
     run.replace_plan(extended(before, 3, (4,)))
@@ -110,31 +108,31 @@ def test_an_extended_run_measures_what_is_new_alone(run: RunFolder) -> None:
     assert StatusReader(run).state() == "complete"
 
 
-def test_an_interrupted_run_is_extended_and_finished(run: RunFolder) -> None:
+def test_an_interrupted_run_is_extended_and_finished(run):
     killed_at(run, run.plan.trials[5].id, "w0")
     run.replace_plan(extended(run.plan, 3, None))
     again = measured_by(RunFolder(run.path), MockExecutor())
     assert again == [trial.id for trial in run.plan.trials[5:]]
 
 
-def test_a_run_can_be_extended_again(make: PlanMaker) -> None:
+def test_a_run_can_be_extended_again(make):
     once = extended(make(), None, (4,))
     twice = extended(once, 5, None)
     # The baseline has four trials by now.
     assert counts_by_block(added(once, twice)) == {5: {1, 2, 4}, 6: {1, 2, 4}, 7: {1, 2, 4}}
 
 
-def test_the_line_that_repeats_an_extended_run_asks_for_all_of_it(make: PlanMaker) -> None:
+def test_the_line_that_repeats_an_extended_run_asks_for_all_of_it(make):
     line = repeat_line(extended(make(), 3, (4,)))
     assert "--workers 1,2,4 --repeats 3" in line
 
 
-def test_a_stage_that_only_feeds_others_is_not_repeated(make: PlanMaker) -> None:
+def test_a_stage_that_only_feeds_others_is_not_repeated(make):
     plan = make(only=("segment",))
     assert {trial.entry for trial in added(plan, extended(plan, 3, (4,)))} == {"segment"}
 
 
-def test_weak_scaling_keeps_the_frames_of_each_worker(make: PlanMaker) -> None:
+def test_weak_scaling_keeps_the_frames_of_each_worker(make):
     plan = make(workers=(1, 4), scaling="weak")
     (two,) = {
         trial.windows for trial in added(plan, extended(plan, None, (2,))) if trial.workers == 2
@@ -144,7 +142,7 @@ def test_weak_scaling_keeps_the_frames_of_each_worker(make: PlanMaker) -> None:
         extended(plan, None, (8,))
 
 
-def test_points_of_a_grid_get_more_trials_and_no_other_workers(sweep: PlanMaker) -> None:
+def test_points_of_a_grid_get_more_trials_and_no_other_workers(sweep):
     plan = sweep({"device": ["cpu", "cuda"]})
     assert len(added(plan, extended(plan, 4, None))) == len(plan.trials)
     with pytest.raises(UserError, match="side by side: extend it by --repeats"):
@@ -161,14 +159,12 @@ def test_points_of_a_grid_get_more_trials_and_no_other_workers(sweep: PlanMaker)
         (None, (9,), "9 workers cannot share the 8 frames"),
     ],
 )
-def test_what_cannot_be_is_one_sentence(
-    make: PlanMaker, repeats: int | None, workers: Sequence[int] | None, said: str
-) -> None:
+def test_what_cannot_be_is_one_sentence(make, repeats, workers, said):
     with pytest.raises(UserError, match=said):
         extended(make(workers=(2, 3)), repeats, workers)
 
 
-def test_other_code_is_told_of(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_code_is_told_of(run, monkeypatch):
     assert changed_code(run) is None
     monkeypatch.setattr(extending, "code_commit", lambda: "f" * 40)
     began = read_provenance(run.path).pyscale_version

@@ -89,9 +89,7 @@ def assert_whole(run: RunFolder) -> pl.DataFrame:
 
 @faults
 @pytest.mark.parametrize("task", ["w0", "w1"])
-def test_a_fault_of_one_task_ends_no_other_and_resume_completes_the_set(
-    run: RunFolder, fault: str, task: str
-) -> None:
+def test_a_fault_of_one_task_ends_no_other_and_resume_completes_the_set(run, fault, task):
     outcome = carry_out(run, on_a_cluster(ending(TRIAL, task, *[FAULTS[fault]] * 9)))
     assert outcome.incomplete == (TRIAL,)
     other = {"w0": "w1", "w1": "w0"}[task]
@@ -104,9 +102,7 @@ def test_a_fault_of_one_task_ends_no_other_and_resume_completes_the_set(
 
 @pytest.mark.parametrize("fault", PASSING)
 @pytest.mark.parametrize("retries", [0, 1, 3])
-def test_tries_are_bounded_counted_and_told(
-    make: PlanMaker, tmp_path: Path, fault: str, retries: int
-) -> None:
+def test_tries_are_bounded_counted_and_told(make, tmp_path, fault, retries):
     run = RunFolder.create(tmp_path / "runs", make(only=("contact",), retries=retries))
     executor = on_a_cluster(ending(TRIAL, "w0", *[FAULTS[fault]] * 9))
     carry_out(run, executor)
@@ -118,7 +114,7 @@ def test_tries_are_bounded_counted_and_told(
 
 
 @pytest.mark.parametrize("fault", LASTING)
-def test_what_would_end_the_same_way_is_not_tried_again(run: RunFolder, fault: str) -> None:
+def test_what_would_end_the_same_way_is_not_tried_again(run, fault):
     executor = on_a_cluster(ending(TRIAL, "w0", FAULTS[fault]))
     assert carry_out(run, executor).incomplete == (TRIAL,)
     assert executor.started.count((TRIAL, "w0")) == 1
@@ -127,7 +123,7 @@ def test_what_would_end_the_same_way_is_not_tried_again(run: RunFolder, fault: s
     assert "; not retried, because the same " in failed.detail
 
 
-def test_a_fault_that_lasts_is_told_before_one_that_passes(run: RunFolder) -> None:
+def test_a_fault_that_lasts_is_told_before_one_that_passes(run):
     """Another try would lose w0 to its limit again, whatever becomes of w1."""
 
     def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
@@ -141,7 +137,7 @@ def test_a_fault_that_lasts_is_told_before_one_that_passes(run: RunFolder) -> No
     assert failed.detail.startswith("w1: pretended TimeLimit on n1; not retried")
 
 
-def test_a_retried_trial_is_flagged_in_the_table_and_no_other_is(run: RunFolder) -> None:
+def test_a_retried_trial_is_flagged_in_the_table_and_no_other_is(run):
     carry_out(run, on_a_cluster(ending(TRIAL, "w1", FAULTS["node down"])))
     tasks = assert_whole(run)
     retried = tasks.filter(pl.col("attempt") > 1)
@@ -152,7 +148,7 @@ def test_a_retried_trial_is_flagged_in_the_table_and_no_other_is(run: RunFolder)
 class TestAKilledPyscale:
     """It dies while w0 runs and w1 is queued."""
 
-    def test_has_its_tasks_taken_up_by_the_next(self, run: RunFolder) -> None:
+    def test_has_its_tasks_taken_up_by_the_next(self, run):
         killed_in(run, ending(TRIAL, "w0", None))
         assert (state(run, "w0"), state(run, "w1")) == ("running", "queued")
         again = on_a_cluster(takes_up=True)
@@ -165,7 +161,7 @@ class TestAKilledPyscale:
         assert events_of(run, "trial_retried", "trial_interrupted") == []
         assert_whole(run)
 
-    def test_has_its_trial_started_anew_where_nothing_is_left_of_it(self, run: RunFolder) -> None:
+    def test_has_its_trial_started_anew_where_nothing_is_left_of_it(self, run):
         killed_in(run, ending(TRIAL, "w0", None))
         again = on_a_cluster(takes_up=False)
         assert carry_out(run, again).incomplete == ()
@@ -175,14 +171,14 @@ class TestAKilledPyscale:
         assert_whole(run)
 
     @pytest.mark.parametrize("task", ["merge", "check"])
-    def test_has_a_merge_or_check_taken_up_too(self, run: RunFolder, task: str) -> None:
+    def test_has_a_merge_or_check_taken_up_too(self, run, task):
         killed_in(run, ending(TRIAL, task, None))
         again = on_a_cluster(takes_up=True)
         assert carry_out(run, again).incomplete == ()
         assert again.taken_up == [(TRIAL, task)]
         assert_whole(run)
 
-    def test_has_what_ends_badly_tried_again(self, run: RunFolder) -> None:
+    def test_has_what_ends_badly_tried_again(self, run):
         """What was taken up is a try like any other: with one retry, one more follows."""
         killed_in(run, ending(TRIAL, "w0", None))
         again = on_a_cluster(ending(TRIAL, "w1", *[FAULTS["node down"]] * 9), takes_up=True)
@@ -193,7 +189,7 @@ class TestAKilledPyscale:
         ] * 2
         assert run.attempts(run.plan.trial(TRIAL)) == 2
 
-    def test_has_those_waited_for_that_run_beside_one_that_failed(self, run: RunFolder) -> None:
+    def test_has_those_waited_for_that_run_beside_one_that_failed(self, run):
         """w0 has failed when pyscale dies in w1: the new attempt starts when w1 has ended."""
 
         def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
@@ -210,9 +206,7 @@ class TestAKilledPyscale:
         assert read_task(aside / "w1").state == "done"
         assert_whole(run)
 
-    def test_has_its_tasks_waited_for_before_anything_else_starts(
-        self, make: PlanMaker, tmp_path: Path
-    ) -> None:
+    def test_has_its_tasks_waited_for_before_anything_else_starts(self, make, tmp_path):
         """The trial before it had failed: its next try must not run beside what still runs."""
         run = RunFolder.create(tmp_path / "runs", make(only=("contact",), retries=0))
         later = "contact-n2-b2"
@@ -282,8 +276,8 @@ def until_whole(run: RunFolder, acts: deque[str], take_up: Iterable[bool]) -> No
     chunks=st.integers(1, 2),
 )
 def test_whatever_happens_a_resumed_run_becomes_whole_and_counts_nothing_twice(
-    make: PlanMaker, tmp_path: Path, acts: list[str], take_up: list[bool], chunks: int
-) -> None:
+    make, tmp_path, acts, take_up, chunks
+):
     plan = make(only=("contact",), repeats=1, cache="asis", chunks_per_worker=chunks)
     run = RunFolder.create(tmp_path / "runs", plan)
     until_whole(run, deque(acts), take_up)

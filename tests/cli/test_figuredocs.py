@@ -12,15 +12,12 @@ from plotnine import ggplot
 from mockruns import carry_out
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.report import figures
-from pyscale.store.folder import RunFolder
 
 PAGE = (Path(__file__).parents[2] / "docs" / "figures.md").read_text()
 
 
 @pytest.mark.slow
-def test_the_code_of_the_page_draws_the_latest_run(
-    run: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_code_of_the_page_draws_the_latest_run(run, tmp_path, monkeypatch):
     executor = MockExecutor(lambda _trial, _task, _spec: MockEnd(wall_s=1.0))
     carry_out(run, executor)
     monkeypatch.chdir(tmp_path)
@@ -34,7 +31,7 @@ def test_the_code_of_the_page_draws_the_latest_run(
     }
 
 
-def test_the_page_names_every_figure() -> None:
+def test_the_page_names_every_figure():
     functions = set(figures.__all__) - {"NothingToDrawError", "save"}
     functions = {name for name in functions if not name.startswith("write_")}
     assert set(re.findall(r"^\| `(\w+)\(", PAGE, re.MULTILINE)) == functions

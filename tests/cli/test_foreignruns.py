@@ -83,9 +83,7 @@ def read(request: pytest.FixtureRequest, shared: Path, place: Path) -> Reader:
     return lambda *words: run("-m", "pyscale", *words)
 
 
-def test_it_is_reported_compared_and_advised_of_without_a_file_in_it(
-    runs: list[RunFolder], read: Reader, shared: Path, place: Path
-) -> None:
+def test_it_is_reported_compared_and_advised_of_without_a_file_in_it(runs, read, shared, place):
     before = {file: file.stat().st_mtime_ns for file in shared.rglob("*")}
     first, second = (run.path for run in runs)
     commands = (
@@ -107,7 +105,7 @@ def test_it_is_reported_compared_and_advised_of_without_a_file_in_it(
     assert (place / "two" / f"{second.name}-masked.zip").is_file()
 
 
-def test_what_would_be_written_into_it_is_one_sentence(runs: list[RunFolder], read: Reader) -> None:
+def test_what_would_be_written_into_it_is_one_sentence(runs, read):
     run = runs[0].path
     for command, said in (
         (("report", run), f"cannot be written into {run}"),

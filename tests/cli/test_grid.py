@@ -32,7 +32,7 @@ def points(of: Suite, chosen: Grid | None = None, **fitted: Grid) -> Suite:
     return unfolded(of, chosen or {}, device="cpu", cores=cores, fitted=fitted)
 
 
-def test_every_combination_is_an_entry_set_beside_the_same_with_the_first_value_of_versus() -> None:
+def test_every_combination_is_an_entry_set_beside_the_same_with_the_first_value_of_versus():
     found = points(suite())
     assert {name: step.beside for name, step in found.stages.items()} == {
         "segment_224px_cpu": None,
@@ -53,7 +53,7 @@ def test_every_combination_is_an_entry_set_beside_the_same_with_the_first_value_
     assert turned.stages["segment_224px_cuda"].beside == "segment_224px_cpu"
 
 
-def test_chosen_values_replace_those_that_fit_and_those_of_the_suite() -> None:
+def test_chosen_values_replace_those_that_fit_and_those_of_the_suite():
     found = points(suite(), {"length_px": (448,), "device": ("cpu",)})
     assert list(found.stages) == ["segment_448px_cpu"]
     fitted: Grid = {"length_px": (96,), "device": ("cpu",)}
@@ -63,7 +63,7 @@ def test_chosen_values_replace_those_that_fit_and_those_of_the_suite() -> None:
     assert list(points(suite({"device": ["cpu"]}, against=None)).stages) == ["segment"]
 
 
-def test_an_axis_that_no_grid_has_may_be_chosen_where_the_stage_knows_it() -> None:
+def test_an_axis_that_no_grid_has_may_be_chosen_where_the_stage_knows_it():
     found = points(suite({"device": ["cpu"]}, against=None), {"calls": (2, 5)})
     assert {name: step.params["calls"] for name, step in found.stages.items()} == {
         "segment_calls_2": 2,
@@ -71,7 +71,7 @@ def test_an_axis_that_no_grid_has_may_be_chosen_where_the_stage_knows_it() -> No
     }
 
 
-def test_all_threads_are_those_of_the_device_and_a_point_that_is_another_is_measured_once() -> None:
+def test_all_threads_are_those_of_the_device_and_a_point_that_is_another_is_measured_once():
     grid = {"threads": [1, "all", 8], "device": ["cpu", "cuda"]}
     found = points(suite(grid, against=None))
     assert {name: step.threads for name, step in found.stages.items()} == {
@@ -84,7 +84,7 @@ def test_all_threads_are_those_of_the_device_and_a_point_that_is_another_is_meas
     assert found.stages["segment_8threads_cuda"].beside == "segment_allthreads_cpu"
 
 
-def test_how_gpus_are_shared_multiplies_points_on_them_alone() -> None:
+def test_how_gpus_are_shared_multiplies_points_on_them_alone():
     grid = {"device": ["cpu", "cuda"], "gpu_sharing": ["own", "time_slicing"]}
     found = points(suite(grid, against=None))
     assert {name: (step.gpu_sharing, step.beside) for name, step in found.stages.items()} == {
@@ -94,24 +94,24 @@ def test_how_gpus_are_shared_multiplies_points_on_them_alone() -> None:
     }
 
 
-def test_a_file_is_called_by_its_name_in_that_of_a_point() -> None:
+def test_a_file_is_called_by_its_name_in_that_of_a_point():
     grid = {"model": ["pyscale-tiny", "/some/where/Mine.pt"]}
     found = points(suite(grid, versus=None, against=None))
     assert list(found.stages) == ["segment_pyscale_tiny", "segment_mine_pt"]
 
 
-def test_entries_without_a_grid_stay_as_they_are() -> None:
+def test_entries_without_a_grid_stay_as_they_are():
     pipeline = load_suite("pipeline")
     assert points(pipeline) == pipeline
 
 
 @pytest.mark.parametrize("name", suite_names())
-def test_every_shipped_suite_unfolds_and_is_known_again(name: str) -> None:
+def test_every_shipped_suite_unfolds_and_is_known_again(name):
     file = load_suite(name)
     assert is_of(points(file), file)
 
 
-def test_a_suite_is_known_again_whichever_values_were_chosen() -> None:
+def test_a_suite_is_known_again_whichever_values_were_chosen():
     assert is_of(points(suite(), {"length_px": (96,), "calls": (1, 2)}), suite())
     assert not is_of(points(suite()), suite(summary="another"))
     for name in ("pipeline", "labels"):
@@ -136,7 +136,7 @@ def test_a_suite_is_known_again_whichever_values_were_chosen() -> None:
         ({"model": ["a/w.pt", "b/w.pt"]}, "two points named segment_w_pt"),
     ],
 )
-def test_an_axis_or_value_that_cannot_be_is_refused(grid: dict[str, Any], sentence: str) -> None:
+def test_an_axis_or_value_that_cannot_be_is_refused(grid, sentence):
     with pytest.raises(UserError, match=sentence):
         points(suite(grid, versus=None, against=None))
 
@@ -193,7 +193,7 @@ def test_an_axis_or_value_that_cannot_be_is_refused(grid: dict[str, Any], senten
         (load_suite("labels"), {"start": ("tepid",)}, "has start = tepid: "),
     ],
 )
-def test_a_grid_or_choice_that_cannot_be_is_refused(of: Suite, chosen: Grid, sentence: str) -> None:
+def test_a_grid_or_choice_that_cannot_be_is_refused(of, chosen, sentence):
     with pytest.raises(UserError, match=sentence):
         points(of, chosen)
 
@@ -204,7 +204,7 @@ BOTH: Grid = {"start": ("cold", "warm")}
 class TestStarts:
     """Both starts of a suite without a grid make points of its entries."""
 
-    def test_a_warm_point_is_set_beside_the_cold_one_which_feeds_what_follows(self) -> None:
+    def test_a_warm_point_is_set_beside_the_cold_one_which_feeds_what_follows(self):
         found = points(load_suite("pipeline"), BOTH)
         assert [*found.stages][:3] == [
             "register_denoise_cold",
@@ -220,12 +220,12 @@ class TestStarts:
         assert found.versus == "start"
 
     @pytest.mark.parametrize("start", ["cold", "warm"])
-    def test_one_start_leaves_the_entries_their_names(self, start: str) -> None:
+    def test_one_start_leaves_the_entries_their_names(self, start):
         found = points(load_suite("pipeline"), {"start": (start,)})
         assert [*found.stages] == [*load_suite("pipeline").stages]
         assert {step.start for step in found.stages.values()} == {start}
 
-    def test_a_grid_has_it_as_one_more_axis(self) -> None:
+    def test_a_grid_has_it_as_one_more_axis(self):
         found = points(suite(), BOTH)
         for name, step in found.stages.items():
             if name.endswith("_warm"):

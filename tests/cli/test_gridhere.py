@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,8 +35,8 @@ def settings(grid: dict[str, Sequence[str | int]] | None = None, **changes: Any)
 
 
 def test_devices_that_are_absent_are_left_out_with_a_sentence_unless_they_were_asked_for(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+    capsys, monkeypatch
+):
     suite = measured_suite(load_suite("device"), settings(), None)
     assert list(suite.stages) == ["segment_224px_cpu"]
     said = "cuda and mps of the suite device are left out: this machine has no such device"
@@ -49,9 +48,7 @@ def test_devices_that_are_absent_are_left_out_with_a_sentence_unless_they_were_a
     assert devices(measured_suite(load_suite("device"), settings(), None)) == ["cpu", "cuda"]
 
 
-def test_a_mac_with_apple_silicon_has_mps_and_one_without_has_not(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_mac_with_apple_silicon_has_mps_and_one_without_has_not(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
     for machine, expected in (("arm64", ["cpu", "mps"]), ("x86_64", ["cpu"])):
         monkeypatch.setattr(platform, "machine", lambda machine=machine: machine)
@@ -62,12 +59,12 @@ def test_a_mac_with_apple_silicon_has_mps_and_one_without_has_not(
     ("site", "expected"),
     [("modules", ["cpu", "cuda"]), ("amd", ["cpu", "cuda"]), ("plain", ["cpu"])],
 )
-def test_a_cluster_has_gpus_where_its_site_speaks_of_them(site: str, expected: list[str]) -> None:
+def test_a_cluster_has_gpus_where_its_site_speaks_of_them(site, expected):
     chosen = settings({"threads": [4]})
     assert devices(measured_suite(load_suite("device"), chosen, load_site(site))) == expected
 
 
-def test_a_suite_of_which_nothing_is_here_and_what_is_no_device_are_refused() -> None:
+def test_a_suite_of_which_nothing_is_here_and_what_is_no_device_are_refused():
     of_file = load_suite("device")
     grid = {"length_px": (224,), "device": ("cuda",)}
     segment = of_file.stages["segment"].model_copy(update={"grid": grid})
@@ -90,25 +87,21 @@ def chosen_of(only: tuple[str, ...], **grid: tuple[int | str, ...]) -> dict[str,
 
 
 @pytest.mark.parametrize("name", ["colour_deblur", "colour_deblur_256px_operators_64"])
-def test_values_are_chosen_for_what_is_measured_and_not_for_what_would_refuse_them(
-    name: str,
-) -> None:
+def test_values_are_chosen_for_what_is_measured_and_not_for_what_would_refuse_them(name):
     # 48 angles cannot be put into 64 groups.
     assert chosen_of((), operators=(8, 64))["tomography_2d"] == [8, 64]
     found = chosen_of((name,), operators=(8, 64))
     assert found == {"colour_deblur": [8, 64], "tomography_2d": [8], "tomography_3d": [8]}
 
 
-def test_values_that_nothing_takes_of_what_is_measured_are_refused() -> None:
+def test_values_that_nothing_takes_of_what_is_measured_are_refused():
     with pytest.raises(UserError, match="--only of the suite reconstruct .* with size_px:"):
         chosen_of(("tomography_3d",), size_px=(32, 48))
     # A misspelt name is left to the planning.
     assert len(chosen_of(("colour_debulr",), size_px=(256,))) == 3
 
 
-def test_what_is_left_out_asks_for_no_device_and_is_told_of_in_no_sentence(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_is_left_out_asks_for_no_device_and_is_told_of_in_no_sentence(capsys):
     suite = measured_suite(load_suite("system"), Settings(), None, ("storage",))
     assert "kernels_cpu" in suite.stages
     assert capsys.readouterr().err == ""
@@ -118,14 +111,14 @@ def test_what_is_left_out_asks_for_no_device_and_is_told_of_in_no_sentence(
     assert "storage" in measured_suite(both, Settings(), None, ("storage",)).stages
 
 
-def test_numbers_of_threads_are_chosen_for_what_is_left_out_too() -> None:
+def test_numbers_of_threads_are_chosen_for_what_is_left_out_too():
     # The site says no number of cores, so that nobody knows how many all are.
     chosen = Settings(grid={"threads": (4,)})
     suite = measured_suite(load_suite("system"), chosen, load_site("plain"), ("storage",))
     assert {step.cores for step in suite.stages.values()} == {4}
 
 
-def test_all_threads_are_the_physical_cores_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_threads_are_the_physical_cores_here(monkeypatch):
     monkeypatch.setattr(gridhere, "usable_cpus", lambda: [0, 1, 2, 3])
     monkeypatch.setattr(gridhere, "first_threads", lambda cpus: cpus[:2])
     (step,) = measured_suite(load_suite("device"), settings(), None).stages.values()
@@ -137,7 +130,7 @@ def test_all_threads_are_the_physical_cores_here(monkeypatch: pytest.MonkeyPatch
     assert is_of(suite, system)
 
 
-def test_all_threads_of_a_cluster_are_what_its_site_says(tmp_path: Path) -> None:
+def test_all_threads_of_a_cluster_are_what_its_site_says(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text('name = "mine"\nsummary = "ours"\n[request]\ncpus = 12\n')
     suite = measured_suite(load_suite("device"), settings(), load_site(str(file)))
@@ -146,7 +139,7 @@ def test_all_threads_of_a_cluster_are_what_its_site_says(tmp_path: Path) -> None
         measured_suite(load_suite("device"), settings(), load_site("plain"))
 
 
-def test_a_parameter_that_the_user_gives_a_stage_is_the_only_value_of_its_axis() -> None:
+def test_a_parameter_that_the_user_gives_a_stage_is_the_only_value_of_its_axis():
     stages = {"segment": {"batch_size": 2, "model": "mine.pt"}}
     suite = measured_suite(load_suite("device"), settings(stages=stages), None)
     (step,) = suite.stages.values()
@@ -155,7 +148,7 @@ def test_a_parameter_that_the_user_gives_a_stage_is_the_only_value_of_its_axis()
     assert [step.params["batch_size"] for step in suite.stages.values()] == [4]
 
 
-def test_numbers_of_threads_are_chosen_where_all_would_be_taken() -> None:
+def test_numbers_of_threads_are_chosen_where_all_would_be_taken():
     system = load_suite("system")
     suite = measured_suite(system, Settings(grid={"threads": (1, 2)}), None)
     assert list(suite.stages)[:2] == ["storage_1threads", "storage_2threads"]

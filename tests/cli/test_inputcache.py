@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 
 import pytest
 
@@ -20,7 +19,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_cold_input_has_no_page_in_memory(file: Path) -> None:
+def test_a_cold_input_has_no_page_in_memory(file):
     assert pagecache.warm(file).resident_bytes == 1 << 20
     cache = bring_inputs_to("cold", [file])
     assert cache.state == "verified-cold"
@@ -29,7 +28,7 @@ def test_a_cold_input_has_no_page_in_memory(file: Path) -> None:
     assert eviction.before.resident_bytes == 1 << 20
 
 
-def test_a_warm_input_lies_in_memory_as_a_whole_and_asis_changes_nothing(file: Path) -> None:
+def test_a_warm_input_lies_in_memory_as_a_whole_and_asis_changes_nothing(file):
     pagecache.evict(file)
     cache = bring_inputs_to("asis", [file])
     assert cache.state == "asis"
@@ -38,13 +37,13 @@ def test_a_warm_input_lies_in_memory_as_a_whole_and_asis_changes_nothing(file: P
     assert pagecache.probe(file).resident_bytes == 1 << 20
 
 
-def test_a_folder_stands_for_its_files(file: Path) -> None:
+def test_a_folder_stands_for_its_files(file):
     (file.parent / "more").write_bytes(b"x" * 5000)
     found = [eviction.path.name for eviction in bring_inputs_to("cold", [file.parent]).evictions]
     assert found == ["more", "pixels"]
 
 
-def test_one_file_without_proof_speaks_for_all(file: Path) -> None:
+def test_one_file_without_proof_speaks_for_all(file):
     in_memory = Path("/dev/shm") / f"pyscale-test-{os.getpid()}"
     in_memory.write_bytes(b"x" * 5000)
     try:
@@ -54,18 +53,14 @@ def test_one_file_without_proof_speaks_for_all(file: Path) -> None:
 
 
 @pytest.mark.parametrize("asked", ["cold", "warm"])
-def test_nothing_is_proved_of_an_input_that_is_not_there_or_of_an_empty_folder(
-    tmp_path: Path, asked: Literal["cold", "warm"]
-) -> None:
+def test_nothing_is_proved_of_an_input_that_is_not_there_or_of_an_empty_folder(tmp_path, asked):
     assert bring_inputs_to(asked, [tmp_path]).state == "unsupported"
     cache = bring_inputs_to(asked, [tmp_path / "gone"])
     assert cache.state == "unsupported"
     assert "No such file" in cache.model_dump_json()
 
 
-def test_a_folder_that_cannot_be_listed_is_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_listed_is_recorded(tmp_path, monkeypatch):
     def refuse(_folder: Path) -> Iterator[Path]:
         raise PermissionError
 
@@ -75,7 +70,7 @@ def test_a_folder_that_cannot_be_listed_is_recorded(
     assert [eviction.path for eviction in cache.evictions] == [tmp_path]
 
 
-def test_an_image_that_is_a_folder_is_evicted_with_all_its_chunks(tmp_path: Path) -> None:
+def test_an_image_that_is_a_folder_is_evicted_with_all_its_chunks(tmp_path):
     chunks = tmp_path / "slides" / "a.zarr" / "0" / "c"
     chunks.mkdir(parents=True)
     (chunks / "0").write_bytes(os.urandom(5000))

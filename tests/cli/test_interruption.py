@@ -43,8 +43,8 @@ def another_thread_gets() -> Iterator[Callable[[signal.Signals], None]]:
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_that_another_thread_gets_waits_until_the_block_is_left(
-    another_thread_gets: Callable[[signal.Signals], None], number: signal.Signals
-) -> None:
+    another_thread_gets, number
+):
     ended = False
     with (
         termination_as_interrupt(),
@@ -57,7 +57,7 @@ def test_a_signal_that_another_thread_gets_waits_until_the_block_is_left(
     assert ended
 
 
-def test_a_signal_of_the_whole_process_waits_until_the_block_is_left() -> None:
+def test_a_signal_of_the_whole_process_waits_until_the_block_is_left():
     ended = False
     with pytest.raises(KeyboardInterrupt), blocked(signal.SIGINT):
         os.kill(os.getpid(), signal.SIGINT)
@@ -66,7 +66,7 @@ def test_a_signal_of_the_whole_process_waits_until_the_block_is_left() -> None:
     assert ended
 
 
-def test_a_process_that_was_started_in_the_block_never_hears_them() -> None:
+def test_a_process_that_was_started_in_the_block_never_hears_them():
     with blocked(signal.SIGINT):
         process = subprocess.Popen(["sleep", "1000"])
     status = Path(f"/proc/{process.pid}/status").read_text()
@@ -76,7 +76,7 @@ def test_a_process_that_was_started_in_the_block_never_hears_them() -> None:
     assert mask >> (signal.SIGINT - 1) & 1
 
 
-def test_nothing_is_changed_where_no_signal_came() -> None:
+def test_nothing_is_changed_where_no_signal_came():
     handler = signal.getsignal(signal.SIGINT)
     with blocked(signal.SIGINT):
         pass

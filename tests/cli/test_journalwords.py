@@ -19,11 +19,11 @@ def event(
     return Event(time_utc=NOON, kind=kind, trial=trial, job_ids=job_ids, detail=detail)
 
 
-def test_every_event_has_words() -> None:
+def test_every_event_has_words():
     assert set(PHRASES) == set(get_args(EventKind))
 
 
-def test_a_line_has_its_time_its_trial_and_what_happened() -> None:
+def test_a_line_has_its_time_its_trial_and_what_happened():
     failed = event("trial_failed", "segment-n2-b1", detail="out of memory on n1")
     assert list(story([failed])) == [
         "2026-03-17 12:00:00 UTC  segment-n2-b1 failed: out of memory on n1"
@@ -63,5 +63,5 @@ STARTED = event("run_started")
         ([STARTED, event("run_cancelled"), STARTED], "the run was resumed"),
     ],
 )
-def test_what_happened_is_told_in_words(events: list[Event], last: str) -> None:
+def test_what_happened_is_told_in_words(events, last):
     assert [*story(events)][-1].removeprefix("2026-03-17 12:00:00 UTC  ") == last

@@ -28,14 +28,14 @@ def make_run(make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     return made
 
 
-def test_each_suite_is_listed_with_its_summary(capsys: Capture) -> None:
+def test_each_suite_is_listed_with_its_summary(capsys):
     said = answer_of(capsys, "pyscale", "suites")
     for name in suite_names():
         assert f"{name} {load_suite(name).summary}" in said.text
     assert "pyscale run PATH.toml" in said.err
 
 
-def test_runs_are_listed_with_the_newest_first(capsys: Capture, make_run: Callable) -> None:
+def test_runs_are_listed_with_the_newest_first(capsys, make_run):
     make_run("20260101T000000Z-aaaa")
     run = make_run("20260102T000000Z-bbbb")
     carry_out(run)
@@ -53,7 +53,7 @@ def test_runs_are_listed_with_the_newest_first(capsys: Capture, make_run: Callab
     assert "unreadable" in shown[2]
 
 
-def test_the_best_speedup_is_of_all_stages_together(capsys: Capture, make_run: Callable) -> None:
+def test_the_best_speedup_is_of_all_stages_together(capsys, make_run):
     run = make_run("20260101T000000Z-aaaa")
     run.report.mkdir()
     results = run.report / "benchmark_results_aggregated.csv"
@@ -66,9 +66,7 @@ def test_the_best_speedup_is_of_all_stages_together(capsys: Capture, make_run: C
     assert row["best"] == "N = 1"
 
 
-def test_without_runs_the_folder_is_named(
-    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_runs_the_folder_is_named(capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert "no runs in runs" in answer_of(capsys, "pyscale", "runs").err
 
@@ -84,9 +82,7 @@ def test_without_runs_the_folder_is_named(
         ("runs/20260101T000000Z-aaaa", "aaaa"),
     ],
 )
-def test_a_run_is_found_by_any_of_its_names(
-    make_run: Callable, name: str | None, found: str
-) -> None:
+def test_a_run_is_found_by_any_of_its_names(make_run, name, found):
     make_run("20260101T000000Z-aaaa")
     make_run("20260102T000000Z-bbbb")
     assert find_run(Path("runs"), name).path.name.endswith(found)
@@ -103,9 +99,7 @@ def test_a_run_is_found_by_any_of_its_names(
         ("zzzz", "unknown run zzzz in runs: `pyscale runs` lists the runs"),
     ],
 )
-def test_a_name_of_several_runs_or_none_is_refused(
-    make_run: Callable, name: str, said: str
-) -> None:
+def test_a_name_of_several_runs_or_none_is_refused(make_run, name, said):
     make_run("20260101T000000Z-aaaa")
     make_run("20260102T000000Z-bbbb")
     with pytest.raises(UserError) as refused:

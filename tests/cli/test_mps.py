@@ -47,9 +47,7 @@ def connect(running: Service) -> None:
 
 
 @pytest.mark.parametrize(("gpu", "sees"), [("GPU-1", "GPU-1"), ("1", "every GPU")])
-def test_it_answers_as_long_as_the_block_lasts_and_tells_whether_workers_used_it(
-    gpu: str, sees: str
-) -> None:
+def test_it_answers_as_long_as_the_block_lasts_and_tells_whether_workers_used_it(gpu, sees):
     with service(RUN, gpu) as running:
         assert running.last_words() == f"sees {sees}"
         assert not running.was_used()
@@ -62,14 +60,14 @@ def test_it_answers_as_long_as_the_block_lasts_and_tells_whether_workers_used_it
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, UserError])
-def test_it_ends_whatever_ends_the_block(error: type[BaseException]) -> None:
+def test_it_ends_whatever_ends_the_block(error):
     with pytest.raises(error), service(RUN, "GPU-1") as running:
         started = processes(running)
         raise error
     assert wait_until_ended(started, limit_s=0) == []
 
 
-def test_one_that_does_not_hear_quit_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_does_not_hear_quit_is_ended(monkeypatch):
     with service(RUN, "GPU-1") as running:
         started = processes(running)
         started[0].send_signal(signal.SIGSTOP)
@@ -77,7 +75,7 @@ def test_one_that_does_not_hear_quit_is_ended(monkeypatch: pytest.MonkeyPatch) -
     assert wait_until_ended(started, limit_s=0) == []
 
 
-def test_what_a_killed_pyscale_left_of_a_run_is_ended(places: Path) -> None:
+def test_what_a_killed_pyscale_left_of_a_run_is_ended(places):
     """Another run's service goes on."""
 
     def dies() -> None:
@@ -105,9 +103,7 @@ def test_what_a_killed_pyscale_left_of_a_run_is_ended(places: Path) -> None:
         ("a short path", "set TMPDIR to a folder with a shorter path"),
     ],
 )
-def test_one_that_cannot_start_says_why(
-    places: Path, monkeypatch: pytest.MonkeyPatch, lacks: str, said: str
-) -> None:
+def test_one_that_cannot_start_says_why(places, monkeypatch, lacks, said):
     if lacks == "a program":
         monkeypatch.setenv("PATH", str(places))
         assert not mps.is_installed()

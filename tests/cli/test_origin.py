@@ -19,7 +19,7 @@ def results(make: PlanMaker, tmp_path: Path) -> Results:
     return results_of(run)
 
 
-def test_a_report_says_what_a_run_was_made_from(results: Results, movie: Path) -> None:
+def test_a_report_says_what_a_run_was_made_from(results, movie):
     context = results.context
     assert context.run_id is not None
     assert context.started is not None
@@ -35,7 +35,7 @@ def test_a_report_says_what_a_run_was_made_from(results: Results, movie: Path) -
     assert set(results.timeline["trial"]) <= set(results.trials["trial"])
 
 
-def test_every_entry_has_its_algorithm_with_the_version_that_ran(make: PlanMaker) -> None:
+def test_every_entry_has_its_algorithm_with_the_version_that_ran(make):
     versions = {"segment": {"cellpose": "3.1.1.3", "torch": "2.13.0", "numpy": "2.0.2"}}
     works = origin.works(make(), versions)
     assert {entry: work.how for entry, work in works.items()} == {
@@ -52,11 +52,11 @@ def test_every_entry_has_its_algorithm_with_the_version_that_ran(make: PlanMaker
     )
 
 
-def test_parameters_of_another_version_name_the_stage_alone() -> None:
+def test_parameters_of_another_version_name_the_stage_alone():
     assert origin.method_of("segment", {"gone": 1}, "cpu").shown({}) == "segment"
 
 
-def test_the_lines_measure_and_report_the_same_run(make: PlanMaker) -> None:
+def test_the_lines_measure_and_report_the_same_run(make):
     plan = make(data="two words")
     lines = {command.what: command.line for command in origin.commands(plan)}
     assert lines == {
@@ -71,7 +71,7 @@ def test_the_lines_measure_and_report_the_same_run(make: PlanMaker) -> None:
     assert " --only segment --only track --workers 1,2 --repeats 2 --cache warm" in line
 
 
-def test_of_thousands_of_files_some_are_named(make: PlanMaker) -> None:
+def test_of_thousands_of_files_some_are_named(make):
     files = [{"name": f"{n}.tif", "size_bytes": 1, "sha256": "0"} for n in range(1000)]
     manifest = {
         "input": {"files": files},

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mockruns import PlanMaker
 from pyscale.data.ensure import find_own_data
 from pyscale.errors import UserError
 from pyscale.plan import Plan
@@ -75,9 +74,7 @@ def plan_of(suite: Suite, dataset: Dataset, tmp_path: Path) -> Callable[..., Pla
     return plan
 
 
-def test_entries_read_their_dataset_or_its_true_labels(
-    plan_of: Callable[..., Plan], few: Dataset, dataset: Dataset
-) -> None:
+def test_entries_read_their_dataset_or_its_true_labels(plan_of, few, dataset):
     plan = plan_of(few)
     assert few.truth is not None
     labels = few.truth / "camera" / "labels_ch0.ome.tif"
@@ -95,18 +92,14 @@ def test_entries_read_their_dataset_or_its_true_labels(
     assert windows["cells"] == windows["track"] == windows["contact"] == ((0, 1), (1, 2))
 
 
-def test_more_workers_than_frames_and_labels_of_other_movies_are_refused(
-    plan_of: Callable[..., Plan], few: Dataset, dataset: Dataset
-) -> None:
+def test_more_workers_than_frames_and_labels_of_other_movies_are_refused(plan_of, few, dataset):
     with pytest.raises(UserError, match="3 workers cannot share the 2 frames of few.ome.tif"):
         plan_of(few, (3,))
     with pytest.raises(UserError, match="contact reads true labels, and movie.ome.tif is not a"):
         plan_of(dataset)
 
 
-def test_every_file_that_is_read_is_recorded(
-    plan_of: Callable[..., Plan], few: Dataset, tmp_path: Path
-) -> None:
+def test_every_file_that_is_read_is_recorded(plan_of, few, tmp_path):
     run = RunFolder.create(tmp_path / "runs", plan_of(few))
     assert [file.name for file in read_provenance(run.path).input_files] == [
         "movie.ome.tif",
@@ -116,18 +109,14 @@ def test_every_file_that_is_read_is_recorded(
     assert build_manifest(run)["input"]["own_data"][0]["frames"] == 2
 
 
-def test_work_on_another_dataset_is_other_work(
-    plan_of: Callable[..., Plan], few: Dataset, tmp_path: Path
-) -> None:
+def test_work_on_another_dataset_is_other_work(plan_of, few, tmp_path):
     first = work_id_of(RunFolder.create(tmp_path / "a", plan_of(few)))
     assert work_id_of(RunFolder.create(tmp_path / "b", plan_of(few))) == first
     write_movie(few.movie, np.ones((2, 6, 6), np.uint16), "TYX")
     assert work_id_of(RunFolder.create(tmp_path / "c", plan_of(few))) != first
 
 
-def test_datasets_of_entries_may_be_of_any_kind_but_slides(
-    suite: Suite, tmp_path: Path, shared_data: Path
-) -> None:
+def test_datasets_of_entries_may_be_of_any_kind_but_slides(suite, tmp_path, shared_data):
     def found(name: str) -> dict[str, Any]:
         step = suite.stages["cells"].model_copy(update={"data": name})
         own = suite.model_copy(update={"stages": {"cells": step}})
@@ -140,9 +129,7 @@ def test_datasets_of_entries_may_be_of_any_kind_but_slides(
         found("cmu-1")
 
 
-def test_a_truth_in_camera_coordinates_judges_what_was_not_moved(
-    make_of: PlanMaker, dataset: Dataset, few: Dataset
-) -> None:
+def test_a_truth_in_camera_coordinates_judges_what_was_not_moved(make_of, dataset, few):
     assert few.truth is not None
     labels = few.truth / "camera" / "labels_ch0.ome.tif"
     own = replace(dataset, own_truth=labels)

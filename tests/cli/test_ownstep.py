@@ -31,17 +31,13 @@ def asked(step: str, **keys: Any) -> Suite:
         ({"split": "threads", "shell": True}, ["--split", "threads", "--shell"]),
     ],
 )
-def test_a_step_is_asked_for_again_by_the_same_words(
-    keys: dict[str, Any], words: list[str]
-) -> None:
+def test_a_step_is_asked_for_again_by_the_same_words(keys, words):
     suite = asked(STEP, **keys)
     assert words_for(suite) == ["--step", STEP, *words]
     assert asked(STEP, **keys) == suite
 
 
-def test_files_are_found_from_the_folder_of_the_caller(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_are_found_from_the_folder_of_the_caller(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     params = asked(STEP, environment=Path("env"), image="mine.sif").stages["step"].params
     assert params["folder"] == str(tmp_path)
@@ -49,7 +45,7 @@ def test_files_are_found_from_the_folder_of_the_caller(
     assert params["image"] == str(tmp_path / "mine.sif")
 
 
-def test_steps_of_a_suite_run_in_the_folder_of_its_file(tmp_path: Path) -> None:
+def test_steps_of_a_suite_run_in_the_folder_of_its_file(tmp_path):
     (tmp_path / "mine.toml").write_text(
         'name = "mine"\nsummary = "Mine"\n'
         '[stages.one]\ncommand = "a {input} {output} {params.n}"\nparams = { n = 2 }\n'
@@ -65,7 +61,7 @@ def test_steps_of_a_suite_run_in_the_folder_of_its_file(tmp_path: Path) -> None:
     assert words_for(suite) is None
 
 
-def test_files_of_a_folder_are_the_data_of_a_step_that_shares_them() -> None:
+def test_files_of_a_folder_are_the_data_of_a_step_that_shares_them():
     assert asked("a {file} {output}", split="files").unit == "files"
     assert asked(STEP).unit == "frames"
 
@@ -78,9 +74,7 @@ def test_files_of_a_folder_are_the_data_of_a_step_that_shares_them() -> None:
         (None, STEP, {"split": "frame"}, "'split'"),
     ],
 )
-def test_what_cannot_be_is_refused(
-    suite: str | None, step: str | None, keys: dict[str, Any], words: str
-) -> None:
+def test_what_cannot_be_is_refused(suite, step, keys, words):
     with pytest.raises(UserError, match=words):
         suite_asked_for(suite, step, NOTHING | keys)
 
@@ -108,7 +102,7 @@ A_STEP = '[stages.one]\ncommand = "a {input} {output}"\n'
         ),
     ],
 )
-def test_a_wrong_step_of_a_suite_is_refused(tmp_path: Path, text: str, words: str) -> None:
+def test_a_wrong_step_of_a_suite_is_refused(tmp_path, text, words):
     path = tmp_path / "mine.toml"
     path.write_text(f'name = "mine"\nsummary = "Mine"\n{text}\n')
     with pytest.raises(UserError, match=words):

@@ -27,18 +27,14 @@ def trials(make: PlanMaker) -> tuple[Trial, ...]:
     return tuple(sorted(plan.trials, key=lambda trial: (trial.workers, trial.block)))
 
 
-def test_a_configuration_of_which_nothing_is_known_lasts_as_the_others(
-    trials: tuple[Trial, ...],
-) -> None:
+def test_a_configuration_of_which_nothing_is_known_lasts_as_the_others(trials):
     # Nothing is foretold before a trial has finished.
     assert pace_of([at(1, "trial_started", trials[0])]).left_s(trials, START) is None
     pace = pace_of([at(0, "trial_started", trials[0]), at(100, "trial_finished", trials[0])])
     assert pace.left_s([trials[3]], START) == 100
 
 
-def test_each_remaining_trial_lasts_as_long_as_others_of_its_configuration(
-    trials: tuple[Trial, ...],
-) -> None:
+def test_each_remaining_trial_lasts_as_long_as_others_of_its_configuration(trials):
     one, two = trials[0], trials[3]
     pace = pace_of(
         [
@@ -53,7 +49,7 @@ def test_each_remaining_trial_lasts_as_long_as_others_of_its_configuration(
     assert pace.left_s(trials[4:], START) == 20
 
 
-def test_what_a_trial_under_way_has_run_already_is_taken_off(trials: tuple[Trial, ...]) -> None:
+def test_what_a_trial_under_way_has_run_already_is_taken_off(trials):
     first, second = trials[:2]
     pace = pace_of(
         [
@@ -84,9 +80,7 @@ def test_what_a_trial_under_way_has_run_already_is_taken_off(trials: tuple[Trial
     ],
     ids=["resumed", "second attempt"],
 )
-def test_a_trial_counts_from_its_own_last_start(
-    trials: tuple[Trial, ...], told: list[tuple[float, EventKind]], durations_s: list[float]
-) -> None:
+def test_a_trial_counts_from_its_own_last_start(trials, told, durations_s):
     first = trials[0]
     events = [at(s, kind, first if kind.startswith("trial") else None) for s, kind in told]
     assert [*pace_of(events).durations_s.values()] == durations_s

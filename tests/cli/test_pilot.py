@@ -8,7 +8,6 @@ import pytest
 
 from pyscale.pilot import begun_and_left, likely_s, trials_left
 from pyscale.sites import load_site
-from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, EventKind, Journal
 
 NOON = datetime(2026, 3, 17, 12, tzinfo=UTC)
@@ -32,23 +31,21 @@ def event(kind: EventKind, trial: str | None = None) -> Event:
         (("trial_started", "trial_finished", "run_started"), True),
     ],
 )
-def test_a_trial_is_left_until_it_has_ended_since_the_run_was_started(
-    run: RunFolder, kinds: tuple[EventKind, ...], is_left: bool
-) -> None:
+def test_a_trial_is_left_until_it_has_ended_since_the_run_was_started(run, kinds, is_left):
     first = run.plan.trials[0]
     events = [event("run_started")]
     events += [event(kind, first.id if kind.startswith("trial") else None) for kind in kinds]
     assert (first in trials_left(run, events)) == is_left
 
 
-def test_a_trial_that_an_earlier_pilot_had_begun_is_known(run: RunFolder) -> None:
+def test_a_trial_that_an_earlier_pilot_had_begun_is_known(run):
     first, second, *_ = run.plan.trials
     events = [event("trial_started", second.id), event("run_started")]
     events.append(event("trial_started", first.id))
     assert begun_and_left(events, trials_left(run, events)) == [first]
 
 
-def test_a_trial_is_likely_to_last_as_long_as_the_longest_of_its_entry(run: RunFolder) -> None:
+def test_a_trial_is_likely_to_last_as_long_as_the_longest_of_its_entry(run):
     on_site = run.plan.model_copy(update={"site": load_site("plain")})
     run.replace_plan(on_site)
     first = run.plan.trials[0]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
 
 import pytest
 from hypothesis import given
@@ -11,14 +10,13 @@ from hypothesis import strategies as st
 
 from pyscale.errors import UserError
 from pyscale.placement import Placement
-from pyscale_stages.contract import GpuSharing
 
 
 @given(
     cores=st.lists(st.integers(0, 255), min_size=1, max_size=32, unique=True),
     per_worker=st.integers(1, 8),
 )
-def test_workers_that_fit_share_no_core(cores: list[int], per_worker: int) -> None:
+def test_workers_that_fit_share_no_core(cores, per_worker):
     if per_worker > len(cores):
         with pytest.raises(UserError, match="lower --cpus-per-worker"):
             Placement(cores, per_worker, ())
@@ -31,14 +29,14 @@ def test_workers_that_fit_share_no_core(cores: list[int], per_worker: int) -> No
     assert not any(place.shared for place in places)
 
 
-def test_workers_beyond_the_cores_share_them_and_say_so() -> None:
+def test_workers_beyond_the_cores_share_them_and_say_so():
     placement = Placement((0, 1), 1, ())
     places = [placement.of(worker, 4, "cpu") for worker in range(4)]
     assert [place.cpus for place in places] == [(0,), (1,), (0,), (1,)]
     assert all(place.shared for place in places)
 
 
-def test_each_worker_sees_one_gpu() -> None:
+def test_each_worker_sees_one_gpu():
     placement = Placement((0, 1, 2, 3), 1, ("GPU-a", "GPU-b"))
     seen = [placement.of(w, 2, "cuda").env["CUDA_VISIBLE_DEVICES"] for w in range(2)]
     assert seen == ["GPU-a", "GPU-b"]
@@ -55,9 +53,7 @@ def test_each_worker_sees_one_gpu() -> None:
         ("all", ["a,b,c,d"], 1),
     ],
 )
-def test_a_worker_sees_as_many_gpus_as_it_asks_for(
-    gpus: int | Literal["all"], seen: list[str], most_without_sharing: int
-) -> None:
+def test_a_worker_sees_as_many_gpus_as_it_asks_for(gpus, seen, most_without_sharing):
     placement = Placement(range(8), 1, ("a", "b", "c", "d"))
     places = [placement.of(worker, 5, "cuda", gpus=gpus) for worker in range(5)]
     assert [place.env["CUDA_VISIBLE_DEVICES"] for place in places[: len(seen)]] == seen
@@ -66,7 +62,7 @@ def test_a_worker_sees_as_many_gpus_as_it_asks_for(
     assert sharing == [workers > most_without_sharing for workers in range(1, 6)]
 
 
-def test_gpus_that_are_not_there_are_refused() -> None:
+def test_gpus_that_are_not_there_are_refused():
     with pytest.raises(UserError, match="3 GPUs per worker exceed the 2 usable GPUs"):
         Placement((0,), 1, ("a", "b")).of(0, 1, "cuda", gpus=3)
     with pytest.raises(UserError, match="no NVIDIA GPU is visible"):
@@ -74,9 +70,7 @@ def test_gpus_that_are_not_there_are_refused() -> None:
 
 
 @pytest.mark.parametrize("sharing", ["time_slicing", "mps"])
-def test_workers_that_share_a_gpu_all_see_the_first_and_have_cores_of_their_own(
-    sharing: GpuSharing,
-) -> None:
+def test_workers_that_share_a_gpu_all_see_the_first_and_have_cores_of_their_own(sharing):
     placement = Placement((0, 1, 2, 3), 1, ("GPU-a", "GPU-b"))
     places = [placement.of(worker, 4, "cuda", sharing) for worker in range(4)]
     assert {place.env["CUDA_VISIBLE_DEVICES"] for place in places} == {"GPU-a"}
@@ -85,7 +79,7 @@ def test_workers_that_share_a_gpu_all_see_the_first_and_have_cores_of_their_own(
     assert placement.of(0, 5, "cuda", sharing).shared, "but they share cores here"
 
 
-def test_workers_that_take_turns_find_no_service_that_somebody_else_started() -> None:
+def test_workers_that_take_turns_find_no_service_that_somebody_else_started():
     placement = Placement((0, 1), 1, ("GPU-a",))
     assert placement.of(0, 2, "cuda", "time_slicing").env["CUDA_MPS_PIPE_DIRECTORY"] == os.devnull
     assert "CUDA_MPS_PIPE_DIRECTORY" not in placement.of(0, 2, "cuda").env

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mockruns import PlanMaker
 from pyscale.errors import UserError
 from pyscale.grid import unfolded
-from pyscale.planning import Dataset, even_windows, powers_of_two
+from pyscale.planning import even_windows, powers_of_two
 from pyscale.sites import load_site
 from pyscale.suite import Suite, load_suite
 
 
-def test_a_parameter_of_the_user_replaces_that_of_the_suite(make: PlanMaker) -> None:
+def test_a_parameter_of_the_user_replaces_that_of_the_suite(make):
     # Those for a stage of another suite do no harm.
     plan = make(stages={"track": {"max_distance_px": 7.0}, "segment_ch1": {"channel": 1}})
     assert {t.params["max_distance_px"] for t in plan.trials if t.entry == "track"} == {7.0}
@@ -25,7 +23,7 @@ def test_a_parameter_of_the_user_replaces_that_of_the_suite(make: PlanMaker) -> 
 
 
 @given(frames=st.integers(1, 400), workers=st.integers(1, 64))
-def test_windows_cover_the_movie_once_and_evenly(frames: int, workers: int) -> None:
+def test_windows_cover_the_movie_once_and_evenly(frames, workers):
     workers = min(workers, frames)
     windows = even_windows(frames, workers)
     assert [f for start, stop in windows for f in range(start, stop)] == list(range(frames))
@@ -33,7 +31,7 @@ def test_windows_cover_the_movie_once_and_evenly(frames: int, workers: int) -> N
     assert max(lengths) - min(lengths) <= 1
 
 
-def test_a_worker_may_have_several_windows_that_are_merged(make: PlanMaker) -> None:
+def test_a_worker_may_have_several_windows_that_are_merged(make):
     plan = make(chunks_per_worker=3)
     (trial, *_) = (t for t in plan.trials if t.workers == 2)
     assert trial.windows == even_windows(8, 6)
@@ -46,12 +44,12 @@ def test_a_worker_may_have_several_windows_that_are_merged(make: PlanMaker) -> N
     assert {len(t.windows) == t.workers for t in make(layout="gang").trials} == {True}
 
 
-def test_worker_counts_double_up_to_the_machine() -> None:
+def test_worker_counts_double_up_to_the_machine():
     assert [powers_of_two(most) for most in (1, 2, 3, 8)] == [(1,), (1, 2), (1, 2), (1, 2, 4, 8)]
 
 
 class TestOfAGrid:
-    def test_trials_compute_as_their_points_say(self, sweep: PlanMaker) -> None:
+    def test_trials_compute_as_their_points_say(self, sweep):
         plan = sweep({"device": ["cpu", "cuda"], "threads": [3]})
         found = {(t.entry, t.device, t.params["length_px"]) for t in plan.trials}
         assert found == {
@@ -65,7 +63,7 @@ class TestOfAGrid:
         assert sweep({"device": ["cpu", "mps"]}).settings["device"] == "mps"
         assert sweep({"device": ["cpu"]}, device="cuda").settings["device"] == "cpu"
 
-    def test_what_measures_the_node_on_a_gpu_moves_no_stage_there(self, make_of: PlanMaker) -> None:
+    def test_what_measures_the_node_on_a_gpu_moves_no_stage_there(self, make_of):
         pipeline, brief = load_suite("pipeline"), load_suite("system_brief")
         kernels = brief.stages["kernels"].model_copy(
             update={"grid": {"device": ("cpu", "cuda")}, "threads": 1}
@@ -76,9 +74,7 @@ class TestOfAGrid:
         assert {t.entry for t in plan.trials if t.device == "cuda"} == {"kernels_cuda"}
         assert plan.settings["device"] == "cpu"
 
-    def test_only_the_first_block_is_set_beside_the_base_which_is_kept(
-        self, sweep: PlanMaker
-    ) -> None:
+    def test_only_the_first_block_is_set_beside_the_base_which_is_kept(self, sweep):
         plan = sweep({"device": ["cpu", "cuda"]}, workers=(1, 2))
         beside = {t.id: t.beside_trial for t in plan.trials if t.beside_trial}
         assert beside == {
@@ -97,7 +93,7 @@ class TestOfAGrid:
         ]
         assert sweep(only=("segment",)).trials == sweep().trials
 
-    def test_each_worker_has_the_frames_that_the_suite_says(self, sweep: PlanMaker) -> None:
+    def test_each_worker_has_the_frames_that_the_suite_says(self, sweep):
         plan = sweep(workers=(1, 2))
         assert {(t.workers, t.movie_frames, t.windows) for t in plan.trials} == {
             (1, 1, ((0, 1),)),
@@ -105,17 +101,13 @@ class TestOfAGrid:
         }
         assert not any(t.compared for t in plan.trials)
 
-    def test_a_place_in_the_grid_stays_whatever_the_user_says_of_the_stage(
-        self, sweep: PlanMaker
-    ) -> None:
+    def test_a_place_in_the_grid_stays_whatever_the_user_says_of_the_stage(self, sweep):
         plan = sweep(stages={"segment": {"length_px": 3, "min_size_px": 5, "calls": 4}})
         params = [t.params for t in plan.trials]
         assert {p["length_px"] for p in params} == {2, None}
         assert {(p["min_size_px"], p["calls"]) for p in params} == {(5, 4)}
 
-    def test_what_is_shared_on_a_gpu_is_nothing_on_a_cpu(
-        self, sweep: PlanMaker, make_of: PlanMaker
-    ) -> None:
+    def test_what_is_shared_on_a_gpu_is_nothing_on_a_cpu(self, sweep, make_of):
         axis = sweep({"device": ["cpu", "cuda"], "gpu_sharing": ["mps"]})
         suite = load_suite("device")
         grid = {"device": ("cpu", "cuda"), "length_px": (2,)}
@@ -127,8 +119,8 @@ class TestOfAGrid:
             assert shared == {("cpu", "own"), ("cuda", "mps")}
 
     def test_a_crop_larger_than_the_frames_is_refused_or_left_out_with_its_point(
-        self, sweep: PlanMaker, dataset: Dataset
-    ) -> None:
+        self, sweep, dataset
+    ):
         wide, small = (replace(dataset, shape_yx=shape) for shape in ((4, 9), (4, 4)))
         sentence = "have 4 x 9 pixels, so no 6 x 6 can be cropped .* ask for --sizes 2,full, or"
         with pytest.raises(UserError, match=sentence):
@@ -137,7 +129,7 @@ class TestOfAGrid:
         plan = sweep({"length_px": [4, 96]}, dataset=small, only=("segment_4px_cpu",))
         assert {t.params["length_px"] for t in plan.trials} == {4}
 
-    def test_more_workers_than_have_frames_are_refused(self, sweep: PlanMaker) -> None:
+    def test_more_workers_than_have_frames_are_refused(self, sweep):
         with pytest.raises(UserError, match="each of up to 9 workers 1 of the frames, .* has 8"):
             sweep(workers=(1, 9))
 
@@ -158,7 +150,7 @@ class TestOfAGrid:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(make: PlanMaker, changes: dict[str, Any], sentence: str) -> None:
+def test_what_cannot_be_is_refused(make, changes, sentence):
     with pytest.raises(UserError, match=sentence):
         make(**changes)
 
@@ -169,18 +161,14 @@ class TestWarmWorkers:
         chosen = {"start": ("cold", "warm")}
         return unfolded(load_suite("labels"), chosen, device="cpu", cores=lambda _s, _d: 1)
 
-    def test_a_warm_trial_does_what_the_cold_one_beside_it_does(
-        self, make_of: PlanMaker, warm: Suite
-    ) -> None:
+    def test_a_warm_trial_does_what_the_cold_one_beside_it_does(self, make_of, warm):
         plan = make_of(warm)
         cold, kept = (plan.trial(f"contact_{start}-n1-b1") for start in ("cold", "warm"))
         assert (cold.start, kept.start) == ("cold", "warm")
         assert (cold.beside_trial, kept.beside_trial) == (None, cold.id)
         assert (cold.windows, cold.params) == (kept.windows, kept.params)
 
-    def test_none_is_planned_where_each_trial_has_jobs_of_its_own(
-        self, make_of: PlanMaker, warm: Suite
-    ) -> None:
+    def test_none_is_planned_where_each_trial_has_jobs_of_its_own(self, make_of, warm):
         with pytest.raises(UserError, match="--start warm needs workers that outlast a job"):
             make_of(warm, on_site=load_site("plain"), allocation="each")
         assert make_of(warm, on_site=load_site("plain"), allocation="hold").trials

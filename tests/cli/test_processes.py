@@ -10,7 +10,7 @@ import psutil
 from pyscale.processes import wait_until_ended
 
 
-def test_a_zombie_that_nobody_asks_for_has_ended() -> None:
+def test_a_zombie_that_nobody_asks_for_has_ended():
     """Its parent waits for our word, and asks for no child."""
     program = (
         "import subprocess, sys; "
@@ -26,18 +26,18 @@ def test_a_zombie_that_nobody_asks_for_has_ended() -> None:
         parent.communicate()
 
 
-def test_a_child_of_our_own_is_asked_for() -> None:
+def test_a_child_of_our_own_is_asked_for():
     process = subprocess.Popen(["true"])
     wait_until_ended([psutil.Process(process.pid)])
     assert not psutil.pid_exists(process.pid)
     process.wait()
 
 
-def test_no_processes_have_ended_already() -> None:
+def test_no_processes_have_ended_already():
     wait_until_ended([])
 
 
-def test_those_that_live_are_told_after_the_limit() -> None:
+def test_those_that_live_are_told_after_the_limit():
     process = subprocess.Popen(["sleep", "1000"])
     alive = psutil.Process(process.pid)
     assert wait_until_ended([alive], limit_s=0) == [alive]

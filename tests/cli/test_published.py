@@ -56,7 +56,7 @@ def pycyto(references: Path) -> Path:
 
 
 @pytest.mark.slow
-def test_pycytos_speedups_and_efficiencies(reported: Reported, pycyto: Path) -> None:
+def test_pycytos_speedups_and_efficiencies(reported, pycyto):
     rows, _ = reported(pycyto)
     found = {(row["stage"], row["workers"]): row for row in rows.iter_rows(named=True)}
     for key, printed in PYCYTO_SPEEDUPS.items():
@@ -72,7 +72,7 @@ def test_pycytos_speedups_and_efficiencies(reported: Reported, pycyto: Path) -> 
 
 
 @pytest.mark.slow
-def test_one_trial_has_no_interval_and_the_text_says_so(reported: Reported, pycyto: Path) -> None:
+def test_one_trial_has_no_interval_and_the_text_says_so(reported, pycyto):
     rows, text = reported(pycyto)
     intervals = rows.select(pl.col("^(wall_s|speedup)_(low|high)$"))
     assert intervals.width == 4
@@ -83,9 +83,7 @@ def test_one_trial_has_no_interval_and_the_text_says_so(reported: Reported, pycy
 
 
 @pytest.mark.slow
-def test_the_decomposition_of_pycytos_tracking(
-    reported: Reported, references: Path, pycyto: Path, tmp_path: Path
-) -> None:
+def test_the_decomposition_of_pycytos_tracking(reported, references, pycyto, tmp_path):
     """The table of mean times of jobs begins at N = 2; one job alone is the other table's."""
     tracked = pl.col("stage") == "trackmate_ch0"
     one = pl.read_csv(pycyto).filter(tracked, pl.col("workers") == 1)
@@ -98,9 +96,7 @@ def test_the_decomposition_of_pycytos_tracking(
 
 
 @pytest.mark.slow
-def test_an_efficiency_over_a_baseline_of_two(
-    reported: Reported, references: Path, tmp_path: Path
-) -> None:
+def test_an_efficiency_over_a_baseline_of_two(reported, references, tmp_path):
     """DeepInverse: 7.44 times as fast on 16 GPUs as on 2, of which the authors say 93 %."""
     published = pl.read_csv(references / "deepinverse_seed_speedups.csv").row(
         by_predicate=pl.col("baseline_gpus") == 2, named=True
@@ -123,9 +119,7 @@ def deepinverse(references: Path) -> pl.DataFrame:
 
 
 @pytest.mark.slow
-def test_speedups_and_efficiencies_of_tiled_reconstructions(
-    reported: Reported, deepinverse: pl.DataFrame, tmp_path: Path
-) -> None:
+def test_speedups_and_efficiencies_of_tiled_reconstructions(reported, deepinverse, tmp_path):
     """DeepInverse on up to 64 GPUs, and of the largest image from two on."""
     table = tmp_path / "deepinverse.csv"
     deepinverse.select("stage", "workers", "wall_s").write_csv(table)
@@ -138,8 +132,8 @@ def test_speedups_and_efficiencies_of_tiled_reconstructions(
 
 @pytest.mark.slow
 def test_with_the_work_of_halos_the_efficiency_is_the_work_normalised_one(
-    reported: Reported, deepinverse: pl.DataFrame, tmp_path: Path
-) -> None:
+    reported, deepinverse, tmp_path
+):
     """Tiles overlap: more than one GPU did 1.5625 times the work, of which the table tells."""
     table = tmp_path / "deepinverse.csv"
     deepinverse.select("stage", "workers", "wall_s", "work").write_csv(table)

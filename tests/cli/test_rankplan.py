@@ -101,9 +101,7 @@ def spec_of(run: RunFolder, trial: str, task: str) -> TaskSpec:
     return TaskSpec.model_validate_json(text)
 
 
-def test_each_of_n_ranks_loads_in_a_task_and_their_outputs_are_joined_and_not_compared(
-    planned: PlanMaker,
-) -> None:
+def test_each_of_n_ranks_loads_in_a_task_and_their_outputs_are_joined_and_not_compared(planned):
     plan = planned("loader", (1, 3))
     assert plan.trial(f"{LOADS}-n1-b1").tasks == ("w0",)
     assert plan.trial(f"{LOADS}-n3-b1").tasks == ("w0", "w1", "w2", "merge")
@@ -116,9 +114,7 @@ def test_each_of_n_ranks_loads_in_a_task_and_their_outputs_are_joined_and_not_co
     assert "at the same time" in str(Sweep.of(plan))
 
 
-def test_what_n_ranks_compute_is_joined_and_compared_with_that_of_the_fewest(
-    planned: PlanMaker,
-) -> None:
+def test_what_n_ranks_compute_is_joined_and_compared_with_that_of_the_fewest(planned):
     plan = planned("reconstruct", (1, 2, 4))
     assert plan.trial(ALONE).tasks == ("w0",)
     assert plan.trial(FOUR).tasks == ("w0", "w1", "w2", "w3", "merge", "check")
@@ -147,23 +143,14 @@ def test_what_n_ranks_compute_is_joined_and_compared_with_that_of_the_fewest(
     ],
     ids=["shared here", "each its own on a cluster", "chosen", "more ranks than cores"],
 )
-def test_ranks_have_the_cores_of_their_machine(
-    planned: PlanMaker,
-    monkeypatch: pytest.MonkeyPatch,
-    workers: tuple[int, ...],
-    site: Site | None,
-    flags: dict[str, int],
-    threads: dict[int, int],
-) -> None:
+def test_ranks_have_the_cores_of_their_machine(planned, monkeypatch, workers, site, flags, threads):
     cores = flags.pop("cores", 8)
     monkeypatch.setattr("pyscale.gridhere.usable_cpus", lambda: list(range(cores)))
     plan = planned("loader", workers, site, **flags)
     assert {trial.workers: trial.threads for trial in plan.trials} == threads
 
 
-def test_a_cluster_starts_all_ranks_by_one_job_on_as_many_nodes_as_they_need(
-    planned: PlanMaker,
-) -> None:
+def test_a_cluster_starts_all_ranks_by_one_job_on_as_many_nodes_as_they_need(planned):
     windows, merge = submissions(planned("loader", (3,), cluster()).trials[0])
     assert (windows.is_gang, windows.tasks, windows.at_once) == (True, 3, 3)
     assert not merge.is_gang
@@ -203,28 +190,22 @@ NO_MOVIE = "the suite reconstruct works on images that it makes itself and reads
         ),
     ],
 )
-def test_what_has_no_meaning_for_ranks_is_refused(
-    planned: PlanMaker, suite: str, flags: dict[str, Any], site: Site | None, sentence: str
-) -> None:
+def test_what_has_no_meaning_for_ranks_is_refused(planned, suite, flags, site, sentence):
     with pytest.raises(UserError, match=sentence):
         planned(suite, site=site, **flags)
 
 
-def test_windows_of_an_image_are_refused_wherever_they_were_asked_for(
-    planned: PlanMaker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_windows_of_an_image_are_refused_wherever_they_were_asked_for(planned, monkeypatch):
     monkeypatch.setenv("PYSCALE_CHUNKS_PER_WORKER", "3")
     with pytest.raises(UserError, match=f"ranks of {SHARES} work together and have no windows"):
         planned("reconstruct")
 
 
-def test_a_layout_of_clusters_says_nothing_on_this_machine(planned: PlanMaker) -> None:
+def test_a_layout_of_clusters_says_nothing_on_this_machine(planned):
     assert {trial.layout for trial in planned("loader", layout="array").trials} == {"gang"}
 
 
-def test_without_worker_counts_it_measures_as_many_as_are_usual_on_a_cluster(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_worker_counts_it_measures_as_many_as_are_usual_on_a_cluster(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     own = ['name = "own"', 'summary = "mine"', 'data = "phantom"', "[stages.reconstruct]"]
     (tmp_path / "own.toml").write_text("\n".join(own))
@@ -243,13 +224,7 @@ def test_without_worker_counts_it_measures_as_many_as_are_usual_on_a_cluster(
         ),
     ],
 )
-def test_the_dry_run_shows_ranks_and_no_frames(
-    planned: PlanMaker,
-    capsys: pytest.CaptureFixture[str],
-    suite: str,
-    shown: list[str],
-    absent: list[str],
-) -> None:
+def test_the_dry_run_shows_ranks_and_no_frames(planned, capsys, suite, shown, absent):
     show(planned(suite))
     out = " ".join(capsys.readouterr().out.split())
     assert all(words in out for words in shown)
@@ -257,9 +232,7 @@ def test_the_dry_run_shows_ranks_and_no_frames(
 
 
 @every_suite
-def test_every_rank_is_told_its_number_and_where_all_of_them_meet(
-    planned: PlanMaker, tmp_path: Path, suite: str
-) -> None:
+def test_every_rank_is_told_its_number_and_where_all_of_them_meet(planned, tmp_path, suite):
     run = carried_out(planned(suite, (1, 3)), tmp_path)
     alone, several = (f"{ENTRIES[suite]}-n{ranks}-b1" for ranks in (1, 3))
     specs = [spec_of(run, several, task) for task in ("w0", "w1", "w2")]
@@ -282,9 +255,7 @@ def test_every_rank_is_told_its_number_and_where_all_of_them_meet(
         }
 
 
-def test_the_order_of_a_rank_says_where_to_meet_and_to_tell_how_it_ended(
-    planned: PlanMaker, tmp_path: Path
-) -> None:
+def test_the_order_of_a_rank_says_where_to_meet_and_to_tell_how_it_ended(planned, tmp_path):
     run = RunFolder.create(tmp_path / "runs", planned("loader", (1, 3)))
     writer = TaskWriter(run, NativeRuntime())
     trial, alone = (run.plan.trial(f"{LOADS}-n{workers}-b1") for workers in (3, 1))
@@ -299,9 +270,7 @@ def test_the_order_of_a_rank_says_where_to_meet_and_to_tell_how_it_ended(
     assert "--frames" not in argv
 
 
-def test_all_ranks_start_at_once_and_each_attempt_meets_anew(
-    planned: PlanMaker, tmp_path: Path
-) -> None:
+def test_all_ranks_start_at_once_and_each_attempt_meets_anew(planned, tmp_path):
     used: list[bool] = []
 
     def behaviour(_trial: str, task: str, spec: TaskSpec) -> MockEnd:
@@ -319,8 +288,8 @@ def test_all_ranks_start_at_once_and_each_attempt_meets_anew(
 
 
 def test_ranks_that_a_dead_pyscale_left_are_started_anew_with_a_meeting_of_their_own(
-    planned: PlanMaker, tmp_path: Path
-) -> None:
+    planned, tmp_path
+):
     run = RunFolder.create(tmp_path / "runs", planned("loader", (2,)))
 
     def dying(_trial: str, _task: str, spec: TaskSpec) -> MockEnd:
@@ -340,9 +309,7 @@ def test_ranks_that_a_dead_pyscale_left_are_started_anew_with_a_meeting_of_their
     assert not any(seen)
 
 
-def test_why_a_trial_failed_is_what_its_first_lost_rank_said(
-    planned: PlanMaker, tmp_path: Path
-) -> None:
+def test_why_a_trial_failed_is_what_its_first_lost_rank_said(planned, tmp_path):
     lost = TaskError(kind="LostRank", message="rank 1 of 2 ended", exit_code=1)
     cause = TaskError(kind="Killed", message="memory ran out", exit_code=3)
 
@@ -353,9 +320,7 @@ def test_why_a_trial_failed_is_what_its_first_lost_rank_said(
     assert [event.detail for event in events_of(run, "trial_failed")] == ["w1: memory ran out"]
 
 
-def test_an_image_that_does_not_fit_one_rank_is_timed_on_more(
-    planned: PlanMaker, tmp_path: Path
-) -> None:
+def test_an_image_that_does_not_fit_one_rank_is_timed_on_more(planned, tmp_path):
     def behaviour(trial: str, _task: str, _spec: TaskSpec) -> MockEnd:
         return MockEnd(returncode=3, error=EXHAUSTED) if trial == ALONE else MockEnd()
 
@@ -376,7 +341,7 @@ def test_an_image_that_does_not_fit_one_rank_is_timed_on_more(
 
 
 @every_suite
-def test_what_the_node_can_do_is_measured_once_beside_it(planned: PlanMaker, suite: str) -> None:
+def test_what_the_node_can_do_is_measured_once_beside_it(planned, suite):
     plan = planned(suite, (2,), with_system=True)
     machine = [trial.id for trial in plan.trials if measures_alone(trial.stage)]
     assert machine
@@ -387,7 +352,7 @@ def test_what_the_node_can_do_is_measured_once_beside_it(planned: PlanMaker, sui
     assert "--with-system" in repeat_line(plan)
 
 
-def test_it_is_examined_without_looking_for_data(planned: PlanMaker) -> None:
+def test_it_is_examined_without_looking_for_data(planned):
     subject = Subject.of_plan(planned("reconstruct", (1, 2, 4)))
     assert (subject.reads_movie, subject.movie, subject.workers) == (False, None, 4)
     assert {entry.stage for entry in subject.entries} == {"reconstruct"}
@@ -417,8 +382,8 @@ class TestFinished:
         ],
     )
     def test_the_line_that_repeats_it_has_its_flags_and_no_others(
-        self, planned: PlanMaker, suite: str, begins: str, absent: list[str]
-    ) -> None:
+        self, planned, suite, begins, absent
+    ):
         line = repeat_line(planned(suite))
         assert line.startswith(begins)
         assert ("--grid num_workers=2" in line) == (suite == "loader")
@@ -432,8 +397,8 @@ class TestFinished:
         ],
     )
     def test_no_reference_is_made_of_it_and_nothing_advised_where_it_measured_nothing(
-        self, done: Callable[[str], RunFolder], suite: str, measured: str
-    ) -> None:
+        self, done, suite, measured
+    ):
         run = done(suite)
         with pytest.raises(UserError, match=measured):
             reference_from(run, "ours")
@@ -441,9 +406,7 @@ class TestFinished:
         with pytest.raises(UserError, match="no trial of its ranks counts"):
             _refuse_without_choice("x", trials, run.plan)
 
-    def test_its_manifest_crate_and_report_count_slides_and_name_each(
-        self, done: Callable[[str], RunFolder]
-    ) -> None:
+    def test_its_manifest_crate_and_report_count_slides_and_name_each(self, done):
         from rocrate.rocrate import ROCrate
 
         run = done("loader")
@@ -458,9 +421,7 @@ class TestFinished:
         assert entity is not None
         assert str(entity["description"]).startswith("The input: 4 slides in 4 file(s);")
 
-    def test_the_crate_of_an_image_has_its_table_and_no_input(
-        self, done: Callable[[str], RunFolder]
-    ) -> None:
+    def test_the_crate_of_an_image_has_its_table_and_no_input(self, done):
         run = done("reconstruct")
         tables = build_tables(run)
         write_tables(run.path, tables)
@@ -472,17 +433,13 @@ class TestFinished:
         (table,) = [one for one in described if one["@id"] == RECONSTRUCTION_FILE]
         assert "iteration" in table["description"]
 
-    def test_two_runs_are_compared_by_neither_wall_times_nor_outputs(
-        self, done: Callable[[str], RunFolder]
-    ) -> None:
+    def test_two_runs_are_compared_by_neither_wall_times_nor_outputs(self, done):
         measured = MeasuredRun.of(done("loader"))
         assert measured.trials.height == 2
         assert measured.compared_trials.is_empty()
         assert between(measured, measured).outputs == ()
 
-    def test_other_parameters_and_other_slides_are_other_work(
-        self, planned: PlanMaker, slides: Path, tmp_path: Path
-    ) -> None:
+    def test_other_parameters_and_other_slides_are_other_work(self, planned, slides, tmp_path):
         def work(name: str, suite: str, *given: Any, **flags: Any) -> str:
             return work_id_of(RunFolder.create(tmp_path / name, planned(suite, *given, **flags)))
 
@@ -493,7 +450,7 @@ class TestFinished:
         (slides / "slide_0.svs").write_bytes(b"other")
         assert work("f", "loader") != loads
 
-    def test_a_strict_run_compares_images_and_no_rates(self, planned: PlanMaker) -> None:
+    def test_a_strict_run_compares_images_and_no_rates(self, planned):
         _refuse_blind_gate(planned("reconstruct"))
         with pytest.raises(UserError, match="this run compares none"):
             _refuse_blind_gate(planned("reconstruct", (2,)))

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import re
 import zipfile
-from pathlib import Path
 
 import polars as pl
 import pytest
 
-from mockruns import PlanMaker, carried_out, carry_out
+from mockruns import carried_out, carry_out
 from pyscale.errors import UserError
 from pyscale.reporting import report_runs, report_table
-from pyscale.store.folder import RunFolder
 from pyscale.store.lock import run_lock
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 
 
 @pytest.mark.slow
-def test_the_report_of_a_run_under_way_says_so(
-    run: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_of_a_run_under_way_says_so(run, tmp_path, capsys):
     carry_out(run)
     with run_lock(run.path):
         report_runs([str(run.path)], tmp_path / "out")
@@ -30,7 +26,7 @@ def test_the_report_of_a_run_under_way_says_so(
     assert (tmp_path / "out" / "scaling_analysis.md").exists()
 
 
-def test_markup_in_a_name_of_a_table_is_text_wherever_it_is_reported(tmp_path: Path) -> None:
+def test_markup_in_a_name_of_a_table_is_text_wherever_it_is_reported(tmp_path):
     name = '<img src=x onerror="alert(1)"> && <!-- \\<b>'
     quoted = name.replace('"', '""')
     table = tmp_path / "times.csv"
@@ -44,7 +40,7 @@ def test_markup_in_a_name_of_a_table_is_text_wherever_it_is_reported(tmp_path: P
     assert set(rows["stage"]) == {name}
 
 
-def test_a_table_whose_file_name_would_be_a_formula_is_refused(tmp_path: Path) -> None:
+def test_a_table_whose_file_name_would_be_a_formula_is_refused(tmp_path):
     table = tmp_path / "=1+1.csv"
     table.write_text("stage,workers,wall_s\na,1,8\n")
     with pytest.raises(UserError, match="begins with =.*; rename the file"):
@@ -56,16 +52,14 @@ def test_a_table_whose_file_name_would_be_a_formula_is_refused(tmp_path: Path) -
     ("asked", "shown"),
     [((), False), (("none",), False), (("pycyto",), True), (("pycyto", "none"), False)],
 )
-def test_a_table_has_no_reference_by_the_name_of_its_stage(
-    asked: tuple[str, ...], shown: bool, tmp_path: Path
-) -> None:
+def test_a_table_has_no_reference_by_the_name_of_its_stage(asked, shown, tmp_path):
     table = tmp_path / "times.csv"
     table.write_text("stage,workers,wall_s\nsegment,1,8\nsegment,2,5\n")
     report_table(table, tmp_path / "out", references=asked)
     assert ("pyCyto" in (tmp_path / "out" / "report.html").read_text()) == shown
 
 
-def test_an_unknown_reference_is_refused(tmp_path: Path) -> None:
+def test_an_unknown_reference_is_refused(tmp_path):
     table = tmp_path / "times.csv"
     table.write_text("stage,workers,wall_s\nsegment,1,8\n")
     with pytest.raises(UserError, match="unknown reference 'pycto'.*'pycyto'"):
@@ -73,12 +67,7 @@ def test_an_unknown_reference_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_references_of_ones_own_stay_out_of_a_masked_archive(
-    make: PlanMaker,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_references_of_ones_own_stay_out_of_a_masked_archive(make, tmp_path, monkeypatch, capsys):
     own = tmp_path / "references"
     own.mkdir()
     (own / "lab.toml").write_text(
@@ -106,9 +95,7 @@ def test_references_of_ones_own_stay_out_of_a_masked_archive(
         ("repeat", "each N by itself, as the table has no column block"),
     ],
 )
-def test_the_method_says_whether_trials_of_a_table_were_paired(
-    tmp_path: Path, numbered: str, said: str
-) -> None:
+def test_the_method_says_whether_trials_of_a_table_were_paired(tmp_path, numbered, said):
     rows = [f"a,{n},{place},{(10 + place) / n}" for n in (1, 2) for place in range(6)]
     table = tmp_path / "times.csv"
     table.write_text("\n".join([f"stage,workers,{numbered},wall_s", *rows]))

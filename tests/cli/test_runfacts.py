@@ -54,11 +54,11 @@ def found(base: Facts, new: Facts) -> list[tuple[str, ...]]:
     return [(each.kind, each.what, each.base, each.new) for each in differences(base, new)]
 
 
-def test_two_runs_on_one_machine_differ_in_nothing(told: Callable[..., Facts]) -> None:
+def test_two_runs_on_one_machine_differ_in_nothing(told):
     assert found(told(manifest()), told(manifest(STAMP | {"load_1min": 7.0}))) == []
 
 
-def test_hardware_that_differs_is_named_first(told: Callable[..., Facts]) -> None:
+def test_hardware_that_differs_is_named_first(told):
     other = STAMP | {
         "cpu": STAMP["cpu"] | {"model": "EPYC"},
         "memory": STAMP["memory"] | {"total_bytes": 64 * 2**30},
@@ -82,7 +82,7 @@ def test_hardware_that_differs_is_named_first(told: Callable[..., Facts]) -> Non
     ]
 
 
-def test_a_run_on_two_kinds_of_nodes_says_both(told: Callable[..., Facts]) -> None:
+def test_a_run_on_two_kinds_of_nodes_says_both(told):
     both = {
         "xeon": {"stamp": STAMP},
         "epyc": {"stamp": STAMP | {"cpu": STAMP["cpu"] | {"model": "EPYC"}}},
@@ -91,9 +91,7 @@ def test_a_run_on_two_kinds_of_nodes_says_both(told: Callable[..., Facts]) -> No
     assert differ == [("hardware", "processor", "Xeon", "EPYC; Xeon")]
 
 
-def test_one_package_that_changed_in_several_stages_is_one_line(
-    told: Callable[..., Facts],
-) -> None:
+def test_one_package_that_changed_in_several_stages_is_one_line(told):
     versions = VERSIONS | {
         "segment": {"numpy": "2.1.0", "scipy": "1.14.1", "torch": "2.13"},
         "track": {"numpy": "2.1.0", "scipy": "1.14.1"},
@@ -106,7 +104,7 @@ def test_one_package_that_changed_in_several_stages_is_one_line(
     ]
 
 
-def test_code_is_told_by_commit_and_images(told: Callable[..., Facts]) -> None:
+def test_code_is_told_by_commit_and_images(told):
     dirty = {"version": "0.1.0", "git_commit": "a" * 40, "git_dirty": True}
     containers = {"engine": "apptainer 1.3", "images": [{"name": "track", "sha256": "b" * 64}]}
     new = manifest(pyscale=dirty, containers=containers)
@@ -118,9 +116,7 @@ def test_code_is_told_by_commit_and_images(told: Callable[..., Facts]) -> None:
     ]
 
 
-def test_parameters_of_compared_stages_are_settings(
-    told: Callable[..., Facts], make: PlanMaker
-) -> None:
+def test_parameters_of_compared_stages_are_settings(told, make):
     plan = make(stages={"segment": {"diameter_px": 21}})
     changed = facts(plan, manifest(), ("node1",), set(plan.suite.stages))
     ((kind, what, base, new),) = found(told(manifest()), changed)
@@ -130,17 +126,15 @@ def test_parameters_of_compared_stages_are_settings(
     assert "diameter_px of segment" not in others["settings"]
 
 
-def test_counts_of_workers_and_repeats_are_no_difference(told: Callable[..., Facts]) -> None:
+def test_counts_of_workers_and_repeats_are_no_difference(told):
     assert found(told(manifest()), told(manifest(), workers=(1, 2, 4), repeats=5)) == []
 
 
-def test_another_seed_is_one_difference(told: Callable[..., Facts]) -> None:
+def test_another_seed_is_one_difference(told):
     assert found(told(manifest()), told(manifest(), seed=3)) == [("settings", "seed", "0", "3")]
 
 
-def test_of_several_runs_every_value_is_told_where_not_all_are_the_same(
-    told: Callable[..., Facts],
-) -> None:
+def test_of_several_runs_every_value_is_told_where_not_all_are_the_same(told):
     runs = [told(manifest()), told(manifest(), cache="warm"), told(manifest())]
     assert differing(runs) == [
         Differing(kind="settings", what="cache", values=("cold", "warm", "cold"))

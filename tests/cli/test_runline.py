@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 
-from mockruns import PlanMaker
 from pyscale.analysis.experiments import Experiment
 from pyscale.gridhere import measured_suite
 from pyscale.runline import repeat_line, run_line, suite_argument
@@ -17,31 +16,31 @@ def given(line: str, flag: str) -> list[str]:
     return [words[at + 1] for at, word in enumerate(words) if word == flag]
 
 
-def test_the_line_chooses_the_same_points(sweep: PlanMaker) -> None:
+def test_the_line_chooses_the_same_points(sweep):
     plan = sweep({"device": ["cpu", "cuda"], "flow_threshold": [0, 0.4], "normalise": [True]})
     line = repeat_line(plan)
     settings = settings_for("device", {"grid": axes_asked_for(None, given(line, "--grid"))})
     assert measured_suite(load_suite("device"), settings, None) == plan.suite
 
 
-def test_axes_are_not_said_a_second_time_by_the_flags_of_settings(sweep: PlanMaker) -> None:
+def test_axes_are_not_said_a_second_time_by_the_flags_of_settings(sweep):
     line = repeat_line(sweep(cpus_per_worker=4))
     assert "threads=1" in given(line, "--grid")
     assert not given(line, "--cpus-per-worker") + given(line, "--device")
 
 
-def test_devices_that_were_found_here_are_named(sweep: PlanMaker) -> None:
+def test_devices_that_were_found_here_are_named(sweep):
     plan = sweep()
     unasked = plan.model_copy(update={"settings": plan.settings | {"grid": {}}})
     assert given(repeat_line(unasked), "--grid") == ["device=cpu"]
 
 
-def test_what_the_suite_says_of_settings_is_said_where_it_is_otherwise(sweep: PlanMaker) -> None:
+def test_what_the_suite_says_of_settings_is_said_where_it_is_otherwise(sweep):
     assert given(repeat_line(sweep(cache="cold")), "--cache") == ["cold"]
     assert given(repeat_line(sweep(cache="warm")), "--cache") == []
 
 
-def test_one_point_keeps_its_name(sweep: PlanMaker) -> None:
+def test_one_point_keeps_its_name(sweep):
     experiment = Experiment(code="few-repeats", reason="", workers=(1,), repeats=12)
     line = run_line(sweep(), ["segment_2px_cpu"], experiment)
     assert line.startswith("pyscale run device ")
@@ -49,7 +48,7 @@ def test_one_point_keeps_its_name(sweep: PlanMaker) -> None:
     assert "length_px=2,full" in given(line, "--grid")
 
 
-def test_an_entry_without_a_grid_is_given_no_values_of_anothers(sweep: PlanMaker) -> None:
+def test_an_entry_without_a_grid_is_given_no_values_of_anothers(sweep):
     plan = sweep({"flow_threshold": [0, 0.4]})
     lone = SuiteStage(inputs={"frames": "movie"}, device="cpu", threads=1)
     stages = plan.suite.stages | {"register_denoise": lone}
@@ -59,7 +58,7 @@ def test_an_entry_without_a_grid_is_given_no_values_of_anothers(sweep: PlanMaker
     assert [axis.partition("=")[0] for axis in axes] == ["device", "threads"]
 
 
-def test_a_suite_of_ones_own_is_named_by_its_file(sweep: PlanMaker) -> None:
+def test_a_suite_of_ones_own_is_named_by_its_file(sweep):
     plan = sweep()
     own = plan.suite.model_copy(update={"summary": "mine"})
     assert suite_argument(plan) == "device"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -44,9 +43,7 @@ TRACKS = pl.DataFrame(
 )
 
 
-def test_a_run_that_kept_its_outputs_has_a_frame_outlines_and_tracks(
-    run: RunFolder, labels: np.ndarray
-) -> None:
+def test_a_run_that_kept_its_outputs_has_a_frame_outlines_and_tracks(run, labels):
     keep(run, "register_denoise", "frames.ome.tif", labels * 100)
     keep(run, "segment", "labels.ome.tif", labels)
     keep(run, "track", "tracks.parquet", TRACKS)
@@ -63,9 +60,7 @@ def test_a_run_that_kept_its_outputs_has_a_frame_outlines_and_tracks(
     assert sum(len(one.png) for one in strip.pictures) <= 200_000
 
 
-def test_brackets_in_a_path_are_no_pattern(
-    run: RunFolder, labels: np.ndarray, tmp_path: Path
-) -> None:
+def test_brackets_in_a_path_are_no_pattern(run, labels, tmp_path):
     keep(run, "register_denoise", "frames.ome.tif", labels * 100)
     keep(run, "segment", "labels.ome.tif", labels)
     keep(run, "track", "tracks.parquet", TRACKS)
@@ -74,7 +69,7 @@ def test_brackets_in_a_path_are_no_pattern(
     assert strip.pictures[-1].title == "Tracks, N = 1"
 
 
-def test_a_movie_that_is_gone_has_no_raw_picture(run: RunFolder, labels: np.ndarray) -> None:
+def test_a_movie_that_is_gone_has_no_raw_picture(run, labels):
     assert run.plan.movie is not None
     run.plan.movie.unlink()
     keep(run, "register_denoise", "frames.ome.tif", labels)
@@ -84,9 +79,7 @@ def test_a_movie_that_is_gone_has_no_raw_picture(run: RunFolder, labels: np.ndar
     assert [one.title for one in strip.pictures] == ["Outlines, N = 1"]
 
 
-def test_a_run_without_outputs_or_with_damaged_ones_has_no_strip(
-    run: RunFolder, labels: np.ndarray
-) -> None:
+def test_a_run_without_outputs_or_with_damaged_ones_has_no_strip(run, labels):
     assert pictures_of(run) is None
     keep(run, "segment", "labels.ome.tif", labels)
     assert pictures_of(run) is None

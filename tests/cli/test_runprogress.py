@@ -5,19 +5,14 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from mockruns import FAILED, ending, killed_at
 from pyscale.benchmark import execute
 from pyscale.executors.mock import MockExecutor
 from pyscale.runprogress import RunProgress
-from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, EventKind, Journal
 
 
-def test_each_trial_that_ends_has_a_line(
-    run: RunFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_each_trial_that_ends_has_a_line(run, capsys):
     total = len(run.plan.trials)
     with RunProgress(run.plan) as progress:
         execute(run, MockExecutor(), progress.hear)
@@ -31,9 +26,7 @@ def test_each_trial_that_ends_has_a_line(
     assert re.fullmatch(rf"\[{total}/{total}\] .* block 2: [0-9.]+ s", lines[-1])
 
 
-def test_a_resumed_run_counts_what_it_has(
-    run: RunFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_resumed_run_counts_what_it_has(run, capsys):
     total = len(run.plan.trials)
     killed_at(run, run.plan.trials[3].id, "w0")
     with RunProgress(run.plan, Journal(run.journal_file).read()) as progress:
@@ -44,7 +37,7 @@ def test_a_resumed_run_counts_what_it_has(
     assert f"[2/{total}" not in told
 
 
-def test_the_line_of_a_trial_under_way_says_how_long_it_should_take(run: RunFolder) -> None:
+def test_the_line_of_a_trial_under_way_says_how_long_it_should_take(run):
     progress = RunProgress(run.plan)
     one, two = run.plan.trials[0], run.plan.trials[1]
     began = datetime.now(UTC) - timedelta(seconds=30)
@@ -62,9 +55,7 @@ def test_the_line_of_a_trial_under_way_says_how_long_it_should_take(run: RunFold
     assert re.fullmatch(told, progress.line())
 
 
-def test_a_failure_is_told_and_that_it_is_tried_again(
-    run: RunFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failure_is_told_and_that_it_is_tried_again(run, capsys):
     trial = run.plan.trials[0].id
     with RunProgress(run.plan) as progress:
         execute(run, MockExecutor(ending(trial, "w0", FAILED)), progress.hear)
@@ -76,9 +67,7 @@ def test_a_failure_is_told_and_that_it_is_tried_again(
     assert done.startswith(f"{run.plan.trials[0].entry} N=1 block 1: ")
 
 
-def test_a_slurm_that_falls_silent_is_told_at_once(
-    run: RunFolder, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_slurm_that_falls_silent_is_told_at_once(run, capsys):
     with RunProgress(run.plan) as progress:
         journal = Journal(run.journal_file, progress.hear)
         journal.append("slurm_silent", detail="squeue: Connection refused")

@@ -33,7 +33,7 @@ def place(
 
 
 @pytest.mark.parametrize("queue", [None, Queue(NOW_S, complaint="no answer")])
-def test_without_slurm_the_records_alone_tell(queue: Queue | None) -> None:
+def test_without_slurm_the_records_alone_tell(queue):
     assert place(queue).state == "queued"
     assert place(queue, launched=True).state == "running"
 
@@ -53,11 +53,11 @@ def test_without_slurm_the_records_alone_tell(queue: Queue | None) -> None:
         ("NODE_FAIL", True, "gone"),
     ],
 )
-def test_slurm_tells_what_records_do_not(state: str, launched: bool, expected: str) -> None:
+def test_slurm_tells_what_records_do_not(state, launched, expected):
     assert place(said(state), launched=launched).state == expected
 
 
-def test_a_task_that_slurm_put_back_waits_although_it_was_launched() -> None:
+def test_a_task_that_slurm_put_back_waits_although_it_was_launched():
     back = place(said("PENDING", "BeginTime"), launched=True)
     assert back.state == "queued"
     assert back.why == "requeued; waiting for its time to begin"
@@ -65,7 +65,7 @@ def test_a_task_that_slurm_put_back_waits_although_it_was_launched() -> None:
     assert place(said("PENDING"), launched=True, written_s=NOW_S + 1).state == "running"
 
 
-def test_a_job_that_slurm_forgot_is_gone() -> None:
+def test_a_job_that_slurm_forgot_is_gone():
     gone = place(Queue(NOW_S), launched=True)
     assert gone.state == "gone"
     assert gone.why.endswith("waiting for its record")

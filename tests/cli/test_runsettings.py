@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -26,15 +25,13 @@ def suite_with(tmp_path: Path, settings: str) -> str:
     return str(file)
 
 
-def test_what_suits_a_suite_replaces_the_defaults() -> None:
+def test_what_suits_a_suite_replaces_the_defaults():
     settings = settings_for("device", {})
     assert (settings.data, settings.workers, settings.cache) == ("synthetic-cells", (1,), "warm")
     assert settings_for("pipeline", {}).cache == "cold"
 
 
-def test_the_users_file_variables_and_flags_replace_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_users_file_variables_and_flags_replace_it(tmp_path, monkeypatch):
     (tmp_path / "pyscale.toml").write_text('data = "mine"\nworkers = [2]\ncache = "asis"\n')
     monkeypatch.setenv("PYSCALE_WORKERS", "3")
     settings = settings_for("device", {"cache": "cold", "repeats": None})
@@ -42,12 +39,12 @@ def test_the_users_file_variables_and_flags_replace_it(
     assert settings.repeats == 6
 
 
-def test_a_setting_of_a_suite_that_is_none_is_refused_with_its_file(tmp_path: Path) -> None:
+def test_a_setting_of_a_suite_that_is_none_is_refused_with_its_file(tmp_path):
     with pytest.raises(UserError, match="mine.toml has an unknown setting 'reapets'; .*'repeats'"):
         settings_for(suite_with(tmp_path, "reapets = 3"), {})
 
 
-def test_a_wrong_value_is_blamed_on_the_suite_that_gives_it(tmp_path: Path) -> None:
+def test_a_wrong_value_is_blamed_on_the_suite_that_gives_it(tmp_path):
     suite = suite_with(tmp_path, "repeats = 0")
     with pytest.raises(UserError, match="setting from the suite .*mine.toml is wrong: 'repeats'"):
         settings_for(suite, {})
@@ -55,26 +52,26 @@ def test_a_wrong_value_is_blamed_on_the_suite_that_gives_it(tmp_path: Path) -> N
         settings_for(suite, {"repeats": -1})
 
 
-def test_devices_are_chosen_by_their_flag_or_by_the_grid() -> None:
+def test_devices_are_chosen_by_their_flag_or_by_the_grid():
     by_flag = settings_for("device", {"device": "cpu,cuda"})
     by_grid = settings_for("device", {"grid": {"device": "cpu,cuda"}})
     assert by_flag.grid == by_grid.grid == {"device": ("cpu", "cuda")}
 
 
-def test_the_device_of_ones_own_file_is_asked_for_like_that_of_a_flag(tmp_path: Path) -> None:
+def test_the_device_of_ones_own_file_is_asked_for_like_that_of_a_flag(tmp_path):
     (tmp_path / "pyscale.toml").write_text('device = "cuda"\n')
     assert settings_for("device", {}).grid == {"device": ("cuda",)}
     assert settings_for("device", {"device": "cpu"}).grid == {"device": ("cpu",)}
     assert settings_for("pipeline", {}).grid == {}
 
 
-def test_cores_of_each_worker_are_taken_for_the_axis_of_threads() -> None:
+def test_cores_of_each_worker_are_taken_for_the_axis_of_threads():
     settings = settings_for("device", {"cpus_per_worker": 4})
     assert (settings.cpus_per_worker, settings.grid) == (4, {"threads": (4,)})
     assert settings_for("device", {}).grid == {}
 
 
-def test_values_of_an_axis_are_numbers_where_they_look_like_them() -> None:
+def test_values_of_an_axis_are_numbers_where_they_look_like_them():
     given = {"length_px": "224, 448,full", "flow_threshold": "0,0.4", "normalise": "true,false"}
     assert settings_for("device", {"grid": given}).grid == {
         "length_px": (224, 448, "full"),
@@ -83,9 +80,7 @@ def test_values_of_an_axis_are_numbers_where_they_look_like_them() -> None:
     }
 
 
-def test_a_flag_chooses_one_axis_and_the_file_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_flag_chooses_one_axis_and_the_file_another(tmp_path, monkeypatch):
     (tmp_path / "pyscale.toml").write_text("[grid]\nlength_px = [96, 160]\nbatch_size = 4\n")
     assert settings_for("device", {"grid": {"length_px": "224"}}).grid == {
         "length_px": (224,),
@@ -95,13 +90,13 @@ def test_a_flag_chooses_one_axis_and_the_file_another(
     assert settings_for("device", {}).grid["batch_size"] == (1, 2)
 
 
-def test_a_variable_that_is_no_table_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_variable_that_is_no_table_is_refused(monkeypatch):
     monkeypatch.setenv("PYSCALE_GRID", "length_px=224")
     with pytest.raises(UserError, match="setting from PYSCALE_GRID is wrong: it must be JSON"):
         settings_for("device", {})
 
 
-def test_sizes_are_short_for_one_axis_of_the_grid() -> None:
+def test_sizes_are_short_for_one_axis_of_the_grid():
     assert axes_asked_for("224,full", ["threads=1,2"]) == {
         "length_px": "224,full",
         "threads": "1,2",
@@ -118,14 +113,12 @@ def test_sizes_are_short_for_one_axis_of_the_grid() -> None:
         ("224", ["length_px=448"], "length_px is given twice .--sizes is short for"),
     ],
 )
-def test_an_axis_is_given_once_with_its_values(
-    sizes: str | None, axes: list[str], sentence: str
-) -> None:
+def test_an_axis_is_given_once_with_its_values(sizes, axes, sentence):
     with pytest.raises(UserError, match=sentence):
         axes_asked_for(sizes, axes)
 
 
-def test_a_folder_is_refused_where_none_is_measured() -> None:
+def test_a_folder_is_refused_where_none_is_measured():
     folder = Path("disk")
     with pytest.raises(UserError, match="--path disk: the suite pipeline measures no folder"):
         settings_for("pipeline", {"path": folder})
@@ -133,13 +126,13 @@ def test_a_folder_is_refused_where_none_is_measured() -> None:
     assert settings_for("system", {"path": folder}).path == folder
 
 
-def test_what_ones_own_file_says_of_movies_and_folders_is_for_other_suites(tmp_path: Path) -> None:
+def test_what_ones_own_file_says_of_movies_and_folders_is_for_other_suites(tmp_path):
     (tmp_path / "pyscale.toml").write_text('data = "cells"\npath = "disk"\nwith_system = true\n')
     assert settings_for("system", {}).path == Path("disk")
     assert settings_for("pipeline", {}).with_system
 
 
-def test_cores_of_each_worker_replace_all_of_a_machine() -> None:
+def test_cores_of_each_worker_replace_all_of_a_machine():
     assert settings_for("system", {"cpus_per_worker": 1}).grid == {"threads": (1,)}
     assert settings_for("system", {}).grid == {}
 
@@ -161,11 +154,11 @@ def test_cores_of_each_worker_replace_all_of_a_machine() -> None:
         ("", ""),
     ],
 )
-def test_a_parameter_that_is_set_is_read_as_toml(text: str, value: object) -> None:
+def test_a_parameter_that_is_set_is_read_as_toml(text, value):
     assert parameters_set([f"segment.model={text}"]) == {"segment": {"model": value}}
 
 
-def test_what_is_set_joins_what_a_file_says_and_is_above_it(tmp_path: Path) -> None:
+def test_what_is_set_joins_what_a_file_says_and_is_above_it(tmp_path):
     (tmp_path / "pyscale.toml").write_text("[stages.segment]\ndiameter_px = 9\nmin_size_px = 5\n")
     given = parameters_set(["segment.diameter_px=30", "track.max_distance_px=4"])
     assert settings_for("pipeline", {"stages": given}).stages == {
@@ -187,7 +180,7 @@ AS_IN = "give STAGE.PARAMETER=VALUE, as in segment.diameter_px=30"
         ),
     ],
 )
-def test_a_parameter_is_set_once_with_its_stage_and_value(pairs: list[str], said: str) -> None:
+def test_a_parameter_is_set_once_with_its_stage_and_value(pairs, said):
     with pytest.raises(UserError, match=said):
         parameters_set(pairs)
 
@@ -228,14 +221,12 @@ ONCE = "setting from --grid is wrong.*each given once"
         ("system", {"with_system": True}, f"--with-system: {NO_MOVIE}"),
     ],
 )
-def test_what_does_not_suit_a_suite_is_refused(
-    suite: str, given: dict[str, Any], said: str
-) -> None:
+def test_what_does_not_suit_a_suite_is_refused(suite, given, said):
     with pytest.raises(UserError, match=said):
         settings_for(suite, given)
 
 
-def test_an_entry_may_be_named_or_its_stage_or_what_stands_beside_it() -> None:
+def test_an_entry_may_be_named_or_its_stage_or_what_stands_beside_it():
     assert settings_for("pipeline_two_channels", {"stages": {"segment": {}}}).stages
     assert settings_for("device", {"stages": {"segment_2px_cpu": {}}}).stages
     assert settings_for("labels", {"stages": {"storage": {}}, "with_system": True}).stages

@@ -22,9 +22,7 @@ def user_file(text: str) -> None:
     Path("pyscale.toml").write_text(text)
 
 
-def test_a_flag_wins_over_the_environment_over_the_users_file_over_the_defaults(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_flag_wins_over_the_environment_over_the_users_file_over_the_defaults(monkeypatch):
     assert value_origins({})["repeats"] == "defaults.toml of pyscale"
     assert "seed" not in value_origins({})
     user_file("repeats = 3\nworkers = [1, 3]")
@@ -41,12 +39,12 @@ def test_a_flag_wins_over_the_environment_over_the_users_file_over_the_defaults(
     assert value_origins({"cpus_per_worker": 5})["cpus_per_worker"] == "--cpus-per-worker"
 
 
-def test_the_built_in_values_are_those_of_the_committed_defaults() -> None:
+def test_the_built_in_values_are_those_of_the_committed_defaults():
     for key in value_origins({}):
         assert Settings.model_fields[key].default == getattr(load_settings(), key)
 
 
-def test_prices_of_this_machine_come_in_layers_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prices_of_this_machine_come_in_layers_too(monkeypatch):
     user_file('[prices]\ncore_hour = 0.01\ncurrency = "EUR"')
     monkeypatch.setenv("PYSCALE_PRICES__CORE_HOUR", "0.02")
     prices = load_settings().prices
@@ -66,14 +64,14 @@ def test_prices_of_this_machine_come_in_layers_too(monkeypatch: pytest.MonkeyPat
         ("repeats = " + "[" * 20_000, "values are nested too deeply"),
     ],
 )
-def test_a_wrong_setting_is_one_sentence_with_its_place(text: str, sentence: str) -> None:
+def test_a_wrong_setting_is_one_sentence_with_its_place(text, sentence):
     user_file(text)
     with pytest.raises(UserError, match=sentence) as refusal:
         load_settings()
     assert "\n" not in str(refusal.value)
 
 
-def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_variable_is_named(monkeypatch):
     monkeypatch.setenv("PYSCALE_RETRIES", "many")
     with pytest.raises(UserError, match="from PYSCALE_RETRIES is wrong"):
         load_settings()
@@ -88,7 +86,7 @@ def test_a_wrong_variable_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         ("/data/ada@lab", "/data/ada@lab"),
     ],
 )
-def test_the_password_of_a_mirror_is_used_and_never_written(mirror: str, written: str) -> None:
+def test_the_password_of_a_mirror_is_used_and_never_written(mirror, written):
     settings = Settings(mirror=mirror)
     assert settings.mirror == mirror
     assert settings.model_dump(mode="json")["mirror"] == written

@@ -45,9 +45,7 @@ def rows(file: Path) -> list[dict[str, str]]:
 
 
 @pytest.mark.slow
-def test_two_runs_are_compared_beside_their_own_reports(
-    measured: RunMaker, report: Callable[..., None], tmp_path: Path
-) -> None:
+def test_two_runs_are_compared_beside_their_own_reports(measured, report, tmp_path):
     fast, slow = measured(), measured(wall_s=20, cache="warm")
     report(fast, slow, out=tmp_path / "out")
     page = (tmp_path / "out" / "comparison.html").read_text()
@@ -68,9 +66,7 @@ def test_two_runs_are_compared_beside_their_own_reports(
 
 
 @pytest.mark.slow
-def test_without_a_folder_each_report_stays_in_its_run(
-    measured: RunMaker, report: Callable[..., None], tmp_path: Path
-) -> None:
+def test_without_a_folder_each_report_stays_in_its_run(measured, report, tmp_path):
     runs = measured(), measured()
     (tmp_path / "comparison-report").write_text("in the way")
     with pytest.raises(UserError, match=r"cannot be written into .*comparison-report"):
@@ -85,8 +81,8 @@ def test_without_a_folder_each_report_stays_in_its_run(
 
 @pytest.mark.slow
 def test_what_differs_is_told_of_every_run_and_another_movie_is_not_compared(
-    measured: RunMaker, report: Callable[..., None], tmp_path: Path, movie: Path
-) -> None:
+    measured, report, tmp_path, movie
+):
     runs = [measured(), measured(cache="warm")]
     movie.write_bytes(movie.read_bytes() + b"\0")
     report(*runs, measured(seed=7), out=tmp_path / "out")
@@ -98,9 +94,7 @@ def test_what_differs_is_told_of_every_run_and_another_movie_is_not_compared(
     assert why_not == {("A", ""), ("B", ""), ("C", "other-input")}
 
 
-def test_a_run_beside_itself_is_refused_before_anything_is_written(
-    measured: RunMaker, report: Callable[..., None], tmp_path: Path
-) -> None:
+def test_a_run_beside_itself_is_refused_before_anything_is_written(measured, report, tmp_path):
     run = measured()
     with pytest.raises(UserError, match="was given twice: name each run once"):
         report(run, run, out=tmp_path / "out")
@@ -108,9 +102,7 @@ def test_a_run_beside_itself_is_refused_before_anything_is_written(
 
 
 @pytest.mark.slow
-def test_whatever_a_folder_is_called_it_is_linked_as_a_file(
-    measured: RunMaker, report: Callable[..., None], tmp_path: Path
-) -> None:
+def test_whatever_a_folder_is_called_it_is_linked_as_a_file(measured, report, tmp_path):
     names = {
         "javascript:alert(1)": "./javascript%3Aalert%281%29/report.html",
         "50%20#2?x=<y>": "./50%2520%232%3Fx%3D%3Cy%3E/report.html",

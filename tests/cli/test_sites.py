@@ -20,26 +20,26 @@ def own_site(folder: Path, text: str) -> str:
 
 
 @pytest.mark.parametrize("name", shipped_names("site"))
-def test_each_shipped_site_loads_and_goes_by_its_file_name(name: str) -> None:
+def test_each_shipped_site_loads_and_goes_by_its_file_name(name):
     assert load_site(name).name == name
 
 
-def test_the_default_site_is_shipped() -> None:
+def test_the_default_site_is_shipped():
     assert "plain" in shipped_names("site")
 
 
-def test_a_site_of_ones_own_is_named_by_its_path(tmp_path: Path) -> None:
+def test_a_site_of_ones_own_is_named_by_its_path(tmp_path):
     site = load_site(own_site(tmp_path, 'scratch = "$TMPDIR"\n[request]\npartition = "short"\n'))
     assert (site.scratch, site.request.partition) == ("$TMPDIR", "short")
 
 
-def test_further_options_are_the_sites_own(tmp_path: Path) -> None:
+def test_further_options_are_the_sites_own(tmp_path):
     text = 'options = ["--reservation=spring", "--mem=0"]\nmemory_option = "none"\n'
     site = load_site(own_site(tmp_path, text))
     assert site.options == ("--reservation=spring", "--mem=0")
 
 
-def test_a_site_may_tell_its_prices(tmp_path: Path) -> None:
+def test_a_site_may_tell_its_prices(tmp_path):
     text = '[prices]\ncore_hour = 0.01\ngpu_hour = 1.5\ncurrency = "EUR"\n'
     prices = load_site(own_site(tmp_path, text)).prices
     assert (prices.core_hour, prices.gpu_hour, prices.currency) == (0.01, 1.5, "EUR")
@@ -47,7 +47,7 @@ def test_a_site_may_tell_its_prices(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("field", ["name", "summary"])
-def test_a_site_goes_by_one_line_because_scripts_tell_it(tmp_path: Path, field: str) -> None:
+def test_a_site_goes_by_one_line_because_scripts_tell_it(tmp_path, field):
     path = tmp_path / "mine.toml"
     path.write_text(HEAD.replace(f'{field} = "', f'{field} = "mine\\ntouch hacked '))
     with pytest.raises(UserError, match=f"'{field}': it must be one line"):
@@ -111,7 +111,7 @@ def test_a_site_goes_by_one_line_because_scripts_tell_it(tmp_path: Path, field: 
         ("name", "is not TOML"),
     ],
 )
-def test_a_wrong_site_is_refused_in_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+def test_a_wrong_site_is_refused_in_one_sentence(tmp_path, text, sentence):
     with pytest.raises(UserError) as refusal:
         load_site(own_site(tmp_path, text))
     assert sentence in str(refusal.value)

@@ -117,7 +117,7 @@ def looked_at(run: RunFolder, behaviour: Behaviour, trial: str, task: str) -> Ru
     return seen[0]
 
 
-def test_a_new_run_is_planned_and_a_finished_one_complete(run: RunFolder) -> None:
+def test_a_new_run_is_planned_and_a_finished_one_complete(run):
     status = run_status(run)
     assert status.state == "planned"
     assert sum(row.total for row in status.configurations) == len(run.plan.trials)
@@ -134,9 +134,7 @@ def test_a_new_run_is_planned_and_a_finished_one_complete(run: RunFolder) -> Non
     assert "writing the report" in out.getvalue()
 
 
-def test_a_run_that_begins_while_one_looks_is_not_interrupted(
-    run: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_begins_while_one_looks_is_not_interrupted(run, monkeypatch):
     with ExitStack() as begun:
 
         def begins_once_it_was_looked_at(path: Path) -> bool:
@@ -151,7 +149,7 @@ def test_a_run_that_begins_while_one_looks_is_not_interrupted(
 
 
 @pytest.mark.slow
-def test_the_report_is_there_when_a_run_has_ended(run: RunFolder) -> None:
+def test_the_report_is_there_when_a_run_has_ended(run):
     seen = []
 
     def follow() -> None:
@@ -165,9 +163,7 @@ def test_the_report_is_there_when_a_run_has_ended(run: RunFolder) -> None:
     assert seen == [True]
 
 
-def test_a_failure_is_told_with_its_reason_and_every_task_where_that_is_asked_for(
-    run: RunFolder,
-) -> None:
+def test_a_failure_is_told_with_its_reason_and_every_task_where_that_is_asked_for(run):
     carry_out(run, failing("track-n2-b1", "w1"))
     status = run_status(run)
     assert status.state == "incomplete"
@@ -185,7 +181,7 @@ def test_a_failure_is_told_with_its_reason_and_every_task_where_that_is_asked_fo
     assert told["track-n2-b2"].state == "done"
 
 
-def test_a_run_under_way_has_an_end_in_sight(run: RunFolder) -> None:
+def test_a_run_under_way_has_an_end_in_sight(run):
     seen = looked_at(run, lambda *_: MockEnd(), run.plan.trials[-1].id, "w0")
     assert seen.state == "running"
     assert seen.eta_s is not None
@@ -197,7 +193,7 @@ def test_a_run_under_way_has_an_end_in_sight(run: RunFolder) -> None:
         assert run_status(run).state == "running"
 
 
-def test_tasks_of_the_trial_under_way_are_told_one_by_one(run: RunFolder) -> None:
+def test_tasks_of_the_trial_under_way_are_told_one_by_one(run):
     seen = looked_at(run, lambda *_: MockEnd(), "segment-n2-b1", "w1")
     (trial,) = seen.trials
     assert (trial.trial, trial.state) == ("segment-n2-b1", "under way")
@@ -214,13 +210,13 @@ def test_tasks_of_the_trial_under_way_are_told_one_by_one(run: RunFolder) -> Non
     assert seen.slurm_complaint is None
 
 
-def test_a_failed_task_comes_first_with_its_reason(run: RunFolder) -> None:
+def test_a_failed_task_comes_first_with_its_reason(run):
     seen = looked_at(run, ending("segment-n2-b1", "w0", FAILED), "segment-n2-b1", "w1")
     first = seen.trials[0].tasks[0]
     assert (first.task, first.state, first.why) == ("w0", "failed", "mock failure in w0")
 
 
-def test_a_task_that_was_set_aside_and_ordered_again_is_told_anew(run: RunFolder) -> None:
+def test_a_task_that_was_set_aside_and_ordered_again_is_told_anew(run):
     reader = StatusReader(run)
     seen: list[str] = []
 
@@ -239,7 +235,7 @@ def test_a_task_that_was_set_aside_and_ordered_again_is_told_anew(run: RunFolder
     assert seen == ["done", "running", "done"]
 
 
-def test_the_word_of_an_earlier_try_is_not_that_of_this_one(run: RunFolder) -> None:
+def test_the_word_of_an_earlier_try_is_not_that_of_this_one(run):
     seen: list[str] = []
     trial = run.plan.trial("segment-n2-b1")
 
@@ -260,9 +256,7 @@ def test_the_word_of_an_earlier_try_is_not_that_of_this_one(run: RunFolder) -> N
 
 
 class TestOnACluster:
-    def test_records_win_over_a_slurm_that_is_late(
-        self, cluster_run: RunFolder, squeue: Squeue
-    ) -> None:
+    def test_records_win_over_a_slurm_that_is_late(self, cluster_run, squeue):
         killed_while_it_runs(cluster_run, "w2")
         squeue(j0="RUNNING", j1="PENDING", j2="PENDING", j3="PENDING")
         with run_lock(cluster_run.path):
@@ -270,8 +264,8 @@ class TestOnACluster:
         assert states(status) == {"w0": "done", "w1": "done", "w2": "running", "w3": "queued"}
 
     def test_a_running_job_without_a_launch_record_is_starting_and_an_unknown_one_queued(
-        self, cluster_run: RunFolder, squeue: Squeue, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, cluster_run, squeue, monkeypatch
+    ):
         # However long ago it was submitted when Slurm is asked.
         monkeypatch.setattr(runqueue, "CLOCK_GRACE_S", PATIENCE_S)
         killed_while_it_runs(cluster_run, "w2")
@@ -282,9 +276,7 @@ class TestOnACluster:
             squeue(j2="RUNNING")
             assert states(run_status(cluster_run))["w3"] == "queued"
 
-    def test_one_that_fails_leaves_the_records(
-        self, cluster_run: RunFolder, squeue: Squeue
-    ) -> None:
+    def test_one_that_fails_leaves_the_records(self, cluster_run, squeue):
         killed_while_it_runs(cluster_run, "w2")
         squeue(complaint="Unable to contact slurm controller")
         status = run_status(cluster_run)
@@ -293,9 +285,7 @@ class TestOnACluster:
         assert status.jobs is None
         assert states(status) == {"w0": "done", "w1": "done", "w2": "running", "w3": "queued"}
 
-    def test_jobs_of_an_interrupted_run_are_counted(
-        self, cluster_run: RunFolder, squeue: Squeue
-    ) -> None:
+    def test_jobs_of_an_interrupted_run_are_counted(self, cluster_run, squeue):
         killed_while_it_runs(cluster_run, "w1")
         squeue(j0="COMPLETED", j1="RUNNING", j2="COMPLETING", j3="PENDING")
         status = run_status(cluster_run)
@@ -303,9 +293,7 @@ class TestOnACluster:
         assert status.jobs is not None
         assert (status.jobs.running, status.jobs.queued) == (2, 1)
 
-    def test_a_task_without_a_job_was_being_submitted_when_pyscale_died(
-        self, cluster_run: RunFolder, squeue: Squeue
-    ) -> None:
+    def test_a_task_without_a_job_was_being_submitted_when_pyscale_died(self, cluster_run, squeue):
         trial = killed_while_it_runs(cluster_run, "w2")
         write_jobs(cluster_run.trial(trial), "windows", Jobs(job_ids={}))
         status = run_status(cluster_run)
@@ -316,8 +304,8 @@ class TestOnACluster:
             assert told(run_status(cluster_run))["w3"].why == "being submitted"
 
     def test_who_watches_does_not_ask_at_every_look_and_hears_of_a_later_answer(
-        self, cluster_run: RunFolder, squeue: Squeue, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+        self, cluster_run, squeue, monkeypatch
+    ):
         killed_while_it_runs(cluster_run, "w2")
         squeue(j2="RUNNING", j3="PENDING")
         reader = StatusReader(cluster_run)
@@ -331,7 +319,7 @@ class TestOnACluster:
             pass
         assert states(reader.read())["w3"] == "starting"
 
-    def test_nobody_is_asked_of_a_run_on_this_machine(self, run: RunFolder, squeue: Squeue) -> None:
+    def test_nobody_is_asked_of_a_run_on_this_machine(self, run, squeue):
         squeue(complaint="nobody should ask")
         with run_lock(run.path):
             assert run_status(run).slurm_complaint is None

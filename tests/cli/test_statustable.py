@@ -42,7 +42,7 @@ def text(what: RunStatus) -> str:
     return capture.get()
 
 
-def test_many_tasks_are_counted_and_few_are_told() -> None:
+def test_many_tasks_are_counted_and_few_are_told():
     running = tuple(
         TaskStatus(task=f"w{i}", state="running", job_id=f"17_{i}", node="n1", elapsed_s=60 * i)
         for i in range(MOST_TASKS)
@@ -62,7 +62,7 @@ def test_many_tasks_are_counted_and_few_are_told() -> None:
     assert len(lines) < MOST_TASKS + 10
 
 
-def test_a_task_has_its_node_its_time_and_why() -> None:
+def test_a_task_has_its_node_its_time_and_why():
     tasks = (
         TaskStatus(task="w3", state="failed", node="n2", elapsed_s=12, why="out of memory on n2"),
         TaskStatus(task="w4", state="queued", job_id="17_4", why="waiting for free nodes"),
@@ -93,7 +93,7 @@ def rows(*configurations: ConfigurationStatus) -> list[list[str]]:
     return [line.replace("│", " ").split() for line in shown.splitlines()]
 
 
-def test_the_points_of_a_large_grid_are_counted_together() -> None:
+def test_the_points_of_a_large_grid_are_counted_together():
     track = ConfigurationStatus(entry="track", workers=2, done=0, failed=0, total=6)
     found = rows(*points(60), track)
     assert ["segment", "(60", "points)", "1", "60", "30", "360"] in found
@@ -103,7 +103,7 @@ def test_the_points_of_a_large_grid_are_counted_together() -> None:
     assert ["segment_11px", "1", "1", "1", "6"] in rows(*points(12))
 
 
-def test_a_silent_slurm_and_processes_that_outlived_their_pyscale_are_told() -> None:
+def test_a_silent_slurm_and_processes_that_outlived_their_pyscale_are_told():
     silent = text(status(complaint="squeue: Connection refused")).splitlines()
     told = "Slurm does not answer (squeue: Connection refused): this shows the records only"
     assert told in silent
@@ -122,9 +122,7 @@ def test_a_silent_slurm_and_processes_that_outlived_their_pyscale_are_told() -> 
         (JobCounts(running=0, queued=1), "interrupted; 1 job still waits; continue them with: "),
     ],
 )
-def test_an_interrupted_run_says_what_goes_on_without_it(
-    jobs: JobCounts | None, advice: str
-) -> None:
+def test_an_interrupted_run_says_what_goes_on_without_it(jobs, advice):
     lines = text(status(state="interrupted", jobs=jobs)).splitlines()
     assert lines[-1].startswith(advice)
     assert "pyscale run --resume 20260317T114224Z-k3f9" in lines[-1]
@@ -135,5 +133,5 @@ def test_an_interrupted_run_says_what_goes_on_without_it(
     ("seconds", "words"),
     [(48, "48 s"), (720, "12 min"), (12_000, "3 h 20 min"), (260_000, "3 days")],
 )
-def test_a_time_is_said_as_people_say_it(seconds: float, words: str) -> None:
+def test_a_time_is_said_as_people_say_it(seconds, words):
     assert duration(seconds) == words

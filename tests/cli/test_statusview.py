@@ -22,18 +22,14 @@ def show(run: RunFolder, *, watch: bool = False, as_json: bool = False, log: boo
     statusview.show(str(run.path), watch=watch, as_json=as_json, log=log)
 
 
-def test_a_run_that_only_waits_to_begin_is_not_to_be_resumed(
-    run: RunFolder, capsys: Capture
-) -> None:
+def test_a_run_that_only_waits_to_begin_is_not_to_be_resumed(run, capsys):
     show(run)
     out = capsys.readouterr().out
     assert "planned" in out
     assert "--resume" not in out
 
 
-def test_following_into_a_pipe_prints_one_table_when_the_run_has_ended(
-    run: RunFolder, capsys: Capture
-) -> None:
+def test_following_into_a_pipe_prints_one_table_when_the_run_has_ended(run, capsys):
     following = threading.Thread(target=show, args=(run,), kwargs={"watch": True}, daemon=True)
     following.start()
     carry_out(run)
@@ -44,9 +40,7 @@ def test_following_into_a_pipe_prints_one_table_when_the_run_has_ended(
     assert out.endswith("\n")
 
 
-def test_leaving_a_run_that_is_followed_says_that_it_goes_on(
-    run: RunFolder, capsys: Capture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_leaving_a_run_that_is_followed_says_that_it_goes_on(run, capsys, monkeypatch):
     def interrupted(_reader: StatusReader) -> RunStatus:
         raise KeyboardInterrupt
 
@@ -58,9 +52,7 @@ def test_leaving_a_run_that_is_followed_says_that_it_goes_on(
     )
 
 
-def test_following_a_run_whose_folder_goes_away_ends(
-    run: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_following_a_run_whose_folder_goes_away_ends(run, monkeypatch):
     read = StatusReader.read
     told: list[RunStatus] = []
 
@@ -75,7 +67,7 @@ def test_following_a_run_whose_folder_goes_away_ends(
         show(run, watch=True)
 
 
-def test_each_task_is_in_the_json(run: RunFolder, capsys: Capture) -> None:
+def test_each_task_is_in_the_json(run, capsys):
     carry_out(run)
     show(run, as_json=True)
     trials = json.loads(capsys.readouterr().out)["trials"]
@@ -88,7 +80,7 @@ def test_each_task_is_in_the_json(run: RunFolder, capsys: Capture) -> None:
         assert task["elapsed_s"] >= 0
 
 
-def test_a_failure_and_its_second_try_are_in_the_log(run: RunFolder, capsys: Capture) -> None:
+def test_a_failure_and_its_second_try_are_in_the_log(run, capsys):
     carry_out(run, failing("track-n2-b1", "w1"))
     show(run, log=True)
     lines = capsys.readouterr().out.splitlines()

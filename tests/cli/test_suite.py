@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
 
 import pytest
 
@@ -13,11 +12,11 @@ from pyscale.traits import has_own_work, measures_alone, meets, shares_result
 
 
 @pytest.mark.parametrize("name", suite_names())
-def test_every_shipped_suite_loads_under_its_own_name(name: str) -> None:
+def test_every_shipped_suite_loads_under_its_own_name(name):
     assert load_suite(name).name == name
 
 
-def test_an_entry_runs_the_stage_it_names() -> None:
+def test_an_entry_runs_the_stage_it_names():
     suite = load_suite("pipeline_two_channels")
     assert suite.stage_name("segment_ch1") == "segment"
     assert suite.stage_name("contact") == "contact"
@@ -83,7 +82,7 @@ def test_an_entry_runs_the_stage_it_names() -> None:
         ),
     ],
 )
-def test_a_wrong_suite_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+def test_a_wrong_suite_is_one_sentence(tmp_path, text, sentence):
     path = tmp_path / "own.toml"
     path.write_text(f"name = 'own'\nsummary = 'mine'\n{text}\n")
     with pytest.raises(UserError, match=sentence):
@@ -91,14 +90,14 @@ def test_a_wrong_suite_is_one_sentence(tmp_path: Path, text: str, sentence: str)
 
 
 @pytest.mark.parametrize("name", ["=1+1", "-own", "a\\u001b[31m"])
-def test_a_suite_has_a_name_that_tables_can_hold(tmp_path: Path, name: str) -> None:
+def test_a_suite_has_a_name_that_tables_can_hold(tmp_path, name):
     path = tmp_path / "own.toml"
     path.write_text(f'name = "{name}"\nsummary = "mine"\nstages = {{}}\n')
     with pytest.raises(UserError, match="'name': invalid name: it .*; choose another"):
         load_suite(str(path))
 
 
-def test_what_an_entry_does_is_known_by_its_stage() -> None:
+def test_what_an_entry_does_is_known_by_its_stage():
     pipeline, system = load_suite("pipeline"), load_suite("system")
     loader, reconstruct = load_suite("loader"), load_suite("reconstruct")
     assert system.entries_that(measures_alone) == {"storage", "decompress", "kernels"}
@@ -115,12 +114,12 @@ def test_what_an_entry_does_is_known_by_its_stage() -> None:
     assert not reconstruct.reads_data
 
 
-def test_the_published_suite_has_its_24_configurations() -> None:
+def test_the_published_suite_has_its_24_configurations():
     (step,) = load_suite("loader_as_published").stages.values()
     assert math.prod(len(values) for values in step.grid.values()) == 24
 
 
-def test_the_published_reconstruction_has_its_problems_sizes_and_tiles() -> None:
+def test_the_published_reconstruction_has_its_problems_sizes_and_tiles():
     suite = load_suite("reconstruct_as_published")
     assert suite.settings["workers"] == "1,2,4,8,16"
     sizes = {

@@ -46,9 +46,7 @@ def system(tmp_path: Path) -> PlanMaker:
     return plan
 
 
-def test_each_of_n_workers_measures_by_itself_and_is_compared_with_none(
-    system: PlanMaker, tmp_path: Path
-) -> None:
+def test_each_of_n_workers_measures_by_itself_and_is_compared_with_none(system, tmp_path):
     plan = system()
     trial = plan.trial("storage-n3-b1")
     assert trial.windows == ((0, 1), (1, 2), (2, 3))
@@ -62,9 +60,7 @@ def test_each_of_n_workers_measures_by_itself_and_is_compared_with_none(
     assert plan.place == tmp_path / "runs"
 
 
-def test_it_reads_the_folder_that_was_named_and_no_movie(
-    system: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_reads_the_folder_that_was_named_and_no_movie(system, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = system(path=Path("disk"))
     assert (plan.movie, plan.movie_frames, plan.place) == (None, 0, tmp_path / "disk")
@@ -77,9 +73,7 @@ def test_it_reads_the_folder_that_was_named_and_no_movie(
     assert plan.title.endswith(f"suite system, of the folder {tmp_path / 'disk'}")
 
 
-def test_the_dry_run_names_the_folder_and_what_is_written_there(
-    system: PlanMaker, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_the_dry_run_names_the_folder_and_what_is_written_there(system, capsys, tmp_path):
     show(system(path=tmp_path))
     several = capsys.readouterr()
     assert "system of the folder" in several.out
@@ -92,7 +86,7 @@ def test_the_dry_run_names_the_folder_and_what_is_written_there(
         show(system(path=tmp_path / "absent"))
 
 
-def test_a_run_of_it_has_no_input_and_tells_its_folder(system: PlanMaker, tmp_path: Path) -> None:
+def test_a_run_of_it_has_no_input_and_tells_its_folder(system, tmp_path):
     plan = system(path=tmp_path)
     run = RunFolder.create(tmp_path / "runs", plan)
     manifest = build_manifest(run)
@@ -121,9 +115,7 @@ def beside(make_of: PlanMaker) -> PlanMaker:
     return plan
 
 
-def test_beside_a_movie_one_worker_measures_the_machine_once_and_first(
-    beside: PlanMaker, make_of: PlanMaker
-) -> None:
+def test_beside_a_movie_one_worker_measures_the_machine_once_and_first(beside, make_of):
     plan = beside()
     machine = [trial for trial in plan.trials if measures_alone(trial.stage)]
     assert list(plan.trials[:3]) == machine
@@ -135,7 +127,7 @@ def test_beside_a_movie_one_worker_measures_the_machine_once_and_first(
     assert Sweep.of(plan) == Sweep.of(alone)
 
 
-def test_some_stages_of_the_movie_are_measured_with_the_machine(beside: PlanMaker) -> None:
+def test_some_stages_of_the_movie_are_measured_with_the_machine(beside):
     entries = {trial.entry for trial in beside(only=("contact",)).trials}
     assert entries == {"storage", "decompress", "kernels_cpu", "contact"}
     machine = beside(only=("storage",))
@@ -152,9 +144,7 @@ def test_some_stages_of_the_movie_are_measured_with_the_machine(beside: PlanMake
         (("contact",), ["--only contact", "--workers 2,4"]),
     ],
 )
-def test_the_line_that_repeats_it_names_what_was_chosen_of_the_machine(
-    beside: PlanMaker, only: tuple[str, ...], named: list[str]
-) -> None:
+def test_the_line_that_repeats_it_names_what_was_chosen_of_the_machine(beside, only, named):
     line = repeat_line(beside(only=only))
     assert line.startswith("pyscale run labels --data ")
     assert line.endswith(" --with-system")

@@ -71,7 +71,7 @@ def said(pyscale: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
     return pyscale
 
 
-def test_a_test_that_takes_longer_is_a_regression(measured: RunMaker, said: Command) -> None:
+def test_a_test_that_takes_longer_is_a_regression(measured, said):
     base = measured()
     answer = said("compare", base, measured(1.5), "--fail-on", "regression")
     assert answer.code == 1
@@ -88,7 +88,7 @@ def test_a_test_that_takes_longer_is_a_regression(measured: RunMaker, said: Comm
 
 
 @pytest.mark.slow
-def test_they_stand_side_by_side(measured: RunMaker, said: Command, tmp_path: Path) -> None:
+def test_they_stand_side_by_side(measured, said, tmp_path):
     out = tmp_path / "out"
     said("report", measured(), measured(2.0), "--out", out)
     with (out / "comparison_tests.csv").open(newline="") as opened:
@@ -101,8 +101,8 @@ def test_they_stand_side_by_side(measured: RunMaker, said: Command, tmp_path: Pa
 
 
 def test_a_reference_has_every_process_and_none_of_what_cannot_run(
-    measured: RunMaker, said: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    measured, said, tmp_path, monkeypatch
+):
     run = measured()
     made = reference_from(run, "ours")
     assert made.table["wall_s"].to_list() == pytest.approx([1, 1.01, 1.02, 1.03, 1.04, 1.05])
@@ -119,9 +119,7 @@ def test_a_reference_has_every_process_and_none_of_what_cannot_run(
     assert str(tmp_path) not in (tmp_path / "references" / "ours.toml").read_text()
 
 
-def test_files_in_another_shape(
-    measured: RunMaker, run: RunFolder, said: Command, tmp_path: Path
-) -> None:
+def test_files_in_another_shape(measured, run, said, tmp_path):
     answer = said("report", measured(), "--format", "cryosparc-like", "--out", tmp_path / "like")
     (name,) = (line for line in answer.out.splitlines() if line.endswith("fs_benchmark_data.json"))
     found = json.loads(Path(name).read_text())

@@ -14,23 +14,21 @@ KINDS: tuple[Kind, ...] = ("suite", "site")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_comes_with_pyscale_is_known_by_name(kind: Kind) -> None:
+def test_what_comes_with_pyscale_is_known_by_name(kind):
     files = {name: file_of(kind, name) for name in shipped_names(kind)}
     assert files
     assert all(file.is_file() and file.stem == name for name, file in files.items())
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_of_ones_own_is_named_by_its_path(
-    kind: Kind, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_of_ones_own_is_named_by_its_path(kind, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert file_of(kind, "mine.toml") == Path("mine.toml")
     assert file_of(kind, "~/mine.toml") == tmp_path / "mine.toml"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_misspelt_name_suggests_the_nearest(kind: Kind) -> None:
+def test_a_misspelt_name_suggests_the_nearest(kind):
     name = shipped_names(kind)[-1]
     expected = f"unknown {kind} '{name[:-1]}' (name your own by the path of its .toml): "
     with pytest.raises(UserError) as refusal:
@@ -40,13 +38,13 @@ def test_a_misspelt_name_suggests_the_nearest(kind: Kind) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_that_is_not_there_is_named(kind: Kind) -> None:
+def test_a_file_that_is_not_there_is_named(kind):
     with pytest.raises(UserError, match=rf"no {kind} file nowhere\.toml: name its path, or one of"):
         read_toml(kind, Path("nowhere.toml"), Suite)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_folder_is_no_file(kind: Kind, tmp_path: Path) -> None:
+def test_a_folder_is_no_file(kind, tmp_path):
     with pytest.raises(UserError, match=f"the {kind} {tmp_path} cannot be read: Is a directory$"):
         read_toml(kind, tmp_path, Suite)
 
@@ -55,7 +53,7 @@ def test_a_folder_is_no_file(kind: Kind, tmp_path: Path) -> None:
     ("content", "sentence"),
     [(b"\xff\xfe", "it is not text in UTF-8"), (b"a = [", "Invalid value .at end of document.")],
 )
-def test_what_is_no_toml_is_called_so(tmp_path: Path, content: bytes, sentence: str) -> None:
+def test_what_is_no_toml_is_called_so(tmp_path, content, sentence):
     path = tmp_path / "mine.toml"
     path.write_bytes(content)
     with pytest.raises(UserError, match=f"the site {path} is not TOML: {sentence}$"):

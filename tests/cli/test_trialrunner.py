@@ -10,12 +10,10 @@ import random
 import signal
 import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
 from mockruns import (
-    PlanMaker,
     carried_out,
     carry_out,
     done_run,
@@ -56,26 +54,22 @@ class TestADoneRun:
     def done(self, tmp_path_factory: pytest.TempPathFactory, executor: MockExecutor) -> RunFolder:
         return done_run(tmp_path_factory.mktemp("done"), executor)
 
-    def test_ran_all_trials_in_the_order_of_the_plan(
-        self, done: RunFolder, executor: MockExecutor
-    ) -> None:
+    def test_ran_all_trials_in_the_order_of_the_plan(self, done, executor):
         assert executor.started == every_task(done.plan)
         assert states(done) == {"done"}
 
-    def test_fed_each_stage_with_the_baseline_output_of_the_one_before(
-        self, done: RunFolder
-    ) -> None:
+    def test_fed_each_stage_with_the_baseline_output_of_the_one_before(self, done):
         source = done.output(done.plan.trial("register_denoise-n1-b1"))
         for trial in done.plan.trials:
             if trial.entry == "segment":
                 spec = result_of(done, trial.id, "w0").spec
                 assert spec.inputs == (("frames", source / "frames.ome.tif"),)
 
-    def test_kept_reference_outputs_alone(self, done: RunFolder) -> None:
+    def test_kept_reference_outputs_alone(self, done):
         kept = {folder.parent.parent.name for folder in done.path.glob("tasks/*/*/out")}
         assert kept == {trial.id for trial in done.plan.trials if trial.is_reference}
 
-    def test_evicted_inputs_and_proved_them_cold_before_each_trial(self, done: RunFolder) -> None:
+    def test_evicted_inputs_and_proved_them_cold_before_each_trial(self, done):
         for trial in done.plan.trials:
             cache = read_cache(done.trial(trial))
             assert cache is not None
@@ -83,7 +77,7 @@ class TestADoneRun:
             assert cache.state in {"verified-cold", "unsupported"}
             assert [eviction.path.name for eviction in cache.evictions]
 
-    def test_starts_nothing_when_it_is_resumed(self, done: RunFolder) -> None:
+    def test_starts_nothing_when_it_is_resumed(self, done):
         again = MockExecutor()
         assert carry_out(done, again).incomplete == ()
         assert again.started == []
@@ -103,9 +97,7 @@ class TestMoreWindowsThanWorkers:
     def done(self, tmp_path_factory: pytest.TempPathFactory, executor: MockExecutor) -> RunFolder:
         return done_run(tmp_path_factory.mktemp("done"), executor, chunks_per_worker=4)
 
-    def test_those_that_took_longest_before_start_first(
-        self, done: RunFolder, executor: MockExecutor
-    ) -> None:
+    def test_those_that_took_longest_before_start_first(self, done, executor):
         for block in (1, 2):
             # The baseline told of its quarters; within a quarter the movie's order stays.
             assert started_of(executor, f"contact-n2-b{block}") == [
@@ -114,15 +106,11 @@ class TestMoreWindowsThanWorkers:
         # Nothing is known to the first trial of a stage.
         assert started_of(executor, "contact-n1-b1") == ["w0", "w1", "w2", "w3", "merge"]
 
-    def test_no_more_run_at_once_than_there_are_workers(
-        self, done: RunFolder, executor: MockExecutor
-    ) -> None:
+    def test_no_more_run_at_once_than_there_are_workers(self, done, executor):
         for batch in executor.batches:
             assert batch.at_once == (batch.trial.workers if batch.name == "windows" else 1)
 
-    def test_a_task_processes_the_window_of_its_name_and_the_merge_has_them_in_order(
-        self, done: RunFolder
-    ) -> None:
+    def test_a_task_processes_the_window_of_its_name_and_the_merge_has_them_in_order(self, done):
         trial = done.plan.trial("contact-n2-b1")
         for window, task in zip(trial.windows, trial.window_tasks, strict=True):
             assert result_of(done, trial.id, task).spec.frames == window
@@ -130,13 +118,13 @@ class TestMoreWindowsThanWorkers:
         assert [name for name, _ in joined] == [f"w{window}" for window in range(8)]
 
 
-def test_as_many_windows_as_workers_start_in_the_order_of_the_movie(run: RunFolder) -> None:
+def test_as_many_windows_as_workers_start_in_the_order_of_the_movie(run):
     executor = MockExecutor(slow_at_the_end)
     carry_out(run, executor)
     assert started_of(executor, "contact-n2-b2") == ["w0", "w1", "merge", "check"]
 
 
-def test_on_a_cluster_the_first_task_on_each_node_prepares_the_inputs(run: RunFolder) -> None:
+def test_on_a_cluster_the_first_task_on_each_node_prepares_the_inputs(run):
     carry_out(run, MockExecutor(on_this_node=False))
     trial = run.plan.trial("register_denoise-n2-b1")
     assert read_cache(run.trial(trial)) is None
@@ -149,9 +137,7 @@ def test_on_a_cluster_the_first_task_on_each_node_prepares_the_inputs(run: RunFo
             assert order.node_work.inputs == (run.plan.movie,)
 
 
-def test_what_measures_the_machine_has_its_folder_left_as_it_is(
-    make_of: PlanMaker, tmp_path: Path
-) -> None:
+def test_what_measures_the_machine_has_its_folder_left_as_it_is(make_of, tmp_path):
     files_of_others = tmp_path / "place" / "theirs"
     files_of_others.parent.mkdir()
     files_of_others.touch()
@@ -172,8 +158,8 @@ def test_what_measures_the_machine_has_its_folder_left_as_it_is(
     [("w1", 2, 2), ("merge", 1, 2), ("check", 1, 1)],
 )
 def test_a_failed_trial_is_tried_again_as_a_whole_and_a_merge_or_check_alone(
-    run: RunFolder, task: str, first_starts: int, attempts: int
-) -> None:
+    run, task, first_starts, attempts
+):
     executor = failing("segment-n2-b1", task, times=1)
     assert carry_out(run, executor).incomplete == ()
     assert executor.started.count(("segment-n2-b1", "w0")) == first_starts
@@ -182,7 +168,7 @@ def test_a_failed_trial_is_tried_again_as_a_whole_and_a_merge_or_check_alone(
     assert len(events_of(run, "trial_retried", trial="segment-n2-b1")) == 1
 
 
-def test_a_check_that_keeps_failing_ends_alone_and_says_why(run: RunFolder) -> None:
+def test_a_check_that_keeps_failing_ends_alone_and_says_why(run):
     trial = "register_denoise-n2-b1"
     executor = failing(trial, "check")
     # It is of a baseline, which still feeds the next stages.
@@ -193,7 +179,7 @@ def test_a_check_that_keeps_failing_ends_alone_and_says_why(run: RunFolder) -> N
     assert "mock failure in check" in record.error.message
 
 
-def test_stages_whose_input_is_missing_are_skipped_with_the_reason(run: RunFolder) -> None:
+def test_stages_whose_input_is_missing_are_skipped_with_the_reason(run):
     outcome = carry_out(run, failing("segment-n1-b1", "w0"))
     skipped = events_of(run, "trial_skipped")
     assert {event.trial for event in skipped} == set(outcome.incomplete) - {"segment-n1-b1"}
@@ -208,21 +194,19 @@ class TestResuming:
         carry_out(run, failing("track-n2-b1", "w0"))
         return run
 
-    def test_is_refused_in_one_sentence_where_a_record_is_unreadable(self, left: RunFolder) -> None:
+    def test_is_refused_in_one_sentence_where_a_record_is_unreadable(self, left):
         (left.task(left.plan.trial("track-n1-b1"), "w0") / "result.json").write_text('{"old": 1}')
         with pytest.raises(UserError, match="result.json cannot be read by this pyscale"):
             carry_out(left)
 
-    def test_is_refused_before_anything_starts_where_the_movie_changed(
-        self, left: RunFolder, movie: Path
-    ) -> None:
+    def test_is_refused_before_anything_starts_where_the_movie_changed(self, left, movie):
         movie.write_bytes(movie.read_bytes() + b" ")
         executor = MockExecutor()
         with pytest.raises(UserError, match="movie.ome.tif .*has changed since the run"):
             carry_out(left, executor)
         assert executor.started == []
 
-    def test_leaves_workers_on_another_node_to_it(self, left: RunFolder) -> None:
+    def test_leaves_workers_on_another_node_to_it(self, left):
         folder = left.task(left.plan.trial("track-n2-b1"), "w1")
         (folder / "exit.json").unlink()
         launch = json.loads((folder / "launch.json").read_text())
@@ -234,9 +218,7 @@ class TestResuming:
         ("task", "repeated"),
         [("w1", ["w0", "w1", "merge", "check"]), ("merge", ["merge", "check"])],
     )
-    def test_never_repeats_a_timed_part_that_is_complete(
-        self, run: RunFolder, task: str, repeated: list[str]
-    ) -> None:
+    def test_never_repeats_a_timed_part_that_is_complete(self, run, task, repeated):
         killed_at(run, "contact-n2-b2", task)
         again = MockExecutor()
         assert carry_out(run, again).incomplete == ()
@@ -266,9 +248,7 @@ def calls_of(run: RunFolder) -> int:
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment_a_run_resumes_to_the_undisturbed_set_of_results(
-    run: RunFolder, make: PlanMaker, tmp_path: Path
-) -> None:
+def test_killed_at_any_moment_a_run_resumes_to_the_undisturbed_set_of_results(run, make, tmp_path):
     """SIGKILL falls at 60 random moments; each time a new process goes on."""
     # Nine of the longest are too few to carry out the run between them.
     most = calls_of(RunFolder.create(tmp_path / "undisturbed", make())) // 10
@@ -291,9 +271,7 @@ def test_killed_at_any_moment_a_run_resumes_to_the_undisturbed_set_of_results(
 class TestTrialsQueuedAhead:
     """On a cluster; the mock's queue runs what it holds when that is waited for."""
 
-    def test_those_whose_inputs_are_there_wait_together_and_run_in_their_order(
-        self, run: RunFolder
-    ) -> None:
+    def test_those_whose_inputs_are_there_wait_together_and_run_in_their_order(self, run):
         executor = MockExecutor(on_this_node=False, room=1000)
         outcome = carry_out(run, executor)
         assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
@@ -317,14 +295,14 @@ class TestTrialsQueuedAhead:
                 waits_behind += len(known) - len(ended) > 1
         assert waits_behind
 
-    def test_a_full_queue_is_told_once_and_the_run_goes_on(self, run: RunFolder) -> None:
+    def test_a_full_queue_is_told_once_and_the_run_goes_on(self, run):
         executor = MockExecutor(on_this_node=False, room=2)
         outcome = carry_out(run, executor)
         assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
         assert [event.detail for event in events_of(run, "queue_full")] == ["its queue is full"]
         assert len(executor.queued) + len(executor.started) == len(every_task(run.plan))
 
-    def test_one_that_fails_is_tried_again_as_a_whole(self, run: RunFolder) -> None:
+    def test_one_that_fails_is_tried_again_as_a_whole(self, run):
         executor = failing("contact-n2-b1", "w0", times=1)
         executor.on_this_node, executor.room = False, 1000
         outcome = carry_out(run, executor)
@@ -332,7 +310,7 @@ class TestTrialsQueuedAhead:
         assert events_of(run, "trial_failed")[0].detail.startswith("w0:")
         assert ("contact-n2-b1", "w0") in executor.started
 
-    def test_what_a_killed_pyscale_queued_is_taken_up_by_the_next(self, run: RunFolder) -> None:
+    def test_what_a_killed_pyscale_queued_is_taken_up_by_the_next(self, run):
         first = next(trial.id for trial in run.plan.trials if trial.block == 2)
         killed_at(run, first, "w0", on_this_node=False, room=1000)
         executor = MockExecutor(on_this_node=False, takes_up=True, room=1000)
@@ -341,7 +319,7 @@ class TestTrialsQueuedAhead:
         # Nothing was ordered twice.
         assert not any("." in path.name for path in (run.path / "tasks").iterdir())
 
-    def test_one_that_failed_before_its_turn_is_told_and_tried_again(self, run: RunFolder) -> None:
+    def test_one_that_failed_before_its_turn_is_told_and_tried_again(self, run):
         class Fast(MockExecutor):
             def queue(self, batch: Batch) -> str | None:
                 refused = super().queue(batch)

@@ -26,7 +26,7 @@ def both(plan: Plan, hours: float | None, longest_min: int = 720) -> tuple[Way, 
     return ways(plan, SITE, held_by(plan, SITE), known, longest_min=longest_min)
 
 
-def test_small_n_leave_cores_of_the_largest_idle(plan: Plan) -> None:
+def test_small_n_leave_cores_of_the_largest_idle(plan):
     hold, each = both(plan, hours=1)
     assert (hold.used_core_hours, hold.idle_core_hours) == (5, 3)
     assert (each.used_core_hours, each.idle_core_hours) == (5, 0)
@@ -35,18 +35,18 @@ def test_small_n_leave_cores_of_the_largest_idle(plan: Plan) -> None:
     assert (each.jobs, each.waits) == (1 + 6, 1 + 3)
 
 
-def test_a_wait_is_paid_for_once_or_for_every_job(plan: Plan) -> None:
+def test_a_wait_is_paid_for_once_or_for_every_job(plan):
     hold, each = both(plan, hours=1)
     assert hold.lasts_s(60) == 3 * HOUR_S
     assert each.lasts_s(60) == 6 * HOUR_S
 
 
-def test_trials_that_take_longer_than_one_job_may_need_several(plan: Plan) -> None:
+def test_trials_that_take_longer_than_one_job_may_need_several(plan):
     hold, _ = both(plan, hours=1, longest_min=90)
     assert hold.jobs == hold.waits == 2
 
 
-def test_unknown_trials_last_as_long_as_their_limits_let_them(plan: Plan) -> None:
+def test_unknown_trials_last_as_long_as_their_limits_let_them(plan):
     hold, _ = both(plan, hours=None)
     assert hold.work_s == 4 * HOUR_S
     assert hold.jobs == 1, "as many as are submitted"
@@ -56,15 +56,13 @@ def test_unknown_trials_last_as_long_as_their_limits_let_them(plan: Plan) -> Non
     ("prices", "money"),
     [(Prices(core_hour=2, currency="EUR"), 16), (Prices(), None)],
 )
-def test_what_is_idle_is_paid_for(plan: Plan, prices: Prices, money: float | None) -> None:
+def test_what_is_idle_is_paid_for(plan, prices, money):
     hold, _ = both(plan, hours=1)
     assert hold.money(prices) == money
 
 
 @pytest.mark.parametrize(("node_cores", "idle"), [(8, (11, 35)), (None, (None, None))])
-def test_a_job_that_has_its_nodes_for_itself_holds_all_their_cores(
-    plan: Plan, node_cores: int | None, idle: tuple[float | None, float | None]
-) -> None:
+def test_a_job_that_has_its_nodes_for_itself_holds_all_their_cores(plan, node_cores, idle):
     alone = SITE.model_copy(update={"request": SITE.request.model_copy(update={"exclusive": True})})
     known = {trial.id: HOUR_S for trial in plan.trials}
     held = held_by(plan, alone)

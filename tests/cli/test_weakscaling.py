@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import polars as pl
 import pytest
 
@@ -26,7 +24,7 @@ def plan(make: PlanMaker) -> Plan:
     return make(workers=(1, 2, 4), scaling="weak")
 
 
-def test_each_worker_has_two_frames_at_every_n(plan: Plan, make: PlanMaker) -> None:
+def test_each_worker_has_two_frames_at_every_n(plan, make):
     for trial in plan.trials:
         assert trial.windows == even_windows(2 * trial.workers, trial.workers)
         assert trial.movie_frames == 2 * trial.workers
@@ -37,7 +35,7 @@ def test_each_worker_has_two_frames_at_every_n(plan: Plan, make: PlanMaker) -> N
     assert {len(trial.windows) / trial.workers for trial in several} == {2}
 
 
-def test_later_stages_read_the_trial_that_had_the_most_frames(make: PlanMaker) -> None:
+def test_later_stages_read_the_trial_that_had_the_most_frames(make):
     plans = [make(workers=(1, 2, 4), scaling="weak", seed=seed) for seed in range(20)]
     for plan in plans:
         seen: set[str] = set()
@@ -50,15 +48,13 @@ def test_later_stages_read_the_trial_that_had_the_most_frames(make: PlanMaker) -
     assert {plan.trials[0].workers for plan in plans} == {1, 2, 4}
 
 
-def test_stages_that_only_feed_run_once_at_the_n_that_feeds(make: PlanMaker) -> None:
+def test_stages_that_only_feed_run_once_at_the_n_that_feeds(make):
     trials = make(workers=(1, 2, 4), scaling="weak", only=("contact",)).trials
     fed = sorted(trial.id for trial in trials if trial.entry != "contact")
     assert fed == ["register_denoise-n4-b1", "segment-n4-b1"]
 
 
-def test_where_the_truth_is_known_the_quality_of_what_feeds_is_measured(
-    plan: Plan, tmp_path: Path
-) -> None:
+def test_where_the_truth_is_known_the_quality_of_what_feeds_is_measured(plan, tmp_path):
     """What feeds is checked against itself, and that is no agreement."""
     truth = tmp_path / "truth"
     trials = tuple(trial.model_copy(update={"truth": truth}) for trial in plan.trials)
@@ -68,15 +64,13 @@ def test_where_the_truth_is_known_the_quality_of_what_feeds_is_measured(
     assert checks["agreement"].null_count() == checks.height
 
 
-def test_windows_are_ordered_by_trials_that_had_all_their_frames(make: PlanMaker) -> None:
+def test_windows_are_ordered_by_trials_that_had_all_their_frames(make):
     plan = make(workers=(1, 2, 4), scaling="weak", chunks_per_worker=2, repeats=1)
     for trial in plan.trials:
         assert all(other.workers >= trial.workers for other in earlier_trials(plan, trial))
 
 
-def test_tasks_take_the_frames_of_their_trial_for_the_whole_movie(
-    plan: Plan, tmp_path: Path
-) -> None:
+def test_tasks_take_the_frames_of_their_trial_for_the_whole_movie(plan, tmp_path):
     run = RunFolder.create(tmp_path / "runs", plan)
     assert carry_out(run).incomplete == ()
     specs = [result_of(run, "segment-n2-b1", task).spec for task in ("w0", "w1")]
@@ -86,9 +80,7 @@ def test_tasks_take_the_frames_of_their_trial_for_the_whole_movie(
     assert kept == {f"{entry}-n4-b1" for entry in plan.suite.stages}
 
 
-def test_a_trial_without_what_feeds_it_is_skipped_and_others_are_not(
-    make: PlanMaker, tmp_path: Path
-) -> None:
+def test_a_trial_without_what_feeds_it_is_skipped_and_others_are_not(make, tmp_path):
     run = RunFolder.create(tmp_path / "runs", make(scaling="weak", repeats=1, retries=0))
     outcome = carry_out(run, failing("segment-n2-b1", "w0"))
     lost = {"segment-n2-b1", "contact-n1-b1", "contact-n2-b1", "track-n1-b1", "track-n2-b1"}
@@ -97,7 +89,7 @@ def test_a_trial_without_what_feeds_it_is_skipped_and_others_are_not(
 
 
 @pytest.mark.slow
-def test_the_report_of_a_run_knows_its_work(make: PlanMaker, tmp_path: Path) -> None:
+def test_the_report_of_a_run_knows_its_work(make, tmp_path):
     def behaviour(_trial: str, _task: str, spec: TaskSpec) -> MockEnd:
         start, stop = spec.frames or (0, 0)
         return MockEnd(wall_s=1.0 + stop - start)

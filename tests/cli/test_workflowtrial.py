@@ -33,7 +33,7 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def test_a_work_directory_shows_the_files_of_the_workflow_and_no_results(root: Path) -> None:
+def test_a_work_directory_shows_the_files_of_the_workflow_and_no_results(root):
     work = root / "runs" / "r2" / "output"
     link_files(root, work, but="results")
     found = {str(path.relative_to(work)) for path in work.rglob("*") if path.is_symlink()}
@@ -44,18 +44,14 @@ def test_a_work_directory_shows_the_files_of_the_workflow_and_no_results(root: P
     assert (root / "scripts" / "a.py").is_file()
 
 
-def test_a_work_directory_within_the_workflow_is_seen_by_any_name(
-    root: Path, tmp_path: Path
-) -> None:
+def test_a_work_directory_within_the_workflow_is_seen_by_any_name(root, tmp_path):
     (tmp_path / "other").symlink_to(root)
     work = root / "runs" / "r2"
     link_files(tmp_path / "other", work, but="results")
     assert not (work / "runs").exists()
 
 
-def test_a_folder_of_very_many_files_is_refused(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_of_very_many_files_is_refused(root, tmp_path, monkeypatch):
     monkeypatch.setattr(workflowtrial, "MOST_FILES", 3)
     with pytest.raises(UserError, match="more than 3 files: keep the workflow in a folder"):
         link_files(root, tmp_path / "work", but="results")
@@ -69,11 +65,11 @@ def test_a_folder_of_very_many_files_is_refused(
         ("nextflow", "a/workflow/main.nf", "a/workflow"),
     ],
 )
-def test_paths_begin_where_the_engine_lets_them(engine: str, file: str, root: str) -> None:
+def test_paths_begin_where_the_engine_lets_them(engine, file, root):
     assert root_of(engine, Path(file)) == Path(root)
 
 
-def test_nothing_of_an_earlier_trial_is_taken_over(tmp_path: Path) -> None:
+def test_nothing_of_an_earlier_trial_is_taken_over(tmp_path):
     line = engine_line("snakemake", "/a/Snakefile", "cores", "4", tmp_path)
     assert line[line.index("--cores") + 1] == "4"
     assert "--forceall" in line
@@ -129,9 +125,7 @@ Tip: you can try to figure out what's wrong
         ("snakemake", "MissingInputException\n    nix.txt\n", []),
     ],
 )
-def test_the_last_lines_of_a_failure_say_what_failed(
-    engine: str, said: str, told: list[str]
-) -> None:
+def test_the_last_lines_of_a_failure_say_what_failed(engine, said, told):
     found = why_failed(engine, said.splitlines())
     assert [line[: len(begin)] for line, begin in zip(found, told, strict=True)] == told
 
@@ -149,9 +143,7 @@ def told_by(work: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> dict[st
     return {line["metric"]: line["value"] for line in lines}
 
 
-def test_a_rule_ran_while_any_of_its_jobs_did(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_rule_ran_while_any_of_its_jobs_did(tmp_path, monkeypatch):
     folder = tmp_path / ".snakemake" / "metadata"
     keep(folder, "a", "label", 10.0, 14.0, input=["1"])
     keep(folder, "b", "label", 12.0, 15.0, input=["2"])
@@ -169,9 +161,7 @@ def test_a_rule_ran_while_any_of_its_jobs_did(
     }
 
 
-def test_processes_of_nextflow_are_read_as_pyscale_import_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_of_nextflow_are_read_as_pyscale_import_does(tmp_path, monkeypatch):
     rows = [row(1, "LABEL", 0, 4), row(2, "LABEL", 2, 5), row(3, "COUNT", 5, 6)]
     (tmp_path / "pyscale-trace.txt").write_text("\n".join([HEADER, *rows]))
     assert told_by(tmp_path, "nextflow", monkeypatch) == {
@@ -182,7 +172,7 @@ def test_processes_of_nextflow_are_read_as_pyscale_import_does(
     }
 
 
-def test_what_nextflow_takes_from_its_cache_is_no_trial(tmp_path: Path) -> None:
+def test_what_nextflow_takes_from_its_cache_is_no_trial(tmp_path):
     (tmp_path / "pyscale-trace.txt").write_text(f"{HEADER}\n{row(1, 'LABEL', 0, 4, 'CACHED')}")
     with pytest.raises(UserError, match="took 1 tasks from its cache"):
         traced("nextflow", tmp_path)
@@ -191,15 +181,7 @@ def test_what_nextflow_takes_from_its_cache_is_no_trial(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("n", "code", "said"), [("2", 0, "LABEL"), ("3", 7, "oh no"), ("", 2, "cannot be started")]
 )
-def test_a_trial_ends_as_its_engine_does(
-    root: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    n: str,
-    code: int,
-    said: str,
-) -> None:
+def test_a_trial_ends_as_its_engine_does(root, tmp_path, monkeypatch, capfd, n, code, said):
     """A stand-in has Nextflow's command line and trace; it fails where N is 3."""
     write_nextflow(tmp_path / "bin")
     monkeypatch.setenv("PATH", str(tmp_path / "bin") if n else "/nowhere")
@@ -216,7 +198,7 @@ def test_a_trial_ends_as_its_engine_does(
         assert said in capfd.readouterr().err
 
 
-def test_the_program_imports_little() -> None:
+def test_the_program_imports_little():
     """It is timed with the workflow."""
     line = "import pyscale.workflowtrial, pyscale.traces.nextflow, pyscale.traces.snakemake, sys"
     heavy = "print({'polars', 'numpy'} & {*sys.modules})"

@@ -55,13 +55,13 @@ def alike(walls_s: Mapping[int, float], repeats: int = 6) -> dict[int, list[floa
 class TestObjectives:
     @pytest.mark.parametrize(("walls_s", "knee", "fastest"), [(CONTACT, 1, 4), (CELLPOSE, 4, 8)])
     def test_the_knee_has_the_largest_speedup_times_efficiency(
-        self, measure: Measure, walls_s: dict[int, float], knee: int, fastest: int
-    ) -> None:
+        self, measure, walls_s, knee, fastest
+    ):
         trials = measure(alike(walls_s))
         assert chosen(trials).workers == knee
         assert chosen(trials, "fastest").workers == fastest
 
-    def test_the_numbers_are_those_of_the_configuration(self, measure: Measure) -> None:
+    def test_the_numbers_are_those_of_the_configuration(self, measure):
         trials = measure(alike(CELLPOSE))
         found = chosen(trials)
         (row,) = configurations(trials).filter(pl.col("workers") == 4).to_dicts()
@@ -69,35 +69,27 @@ class TestObjectives:
             assert getattr(found, name) == row[name]
         assert found.worker_hours == pytest.approx(4 * row["wall_s"] / 3600)
 
-    def test_where_more_workers_are_slower_the_base_case_is_chosen_for_all(
-        self, measure: Measure
-    ) -> None:
+    def test_where_more_workers_are_slower_the_base_case_is_chosen_for_all(self, measure):
         trials = measure(alike({1: 10.0, 2: 11.0, 4: 13.0}))
         assert {one.workers for one in choices(configurations(trials), trials)} == {1}
 
-    def test_of_equal_ones_the_fewest_workers_are_chosen(self, measure: Measure) -> None:
+    def test_of_equal_ones_the_fewest_workers_are_chosen(self, measure):
         assert chosen(measure(alike({1: 10.0, 2: 5.0, 4: 5.0})), "fastest").workers == 2
 
     @pytest.mark.parametrize("objective", ["fastest", "budget"])
-    def test_as_fast_as_the_fastest_is_within_five_percent(
-        self, measure: Measure, objective: str
-    ) -> None:
+    def test_as_fast_as_the_fastest_is_within_five_percent(self, measure, objective):
         for least_s, workers in ((20.0, 1), (19.9, 2)):
             trials = measure({1: [21.0] * 6, 2: [least_s] * 6, 4: [20.5] * 6, 8: [20.4] * 6})
             assert chosen(trials, objective, worker_hours=1.0).workers == workers
 
-    def test_the_fastest_within_a_budget_is_held_against_those_within_it(
-        self, measure: Measure
-    ) -> None:
+    def test_the_fastest_within_a_budget_is_held_against_those_within_it(self, measure):
         # 8 x 10 s exceed 70 worker-seconds, and nothing else is within 5 % of 10 s.
         trials = measure({1: [21.0] * 6, 2: [20.2] * 6, 8: [10.0] * 6})
         assert chosen(trials, "budget", worker_hours=70 / 3600).workers == 1
         assert chosen(trials, "budget", worker_hours=80 / 3600).workers == 8
 
     @pytest.mark.parametrize("objective", ["fastest", "budget"])
-    def test_noise_on_a_flat_curve_asks_for_no_more_workers(
-        self, measure: Measure, objective: str
-    ) -> None:
+    def test_noise_on_a_flat_curve_asks_for_no_more_workers(self, measure, objective):
         noise = np.random.default_rng(5).lognormal(0, 0.02, (4, 10))
         trials = measure({n: 10 * own for n, own in zip((1, 2, 4, 8), noise, strict=True)})
         medians_s = configurations(trials)["wall_s"].to_list()
@@ -105,17 +97,17 @@ class TestObjectives:
         found = chosen(trials, objective, worker_hours=1.0)
         assert (found.workers, found.sureness, found.at_edge) == (1, "sure", False)
 
-    def test_other_units_of_time_choose_the_same(self, measure: Measure) -> None:
+    def test_other_units_of_time_choose_the_same(self, measure):
         hours = {n: wall_s / 3600 for n, wall_s in CELLPOSE.items()}
         for objective in ("knee", "fastest"):
             in_s, in_h = (chosen(measure(alike(own)), objective) for own in (CELLPOSE, hours))
             assert (in_s.workers, in_s.share_chosen) == (in_h.workers, in_h.share_chosen)
 
-    def test_the_knee_does_not_depend_on_the_base_case(self, measure: Measure) -> None:
+    def test_the_knee_does_not_depend_on_the_base_case(self, measure):
         without_one = {n: wall_s for n, wall_s in CELLPOSE.items() if n > 1}
         assert chosen(measure(alike(without_one))).workers == 4
 
-    def test_in_weak_scaling_speedup_is_in_work_done(self, measure: Measure) -> None:
+    def test_in_weak_scaling_speedup_is_in_work_done(self, measure):
         trials = measure(alike({1: 10.0, 2: 10.5, 4: 11.0, 8: 40.0}), frames=20)
         # By wall time alone N = 1 would be the fastest.
         assert chosen(trials, "fastest").workers == 4
@@ -123,34 +115,34 @@ class TestObjectives:
 
 
 class TestBudget:
-    def test_the_fastest_within_it_is_chosen(self, measure: Measure) -> None:
+    def test_the_fastest_within_it_is_chosen(self, measure):
         trials = measure(alike(CELLPOSE))
         # 4 x 216 s are 0.24 worker-hours, 8 x 165 s 0.37.
         assert chosen(trials, "budget", worker_hours=0.3).workers == 4
         assert chosen(trials, "budget", worker_hours=1.0).workers == 8
 
-    def test_one_that_is_used_up_exactly_is_kept(self, measure: Measure) -> None:
+    def test_one_that_is_used_up_exactly_is_kept(self, measure):
         trials = measure({1: [3600.0] * 6, 2: [2500.0] * 6})
         assert chosen(trials, "budget", worker_hours=1.0).workers == 1
 
-    def test_without_a_budget_there_is_no_such_choice(self, measure: Measure) -> None:
+    def test_without_a_budget_there_is_no_such_choice(self, measure):
         trials = measure(alike(CELLPOSE))
         found = choices(configurations(trials), trials)
         assert [one.objective for one in found] == ["knee", "fastest"]
 
-    def test_one_that_nothing_fits_is_refused_with_the_cheapest(self, measure: Measure) -> None:
+    def test_one_that_nothing_fits_is_refused_with_the_cheapest(self, measure):
         found = chosen(measure(alike(CELLPOSE)), "budget", worker_hours=0.1)
         assert found.workers is None
         assert found.refusal is not None
         assert "the cheapest, N = 1, takes 0.143" in found.refusal
 
-    def test_in_weak_scaling_it_is_refused(self, measure: Measure) -> None:
+    def test_in_weak_scaling_it_is_refused(self, measure):
         trials = measure(alike({1: 10.0, 2: 10.5}), frames=20)
         assert chosen(trials, "budget", worker_hours=1.0).workers is None
 
 
 class TestWhatIsNeverChosen:
-    def test_a_configuration_whose_output_disagrees(self, measure: Measure) -> None:
+    def test_a_configuration_whose_output_disagrees(self, measure):
         trials = measure(
             alike({1: 10.0, 2: 5.0, 4: 2.0}),
             agreement=lambda n: 0.5 if n == 4 else 1.0,
@@ -162,12 +154,12 @@ class TestWhatIsNeverChosen:
             # A larger N was measured.
             assert not found.at_edge
 
-    def test_where_all_disagree_there_is_no_choice(self, measure: Measure) -> None:
+    def test_where_all_disagree_there_is_no_choice(self, measure):
         found = chosen(measure(alike({1: 10.0, 2: 5.0}), agreement=0.5, same=False))
         assert found.workers is None
         assert "disagree" in str(found.refusal)
 
-    def test_a_configuration_without_a_timed_trial(self, measure: Measure) -> None:
+    def test_a_configuration_without_a_timed_trial(self, measure):
         trials = measure(alike({1: 10.0, 2: 5.0}), failed=lambda n: ("w1",) if n == 2 else ())
         assert chosen(trials, "fastest").workers == 1
         lost = measure(alike({1: 10.0}), failed=("w0",))
@@ -175,35 +167,31 @@ class TestWhatIsNeverChosen:
 
 
 class TestHowSure:
-    def test_a_clear_choice_is_sure(self, measure: Measure) -> None:
+    def test_a_clear_choice_is_sure(self, measure):
         found = chosen(measure(alike(CONTACT)))
         assert (found.sureness, found.share_chosen, found.rival) == ("sure", 1.0, None)
 
-    def test_two_that_are_as_good_leave_it_undecided_and_name_the_rival(
-        self, measure: Measure
-    ) -> None:
+    def test_two_that_are_as_good_leave_it_undecided_and_name_the_rival(self, measure):
         walls_s = {1: [20.0] * 8, 2: [4.0, 6.0] * 4, 4: [6.0, 4.1] * 4}
         found = chosen(measure(walls_s), "fastest")
         assert found.sureness == "undecided"
         assert {found.workers, found.rival} == {2, 4}
 
-    def test_it_is_sure_to_be_as_fast_though_another_is_often_faster(
-        self, measure: Measure
-    ) -> None:
+    def test_it_is_sure_to_be_as_fast_though_another_is_often_faster(self, measure):
         walls_s = {1: [10.0, 10.2] * 4, 2: [10.1, 10.0] * 4, 4: [5.0] * 8, 8: [5.1, 4.9] * 4}
         found = chosen(measure(walls_s), "fastest")
         assert (found.workers, found.share_chosen, found.rival) == (4, 1.0, None)
 
     @pytest.mark.parametrize("repeats", [1, 5])
-    def test_below_six_trials_it_is_unknown(self, measure: Measure, repeats: int) -> None:
+    def test_below_six_trials_it_is_unknown(self, measure, repeats):
         found = chosen(measure(alike(CONTACT, repeats)))
         assert (found.workers, found.share_chosen, found.sureness) == (1, None, "unknown")
 
-    def test_one_candidate_is_no_choice(self, measure: Measure) -> None:
+    def test_one_candidate_is_no_choice(self, measure):
         found = chosen(measure(alike({4: 10.0})))
         assert (found.workers, found.share_chosen, found.at_edge) == (4, None, True)
 
-    def test_what_a_block_shares_does_not_make_it_less_sure(self, measure: Measure) -> None:
+    def test_what_a_block_shares_does_not_make_it_less_sure(self, measure):
         blocks = [1.0, 3.0, 1.5, 2.5, 1.2, 2.0, 2.2]
         walls_s = {1: [11.0 * b for b in blocks], 2: [10.0 * b for b in blocks]}
         assert chosen(measure(walls_s), "fastest").rival is None
@@ -215,15 +203,13 @@ class TestHowSure:
         assert apart.share_chosen < 0.8
 
 
-def test_the_largest_measured_is_at_the_edge(measure: Measure) -> None:
+def test_the_largest_measured_is_at_the_edge(measure):
     trials = measure(alike(CELLPOSE))
     assert not chosen(trials).at_edge
     assert chosen(trials, "fastest").at_edge
 
 
-def test_the_largest_is_not_at_the_edge_where_it_hardly_beats_the_one_before(
-    measure: Measure,
-) -> None:
+def test_the_largest_is_not_at_the_edge_where_it_hardly_beats_the_one_before(measure):
     # From 24 to 25 workers even ideal scaling gains 4 % alone.
     trials = measure(alike({24: 25.0, 25: 24.0}))
     found = chosen(trials)
@@ -231,9 +217,7 @@ def test_the_largest_is_not_at_the_edge_where_it_hardly_beats_the_one_before(
 
 
 @pytest.mark.parametrize(("noise", "most_rounds"), [(0.02, 1), (0.05, 4)])
-def test_following_the_advised_runs_ends_on_a_flat_curve(
-    measure: Measure, noise: float, most_rounds: int
-) -> None:
+def test_following_the_advised_runs_ends_on_a_flat_curve(measure, noise, most_rounds):
     random = np.random.default_rng(11)
     repeats, needed = 1, None
     for _ in range(1 + most_rounds):
@@ -248,7 +232,7 @@ def test_following_the_advised_runs_ends_on_a_flat_curve(
     assert found.sureness == "sure"
 
 
-def test_two_knees_that_are_alike_are_not_measured_without_end(measure: Measure) -> None:
+def test_two_knees_that_are_alike_are_not_measured_without_end(measure):
     # Twice the workers in 1 / sqrt(2) of the time: both have the same speedup x efficiency.
     noise = np.random.default_rng(3).lognormal(0, 0.01, (2, 24))
     trials = measure({1: 14.142 * noise[0], 2: 10 * noise[1]})
@@ -258,7 +242,7 @@ def test_two_knees_that_are_alike_are_not_measured_without_end(measure: Measure)
     assert list(experiments(found, 24, ())) == []
 
 
-def test_a_table_of_wall_times_is_advised_too() -> None:
+def test_a_table_of_wall_times_is_advised_too():
     table = pl.DataFrame(
         [{"stage": "contact", "workers": n, "wall_s": wall_s} for n, wall_s in CONTACT.items()]
     )

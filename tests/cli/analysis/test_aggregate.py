@@ -64,7 +64,7 @@ def trial_of(*found: Found) -> dict[str, Any]:
     return over_ranks(ranks_of(*found), type(found[0])).row(0, named=True)
 
 
-def test_a_trial_has_what_its_ranks_declare() -> None:
+def test_a_trial_has_what_its_ranks_declare():
     ranks = (
         Found(gpu="B", step_s=3.0),
         Found(patches=30, wait_s=3.0, library="tifffile", gpu="A"),
@@ -86,12 +86,12 @@ def test_a_trial_has_what_its_ranks_declare() -> None:
     }
 
 
-def test_what_one_rank_does_not_know_no_sum_and_no_largest_has() -> None:
+def test_what_one_rank_does_not_know_no_sum_and_no_largest_has():
     row = trial_of(Found(), Found(pss_bytes=None), Found(wait_s=None))
     assert (row["pss_bytes"], row["copy_s"], row["wait_s"]) == (None, None, 1.0)
 
 
-def test_a_configuration_has_what_its_trials_that_count_tell() -> None:
+def test_a_configuration_has_what_its_trials_that_count_tell():
     trials = pl.concat(
         over_ranks(ranks_of(Found(**changes), trial=str(number)), Found)
         for number, changes in enumerate(
@@ -105,9 +105,7 @@ def test_a_configuration_has_what_its_trials_that_count_tell() -> None:
     assert (row["library"], row["gpu"]) == ("zarr", "A")
 
 
-def test_one_field_more_is_in_the_table_the_trial_the_configuration_and_their_descriptions() -> (
-    None
-):
+def test_one_field_more_is_in_the_table_the_trial_the_configuration_and_their_descriptions():
     grown = (Grown(swap_bytes=5), Grown(swap_bytes=7))
     assert schema_of(Grown) == schema_of(Found) | {"swap_bytes": pl.Int64()}
     assert folded_schema(Grown) == folded_schema(Found) | {"swap_bytes": pl.Int64()}
@@ -117,7 +115,7 @@ def test_one_field_more_is_in_the_table_the_trial_the_configuration_and_their_de
     assert meanings(Grown) == meanings(Found) | {"swap_bytes": told}
 
 
-def test_a_meaning_says_how_ranks_and_trials_became_one() -> None:
+def test_a_meaning_says_how_ranks_and_trials_became_one():
     found = meanings(Found)
     assert found["library"] == "What read it"
     assert found["cpu_s_per_patch"] == (

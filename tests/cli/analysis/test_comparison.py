@@ -64,7 +64,7 @@ class TestErrors:
         assert sum(found[0] == "worse" for found in seen) >= 0.95 * 400
 
     @pytest.mark.parametrize(("repeats", "noise"), [(6, 0.02), (20, 0.03), (20, 0.05)])
-    def test_a_slowdown_that_does_not_count_fails_no_gate(self, repeats: int, noise: float):
+    def test_a_slowdown_that_does_not_count_fails_no_gate(self, repeats, noise):
         seen = [judge(draws(seed, repeats, noise, (1.02,)))[0].verdict for seed in range(400)]
         assert seen.count("worse") <= 0.05 * 400
 
@@ -73,7 +73,7 @@ class TestErrors:
         assert seen.count("worse") <= 50
 
     @pytest.mark.parametrize("paired", [False, True])
-    def test_a_machine_that_is_slow_for_whole_blocks_only_matters_without_pairs(self, paired: bool):
+    def test_a_machine_that_is_slow_for_whole_blocks_only_matters_without_pairs(self, paired):
         random = np.random.default_rng(1)
         found = 0
         for pair in (draws(seed, 10, 0.02, (1.1,))[0] for seed in range(200)):

@@ -39,7 +39,7 @@ FOUND = Found(
 )
 
 
-def test_each_field_has_a_column_of_its_type() -> None:
+def test_each_field_has_a_column_of_its_type():
     of_pass = {
         "batches": pl.Int64(),
         **dict.fromkeys(("wait_p50_s", "wait_p95_s"), pl.Float64()),
@@ -53,7 +53,7 @@ def test_each_field_has_a_column_of_its_type() -> None:
     }
 
 
-def test_a_row_has_all_that_was_measured_and_null_for_the_rest() -> None:
+def test_a_row_has_all_that_was_measured_and_null_for_the_rest():
     row = row_of(FOUND)
     assert list(row) == list(schema_of(Found))
     assert (row["shape"], row["details"]) == ("3 x 256", '{"a": 1.0, "b": 2.0}')
@@ -62,11 +62,11 @@ def test_a_row_has_all_that_was_measured_and_null_for_the_rest() -> None:
     assert row_of(None) == {}
 
 
-def test_an_empty_list_has_no_samples() -> None:
+def test_an_empty_list_has_no_samples():
     assert row_of(Pass()) == {**dict.fromkeys(schema_of(Pass)), "read": 0}
 
 
-def test_a_column_means_what_its_field_does() -> None:
+def test_a_column_means_what_its_field_does():
     found = declared(Found)
     assert (found["pss_bytes"].means, found["wait_p95_s"].means) == (
         "Most memory",

@@ -85,9 +85,7 @@ GREW = limit(8, "work-inflation")
         ([limit(8, "imbalance"), limit(4, "work-inflation", gain=0.001)], {}, {}),
     ],
 )
-def test_what_stays_open_is_asked_for(
-    limits: list[Limits], changes: dict[str, Any], asked: dict[str, tuple[tuple[int, ...], int]]
-) -> None:
+def test_what_stays_open_is_asked_for(limits, changes, asked):
     experiments_asked = found(*limits, **changes)
     assert {code: (one.workers, one.repeats) for code, one in experiments_asked.items()} == asked
     assert {one.windows for one in experiments_asked.values()} == {

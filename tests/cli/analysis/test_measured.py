@@ -52,9 +52,7 @@ def at_each_n(trials: pl.DataFrame, one: list[float], two: list[float], **declar
 @pytest.mark.parametrize(
     ("over", "value"), [("sum", 9.0), ("mean", 3.0), ("most", 6.0), ("least", 1.0)]
 )
-def test_windows_are_taken_together_as_the_number_says(
-    trials: pl.DataFrame, over: str, value: float
-) -> None:
+def test_windows_are_taken_together_as_the_number_says(trials, over, value):
     found = measured_trials(
         measures(told(trials["trial"][0], "run", 1.0, 2.0, 6.0, over=over)), trials
     )
@@ -63,13 +61,13 @@ def test_windows_are_taken_together_as_the_number_says(
     ]
 
 
-def test_what_a_merge_tells_counts_in_place_of_what_windows_tell(trials: pl.DataFrame) -> None:
+def test_what_a_merge_tells_counts_in_place_of_what_windows_tell(trials):
     first = trials["trial"][0]
     table = measures(told(first, "run", 1.0, 2.0), told(first, "merge", 2.5))
     assert measured_trials(table, trials)["value"].to_list() == [2.5]
 
 
-def test_trials_that_do_not_count_tell_nothing(trials: pl.DataFrame) -> None:
+def test_trials_that_do_not_count_tell_nothing(trials):
     failed = trials.with_columns(valid=pl.lit(False))
     table = measures(told(trials["trial"][0], "run", 1.0))
     assert measured_trials(table, failed).is_empty()
@@ -86,9 +84,7 @@ def test_trials_that_do_not_count_tell_nothing(trials: pl.DataFrame) -> None:
         (0.8, {"better": None}, None),
     ],
 )
-def test_a_number_is_worse_beyond_five_percent_in_its_own_direction(
-    trials: pl.DataFrame, two: float, declared: Any, worse: bool | None
-) -> None:
+def test_a_number_is_worse_beyond_five_percent_in_its_own_direction(trials, two, declared, worse):
     values = [100.0 + place / 100 for place in range(REPEATS)]
     table = at_each_n(trials, values, [two * value for value in values], **declared)
     first, second = measured_points(table).iter_rows(named=True)
@@ -98,7 +94,7 @@ def test_a_number_is_worse_beyond_five_percent_in_its_own_direction(
     assert (second["baseline_workers"], second["worse"]) == (1, worse)
 
 
-def test_numbers_that_scatter_as_much_as_they_differ_are_not_worse(trials: pl.DataFrame) -> None:
+def test_numbers_that_scatter_as_much_as_they_differ_are_not_worse(trials):
     one, two = [80.0, 90.0, 100.0, 110.0, 120.0, 130.0], [70.0, 80.0, 85.0, 95.0, 100.0, 110.0]
     assert measured_points(at_each_n(trials, one, two))["worse"].to_list() == [False, False]
 
@@ -106,9 +102,7 @@ def test_numbers_that_scatter_as_much_as_they_differ_are_not_worse(trials: pl.Da
 @pytest.mark.parametrize(
     ("better", "verdict"), [("higher", "worse"), ("lower", "better"), (None, "better")]
 )
-def test_two_runs_are_judged_by_the_direction_of_the_number(
-    trials: pl.DataFrame, better: Any, verdict: str
-) -> None:
+def test_two_runs_are_judged_by_the_direction_of_the_number(trials, better, verdict):
     values = [100.0 + place for place in range(REPEATS)]
     base = at_each_n(trials, values, values, better=better)
     new = base.with_columns(pl.col("value") * 0.5)

@@ -25,7 +25,7 @@ def just_outside(test: RankTest, error: float) -> tuple[float, float]:
 
 @pytest.mark.parametrize(("base", "new"), [(6, 6), (6, 9), (12, 7), (30, 40)])
 @pytest.mark.parametrize("ratio", [1 / 1.05, 1.0, 1.05])
-def test_arms_have_the_probabilities_of_mann_and_whitney(base: int, new: int, ratio: float) -> None:
+def test_arms_have_the_probabilities_of_mann_and_whitney(base, new, ratio):
     before, after = arms(base + new, base, new)
     test = of_arms(before, after)
     shifted = [wall_s / ratio for wall_s in after]
@@ -36,7 +36,7 @@ def test_arms_have_the_probabilities_of_mann_and_whitney(base: int, new: int, ra
 
 @pytest.mark.parametrize("blocks", [6, 9, 40])
 @pytest.mark.parametrize("ratio", [1 / 1.05, 1.0, 1.05])
-def test_blocks_have_the_probabilities_of_wilcoxon(blocks: int, ratio: float) -> None:
+def test_blocks_have_the_probabilities_of_wilcoxon(blocks, ratio):
     before, after = arms(blocks, blocks, blocks)
     test = of_blocks(before, after)
     logs = np.log(np.divide(after, before) / ratio)
@@ -45,7 +45,7 @@ def test_blocks_have_the_probabilities_of_wilcoxon(blocks: int, ratio: float) ->
         assert found(ratio) == pytest.approx(expected)
 
 
-def test_of_many_trials_the_normal_law_is_as_good() -> None:
+def test_of_many_trials_the_normal_law_is_as_good():
     before, after = arms(3, 150, 150)
     assert 150 * 150 > 150 * 151 / 2 > ranktests.EXACT
     slower = [wall_s / 1.03 for wall_s in after]
@@ -72,14 +72,14 @@ def test_a_ratio_is_outside_the_interval_exactly_where_the_test_rejects_it(base,
     assert 1 - 2 * error <= ends.coverage < 1
 
 
-def test_ties_speak_against_a_difference() -> None:
+def test_ties_speak_against_a_difference():
     test = of_arms([10.0] * 3 + [11.0] * 3, [11.0] * 6)
     assert test.p_above(1.0) > 0.05
     same = of_arms([10.0] * 6, [10.0] * 6)
     assert same.interval(0.05)[:2] == (1.0, 1.0)
 
 
-def test_what_slows_a_block_cancels() -> None:
+def test_what_slows_a_block_cancels():
     blocks = [1.0, 1.4, 0.7, 2.0, 1.1, 1.7, 0.9, 1.3]
     slowed = [1.03 * wall_s for wall_s in blocks]
     assert of_blocks(blocks, slowed).ratio == pytest.approx(1.03)
@@ -87,11 +87,11 @@ def test_what_slows_a_block_cancels() -> None:
     assert of_arms(blocks, slowed).p_above(1.0) > 0.3
 
 
-def test_too_few_trials_have_no_interval() -> None:
+def test_too_few_trials_have_no_interval():
     assert of_arms([1.0, 2.0], [3.0, 4.0]).interval(0.05) is None
 
 
-def test_arms_of_very_many_trials_are_thinned_to_what_fits_into_memory() -> None:
+def test_arms_of_very_many_trials_are_thinned_to_what_fits_into_memory():
     random = np.random.default_rng(7)
     base, new = random.lognormal(0, 0.1, (2, 50_000))
     test = of_arms(base.tolist(), (1.02 * new).tolist())

@@ -47,14 +47,12 @@ def request(trials: pl.DataFrame, **given: int) -> Any:
         ({"frames": 40}, {}, {"windows": 2, "work_per_window": 40}),
     ],
 )
-def test_a_request_follows_from_what_was_used(
-    new_run: Any, every_task: dict[str, Any], given: dict[str, int], expected: dict[str, Any]
-) -> None:
+def test_a_request_follows_from_what_was_used(new_run, every_task, given, expected):
     found = request(table(new_run, **every_task), **given)
     assert {name: getattr(found, name) for name in expected} == expected
 
 
-def test_a_worker_that_did_tasks_in_turn_does_not_tell_how_long_one_takes() -> None:
+def test_a_worker_that_did_tasks_in_turn_does_not_tell_how_long_one_takes():
     times = pl.DataFrame(
         {"stage": "a", "workers": 1, "wall_s": 240.0, "task": "w0", "tasks_done": [4]}
     )
@@ -64,7 +62,7 @@ def test_a_worker_that_did_tasks_in_turn_does_not_tell_how_long_one_takes() -> N
     assert (found.longest_task_s, found.tasks_timed) == (240.0, True)
 
 
-def test_a_process_of_n_threads_asks_for_one_task_with_n_cores(new_run: Any) -> None:
+def test_a_process_of_n_threads_asks_for_one_task_with_n_cores(new_run):
     run = new_run()
     for n, seconds in ((1, 600.0), (4, 200.0)):
         run.trial("segment", [{"compute": seconds}] * n)
@@ -73,7 +71,7 @@ def test_a_process_of_n_threads_asks_for_one_task_with_n_cores(new_run: Any) -> 
     assert (found.workers, found.cpus) == (1, 4)
 
 
-def test_nothing_is_asked_for_where_nothing_was_chosen(new_run: Any) -> None:
+def test_nothing_is_asked_for_where_nothing_was_chosen(new_run):
     trials = table(new_run)
     (choice,) = choices(configurations(trials), trials, objectives=["budget"], worker_hours=1e-6)
     assert request_of(choice, trials) is None

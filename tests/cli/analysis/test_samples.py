@@ -26,7 +26,7 @@ def found(kind: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.DataF
 
 
 @every_kind
-def test_a_ratio_is_that_of_the_amounts_and_its_verdict_that_of_the_speed(kind: str) -> None:
+def test_a_ratio_is_that_of_the_amounts_and_its_verdict_that_of_the_speed(kind):
     table = found(kind, lambda own: own.with_columns(amount=1.3 * pl.col("amount")))
     assert set(table["verdict"]) == {"better" if MEASURES[kind].better == "higher" else "worse"}
     assert table["ratio"].to_list() == pytest.approx([1.3] * table.height)
@@ -37,7 +37,7 @@ def test_a_ratio_is_that_of_the_amounts_and_its_verdict_that_of_the_speed(kind: 
 
 
 @every_kind
-def test_what_one_run_alone_has_stands_in_it_without_a_verdict(kind: str) -> None:
+def test_what_one_run_alone_has_stands_in_it_without_a_verdict(kind):
     table = found(kind, lambda own: own.filter(pl.col("workers") > 1))
     alone = table.filter(workers=1)
     assert alone.height
@@ -47,14 +47,14 @@ def test_what_one_run_alone_has_stands_in_it_without_a_verdict(kind: str) -> Non
 
 
 @every_kind
-def test_other_work_is_not_judged(kind: str) -> None:
+def test_other_work_is_not_judged(kind):
     table = found(kind, lambda own: own.with_columns(work=pl.lit("another")))
     assert table["verdict"].null_count() == table.height
     assert set(table["reason"]) == {"other-work"}
 
 
 @every_kind
-def test_one_value_of_each_kind_decides_and_stands_first(kind: str) -> None:
+def test_one_value_of_each_kind_decides_and_stands_first(kind):
     table = found(kind, lambda own: own)
     decides = table.filter(is_primary())
     assert set(decides["value"]) == {MEASURES[kind].primary}
@@ -62,13 +62,13 @@ def test_one_value_of_each_kind_decides_and_stands_first(kind: str) -> None:
     assert table["stage"][0] == STAGES[kind]
 
 
-def test_kinds_of_a_mixed_run_are_compared_each() -> None:
+def test_kinds_of_a_mixed_run_are_compared_each():
     table = compared_samples(samples(BASE), samples(BASE))
     assert table["kind"].unique(maintain_order=True).to_list() == list(MEASURES)
     assert set(table["verdict"]) == {"same"}
 
 
-def test_what_takes_no_time_and_what_failed_is_no_sample() -> None:
+def test_what_takes_no_time_and_what_failed_is_no_sample():
     failing = replace(madeuploader.ENTRIES[0], error="a slide cannot be read")
     own = samples({**BASE, "loading": madeuploader.loading([failing])})
     assert set(own["kind"]) == {"reconstruction"}

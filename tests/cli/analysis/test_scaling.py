@@ -236,9 +236,7 @@ def test_karp_flatt_finds_the_serial_part_of_amdahl():
         ("pyscale.analysis.walltimes", ("matplotlib", "scipy")),
     ],
 )
-def test_what_begins_often_imports_no_library_that_it_can_do_without(
-    imports: str, heavy: tuple[str, ...]
-):
+def test_what_begins_often_imports_no_library_that_it_can_do_without(imports, heavy):
     program = f"import sys, {imports}; print([m for m in {heavy} if m in sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True

@@ -72,12 +72,8 @@ class TestTimes:
         repeats=st.integers(1, 3),
     )
     def test_parts_sum_to_the_wall_time_and_percents_to_100(
-        self,
-        new_run: Callable[[], Any],
-        of_workers: list[dict[str, float]],
-        merge_s: float,
-        repeats: int,
-    ) -> None:
+        self, new_run, of_workers, merge_s, repeats
+    ):
         run = new_run()
         for block in range(repeats):
             for stage in ("segment", "track"):
@@ -96,9 +92,7 @@ class TestTimes:
         for percent in whole.group_by("side", "workers").agg(pl.col("percent").sum())["percent"]:
             assert percent == pytest.approx(100)
 
-    def test_where_no_trial_was_timed_there_is_neither_a_sum_nor_a_percentage(
-        self, new_run: Callable[[], Any]
-    ) -> None:
+    def test_where_no_trial_was_timed_there_is_neither_a_sum_nor_a_percentage(self, new_run):
         own = side(filled(new_run, {"segment": 10.0, "track": 4.0}), parts=False)
         untimed = own.configurations.with_columns(
             wall_s=pl.when(pl.col("workers") == 1).then("wall_s")
@@ -108,9 +102,7 @@ class TestTimes:
         assert at_two["stage"].to_list() == ["segment", "track"]
         assert at_two["percent"].to_list() == [None, None]
 
-    def test_the_sum_over_stages_stands_before_them_and_parts_after_theirs(
-        self, new_run: Callable[[], Any]
-    ) -> None:
+    def test_the_sum_over_stages_stands_before_them_and_parts_after_theirs(self, new_run):
         run = filled(new_run, {"segment": 10.0, "track": 4.0})
         times = times_side_by_side([side(run)])
         at_two = times.filter(pl.col("workers") == 2).to_dicts()
@@ -122,9 +114,7 @@ class TestTimes:
         assert stages == sorted(stages)
         assert times["workers"].is_sorted()
 
-    def test_a_side_without_a_device_stands_beside_the_only_one_that_was_named(
-        self, new_run: Callable[[], Any]
-    ) -> None:
+    def test_a_side_without_a_device_stands_beside_the_only_one_that_was_named(self, new_run):
         own = side(filled(new_run, {"segment": 10.0}))
         unnamed = own.configurations.with_columns(device=pl.lit(None, pl.String))
         times = times_side_by_side([own, Side(unnamed, frozenset())])
@@ -132,9 +122,7 @@ class TestTimes:
         elsewhere = times.filter(pl.col("side") == 1).drop_nulls("stage")
         assert elsewhere["own_device"].to_list() == [None, None]
 
-    def test_a_side_without_a_device_stands_alone_where_two_were_named(
-        self, new_run: Callable[[], Any]
-    ) -> None:
+    def test_a_side_without_a_device_stands_alone_where_two_were_named(self, new_run):
         run = filled(new_run, {"segment": 10.0})
         for count in (1, 2):
             run.trial("segment", [{"compute": 1.0}] * count, device="cuda")
@@ -148,9 +136,7 @@ class TestTimes:
             None,
         ]
 
-    def test_sides_may_have_other_stages_and_other_numbers_of_workers(
-        self, new_run: Callable[[], Any]
-    ) -> None:
+    def test_sides_may_have_other_stages_and_other_numbers_of_workers(self, new_run):
         few = side(filled(new_run, {"segment": 10.0}, counts=(1,)))
         more = side(filled(new_run, {"segment": 10.0, "track": 4.0}, counts=(1, 4)))
         times = times_side_by_side([few, more])
@@ -162,7 +148,7 @@ class TestTimes:
 
 
 class TestSpeedups:
-    def test_twice_as_fast_is_2_and_the_other_way_half(self, new_run: Callable[[], Any]) -> None:
+    def test_twice_as_fast_is_2_and_the_other_way_half(self, new_run):
         slow = side(filled(new_run, {"segment": 19.5}), "movie")
         fast = side(filled(new_run, {"segment": 9.5}), "movie")
         table = speedups(slow, fast)
@@ -173,9 +159,7 @@ class TestSpeedups:
         part = table.filter(base=0, workers=1, part="compute").to_dicts()[0]
         assert part["speedup"] == pytest.approx(19.5 / 9.5)
 
-    def test_intervals_enclose_and_turn_round_with_the_base(
-        self, new_run: Callable[[], Any]
-    ) -> None:
+    def test_intervals_enclose_and_turn_round_with_the_base(self, new_run):
         slow = side(filled(new_run, {"segment": 20.0}, repeats=6), "movie")
         fast = side(filled(new_run, {"segment": 9.0}, repeats=6), "movie")
         table = speedups(slow, fast)
@@ -185,7 +169,7 @@ class TestSpeedups:
             assert back["speedup_low"] == pytest.approx(1 / row["speedup_high"])
             assert back["speedup_high"] == pytest.approx(1 / row["speedup_low"])
 
-    def test_without_enough_trials_there_is_no_interval(self, new_run: Callable[[], Any]) -> None:
+    def test_without_enough_trials_there_is_no_interval(self, new_run):
         run = filled(new_run, {"segment": 20.0}, repeats=5)
         table = speedups(side(run, "movie"), side(run, "movie"))
         assert table["speedup_low"].null_count() == table.height
@@ -199,20 +183,18 @@ class TestSpeedups:
             (((), ()), "unknown-work"),
         ],
     )
-    def test_sides_that_share_no_work_are_not_compared(
-        self, new_run: Callable[[], Any], names: tuple[tuple[str, ...], ...], reason: str
-    ) -> None:
+    def test_sides_that_share_no_work_are_not_compared(self, new_run, names, reason):
         run = filled(new_run, {"segment": 20.0})
         table = speedups(*(side(run, *own) for own in names))
         assert table["speedup"].null_count() == table.height
         assert table["why_not"].unique().to_list() == [reason]
 
-    def test_one_name_in_common_is_enough(self, new_run: Callable[[], Any]) -> None:
+    def test_one_name_in_common_is_enough(self, new_run):
         run = filled(new_run, {"segment": 20.0})
         table = speedups(side(run, "movie", "work"), side(run, "work"))
         assert of_stages(table)[0]["why_not"] is None
 
-    def test_other_work_at_one_n_is_not_compared_there(self, new_run: Callable[[], Any]) -> None:
+    def test_other_work_at_one_n_is_not_compared_there(self, new_run):
         strong = filled(new_run, {"segment": 20.0}, movie_frames=80)
         weak = new_run()
         for count in (1, 2):
@@ -224,7 +206,7 @@ class TestSpeedups:
         at_two = table.filter(pl.col("workers") == 2)
         assert at_two["speedup"].null_count() == at_two.height
 
-    def test_sums_over_other_stages_are_not_compared(self, new_run: Callable[[], Any]) -> None:
+    def test_sums_over_other_stages_are_not_compared(self, new_run):
         both = side(filled(new_run, {"segment": 20.0, "track": 3.0}), "movie")
         one = side(filled(new_run, {"segment": 20.0}), "movie")
         table = speedups(both, one)
@@ -233,7 +215,7 @@ class TestSpeedups:
         alone = of_stages(table, base=1, stage="track")
         assert {row["why_not"] for row in alone} == {"not-in-base"}
 
-    def test_an_invalid_configuration_is_not_compared(self, new_run: Callable[[], Any]) -> None:
+    def test_an_invalid_configuration_is_not_compared(self, new_run):
         good = filled(new_run, {"segment": 20.0}, agreement=1.0, same=True)
         bad = new_run()
         bad.trial("segment", [{"compute": 20.0}], agreement=1.0, same=True)
@@ -243,7 +225,7 @@ class TestSpeedups:
             assert of_stages(table, base=base, workers=2)[0]["why_not"] == "invalid"
             assert of_stages(table, base=base, workers=1)[0]["why_not"] is None
 
-    def test_what_took_no_time_has_no_speedup(self, new_run: Callable[[], Any]) -> None:
+    def test_what_took_no_time_has_no_speedup(self, new_run):
         run = filled(new_run, {"segment": 20.0})
         table = speedups(side(run, "movie"), side(run, "movie"))
         read = table.filter(pl.col("part") == "read")

@@ -33,7 +33,7 @@ def both(new_run: Builder, warm_s: float = 2.0, **warm: Any) -> Any:
     )
 
 
-def test_the_start_counts_once_however_many_movies_are_worked_off(new_run: Builder) -> None:
+def test_the_start_counts_once_however_many_movies_are_worked_off(new_run):
     (row,) = rows(both(new_run))
     assert (row["family"], row["stage"], row["warm_stage"]) == (
         "segment",
@@ -45,14 +45,12 @@ def test_the_start_counts_once_however_many_movies_are_worked_off(new_run: Build
 
 
 @pytest.mark.parametrize(("warm_s", "windows"), [(2.0, 3), (9.0, 20), (10.0, None), (11.0, None)])
-def test_windows_repay_the_start_by_what_each_saves(
-    new_run: Builder, warm_s: float, windows: int | None
-) -> None:
+def test_windows_repay_the_start_by_what_each_saves(new_run, warm_s, windows):
     (row,) = rows(both(new_run, warm_s))
     assert row["windows_to_repay"] == windows
 
 
-def test_a_worker_counts_once_whatever_it_has_done(new_run: Builder) -> None:
+def test_a_worker_counts_once_whatever_it_has_done(new_run):
     first = WARM | {"worker": "a", "worker_start_s": 10.0}
     builder = new_run().trial("segment_cold", [{"compute": 10.0}], **COLD)
     for _ in range(3):
@@ -64,32 +62,28 @@ def test_a_worker_counts_once_whatever_it_has_done(new_run: Builder) -> None:
     assert row["worker_start_s"] == 25.0
 
 
-def test_a_start_that_is_unknown_leaves_no_answer(new_run: Builder) -> None:
+def test_a_start_that_is_unknown_leaves_no_answer(new_run):
     (row,) = rows(both(new_run, worker_start_s=None))
     assert (row["worker_start_s"], row["windows_to_repay"]) == (None, None)
     assert (row["movie_warm_s"], row["movies_warm_s"]) == (None, None)
 
 
-def test_points_that_differ_elsewhere_are_not_compared(new_run: Builder) -> None:
+def test_points_that_differ_elsewhere_are_not_compared(new_run):
     assert rows(both(new_run, point='{"length_px": 224, "start": "warm"}')) == []
 
 
-def test_one_start_alone_is_set_beside_nothing(new_run: Builder) -> None:
+def test_one_start_alone_is_set_beside_nothing(new_run):
     assert rows(new_run().trial("segment", [{"compute": 1.0}])) == []
 
 
 @pytest.mark.parametrize(("agreement", "identical"), [(1.0, True), (0.9995, False), (None, None)])
-def test_the_same_bytes_are_told(
-    new_run: Builder, agreement: float | None, identical: bool | None
-) -> None:
+def test_the_same_bytes_are_told(new_run, agreement, identical):
     (row,) = rows(both(new_run, beside=agreement))
     assert row["identical"] is identical
 
 
 @pytest.mark.parametrize(("agreement", "codes"), [(1.0, []), (0.5, ["disagrees"])])
-def test_an_output_that_differs_from_that_of_a_new_process_is_invalid(
-    new_run: Builder, agreement: float, codes: list[str]
-) -> None:
+def test_an_output_that_differs_from_that_of_a_new_process_is_invalid(new_run, agreement, codes):
     builder = both(new_run, beside=agreement)
     warm = trial_table(builder.tasks, builder.spans).filter(pl.col("stage") == "segment_warm")
     assert [code for code in flag_codes(warm, warm) if code == "disagrees"] == codes

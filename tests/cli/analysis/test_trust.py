@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from pyscale.analysis.flags import FLAGS
-from pyscale.analysis.trust import Raised, Trust, graded
+from pyscale.analysis.trust import Raised, graded
 
 
 @pytest.mark.parametrize(
@@ -15,21 +15,19 @@ from pyscale.analysis.trust import Raised, Trust, graded
         ("neutral", "yes", "yes"),
     ],
 )
-def test_the_grade_follows_from_the_weight_of_a_flag(
-    weight: str, of_an_answer: Trust, elsewhere: Trust
-) -> None:
+def test_the_grade_follows_from_the_weight_of_a_flag(weight, of_an_answer, elsewhere):
     for code in (code for code, flag in FLAGS.items() if flag.weight == weight):
         assert graded([Raised(code)]).grade == of_an_answer
         assert graded([Raised(code, is_decisive=False)]).grade == elsewhere
 
 
-def test_an_eviction_without_proof_costs_trust_where_rates_are_the_answer() -> None:
+def test_an_eviction_without_proof_costs_trust_where_rates_are_the_answer():
     unproved = [Raised("evicted-unverified", " (N = 2)")]
     assert graded(unproved).notes == ("cold cache not proven (N = 2)",)
     assert graded(unproved, of_rates=True).reasons == ("cold cache not proven (N = 2)",)
 
 
-def test_the_gravest_grade_is_given_with_its_own_reasons_and_all_notes() -> None:
+def test_the_gravest_grade_is_given_with_its_own_reasons_and_all_notes():
     raised = [Raised("few-repeats"), Raised("drift"), Raised("check-failed")]
     trusted = graded(raised, reasons=["a rival is close"], in_favour=["6 trials"], notes=["so"])
     assert (trusted.grade, trusted.reasons) == ("no", ("the check of the output failed",))
@@ -39,5 +37,5 @@ def test_the_gravest_grade_is_given_with_its_own_reasons_and_all_notes() -> None
     assert graded(raised[:1], in_favour=["6 trials"]).reasons == ("6 trials",)
 
 
-def test_a_doubt_of_a_configuration_and_of_its_trials_is_told_once() -> None:
+def test_a_doubt_of_a_configuration_and_of_its_trials_is_told_once():
     assert len(graded([Raised("disturbed"), Raised("disturbed")]).reasons) == 1

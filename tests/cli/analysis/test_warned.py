@@ -36,30 +36,30 @@ def codes_of(run: Any) -> list[list[str]]:
     return [list(codes) for codes in table["warnings"]]
 
 
-def test_windows_of_a_trial_add_up(new_run: Any) -> None:
+def test_windows_of_a_trial_add_up(new_run):
     run = told(new_run(), [left(17)], [left(20)])
     assert codes_of(run) == [["unregistered-frames=37/48"]]
 
 
-def test_of_several_trials_the_worst_counts(new_run: Any) -> None:
+def test_of_several_trials_the_worst_counts(new_run):
     run = told(told(new_run(), [left(1)]), [left(20)], block=2)
     assert codes_of(run) == [["unregistered-frames=20/24"]]
 
 
-def test_the_whole_decides_and_no_window(new_run: Any) -> None:
+def test_the_whole_decides_and_no_window(new_run):
     # 20 of 24 in one window is much; 20 of 48 is not.
     assert codes_of(told(new_run(), [many(20)], [many(0)])) == [[]]
     assert codes_of(told(new_run(), [many(20)], [many(5)])) == [["touching=25/48"]]
 
 
-def test_a_merge_that_says_what_windows_say_is_not_counted_twice(new_run: Any) -> None:
+def test_a_merge_that_says_what_windows_say_is_not_counted_twice(new_run):
     run = told(new_run(), [left(10)], [left(10)])
     (merge,) = (row for row in run._tasks if row["verb"] == "merge")
     merge["warned"] = json.dumps([left(21, 48).model_dump()])
     assert codes_of(run) == [["unregistered-frames=21/48"]]
 
 
-def test_what_doubts_the_result_comes_first_and_is_marked(new_run: Any) -> None:
+def test_what_doubts_the_result_comes_first_and_is_marked(new_run):
     run = told(new_run(), [SLOW, left(20)])
     trials = trial_table(run.tasks, run.spans)
     assert [one.code for one in stage_warnings(trials)] == [
@@ -73,7 +73,7 @@ def test_what_doubts_the_result_comes_first_and_is_marked(new_run: Any) -> None:
     ]
 
 
-def test_other_sentences_under_one_code_are_counted(new_run: Any) -> None:
+def test_other_sentences_under_one_code_are_counted(new_run):
     other = SLOW.model_copy(update={"text": "the other disk is slow"})
     run = told(new_run(), [SLOW, SLOW, other])
     (found,) = stage_warnings(trial_table(run.tasks, run.spans))

@@ -73,7 +73,7 @@ def texts(folder: Path) -> dict[str, str]:
 
 
 @pytest.mark.slow
-def test_a_masked_archive_is_a_run_with_the_same_numbers(run: RunFolder, tmp_path: Path) -> None:
+def test_a_masked_archive_is_a_run_with_the_same_numbers(run, tmp_path):
     def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
         fails = (trial, task) == ("track-n2-b2", "w1")
         return MockEnd(wall_s=2.0 if task == "w0" else 1.0, returncode=2 if fails else 0)
@@ -88,9 +88,7 @@ def test_a_masked_archive_is_a_run_with_the_same_numbers(run: RunFolder, tmp_pat
     assert [node.partition("-")[0] for node in nodes] == ["node"]
 
 
-def test_an_archive_that_is_not_masked_holds_every_record_as_it_is(
-    measured: RunFolder, tmp_path: Path
-) -> None:
+def test_an_archive_that_is_not_masked_holds_every_record_as_it_is(measured, tmp_path):
     folder = unpacked(archive(measured, tmp_path / "out", tables, masked=False))
     records = [f for f in measured.path.rglob("*") if f.name in {"result.json", "order.json"}]
     assert records
@@ -102,9 +100,7 @@ def test_an_archive_that_is_not_masked_holds_every_record_as_it_is(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("masked", [False, True])
-def test_the_same_run_gives_the_same_bytes_and_a_crate_that_can_be_read(
-    measured: RunFolder, tmp_path: Path, masked: bool
-) -> None:
+def test_the_same_run_gives_the_same_bytes_and_a_crate_that_can_be_read(measured, tmp_path, masked):
     before = texts(measured.path)
     first = archive(measured, tmp_path / "a", tables, masked=masked)
     second = archive(measured, tmp_path / "b", tables, masked=masked)
@@ -119,7 +115,7 @@ def test_the_same_run_gives_the_same_bytes_and_a_crate_that_can_be_read(
     assert parts <= held
 
 
-def test_a_run_under_way_is_archived_as_far_as_it_is(run: RunFolder, tmp_path: Path) -> None:
+def test_a_run_under_way_is_archived_as_far_as_it_is(run, tmp_path):
     killed_at(run, "contact-n2-b1", "w0")
     with run_lock(run.path):
         folder = unpacked(archive(run, tmp_path / "out", tables, masked=True))
@@ -128,9 +124,7 @@ def test_a_run_under_way_is_archived_as_far_as_it_is(run: RunFolder, tmp_path: P
     assert pl.read_parquet(folder / "tasks.parquet").height > 0
 
 
-def test_links_and_what_pyscale_did_not_write_stay_where_they_are(
-    measured: RunFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_links_and_what_pyscale_did_not_write_stay_where_they_are(measured, tmp_path, capsys):
     secret = tmp_path / "key.json"
     secret.write_text('{"private": 1}')
     trial = measured.trial(measured.plan.trials[0])
@@ -152,9 +146,7 @@ def test_links_and_what_pyscale_did_not_write_stay_where_they_are(
     assert f"{task / 'elsewhere'} is a link" in said
 
 
-def test_a_record_that_cannot_be_read_is_named(
-    measured: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_record_that_cannot_be_read_is_named(measured, tmp_path, monkeypatch):
     read = Path.read_bytes
 
     def refusing(file: Path) -> bytes:
@@ -169,9 +161,7 @@ def test_a_record_that_cannot_be_read_is_named(
         archive(measured, tmp_path / "out", tables, masked=False)
 
 
-def test_a_full_disk_leaves_no_half_of_a_zip(
-    measured: RunFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_no_half_of_a_zip(measured, tmp_path, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -181,9 +171,7 @@ def test_a_full_disk_leaves_no_half_of_a_zip(
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_frames_of_a_folder_are_masked_each_by_its_own_word(
-    make: PlanMaker, tmp_path: Path, movie: Path
-) -> None:
+def test_frames_of_a_folder_are_masked_each_by_its_own_word(make, tmp_path, movie):
     frames = tmp_path / "frames"
     frames.mkdir()
     for number in range(3):
@@ -200,7 +188,7 @@ def test_frames_of_a_folder_are_masked_each_by_its_own_word(
     ]
 
 
-def test_the_table_of_calls_is_made_anew_too(measured: RunFolder, tmp_path: Path) -> None:
+def test_the_table_of_calls_is_made_anew_too(measured, tmp_path):
     file = measured.task(measured.plan.trials[0], "w0") / "result.json"
     call = Call(frame=3, index=0, shape_yx=(8, 8), wall_s=1.5, parts={"network": 1.0})
     record = json.loads(file.read_text()) | {"calls": [call.model_dump(mode="json")]}
@@ -210,7 +198,7 @@ def test_the_table_of_calls_is_made_anew_too(measured: RunFolder, tmp_path: Path
     assert calls.select("frame", "part", "wall_s").rows() == [(3, None, 1.5), (3, "network", 1.0)]
 
 
-def test_paths_among_the_values_of_a_grid_are_masked_as_those_of_parameters_are() -> None:
+def test_paths_among_the_values_of_a_grid_are_masked_as_those_of_parameters_are():
     model = f"models/{TELL}.pth"
     plan = {
         "suite": {
@@ -226,7 +214,7 @@ def test_paths_among_the_values_of_a_grid_are_masked_as_those_of_parameters_are(
     assert b"pyscale-tiny" in masked
 
 
-def test_names_of_places_nodes_and_paths_are_masked_by_what_their_fields_mean() -> None:
+def test_names_of_places_nodes_and_paths_are_masked_by_what_their_fields_mean():
     server = f"nfs.{TELL}.example:/export/{TELL}"
     record = {
         "versions": {
@@ -267,9 +255,7 @@ def own_slides(tmp_path: Path) -> Path:
     return folder
 
 
-def test_code_of_ones_own_and_slides_have_no_name_in_a_masked_archive(
-    own_slides: Path, tmp_path: Path
-) -> None:
+def test_code_of_ones_own_and_slides_have_no_name_in_a_masked_archive(own_slides, tmp_path):
     factory = f"lab{TELL}.loading:make_{TELL}"
     suite = load_suite("loader")
     entry = suite.stages["loader"].model_copy(
@@ -315,15 +301,11 @@ def test_code_of_ones_own_and_slides_have_no_name_in_a_masked_archive(
         ("pyscale_stages.loader.x:make", []),
     ],
 )
-def test_all_that_an_error_may_call_code_of_ones_own_is_known(
-    factory: str, names: list[str]
-) -> None:
+def test_all_that_an_error_may_call_code_of_ones_own_is_known(factory, names):
     assert list(own_code(factory)) == names
 
 
-def test_datasets_and_truth_of_the_users_own_are_masked(
-    dataset: Dataset, tmp_path: Path, movie: Path
-) -> None:
+def test_datasets_and_truth_of_the_users_own_are_masked(dataset, tmp_path, movie):
     own = movie.rename(tmp_path / f"{TELL}.ome.tif")
     truth = tmp_path / f"truth of {TELL}"
     truth.mkdir()

@@ -16,7 +16,7 @@ def mask(**given: object) -> Mask:
     return Mask(**(usual | {"run_id": RUN_ID} | given))  # type: ignore[arg-type]
 
 
-def test_the_words_of_names_stand_in_the_order_of_the_names() -> None:
+def test_the_words_of_names_stand_in_the_order_of_the_names():
     names = [f"rack{number:02}" for number in range(12)]
     masked = mask(names={"node": names})
     words = [masked.name("node", name) for name in names]
@@ -24,18 +24,18 @@ def test_the_words_of_names_stand_in_the_order_of_the_names() -> None:
     assert len(set(words)) == 12
 
 
-def test_a_trial_keeps_its_name_though_a_node_is_called_like_a_part_of_it() -> None:
+def test_a_trial_keeps_its_name_though_a_node_is_called_like_a_part_of_it():
     found = mask(trials=r"segment-n\d+-b\d+").text("segment-n1-b1 ran on n1")
     assert found == "segment-n1-b1 ran on node-2"
 
 
-def test_a_word_of_pyscale_stays_where_somebody_has_it_for_a_name() -> None:
+def test_a_word_of_pyscale_stays_where_somebody_has_it_for_a_name():
     found = mask(names={"node": ["cuda"]}, own_words=["cuda"])
     assert found.text("cuda") == "cuda"
     assert found.name("node", "cuda") == "node-1"
 
 
-def test_paths_are_numbered_and_what_lies_in_the_run_keeps_its_place() -> None:
+def test_paths_are_numbered_and_what_lies_in_the_run_keeps_its_place():
     found = mask()
     text = (
         f"read /home/ada/movie.tif, wrote '/scratch/runs/{RUN_ID}/tasks/track-n2-b1/w0/out'. "
@@ -46,13 +46,13 @@ def test_paths_are_numbered_and_what_lies_in_the_run_keeps_its_place() -> None:
     )
 
 
-def test_a_known_path_with_blanks_is_masked_to_its_end() -> None:
+def test_a_known_path_with_blanks_is_masked_to_its_end():
     found = mask(paths=["/home/ada/my data (old)/movie.tif"])
     text = "cannot open /home/ada/my data (old)/other/frame.tif: no such file"
     assert found.text(text) == "cannot open /path-1.tif: no such file"
 
 
-def test_files_of_the_users_own_are_masked_by_name_and_public_ones_are_not() -> None:
+def test_files_of_the_users_own_are_masked_by_name_and_public_ones_are_not():
     found = mask(files=["Smith_2024.ome.tif"], kept=["crop.tif"])
     assert found.path("/data/x/Smith_2024.ome.tif") == "/path-1/input-1.ome.tif"
     assert found.path("/data/x/crop.tif") == "/path-1/crop.tif"
@@ -94,11 +94,9 @@ def test_files_of_the_users_own_are_masked_by_name_and_public_ones_are_not() -> 
         ("std::vector and numpy 2.0.2", "std::vector and numpy 2.0.2"),
     ],
 )
-def test_names_paths_and_addresses_in_a_text_are_masked_and_nothing_else_is(
-    text: str, masked: str
-) -> None:
+def test_names_paths_and_addresses_in_a_text_are_masked_and_nothing_else_is(text, masked):
     assert mask().text(text) == masked
 
 
-def test_short_forms_of_node_lists_are_spelt_out() -> None:
+def test_short_forms_of_node_lists_are_spelt_out():
     assert nodes_of("n[01-03,7],login") == ["n01", "n02", "n03", "n7", "login"]

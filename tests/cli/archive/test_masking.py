@@ -245,9 +245,7 @@ def everything(zipped: Path) -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.slow
-def test_no_text_that_anybody_could_have_chosen_is_in_a_masked_archive(
-    planted: RunFolder, planter: Planter, tmp_path: Path
-) -> None:
+def test_no_text_that_anybody_could_have_chosen_is_in_a_masked_archive(planted, planter, tmp_path):
     zipped = archive(planted, tmp_path / "out", report_run, masked=True)
     assert len(planter.planted) > 1000
     held = list(everything(zipped))

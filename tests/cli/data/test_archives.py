@@ -67,7 +67,7 @@ def tar_member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarf
     return member
 
 
-def test_a_zip_is_unpacked_with_its_folders(tmp_path: Path, unpacked: Any) -> None:
+def test_a_zip_is_unpacked_with_its_folders(tmp_path, unpacked):
     archive = zip_of(tmp_path / "cells.zip", {"01/t000.tif": b"a", "01_GT/man.txt": b"b"})
     folder = unpacked(archive)
     assert (folder / "01" / "t000.tif").read_bytes() == b"a"
@@ -75,13 +75,13 @@ def test_a_zip_is_unpacked_with_its_folders(tmp_path: Path, unpacked: Any) -> No
     assert not (folder.parent / "staging").exists()
 
 
-def test_a_tar_is_unpacked_with_links_that_stay_inside(tmp_path: Path, unpacked: Any) -> None:
+def test_a_tar_is_unpacked_with_links_that_stay_inside(tmp_path, unpacked):
     members = (tar_member("01/t000.tif"), tar_member("01/t001.tif", tarfile.SYMTYPE, "t000.tif"))
     folder = unpacked(tar_of(tmp_path / "cells.tar.gz", *members))
     assert (folder / "01" / "t001.tif").read_bytes() == b"cells"
 
 
-def test_an_older_folder_is_replaced_whole(tmp_path: Path, unpacked: Any) -> None:
+def test_an_older_folder_is_replaced_whole(tmp_path, unpacked):
     unpacked(zip_of(tmp_path / "one.zip", {"old.tif": b"a"}))
     folder = unpacked(zip_of(tmp_path / "two.zip", {"new.tif": b"b"}))
     assert [path.name for path in folder.iterdir()] == ["new.tif"]
@@ -91,19 +91,19 @@ def test_an_older_folder_is_replaced_whole(tmp_path: Path, unpacked: Any) -> Non
     "name",
     ["../evil", "01/../../evil", "/tmp/evil", "..\\evil", "C:\\evil", "C:evil", "\\\\host\\evil"],
 )
-def test_a_zip_that_leaves_the_folder_is_refused(tmp_path: Path, refused: Any, name: str) -> None:
+def test_a_zip_that_leaves_the_folder_is_refused(tmp_path, refused, name):
     archive = zip_of(tmp_path / "evil.zip", {"good.tif": b"a", name: b"evil"})
     assert "would land outside" in refused(archive)
 
 
-def test_a_zip_with_a_link_is_refused(tmp_path: Path, refused: Any) -> None:
+def test_a_zip_with_a_link_is_refused(tmp_path, refused):
     link = zipfile.ZipInfo("link")
     link.external_attr = (stat.S_IFLNK | 0o777) << 16
     archive = zip_of(tmp_path / "evil.zip", {"good.tif": b"a", link: b"/etc/passwd"})
     assert "'link', which is a link or a device" in refused(archive)
 
 
-def test_an_encrypted_zip_is_refused(tmp_path: Path, refused: Any) -> None:
+def test_an_encrypted_zip_is_refused(tmp_path, refused):
     archive = zip_of(tmp_path / "secret.zip", {"cells.tif": b"a"})
     content = bytearray(archive.read_bytes())
     content[content.index(b"PK\x01\x02") + 8] |= 0x1
@@ -125,25 +125,23 @@ def test_an_encrypted_zip_is_refused(tmp_path: Path, refused: Any) -> None:
         (("bad", tarfile.FIFOTYPE), A_LINK),
     ],
 )
-def test_a_tar_that_leaves_the_folder_or_has_a_device_is_refused(
-    tmp_path: Path, refused: Any, bad: tuple[Any, ...], said: str
-) -> None:
+def test_a_tar_that_leaves_the_folder_or_has_a_device_is_refused(tmp_path, refused, bad, said):
     archive = tar_of(tmp_path / "evil.tar.gz", tar_member("good.tif"), tar_member(*bad))
     assert said in refused(archive)
 
 
-def test_a_zip_bomb_is_refused_by_its_stated_sizes(tmp_path: Path, refused: Any) -> None:
+def test_a_zip_bomb_is_refused_by_its_stated_sizes(tmp_path, refused):
     archive = zip_of(tmp_path / "bomb.zip", {"a": bytes(600_000), "b": bytes(600_000)})
     assert archive.stat().st_size < 10_000
     assert "more than the 1000000 bytes that the registry allows" in refused(archive)
 
 
-def test_a_tar_bomb_is_refused_by_its_first_header(tmp_path: Path, refused: Any) -> None:
+def test_a_tar_bomb_is_refused_by_its_first_header(tmp_path, refused):
     archive = tar_of(tmp_path / "bomb.tar.gz", tar_member("a"), content=bytes(1_200_000))
     assert "more than the 1000000 bytes" in refused(archive)
 
 
-def test_a_zip_that_lies_about_its_sizes_is_refused(tmp_path: Path, refused: Any) -> None:
+def test_a_zip_that_lies_about_its_sizes_is_refused(tmp_path, refused):
     archive = zip_of(tmp_path / "bomb.zip", {"a": bytes(600_000)})
     content = bytearray(archive.read_bytes())
     stated = (600_000).to_bytes(4, "little")
@@ -155,9 +153,7 @@ def test_a_zip_that_lies_about_its_sizes_is_refused(tmp_path: Path, refused: Any
     assert "cannot be unpacked" in refused(archive, 1000)
 
 
-def test_an_archive_larger_than_the_disk_is_refused(
-    tmp_path: Path, refused: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_archive_larger_than_the_disk_is_refused(tmp_path, refused, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10}))
     archive = zip_of(tmp_path / "cells.zip", {"a": bytes(1000)})
     assert "has 10 bytes left, but 1000 are needed for the contents of cells.zip" in refused(
@@ -167,18 +163,14 @@ def test_an_archive_larger_than_the_disk_is_refused(
 
 @pytest.mark.parametrize("kind", ["zip", "tar.gz"])
 @pytest.mark.parametrize("name", ["x" * 300, f"{'d' * 250}/" * 20 + "x"])
-def test_a_name_that_no_disk_takes_is_one_sentence(
-    tmp_path: Path, refused: Any, kind: str, name: str
-) -> None:
+def test_a_name_that_no_disk_takes_is_one_sentence(tmp_path, refused, kind, name):
     archive = tmp_path / f"a.{kind}"
     zip_of(archive, {name: b""}) if kind == "zip" else tar_of(archive, tarfile.TarInfo(name))
     assert "cannot be written here (File name too long)" in refused(archive)
 
 
 @pytest.mark.parametrize("names", [("a", "a/b"), ("a/b", "a")])
-def test_a_file_that_is_a_folder_too_is_one_sentence(
-    tmp_path: Path, refused: Any, names: tuple[str, str]
-) -> None:
+def test_a_file_that_is_a_folder_too_is_one_sentence(tmp_path, refused, names):
     assert "cannot be written here" in refused(
         zip_of(tmp_path / "a.zip", dict.fromkeys(names, b""))
     )
@@ -186,9 +178,7 @@ def test_a_file_that_is_a_folder_too_is_one_sentence(
 
 @pytest.mark.parametrize("name", ["cells.zip", "cells.tar.gz"])
 @pytest.mark.parametrize("keep", [0, 7, 90])
-def test_a_truncated_archive_is_one_sentence(
-    tmp_path: Path, refused: Any, name: str, keep: int
-) -> None:
+def test_a_truncated_archive_is_one_sentence(tmp_path, refused, name, keep):
     path = tmp_path / name
     whole = (
         zip_of(path, {"a": bytes(range(256)) * 9})

@@ -30,9 +30,7 @@ def run(data_root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any
     return run_line
 
 
-def test_fetch_prints_the_path_on_stdout_and_talks_on_stderr(
-    run: Any, shared_data: Path, data_root: Path
-) -> None:
+def test_fetch_prints_the_path_on_stdout_and_talks_on_stderr(run, shared_data, data_root):
     result = run("fetch", "pc12-registration", "--mirror", str(shared_data))
     path = data_root / "pc12-registration" / "pc12-unreg.tif"
     assert result.stdout == f"{path}\n"
@@ -52,23 +50,19 @@ def test_fetch_prints_the_path_on_stdout_and_talks_on_stderr(
         ),
     ],
 )
-def test_what_a_command_cannot_find_is_one_sentence(
-    run: Any, tmp_path: Path, words: str, said: str
-) -> None:
+def test_what_a_command_cannot_find_is_one_sentence(run, tmp_path, words, said):
     (tmp_path / "file").write_text("here")
     with pytest.raises(UserError, match=said):
         run(*words.split())
 
 
-def test_an_unknown_name_is_refused_before_anything_is_fetched(
-    run: Any, shared_data: Path, data_root: Path
-) -> None:
+def test_an_unknown_name_is_refused_before_anything_is_fetched(run, shared_data, data_root):
     with pytest.raises(UserError, match="did you mean 'cmu-1'"):
         run("fetch", "pc12-registration", "cmu1", "--mirror", str(shared_data))
     assert not data_root.exists()
 
 
-def test_list_shows_every_dataset_with_its_state(run: Any, shared_data: Path) -> None:
+def test_list_shows_every_dataset_with_its_state(run, shared_data):
     run("fetch", "pc12-registration", "--mirror", str(shared_data))
     table = run("list").stdout
     (line,) = [line for line in table.splitlines() if "pc12-registration" in line]
@@ -86,9 +80,7 @@ def test_list_shows_every_dataset_with_its_state(run: Any, shared_data: Path) ->
     }
 
 
-def test_a_synthetic_dataset_is_listed_made_found_and_verified(
-    run: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_synthetic_dataset_is_listed_made_found_and_verified(run, data_root, monkeypatch):
     monkeypatch.setattr("pyscale.data.registry.load_registry", lambda _folder: MADE_MOVIE)
     (row,) = json.loads(run("list", "--json").stdout)
     assert (row["state"], row["size_bytes"], row["path"]) == ("absent", None, None)
@@ -107,9 +99,7 @@ def test_a_synthetic_dataset_is_listed_made_found_and_verified(
     assert [s["file"] for s in states if s["state"] == "changed"] == ["movie.ome.tif"]
 
 
-def test_verify_ends_with_1_where_a_file_is_not_what_it_was(
-    run: Any, shared_data: Path, data_root: Path
-) -> None:
+def test_verify_ends_with_1_where_a_file_is_not_what_it_was(run, shared_data, data_root):
     run("fetch", "stardist-nuclei", "--mirror", str(shared_data))
     assert "2 of 2 files" in run("verify").stdout
     (data_root / "stardist-nuclei" / "mask2d.tif").unlink()
@@ -123,20 +113,18 @@ def test_verify_ends_with_1_where_a_file_is_not_what_it_was(
     ]
 
 
-def test_verify_without_any_dataset_says_so(run: Any, data_root: Path) -> None:
+def test_verify_without_any_dataset_says_so(run, data_root):
     data_root.mkdir()
     assert run("verify").stderr == f"nothing to verify in {data_root}\n"
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc on this system")
-def test_a_data_folder_that_cannot_be_made_is_one_sentence(run: Any) -> None:
+def test_a_data_folder_that_cannot_be_made_is_one_sentence(run):
     with pytest.raises(UserError, match="/proc/foo.* choose another --data-folder"):
         run("fetch", "pc12-registration", "--data-folder", "/proc/foo")
 
 
-def test_a_changed_dataset_is_called_changed_until_fetch_replaces_it(
-    run: Any, shared_data: Path, data_root: Path
-) -> None:
+def test_a_changed_dataset_is_called_changed_until_fetch_replaces_it(run, shared_data, data_root):
     fetch = ("fetch", "pc12-registration", "--mirror", str(shared_data))
     movie = Path(run(*fetch).stdout.strip())
     with movie.open("ab") as file:
@@ -149,9 +137,7 @@ def test_a_changed_dataset_is_called_changed_until_fetch_replaces_it(
     assert run("path", "pc12-registration").stdout == f"{movie}\n"
 
 
-def test_the_help_of_synth_shows_the_defaults_of_the_generator(
-    run: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_help_of_synth_shows_the_defaults_of_the_generator(run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setenv("NO_COLOR", "1")
     said = " ".join(run("synth", "--help").stdout.split())
@@ -165,12 +151,12 @@ def test_the_help_of_synth_shows_the_defaults_of_the_generator(
     assert f"Random seed. (default: {default.seed})" in said
 
 
-def test_a_small_synthetic_movie_needs_no_number_of_cells(run: Any, data_root: Path) -> None:
+def test_a_small_synthetic_movie_needs_no_number_of_cells(run, data_root):
     made = run("synth", "small", "--frames", "2", "--size", "64")
     assert made.stdout == f"{data_root / 'small' / 'movie.ome.tif'}\n"
 
 
-def test_a_synthetic_movie_is_made_listed_found_and_verified(run: Any, data_root: Path) -> None:
+def test_a_synthetic_movie_is_made_listed_found_and_verified(run, data_root):
     line = "synth dense --frames 3 --size 64x80 --cells 4 --cell-types 1 --seed 2"
     made = run(*line.split(), "--density", "ramp", "--set", "radius_px=5")
     folder = data_root / "dense"
@@ -211,12 +197,12 @@ def test_a_synthetic_movie_is_made_listed_found_and_verified(run: Any, data_root
         (["--slides", "2", "--set", "tile=3"], "did you mean 'tile_px'"),
     ],
 )
-def test_a_wrong_option_of_synth_is_one_sentence(run: Any, more: list[str], said: str) -> None:
+def test_a_wrong_option_of_synth_is_one_sentence(run, more, said):
     with pytest.raises(UserError, match=said):
         run("synth", "dense", *more)
 
 
-def test_slides_are_made_listed_found_and_verified(run: Any, data_root: Path) -> None:
+def test_slides_are_made_listed_found_and_verified(run, data_root):
     line = "synth mine --slides 2 --size 512x600 --mpp 0.25 --seed 2 --set tile_px=128"
     folder = data_root / "mine"
     assert run(*line.split()).stdout == f"{folder}\n"
@@ -235,9 +221,7 @@ def test_slides_are_made_listed_found_and_verified(run: Any, data_root: Path) ->
     assert [s["file"] for s in states if s["state"] == "changed"] == ["slide_001.svs"]
 
 
-def test_slides_larger_than_the_disk_are_refused_before_any_is_made(
-    run: Any, data_root: Path
-) -> None:
+def test_slides_larger_than_the_disk_are_refused_before_any_is_made(run, data_root):
     with pytest.raises(
         UserError, match="needed for making 100000 slides of 200000 x 200000 pixels"
     ):

@@ -35,9 +35,7 @@ def find(data_root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> An
     ("name", "frames"),
     [("cancer-migration", 48), ("drosophila-nuclei", 21), ("hela-tracking", 92)],
 )
-def test_a_real_movie_is_fetched_and_its_frames_counted(
-    find: Any, shared_data: Path, name: str, frames: int
-) -> None:
+def test_a_real_movie_is_fetched_and_its_frames_counted(find, shared_data, name, frames):
     suite = "labels" if name == "hela-tracking" else "pipeline"
     found = find(name, mirror=str(shared_data), suite=suite)
     assert found.frames == frames
@@ -46,7 +44,7 @@ def test_a_real_movie_is_fetched_and_its_frames_counted(
     assert found.movie.exists()
 
 
-def test_a_synthetic_movie_brings_its_truth(find: Any, make_own: Any) -> None:
+def test_a_synthetic_movie_brings_its_truth(find, make_own):
     movie = make_own("dense", SMALL)
     for data in ("dense", str(movie), str(movie.parent)):
         found = find(data)
@@ -54,9 +52,7 @@ def test_a_synthetic_movie_brings_its_truth(find: Any, make_own: Any) -> None:
         assert found.shape_yx == (64, 64)
 
 
-def test_a_synthetic_dataset_of_the_registry_is_made_with_its_truth(
-    find: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_synthetic_dataset_of_the_registry_is_made_with_its_truth(find, data_root, monkeypatch):
     monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: MADE_MOVIE)
     found = find("cells", mirror="http://127.0.0.1:9")
     assert found.movie == data_root / "cells" / "movie.ome.tif"
@@ -80,14 +76,14 @@ def test_a_synthetic_dataset_of_the_registry_is_made_with_its_truth(
     ],
 )
 def test_a_dataset_of_another_kind_is_refused_before_it_is_fetched(
-    find: Any, data_root: Path, tmp_path: Path, name: str, suite: str, sentence: str
-) -> None:
+    find, data_root, tmp_path, name, suite, sentence
+):
     with pytest.raises(UserError, match=sentence):
         find(name, mirror=str(tmp_path / "a mirror that is not there"), suite=suite)
     assert not data_root.exists()
 
 
-def test_a_synthetic_movie_holds_no_labels_but_its_truth_does(find: Any, make_own: Any) -> None:
+def test_a_synthetic_movie_holds_no_labels_but_its_truth_does(find, make_own):
     movie = make_own("dense", SMALL)
     for data in ("dense", str(movie.parent)):
         with pytest.raises(UserError, match="holds a movie, but the suite labels"):
@@ -96,7 +92,7 @@ def test_a_synthetic_movie_holds_no_labels_but_its_truth_does(find: Any, make_ow
     assert find(str(labels), suite="labels").movie == labels
 
 
-def test_a_movie_of_real_numbers_holds_no_labels(find: Any, tmp_path: Path) -> None:
+def test_a_movie_of_real_numbers_holds_no_labels(find, tmp_path):
     write_movie(tmp_path / "own.ome.tif", np.zeros((2, 8, 8), np.float32), "TYX")
     with pytest.raises(UserError, match="holds float32 values, but the suite labels needs"):
         find("own.ome.tif", suite="labels")
@@ -112,9 +108,7 @@ def test_a_movie_of_real_numbers_holds_no_labels(find: Any, tmp_path: Path) -> N
         ("dens", "did you mean 'dense'"),
     ],
 )
-def test_what_is_no_movie_is_one_sentence(
-    find: Any, make_own: Any, tmp_path: Path, data: str, said: str
-) -> None:
+def test_what_is_no_movie_is_one_sentence(find, make_own, tmp_path, data, said):
     make_own("dense", SMALL)
     (tmp_path / "notes.tif").write_text("not a movie")
     with pytest.raises(UserError, match=said):
@@ -134,15 +128,13 @@ def find_slides(data_root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     return find_named
 
 
-def test_slides_of_the_registry_are_made_and_counted(
-    find_slides: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slides_of_the_registry_are_made_and_counted(find_slides, data_root, monkeypatch):
     monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: MADE_SLIDES)
     found = find_slides("cells", mirror="http://127.0.0.1:9")
     assert found == Dataset(movie=data_root / "cells", frames=2)
 
 
-def test_own_slides_are_found_by_name_and_by_path(find_slides: Any, make_own: Any) -> None:
+def test_own_slides_are_found_by_name_and_by_path(find_slides, make_own):
     folder = make_own("own", SMALL_SLIDES, kind="slides")
     for data in ("own", str(folder)):
         assert find_slides(data) == Dataset(movie=folder, frames=1)
@@ -150,9 +142,7 @@ def test_own_slides_are_found_by_name_and_by_path(find_slides: Any, make_own: An
     assert find_slides(str(slide)) == Dataset(movie=slide, frames=1)
 
 
-def test_a_dataset_of_one_slide_is_measured_as_slides(
-    find_slides: Any, server: Any, data_root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_dataset_of_one_slide_is_measured_as_slides(find_slides, server, data_root, monkeypatch):
     registry = registry_of([row("one.svs", b"slide")], kind="slide", movie="one.svs", axes="YXS")
     server.put("one.svs", b"slide")
     monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: registry)
@@ -160,14 +150,14 @@ def test_a_dataset_of_one_slide_is_measured_as_slides(
     assert found == Dataset(movie=data_root / "cells" / "one.svs", frames=1)
 
 
-def test_a_movie_has_patches_where_it_is_named_by_its_path(find_slides: Any, make_own: Any) -> None:
+def test_a_movie_has_patches_where_it_is_named_by_its_path(find_slides, make_own):
     movie = make_own("dense", SMALL)
     assert find_slides(str(movie)) == Dataset(movie=movie, frames=1)
     with pytest.raises(UserError, match="dense holds a movie, but the suite loader needs slid"):
         find_slides("dense")
 
 
-def test_slides_are_no_movie(find: Any, make_own: Any) -> None:
+def test_slides_are_no_movie(find, make_own):
     folder = make_own("own", SMALL_SLIDES, kind="slides")
     for data in ("own", str(folder)):
         with pytest.raises(UserError, match="holds slides, but the suite pipeline needs a mov"):
@@ -176,27 +166,25 @@ def test_slides_are_no_movie(find: Any, make_own: Any) -> None:
         find("synthetic-slides")
 
 
-def test_a_folder_without_slides_is_one_sentence(find_slides: Any, tmp_path: Path) -> None:
+def test_a_folder_without_slides_is_one_sentence(find_slides, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="empty holds no slides: put slides there whose names"):
         find_slides(str(tmp_path / "empty"))
 
 
-def test_an_ome_zarr_is_one_slide(find_slides: Any, tmp_path: Path) -> None:
+def test_an_ome_zarr_is_one_slide(find_slides, tmp_path):
     (tmp_path / "image.zarr" / "0").mkdir(parents=True)
     assert find_slides("image.zarr") == Dataset(movie=tmp_path / "image.zarr", frames=1)
 
 
 @pytest.mark.parametrize("suite", ["pipeline", "loader"])
-def test_a_pipe_is_refused_and_not_waited_for(find: Any, tmp_path: Path, suite: str) -> None:
+def test_a_pipe_is_refused_and_not_waited_for(find, tmp_path, suite):
     os.mkfifo(tmp_path / "pipe.tif")
     with pytest.raises(UserError, match="neither a file nor a folder"):
         find(str(tmp_path / "pipe.tif"), suite=suite)
 
 
-def test_a_truth_of_the_users_own_must_fit_the_movie(
-    tmp_path: Path, data_root: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_truth_of_the_users_own_must_fit_the_movie(tmp_path, data_root, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write_movie(tmp_path / "own.ome.tif", np.zeros((2, 8, 8), np.uint16), "TYX")
     write_movie(tmp_path / "short.ome.tif", np.zeros((1, 8, 8), np.uint16), "TYX")
@@ -213,9 +201,7 @@ def test_a_truth_of_the_users_own_must_fit_the_movie(
 
 
 @pytest.mark.parametrize(("tile_px", "tiles"), [(None, 1), (64, 9), (130, 1), (100, 4)])
-def test_tiles_of_an_image_are_counted(
-    data_root: Path, shared_data: Path, tile_px: int | None, tiles: int
-) -> None:
+def test_tiles_of_an_image_are_counted(data_root, shared_data, tile_px, tiles):
     movie = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
     suite = tiled_suite("one")
     given = {} if tile_px is None else {"one": {"tile_px": tile_px}}
@@ -223,7 +209,7 @@ def test_tiles_of_an_image_are_counted(
     assert find_movie(settings, suite).frames == tiles
 
 
-def test_steps_with_tiles_of_several_sizes_are_refused(data_root: Path, shared_data: Path) -> None:
+def test_steps_with_tiles_of_several_sizes_are_refused(data_root, shared_data):
     movie = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
     settings = Settings(data=str(movie), data_folder=data_root, stages={"two": {"tile_px": 64}})
     with pytest.raises(UserError, match="tile_px of the suite tiled is 512 and 64: give all its"):

@@ -62,8 +62,8 @@ def served_bytes(server: Any) -> int:
 
 @pytest.mark.parametrize("name", SHARED_NAMES)
 def test_every_real_dataset_arrives_byte_for_byte(
-    name: str, shared_data: Path, shared_server: Any, data_root: Path, report: Any
-) -> None:
+    name, shared_data, shared_server, data_root, report
+):
     registry = load_registry(shipped("config"))
     movie = ensured(name, registry, data_root, report, mirror=shared_server.address)
     assert movie.exists()
@@ -74,7 +74,7 @@ def test_every_real_dataset_arrives_byte_for_byte(
     assert {state.state for state in states} == {"ok"}
 
 
-def test_a_second_fetch_asks_the_server_for_nothing(fetch: Any, server: Any, report: Any) -> None:
+def test_a_second_fetch_asks_the_server_for_nothing(fetch, server, report):
     dataset = CELLS.model_copy(update={"terms": "Name the cells.", "doi": "10.1/2"})
     fetch(dataset)
     said = "\n".join(report.said)
@@ -86,7 +86,7 @@ def test_a_second_fetch_asks_the_server_for_nothing(fetch: Any, server: Any, rep
     assert "all 1 files are in" in report.said[-1]
 
 
-def test_a_broken_connection_is_resumed_within_one_fetch(fetch: Any, server: Any) -> None:
+def test_a_broken_connection_is_resumed_within_one_fetch(fetch, server):
     server.script = [Answer(break_after=400_000)]
     assert fetch(CELLS).read_bytes() == NOISE
     first, second = server.requests
@@ -97,9 +97,7 @@ def test_a_broken_connection_is_resumed_within_one_fetch(fetch: Any, server: Any
     assert second.body_bytes == len(NOISE) - start
 
 
-def test_a_broken_download_is_resumed_by_the_next_fetch(
-    fetch: Any, server: Any, data_root: Path
-) -> None:
+def test_a_broken_download_is_resumed_by_the_next_fetch(fetch, server, data_root):
     server.always = Answer(break_after=400_000)
     assert "the connection broke off" in refusal(fetch, CELLS, patience=ONCE)
     (part, origin) = files_below(data_root / "cells")
@@ -130,20 +128,15 @@ def test_a_broken_download_is_resumed_by_the_next_fetch(
     ids=["breaks off without a byte", "stays busy", "absent", "unreachable", "absent in a folder"],
 )
 def test_a_server_that_gives_nothing_is_one_sentence(
-    fetch: Any,
-    server: Any,
-    served: dict[str, Any],
-    options: dict[str, Any],
-    said: list[str],
-    requests: int,
-) -> None:
+    fetch, server, served, options, said, requests
+):
     server.always = Answer(**served)
     sentence = refusal(fetch, CELLS, **options)
     assert all(words.format(server=server.address) in sentence for words in said)
     assert len(server.requests) == requests
 
 
-def test_bytes_of_two_versions_of_a_file_are_never_joined(fetch: Any, server: Any) -> None:
+def test_bytes_of_two_versions_of_a_file_are_never_joined(fetch, server):
     server.script = [Answer(break_after=400_000)]
     server.always = Answer(etag='"second"', body=NOISE[::-1])
     assert fetch(UNCHECKED, trust_first_download=True).read_bytes() == NOISE[::-1]
@@ -170,12 +163,8 @@ def test_bytes_of_two_versions_of_a_file_are_never_joined(fetch: Any, server: An
     ids=["ranges ignored", "no version or sum", "no version", "weak version", "busy"],
 )
 def test_a_download_goes_on_only_where_its_bytes_are_of_the_same_file(
-    fetch: Any,
-    server: Any,
-    is_checked: bool,
-    served: list[dict[str, Any]],
-    asked_for: list[tuple[int, str | None]],
-) -> None:
+    fetch, server, is_checked, served, asked_for
+):
     server.script = [Answer(**one) for one in served]
     dataset = CELLS if is_checked else UNCHECKED
     assert fetch(dataset, trust_first_download=True).read_bytes() == NOISE
@@ -183,8 +172,8 @@ def test_a_download_goes_on_only_where_its_bytes_are_of_the_same_file(
 
 
 def test_a_part_larger_than_the_file_or_from_another_address_is_not_continued(
-    fetch: Any, server: Any, data_root: Path
-) -> None:
+    fetch, server, data_root
+):
     server.always = Answer(break_after=400_000)
     refusal(fetch, CELLS, patience=ONCE)
     (data_root / "cells" / INCOMING / "cells.tif.part").write_bytes(bytes(700_000))
@@ -202,7 +191,7 @@ def test_a_part_larger_than_the_file_or_from_another_address_is_not_continued(
     assert server.requests[-1].range is None
 
 
-def test_a_silent_server_is_given_up(fetch: Any, server: Any) -> None:
+def test_a_silent_server_is_given_up(fetch, server):
     silent = Answer(hold_after=0)
     server.always = silent
     patience = Patience(timeout_s=0.2, retries=0, backoff_s=0)
@@ -210,9 +199,7 @@ def test_a_silent_server_is_given_up(fetch: Any, server: Any) -> None:
     silent.release.set()
 
 
-def test_a_wrong_checksum_leaves_nothing_and_takes_nothing(
-    fetch: Any, server: Any, data_root: Path
-) -> None:
+def test_a_wrong_checksum_leaves_nothing_and_takes_nothing(fetch, server, data_root):
     dataset = dataset_of([row("a.tif", NOISE), row("b.tif", NOISE[:1000])])
     server.put("a.tif", NOISE)
     server.put("b.tif", NOISE[:1000])
@@ -227,7 +214,7 @@ def test_a_wrong_checksum_leaves_nothing_and_takes_nothing(
     assert (data_root / "cells" / "b.tif").read_bytes() == NOISE[:1000]
 
 
-def test_a_file_that_changed_here_is_fetched_again(fetch: Any) -> None:
+def test_a_file_that_changed_here_is_fetched_again(fetch):
     movie = fetch(CELLS)
     movie.write_bytes(NOISE[::-1])
     assert fetch(CELLS).read_bytes() == NOISE
@@ -254,8 +241,8 @@ def test_a_file_that_changed_here_is_fetched_again(fetch: Any) -> None:
     ids=["empty", "empty, no length", "page", "larger", "smaller, no length", "without end"],
 )
 def test_what_is_plainly_not_the_file_is_refused_and_nothing_of_it_stays(
-    fetch: Any, server: Any, data_root: Path, is_checked: bool, served: dict[str, Any], said: str
-) -> None:
+    fetch, server, data_root, is_checked, served, said
+):
     server.always = Answer(**served)
     dataset = CELLS if is_checked else UNCHECKED
     assert said in refusal(fetch, dataset, trust_first_download=True)
@@ -263,9 +250,7 @@ def test_what_is_plainly_not_the_file_is_refused_and_nothing_of_it_stays(
     assert not is_checked or files_below(data_root / "cells") == []
 
 
-def test_a_server_that_does_not_end_is_left_where_the_disk_is_half_full(
-    fetch: Any, server: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_server_that_does_not_end_is_left_where_the_disk_is_half_full(fetch, server, monkeypatch):
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 700_000}))
     server.always = Answer(body=NOISE, length=False)
     sentence = refusal(fetch, UNCHECKED, trust_first_download=True)
@@ -274,8 +259,8 @@ def test_a_server_that_does_not_end_is_left_where_the_disk_is_half_full(
 
 @pytest.mark.parametrize("is_checked", [True, False])
 def test_too_little_space_is_said_before_anything_is_fetched(
-    fetch: Any, server: Any, monkeypatch: pytest.MonkeyPatch, is_checked: bool
-) -> None:
+    fetch, server, monkeypatch, is_checked
+):
     monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10}))
     sentence = refusal(fetch, CELLS if is_checked else UNCHECKED, trust_first_download=True)
     assert "has 10 bytes left, but 600000 are needed for the download" in sentence
@@ -283,7 +268,7 @@ def test_too_little_space_is_said_before_anything_is_fetched(
     assert (server.requests == []) == is_checked
 
 
-def test_what_cannot_be_trusted_is_one_sentence(fetch: Any, server: Any, data_root: Path) -> None:
+def test_what_cannot_be_trusted_is_one_sentence(fetch, server, data_root):
     assert "--trust-first-download" in refusal(fetch, UNCHECKED)
     assert server.requests == []
     data_root.mkdir(exist_ok=True)
@@ -291,9 +276,7 @@ def test_what_cannot_be_trusted_is_one_sentence(fetch: Any, server: Any, data_ro
     assert "trusted.json is damaged" in refusal(fetch, UNCHECKED, trust_first_download=True)
 
 
-def test_the_first_trusted_download_binds_later_ones(
-    fetch: Any, server: Any, data_root: Path, report: Any
-) -> None:
+def test_the_first_trusted_download_binds_later_ones(fetch, server, data_root, report):
     movie = fetch(UNCHECKED, trust_first_download=True)
     assert hashlib.sha256(NOISE).hexdigest() in (data_root / "trusted.json").read_text()
     states = verify_dataset("cells", UNCHECKED, data_root, report)
@@ -306,7 +289,7 @@ def test_the_first_trusted_download_binds_later_ones(
     assert fetch(UNCHECKED).read_bytes() == NOISE
 
 
-def test_what_others_trusted_meanwhile_is_kept(fetch: Any, server: Any, data_root: Path) -> None:
+def test_what_others_trusted_meanwhile_is_kept(fetch, server, data_root):
     names = [f"{index}.tif" for index in range(8)]
     for name in names:
         server.put(name, name.encode())
@@ -316,13 +299,13 @@ def test_what_others_trusted_meanwhile_is_kept(fetch: Any, server: Any, data_roo
 
 
 @pytest.mark.parametrize("prefix", ["", "file://"])
-def test_a_folder_is_a_mirror(fetch: Any, server: Any, prefix: str) -> None:
+def test_a_folder_is_a_mirror(fetch, server, prefix):
     assert fetch(CELLS, mirror=f"{prefix}{server.root}").read_bytes() == NOISE
     assert server.requests == []
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is absent: Linux has it")
-def test_a_full_disk_is_one_sentence(server: Any, tmp_path: Path) -> None:
+def test_a_full_disk_is_one_sentence(server, tmp_path):
     (tmp_path / "part").symlink_to("/dev/full")
     transfer = Transfer(
         address=str(server.root / "cells" / "cells.tif"),
@@ -339,9 +322,7 @@ def test_a_full_disk_is_one_sentence(server: Any, tmp_path: Path) -> None:
         download(transfer, Watch(lambda _: None, threading.Event()))
 
 
-def test_links_among_what_arrives_are_removed_and_never_followed(
-    fetch: Any, data_root: Path, tmp_path: Path
-) -> None:
+def test_links_among_what_arrives_are_removed_and_never_followed(fetch, data_root, tmp_path):
     """Others may write into a data folder that is shared."""
     theirs = tmp_path / "theirs"
     theirs.mkdir()
@@ -360,7 +341,7 @@ def test_links_among_what_arrives_are_removed_and_never_followed(
     assert not (folder / INCOMING).exists()
 
 
-def test_what_a_killed_process_left_is_removed_except_parts(fetch: Any, data_root: Path) -> None:
+def test_what_a_killed_process_left_is_removed_except_parts(fetch, data_root):
     incoming = data_root / "cells" / INCOMING
     (incoming / "x.unpacking" / "new").mkdir(parents=True)
     (incoming / "tmpabc").write_text("")
@@ -370,8 +351,8 @@ def test_what_a_killed_process_left_is_removed_except_parts(fetch: Any, data_roo
 
 
 def test_an_archive_is_unpacked_and_its_files_are_verified(
-    fetch: Any, tmp_path: Path, data_root: Path, report: Any, server: Any
-) -> None:
+    fetch, tmp_path, data_root, report, server
+):
     with zipfile.ZipFile(tmp_path / "cells.zip", "w") as archive:
         archive.writestr("01/t000.tif", b"a")
         archive.writestr("01/t001.tif", b"b")
@@ -397,16 +378,14 @@ def test_an_archive_is_unpacked_and_its_files_are_verified(
     assert "cells/02, the movie that the registry names" in sentence
 
 
-def test_terms_that_ask_for_consent_stop_a_script(
-    fetch: Any, server: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_terms_that_ask_for_consent_stop_a_script(fetch, server, monkeypatch):
     monkeypatch.setattr("sys.stdin", open(os.devnull))  # noqa: PTH123, SIM115
     sentence = refusal(fetch, CELLS.model_copy(update={"consent": True}))
     assert "--accept-terms" in sentence
     assert server.requests == []
 
 
-def test_consent_is_asked_once(fetch: Any) -> None:
+def test_consent_is_asked_once(fetch):
     asked: list[str] = []
     with_terms = CELLS.model_copy(update={"consent": True})
     for _ in range(2):
@@ -414,7 +393,7 @@ def test_consent_is_asked_once(fetch: Any) -> None:
     assert asked == ["cells"]
 
 
-def test_ensure_reads_no_file_that_is_there(data_root: Path, report: Any, tmp_path: Path) -> None:
+def test_ensure_reads_no_file_that_is_there(data_root, report, tmp_path):
     (data_root / "cells").mkdir(parents=True)
     # Only the size is right: had the file been read, it would be fetched again.
     (data_root / "cells" / "cells.tif").write_bytes(bytes(len(NOISE)))
@@ -438,9 +417,7 @@ def command(server: Any, data_root: Path, *more: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_two_processes_fetch_one_dataset_once(
-    shared_server: Any, data_root: Path, shared_data: Path
-) -> None:
+def test_two_processes_fetch_one_dataset_once(shared_server, data_root, shared_data):
     line = command(shared_server, data_root, "hela-tracking")
     both = [subprocess.Popen(line, stderr=subprocess.PIPE, text=True) for _ in range(2)]
     said = [process.communicate(timeout=LONG_S)[1] for process in both]
@@ -450,9 +427,7 @@ def test_two_processes_fetch_one_dataset_once(
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_only_a_part_that_is_resumed(
-    shared_server: Any, data_root: Path, shared_data: Path
-) -> None:
+def test_ctrl_c_leaves_only_a_part_that_is_resumed(shared_server, data_root, shared_data):
     held = Answer(hold_after=1_000_000)
     shared_server.script = [held]
     line = command(shared_server, data_root, "cancer-migration")
@@ -476,9 +451,7 @@ def test_ctrl_c_leaves_only_a_part_that_is_resumed(
     assert (folder / name).read_bytes() == original.read_bytes()
 
 
-def test_the_password_of_a_mirror_is_sent_and_neither_shown_nor_kept(
-    fetch: Any, server: Any, data_root: Path
-) -> None:
+def test_the_password_of_a_mirror_is_sent_and_neither_shown_nor_kept(fetch, server, data_root):
     mirror = server.address.replace("://", "://ada:p%40ss@")
     server.script = [Answer(status=404), Answer(break_after=CHUNK_BYTES)]
     said = refusal(fetch, CELLS, mirror=mirror, patience=ONCE)

@@ -13,7 +13,7 @@ from pyscale.errors import UserError
 CELLS = registry_of([row("a.tif", b"aaa"), row("b.tif", b"bbb")], movie="b.tif")
 
 
-def test_a_dataset_is_absent_partly_or_here(data_root: Path) -> None:
+def test_a_dataset_is_absent_partly_or_here(data_root):
     cells = CELLS.get("cells")
     folder = data_root / "cells"
     assert presence("cells", cells, data_root) == "absent"
@@ -29,7 +29,7 @@ def test_a_dataset_is_absent_partly_or_here(data_root: Path) -> None:
     assert dataset_path("cells", CELLS, data_root) == folder / "b.tif"
 
 
-def test_an_archive_is_here_when_all_that_it_held_is(data_root: Path) -> None:
+def test_an_archive_is_here_when_all_that_it_held_is(data_root):
     file = {"name": "x.zip", "sha256": "0" * 64, "unpack": "zip", "unpacked_limit_bytes": 9}
     cells = registry_of([file]).get("cells")
     folder = data_root / "cells" / "x"
@@ -37,16 +37,14 @@ def test_an_archive_is_here_when_all_that_it_held_is(data_root: Path) -> None:
     assert presence("cells", cells, data_root) == "absent"
 
 
-def test_a_name_of_the_registry_comes_before_a_file_of_that_name(
-    data_root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_name_of_the_registry_comes_before_a_file_of_that_name(data_root, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("cells").mkdir()
     assert dataset_path("cells", CELLS, data_root) is None
     assert dataset_path("./cells", CELLS, data_root) == Path("cells")
 
 
-def test_what_is_neither_name_nor_path_has_no_path(data_root: Path) -> None:
+def test_what_is_neither_name_nor_path_has_no_path(data_root):
     assert dataset_path("nothing", CELLS, data_root) is None
 
 
@@ -60,12 +58,12 @@ def test_what_is_neither_name_nor_path_has_no_path(data_root: Path) -> None:
         (FileNotFoundError(errno.ENOENT, "no", "/proc/x"), "/proc/x does not exist and cannot"),
     ],
 )
-def test_what_the_disk_refuses_is_one_sentence(error: OSError, said: str) -> None:
+def test_what_the_disk_refuses_is_one_sentence(error, said):
     with pytest.raises(UserError, match=said), disk_errors_explained(Path("/data")):
         raise error
 
 
-def test_other_errors_of_the_disk_are_not_hidden() -> None:
+def test_other_errors_of_the_disk_are_not_hidden():
     broken = OSError(errno.EIO, "broken")
     with pytest.raises(OSError, match="broken"), disk_errors_explained(Path("/data")):
         raise broken

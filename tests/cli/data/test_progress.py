@@ -19,9 +19,7 @@ class Terminal(io.StringIO):
 CELLS = dataset_of([row("a.tif", b"a")], consent=True, terms="Name the cells.")
 
 
-def test_a_person_is_shown_the_terms_and_accepts(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_person_is_shown_the_terms_and_accepts(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", Terminal("y\n"))
     asked("cells", CELLS)
     printed = capsys.readouterr()
@@ -29,7 +27,7 @@ def test_a_person_is_shown_the_terms_and_accepts(
     assert "Name the cells." not in printed.out
 
 
-def test_a_person_who_declines_fetches_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_person_who_declines_fetches_nothing(monkeypatch):
     monkeypatch.setattr("sys.stdin", Terminal("n\n"))
     with pytest.raises(UserError, match="its terms were not accepted"):
         asked("cells", CELLS)

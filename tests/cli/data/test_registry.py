@@ -37,12 +37,12 @@ def refusal(tmp_path: Path, text: str) -> str:
     return str(caught.value)
 
 
-def test_the_short_form_of_a_file_is_its_name_size_and_checksum(tmp_path: Path) -> None:
+def test_the_short_form_of_a_file_is_its_name_size_and_checksum(tmp_path):
     file = load(tmp_path, GOOD).get("cells").files[0]
     assert (file.name, file.size_bytes, file.sha256) == ("cells.tif", 10, "0" * 64)
 
 
-def test_a_file_is_found_at_the_base_address_unless_it_has_its_own(tmp_path: Path) -> None:
+def test_a_file_is_found_at_the_base_address_unless_it_has_its_own(tmp_path):
     own = 'files = [["cells.tif"], { name = "b.tif", url = "https://example.net/x?b" }]'
     cells = load(tmp_path, re.sub("files = .*", own, GOOD)).get("cells")
     addresses = [cells.address(file) for file in cells.files]
@@ -73,26 +73,22 @@ def test_a_file_is_found_at_the_base_address_unless_it_has_its_own(tmp_path: Pat
         ("files = [[", "files = [[0, 1, 2, 3], [", "files.0"),
     ],
 )
-def test_an_entry_that_cannot_be_fetched_is_refused(
-    tmp_path: Path, good: str, bad: str, said: str
-) -> None:
+def test_an_entry_that_cannot_be_fetched_is_refused(tmp_path, good, bad, said):
     assert good in GOOD
     assert said in refusal(tmp_path, GOOD.replace(good, bad))
 
 
-def test_an_absent_registry_is_one_sentence(tmp_path: Path) -> None:
+def test_an_absent_registry_is_one_sentence(tmp_path):
     with pytest.raises(UserError, match="cannot be read"):
         load_registry(tmp_path)
 
 
-def test_an_unknown_dataset_is_answered_with_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_dataset_is_answered_with_the_nearest(tmp_path):
     with pytest.raises(UserError, match="did you mean 'cells'"):
         load(tmp_path, GOOD).get("cell")
 
 
-def test_the_shipped_registry_describes_every_file_of_the_real_microscopy(
-    shared_data: Path,
-) -> None:
+def test_the_shipped_registry_describes_every_file_of_the_real_microscopy(shared_data):
     registry = load_registry(shipped("config"))
     listed = {
         (line.split()[1].removeprefix("./"), line.split()[0])
@@ -113,7 +109,7 @@ def test_the_shipped_registry_describes_every_file_of_the_real_microscopy(
                 assert hashlib.sha256(path.read_bytes()).hexdigest() == file.sha256
 
 
-def test_every_shipped_entry_says_its_licence_and_what_to_cite() -> None:
+def test_every_shipped_entry_says_its_licence_and_what_to_cite():
     for name, dataset in load_registry(shipped("config")).datasets.items():
         assert dataset.licence, name
         assert len(dataset.citation) > 10, name
@@ -125,14 +121,14 @@ SYNTH = "synth = { seed = 3, frames = 4 }\n"
 SLIDES = "slides = { seed = 3, slides = 4 }\n"
 
 
-def test_what_a_synthetic_dataset_is_made_by_stands_in_place_of_files(tmp_path: Path) -> None:
+def test_what_a_synthetic_dataset_is_made_by_stands_in_place_of_files(tmp_path):
     cells = load(tmp_path, SYNTHETIC + SYNTH).get("cells")
     assert cells.synth is not None
     assert (cells.synth.seed, cells.synth.frames) == (3, 4)
     assert (cells.files, cells.size_bytes) == ((), None)
 
 
-def test_slides_that_are_made_stand_in_place_of_files_too(tmp_path: Path) -> None:
+def test_slides_that_are_made_stand_in_place_of_files_too(tmp_path):
     text = SYNTHETIC.replace('"movie"', '"slides"').replace("movie.ome.tif", ".")
     cells = load(tmp_path, text + SLIDES).get("cells")
     assert cells.made == SlidesParams(seed=3, slides=4)
@@ -156,13 +152,11 @@ def test_slides_that_are_made_stand_in_place_of_files_too(tmp_path: Path) -> Non
         (SYNTHETIC + "slides = { height = 600 }", "did you mean 'height_px'"),
     ],
 )
-def test_a_dataset_that_can_neither_be_fetched_nor_made_is_refused(
-    tmp_path: Path, text: str, said: str
-) -> None:
+def test_a_dataset_that_can_neither_be_fetched_nor_made_is_refused(tmp_path, text, said):
     assert said in refusal(tmp_path, text)
 
 
-def test_the_shipped_synthetic_cells_fill_frames_as_large_as_the_published_image() -> None:
+def test_the_shipped_synthetic_cells_fill_frames_as_large_as_the_published_image():
     made = load_registry(shipped("config")).get("synthetic-cells").synth
     assert made is not None
     assert made.shape_yx == (2160, 2560)
@@ -172,7 +166,7 @@ def test_the_shipped_synthetic_cells_fill_frames_as_large_as_the_published_image
     assert made.frames >= 8
 
 
-def test_the_shipped_slides_are_eight_that_any_machine_makes_in_seconds() -> None:
+def test_the_shipped_slides_are_eight_that_any_machine_makes_in_seconds():
     slides = load_registry(shipped("config")).get("synthetic-slides")
     assert slides.kind == "slides"
     assert slides.slides is not None

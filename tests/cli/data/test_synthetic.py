@@ -33,14 +33,14 @@ def make(make_own: Any) -> Any:
     return lambda name, **changes: make_own(name, SMALL | changes)
 
 
-def test_a_synthetic_movie_is_known_by_its_name(make: Any, data_root: Path) -> None:
+def test_a_synthetic_movie_is_known_by_its_name(make, data_root):
     movie = make("dense")
     registry = registry_of([row("a.tif", b"a")])
     assert synthetic_names(registry, data_root) == ["dense"]
     assert dataset_path("dense", registry, data_root) == movie
 
 
-def test_making_it_again_keeps_it_and_other_parameters_are_refused(make: Any) -> None:
+def test_making_it_again_keeps_it_and_other_parameters_are_refused(make):
     before = make("dense").stat().st_mtime_ns
     assert make("dense").stat().st_mtime_ns == before
     with pytest.raises(
@@ -61,8 +61,8 @@ def test_making_it_again_keeps_it_and_other_parameters_are_refused(make: Any) ->
     ],
 )
 def test_what_cannot_be_made_is_refused_and_nothing_is_written(
-    make: Any, data_root: Path, name: str, changes: dict[str, Any], said: str
-) -> None:
+    make, data_root, name, changes, said
+):
     with pytest.raises(UserError, match=said):
         make(name, **changes)
     assert not data_root.exists()
@@ -82,7 +82,7 @@ DAMAGES = ("a byte more", "another byte", "no file")
 
 
 @pytest.mark.parametrize("how", DAMAGES)
-def test_a_movie_that_changed_on_disk_is_not_passed_as_made(make: Any, how: str) -> None:
+def test_a_movie_that_changed_on_disk_is_not_passed_as_made(make, how):
     damage(make("dense"), how)
     with pytest.raises(UserError, match=r"changed on disk .*movie.ome.tif.* remove this folder"):
         make("dense")
@@ -97,9 +97,7 @@ def test_a_movie_that_changed_on_disk_is_not_passed_as_made(make: Any, how: str)
         ({"height_px": 256, "width_px": 256, "radius_px": "5"}, 100),
     ],
 )
-def test_without_a_number_cells_fill_any_field_alike(
-    make_own: Any, params: Any, cells: int
-) -> None:
+def test_without_a_number_cells_fill_any_field_alike(make_own, params, cells):
     movie = make_own("dense", {"frames": 1, "cell_types": 1} | params)
     assert json.loads((movie.parent / "synth.json").read_text())["cells"] == cells
 
@@ -139,8 +137,8 @@ of_a_movie = pytest.mark.parametrize("made", ["movie"], indirect=True)
 
 
 def test_a_synthetic_dataset_of_the_registry_is_made_where_others_are_fetched(
-    made: Made, data_root: Path, report: Any
-) -> None:
+    made, data_root, report
+):
     assert made.presence() == "absent"
     place = made.fetch()
     assert place == dataset_path("cells", made.registry, data_root)
@@ -167,9 +165,7 @@ def test_a_synthetic_dataset_of_the_registry_is_made_where_others_are_fetched(
     [*(("movie", how) for how in DAMAGES), ("slides", "another byte")],
     indirect=["made"],
 )
-def test_a_synthetic_dataset_that_changed_on_disk_is_made_again(
-    made: Made, data_root: Path, report: Any, how: str
-) -> None:
+def test_a_synthetic_dataset_that_changed_on_disk_is_made_again(made, data_root, report, how):
     made.fetch()
     content = made.file.read_bytes()
     damage(made.file, how)
@@ -181,9 +177,7 @@ def test_a_synthetic_dataset_that_changed_on_disk_is_made_again(
 
 
 @of_a_movie
-def test_a_size_that_is_wrong_is_called_changed_before_anything_is_read(
-    made: Made, data_root: Path
-) -> None:
+def test_a_size_that_is_wrong_is_called_changed_before_anything_is_read(made, data_root):
     made.fetch()
     made.file.write_bytes(b"short")
     assert made.presence() == "changed"
@@ -191,8 +185,8 @@ def test_a_size_that_is_wrong_is_called_changed_before_anything_is_read(
 
 
 def test_something_else_in_the_place_of_a_synthetic_dataset_is_kept_and_named(
-    made: Made, data_root: Path, report: Any
-) -> None:
+    made, data_root, report
+):
     own = make_synthetic("own", made.registry, data_root, SMALL, report).parent
     shutil.copytree(own, data_root / "cells")
     assert made.presence() == "changed"
@@ -212,7 +206,7 @@ class _StopsAfterAFrame(SilentReport):
         yield stop
 
 
-def test_making_that_is_stopped_leaves_nothing_half(made: Made, data_root: Path) -> None:
+def test_making_that_is_stopped_leaves_nothing_half(made, data_root):
     with pytest.raises(KeyboardInterrupt):
         made.fetch(_StopsAfterAFrame())
     assert left_of(data_root) == set()
@@ -222,7 +216,7 @@ def test_making_that_is_stopped_leaves_nothing_half(made: Made, data_root: Path)
 
 
 @of_a_movie
-def test_what_a_killed_process_left_is_cleared_or_completed(made: Made, data_root: Path) -> None:
+def test_what_a_killed_process_left_is_cleared_or_completed(made, data_root):
     half = data_root / ".cells.0a1b2c3d.partial"
     half.mkdir(parents=True)
     (half / "movie.ome.tif").write_bytes(b"half")
@@ -237,14 +231,14 @@ def test_what_a_killed_process_left_is_cleared_or_completed(made: Made, data_roo
 
 
 @of_a_movie
-def test_two_at_once_make_it_once(made: Made, data_root: Path) -> None:
+def test_two_at_once_make_it_once(made, data_root):
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda _: made.fetch(SilentReport()), range(2))
     assert first == second
     assert left_of(data_root) == {"cells"}
 
 
-def test_own_slides_that_changed_are_not_passed_as_made(make_own: Any) -> None:
+def test_own_slides_that_changed_are_not_passed_as_made(make_own):
     params = {"slides": 1, "height_px": 512, "width_px": 512}
     folder = make_own("own", params, kind="slides")
     assert make_own("own", params, kind="slides") == folder
@@ -279,8 +273,8 @@ def drifting_registry(server: FaultyServer) -> Registry:
 
 
 def test_a_movie_of_another_datasets_image_brings_that_dataset_and_is_made_once(
-    drifting_registry: Registry, server: Any, data_root: Path, report: Any
-) -> None:
+    drifting_registry, server, data_root, report
+):
     for _ in range(2):
         movie = fetch_dataset(
             "drifting",
@@ -300,7 +294,7 @@ def test_a_movie_of_another_datasets_image_brings_that_dataset_and_is_made_once(
     assert report.said[-1].endswith("and unchanged")
 
 
-def test_a_movie_is_not_made_of_what_is_not_fetched() -> None:
+def test_a_movie_is_not_made_of_what_is_not_fetched():
     made = {"source": "cells", "image": "image.tif", "labels": "labels.tif"}
     movie = entry([], base_url=None, drifted=made, movie="movie.ome.tif")
     with pytest.raises(ValueError, match="the source of drifting is not a dataset with files"):

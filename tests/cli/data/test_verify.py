@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 from datamirror import dataset_of, registry_of, row
 from pyscale.data.synthetic import make_synthetic
 from pyscale.data.verify import FileState, verify_dataset, verify_synthetic
@@ -14,7 +11,7 @@ def states_of(states: list[FileState]) -> dict[str, str]:
     return {state.file: state.state for state in states}
 
 
-def test_each_file_is_ok_missing_or_changed(data_root: Path, report: Any) -> None:
+def test_each_file_is_ok_missing_or_changed(data_root, report):
     folder = data_root / "cells"
     folder.mkdir(parents=True)
     (folder / "a.tif").write_bytes(b"aaa")
@@ -29,14 +26,14 @@ def test_each_file_is_ok_missing_or_changed(data_root: Path, report: Any) -> Non
     }
 
 
-def test_a_file_without_any_checksum_is_not_called_ok(data_root: Path, report: Any) -> None:
+def test_a_file_without_any_checksum_is_not_called_ok(data_root, report):
     (data_root / "cells").mkdir(parents=True)
     (data_root / "cells" / "a.tif").write_bytes(b"a")
     states = verify_dataset("cells", dataset_of([["a.tif"]]), data_root, report)
     assert states_of(states) == {"a.tif": "unverified"}
 
 
-def test_a_folder_put_in_place_of_an_archive_is_not_called_ok(data_root: Path, report: Any) -> None:
+def test_a_folder_put_in_place_of_an_archive_is_not_called_ok(data_root, report):
     file = {"name": "cells.zip", "sha256": "0" * 64, "unpack": "zip", "unpacked_limit_bytes": 9}
     dataset = dataset_of([file])
     absent = verify_dataset("cells", dataset, data_root, report)
@@ -47,7 +44,7 @@ def test_a_folder_put_in_place_of_an_archive_is_not_called_ok(data_root: Path, r
     assert states_of(states) == {"cells/": "unverified"}
 
 
-def test_a_synthetic_movie_is_held_to_what_was_made(data_root: Path, report: Any) -> None:
+def test_a_synthetic_movie_is_held_to_what_was_made(data_root, report):
     registry = registry_of([row("a.tif", b"a")])
     movie = make_synthetic("dense", registry, data_root, SMALL, report)
     states = verify_synthetic("dense", data_root, report)

@@ -37,7 +37,7 @@ def entry_of(told: Answer) -> dict[str, Any]:
     return dict(entry)
 
 
-def test_an_algorithm_of_bilayers(imported: Any) -> None:
+def test_an_algorithm_of_bilayers(imported):
     told = imported("config.yaml", BILAYERS)
     entry = entry_of(told)
     assert entry["command"] == [
@@ -58,14 +58,14 @@ def test_an_algorithm_of_bilayers(imported: Any) -> None:
         assert sentence in told.err
 
 
-def test_one_image_at_a_time_is_a_call_for_each_file(imported: Any) -> None:
+def test_one_image_at_a_time_is_a_call_for_each_file(imported):
     inputs = [{**BILAYERS["inputs"][1], "file_count": "single", "default": "single"}]
     told = imported("config.yaml", BILAYERS | {"inputs": inputs})
     assert "{file}" in entry_of(told)["command"]
     assert tomllib.loads(told.out)["data"] == "files"
 
 
-def test_a_descriptor_of_biaflows(imported: Any) -> None:
+def test_a_descriptor_of_biaflows(imported):
     told = imported("descriptor.json", CYTOMINE)
     entry = entry_of(told)
     assert entry["command"] == [
@@ -77,7 +77,7 @@ def test_a_descriptor_of_biaflows(imported: Any) -> None:
     assert "what its server sets is left out: cytomine_host" in told.err
 
 
-def test_a_descriptor_that_names_its_image_and_output_needs_no_convention(imported: Any) -> None:
+def test_a_descriptor_that_names_its_image_and_output_needs_no_convention(imported):
     given = CYTOMINE | {
         "command-line": "[IMAGE] [OUT]",
         "inputs": [{"id": "image", "type": "image", "value-key": "[@ID]"}],
@@ -88,7 +88,7 @@ def test_a_descriptor_that_names_its_image_and_output_needs_no_convention(import
     assert "names no program" in told.err
 
 
-def test_a_tool_of_cwl(imported: Any) -> None:
+def test_a_tool_of_cwl(imported):
     told = imported("blur.cwl", CWL)
     entry = entry_of(told)
     assert entry["command"] == [
@@ -127,18 +127,14 @@ OF_FOLDER = {
         ),
     ],
 )
-def test_what_a_tool_of_cwl_leaves_where_it_runs_is_its_output(
-    imported: Any, changed: dict[str, Any], command: str
-) -> None:
+def test_what_a_tool_of_cwl_leaves_where_it_runs_is_its_output(imported, changed, command):
     entry = entry_of(imported("blur.cwl", CWL | changed))
     assert entry["shell"] is True
     assert entry["command"] == command
 
 
 @pytest.mark.parametrize(("name", "given"), EVERY.items())
-def test_a_suite_that_was_written_is_one(
-    imported: Any, tmp_path: Path, name: str, given: dict[str, Any]
-) -> None:
+def test_a_suite_that_was_written_is_one(imported, tmp_path, name, given):
     told = imported(name, given, "--output", "mine/suite.toml")
     assert (told.code, told.out) == (0, "")
     assert load_suite(str(tmp_path / "mine" / "suite.toml")).stages
@@ -183,16 +179,14 @@ ODD = "é \x7f \" \\ \t {x} 'q' 🙂"
         ("a.json", json.dumps(CYTOMINE | {"name": "\ud800"}), "surrogates not allowed"),
     ],
 )
-def test_what_no_step_can_be_made_of_is_refused_in_a_sentence(
-    imported: Any, name: str, given: object, why: str
-) -> None:
+def test_what_no_step_can_be_made_of_is_refused_in_a_sentence(imported, name, given, why):
     told = imported(name, given)
     assert (told.code, told.out) == (2, "")
     assert why in told.err
     assert told.err.count("\n") == 1
 
 
-def test_odd_letters_stay_as_they_are(imported: Any) -> None:
+def test_odd_letters_stay_as_they_are(imported):
     given = json.loads(json.dumps(CYTOMINE))
     given["name"] = ODD
     given["inputs"][1]["default-value"] = ODD
@@ -201,9 +195,7 @@ def test_odd_letters_stay_as_they_are(imported: Any) -> None:
 
 
 @pytest.mark.parametrize("path", ["nix.yaml", "."])
-def test_what_cannot_be_read_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, path: str
-) -> None:
+def test_what_cannot_be_read_is_told(tmp_path, monkeypatch, capsys, path):
     monkeypatch.chdir(tmp_path)
     told = answer_of(capsys, "pyscale", "stage", "import", path)
     assert told.code == 2

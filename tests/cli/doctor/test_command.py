@@ -39,9 +39,7 @@ def doctor(tmp_path: Path) -> Doctor:
 
 
 @pytest.mark.slow
-def test_json_is_the_findings_and_nothing_else_with_one_answer_to_each_check(
-    doctor: Doctor,
-) -> None:
+def test_json_is_the_findings_and_nothing_else_with_one_answer_to_each_check(doctor):
     answer = doctor("--json")
     found = Diagnosis.model_validate_json(answer.stdout)
     assert answer.returncode == int(found.has_problem)
@@ -52,9 +50,7 @@ def test_json_is_the_findings_and_nothing_else_with_one_answer_to_each_check(
 
 
 @pytest.mark.slow
-def test_a_problem_is_exit_code_one_and_stands_in_the_last_line(
-    doctor: Doctor, tmp_path: Path
-) -> None:
+def test_a_problem_is_exit_code_one_and_stands_in_the_last_line(doctor, tmp_path):
     by_opencl = '{"contact": {"backend": "opencl"}}'
     answer = doctor(OCL_ICD_VENDORS=str(tmp_path / "none"), PYSCALE_STAGES=by_opencl)
     assert answer.returncode == 1
@@ -71,9 +67,7 @@ def test_a_problem_is_exit_code_one_and_stands_in_the_last_line(
         (("--partition", "x"), "partition"),
     ],
 )
-def test_a_mistake_is_one_sentence(
-    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], said: str
-) -> None:
+def test_a_mistake_is_one_sentence(capsys, arguments, said):
     answer = answer_of(capsys, "pyscale", "doctor", "--suite", "labels", *arguments)
     assert answer.code == 2
     assert answer.err.count("\n") == 1

@@ -31,26 +31,22 @@ SubjectMaker = Callable[..., Subject]
     ("runtime", "status"), [("apptainer", "problem"), ("native", "not applicable")]
 )
 def test_a_machine_without_container_program_says_how_to_get_one(
-    subject: SubjectMaker,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    runtime: str,
-    status: str,
-) -> None:
+    subject, tmp_path, monkeypatch, runtime, status
+):
     monkeypatch.setenv("PATH", str(tmp_path))
     (found,) = containers(subject(runtime=runtime))
     assert (found.check, found.status) == ("container.engine", status)
     assert "load its module" in found.remedy
 
 
-def test_the_program_of_this_machine_is_described(engine: Engine, subject: SubjectMaker) -> None:
+def test_the_program_of_this_machine_is_described(engine, subject):
     by_check = {finding.check: finding for finding in containers(subject(runtime="apptainer"))}
     assert by_check["container.engine"].sentence.startswith(f"{engine.name} {engine.version} at ")
     if not installed_setuid(engine):
         assert {"container.user_namespaces", "container.fuse"} <= set(by_check)
 
 
-def test_a_setuid_starter_is_found_where_the_program_says_it_is(tmp_path: Path) -> None:
+def test_a_setuid_starter_is_found_where_the_program_says_it_is(tmp_path):
     starter = tmp_path / "libexec" / "apptainer" / "bin" / "starter-suid"
     starter.parent.mkdir(parents=True)
     starter.touch()
@@ -63,9 +59,7 @@ def test_a_setuid_starter_is_found_where_the_program_says_it_is(tmp_path: Path) 
     assert installed_setuid(engine)
 
 
-def test_a_kernel_without_user_namespaces_is_a_problem_where_images_are_run(
-    tmp_path: Path,
-) -> None:
+def test_a_kernel_without_user_namespaces_is_a_problem_where_images_are_run(tmp_path):
     (tmp_path / "user").mkdir()
     (tmp_path / "user" / "max_user_namespaces").write_text("0\n")
     lack = lack_of_user_namespaces(tmp_path)
@@ -74,16 +68,14 @@ def test_a_kernel_without_user_namespaces_is_a_problem_where_images_are_run(
     assert user_namespaces(None, needed=True).status == "ok"
 
 
-def test_without_fuse_images_are_unpacked_at_each_start(engine: Engine, tmp_path: Path) -> None:
+def test_without_fuse_images_are_unpacked_at_each_start(engine, tmp_path):
     found = fuse(tmp_path / "fuse", engine, needed=True)
     assert found.status == "warning"
     assert "no such file" in found.sentence
     assert "container_start" in found.sentence
 
 
-def test_without_squashfuse_images_are_unpacked_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_squashfuse_images_are_unpacked_too(tmp_path, monkeypatch):
     device, program = tmp_path / "fuse", tmp_path / "bin" / "apptainer"
     device.touch()
     program.parent.mkdir()
@@ -96,9 +88,7 @@ def test_without_squashfuse_images_are_unpacked_too(
     assert fuse(device, engine, needed=True).status == "ok"
 
 
-def test_what_building_lacks_is_named_and_no_problem(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_building_lacks_is_named_and_no_problem(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     lacks = list(building(tmp_path))
     assert {finding.status for finding in lacks} <= {"ok", "not applicable"}
@@ -139,19 +129,19 @@ def lock(sif: Path, **changes: object) -> None:
     ImageFolder(sif.parent).record("contact", LockedImage.model_validate(values | changes))
 
 
-def test_absent_images_are_problems_with_the_command_that_builds_them(look: Look) -> None:
+def test_absent_images_are_problems_with_the_command_that_builds_them(look):
     found = look()
     assert set(found) == {"image.contact", "image.track"}
     assert {one.status for one in found.values()} == {"problem"}
     assert found["image.contact"].remedy.startswith("pyscale image build contact")
 
 
-def test_absent_images_touch_no_native_run(subject: SubjectMaker) -> None:
+def test_absent_images_touch_no_native_run(subject):
     found = list(images(subject("labels", runtime="native")))
     assert {one.status for one in found} == {"not applicable"}
 
 
-def test_an_image_is_judged_by_its_lock(look: Look, contact: Path) -> None:
+def test_an_image_is_judged_by_its_lock(look, contact):
     assert "no lock records" in look()["image.contact"].sentence
     lock(contact)
     found = look()["image.contact"]
@@ -165,7 +155,7 @@ def test_an_image_is_judged_by_its_lock(look: Look, contact: Path) -> None:
     assert look()["image.contact"].status == "problem"
 
 
-def test_a_lock_that_is_none_is_a_problem(look: Look, tmp_path: Path) -> None:
+def test_a_lock_that_is_none_is_a_problem(look, tmp_path):
     folder = ImageFolder(tmp_path / "images_folder")
     folder.make()
     folder.lock_file.write_text("not a lock")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import pytest
 
@@ -43,7 +42,7 @@ def bounds(**changes: object) -> Bounds:
     return Bounds(**(given | changes))  # type: ignore[arg-type]
 
 
-def test_the_affinity_mask_bounds_the_cores(one_cpu: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_affinity_mask_bounds_the_cores(one_cpu, monkeypatch):
     for name in ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"):
         monkeypatch.delenv(name, raising=False)
     found = Bounds.of_this_process(os.environ)
@@ -51,15 +50,13 @@ def test_the_affinity_mask_bounds_the_cores(one_cpu: int, monkeypatch: pytest.Mo
     assert usable(found).sentence.startswith(f"1 of {os.cpu_count()} CPUs are usable")
 
 
-def test_workers_beyond_the_cores_are_a_warning(one_cpu: int, subject: SubjectMaker) -> None:
+def test_workers_beyond_the_cores_are_a_warning(one_cpu, subject):
     by_check = {finding.check: finding for finding in cores(subject(workers=(1, 2)))}
     assert by_check["cpu.workers"].status == "warning"
     assert by_check["cpu.workers"].remedy.startswith("use --workers up to 1,")
 
 
-def test_a_task_that_slurm_grants_one_cpu_has_one(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_task_that_slurm_grants_one_cpu_has_one(monkeypatch):
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", "1")
     found = Bounds.of_this_process(os.environ)
     assert (found.slurm, len(found.usable)) == (1, 1)
@@ -73,21 +70,19 @@ def test_a_task_that_slurm_grants_one_cpu_has_one(
         ({"quota": 0.5, "usable": (0,), "cores": 1}, "0.5 by the control group's quota"),
     ],
 )
-def test_bounds_that_contradict_each_other_or_halt_workers_are_a_warning(
-    changes: dict[str, Any], said: str
-) -> None:
+def test_bounds_that_contradict_each_other_or_halt_workers_are_a_warning(changes, said):
     found = usable(bounds(**changes))
     assert found.status == "warning"
     assert said in found.sentence
 
 
-def test_second_threads_of_a_core_are_counted_apart() -> None:
+def test_second_threads_of_a_core_are_counted_apart():
     assert "2 of 4 usable CPUs are hyperthreads" in hyperthreads(bounds(cores=2)).sentence
     assert enough(bounds(cores=2), workers=4, cpus_per_worker=1).status == "warning"
     assert enough(bounds(cores=2), workers=1, cpus_per_worker=2).status == "ok"
 
 
-def test_threads_that_the_user_sets_are_said_to_have_no_effect(subject: SubjectMaker) -> None:
+def test_threads_that_the_user_sets_are_said_to_have_no_effect(subject):
     environment = {"OMP_NUM_THREADS": "8", "ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS": "1"}
     (found,) = thread_variables(environment, subject(cpus_per_worker=1))
     assert found.status == "warning"
@@ -95,7 +90,7 @@ def test_threads_that_the_user_sets_are_said_to_have_no_effect(subject: SubjectM
     assert "ITK" not in found.sentence
 
 
-def test_the_threads_of_every_point_are_told(subject: SubjectMaker) -> None:
+def test_the_threads_of_every_point_are_told(subject):
     plain = subject()
     first, *others = plain.entries
     wide = first.model_copy(update={"name": "wide", "threads": 4})
@@ -106,9 +101,7 @@ def test_the_threads_of_every_point_are_told(subject: SubjectMaker) -> None:
     assert "its threads to 1 or 4 (the threads of the grid)" in found.sentence
 
 
-def test_variables_that_do_reach_a_task_are_named_unless_it_runs_in_an_image(
-    subject: SubjectMaker,
-) -> None:
+def test_variables_that_do_reach_a_task_are_named_unless_it_runs_in_an_image(subject):
     environment = {"OMP_PROC_BIND": "close", "CUDA_VISIBLE_DEVICES": "0"}
     *_, native = thread_variables(environment, subject())
     *_, image = thread_variables(environment, subject(runtime="apptainer"))
@@ -116,7 +109,7 @@ def test_variables_that_do_reach_a_task_are_named_unless_it_runs_in_an_image(
     assert native.sentence.startswith("OMP_PROC_BIND=close reaches the tasks")
 
 
-def test_memory_is_compared_with_the_tightest_limit(subject: SubjectMaker) -> None:
+def test_memory_is_compared_with_the_tightest_limit(subject):
     limits = {"free memory": 64 << 30, "the job's memory": 6 << 30}
     tight = enough_memory(subject(workers=(1, 2)), limits)
     assert tight.status == "warning"
@@ -124,5 +117,5 @@ def test_memory_is_compared_with_the_tightest_limit(subject: SubjectMaker) -> No
     assert enough_memory(subject(workers=(1,)), limits).status == "ok"
 
 
-def test_the_trial_that_needs_most_cores_is_compared_with_them(subject: SubjectMaker) -> None:
+def test_the_trial_that_needs_most_cores_is_compared_with_them(subject):
     assert subject(workers=(1, 4), cpus_per_worker=2).widest == (4, 2)

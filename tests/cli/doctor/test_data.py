@@ -30,7 +30,7 @@ def movie_at(path: Path) -> Path:
     return path
 
 
-def test_slides_are_counted(subject: SubjectMaker, tmp_path: Path) -> None:
+def test_slides_are_counted(subject, tmp_path):
     slides = tmp_path / "slides"
     slides.mkdir()
     (slides / "a.svs").touch()
@@ -49,7 +49,7 @@ def test_slides_are_counted(subject: SubjectMaker, tmp_path: Path) -> None:
 Look = Callable[[Path | str], dict[str, Finding]]
 
 
-def test_a_movie_is_opened_as_a_stage_opens_it(look: Look, tmp_path: Path) -> None:
+def test_a_movie_is_opened_as_a_stage_opens_it(look, tmp_path):
     found = look(movie_at(tmp_path / "movie.ome.tif"))
     assert "3 frames of 8 x 16 px" in found["data.movie"].sentence
     assert found["data.names"].status == "ok"
@@ -64,16 +64,14 @@ def test_a_movie_is_opened_as_a_stage_opens_it(look: Look, tmp_path: Path) -> No
         ("a:b,c.ome.tif", ",, :"),
     ],
 )
-def test_names_that_tools_take_apart_are_a_warning(
-    look: Look, tmp_path: Path, name: str, signs: str
-) -> None:
+def test_names_that_tools_take_apart_are_a_warning(look, tmp_path, name, signs):
     found = look(movie_at(tmp_path / name))
     assert found["data.movie"].status == "ok"
     assert found["data.names"].status == "warning"
     assert f" {signs} (" in found["data.names"].sentence
 
 
-def test_names_inside_a_folder_of_frames_are_looked_at(tmp_path: Path) -> None:
+def test_names_inside_a_folder_of_frames_are_looked_at(tmp_path):
     for frame in range(3):
         (tmp_path / f"frame {frame}.tif").touch()
     assert names(tmp_path).sentence.startswith("3 of its names hold blanks")
@@ -91,13 +89,8 @@ def test_names_inside_a_folder_of_frames_are_looked_at(tmp_path: Path) -> None:
     ],
 )
 def test_a_movie_that_is_not_here_as_it_should_be_is_told_with_what_to_do(
-    look: Look,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    movie: str,
-    status: str,
-    said: str,
-) -> None:
+    look, tmp_path, monkeypatch, movie, status, said
+):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "movie.zarr").mkdir()
     (tmp_path / "movie.tif").write_bytes(b"not a movie")

@@ -19,9 +19,7 @@ def environment_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", "/")
 
 
-def test_folders_that_each_machine_has_of_its_own_are_a_warning(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_folders_that_each_machine_has_of_its_own_are_a_warning(monkeypatch):
     assert list(out_of_nodes_sight(SHARED / "runs", SHARED / "movie.tif")) == []
     (found,) = out_of_nodes_sight(Path("/tmp/not there/runs"), SHARED / "movie.tif")
     assert (found.check, found.status) == ("disk.shared.runs", "warning")
@@ -33,9 +31,7 @@ def test_folders_that_each_machine_has_of_its_own_are_a_warning(
     assert found.check == "disk.shared.environment"
 
 
-def test_a_disk_in_memory_is_seen_by_its_own_machine_alone(
-    small_disk: Mount, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_disk_in_memory_is_seen_by_its_own_machine_alone(small_disk, monkeypatch):
     disk = small_disk("size=64k")
     # Where nothing else of its path tells.
     monkeypatch.setattr("tempfile.tempdir", "/nowhere")
@@ -44,14 +40,14 @@ def test_a_disk_in_memory_is_seen_by_its_own_machine_alone(
 
 
 @pytest.mark.parametrize("name", ["100%", "a\\b", "%j"])
-def test_a_folder_whose_logs_slurm_would_not_find_is_refused(name: str) -> None:
+def test_a_folder_whose_logs_slurm_would_not_find_is_refused(name):
     assert list(misread_by_slurm(Path("/home/of us, [all]/'$5'"))) == []
     (found,) = misread_by_slurm(Path("/home") / name / "runs")
     assert found.status == "problem"
     assert f"/home/{name}/runs" in found.sentence
 
 
-def test_variables_that_sbatch_obeys_before_a_script_are_refused() -> None:
+def test_variables_that_sbatch_obeys_before_a_script_are_refused():
     assert list(overriding({"SBATCH_EXPORT": "NONE", "PATH": "/bin"})) == []
     (found,) = overriding({"SBATCH_TIMELIMIT": "5", "SBATCH_ACCOUNT": "lab"})
     assert found.status == "problem"

@@ -21,14 +21,14 @@ def no_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
 
 
-def test_nothing_is_asked_of_a_gpu_that_is_not_wanted(subject: SubjectMaker) -> None:
+def test_nothing_is_asked_of_a_gpu_that_is_not_wanted(subject):
     (found,) = gpu(subject(device="cpu"))
     assert found.status == "not applicable"
     assert missing_device("cpu") is None
 
 
 @without_gpu
-def test_a_machine_without_gpu_says_where_to_run(subject: SubjectMaker, no_slurm: None) -> None:
+def test_a_machine_without_gpu_says_where_to_run(subject, no_slurm):
     found, stages = gpu(subject("pipeline", device="cuda"))
     assert (found.check, found.status) == ("gpu.device", "problem")
     assert "in a container with --nv" in found.remedy
@@ -38,9 +38,7 @@ def test_a_machine_without_gpu_says_where_to_run(subject: SubjectMaker, no_slurm
 
 
 @without_gpu
-def test_a_login_node_is_named_as_one(
-    subject: SubjectMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_login_node_is_named_as_one(subject, tmp_path, monkeypatch):
     (tmp_path / "sinfo").touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv("SLURM_JOB_ID", raising=False)
@@ -53,7 +51,7 @@ def test_a_login_node_is_named_as_one(
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="this is a Mac")
-def test_mps_needs_a_mac() -> None:
+def test_mps_needs_a_mac():
     found = missing_device("mps")
     assert found is not None
     assert "this is Linux" in found.sentence
@@ -94,12 +92,8 @@ def torch_built_for(
     ],
 )
 def test_a_torch_that_cannot_use_the_gpu_is_named_before_the_run(
-    subject: SubjectMaker,
-    torch_built_for: Callable[[str | None, str], None],
-    build: str | None,
-    driver: str,
-    said: str | None,
-) -> None:
+    subject, torch_built_for, build, driver, said
+):
     torch_built_for(build, driver)
     found = list(torch_without_cuda(subject("pipeline", device="cuda")))
     problem = ("gpu.torch", "problem", f"torch 2.13.0+x {said}")

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from mockruns import PlanMaker
 from pyscale.doctor.preflight import before_run, preflight, room
 from pyscale.errors import UserError
 from pyscale.plan import Plan
@@ -35,11 +34,11 @@ def problems(plan: Plan) -> dict[str, str]:
     return {one.check: one.sentence for one in preflight(plan) if one.status == "problem"}
 
 
-def test_a_plan_that_can_be_carried_out_has_no_problem(make: PlanMaker) -> None:
+def test_a_plan_that_can_be_carried_out_has_no_problem(make):
     assert problems(make()) == {}
 
 
-def test_it_takes_less_than_a_second_and_imports_no_stage_library(make: PlanMaker) -> None:
+def test_it_takes_less_than_a_second_and_imports_no_stage_library(make):
     plan = make()
     heavy = {"ants", "torch", "cellpose", "pyclesperanto", "laptrack"}
     before = heavy & set(sys.modules)
@@ -94,13 +93,8 @@ def of_reconstruction(tmp_path: Path, **params: object) -> Plan:
     ],
 )
 def test_what_ranks_need_is_named_with_its_package(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    plan_of: Callable[..., Plan],
-    params: dict[str, str],
-    absent: str,
-    package: str,
-) -> None:
+    tmp_path, monkeypatch, plan_of, params, absent, package
+):
     monkeypatch.setattr(
         "pyscale.doctor.preflight.find_spec", lambda name: None if name == absent else name
     )
@@ -110,25 +104,21 @@ def test_what_ranks_need_is_named_with_its_package(
 
 
 def test_weights_of_a_denoiser_that_are_not_there_are_missed_before_any_trial(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr("pyscale.doctor.preflight.find_spec", lambda name: name)
     assert problems(of_reconstruction(tmp_path)) == {}
     found = problems(of_reconstruction(tmp_path, weights=str(tmp_path / "none.pth")))
     assert "none.pth cannot be read" in found["stage.tomography_3d.works"]
 
 
-def test_slides_that_are_larger_than_the_disk_of_the_runs_do_no_harm(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slides_that_are_larger_than_the_disk_of_the_runs_do_no_harm(tmp_path, monkeypatch):
     monkeypatch.setattr("pyscale.doctor.preflight.find_spec", lambda name: name)
     monkeypatch.setattr("pyscale.doctor.preflight.size_bytes", lambda _movie: 1 << 60)
     assert problems(of_loader(tmp_path)) == {}
 
 
-def test_sharing_a_gpu_at_once_needs_a_program(
-    make: PlanMaker, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_sharing_a_gpu_at_once_needs_a_program(make, monkeypatch):
     monkeypatch.setattr("pyscale.doctor.preflight.missing_device", lambda _device: None)
     plan = make(device="cuda")
     assert "gpu.mps" not in problems(plan)
@@ -145,9 +135,7 @@ def test_sharing_a_gpu_at_once_needs_a_program(
         ("laptrack", "stage.track.libraries"),
     ],
 )
-def test_an_absent_library_is_a_problem(
-    make: PlanMaker, monkeypatch: pytest.MonkeyPatch, library: str, check: str
-) -> None:
+def test_an_absent_library_is_a_problem(make, monkeypatch, library, check):
     # Python's own way to make an import fail.
     monkeypatch.setitem(sys.modules, library, None)
     found = problems(make())
@@ -155,9 +143,7 @@ def test_an_absent_library_is_a_problem(
     assert f"needs {library}, which is not installed here" in found[check]
 
 
-def test_absent_weights_end_the_run_in_one_sentence(
-    make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_absent_weights_end_the_run_in_one_sentence(make, tmp_path, monkeypatch):
     monkeypatch.setenv("CELLPOSE_LOCAL_MODELS_PATH", str(tmp_path))
     with pytest.raises(UserError) as raised:
         before_run(make(stages={"segment": {"model": "cyto3"}}))
@@ -174,13 +160,8 @@ def test_absent_weights_end_the_run_in_one_sentence(
     ],
 )
 def test_a_part_that_parameters_ask_for_and_that_is_absent_ends_the_run(
-    make: PlanMaker,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    stage: str,
-    params: dict[str, str],
-    said: str,
-) -> None:
+    make, tmp_path, monkeypatch, stage, params, said
+):
     monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
     monkeypatch.chdir(tmp_path)
     # A processor needs no driver, and other stages are not looked at.
@@ -188,35 +169,31 @@ def test_a_part_that_parameters_ask_for_and_that_is_absent_ends_the_run(
     assert said in problems(make(stages={stage: params}))[f"stage.{stage}.works"]
 
 
-def test_stages_that_the_plan_does_not_run_are_not_looked_at(
-    make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stages_that_the_plan_does_not_run_are_not_looked_at(make, tmp_path, monkeypatch):
     monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
     by_opencl = {"contact": {"backend": "opencl"}}
     assert problems(make(only=("segment",), stages=by_opencl)) == {}
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="this is a Mac")
-def test_a_device_of_another_machine_ends_the_run(make: PlanMaker) -> None:
+def test_a_device_of_another_machine_ends_the_run(make):
     assert set(problems(make(device="mps"))) == {"gpu.device"}
 
 
-def test_a_full_disk_ends_the_run_as_a_resource(make: PlanMaker, small_disk: Mount) -> None:
+def test_a_full_disk_ends_the_run_as_a_resource(make, small_disk):
     disk = small_disk("size=64k")
     (disk / "filler").write_bytes(b"x" * (64 << 10))
     with pytest.raises(ResourceExhausted, match=f"the disk of {disk}.* is full: free space there"):
         before_run(make(runs_folder=disk / "runs"))
 
 
-def test_little_room_is_a_warning(tmp_path: Path, small_disk: Mount) -> None:
+def test_little_room_is_a_warning(tmp_path, small_disk):
     disk = small_disk("size=4m")
     assert [one.status for one in room(disk, 1 << 20)] == ["warning"]
     assert list(room(disk, 1 << 10)) == []
 
 
-def test_warnings_are_said_and_the_run_goes_on(
-    make: PlanMaker, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_warnings_are_said_and_the_run_goes_on(make, monkeypatch, capsys):
     monkeypatch.setenv("OMP_NUM_THREADS", "8")
     before_run(make())
     said = capsys.readouterr()

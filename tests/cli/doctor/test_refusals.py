@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from mockruns import PlanMaker, site
+from mockruns import site
 from pyscale.doctor.findings import Finding
 from pyscale.doctor.jobrequest import plan_requests
 from pyscale.doctor.preflight import preflight
@@ -59,13 +58,11 @@ def first(plan: Plan, place: Site | None = None) -> str:
     return f"{finding.sentence}: {finding.remedy}"
 
 
-def test_a_cluster_that_takes_all_jobs_refuses_nothing(cluster: Cluster, make: PlanMaker) -> None:
+def test_a_cluster_that_takes_all_jobs_refuses_nothing(cluster, make):
     assert found(make()) == []
 
 
-def test_each_different_job_is_asked_about_once_at_its_largest(
-    cluster: Cluster, make: PlanMaker
-) -> None:
+def test_each_different_job_is_asked_about_once_at_its_largest(cluster, make):
     plan = make(only=ONLY, workers=(1, 2, 4), repeats=3)
     asked = [
         ([entry.name for entry in request.entries], request.options.get("array"))
@@ -76,8 +73,8 @@ def test_each_different_job_is_asked_about_once_at_its_largest(
 
 
 def test_the_gpu_jobs_and_the_gangs_of_a_plan_are_asked_about_and_so_are_their_merges(
-    cluster: Cluster, make: PlanMaker
-) -> None:
+    cluster, make
+):
     plan = make(only=("segment",), device="cuda", layout="gang")
     requests = plan_requests(plan, load_site("modules"))
     of_segment = [
@@ -89,8 +86,8 @@ def test_the_gpu_jobs_and_the_gangs_of_a_plan_are_asked_about_and_so_are_their_m
 
 
 def test_where_slurm_is_not_or_does_not_answer_the_run_is_refused(
-    cluster: Cluster, make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    cluster, make, tmp_path, monkeypatch
+):
     cluster(sinfo=f'case "$*" in *version*) {VERSION} ;; *) echo "refused" >&2; exit 1 ;; esac')
     (finding,) = found(make())
     assert finding.sentence == "Slurm's controller does not answer (refused)"
@@ -98,9 +95,7 @@ def test_where_slurm_is_not_or_does_not_answer_the_run_is_refused(
     assert first(make()).startswith("Slurm's commands are not on PATH")
 
 
-def test_an_array_larger_than_slurm_takes_says_what_to_lower(
-    cluster: Cluster, make: PlanMaker
-) -> None:
+def test_an_array_larger_than_slurm_takes_says_what_to_lower(cluster, make):
     cluster(sbatch=TAKES_NO_ARRAY)
     said = first(make(only=ONLY, workers=(4,)))
     assert "an array of 4 jobs of register_denoise, segment, contact" in said
@@ -108,16 +103,14 @@ def test_an_array_larger_than_slurm_takes_says_what_to_lower(
     assert said.endswith("lower --workers or --chunks-per-worker")
 
 
-def test_a_gang_that_does_not_fit_says_what_to_lower(cluster: Cluster, make: PlanMaker) -> None:
+def test_a_gang_that_does_not_fit_says_what_to_lower(cluster, make):
     cluster(sbatch=TAKES_NOTHING.replace("--version) ;; *)", "*--ntasks=2*)"))
     said = first(make(only=ONLY, layout="gang"))
     assert said.startswith("Slurm refuses a job of contact with --partition=day --nodes=1-2")
     assert "lower --workers, use --layout array, or change the site's file" in said
 
 
-def test_more_time_than_the_partition_or_the_qos_allows_is_refused(
-    cluster: Cluster, make: PlanMaker
-) -> None:
+def test_more_time_than_the_partition_or_the_qos_allows_is_refused(cluster, make):
     plan = make(only=ONLY)
     assert found(plan, site(request={"time_min": 120})) == []
     said = first(plan, site(request={"time_min": 121}))
@@ -130,25 +123,21 @@ def test_more_time_than_the_partition_or_the_qos_allows_is_refused(
 
 
 @pytest.mark.parametrize("kind", ["accounting_storage/none", "(null)"])
-def test_an_account_where_slurm_keeps_none_is_refused(
-    cluster: Cluster, make: PlanMaker, kind: str
-) -> None:
+def test_an_account_where_slurm_keeps_none_is_refused(cluster, make, kind):
     place = site(request={"account": "lab"})
     assert found(make(), place) == []
     cluster(scontrol=CONFIG.format(kind=kind))
     assert "account lab, but this Slurm keeps no accounts: leave" in first(make(), place)
 
 
-def test_gpus_in_a_partition_without_are_refused(cluster: Cluster, make: PlanMaker) -> None:
+def test_gpus_in_a_partition_without_are_refused(cluster, make):
     plan = make(device="cuda")
     assert first(plan).startswith("no node of day has a GPU (gres)")
     # A site may tell its GPU nodes apart by something else.
     assert found(plan, site(request={"gpus": 0})) == []
 
 
-def test_nodes_that_are_away_for_now_are_a_warning_while_slurm_takes_the_job(
-    cluster: Cluster, make: PlanMaker
-) -> None:
+def test_nodes_that_are_away_for_now_are_a_warning_while_slurm_takes_the_job(cluster, make):
     cluster(sinfo=SINFO.replace("n1|idle|none", "n1|idle~|none"))
     assert {finding.status for finding in found(make())} == {"warning"}
     # What holds for several jobs is said once.
@@ -160,11 +149,8 @@ def test_nodes_that_are_away_for_now_are_a_warning_while_slurm_takes_the_job(
 
 
 def test_a_plan_for_a_cluster_looks_for_libraries_and_not_at_this_machines_parts(
-    cluster: Cluster,
-    make: PlanMaker,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    cluster, make, tmp_path, monkeypatch
+):
     monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path))
     plan = make(device="cuda").model_copy(update={"site": site(request={"gpus": 0})})
     assert [one for one in preflight(plan) if one.status == "problem"] == []
@@ -175,7 +161,7 @@ def test_a_plan_for_a_cluster_looks_for_libraries_and_not_at_this_machines_parts
     assert problems == ["stage.segment.works", "slurm.environment"]
 
 
-def test_a_run_that_began_before_is_not_judged_again(cluster: Cluster, make: PlanMaker) -> None:
+def test_a_run_that_began_before_is_not_judged_again(cluster, make):
     cluster(sbatch=TAKES_NOTHING)
     plan = make().model_copy(update={"site": site()})
     assert [one for one in preflight(plan) if one.status == "problem"]

@@ -50,9 +50,7 @@ def by_check(requests: list[JobRequest]) -> dict[str, Finding]:
     return {finding.check: finding for finding in slurm(requests)}
 
 
-def test_a_machine_without_slurm_needs_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_machine_without_slurm_needs_none(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     (found,) = slurm([])
     assert found.status == "not applicable"
@@ -60,16 +58,12 @@ def test_a_machine_without_slurm_needs_none(
         nodes_of("day")
 
 
-def test_nodes_come_once_each_and_in_the_order_of_their_numbers(
-    cluster: Callable[..., None],
-) -> None:
+def test_nodes_come_once_each_and_in_the_order_of_their_numbers(cluster):
     assert [node.name for node in nodes_of("day")] == ["n2", "n10"]
     assert on_login_node() == ("SLURM_JOB_ID" not in os.environ)
 
 
-def test_a_controller_that_is_down_is_a_problem_only_where_jobs_are_wanted(
-    cluster: Callable[..., None], subject: SubjectMaker
-) -> None:
+def test_a_controller_that_is_down_is_a_problem_only_where_jobs_are_wanted(cluster, subject):
     requests = job_requests(subject(), load_site("plain"), "day")
     cluster(sinfo=f'case "$*" in *version*) {VERSION} ;; *) echo "refused" >&2; exit 1 ;; esac')
     assert by_check([])["slurm.controller"].status == "not applicable"
@@ -79,9 +73,7 @@ def test_a_controller_that_is_down_is_a_problem_only_where_jobs_are_wanted(
     assert "slurm.partition.day" not in found
 
 
-def test_a_site_that_refuses_memory_is_told_apart_from_other_refusals(
-    cluster: Callable[..., None], subject: SubjectMaker
-) -> None:
+def test_a_site_that_refuses_memory_is_told_apart_from_other_refusals(cluster, subject):
     requests = job_requests(subject(), load_site("plain"), "day")
     cluster(sbatch=REFUSES_MEMORY)
     refused = by_check(requests)["slurm.submission.contact"]
@@ -94,16 +86,12 @@ def test_a_site_that_refuses_memory_is_told_apart_from_other_refusals(
     assert other.sentence.endswith("(bad account)")
 
 
-def test_a_partition_without_gpus_is_a_problem_for_jobs_that_need_one(
-    cluster: Callable[..., None], subject: SubjectMaker
-) -> None:
+def test_a_partition_without_gpus_is_a_problem_for_jobs_that_need_one(cluster, subject):
     requests = job_requests(subject(device="cuda"), load_site("plain"), "day")
     assert by_check(requests)["slurm.gpus.day"].status == "problem"
 
 
-def test_an_account_is_looked_up_where_slurm_keeps_accounts(
-    cluster: Callable[..., None], subject: SubjectMaker
-) -> None:
+def test_an_account_is_looked_up_where_slurm_keeps_accounts(cluster, subject):
     requests = job_requests(subject(), load_site("per_cpu"), "day")
     assert "slurm.account" not in by_check(requests)
     cluster(sacctmgr="printf 'genomics\\nimaging\\n'")
@@ -112,15 +100,13 @@ def test_an_account_is_looked_up_where_slurm_keeps_accounts(
     assert found.sentence.endswith("genomics, imaging")
 
 
-def test_accounting_that_is_off_is_a_warning(cluster: Callable[..., None]) -> None:
+def test_accounting_that_is_off_is_a_warning(cluster):
     cluster(sacct='echo "Slurm accounting storage is disabled" >&2; exit 1')
     found = by_check([])["slurm.accounting"]
     assert (found.status, found.value) == ("warning", "no")
 
 
-def test_stages_that_ask_for_the_same_share_a_request(
-    cluster: Callable[..., None], subject: SubjectMaker
-) -> None:
+def test_stages_that_ask_for_the_same_share_a_request(cluster, subject):
     cpu, gpu = job_requests(subject("pipeline", device="cuda"), load_site("modules"), None)
     assert [entry.name for entry in cpu.entries] == ["register_denoise", "track"]
     assert [entry.name for entry in gpu.entries] == ["segment", "contact"]
@@ -128,14 +114,12 @@ def test_stages_that_ask_for_the_same_share_a_request(
     assert "--gres=gpu:a100:1" in gpu.directives()
 
 
-def test_jobs_that_name_no_partition_go_to_the_default(
-    cluster: Callable[..., None], subject: SubjectMaker
-) -> None:
+def test_jobs_that_name_no_partition_go_to_the_default(cluster, subject):
     (request,) = job_requests(subject(), load_site("plain"), None)
     assert request.partition == "night"
 
 
-def test_a_probe_begins_with_the_lines_of_its_site() -> None:
+def test_a_probe_begins_with_the_lines_of_its_site():
     site = Site(
         name="mine",
         summary="a test",

@@ -6,7 +6,6 @@ import json
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -43,16 +42,14 @@ def limited(name: str, soft: int, hard: int) -> dict[str, Finding]:
         ("AS", 64 << 30, 64 << 30, "address_space", "run `ulimit -v unlimited`"),
     ],
 )
-def test_a_low_limit_is_a_warning_with_the_command_that_raises_it(
-    limit: str, soft: int, hard: int, check: str, remedy: str
-) -> None:
+def test_a_low_limit_is_a_warning_with_the_command_that_raises_it(limit, soft, hard, check, remedy):
     found = limited(f"RLIMIT_{limit}", soft, hard)[f"system.{check}"]
     assert found.status == "warning"
     assert found.remedy.startswith(remedy)
     assert limit != "AS" or "64.0 GiB" in found.sentence
 
 
-def test_no_limit_is_no_number() -> None:
+def test_no_limit_is_no_number():
     everything = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
     assert open_files(*everything).sentence == "a process may open any number of files"
     assert processes(*everything, 10**6).status == "ok"
@@ -60,22 +57,22 @@ def test_no_limit_is_no_number() -> None:
 
 
 @pytest.mark.parametrize(("name", "status"), [("tsc", "ok"), ("hpet", "warning")])
-def test_a_slow_clock_is_a_warning(tmp_path: Path, name: str, status: str) -> None:
+def test_a_slow_clock_is_a_warning(tmp_path, name, status):
     (tmp_path / "current_clocksource").write_text(f"{name}\n")
     (tmp_path / "available_clocksource").write_text("tsc hpet acpi_pm\n")
     found = clock(tmp_path)
     assert (found.status, found.value) == (status, name)
 
 
-def test_the_clock_of_this_machine_is_named() -> None:
+def test_the_clock_of_this_machine_is_named():
     assert clock(CLOCK_FOLDER).value == (CLOCK_FOLDER / "current_clocksource").read_text().strip()
 
 
-def test_no_clock_is_invented(tmp_path: Path) -> None:
+def test_no_clock_is_invented(tmp_path):
     assert clock(tmp_path).status == "not applicable"
 
 
-def test_swap_in_use_is_a_warning_but_for_a_little() -> None:
+def test_swap_in_use_is_a_warning_but_for_a_little():
     def memory(used: int) -> Memory:
         return Memory(
             total_bytes=64 << 30,
@@ -89,7 +86,7 @@ def test_swap_in_use_is_a_warning_but_for_a_little() -> None:
     assert swap(memory(4 << 30)).sentence.startswith("4.0 GiB of 8.0 GiB swap are in use")
 
 
-def test_a_loaded_machine_is_a_warning() -> None:
+def test_a_loaded_machine_is_a_warning():
     assert load(0.3, 2).status == "ok"
     assert load(1.9, 2).status == "warning"
     assert load(1.9, 128).status == "ok"

@@ -75,7 +75,7 @@ def odd_clock(answers: Callable[[int], list[tuple[int, int]]]) -> Iterator[str]:
 
 
 @pytest.mark.usefixtures("answer_is_awaited")
-def test_one_clock_differs_from_itself_by_no_more_than_the_error() -> None:
+def test_one_clock_differs_from_itself_by_no_more_than_the_error():
     with telling_time() as clock:
         found = offset_to(clock)
     assert found is not None
@@ -83,9 +83,7 @@ def test_one_clock_differs_from_itself_by_no_more_than_the_error() -> None:
 
 
 @pytest.mark.parametrize("ahead_s", [3, -3])
-def test_a_node_with_a_wrong_clock_is_found_out(
-    ahead_s: int, missing: Callable[[str, str], None]
-) -> None:
+def test_a_node_with_a_wrong_clock_is_found_out(ahead_s, missing):
     program = shutil.which("faketime")
     if program is None:
         missing("faketime", "install faketime (Debian's name)")
@@ -101,7 +99,7 @@ def test_a_node_with_a_wrong_clock_is_found_out(
 
 
 @pytest.mark.usefixtures("answer_is_awaited")
-def test_the_shortest_exchange_counts() -> None:
+def test_the_shortest_exchange_counts():
     """All answers but the third claim to have been sent an hour before the question came in."""
 
     def answers(n: int) -> list[tuple[int, int]]:
@@ -115,7 +113,7 @@ def test_the_shortest_exchange_counts() -> None:
 
 
 @pytest.mark.usefixtures("asked_until_answered")
-def test_a_question_that_was_lost_is_asked_again() -> None:
+def test_a_question_that_was_lost_is_asked_again():
     def answers(n: int) -> list[tuple[int, int]]:
         return [(time.time_ns(), time.time_ns())] if n else []
 
@@ -124,7 +122,7 @@ def test_a_question_that_was_lost_is_asked_again() -> None:
 
 
 @pytest.mark.usefixtures("answer_is_awaited")
-def test_the_first_address_that_answers_is_enough() -> None:
+def test_the_first_address_that_answers_is_enough():
     with telling_time() as clock:
         port = port_of(clock)
         # No machine has the first, and no way leads to the second.
@@ -132,13 +130,13 @@ def test_the_first_address_that_answers_is_enough() -> None:
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "192.0.2.77", "255.255.255.255"])
-def test_where_nobody_answers_there_is_no_offset(address: str) -> None:
+def test_where_nobody_answers_there_is_no_offset(address):
     with telling_time() as clock:
         port = port_of(clock)
     assert offset_to(f"{address}:{port}") is None
 
 
-def test_only_questions_are_answered() -> None:
+def test_only_questions_are_answered():
     question = _MESSAGE.pack(_MARK, b"number 1", 0, 0)
     other_mark = _MESSAGE.pack(b"whatever", b"number 0", 0, 0)
     with (
@@ -154,7 +152,7 @@ def test_only_questions_are_answered() -> None:
 
 
 @pytest.mark.usefixtures("asked_until_answered")
-def test_who_asks_much_and_never_listens_holds_up_nobody() -> None:
+def test_who_asks_much_and_never_listens_holds_up_nobody():
     with (
         telling_time() as clock,
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker,
@@ -165,7 +163,7 @@ def test_who_asks_much_and_never_listens_holds_up_nobody() -> None:
         assert offset_to(clock) is not None
 
 
-def test_neither_thread_nor_port_is_left() -> None:
+def test_neither_thread_nor_port_is_left():
     before = set(threading.enumerate())
     with telling_time() as clock:
         assert set(threading.enumerate()) - before
@@ -175,7 +173,7 @@ def test_neither_thread_nor_port_is_left() -> None:
         again.bind(("", port_of(clock)))
 
 
-def test_signals_are_left_to_the_main_thread() -> None:
+def test_signals_are_left_to_the_main_thread():
     """Where that has blocked one, another thread must not take it."""
     before = set(threading.enumerate())
     with telling_time():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,9 +26,7 @@ def node_scratch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_named_variables_and_the_tasks_own_reach_the_inside(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_named_variables_and_the_tasks_own_reach_the_inside(monkeypatch):
     monkeypatch.setenv("SLURM_JOB_ID", "42")
     monkeypatch.setenv("SECRET", "x")
     monkeypatch.delenv("OMP_PLACES", raising=False)
@@ -40,7 +37,7 @@ def test_named_variables_and_the_tasks_own_reach_the_inside(
         assert "APPTAINER_NV" not in environment
 
 
-def test_a_value_of_the_task_wins_over_the_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_value_of_the_task_wins_over_the_nodes(monkeypatch):
     monkeypatch.setenv("OMP_PLACES", "cores")
     with prepared(ORDER, {"OMP_PLACES": "threads"}) as environment:
         assert environment["APPTAINERENV_OMP_PLACES"] == "threads"
@@ -50,9 +47,7 @@ def test_a_value_of_the_task_wins_over_the_nodes(monkeypatch: pytest.MonkeyPatch
     ("devices", "option"),
     [((), "NV"), (("nvidiactl",), "NV"), (("kfd",), "ROCM"), (("kfd", "nvidiactl"), "NV")],
 )
-def test_the_gpus_of_the_node_decide_the_option(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, devices: tuple[str, ...], option: str
-) -> None:
+def test_the_gpus_of_the_node_decide_the_option(tmp_path, monkeypatch, devices, option):
     for name in devices:
         (tmp_path / name).touch()
     monkeypatch.setattr(containernode, "AMD_DEVICE", tmp_path / "kfd")
@@ -63,8 +58,8 @@ def test_the_gpus_of_the_node_decide_the_option(
 
 
 def test_the_sockets_of_a_shared_gpu_are_seen_inside_beside_what_the_site_shows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     monkeypatch.setenv("APPTAINER_BIND", "/scratch")
     with prepared(ORDER, {"CUDA_MPS_PIPE_DIRECTORY": str(tmp_path)}) as environment:
         assert environment["APPTAINER_BIND"] == f"/scratch,{tmp_path}:{tmp_path}"
@@ -73,7 +68,7 @@ def test_the_sockets_of_a_shared_gpu_are_seen_inside_beside_what_the_site_shows(
         assert environment["APPTAINER_BIND"] == "/scratch", "there is nothing to be seen"
 
 
-def test_scratch_is_the_tasks_own_and_goes_with_it(node_scratch: Path) -> None:
+def test_scratch_is_the_tasks_own_and_goes_with_it(node_scratch):
     with (
         pytest.raises(ZeroDivisionError),
         prepared(ORDER, {}) as first,
@@ -88,7 +83,7 @@ def test_scratch_is_the_tasks_own_and_goes_with_it(node_scratch: Path) -> None:
     assert list(node_scratch.iterdir()) == []
 
 
-def test_scratch_of_killed_launchers_is_found_with_its_session(node_scratch: Path) -> None:
+def test_scratch_of_killed_launchers_is_found_with_its_session(node_scratch):
     mine, theirs = Path("/runs/20260317T114224Z-k3f9"), Path("/runs/20260317T114224Z-aaaa")
     with prepared(ORDER | {"scratch_prefix": scratch_prefix(mine)}, {}) as environment:
         (node_scratch / f"{scratch_prefix(theirs)}77-x1").mkdir()
@@ -98,7 +93,7 @@ def test_scratch_of_killed_launchers_is_found_with_its_session(node_scratch: Pat
     assert list(left_scratch(theirs).values()) == [77]
 
 
-def test_scratch_of_any_run_is_dead_once_its_session_here_has_ended(node_scratch: Path) -> None:
+def test_scratch_of_any_run_is_dead_once_its_session_here_has_ended(node_scratch):
     with prepared(ORDER | {"scratch_prefix": scratch_prefix(RUN)}, {}) as environment:
         mine = Path(environment["APPTAINER_WORKDIR"])
         gone = node_scratch / f"{scratch_prefix(Path('/runs/another'))}{2**30}-x1"
@@ -114,14 +109,12 @@ RUN = Path("/runs/20260317T114224Z-k3f9")
 
 
 @pytest.mark.parametrize("name", ["evil", "", "-", "x-y", "99999999999999999999x"])
-def test_a_folder_of_another_name_is_passed_over(node_scratch: Path, name: str) -> None:
+def test_a_folder_of_another_name_is_passed_over(node_scratch, name):
     (node_scratch / f"{scratch_prefix(RUN)}{name}").mkdir()
     assert left_scratch(RUN) == {}
 
 
-def test_what_another_user_put_there_is_passed_over(
-    node_scratch: Path, missing: Callable[[str, str], None]
-) -> None:
+def test_what_another_user_put_there_is_passed_over(node_scratch, missing):
     if os.geteuid() != 0:
         missing("root", "run the tests as root, who alone may give folders away")
     theirs = node_scratch / f"{scratch_prefix(RUN)}77-x1"
@@ -130,12 +123,12 @@ def test_what_another_user_put_there_is_passed_over(
     assert left_scratch(RUN) == {}
 
 
-def test_a_link_there_is_not_followed(node_scratch: Path, tmp_path: Path) -> None:
+def test_a_link_there_is_not_followed(node_scratch, tmp_path):
     (node_scratch / f"{scratch_prefix(RUN)}77-x1").symlink_to(tmp_path)
     assert left_scratch(RUN) == {}
 
 
-def test_a_copy_of_a_run_has_scratch_of_its_own(node_scratch: Path) -> None:
+def test_a_copy_of_a_run_has_scratch_of_its_own(node_scratch):
     (node_scratch / f"{scratch_prefix(RUN)}77-x1").mkdir()
     assert left_scratch(Path("/elsewhere") / RUN.name) == {}
     assert len(left_scratch(RUN)) == 1

@@ -82,7 +82,7 @@ def content(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-def test_nothing_heavy_is_imported_for_a_usual_task(order: Order) -> None:
+def test_nothing_heavy_is_imported_for_a_usual_task(order):
     with telling_time() as clock:
         folder = order(clock=clock)
         said = launch(folder, program=f"{LAUNCH}; print(*sys.modules)")
@@ -103,14 +103,14 @@ def test_nothing_heavy_is_imported_for_a_usual_task(order: Order) -> None:
     ],
 )
 def test_the_job_is_named_as_squeue_names_it_and_the_node_as_slurm_does(
-    order: Order, variables: dict[str, str], job_id: str | None, node: str
-) -> None:
+    order, variables, job_id, node
+):
     folder = order()
     launch(folder, env=variables)
     assert (launched(folder).job_id, launched(folder).node) == (job_id, node)
 
 
-def test_the_clock_is_compared_before_the_task_starts(order: Order) -> None:
+def test_the_clock_is_compared_before_the_task_starts(order):
     with telling_time() as clock:
         folder = order(clock=clock)
         launch(folder, program=AWAITS_THE_CLOCK)
@@ -120,7 +120,7 @@ def test_the_clock_is_compared_before_the_task_starts(order: Order) -> None:
     assert found.begin_utc < found.spawn_utc
 
 
-def test_a_task_runs_also_where_no_clock_answers(order: Order) -> None:
+def test_a_task_runs_also_where_no_clock_answers(order):
     with telling_time() as clock:
         pass
     folder = order(clock=clock)
@@ -129,14 +129,14 @@ def test_a_task_runs_also_where_no_clock_answers(order: Order) -> None:
     assert ended(folder).returncode == 0
 
 
-def test_a_rank_runs_its_own_task(order: Order) -> None:
+def test_a_rank_runs_its_own_task(order):
     folders = [order("w0"), order("w1")]
     launch(*folders, program=LAUNCH_RANK, env={"SLURM_PROCID": "1"})
     assert not (folders[0] / EXIT_FILE).exists()
     assert ended(folders[1]).returncode == 0
 
 
-def test_the_node_is_prepared_before_the_task_starts(order: Order, tmp_path: Path) -> None:
+def test_the_node_is_prepared_before_the_task_starts(order, tmp_path):
     trial = tmp_path / "tasks" / "trial"
     movie = tmp_path / "frames.tif"
     movie.write_bytes(os.urandom(1 << 16))
@@ -152,7 +152,7 @@ def test_the_node_is_prepared_before_the_task_starts(order: Order, tmp_path: Pat
     assert found.cache.evictions[0].path == movie
 
 
-def test_an_input_that_is_not_there_is_said_by_the_task(order: Order, tmp_path: Path) -> None:
+def test_an_input_that_is_not_there_is_said_by_the_task(order, tmp_path):
     trial, gone = tmp_path / "tasks" / "trial", tmp_path / "gone"
     folder = order(
         program=f"open({str(gone)!r})",
@@ -163,7 +163,7 @@ def test_an_input_that_is_not_there_is_said_by_the_task(order: Order, tmp_path: 
     assert "No such file" in (trial / NODE_FILE.format(node="n1")).read_text()
 
 
-def test_a_merge_of_too_many_windows_says_so(order: Order) -> None:
+def test_a_merge_of_too_many_windows_says_so(order):
     """The kernel bounds what a command line may name."""
     folder = order(program="#" * (4 << 20))
     launch(folder)
@@ -191,9 +191,7 @@ class TestHowARankEnded:
             ("#" * (4 << 20), "cannot be started on"),
         ],
     )
-    def test_badly_is_said_in_a_sentence(
-        self, order: Order, meeting: Path, program: str, sentence: str
-    ) -> None:
+    def test_badly_is_said_in_a_sentence(self, order, meeting, program, sentence):
         folder = order(program=program, meeting=meeting, rank=1)
         launch(folder)
         assert ended(folder).returncode != 0
@@ -202,22 +200,22 @@ class TestHowARankEnded:
         (said,) = file.read_text().splitlines()
         assert sentence in said
 
-    def test_badly_in_a_container_is_said_by_the_signal(self, tmp_path: Path) -> None:
+    def test_badly_in_a_container_is_said_by_the_signal(self, tmp_path):
         meeting = tmp_path / "ranks"
         order = {"meeting": str(meeting), "rank": 0, "container": {"program": "apptainer"}}
         tell_other_ranks(tmp_path, order, 137, None)
         expected = f"its process on {node_name()} was killed by SIGKILL\n"
         assert ended_file(meeting, 0).read_text() == expected
 
-    def test_well_is_not_said(self, order: Order, meeting: Path) -> None:
+    def test_well_is_not_said(self, order, meeting):
         folder = order(meeting=meeting, rank=1)
         launch(folder)
         assert ended(folder).returncode == 0
         assert list(meeting.parent.iterdir()) == []
 
     def test_is_not_said_where_it_meets_nobody_as_in_orders_of_an_earlier_pyscale(
-        self, order: Order, tmp_path: Path
-    ) -> None:
+        self, order, tmp_path
+    ):
         folder = order(program=KILLED)
         of_today = json.loads((folder / ORDER_FILE).read_bytes())
         of_then = {k: v for k, v in of_today.items() if k not in {"meeting", "rank"}}
@@ -230,13 +228,13 @@ class TestHowARankEnded:
             (folder / "launch.json").unlink()
             (folder / EXIT_FILE).unlink()
 
-    def test_is_recorded_though_it_cannot_be_said(self, order: Order, meeting: Path) -> None:
+    def test_is_recorded_though_it_cannot_be_said(self, order, meeting):
         ended_file(meeting, 1).mkdir()
         folder = order(program=KILLED, meeting=meeting, rank=1)
         launch(folder)
         assert ended(folder).returncode == -9
 
-    def test_is_recorded_though_the_meeting_is_gone(self, order: Order, tmp_path: Path) -> None:
+    def test_is_recorded_though_the_meeting_is_gone(self, order, tmp_path):
         folder = order(program=KILLED, meeting=tmp_path / "gone" / "ranks", rank=1)
         launch(folder)
         assert ended(folder).returncode == -9
@@ -246,7 +244,7 @@ class TestHowARankEnded:
 class TestAnOrderThatWasBegunBefore:
     """A site requeues jobs although they ask not to be."""
 
-    def test_is_not_run_again_and_the_record_says_why(self, order: Order) -> None:
+    def test_is_not_run_again_and_the_record_says_why(self, order):
         folder = order()
         launch(folder, env={"SLURMD_NODENAME": "n1"})
         (folder / EXIT_FILE).unlink()
@@ -256,14 +254,14 @@ class TestAnOrderThatWasBegunBefore:
         assert (error.kind, error.exit_code) == ("Requeued", 1)
         assert "after the task had begun on n1" in error.message
 
-    def test_keeps_the_record_of_its_end(self, order: Order) -> None:
+    def test_keeps_the_record_of_its_end(self, order):
         folder = order()
         launch(folder)
         before = content(folder)
         launch(folder)
         assert content(folder) == before
 
-    def test_was_killed_for_it(self, order: Order) -> None:
+    def test_was_killed_for_it(self, order):
         """Slurm ends the task and the launcher, and who is first is a matter of chance."""
         folder = order(program="import os; os.kill(os.getpid(), 15)")
         launch(folder)
@@ -271,7 +269,7 @@ class TestAnOrderThatWasBegunBefore:
         launch(folder)
         assert error_of(folder).kind == "Requeued"
 
-    def test_is_another_one_in_a_folder_that_was_ordered_anew(self, order: Order) -> None:
+    def test_is_another_one_in_a_folder_that_was_ordered_anew(self, order):
         folder = order(token="old")
         launch(folder)
         order(token="new")
@@ -283,11 +281,11 @@ class TestAnOrderThatWasBegunBefore:
 class TestAnOrderThatDoesNotStand:
     """The trial was set aside while the job waited, or while it ran."""
 
-    def test_is_not_run_where_it_is_gone(self, tmp_path: Path) -> None:
+    def test_is_not_run_where_it_is_gone(self, tmp_path):
         launch(tmp_path / "tasks" / "trial" / "w0", "old")
         assert list(tmp_path.iterdir()) == []
 
-    def test_is_not_run_where_another_took_its_place(self, order: Order) -> None:
+    def test_is_not_run_where_another_took_its_place(self, order):
         folder = order(token="new")
         before = content(folder)
         launch(folder, "old")
@@ -297,7 +295,7 @@ class TestAnOrderThatDoesNotStand:
         assert ended(folder).token == "new"
 
     @pytest.mark.parametrize("meanwhile", [REPLACE, "import os; os.unlink('order.json')"])
-    def test_leaves_no_record_where_it_went_meanwhile(self, order: Order, meanwhile: str) -> None:
+    def test_leaves_no_record_where_it_went_meanwhile(self, order, meanwhile):
         folder = order(program=meanwhile)
         launch(folder)
         assert not (folder / EXIT_FILE).exists()

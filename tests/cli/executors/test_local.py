@@ -117,7 +117,7 @@ def wait_until_ready(folder: Path) -> LaunchRecord:
     raise AssertionError("the watch ended")
 
 
-def test_what_a_task_says_and_how_it_ends_is_kept(executor: LocalExecutor, tmp_path: Path) -> None:
+def test_what_a_task_says_and_how_it_ends_is_kept(executor, tmp_path):
     folder = tmp_path / "task"
     run(executor, folder, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")
     assert (folder / "stdout").read_text() == "out\n"
@@ -126,7 +126,7 @@ def test_what_a_task_says_and_how_it_ends_is_kept(executor: LocalExecutor, tmp_p
     assert error_of(folder).message == "err"
 
 
-def test_a_task_is_pinned_and_has_its_variables(executor: LocalExecutor, tmp_path: Path) -> None:
+def test_a_task_is_pinned_and_has_its_variables(executor, tmp_path):
     folder = tmp_path / "task"
     program = "import json, os; print(json.dumps([list(os.sched_getaffinity(0)), os.environ['X']]))"
     run(executor, folder, program, X="given")
@@ -137,9 +137,7 @@ def test_a_task_is_pinned_and_has_its_variables(executor: LocalExecutor, tmp_pat
     assert (order.cpus, order.slot, order.oversubscribed) == ((CORES[0],), 0, False)
 
 
-def test_trials_of_one_run_may_have_workers_of_other_sizes(
-    executor: LocalExecutor, tmp_path: Path, missing: Callable[[str, str], None]
-) -> None:
+def test_trials_of_one_run_may_have_workers_of_other_sizes(executor, tmp_path, missing):
     if len(CORES) < 2:
         missing("a second core", "run this test on a machine that has two")
     for threads in (1, 2):
@@ -170,8 +168,8 @@ class TestWorkersThatShareAGpuAtOnce:
         return batch_of(folders, at_once=2, device="cuda", gpu_sharing="mps")
 
     def test_they_find_a_service_of_their_own_and_it_ends_with_them(
-        self, executor: LocalExecutor, tmp_path: Path, places: Path
-    ) -> None:
+        self, executor, tmp_path, places
+    ):
         batch = self.batch(python(self.COMPUTES), python(self.COMPUTES), folder=tmp_path)
         executor.run(batch)
         orders = [order for folder in batch.orders if (order := read_task(folder).order)]
@@ -179,9 +177,7 @@ class TestWorkersThatShareAGpuAtOnce:
         assert [ended(folder).returncode for folder in batch.orders] == [0, 0]
         assert list(places.iterdir()) == []
 
-    def test_what_was_computed_without_it_is_a_failure_with_the_reason(
-        self, executor: LocalExecutor, tmp_path: Path
-    ) -> None:
+    def test_what_was_computed_without_it_is_a_failure_with_the_reason(self, executor, tmp_path):
         batch = self.batch(python("pass"), python("raise SystemExit(3)"), folder=tmp_path)
         executor.run(batch)
         first, second = (read_task(folder) for folder in batch.orders)
@@ -191,8 +187,8 @@ class TestWorkersThatShareAGpuAtOnce:
         assert second.error.exit_code == 3, "it has a reason of its own"
 
     def test_one_worker_that_dies_ends_neither_the_other_nor_the_service(
-        self, executor: LocalExecutor, tmp_path: Path, places: Path
-    ) -> None:
+        self, executor, tmp_path, places
+    ):
         dies = python("import os; os.kill(os.getpid(), 9)")
         batch = self.batch(dies, python(self.COMPUTES), folder=tmp_path)
         executor.run(batch)
@@ -200,8 +196,8 @@ class TestWorkersThatShareAGpuAtOnce:
         assert list(places.iterdir()) == []
 
     def test_a_pyscale_that_ends_in_between_ends_the_workers_first(
-        self, executor: LocalExecutor, tmp_path: Path, places: Path
-    ) -> None:
+        self, executor, tmp_path, places
+    ):
         class Interrupted(BaseException):
             pass
 
@@ -215,9 +211,7 @@ class TestWorkersThatShareAGpuAtOnce:
         assert not lives(launched(tmp_path / "w0").pid)
         assert list(places.iterdir()) == []
 
-    def test_a_service_that_a_killed_pyscale_left_is_ended(
-        self, executor: LocalExecutor, tmp_path: Path, places: Path
-    ) -> None:
+    def test_a_service_that_a_killed_pyscale_left_is_ended(self, executor, tmp_path, places):
         start_and_kill_pyscale(executor, self.batch(python(WAITS_FOREVER), folder=tmp_path))
         assert len(list(places.iterdir())) == 1
         # Its tasks end with it too, and may not have come to that yet.
@@ -225,7 +219,7 @@ class TestWorkersThatShareAGpuAtOnce:
         assert list(places.iterdir()) == []
 
 
-def test_the_workers_of_a_batch_run_at_once(executor: LocalExecutor, tmp_path: Path) -> None:
+def test_the_workers_of_a_batch_run_at_once(executor, tmp_path):
     """Each task opens its end of two pipes, which blocks until the other is there too."""
     for name in ("ab", "ba"):
         os.mkfifo(tmp_path / name)
@@ -246,8 +240,8 @@ class TestMoreTasksThanWorkers:
         return [tmp_path / f"w{task}" for task in (3, 0, 4, 1, 2)]
 
     def test_the_worker_that_is_free_takes_the_next_on_its_own_core(
-        self, executor: LocalExecutor, folders: list[Path], tmp_path: Path
-    ) -> None:
+        self, executor, folders, tmp_path
+    ):
         """The first goes on until the last opens the other end of a pipe."""
         pipe = str(tmp_path / "pipe")
         os.mkfifo(pipe)
@@ -265,9 +259,7 @@ class TestMoreTasksThanWorkers:
             assert order.submit_utc is not None
             assert ended(before).end_utc <= order.submit_utc
 
-    def test_they_start_in_the_order_of_the_batch(
-        self, executor: LocalExecutor, folders: list[Path]
-    ) -> None:
+    def test_they_start_in_the_order_of_the_batch(self, executor, folders):
         told: list[str] = []
         executor.run(
             batch_of(dict.fromkeys(folders, python("pass")), at_once=2, submitted=told.extend)
@@ -276,9 +268,7 @@ class TestMoreTasksThanWorkers:
         submitted = [order.submit_utc for folder in folders if (order := read_task(folder).order)]
         assert submitted[2] >= min(ended(folder).end_utc for folder in folders[:2])
 
-    def test_one_that_fails_ends_no_other(
-        self, executor: LocalExecutor, folders: list[Path]
-    ) -> None:
+    def test_one_that_fails_ends_no_other(self, executor, folders):
         orders = dict.fromkeys(folders, python("pass"))
         orders[folders[0]] = python("raise SystemExit(1)")
         orders[folders[1]] = python("import os; os.kill(os.getpid(), 9)")
@@ -286,7 +276,7 @@ class TestMoreTasksThanWorkers:
         assert [ended(folder).returncode for folder in folders] == [1, -9, 0, 0, 0]
 
 
-def test_a_killed_task_tells_its_signal(executor: LocalExecutor, tmp_path: Path) -> None:
+def test_a_killed_task_tells_its_signal(executor, tmp_path):
     folder = tmp_path / "task"
     run(executor, folder, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
     assert ended(folder).returncode == -signal.SIGKILL
@@ -294,9 +284,7 @@ def test_a_killed_task_tells_its_signal(executor: LocalExecutor, tmp_path: Path)
 
 
 @pytest.mark.parametrize("module", ["pyscale.executors.controller", "submitit.core._submit"])
-def test_nothing_outlives_a_link_of_the_chain_that_is_killed(
-    start: Callable[[Batch], Future[None]], tmp_path: Path, module: str
-) -> None:
+def test_nothing_outlives_a_link_of_the_chain_that_is_killed(start, tmp_path, module):
     folder = tmp_path / "task"
     running = start(batch_of({folder: python(WAITS_FOREVER)}))
     task = psutil.Process(wait_until_ready(folder).pid)
@@ -309,9 +297,7 @@ def test_nothing_outlives_a_link_of_the_chain_that_is_killed(
     assert read_task(folder).state == "failed"
 
 
-def test_what_a_killed_pyscale_started_ends_with_it_and_has_not_failed(
-    executor: LocalExecutor, tmp_path: Path
-) -> None:
+def test_what_a_killed_pyscale_started_ends_with_it_and_has_not_failed(executor, tmp_path):
     """The launcher goes before its task, so it cannot record the task's death."""
     batch = batch_of({tmp_path / f"task{i}": python(WAITS_FOREVER) for i in range(4)})
     family = start_and_kill_pyscale(executor, batch)
@@ -335,11 +321,8 @@ sys.exit(1)
 
 
 def test_a_task_is_asked_to_end_and_what_mounts_its_image_is_not(
-    executor: LocalExecutor,
-    start: Callable[[Batch], Future[None]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    executor, start, tmp_path, monkeypatch
+):
     monkeypatch.setattr(local, "TO_CLEAR_UP_S", PATIENCE_S)
     folder, mounting = tmp_path / "task", tmp_path / "squashfuse"
     mounting.symlink_to(Path(sys.executable).resolve())
@@ -357,15 +340,13 @@ def test_a_task_is_asked_to_end_and_what_mounts_its_image_is_not(
     assert not any(lives(process.pid) for process in family)
 
 
-def test_nothing_of_a_dead_pyscale_is_taken_up(executor: LocalExecutor, tmp_path: Path) -> None:
+def test_nothing_of_a_dead_pyscale_is_taken_up(executor, tmp_path):
     batch = batch_of({tmp_path / "task": python(WAITS_FOREVER)})
     start_and_kill_pyscale(executor, batch)
     assert not executor.take_up(batch)
 
 
-def test_a_launcher_of_an_earlier_attempt_cannot_end_a_new_one(
-    executor: LocalExecutor, tmp_path: Path
-) -> None:
+def test_a_launcher_of_an_earlier_attempt_cannot_end_a_new_one(executor, tmp_path):
     folder = tmp_path / "task"
     run(executor, folder, "pass")
     assert has_ended(folder)
@@ -374,9 +355,7 @@ def test_a_launcher_of_an_earlier_attempt_cannot_end_a_new_one(
     assert read_task(folder).state == "running"
 
 
-def test_processes_of_this_run_are_ended_and_those_of_another_are_not(
-    executor: LocalExecutor, start: Callable[[Batch], Future[None]], tmp_path: Path
-) -> None:
+def test_processes_of_this_run_are_ended_and_those_of_another_are_not(executor, start, tmp_path):
     other = executor_of(tmp_path / "other")
     mine, theirs = (tmp_path / name for name in ("mine", "theirs"))
     with ThreadPoolExecutor() as pool:
@@ -401,18 +380,14 @@ class TestTemporaryFiles:
         "print(tempfile.gettempdir(), flush=True); "
     )
 
-    def test_they_go_with_a_task_that_is_killed(
-        self, executor: LocalExecutor, tmp_path: Path
-    ) -> None:
+    def test_they_go_with_a_task_that_is_killed(self, executor, tmp_path):
         folder = tmp_path / "task"
         run(executor, folder, self.LEAVES_SOME + "import os; os.kill(os.getpid(), 9)")
         own = Path((folder / "stdout").read_text().strip())
         assert own.parent == Path(tempfile.gettempdir())
         assert not own.exists()
 
-    def test_they_go_with_a_run_that_is_ended(
-        self, executor: LocalExecutor, start: Callable[[Batch], Future[None]], tmp_path: Path
-    ) -> None:
+    def test_they_go_with_a_run_that_is_ended(self, executor, start, tmp_path):
         folder = tmp_path / "task"
         running = start(batch_of({folder: python(self.LEAVES_SOME + "signal.pause()")}))
         wait_until_ready(folder)
@@ -423,8 +398,8 @@ class TestTemporaryFiles:
         assert not own.exists()
 
     def test_they_go_with_the_next_pyscale_of_the_run_after_one_that_was_killed(
-        self, executor: LocalExecutor, tmp_path: Path
-    ) -> None:
+        self, executor, tmp_path
+    ):
         folder = tmp_path / "task"
         batch = batch_of({folder: python(self.LEAVES_SOME + "signal.pause()")})
         family = start_and_kill_pyscale(executor, batch)
@@ -435,7 +410,7 @@ class TestTemporaryFiles:
         assert not own.exists()
 
 
-def test_a_program_that_is_not_there_is_said(executor: LocalExecutor, tmp_path: Path) -> None:
+def test_a_program_that_is_not_there_is_said(executor, tmp_path):
     folder = tmp_path / "task"
     executor.run(batch_of({folder: TaskOrder(argv=(str(tmp_path / "none"),))}))
     error = error_of(folder)
@@ -443,7 +418,7 @@ def test_a_program_that_is_not_there_is_said(executor: LocalExecutor, tmp_path: 
     assert "No such file" in error.message
 
 
-def test_what_a_task_leaves_behind_ends_with_it(executor: LocalExecutor, tmp_path: Path) -> None:
+def test_what_a_task_leaves_behind_ends_with_it(executor, tmp_path):
     """The child is in a session of its own, as a daemon would be, when its parent ends."""
     program = (
         "import subprocess, sys; "

@@ -81,9 +81,7 @@ def tell(process: Process) -> None:
 
 
 @pytest.mark.slow
-def test_one_prepares_and_the_others_wait_for_it(
-    start: Callable[[str], Process], trial: Path
-) -> None:
+def test_one_prepares_and_the_others_wait_for_it(start, trial):
     first = start("n1")
     assert hears(first) == "preparing"
     others = [start("n1") for _ in range(3)]
@@ -94,9 +92,7 @@ def test_one_prepares_and_the_others_wait_for_it(
 
 
 @pytest.mark.slow
-def test_one_that_is_killed_in_the_middle_leaves_it_to_the_next(
-    start: Callable[[str], Process], trial: Path
-) -> None:
+def test_one_that_is_killed_in_the_middle_leaves_it_to_the_next(start, trial):
     first = start("n1")
     assert hears(first) == "preparing"
     second, third = start("n1"), start("n1")
@@ -109,7 +105,7 @@ def test_one_that_is_killed_in_the_middle_leaves_it_to_the_next(
 
 
 @pytest.mark.slow
-def test_each_node_is_prepared(start: Callable[[str], Process], trial: Path) -> None:
+def test_each_node_is_prepared(start, trial):
     both = [start("n1"), start("n2")]
     assert [hears(process) for process in both] == ["preparing"] * 2
     for process in both:
@@ -123,16 +119,14 @@ def test_each_node_is_prepared(start: Callable[[str], Process], trial: Path) -> 
 
 
 @pytest.mark.slow
-def test_who_comes_later_finds_it_done(start: Callable[[str], Process], trial: Path) -> None:
+def test_who_comes_later_finds_it_done(start, trial):
     first = start("n1")
     tell(first)
     assert [hears(first), hears(first)] == ["preparing", "ready"]
     assert hears(start("n1")) == "ready"
 
 
-def test_the_record_says_what_was_reached_and_seen(
-    trial: Path, movie: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_record_says_what_was_reached_and_seen(trial, movie, monkeypatch):
     monkeypatch.setenv("SLURMD_NODENAME", "n1")
     do_once_on_this_node(work(trial, movie, cache="warm"))
     found = read_node(trial, "n1")
@@ -144,15 +138,13 @@ def test_the_record_says_what_was_reached_and_seen(
 
 
 @pytest.mark.parametrize("cache", ["cold", "warm", "asis"])
-def test_an_input_that_is_not_there_is_left_to_the_task(
-    trial: Path, cache: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_input_that_is_not_there_is_left_to_the_task(trial, cache, monkeypatch):
     monkeypatch.setenv("SLURMD_NODENAME", "n1")
     do_once_on_this_node(work(trial, trial / "gone", cache=cache))
     assert "No such file" in (trial / NODE_FILE.format(node="n1")).read_text()
 
 
-def test_a_trial_that_was_set_aside_is_left_alone(trial: Path, movie: Path) -> None:
+def test_a_trial_that_was_set_aside_is_left_alone(trial, movie):
     aside = trial.rename(trial.with_name("segment-n2-r1.failed-1"))
     do_once_on_this_node(work(trial, movie))
     assert not trial.exists()

@@ -63,9 +63,7 @@ def ordered(folder: Path) -> str:
     return write_order(folder, TaskOrder(argv=("cold",), arguments=("contact", "run")))
 
 
-def test_each_order_is_answered_and_leaves_the_records_of_a_launch(
-    resident: Resident, tmp_path: Path
-) -> None:
+def test_each_order_is_answered_and_leaves_the_records_of_a_launch(resident, tmp_path):
     for name in ("w0", "w1"):
         token = ordered(tmp_path / name)
         answer = resident.ask(tmp_path / name, token)
@@ -77,22 +75,20 @@ def test_each_order_is_answered_and_leaves_the_records_of_a_launch(
 
 
 @pytest.mark.parametrize("name", ["another", "gone"])
-def test_an_order_that_is_gone_or_another_is_not_done(
-    resident: Resident, tmp_path: Path, name: str
-) -> None:
+def test_an_order_that_is_gone_or_another_is_not_done(resident, tmp_path, name):
     if name == "another":
         ordered(tmp_path / name)
     assert resident.ask(tmp_path / name, "of another try")["returncode"] is None
     assert not (tmp_path / name / LAUNCH_FILE).exists()
 
 
-def test_it_ends_with_its_stdin_and_records_how(resident: Resident) -> None:
+def test_it_ends_with_its_stdin_and_records_how(resident):
     resident.process.communicate()
     assert resident.process.returncode == 0
     assert json.loads((resident.home / EXIT_FILE).read_text())["returncode"] == 0
 
 
-def test_a_folder_without_an_order_has_no_worker(tmp_path: Path) -> None:
+def test_a_folder_without_an_order_has_no_worker(tmp_path):
     command = [sys.executable, "-m", "pyscale.executors.resident", str(tmp_path)]
     ended = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
     assert (ended.returncode, ended.stdout) == (0, b"")

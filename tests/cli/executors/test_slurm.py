@@ -97,8 +97,8 @@ def end(folder: Path, returncode: int, order: TaskOrder | None = None) -> None:
 
 @pytest.mark.parametrize("silent", [True, False])
 def test_jobs_that_never_end_or_of_which_slurm_says_nothing_are_told_of(
-    cluster: PretendedSlurm, executor: SlurmExecutor, trial: Trial, silent: bool
-) -> None:
+    cluster, executor, trial, silent
+):
     if silent:
         cluster.falls_silent_when_cancelled()
     else:
@@ -107,9 +107,7 @@ def test_jobs_that_never_end_or_of_which_slurm_says_nothing_are_told_of(
         executor.end_all()
 
 
-def test_what_a_cancelled_job_still_writes_is_no_failure(
-    cluster: PretendedSlurm, executor: SlurmExecutor, run: RunFolder, trial: Trial
-) -> None:
+def test_what_a_cancelled_job_still_writes_is_no_failure(cluster, executor, run, trial):
     done, running = (run.task(trial, task) for task in TASKS)
     order = read_task(running).order
     assert order is not None
@@ -124,9 +122,7 @@ def test_what_a_cancelled_job_still_writes_is_no_failure(
     assert read_jobs(run.trial(trial)) == {}
 
 
-def test_a_killed_task_whose_job_never_ends_stays_unexplained(
-    cluster: PretendedSlurm, executor: SlurmExecutor, run: RunFolder, trial: Trial
-) -> None:
+def test_a_killed_task_whose_job_never_ends_stays_unexplained(cluster, executor, run, trial):
     cluster.says("COMPLETING")
     for task in TASKS:
         end(run.task(trial, task), -9)
@@ -135,8 +131,8 @@ def test_a_killed_task_whose_job_never_ends_stays_unexplained(
 
 
 def test_a_merge_that_is_submitted_again_is_not_known_by_its_earlier_job(
-    cluster: PretendedSlurm, executor: SlurmExecutor, run: RunFolder, trial: Trial
-) -> None:
+    cluster, executor, run, trial
+):
     write_jobs(run.trial(trial), "merge", Jobs(job_ids={"merge": "16"}))
     run.task(trial, "merge").mkdir()
     cluster.put("sbatch", "#!/bin/sh\necho 'sbatch: error: no more jobs for you' >&2\nexit 1\n")
@@ -145,9 +141,7 @@ def test_a_merge_that_is_submitted_again_is_not_known_by_its_earlier_job(
     assert read_jobs(run.trial(trial)) == {"w0": "17_0", "w1": "17_1"}
 
 
-def test_where_slurm_is_not_no_run_waits_for_it(
-    run: RunFolder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_slurm_is_not_no_run_waits_for_it(run, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
     site = Site(name="here", summary="a pretended cluster")
     with pytest.raises(UserError, match="not on PATH"):

@@ -45,7 +45,7 @@ def log(tmp_path: Path, *lines: str) -> StepLog:
         ("", "Failed", "without a word of srun"),
     ],
 )
-def test_the_cause_is_named(tmp_path: Path, said: str, kind: str, words: str) -> None:
+def test_the_cause_is_named(tmp_path, said, kind, words):
     cause = log(tmp_path, said).cause(tmp_path)
     assert cause.kind == kind
     assert words in cause.message
@@ -62,5 +62,5 @@ def test_the_cause_is_named(tmp_path: Path, said: str, kind: str, words: str) ->
         ("srun: error: Unable to create step for job 17: Invalid job id specified", False),
     ],
 )
-def test_a_controller_that_is_away_is_no_failure(tmp_path: Path, said: str, away: bool) -> None:
+def test_a_controller_that_is_away_is_no_failure(tmp_path, said, away):
     assert log(tmp_path, said).is_away() == away

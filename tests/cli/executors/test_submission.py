@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mockruns import PlanMaker, site
+from mockruns import site
 from pyscale.errors import UserError
 from pyscale.executors.submission import (
     Submission,
@@ -40,7 +39,7 @@ def options(
 
 
 @pytest.mark.parametrize("sharing", ["time_slicing", "mps"])
-def test_a_gpu_is_not_shared_where_the_site_decides_who_does(make: PlanMaker, sharing: str) -> None:
+def test_a_gpu_is_not_shared_where_the_site_decides_who_does(make, sharing):
     plan = make(device="cuda")
     refuse_shared_gpus(plan)
     shared = [trial.model_copy(update={"gpu_sharing": sharing}) for trial in plan.trials]
@@ -50,7 +49,7 @@ def test_a_gpu_is_not_shared_where_the_site_decides_who_does(make: PlanMaker, sh
         refuse_shared_gpus(plan.model_copy(update={"trials": tuple(shared)}))
 
 
-def test_a_trial_submits_its_windows_then_its_merge_then_its_check(make: PlanMaker) -> None:
+def test_a_trial_submits_its_windows_then_its_merge_then_its_check(make):
     plan = make(chunks_per_worker=3)
     reference, other = plan.trial("segment-n1-b1"), plan.trial("segment-n2-b1")
     assert list(submissions(reference)) == [
@@ -64,7 +63,7 @@ def test_a_trial_submits_its_windows_then_its_merge_then_its_check(make: PlanMak
     ]
 
 
-def test_jobs_carry_the_name_of_their_run_and_are_never_requeued(make: PlanMaker) -> None:
+def test_jobs_carry_the_name_of_their_run_and_are_never_requeued(make):
     trial = make().trial("segment-n2-b1")
     given = told(site(request={"partition": "day", "exclusive": True}), trial)
     assert (given["job_name"], given["comment"]) == ("pyscale-one", "segment-n2-b1/windows")
@@ -77,14 +76,14 @@ def test_jobs_carry_the_name_of_their_run_and_are_never_requeued(make: PlanMaker
     assert "USR" not in asked["signal"]
 
 
-def test_tasks_of_an_array_start_without_srun(make: PlanMaker) -> None:
+def test_tasks_of_an_array_start_without_srun(make):
     given = told(site(), make().trial("segment-n2-b1"))
     assert (given["use_srun"], given["srun_args"]) == (False, None)
     assert given["array_parallelism"] == 2
     assert given["additional_parameters"]["ntasks"] == "1"
 
 
-def test_a_gang_is_one_job_whose_ranks_do_not_end_each_other(make: PlanMaker) -> None:
+def test_a_gang_is_one_job_whose_ranks_do_not_end_each_other(make):
     trial = make(layout="gang").trial("segment-n2-b1")
     given = told(site(request={"cpus": 3, "memory_gib": 6}), trial)
     assert given["use_srun"] is True
@@ -98,9 +97,7 @@ def test_a_gang_is_one_job_whose_ranks_do_not_end_each_other(make: PlanMaker) ->
     assert merge["additional_parameters"]["ntasks"] == "1"
 
 
-def test_the_workers_on_named_nodes_are_one_job_and_their_merge_goes_anywhere(
-    make: PlanMaker,
-) -> None:
+def test_the_workers_on_named_nodes_are_one_job_and_their_merge_goes_anywhere(make):
     spread = {"layout": "gang", "nodes": ("n1", "n2")}
     trial = make().trial("segment-n2-b1").model_copy(update=spread)
     asked = options(site(), trial)
@@ -111,7 +108,7 @@ def test_the_workers_on_named_nodes_are_one_job_and_their_merge_goes_anywhere(
     assert "nodelist" not in merge
 
 
-def test_merge_and_check_of_a_gpu_trial_ask_for_no_gpu(make: PlanMaker) -> None:
+def test_merge_and_check_of_a_gpu_trial_ask_for_no_gpu(make):
     trial = make(device="cuda").trial("segment-n2-b1")
     place = load_site("modules")
     assert options(place, trial)["gres"] == "gpu:a100:1"
@@ -123,7 +120,7 @@ def test_merge_and_check_of_a_gpu_trial_ask_for_no_gpu(make: PlanMaker) -> None:
     assert requested(place, trial, 1).gpus == 1
 
 
-def test_what_an_order_records_is_what_was_asked_for(make: PlanMaker) -> None:
+def test_what_an_order_records_is_what_was_asked_for(make):
     trial = make().trial("segment-n2-b1")
     place = site(request={"cpus": 2, "memory_gib": 1.5, "time_min": 7})
     asked = requested(place, trial, 4)
@@ -131,7 +128,7 @@ def test_what_an_order_records_is_what_was_asked_for(make: PlanMaker) -> None:
     assert requested(site(memory_option="none"), trial, 1).memory_bytes is None
 
 
-def test_a_job_begins_with_the_lines_of_its_site_or_ends() -> None:
+def test_a_job_begins_with_the_lines_of_its_site_or_ends():
     place = site(
         setup=["export A=1"], modules=["apptainer"], scratch="/disk/$USER", binds=["/data/$A"]
     )
@@ -150,7 +147,7 @@ def test_a_job_begins_with_the_lines_of_its_site_or_ends() -> None:
     assert setup_lines(site(), in_image=True) == []
 
 
-def test_a_setup_that_fails_ends_the_job_before_anything_is_measured() -> None:
+def test_a_setup_that_fails_ends_the_job_before_anything_is_measured():
     lines = setup_lines(site(setup=["false"]), in_image=False)
     words = "\n".join([*lines, "echo on"])
     job = subprocess.run(["bash", "-c", words], capture_output=True, check=False)
@@ -159,13 +156,7 @@ def test_a_setup_that_fails_ends_the_job_before_anything_is_measured() -> None:
 
 @pytest.mark.parametrize("layout", ["array", "gang"])
 @pytest.mark.parametrize("name", shipped_names("site"))
-def test_every_script_of_a_shipped_site_passes_shellcheck(
-    make: PlanMaker,
-    tmp_path: Path,
-    name: str,
-    layout: str,
-    missing: Callable[[str, str], None],
-) -> None:
+def test_every_script_of_a_shipped_site_passes_shellcheck(make, tmp_path, name, layout, missing):
     if shutil.which("shellcheck") is None:
         missing("shellcheck", "run scripts/provide_slurm.sh as root, or install shellcheck")
     plan = make(device="cuda", runtime="apptainer", layout=layout)
@@ -182,9 +173,7 @@ def test_every_script_of_a_shipped_site_passes_shellcheck(
     assert check.returncode == 0
 
 
-def test_variables_of_a_job_around_pyscale_are_hidden_while_it_submits(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_variables_of_a_job_around_pyscale_are_hidden_while_it_submits(monkeypatch):
     monkeypatch.setenv("SLURM_MEM_PER_NODE", "1000")
     monkeypatch.setenv("SLURM_CONF", "/etc/ours.conf")
     with outside_of_any_job():

@@ -61,11 +61,11 @@ def folders(tmp_path: Path) -> list[Path]:
     return [ordered(tmp_path / f"w{task}") for task in range(3)]
 
 
-def test_nobody_to_wait_for_is_no_wait() -> None:
+def test_nobody_to_wait_for_is_no_wait():
     assert set(wait_for_any({})) == set()
 
 
-def test_what_has_ended_before_is_told_at_once(folders: list[Path]) -> None:
+def test_what_has_ended_before_is_told_at_once(folders):
     end(folders[0])
     end(folders[2])
     jobs = {folder: PretendedJob() for folder in folders}
@@ -73,9 +73,7 @@ def test_what_has_ended_before_is_told_at_once(folders: list[Path]) -> None:
 
 
 @pytest.mark.parametrize("most_watched", [256, 0], ids=["few", "many"])
-def test_a_record_that_is_written_while_we_wait_is_found(
-    folders: list[Path], monkeypatch: pytest.MonkeyPatch, most_watched: int
-) -> None:
+def test_a_record_that_is_written_while_we_wait_is_found(folders, monkeypatch, most_watched):
     monkeypatch.setattr(waiting, "MOST_WATCHED", most_watched)
     with ThreadPoolExecutor() as pool:
         waits = pool.submit(wait_for_any, {folder: PretendedJob() for folder in folders})
@@ -83,9 +81,7 @@ def test_a_record_that_is_written_while_we_wait_is_found(
         assert set(waits.result()) == {folders[1]}
 
 
-def test_a_few_records_are_seen_though_nobody_asks_for_the_jobs(
-    folders: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_few_records_are_seen_though_nobody_asks_for_the_jobs(folders, monkeypatch):
     """The period is longer than the test may last: the filesystem tells of the record."""
     monkeypatch.setattr(waiting, "PERIOD_S", 3600.0)
     watched = waiting.watch
@@ -103,19 +99,19 @@ def test_a_few_records_are_seen_though_nobody_asks_for_the_jobs(
     assert set(wait_for_any(jobs)) == {folders[1]}
 
 
-def test_a_job_that_is_gone_is_given_a_record(folders: list[Path]) -> None:
+def test_a_job_that_is_gone_is_given_a_record(folders):
     gone = PretendedJob(alive=False)
     assert set(wait_for_any({folders[0]: gone, folders[1]: PretendedJob()})) == {folders[0]}
     assert error_of(folders[0]).kind == "Lost"
 
 
-def test_where_somebody_knows_why_the_record_says_it(folders: list[Path]) -> None:
+def test_where_somebody_knows_why_the_record_says_it(folders):
     cause = TaskError(kind="NodeFail", message="the node n2 went down", exit_code=1)
     wait_for_any({folders[0]: PretendedJob(alive=False, cause=cause)})
     assert read_task(folders[0]).error == cause
 
 
-def test_a_job_that_ends_while_it_is_asked_keeps_its_own_record(folders: list[Path]) -> None:
+def test_a_job_that_ends_while_it_is_asked_keeps_its_own_record(folders):
     job = PretendedJob(alive=False, when_asked=lambda: end(folders[0]))
     assert set(wait_for_any({folders[0]: job})) == {folders[0]}
     record = read_task(folders[0])
@@ -123,14 +119,14 @@ def test_a_job_that_ends_while_it_is_asked_keeps_its_own_record(folders: list[Pa
     assert record.error.kind == "Failed", "it ended with 0 and left no result: it did not vanish"
 
 
-def test_the_record_of_an_earlier_attempt_ends_nothing(folders: list[Path]) -> None:
+def test_the_record_of_an_earlier_attempt_ends_nothing(folders):
     end(folders[0], token="of an earlier attempt")
     end(folders[1])
     jobs = {folder: PretendedJob() for folder in folders}
     assert set(wait_for_any(jobs)) == {folders[1]}
 
 
-def test_jobs_are_not_asked_where_the_record_is_there(folders: list[Path]) -> None:
+def test_jobs_are_not_asked_where_the_record_is_there(folders):
     def asked() -> None:
         raise AssertionError("asked")
 
@@ -138,9 +134,7 @@ def test_jobs_are_not_asked_where_the_record_is_there(folders: list[Path]) -> No
     assert wait_for_any({folders[0]: PretendedJob(when_asked=asked)}) == {folders[0]}
 
 
-def test_tasks_that_start_together_free_their_slot_together_and_come_again_where_they_must(
-    folders: list[Path],
-) -> None:
+def test_tasks_that_start_together_free_their_slot_together_and_come_again_where_they_must(folders):
     together, alone = (folders[0], folders[1]), (folders[2],)
     said: list[tuple[object, ...]] = []
 
@@ -173,9 +167,7 @@ print(*wait_for_any({Path(sys.argv[1]): Job()}))
 """
 
 
-def test_a_user_who_has_no_watch_left_waits_all_the_same(
-    tmp_path: Path, missing: Callable[[str, str], None]
-) -> None:
+def test_a_user_who_has_no_watch_left_waits_all_the_same(tmp_path, missing):
     """Login nodes give all programs of a user a hundred or so."""
     no_watch = "echo 0 > /proc/sys/user/max_inotify_instances && "
     through = ["unshare", "--user", "--map-root-user", "sh", "-c"]

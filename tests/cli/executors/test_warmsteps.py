@@ -38,9 +38,7 @@ def ordered(tmp_path: Path) -> tuple[Path, str]:
     return folder, write_order(folder, TaskOrder(argv=("cold",)))
 
 
-def test_a_task_that_takes_longer_than_its_limit_is_ended_and_it_is_said_why(
-    tmp_path: Path,
-) -> None:
+def test_a_task_that_takes_longer_than_its_limit_is_ended_and_it_is_said_why(tmp_path):
     home = str(tmp_path / "worker")
     attend = (sys.executable, "-m", "pyscale.executors.step", home)
     worker = worker_of(tmp_path, *attend, limit_s=0)
@@ -55,7 +53,7 @@ def test_a_task_that_takes_longer_than_its_limit_is_ended_and_it_is_said_why(
     assert "time limit" in cause["message"]
 
 
-def test_a_task_of_a_step_that_slurm_refuses_says_so(tmp_path: Path) -> None:
+def test_a_task_of_a_step_that_slurm_refuses_says_so(tmp_path):
     refuses = "import sys; sys.exit('srun: error: no such node')"
     worker = worker_of(tmp_path, sys.executable, "-c", refuses)
     assert not worker.is_usable()
@@ -68,7 +66,7 @@ def test_a_task_of_a_step_that_slurm_refuses_says_so(tmp_path: Path) -> None:
     worker.end()
 
 
-def test_a_step_that_no_controller_answers_has_never_begun(tmp_path: Path) -> None:
+def test_a_step_that_no_controller_answers_has_never_begun(tmp_path):
     away = "import sys; sys.exit('srun: error: Unable to contact slurm controller')"
     worker = worker_of(tmp_path, sys.executable, "-c", away)
     assert not worker.is_usable()

@@ -104,9 +104,7 @@ def returncodes(batch: Batch) -> list[int]:
     return [json.loads((folder / "exit.json").read_text())["returncode"] for folder in batch.orders]
 
 
-def test_a_worker_is_kept_for_the_next_trial_and_each_slot_has_its_own(
-    executor: LocalExecutor, run: Path
-) -> None:
+def test_a_worker_is_kept_for_the_next_trial_and_each_slot_has_its_own(executor, run):
     trials = [trial_of(run, number, TELLS, min(2, len(CORES))) for number in range(2)]
     for batch in trials:
         executor.run(batch)
@@ -119,7 +117,7 @@ def test_a_worker_is_kept_for_the_next_trial_and_each_slot_has_its_own(
     assert not any(Path(folder).exists() for folder in scratch)
 
 
-def test_orders_are_written_when_the_workers_are_ready(executor: LocalExecutor, run: Path) -> None:
+def test_orders_are_written_when_the_workers_are_ready(executor, run):
     batch = trial_of(run, 0, TELLS)
     executor.run(batch)
     (folder,) = batch.orders
@@ -132,7 +130,7 @@ def test_orders_are_written_when_the_workers_are_ready(executor: LocalExecutor, 
     assert records(batch)[0].launch is not None
 
 
-def test_more_windows_than_workers_are_worked_off(executor: LocalExecutor, run: Path) -> None:
+def test_more_windows_than_workers_are_worked_off(executor, run):
     batch = trial_of(run, 0, TELLS, 3)
     batch = Batch(**{**vars(batch), "at_once": 1})
     executor.run(batch)
@@ -140,9 +138,7 @@ def test_more_windows_than_workers_are_worked_off(executor: LocalExecutor, run: 
     assert {*workers_of(batch)} == {"track-s0-1"}
 
 
-def test_a_worker_that_a_task_has_killed_is_started_again(
-    executor: LocalExecutor, run: Path
-) -> None:
+def test_a_worker_that_a_task_has_killed_is_started_again(executor, run):
     killed = trial_of(run, 0, "import os; os.kill(os.getppid(), 9)")
     executor.run(killed)
     assert returncodes(killed) == [-signal.SIGKILL]
@@ -155,7 +151,7 @@ def test_a_worker_that_a_task_has_killed_is_started_again(
     assert workers_of(again) == ["track-s0-2"]
 
 
-def test_a_task_that_is_killed_costs_no_worker(executor: LocalExecutor, run: Path) -> None:
+def test_a_task_that_is_killed_costs_no_worker(executor, run):
     trials = [trial_of(run, 0, "import os; os.abort()"), trial_of(run, 1, TELLS)]
     for batch in trials:
         executor.run(batch)
@@ -171,8 +167,8 @@ def test_a_task_that_is_killed_costs_no_worker(executor: LocalExecutor, run: Pat
     ],
 )
 def test_a_worker_that_cannot_start_fails_its_task_with_its_own_words(
-    executor: LocalExecutor, run: Path, worker: tuple[str, ...], message: str
-) -> None:
+    executor, run, worker, message
+):
     for number in range(2):
         batch = trial_of(run, number, TELLS, worker=worker)
         executor.run(batch)
@@ -183,9 +179,7 @@ def test_a_worker_that_cannot_start_fails_its_task_with_its_own_words(
         assert workers_of(batch) == [f"track-s0-{number + 1}"]
 
 
-def test_the_worker_that_was_not_used_for_longest_makes_room(
-    executor: LocalExecutor, run: Path
-) -> None:
+def test_the_worker_that_was_not_used_for_longest_makes_room(executor, run):
     third = psutil.virtual_memory().total // 5 * 2
     for number, entry in enumerate(["a", "b", "a", "c", "a", "b"]):
         batch = trial_of(run, number, TELLS, entry=entry, memory_bytes=third)
@@ -194,14 +188,14 @@ def test_the_worker_that_was_not_used_for_longest_makes_room(
     assert started == ["a-s0-1", "b-s0-1", "b-s0-2", "c-s0-1"]
 
 
-def test_none_is_left_when_all_are_ended(executor: LocalExecutor, run: Path) -> None:
+def test_none_is_left_when_all_are_ended(executor, run):
     executor.run(trial_of(run, 0, TELLS))
     family = psutil.Process().children(recursive=True)
     assert executor.end_all() > 0
     assert wait_until_ended(family, 0) == []
 
 
-def test_none_is_left_when_pyscale_is_killed(executor: LocalExecutor, run: Path) -> None:
+def test_none_is_left_when_pyscale_is_killed(executor, run):
     batch = trial_of(run, 0, WAITS)
     (folder,) = batch.orders
     pyscale = multiprocessing.get_context("fork").Process(target=executor.run, args=(batch,))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
@@ -48,14 +47,14 @@ from pyscale.images.buildlog import BuildEvent, BuildLog, BuildProgress
         (["\x1b[31mFATAL:  \x1b[0m no such image"], "no such image"),
     ],
 )
-def test_the_telling_line_is_found(tmp_path: Path, said: list[str], reason: str) -> None:
+def test_the_telling_line_is_found(tmp_path, said, reason):
     with BuildLog(tmp_path / "logs", "contact") as log:
         for line in said:
             log.write(line + "\n")
         assert log.reason() == reason
 
 
-def test_all_that_was_said_is_in_the_file(tmp_path: Path) -> None:
+def test_all_that_was_said_is_in_the_file(tmp_path):
     with BuildLog(tmp_path, "contact") as log:
         for number in range(1000):
             log.write(f"line {number}\n")
@@ -63,7 +62,7 @@ def test_all_that_was_said_is_in_the_file(tmp_path: Path) -> None:
     assert log.path.name.startswith("contact-")
 
 
-def test_two_logs_of_one_image_are_two_files(tmp_path: Path) -> None:
+def test_two_logs_of_one_image_are_two_files(tmp_path):
     with BuildLog(tmp_path, "contact") as first, BuildLog(tmp_path, "contact") as second:
         assert first.path != second.path
 
@@ -75,7 +74,7 @@ def test_two_logs_of_one_image_are_two_files(tmp_path: Path) -> None:
         "Write failed because Disk quota exceeded",
     ],
 )
-def test_a_full_disk_is_noticed(tmp_path: Path, line: str) -> None:
+def test_a_full_disk_is_noticed(tmp_path, line):
     with BuildLog(tmp_path, "contact") as log:
         log.write("all is well")
         assert not log.full_disk
@@ -83,7 +82,7 @@ def test_a_full_disk_is_noticed(tmp_path: Path, line: str) -> None:
         assert log.full_disk
 
 
-def test_each_step_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_step_is_one_line(capsys):
     with BuildProgress() as progress:
         progress.hear(BuildEvent("contact", "libraries", "waiting"))
         progress.hear(BuildEvent("contact", "libraries", "started"))
@@ -99,9 +98,7 @@ def test_each_step_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert unchanged == "track: nothing has changed"
 
 
-def test_a_terminal_shows_what_goes_on(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_terminal_shows_what_goes_on(capsys, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     monkeypatch.setenv("COLUMNS", "100")

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from mockruns import PlanMaker
 from pyscale.errors import UserError
 from pyscale.images.catalog import catalog, image_for
 from pyscale_stages.contract import Device
@@ -34,23 +33,23 @@ def chosen(stage: str, device: Device = "cpu", /, **params: Any) -> str:
         ("kernels", {}, "kernels"),
     ],
 )
-def test_parameters_decide_the_image(stage: str, params: dict[str, str], image: str) -> None:
+def test_parameters_decide_the_image(stage, params, image):
     assert chosen(stage, **params) == image
 
 
-def test_a_gpu_takes_the_variant_that_is_built_for_it() -> None:
+def test_a_gpu_takes_the_variant_that_is_built_for_it():
     assert chosen("segment", "cuda") == "segment_cellpose3-cuda"
     assert chosen("segment", "cuda", model="cpsam") == "segment-cuda"
     assert chosen("kernels", "cuda") == "kernels-cuda"
     assert chosen("contact", "cuda") == "contact"
 
 
-def test_every_stage_has_an_image_that_the_catalog_knows() -> None:
+def test_every_stage_has_an_image_that_the_catalog_knows():
     for stage in (name for name in STAGE_NAMES if not load_stage(name).runs_outside):
         assert catalog()[chosen(stage)].stage == stage
 
 
-def test_settings_replace_the_choice_by_entry_before_stage(make: PlanMaker) -> None:
+def test_settings_replace_the_choice_by_entry_before_stage(make):
     plan = make(runtime="apptainer", images={"segment": "segment", "track": "track_trackmate"})
     assert {trial.entry: trial.image for trial in plan.trials} == {
         "register_denoise": "register_denoise",
@@ -60,7 +59,7 @@ def test_settings_replace_the_choice_by_entry_before_stage(make: PlanMaker) -> N
     }
 
 
-def test_a_native_plan_names_no_image(make: PlanMaker) -> None:
+def test_a_native_plan_names_no_image(make):
     assert {trial.image for trial in make().trials} == {None}
 
 
@@ -73,8 +72,6 @@ def test_a_native_plan_names_no_image(make: PlanMaker) -> None:
     ],
 )
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
-def test_a_misspelt_or_unfitting_image_is_refused(
-    make: PlanMaker, runtime: str, images: dict[str, str], words: str
-) -> None:
+def test_a_misspelt_or_unfitting_image_is_refused(make, runtime, images, words):
     with pytest.raises(UserError, match=words):
         make(runtime=runtime, images=images)

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ def run(folder: ImageFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     return run_line
 
 
-def test_list_names_the_folder_and_every_image(run: Any, folder: ImageFolder) -> None:
+def test_list_names_the_folder_and_every_image(run, folder):
     table = run("list").stdout
     assert table.startswith(f"images in {folder.path}\n")
     for name in catalog():
@@ -46,12 +45,12 @@ def test_list_names_the_folder_and_every_image(run: Any, folder: ImageFolder) ->
     assert told["images"][0]["state"] == "absent"
 
 
-def test_list_shows_the_short_sha256_of_what_is_locked(run: Any, contact: Path) -> None:
+def test_list_shows_the_short_sha256_of_what_is_locked(run, contact):
     (line,) = [line for line in run("list").stdout.splitlines() if " contact " in line]
     assert sha256_of(contact)[:12] in line
 
 
-def test_verify_ends_with_0_where_all_is_as_locked(run: Any, contact: Path) -> None:
+def test_verify_ends_with_0_where_all_is_as_locked(run, contact):
     assert "as locked" in run("verify").stdout
     assert "as locked" in run("verify", "contact", str(contact)).stdout
     (verdict,) = json.loads(run("verify", "contact", "--json").stdout)
@@ -64,7 +63,7 @@ def test_verify_ends_with_0_where_all_is_as_locked(run: Any, contact: Path) -> N
     }
 
 
-def test_verify_ends_with_1_where_an_image_is_not_as_locked(run: Any, contact: Path) -> None:
+def test_verify_ends_with_1_where_an_image_is_not_as_locked(run, contact):
     content = bytearray(contact.read_bytes())
     content[30000] ^= 1
     contact.write_bytes(content)
@@ -75,7 +74,7 @@ def test_verify_ends_with_1_where_an_image_is_not_as_locked(run: Any, contact: P
     assert [verdict["state"] for verdict in verdicts] == ["changed", "absent"]
 
 
-def test_verify_without_any_image_is_refused(run: Any, folder: ImageFolder) -> None:
+def test_verify_without_any_image_is_refused(run, folder):
     with pytest.raises(UserError, match=f"{folder.path} holds no images: build or pull"):
         run("verify")
 
@@ -89,26 +88,24 @@ def test_verify_without_any_image_is_refused(run: Any, folder: ImageFolder) -> N
         ["build", "contcat"],
     ],
 )
-def test_a_misspelt_name_is_refused(run: Any, words: list[str]) -> None:
+def test_a_misspelt_name_is_refused(run, words):
     with pytest.raises(UserError, match="unknown image 'contcat': did you mean 'contact'"):
         run(*words)
 
 
-def test_a_misspelt_name_among_others_pushes_nothing(run: Any, contact: Path) -> None:
+def test_a_misspelt_name_among_others_pushes_nothing(run, contact):
     with pytest.raises(UserError, match="did you mean 'track'"):
         run("push", "contact", "trakc", "oras://127.0.0.1:1/lab")
 
 
-def test_a_place_that_is_none_is_refused(run: Any, contact: Path) -> None:
+def test_a_place_that_is_none_is_refused(run, contact):
     with pytest.raises(UserError, match="write oras://HOST/PATH"):
         run("push", "contact", "docker://registry.example/lab")
     with pytest.raises(UserError, match="write oras://HOST/PATH"):
         run("pull", "contact")
 
 
-def test_inspect_of_what_is_no_image_of_pyscale_is_one_sentence(
-    run: Any, make_sif: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_inspect_of_what_is_no_image_of_pyscale_is_one_sentence(run, make_sif, tmp_path):
     sif = make_sif(tmp_path / "other.sif", image="")
     with pytest.raises(UserError, match="other.sif is not an image of pyscale"):
         run("inspect", str(sif))
@@ -119,14 +116,14 @@ def test_inspect_of_what_is_no_image_of_pyscale_is_one_sentence(
         run("inspect", "contact")
 
 
-def test_inspect_of_an_image_that_does_not_start_says_so(run: Any, contact: Path) -> None:
+def test_inspect_of_an_image_that_does_not_start_says_so(run, contact):
     with pytest.raises(UserError, match="does not start here.*no such file"):
         run("inspect", "contact")
 
 
 def test_without_a_container_program_images_are_listed_and_verified_all_the_same(
-    run: Any, contact: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    run, contact, monkeypatch, tmp_path
+):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert "contact" in run("list").stdout
     assert "as locked" in run("verify").stdout
@@ -140,9 +137,7 @@ def test_without_a_container_program_images_are_listed_and_verified_all_the_same
             run(*words)
 
 
-def test_build_says_of_current_images_that_there_is_nothing_to_do(
-    run: Any, contact: Path, lock: Callable[..., object]
-) -> None:
+def test_build_says_of_current_images_that_there_is_nothing_to_do(run, contact, lock):
     lock("contact", content_sha256=content_sha256(catalog()["contact"]))
     built = run("build", "contact")
     (line,) = [line for line in built.stdout.splitlines() if "contact" in line]
@@ -150,7 +145,7 @@ def test_build_says_of_current_images_that_there_is_nothing_to_do(
     assert sha256_of(contact)[:12] in line
 
 
-def test_the_commands_load_nothing_heavy_until_one_is_given() -> None:
+def test_the_commands_load_nothing_heavy_until_one_is_given():
     program = (
         "import sys, pyscale.app\n"
         "heavy = {'pydantic', 'rich.table', 'psutil', 'polars', 'numpy'} & set(sys.modules)\n"

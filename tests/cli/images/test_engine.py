@@ -49,15 +49,13 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, s
         ("singularity", "SingularityPRO version 4.1.3", ("singularity-ce", "4.1.3")),
     ],
 )
-def test_the_engine_is_known_by_its_answer(
-    program: Callable[[str, str], Path], name: str, says: str, expected: tuple[str, str]
-) -> None:
+def test_the_engine_is_known_by_its_answer(program, name, says, expected):
     path = program(name, f"echo {says}")
     found = find_engine()
     assert (found.program, found.name, found.version) == (str(path), *expected)
 
 
-def test_apptainer_comes_before_singularity(program: Callable[[str, str], Path]) -> None:
+def test_apptainer_comes_before_singularity(program):
     program("singularity", "echo singularity-ce version 4.3.1")
     program("apptainer", "echo apptainer version 1.4.5")
     assert find_engine().name == "apptainer"
@@ -66,14 +64,12 @@ def test_apptainer_comes_before_singularity(program: Callable[[str, str], Path])
 @pytest.mark.parametrize(
     ("name", "prefix"), [("apptainer", "APPTAINER"), ("singularity-ce", "SINGULARITY")]
 )
-def test_variables_begin_as_the_engine_reads_them(name: str, prefix: str) -> None:
+def test_variables_begin_as_the_engine_reads_them(name, prefix):
     engine = Engine("program", name, "4.3.1")
     assert (engine.environment_prefix, engine.option_prefix) == (f"{prefix}ENV_", f"{prefix}_")
 
 
-def test_root_needs_no_host_privileges_and_others_get_what_the_site_gives(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_root_needs_no_host_privileges_and_others_get_what_the_site_gives(monkeypatch):
     engine = Engine("/bin/apptainer", "apptainer", "1.4.5")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     assert engine.command("exec", "x.sif", "true") == [
@@ -95,22 +91,18 @@ def test_root_needs_no_host_privileges_and_others_get_what_the_site_gives(
         (":", "singularity is not Apptainer or SingularityCE"),
     ],
 )
-def test_a_program_that_is_no_engine_is_one_sentence(
-    program: Callable[[str, str], Path], body: str, said: str
-) -> None:
+def test_a_program_that_is_no_engine_is_one_sentence(program, body, said):
     program("singularity", body)
     with pytest.raises(MissingPart, match=said):
         find_engine()
 
 
-def test_no_engine_says_how_to_get_one(program: Callable[[str, str], Path]) -> None:
+def test_no_engine_says_how_to_get_one(program):
     with pytest.raises(MissingPart, match="not on PATH.*module load apptainer.*--runtime native"):
         find_engine()
 
 
-def test_the_engine_of_this_machine_starts_an_image(
-    engine: Engine, make_sif: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_the_engine_of_this_machine_starts_an_image(engine, make_sif, tmp_path):
     sif = make_sif(tmp_path / "contact.sif")
     # The image is empty, so what is said of the absent program comes from inside.
     done = subprocess.run(
@@ -127,14 +119,14 @@ def kernel(folder: Path, **settings: str) -> Path:
     return folder
 
 
-def test_a_kernel_without_user_namespaces_is_named_with_its_setting(tmp_path: Path) -> None:
+def test_a_kernel_without_user_namespaces_is_named_with_its_setting(tmp_path):
     lack = lack_of_user_namespaces(kernel(tmp_path, user__max_user_namespaces="0"))
     assert lack is not None
     assert "/proc/sys/user/max_user_namespaces is 0" in lack.sentence
     assert "sysctl -w user.max_user_namespaces=" in lack.remedy
 
 
-def test_namespaces_for_root_alone_are_no_obstacle_to_root(tmp_path: Path) -> None:
+def test_namespaces_for_root_alone_are_no_obstacle_to_root(tmp_path):
     proc = kernel(tmp_path, kernel__unprivileged_userns_clone="0")
     lack = lack_of_user_namespaces(proc, is_root=False)
     assert lack is not None
@@ -143,7 +135,7 @@ def test_namespaces_for_root_alone_are_no_obstacle_to_root(tmp_path: Path) -> No
     assert lack_of_user_namespaces(proc, is_root=True) == real
 
 
-def test_user_namespaces_are_tried_and_not_only_read(missing: Callable[[str, str], None]) -> None:
+def test_user_namespaces_are_tried_and_not_only_read(missing):
     if shutil.which("unshare") is None:
         missing("unshare", "install the package 'util-linux'")
     # Inside a namespace whose own limit is 0, no further one can be made.
@@ -180,9 +172,7 @@ def test_user_namespaces_are_tried_and_not_only_read(missing: Callable[[str, str
         ("ada:100000:65536\n", None, "subgid"),
     ],
 )
-def test_a_user_needs_a_range_of_ids_and_of_groups(
-    tmp_path: Path, subuid: str | None, subgid: str | None, lacking: str | None
-) -> None:
+def test_a_user_needs_a_range_of_ids_and_of_groups(tmp_path, subuid, subgid, lacking):
     for name, text in (("subuid", subuid), ("subgid", subgid)):
         if text is not None:
             (tmp_path / name).write_text(text)
@@ -193,7 +183,7 @@ def test_a_user_needs_a_range_of_ids_and_of_groups(
         assert "usermod --add-subuids" in lack.remedy
 
 
-def test_all_lacks_are_told_in_one_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_lacks_are_told_in_one_go(tmp_path, monkeypatch):
     (tmp_path / "mksquashfs").write_text("")
     (tmp_path / "mksquashfs").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -214,9 +204,7 @@ def test_all_lacks_are_told_in_one_go(tmp_path: Path, monkeypatch: pytest.Monkey
     assert (parts[0], parts[-1]) == ("architecture", "space")
 
 
-def test_a_program_for_administrators_is_found_off_the_path(
-    monkeypatch: pytest.MonkeyPatch, missing: Callable[[str, str], None]
-) -> None:
+def test_a_program_for_administrators_is_found_off_the_path(monkeypatch, missing):
     if not Path("/usr/sbin/debootstrap").exists():
         missing("debootstrap", "install the package 'debootstrap'")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")

@@ -1,15 +1,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from pyscale.images.catalog import catalog
 from pyscale.images.content import content_sha256, lock_sha256
 from pyscale.images.listing import ListedImage, listed_images
-from pyscale.images.lockfile import ImageFolder, LockedImage
+from pyscale.images.lockfile import ImageFolder
 
 
 @pytest.fixture
@@ -23,7 +21,7 @@ def listed(folder: ImageFolder, name: str) -> ListedImage:
     return next(image for image in listed_images(folder) if image.name == name)
 
 
-def test_every_image_of_the_catalog_is_listed_where_there_is_none(folder: ImageFolder) -> None:
+def test_every_image_of_the_catalog_is_listed_where_there_is_none(folder):
     images = listed_images(folder)
     assert [image.name for image in images] == list(catalog())
     assert {image.state for image in images} == {"absent"}
@@ -31,9 +29,7 @@ def test_every_image_of_the_catalog_is_listed_where_there_is_none(folder: ImageF
     assert not folder.path.exists()
 
 
-def test_an_image_of_what_is_here_is_current(
-    folder: ImageFolder, contact: Path, lock: Callable[..., LockedImage], as_now: dict[str, str]
-) -> None:
+def test_an_image_of_what_is_here_is_current(folder, contact, lock, as_now):
     locked = lock("contact", **as_now)
     image = listed(folder, "contact")
     assert (image.state, image.because) == ("current", "")
@@ -42,9 +38,7 @@ def test_an_image_of_what_is_here_is_current(
     assert (image.built_utc, image.origin) == (locked.built_utc, "built here")
 
 
-def test_an_image_says_what_has_changed_since_it_was_built(
-    folder: ImageFolder, contact: Path, lock: Callable[..., LockedImage], as_now: dict[str, str]
-) -> None:
+def test_an_image_says_what_has_changed_since_it_was_built(folder, contact, lock, as_now):
     lock("contact", **(as_now | {"content_sha256": "0" * 64}))
     image = listed(folder, "contact")
     assert (image.state, image.because) == ("out of date", "its definition or stage code")
@@ -54,12 +48,8 @@ def test_an_image_says_what_has_changed_since_it_was_built(
 
 @pytest.mark.parametrize("content", [b"", b"text", None])
 def test_an_image_of_another_size_or_with_a_broken_header_is_changed_on_disk(
-    folder: ImageFolder,
-    contact: Path,
-    lock: Callable[..., LockedImage],
-    as_now: dict[str, str],
-    content: bytes | None,
-) -> None:
+    folder, contact, lock, as_now, content
+):
     lock("contact", **as_now)
     contact.write_bytes(contact.read_bytes() + b"x" if content is None else content)
     image = listed(folder, "contact")
@@ -67,25 +57,19 @@ def test_an_image_of_another_size_or_with_a_broken_header_is_changed_on_disk(
     assert image.size_bytes == contact.stat().st_size
 
 
-def test_an_image_without_a_lock_is_unlocked(
-    folder: ImageFolder, make_sif: Callable[..., Path]
-) -> None:
+def test_an_image_without_a_lock_is_unlocked(folder, make_sif):
     make_sif(folder.sif("contact"))
     image = listed(folder, "contact")
     assert (image.state, image.sha256, image.built_utc) == ("unlocked", None, None)
 
 
-def test_an_image_that_is_gone_is_absent_although_it_is_locked(
-    folder: ImageFolder, contact: Path
-) -> None:
+def test_an_image_that_is_gone_is_absent_although_it_is_locked(folder, contact):
     contact.unlink()
     image = listed(folder, "contact")
     assert (image.state, image.size_bytes, image.sha256) == ("absent", None, None)
 
 
-def test_images_of_other_names_follow_with_what_their_labels_say(
-    folder: ImageFolder, contact: Path, lock: Callable[..., LockedImage]
-) -> None:
+def test_images_of_other_names_follow_with_what_their_labels_say(folder, contact, lock):
     shutil.copy(contact, folder.sif("mine"))
     lock("mine", origin="oras://registry.example/lab/contact:1")
     (folder.path / "foreign.sif").write_bytes(b"text")

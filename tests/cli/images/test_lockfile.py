@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
@@ -43,7 +42,7 @@ def folder(tmp_path: Path) -> ImageFolder:
     return ImageFolder(tmp_path / "images")
 
 
-def test_a_recorded_image_is_read_back_beside_the_others(folder: ImageFolder) -> None:
+def test_a_recorded_image_is_read_back_beside_the_others(folder):
     assert folder.read_lock().images == {}
     assert folder.sifs() == []
     folder.record("track", locked(size_bytes=1))
@@ -59,14 +58,14 @@ def test_a_recorded_image_is_read_back_beside_the_others(folder: ImageFolder) ->
     assert read["images"]["contact"]["built_utc"] == "2026-03-17T00:00:00Z"
 
 
-def test_images_that_are_locked_at_the_same_moment_are_all_kept(folder: ImageFolder) -> None:
+def test_images_that_are_locked_at_the_same_moment_are_all_kept(folder):
     names = [f"image{i}" for i in range(24)]
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda name: folder.record(name, locked()), names))
     assert set(folder.read_lock().images) == set(names)
 
 
-def test_what_is_still_arriving_is_no_image(folder: ImageFolder) -> None:
+def test_what_is_still_arriving_is_no_image(folder):
     folder.make()
     folder.sif("contact").touch()
     (folder.path / ".contact.1f.partial.sif").touch()
@@ -84,7 +83,7 @@ def test_what_is_still_arriving_is_no_image(folder: ImageFolder) -> None:
         ('{"image": {}}', "did you mean 'images'"),
     ],
 )
-def test_a_file_that_is_no_lock_is_one_sentence(folder: ImageFolder, text: str, said: str) -> None:
+def test_a_file_that_is_no_lock_is_one_sentence(folder, text, said):
     folder.make()
     folder.lock_file.write_text(text)
     with pytest.raises(UserError, match=said) as raised:
@@ -92,7 +91,7 @@ def test_a_file_that_is_no_lock_is_one_sentence(folder: ImageFolder, text: str, 
     assert str(folder.lock_file) in str(raised.value)
 
 
-def test_a_damaged_lock_is_not_written_over(folder: ImageFolder) -> None:
+def test_a_damaged_lock_is_not_written_over(folder):
     folder.make()
     folder.lock_file.write_text("{")
     with pytest.raises(UserError, match="build or pull the images again"):
@@ -104,7 +103,7 @@ def test_a_damaged_lock_is_not_written_over(folder: ImageFolder) -> None:
         folder.read_lock()
 
 
-def test_a_file_in_the_place_of_the_folder_is_one_sentence(tmp_path: Path) -> None:
+def test_a_file_in_the_place_of_the_folder_is_one_sentence(tmp_path):
     (tmp_path / "images").write_text("here")
     folder = ImageFolder(tmp_path / "images")
     assert folder.read_lock().images == {}
@@ -115,7 +114,7 @@ def test_a_file_in_the_place_of_the_folder_is_one_sentence(tmp_path: Path) -> No
 
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc on this system")
-def test_a_folder_that_cannot_be_made_is_one_sentence() -> None:
+def test_a_folder_that_cannot_be_made_is_one_sentence():
     with pytest.raises(UserError, match="/proc/images.*images_folder"):
         ImageFolder(Path("/proc/images")).make()
 
@@ -134,7 +133,7 @@ def flip(sif: Path, at: int) -> None:
     os.utime(sif, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def test_one_flipped_byte_in_the_middle_is_found(folder: ImageFolder, contact: Path) -> None:
+def test_one_flipped_byte_in_the_middle_is_found(folder, contact):
     assert verify_image(folder, "contact") == folder.read_lock().images["contact"]
     verdict = verdict_on(folder, "contact")
     assert (verdict.state, verdict.sentence) == ("as locked", "")
@@ -146,7 +145,7 @@ def test_one_flipped_byte_in_the_middle_is_found(folder: ImageFolder, contact: P
     verify_image(folder, "contact")
 
 
-def test_a_file_of_another_size_is_changed(folder: ImageFolder, contact: Path) -> None:
+def test_a_file_of_another_size_is_changed(folder, contact):
     size_bytes = contact.stat().st_size
     with contact.open("ab") as file:
         file.write(b"x")
@@ -157,9 +156,7 @@ def test_a_file_of_another_size_is_changed(folder: ImageFolder, contact: Path) -
 
 
 @pytest.mark.parametrize("left", [0, 40, 5000, -1, None])
-def test_an_image_that_was_cut_short_or_lost_its_magic_is_damaged(
-    folder: ImageFolder, contact: Path, left: int | None
-) -> None:
+def test_an_image_that_was_cut_short_or_lost_its_magic_is_damaged(folder, contact, left):
     if left is None:
         flip(contact, 33)
     else:
@@ -169,9 +166,7 @@ def test_an_image_that_was_cut_short_or_lost_its_magic_is_damaged(
     assert ("is not a SIF image" if left is None else "cut short") in verdict.sentence
 
 
-def test_an_image_for_another_machine_is_foreign(
-    folder: ImageFolder, contact: Path, lock: Callable[..., LockedImage]
-) -> None:
+def test_an_image_for_another_machine_is_foreign(folder, contact, lock):
     with contact.open("r+b") as file:
         file.seek(ARCHITECTURE_AT)
         file.write(b"04\0")
@@ -181,7 +176,7 @@ def test_an_image_for_another_machine_is_foreign(
     assert verdict_on(folder, "contact").state == "foreign"
 
 
-def test_an_absent_image_says_how_to_get_it(folder: ImageFolder, contact: Path) -> None:
+def test_an_absent_image_says_how_to_get_it(folder, contact):
     contact.unlink()
     assert verdict_on(folder, "contact").state == "absent"
     with pytest.raises(UserError, match="`pyscale image build contact`, or pull it"):
@@ -190,9 +185,7 @@ def test_an_absent_image_says_how_to_get_it(folder: ImageFolder, contact: Path) 
         verify_image(folder, "track")
 
 
-def test_an_image_that_nothing_locks_is_unlocked(
-    folder: ImageFolder, make_sif: Callable[..., Path]
-) -> None:
+def test_an_image_that_nothing_locks_is_unlocked(folder, make_sif):
     sif = make_sif(folder.sif("contact"))
     with pytest.raises(UserError, match="has no entry for contact.*copy its images.lock"):
         verify_image(folder, "contact")
@@ -200,17 +193,15 @@ def test_an_image_that_nothing_locks_is_unlocked(
     assert (verdict.state, verdict.sha256) == ("unlocked", sha256_of(sif))
 
 
-def test_everything_that_is_locked_or_lies_there_is_verified(
-    folder: ImageFolder, contact: Path
-) -> None:
+def test_everything_that_is_locked_or_lies_there_is_verified(folder, contact):
     shutil.copy(contact, folder.sif("track"))
     contact.unlink()
     assert names_to_verify(folder) == ["contact", "track"]
 
 
 def test_a_file_elsewhere_is_compared_with_the_image_that_its_labels_name(
-    folder: ImageFolder, contact: Path, tmp_path: Path
-) -> None:
+    folder, contact, tmp_path
+):
     elsewhere = tmp_path / "any name.sif"
     shutil.copy(contact, elsewhere)
     assert verdict_on_file(elsewhere, folder).state == "as locked"
@@ -219,9 +210,7 @@ def test_a_file_elsewhere_is_compared_with_the_image_that_its_labels_name(
     assert (verdict.name, verdict.file, verdict.state) == ("contact", elsewhere, "changed")
 
 
-def test_a_file_beside_a_lock_is_compared_with_that_lock(
-    folder: ImageFolder, contact: Path, tmp_path: Path
-) -> None:
+def test_a_file_beside_a_lock_is_compared_with_that_lock(folder, contact, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(folder.path, copy)
     flip(contact, 30000)
@@ -231,9 +220,7 @@ def test_a_file_beside_a_lock_is_compared_with_that_lock(
 
 
 @pytest.mark.parametrize("state", ["damaged", "absent"])
-def test_a_file_that_is_no_image_or_not_there_is_one_sentence(
-    folder: ImageFolder, tmp_path: Path, state: str
-) -> None:
+def test_a_file_that_is_no_image_or_not_there_is_one_sentence(folder, tmp_path, state):
     path = tmp_path / "other.sif"
     if state == "damaged":
         path.write_bytes(b"text")
@@ -242,9 +229,7 @@ def test_a_file_that_is_no_image_or_not_there_is_one_sentence(
     assert str(path) in verdict.sentence
 
 
-def test_a_sif_that_is_none_of_pyscale_is_called_so(
-    folder: ImageFolder, make_sif: Callable[..., Path], tmp_path: Path
-) -> None:
+def test_a_sif_that_is_none_of_pyscale_is_called_so(folder, make_sif, tmp_path):
     sif = make_sif(tmp_path / "other.sif", image="")
     verdict = verdict_on_file(sif, folder)
     assert verdict.state == "unlocked"

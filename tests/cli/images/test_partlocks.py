@@ -64,7 +64,7 @@ def lock_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-def test_debian_packages_are_locked_for_the_base_and_what_images_add_to_it() -> None:
+def test_debian_packages_are_locked_for_the_base_and_what_images_add_to_it():
     base = read_debian(debian_lock_file(BASE))
     assert {"libc6", "python3", "libgomp1"} <= base.keys()
     for definition in catalog().values():
@@ -74,9 +74,7 @@ def test_debian_packages_are_locked_for_the_base_and_what_images_add_to_it() -> 
         assert not own.keys() & base.keys()
 
 
-def test_what_differs_from_the_locked_versions_is_told_once_for_all_images(
-    folder: ImageFolder,
-) -> None:
+def test_what_differs_from_the_locked_versions_is_told_once_for_all_images(folder):
     # One that was not built here is not compared.
     assert doubts(folder, [CONTACT]) == []
     built(folder, CONTACT)
@@ -94,9 +92,7 @@ def test_what_differs_from_the_locked_versions_is_told_once_for_all_images(
     assert ", …)" in said
 
 
-def test_what_was_built_here_can_be_locked(
-    folder: ImageFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_built_here_can_be_locked(folder, tmp_path, monkeypatch):
     locks = tmp_path / "locks"
     locks.mkdir()
     monkeypatch.setattr(partlocks, "debian_lock_file", lambda name: locks / f"{name}.txt")
@@ -110,16 +106,14 @@ def test_what_was_built_here_can_be_locked(
     assert doubts(folder, [CONTACT, TRACK]) == []
 
 
-def test_jars_without_a_lock_are_said_to_have_none(folder: ImageFolder, lock_file: Path) -> None:
+def test_jars_without_a_lock_are_said_to_have_none(folder, lock_file):
     (said,) = doubts(folder, [TRACKMATE])
     assert "no locked checksums" in said
     lock_file.touch()
     assert doubts(folder, [TRACKMATE]) == []
 
 
-def test_without_a_lock_jars_must_still_be_those_that_were_fetched(
-    jars: Path, lock_file: Path, tmp_path: Path
-) -> None:
+def test_without_a_lock_jars_must_still_be_those_that_were_fetched(jars, lock_file, tmp_path):
     (jars / JARS_RECORD).write_text(jars_text(jars))
     # As sha256sum reads them.
     subprocess.run(["sha256sum", "--check", "--quiet", JARS_RECORD], cwd=jars, check=True)
@@ -132,9 +126,7 @@ def test_without_a_lock_jars_must_still_be_those_that_were_fetched(
 
 
 @pytest.mark.parametrize("name", ["TrackMate-7.14.0.jar", "more.jar"])
-def test_locked_jars_are_taken_and_others_refused(
-    jars: Path, lock_file: Path, tmp_path: Path, name: str
-) -> None:
+def test_locked_jars_are_taken_and_others_refused(jars, lock_file, tmp_path, name):
     lock_file.write_text(jars_text(jars))
     fetch_jars(TRACKMATE, tmp_path, print)
     (jars / name).write_bytes(b"another")
@@ -142,7 +134,7 @@ def test_locked_jars_are_taken_and_others_refused(
         fetch_jars(TRACKMATE, tmp_path, print)
 
 
-def test_a_lock_of_jars_is_part_of_what_the_image_is_made_from(lock_file: Path) -> None:
+def test_a_lock_of_jars_is_part_of_what_the_image_is_made_from(lock_file):
     without = libraries_sha256(TRACKMATE)
     lock_file.write_text("a lock")
     assert libraries_sha256(TRACKMATE) != without
@@ -186,21 +178,21 @@ def constraints() -> dict[str, str]:
 
 
 @ALL
-def test_a_lock_names_one_wheel_of_each_package_in_order(definition: ImageDefinition) -> None:
+def test_a_lock_names_one_wheel_of_each_package_in_order(definition):
     keys = [pin.key for pin in read_pins(definition)]
     assert keys == sorted(set(keys))
     assert len(keys) > 10
 
 
 @ALL
-def test_a_lock_meets_the_requirements_it_was_made_from(definition: ImageDefinition) -> None:
+def test_a_lock_meets_the_requirements_it_was_made_from(definition):
     versions = {pin.key: pin.version for pin in read_pins(definition)}
     for wanted in requirements(definition.requirements_file):
         assert wanted.specifier.contains(versions[canonicalize_name(wanted.name)]), wanted
 
 
 @ALL
-def test_a_lock_has_the_versions_that_pyscale_is_tested_with(definition: ImageDefinition) -> None:
+def test_a_lock_has_the_versions_that_pyscale_is_tested_with(definition):
     tested = constraints()
     differ = {
         pin.key: (pin.version, tested[pin.key])
@@ -215,7 +207,7 @@ def test_a_lock_has_the_versions_that_pyscale_is_tested_with(definition: ImageDe
 
 
 @ALL
-def test_requirements_say_what_the_project_says(definition: ImageDefinition) -> None:
+def test_requirements_say_what_the_project_says(definition):
     extra = EXTRA_OF_DEFINITION[definition.definition]
     said = {
         canonicalize_name(r.name): r.specifier
@@ -233,7 +225,7 @@ def test_requirements_say_what_the_project_says(definition: ImageDefinition) -> 
         assert wanted[name] == said[name], name
 
 
-def test_images_for_gpus_get_torch_with_cuda_and_versions_of_cellpose_are_apart() -> None:
+def test_images_for_gpus_get_torch_with_cuda_and_versions_of_cellpose_are_apart():
     for definition in catalog().values():
         versions = {pin.key: pin.version for pin in read_pins(definition)}
         assert any(key.startswith("nvidia-cu") for key in versions) == (definition.device == "cuda")
@@ -243,19 +235,19 @@ def test_images_for_gpus_get_torch_with_cuda_and_versions_of_cellpose_are_apart(
 
 
 @ALL
-def test_a_lock_tells_no_place_and_how_it_was_made(definition: ImageDefinition) -> None:
+def test_a_lock_tells_no_place_and_how_it_was_made(definition):
     text = definition.lock_file.read_text()
     assert f"requirements/{definition.definition}.in" in text
     assert re.search(r"//|/\w+/\w+/", text) is None
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_what_is_written_is_read_again():
     definition = catalog()["contact"]
     pins = read_pins(definition)
     assert lock_text(definition, reversed(pins)) == definition.lock_file.read_text()
 
 
-def test_a_build_of_torch_is_named_so_that_no_other_is_taken() -> None:
+def test_a_build_of_torch_is_named_so_that_no_other_is_taken():
     torch = WheelPin(name="torch", version="2.13.0", sha256="0" * 64)
     other = WheelPin(name="torchvision", version="0.28.0", sha256="0" * 64)
     assert torch.requirement.startswith("torch===2.13.0 ")

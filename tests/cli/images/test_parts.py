@@ -43,9 +43,7 @@ FETCHES = f'mkdir -p "$out/cache/archives"; echo new >"$out/cache/archives/{PACK
 FAILS = "echo 'W: odd' | sed s/W/E/ >&2; exit 100"
 
 
-def test_packages_are_fetched_once_for_a_base(
-    tmp_path: Path, engine: Callable[[str, str], Engine]
-) -> None:
+def test_packages_are_fetched_once_for_a_base(tmp_path, engine):
     fetch_debian(CONTACT, tmp_path / "b", engine("echo libc6", FETCHES), tmp_path / "parts", print)
     assert (tmp_path / "parts" / "contact" / "debian" / PACKAGE).read_text() == "new\n"
     said: list[str] = []
@@ -56,9 +54,7 @@ def test_packages_are_fetched_once_for_a_base(
     assert [p.name for p in (tmp_path / "parts").iterdir()] == ["contact"]
 
 
-def test_another_base_or_a_damaged_package_is_fetched_for_again(
-    tmp_path: Path, engine: Callable[[str, str], Engine]
-) -> None:
+def test_another_base_or_a_damaged_package_is_fetched_for_again(tmp_path, engine):
     parts = tmp_path / "parts"
     fetch_debian(CONTACT, tmp_path / "b", engine("echo libc6", FETCHES), parts, print)
     said: list[str] = []
@@ -69,18 +65,14 @@ def test_another_base_or_a_damaged_package_is_fetched_for_again(
     assert (parts / "contact" / "debian" / PACKAGE).read_text() == "new\n"
 
 
-def test_what_apt_refuses_is_one_sentence_and_nothing_half_made(
-    tmp_path: Path, engine: Callable[[str, str], Engine]
-) -> None:
+def test_what_apt_refuses_is_one_sentence_and_nothing_half_made(tmp_path, engine):
     parts = tmp_path / "parts"
     with pytest.raises(UserError, match=r"packages of contact cannot be fetched \(E: odd\): conn"):
         fetch_debian(CONTACT, tmp_path / "b", engine("echo libc6", FAILS), parts, print)
     assert list(parts.rglob("*")) == []
 
 
-def test_a_base_that_is_no_debian_is_told(
-    tmp_path: Path, engine: Callable[[str, str], Engine]
-) -> None:
+def test_a_base_that_is_no_debian_is_told(tmp_path, engine):
     base = tmp_path / "alpine.sif"
     program = engine("echo no dpkg >&2; false", FETCHES)
     with pytest.raises(UserError, match=re.escape(f"{base} is not a Debian system")):
@@ -117,11 +109,11 @@ def local_maven(folder: Path) -> None:
         )
 
 
-def test_the_image_gets_the_coordinates_that_the_stage_asks_for() -> None:
+def test_the_image_gets_the_coordinates_that_the_stage_asks_for():
     assert TRACKMATE.maven == MAVEN_COORDINATES
 
 
-def test_jars_that_were_put_there_by_hand_are_taken(tmp_path: Path) -> None:
+def test_jars_that_were_put_there_by_hand_are_taken(tmp_path):
     jars = tmp_path / "track_trackmate" / "jars"
     put(jars / "deeper", "imagej-2.16.0.jar")
     put(jars, "TrackMate-7.14.0.jar", "other-1.jar")
@@ -131,7 +123,7 @@ def test_jars_that_were_put_there_by_hand_are_taken(tmp_path: Path) -> None:
     assert len(list(jars.rglob("*.jar"))) == 3
 
 
-def test_a_folder_that_lacks_a_coordinate_is_refused_and_kept(tmp_path: Path) -> None:
+def test_a_folder_that_lacks_a_coordinate_is_refused_and_kept(tmp_path):
     jars = tmp_path / "track_trackmate" / "jars"
     put(jars, "imagej-2.16.0.jar", "TrackMate-7.13.0.jar")
     with pytest.raises(UserError, match=r"lacks the jars of sc\.fiji:TrackMate:7\.14\.0: put them"):
@@ -140,7 +132,7 @@ def test_a_folder_that_lacks_a_coordinate_is_refused_and_kept(tmp_path: Path) ->
 
 
 @pytest.mark.slow
-def test_jars_come_with_all_that_they_need(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_jars_come_with_all_that_they_need(tmp_path, monkeypatch):
     pytest.importorskip("jgo")
     local_maven(tmp_path / "maven")
     monkeypatch.setenv("M2_REPO", str(tmp_path / "maven"))
@@ -151,7 +143,7 @@ def test_jars_come_with_all_that_they_need(tmp_path: Path, monkeypatch: pytest.M
     assert sorted(p.name for p in tmp_path.iterdir()) == ["maven", "track_trackmate"]
 
 
-def test_what_maven_does_not_have_is_one_sentence_and_nothing_half_made(tmp_path: Path) -> None:
+def test_what_maven_does_not_have_is_one_sentence_and_nothing_half_made(tmp_path):
     wanted = definition("org.example.pyscale:absent:1.0")
     with pytest.raises(
         UserError, match=r"org\.example\.pyscale:absent:1\.0\) could not be fetched from Maven"
@@ -160,9 +152,7 @@ def test_what_maven_does_not_have_is_one_sentence_and_nothing_half_made(tmp_path
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
 
 
-def test_without_the_resolver_the_way_to_it_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_resolver_the_way_to_it_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "jgo", None)
     with pytest.raises(MissingPart, match="pip install pyimagej=="):
         fetch_jars(TRACKMATE, tmp_path, print)
@@ -178,9 +168,7 @@ def choose(folder: ImageFolder, tmp_path: Path) -> Choose:
     return lambda: buildable(folder, tmp_path / "parts", heard.append, force=False)
 
 
-def test_images_for_cpus_are_built_and_others_only_by_name(
-    choose: Choose,
-) -> None:
+def test_images_for_cpus_are_built_and_others_only_by_name(choose):
     definitions, left_out = choose()
     assert {definition.device for definition in definitions} == {"cpu"}
     chosen = {definition.name for definition in definitions}
@@ -191,15 +179,15 @@ def test_images_for_cpus_are_built_and_others_only_by_name(
 
 
 def test_an_image_whose_java_libraries_are_incomplete_is_left_out_with_its_sentence(
-    choose: Choose, tmp_path: Path
-) -> None:
+    choose, tmp_path
+):
     jars = tmp_path / "parts" / "track_trackmate" / "jars"
     jars.mkdir(parents=True)
     (jars / "other-1.0.jar").touch()
     assert "track_trackmate/jars lacks the jars of" in choose()[1]["track_trackmate"]
 
 
-def test_an_image_whose_java_libraries_lie_there_is_built(choose: Choose, tmp_path: Path) -> None:
+def test_an_image_whose_java_libraries_lie_there_is_built(choose, tmp_path):
     jars = tmp_path / "parts" / "track_trackmate" / "jars"
     jars.mkdir(parents=True)
     for coordinate in catalog()["track_trackmate"].maven:

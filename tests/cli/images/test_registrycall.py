@@ -20,7 +20,7 @@ from pyscale.images.registrycall import parse_reference
         ),
     ],
 )
-def test_a_place_in_a_registry_is_read(text: str, expected: str) -> None:
+def test_a_place_in_a_registry_is_read(text, expected):
     assert str(parse_reference(text)) == expected
 
 
@@ -42,11 +42,11 @@ def test_a_place_in_a_registry_is_read(text: str, expected: str) -> None:
         "oras://--no-https/lab",
     ],
 )
-def test_what_is_no_place_is_refused_before_anything_is_asked(text: str) -> None:
+def test_what_is_no_place_is_refused_before_anything_is_asked(text):
     with pytest.raises(UserError, match="write oras://HOST/PATH"):
         parse_reference(text)
 
 
-def test_an_image_lies_below_the_place_with_the_same_tag() -> None:
+def test_an_image_lies_below_the_place_with_the_same_tag():
     place = parse_reference("oras://registry.example/lab:2")
     assert str(place.below("segment-cuda")) == "oras://registry.example/lab/segment-cuda:2"

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from pyscale.data.progress import SilentReport
@@ -29,7 +27,7 @@ def suite_in(image: str) -> Suite:
         ("oras://registry.example:443/tool@", "tool"),
     ],
 )
-def test_an_image_that_was_pulled_before_is_its_file(named: str, sif: str, tmp_path: Path) -> None:
+def test_an_image_that_was_pulled_before_is_its_file(named, sif, tmp_path):
     file = tmp_path / "steps" / f"{sif}-0123456789abcdef.sif"
     file.parent.mkdir()
     file.touch()
@@ -50,7 +48,7 @@ def test_an_image_that_was_pulled_before_is_its_file(named: str, sif: str, tmp_p
         f"docker://--no-https/tool@{DIGEST}",
     ],
 )
-def test_an_image_that_is_not_pinned_is_refused(named: str, tmp_path: Path) -> None:
+def test_an_image_that_is_not_pinned_is_refused(named, tmp_path):
     with pytest.raises(
         UserError,
         match=rf"of mine is not pinned: .*docker://NAME@sha256:DIGEST.*pull mine.sif {named}`",
@@ -58,6 +56,6 @@ def test_an_image_that_is_not_pinned_is_refused(named: str, tmp_path: Path) -> N
         with_images_here(suite_in(named), ImageFolder(tmp_path), SilentReport())
 
 
-def test_an_image_that_is_a_file_stays_it(tmp_path: Path) -> None:
+def test_an_image_that_is_a_file_stays_it(tmp_path):
     suite = suite_in("mine.sif")
     assert with_images_here(suite, ImageFolder(tmp_path), SilentReport()) == suite

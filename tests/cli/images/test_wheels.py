@@ -72,9 +72,7 @@ def no_pip(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
 
 
 @pytest.mark.slow
-def test_the_wheels_of_a_lock_are_fetched_with_their_hashes(
-    tmp_path: Path, two_wheels: list[Path]
-) -> None:
+def test_the_wheels_of_a_lock_are_fetched_with_their_hashes(tmp_path, two_wheels):
     said: list[str] = []
     folder = fetch_wheels(CONTACT, tmp_path / "parts", said.append)
     assert folder == tmp_path / "parts" / "contact" / "wheels"
@@ -85,9 +83,7 @@ def test_the_wheels_of_a_lock_are_fetched_with_their_hashes(
 
 
 @pytest.mark.slow
-def test_a_complete_folder_needs_no_pip(
-    tmp_path: Path, two_wheels: list[Path], no_pip: Callable[[], None]
-) -> None:
+def test_a_complete_folder_needs_no_pip(tmp_path, two_wheels, no_pip):
     fetch_wheels(CONTACT, tmp_path / "parts", print)
     no_pip()
     said: list[str] = []
@@ -96,7 +92,7 @@ def test_a_complete_folder_needs_no_pip(
 
 
 @pytest.mark.slow
-def test_only_what_is_absent_or_damaged_is_fetched(tmp_path: Path, two_wheels: list[Path]) -> None:
+def test_only_what_is_absent_or_damaged_is_fetched(tmp_path, two_wheels):
     folder = fetch_wheels(CONTACT, tmp_path / "parts", print)
     whole = (folder / two_wheels[0].name).stat().st_mtime_ns
     damaged = folder / two_wheels[1].name
@@ -109,8 +105,8 @@ def test_only_what_is_absent_or_damaged_is_fetched(tmp_path: Path, two_wheels: l
 
 
 def test_what_another_image_has_fetched_is_linked_and_not_fetched_again(
-    tmp_path: Path, two_wheels: list[Path], lock: Path, no_pip: Callable[[], None]
-) -> None:
+    tmp_path, two_wheels, lock, no_pip
+):
     theirs = fetch_wheels(CONTACT, tmp_path / "parts", print)
     other = make_wheel(tmp_path / "index", "gamma")
     (lock.parent / "track.txt").write_text("".join(map(pin, [*two_wheels, other])))
@@ -134,9 +130,7 @@ def test_what_another_image_has_fetched_is_linked_and_not_fetched_again(
 
 
 @pytest.mark.slow
-def test_a_wheel_with_another_hash_is_refused_in_one_sentence(
-    tmp_path: Path, two_wheels: list[Path]
-) -> None:
+def test_a_wheel_with_another_hash_is_refused_in_one_sentence(tmp_path, two_wheels):
     make_wheel(tmp_path / "index", "beta", content="other = 1")
     with pytest.raises(UserError, match=r"does not match .*contact\.txt"):
         fetch_wheels(CONTACT, tmp_path / "parts", print)
@@ -144,9 +138,7 @@ def test_a_wheel_with_another_hash_is_refused_in_one_sentence(
 
 
 @pytest.mark.slow
-def test_without_a_network_one_sentence_says_so(
-    tmp_path: Path, two_wheels: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_network_one_sentence_says_so(tmp_path, two_wheels, monkeypatch):
     monkeypatch.delenv("PIP_NO_INDEX")
     monkeypatch.delenv("PIP_FIND_LINKS")
     # Nothing listens on the discard port of this machine.
@@ -156,9 +148,7 @@ def test_without_a_network_one_sentence_says_so(
         fetch_wheels(CONTACT, tmp_path / "parts", print)
 
 
-def test_an_environment_without_pip_is_told(
-    tmp_path: Path, two_wheels: list[Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_environment_without_pip_is_told(tmp_path, two_wheels, monkeypatch):
     monkeypatch.setattr(wheels, "find_spec", lambda name: None)
     with pytest.raises(MissingPart, match="-m ensurepip"):
         fetch_wheels(CONTACT, tmp_path / "parts", print)
@@ -177,9 +167,7 @@ def small_disk(tmp_path: Path, missing: Callable[[str, str], None]) -> Iterator[
 
 
 @pytest.mark.slow
-def test_a_full_disk_is_one_sentence_and_leaves_no_half_wheel(
-    tmp_path: Path, lock: Path, small_disk: Path
-) -> None:
+def test_a_full_disk_is_one_sentence_and_leaves_no_half_wheel(tmp_path, lock, small_disk):
     noise = "".join(hashlib.sha512(str(i).encode()).hexdigest() for i in range(8000))
     lock.write_text(pin(make_wheel(tmp_path / "index", "alpha", content=noise)))
     with pytest.raises(ResourceExhausted, match="filled up while fetching the wheels of contact"):
@@ -210,9 +198,7 @@ ZEROS = "0" * 64
         ),
     ],
 )
-def test_a_lock_that_pins_no_wheel_or_one_that_is_nowhere_is_refused(
-    tmp_path: Path, lock: Path, line: str | None, said: str
-) -> None:
+def test_a_lock_that_pins_no_wheel_or_one_that_is_nowhere_is_refused(tmp_path, lock, line, said):
     (tmp_path / "index").mkdir()
     if line is not None:
         lock.write_text(f"# head\n{line}\n")

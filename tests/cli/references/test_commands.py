@@ -17,7 +17,7 @@ Write = Callable[..., Path]
 Line = Callable[..., Any]
 
 
-def test_list_shows_all_and_whose_each_is(reference: Line, write: Write) -> None:
+def test_list_shows_all_and_whose_each_is(reference, write):
     path = write("ours")
     lines = reference("list").stdout.splitlines()
     (ours,) = (line for line in lines if line.split()[:1] == ["ours"])
@@ -44,14 +44,12 @@ def test_list_shows_all_and_whose_each_is(reference: Line, write: Write) -> None
     assert told.exit_code == 0
 
 
-def test_names_are_whole_in_a_narrow_terminal(
-    reference: Line, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_are_whole_in_a_narrow_terminal(reference, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
     assert "deepinverse-speedups" in reference("list").stdout
 
 
-def test_show_tells_source_hardware_date_caveats_and_numbers(reference: Line) -> None:
+def test_show_tells_source_hardware_date_caveats_and_numbers(reference):
     told = " ".join(reference("show", "pycyto").stdout.split())
     for part in (
         "pyCyto documentation",
@@ -65,14 +63,14 @@ def test_show_tells_source_hardware_date_caveats_and_numbers(reference: Line) ->
         assert part in told
 
 
-def test_a_table_of_anything_is_shown_as_it_is(reference: Line) -> None:
+def test_a_table_of_anything_is_shown_as_it_is(reference):
     told = reference("show", "deepinverse-speedups").stdout
     (row,) = (line.split() for line in told.splitlines() if "tomography_3d" in line)
     assert row == ["tomography_3d", "512", "2", "16", "total", "7.44", "93"]
     assert "so it appears in no report" in told
 
 
-def test_show_as_json(reference: Line) -> None:
+def test_show_as_json(reference):
     told = json.loads(reference("show", "pycyto", "--json").stdout)
     assert told["reference"]["stages"]["trackmate_ch0"] == "track"
     assert len(told["table"]) == len(told["configurations"]) == 20
@@ -82,7 +80,7 @@ def test_show_as_json(reference: Line) -> None:
     assert other["table"][0]["effective_patches_per_s"] == 312
 
 
-def test_a_sweep_over_sizes_is_shown_with_its_ceilings(reference: Line) -> None:
+def test_a_sweep_over_sizes_is_shown_with_its_ceilings(reference):
     told = json.loads(reference("show", "cellpose-devices", "--json").stdout)
     assert (len(told["table"]), len(told["ratios"])) == (40, 20)
     assert [one["shape"] for one in told["ceilings"]] == ["flattens", "flattens"]
@@ -92,7 +90,7 @@ def test_a_sweep_over_sizes_is_shown_with_its_ceilings(reference: Line) -> None:
     assert "logarithm" not in text.partition("macbook-m1-mps 2351 19.57")[2]
 
 
-def test_markup_in_a_reference_is_text(reference: Line, write: Write, toml: str) -> None:
+def test_markup_in_a_reference_is_text(reference, write, toml):
     write("ours", toml.replace("Our cluster", "[red]Our[/red] cluster"))
     assert "[red]Our[/red] cluster" in reference("show", "ours").stdout
 
@@ -104,9 +102,7 @@ def done(own: Path, run: RunFolder) -> RunFolder:
 
 
 @pytest.mark.slow
-def test_add_makes_a_reference_that_list_and_show_find(
-    reference: Line, done: RunFolder, own: Path
-) -> None:
+def test_add_makes_a_reference_that_list_and_show_find(reference, done, own):
     own.write_text("a file")
     with pytest.raises(UserError, match="cannot be written.*set references_folder"):
         reference("add", done.path)
@@ -122,15 +118,13 @@ def test_add_makes_a_reference_that_list_and_show_find(
 
 
 @pytest.mark.parametrize("name", ["Our cluster", "../ours", "", "-x", "ours.toml"])
-def test_a_bad_name_is_one_sentence(reference: Line, run: RunFolder, name: str) -> None:
+def test_a_bad_name_is_one_sentence(reference, run, name):
     with pytest.raises(UserError, match="invalid reference name"):
         reference("add", run.path, f"--name={name}")
 
 
 @pytest.mark.parametrize("name", ["pycyto", "ours"])
-def test_a_name_that_is_taken_is_one_sentence_and_nothing_is_replaced(
-    reference: Line, run: RunFolder, write: Write, name: str
-) -> None:
+def test_a_name_that_is_taken_is_one_sentence_and_nothing_is_replaced(reference, run, write, name):
     path = write("ours")
     before = path.read_text()
     with pytest.raises(UserError, match=f"the reference {name} exists already"):
@@ -138,9 +132,7 @@ def test_a_name_that_is_taken_is_one_sentence_and_nothing_is_replaced(
     assert path.read_text() == before
 
 
-def test_what_is_unknown_or_was_not_timed_is_one_sentence(
-    reference: Line, run: RunFolder, own: Path
-) -> None:
+def test_what_is_unknown_or_was_not_timed_is_one_sentence(reference, run, own):
     for words, said in (
         (("show", "wsistream"), "did you mean 'wsistream-sample'"),
         (("add", "1999"), "unknown run 1999 in runs"),

@@ -13,7 +13,7 @@ from pyscale.references.files import all_references, load_reference
 Write = Callable[..., Path]
 
 
-def test_a_reference_of_ones_own_is_read_beside_those_of_pyscale(own: Path, write: Write) -> None:
+def test_a_reference_of_ones_own_is_read_beside_those_of_pyscale(own, write):
     write("ours")
     names = list(all_references(own))
     assert {"pycyto", "cellpose-devices"} <= set(names)
@@ -21,9 +21,7 @@ def test_a_reference_of_ones_own_is_read_beside_those_of_pyscale(own: Path, writ
     assert load_reference("ours", own).table["wall_s"].to_list() == [80, 50, 9]
 
 
-def test_an_unknown_name_is_told_with_the_nearest_and_no_folder_is_needed(
-    own: Path, tmp_path: Path
-) -> None:
+def test_an_unknown_name_is_told_with_the_nearest_and_no_folder_is_needed(own, tmp_path):
     with pytest.raises(UserError, match="unknown reference 'pycito': did you mean 'pycyto'"):
         load_reference("pycito", own)
     assert "pycyto" in all_references(tmp_path / "nowhere")
@@ -43,9 +41,7 @@ def test_an_unknown_name_is_told_with_the_nearest_and_no_folder_is_needed(
         ('processor = "not told"', "", "'hardware'"),
     ],
 )
-def test_a_wrong_toml_is_one_sentence(
-    own: Path, write: Write, toml: str, old: str, new: str, sentence: str
-) -> None:
+def test_a_wrong_toml_is_one_sentence(own, write, toml, old, new, sentence):
     path = write(toml=toml.replace(old, new, 1))
     with pytest.raises(UserError, match=sentence) as refusal:
         load_reference("ours", own)
@@ -53,7 +49,7 @@ def test_a_wrong_toml_is_one_sentence(
     assert "\n" not in str(refusal.value).partition("no TOML")[0]
 
 
-def test_a_toml_that_is_no_text_is_one_sentence(own: Path, write: Write) -> None:
+def test_a_toml_that_is_no_text_is_one_sentence(own, write):
     write().write_bytes(b"\xff\xfe")
     with pytest.raises(UserError, match="not text in UTF-8"):
         load_reference("ours", own)
@@ -87,15 +83,13 @@ def test_a_toml_that_is_no_text_is_one_sentence(own: Path, write: Write) -> None
         ("length_px", "stage,side_px\ncells,5\n", "no column 'length_px'"),
     ],
 )
-def test_a_missing_or_wrong_csv_is_one_sentence(
-    own: Path, write: Write, toml: str, sweep: str, csv: str | None, sentence: str
-) -> None:
+def test_a_missing_or_wrong_csv_is_one_sentence(own, write, toml, sweep, csv, sentence):
     write(toml=toml.replace('"workers"', f'"{sweep}"'), csv=csv)
     with pytest.raises(UserError, match=sentence):
         load_reference("ours", own)
 
 
-def test_the_name_of_a_shipped_reference_is_taken(own: Path, write: Write) -> None:
+def test_the_name_of_a_shipped_reference_is_taken(own, write):
     write("pycyto")
     with pytest.raises(UserError, match="has the name of a reference that comes with pyscale"):
         all_references(own)
@@ -105,9 +99,7 @@ def test_the_name_of_a_shipped_reference_is_taken(own: Path, write: Write) -> No
     assert told[0].startswith(f"reference left out: {own / 'pycyto.toml'} has the name")
 
 
-def test_a_report_goes_on_without_a_reference_that_is_wrong_and_is_told_of_it(
-    own: Path, write: Write
-) -> None:
+def test_a_report_goes_on_without_a_reference_that_is_wrong_and_is_told_of_it(own, write):
     write("ours", csv=None)
     write("theirs")
     told: list[str] = []
@@ -118,9 +110,7 @@ def test_a_report_goes_on_without_a_reference_that_is_wrong_and_is_told_of_it(
     assert sentence.startswith("reference left out: the reference ours has no numbers")
 
 
-def test_other_tables_keep_their_columns_and_have_no_configurations(
-    own: Path, write: Write, toml: str
-) -> None:
+def test_other_tables_keep_their_columns_and_have_no_configurations(own, write, toml):
     csv = "stage,length_px,wall_s\ncells,224,0.98\n"
     write(toml=toml.replace('"workers"', '"length_px"'), csv=csv)
     loaded = load_reference("ours", own)
@@ -129,7 +119,7 @@ def test_other_tables_keep_their_columns_and_have_no_configurations(
     assert loaded.grids() == ()
 
 
-def test_a_table_of_devices_is_read_as_reports_read_it(own: Path, write: Write, toml: str) -> None:
+def test_a_table_of_devices_is_read_as_reports_read_it(own, write, toml):
     toml = toml.replace('"workers"', '"length_px"')
     write(toml=toml, csv="stage,device,length_px,time_s\ncells,cpu,224,8\ncells,gpu,224,2\n")
     loaded = load_reference("ours", own)

@@ -68,9 +68,7 @@ def _tell(run: RunFolder, trial: Trial, n_calls: int) -> None:
     file.write_text(json.dumps(record))
 
 
-def test_it_has_the_steady_times_of_each_process_by_device_and_size(
-    measure: Callable[..., RunFolder], tmp_path: Path
-) -> None:
+def test_it_has_the_steady_times_of_each_process_by_device_and_size(measure, tmp_path):
     loaded = read_reference(write_reference(reference_from(measure(), "ours"), tmp_path / "own"))
     assert loaded.reference.sweep == "length_px"
     assert loaded.reference.stages == {"segment": "segment"}
@@ -85,9 +83,7 @@ def test_it_has_the_steady_times_of_each_process_by_device_and_size(
 
 
 @pytest.mark.slow
-def test_a_report_that_reads_it_finds_the_ratios_of_the_run(
-    measure: Callable[..., RunFolder], tmp_path: Path
-) -> None:
+def test_a_report_that_reads_it_finds_the_ratios_of_the_run(measure, tmp_path):
     run = measure()
     loaded = read_reference(write_reference(reference_from(run, "ours"), tmp_path / "own"))
     (found,), (own,) = loaded.grids(), results_of(run).grids
@@ -100,9 +96,7 @@ def test_a_report_that_reads_it_finds_the_ratios_of_the_run(
     ]
 
 
-def test_it_tells_the_gpu_the_versions_and_how_it_was_measured(
-    measure: Callable[..., RunFolder],
-) -> None:
+def test_it_tells_the_gpu_the_versions_and_how_it_was_measured(measure):
     told = reference_from(measure(), "ours").reference
     assert told.hardware["GPUs"] == "NVIDIA H200 GPU"
     assert told.hardware["GPU driver"] == "570.1"
@@ -116,17 +110,13 @@ def test_it_tells_the_gpu_the_versions_and_how_it_was_measured(
     assert "secret" not in told.model_dump_json()
 
 
-def test_with_one_call_a_process_its_times_are_those_of_first_calls(
-    measure: Callable[..., RunFolder],
-) -> None:
+def test_with_one_call_a_process_its_times_are_those_of_first_calls(measure):
     loaded = reference_from(measure(n_calls=1, device=("cpu",), length_px=(224,)), "ours")
     assert loaded.reference.figures.startswith("time of the first call of a process")
     assert sorted(loaded.table["wall_s"]) == pytest.approx([112.0, 224.0])
 
 
-def test_what_else_varies_names_a_curve_and_a_path_is_not_told(
-    measure: Callable[..., RunFolder],
-) -> None:
+def test_what_else_varies_names_a_curve_and_a_path_is_not_told(measure):
     run = measure(device=("cpu",), length_px=(224,), model=("pyscale-tiny", "/home/alice/own.pth"))
     loaded = reference_from(run, "ours")
     assert set(loaded.reference.stages) == {

@@ -92,9 +92,7 @@ def texts(run: RunFolder, folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_no_name_of_a_person_or_host_and_no_path_is_in_it(
-    somebodys: RunFolder, tmp_path: Path
-) -> None:
+def test_no_name_of_a_person_or_host_and_no_path_is_in_it(somebodys, tmp_path):
     told = "\n".join(texts(somebodys, tmp_path / "references"))
     # What must not leak is there to leak.
     records = "".join(path.read_text() for path in somebodys.path.glob("tasks/*/*/*.json"))
@@ -109,7 +107,7 @@ def test_no_name_of_a_person_or_host_and_no_path_is_in_it(
 
 
 @pytest.mark.slow
-def test_it_has_the_runs_own_numbers(done: RunFolder, tmp_path: Path) -> None:
+def test_it_has_the_runs_own_numbers(done, tmp_path):
     path = write_reference(reference_from(done, "ours"), tmp_path / "references")
     found = read_reference(path).configurations()
     assert found is not None
@@ -129,13 +127,13 @@ def test_it_has_the_runs_own_numbers(done: RunFolder, tmp_path: Path) -> None:
         )
 
 
-def test_windows_that_workers_did_in_turn_are_told(make: Make, tmp_path: Path) -> None:
+def test_windows_that_workers_did_in_turn_are_told(make, tmp_path):
     run = executed(make, tmp_path, only=("register_denoise",), chunks_per_worker=2)
     table = reference_from(run, "ours").table
     assert dict(table.select("workers", "tasks").unique().iter_rows()) == {1: 2, 2: 4}
 
 
-def test_it_says_what_is_known_of_its_making(done: RunFolder, tmp_path: Path) -> None:
+def test_it_says_what_is_known_of_its_making(done, tmp_path):
     path = write_reference(reference_from(done, "ours"), tmp_path / "references")
     told = tomllib.loads(path.read_text())
     day = done.plan.run_id
@@ -149,7 +147,7 @@ def test_it_says_what_is_known_of_its_making(done: RunFolder, tmp_path: Path) ->
     assert told["work_id"] == work_id_of(done)
 
 
-def test_every_doubt_about_the_run_is_a_caveat_with_its_place(make: Make, tmp_path: Path) -> None:
+def test_every_doubt_about_the_run_is_a_caveat_with_its_place(make, tmp_path):
     def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
         return MockEnd(returncode=int((trial, task) == ("segment-n2-b1", "w1")))
 
@@ -161,25 +159,25 @@ def test_every_doubt_about_the_run_is_a_caveat_with_its_place(make: Make, tmp_pa
     )
 
 
-def test_a_run_without_a_timed_trial_is_refused(make: Make, tmp_path: Path) -> None:
+def test_a_run_without_a_timed_trial_is_refused(make, tmp_path):
     run = RunFolder.create(tmp_path / "runs", make())
     with pytest.raises(UserError, match="has no timed trial to make a reference of"):
         reference_from(run, "ours")
 
 
-def test_a_run_that_lost_its_provenance_is_refused(done: RunFolder) -> None:
+def test_a_run_that_lost_its_provenance_is_refused(done):
     (done.path / "provenance.json").unlink()
     with pytest.raises(UserError, match="does not record what it was measured with"):
         reference_from(done, "ours")
 
 
-def test_nothing_is_written_into_the_run(done: RunFolder) -> None:
+def test_nothing_is_written_into_the_run(done):
     before = {path: path.stat().st_mtime_ns for path in done.path.rglob("*")}
     reference_from(done, "ours")
     assert {path: path.stat().st_mtime_ns for path in done.path.rglob("*")} == before
 
 
-def test_texts_with_quotes_and_other_signs_survive(done: RunFolder, tmp_path: Path) -> None:
+def test_texts_with_quotes_and_other_signs_survive(done, tmp_path):
     loaded = reference_from(done, "ours")
     odd: dict[str, Any] = {"title": 'a "quoted" \\ µ µm\n😀', "hardware": {'the "x" = y': "1\t2"}}
     loaded = type(loaded)(loaded.reference.model_copy(update=odd), loaded.table)

@@ -62,21 +62,14 @@ SAME_SIZES = '[size_ids]\ncells = "def"\n\n[hardware]'
     ],
 )
 def test_references_stand_beside_the_same_work_or_where_they_are_asked_for(
-    own: Path,
-    write: Write,
-    toml: str,
-    told: str,
-    work_id: str | None,
-    sizes: list[str],
-    asked: list[str],
-    shown: list[str],
-) -> None:
+    own, write, toml, told, work_id, sizes, asked, shown
+):
     write(toml=toml.replace("[hardware]", told))
     found = shown_beside(all_references(own).values(), work_id, asked=asked, sizes=sizes)
     assert [one.reference.name for one in found] == shown
 
 
-def test_both_channels_of_pycyto_stand_beside_a_segmentation(known: list[Loaded]) -> None:
+def test_both_channels_of_pycyto_stand_beside_a_segmentation(known):
     # And no sweep over sizes beside one over workers.
     found = by_name(matching(known, measured(("segment", 1, 9.0), ("segment", 2, 5.0))))
     assert list(found) == ["pycyto"]
@@ -90,9 +83,7 @@ def test_both_channels_of_pycyto_stand_beside_a_segmentation(known: list[Loaded]
     assert set(curves["scaling"]) == {"strong"}
 
 
-def test_stages_stand_in_the_order_of_the_report_with_their_own_curves_alone(
-    known: list[Loaded],
-) -> None:
+def test_stages_stand_in_the_order_of_the_report_with_their_own_curves_alone(known):
     curves = by_name(matching(known, measured(("track", 1, 9.0), ("contact", 1, 5.0))))["pycyto"]
     assert curves["stage"].unique(maintain_order=True).to_list() == ["track", "contact"]
     stages = next(one.reference.stages for one in known if one.reference.name == "pycyto")
@@ -103,14 +94,14 @@ def test_stages_stand_in_the_order_of_the_report_with_their_own_curves_alone(
     }
 
 
-def test_an_entry_of_a_suite_is_known_by_the_stage_that_it_runs(known: list[Loaded]) -> None:
+def test_an_entry_of_a_suite_is_known_by_the_stage_that_it_runs(known):
     reported = measured(("segment_ch1", 1, 9.0))
     assert matching(known, reported) == []
     found = by_name(matching(known, reported, {"segment_ch1": "segment"}))
     assert set(found["pycyto"]["stage"]) == {"segment_ch1"}
 
 
-def test_strong_scaling_is_not_shown_beside_weak(own: Path, write: Write) -> None:
+def test_strong_scaling_is_not_shown_beside_weak(own, write):
     weak = measured(("segment", 1, 9.0), ("segment", 2, 9.5), work=[40.0, 80.0])
     assert set(weak["scaling"]) == {"weak"}
     known = beside_any(own)
@@ -122,7 +113,7 @@ def test_strong_scaling_is_not_shown_beside_weak(own: Path, write: Write) -> Non
     assert list(by_name(matching(known, strong))) == ["pycyto"]
 
 
-def test_the_very_measurement_is_not_its_own_reference(own: Path, write: Write) -> None:
+def test_the_very_measurement_is_not_its_own_reference(own, write):
     write()
     again = measured(("segment", 1, 80.0), ("segment", 2, 50.0))
     other = measured(("segment", 1, 80.0), ("segment", 2, 50.1))
@@ -140,7 +131,7 @@ def sizes(family: str, *wall_s: float) -> GridFindings:
     return found
 
 
-def test_a_sweep_over_sizes_stands_beside_a_grid_against_the_size(known: list[Loaded]) -> None:
+def test_a_sweep_over_sizes_stands_beside_a_grid_against_the_size(known):
     grid, nuclei = sizes("segment", 1.0, 4.0), sizes("nuclei", 1.0, 4.0)
     ((reference, found),) = matching_grids(known, [grid])
     assert reference.name == "cellpose-devices"
@@ -153,7 +144,7 @@ def test_a_sweep_over_sizes_stands_beside_a_grid_against_the_size(known: list[Lo
     assert matching_grids(known, [replace(grid, against="batch_size")]) == []
 
 
-def test_a_sweep_over_sizes_is_not_its_own_reference(own: Path, write: Write, toml: str) -> None:
+def test_a_sweep_over_sizes_is_not_its_own_reference(own, write, toml):
     csv = "stage,device,length_px,wall_s\ncells,cpu,224,1\ncells,cpu,448,4\n"
     write(toml=toml.replace('"workers"', '"length_px"'), csv=csv)
     known = beside_any(own)

@@ -17,7 +17,7 @@ def shipped(name: str) -> Loaded:
     return read_reference(shipped_folder() / f"{name}.toml")
 
 
-def test_each_says_what_it_is_and_what_is_wrong_with_it() -> None:
+def test_each_says_what_it_is_and_what_is_wrong_with_it():
     for loaded in all_references(NOWHERE).values():
         reference = loaded.reference
         assert all(sentence.endswith(".") for sentence in reference.caveats)
@@ -25,19 +25,19 @@ def test_each_says_what_it_is_and_what_is_wrong_with_it() -> None:
         assert not reference.figures.endswith(".")
 
 
-def test_no_table_of_wall_times_has_speedups_of_its_own() -> None:
+def test_no_table_of_wall_times_has_speedups_of_its_own():
     for loaded in all_references(NOWHERE).values():
         if loaded.reference.has_wall_times:
             assert not {"speedup", "efficiency_pct"} & set(loaded.table.columns)
 
 
-def test_every_file_belongs_to_a_reference() -> None:
+def test_every_file_belongs_to_a_reference():
     files = list(shipped_folder().iterdir())
     assert {path.suffix for path in files} == {".toml", ".csv"}
     assert {path.stem for path in files} == set(all_references(NOWHERE))
 
 
-def test_pycytos_wall_times_and_means_of_jobs(references: Path) -> None:
+def test_pycytos_wall_times_and_means_of_jobs(references):
     table = shipped("pycyto").table
     published = pl.read_csv(references / "pycyto_horizontal_scaling.csv")
     one = ["stage", "workers", "wall_s"]
@@ -46,7 +46,7 @@ def test_pycytos_wall_times_and_means_of_jobs(references: Path) -> None:
     assert table.drop_nulls("tasks").select(jobs.columns).rows() == jobs.rows()
 
 
-def test_the_decomposition_of_pycytos_tracking_follows_from_them() -> None:
+def test_the_decomposition_of_pycytos_tracking_follows_from_them():
     found = shipped("pycyto").configurations()
     assert found is not None
     track = found.filter(stage="trackmate_ch0")
@@ -55,7 +55,7 @@ def test_the_decomposition_of_pycytos_tracking_follows_from_them() -> None:
     assert track["efficiency"].round(3).to_list() == [1, 0.836, 0.401, 0.222]
 
 
-def test_cellposes_sweep_over_sizes(references: Path) -> None:
+def test_cellposes_sweep_over_sizes(references):
     loaded = shipped("cellpose-devices")
     published = pl.read_csv(references / "cellpose_device_sweep.csv")
     assert loaded.table.select("device", "length_px", "wall_s").rows() == published.rows()
@@ -71,7 +71,7 @@ def test_cellposes_sweep_over_sizes(references: Path) -> None:
         ("overhead", "overhead_s"),
     ],
 )
-def test_the_times_of_deepinverse(references: Path, part: str, column: str) -> None:
+def test_the_times_of_deepinverse(references, part, column):
     published = pl.read_csv(references / "deepinverse_scaling_v100.csv")
     own = shipped("deepinverse-v100").table.filter(pl.col("stage").str.starts_with(f"{part}_"))
     expected = published.select(
@@ -80,7 +80,7 @@ def test_the_times_of_deepinverse(references: Path, part: str, column: str) -> N
     assert own.select("stage", "workers", "wall_s").rows() == expected.rows()
 
 
-def test_the_published_speedups_of_deepinverse_follow_from_its_times(references: Path) -> None:
+def test_the_published_speedups_of_deepinverse_follow_from_its_times(references):
     published = pl.read_csv(references / "deepinverse_scaling_v100.csv")
     found = shipped("deepinverse-v100").configurations()
     assert found is not None
@@ -90,7 +90,7 @@ def test_the_published_speedups_of_deepinverse_follow_from_its_times(references:
     assert percent == pytest.approx(published["efficiency_pct"].to_list(), rel=1e-5)
 
 
-def test_speedups_without_times_stay_what_they_are(references: Path) -> None:
+def test_speedups_without_times_stay_what_they_are(references):
     loaded = shipped("deepinverse-speedups")
     published = pl.read_csv(references / "deepinverse_seed_speedups.csv")
     assert loaded.table.rows() == published.rows()

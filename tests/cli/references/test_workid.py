@@ -30,9 +30,7 @@ def id_of(make: Make, tmp_path: Path) -> Callable[..., str]:
     return fingerprint
 
 
-def test_repeats_workers_cores_and_places_do_not_count(
-    id_of: Callable[..., str], movie: Path, tmp_path: Path
-) -> None:
+def test_repeats_workers_cores_and_places_do_not_count(id_of, movie, tmp_path):
     copy = Path(shutil.copy(movie, tmp_path / "another-name.tif"))
     others = {
         "repeats": 3,
@@ -45,9 +43,7 @@ def test_repeats_workers_cores_and_places_do_not_count(
     assert id_of() == id_of(copy, **others)
 
 
-def test_other_bytes_parameters_stages_or_scaling_are_other_work(
-    id_of: Callable[..., str], tmp_path: Path
-) -> None:
+def test_other_bytes_parameters_stages_or_scaling_are_other_work(id_of, tmp_path):
     other, as_large = tmp_path / "other.ome.tif", tmp_path / "as-large.ome.tif"
     write_movie(other, np.ones((8, 4, 4), np.uint16), "TYX")
     content = bytearray(other.read_bytes())

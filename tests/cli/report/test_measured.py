@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -50,9 +49,7 @@ def measured(full: Results) -> Results:
     return replace(full, measured=pl.DataFrame(rows, point_schema(), orient="row"))
 
 
-def test_numbers_have_a_table_and_what_gets_worse_a_sentence(
-    measured: Results, full: Results, tmp_path: Path
-) -> None:
+def test_numbers_have_a_table_and_what_gets_worse_a_sentence(measured, full, tmp_path):
     text = write_markdown(tmp_path, measured).read_text()
     section = text.partition("\n## Numbers that stages measure\n")[2].partition("\n## ")[0]
     assert "| segment | cells | 2 | 6 | 80.0 [79.0, 81.0] | cells | 0.80 | higher |" in section
@@ -66,7 +63,7 @@ def test_numbers_have_a_table_and_what_gets_worse_a_sentence(
     assert '<section id="measures">' not in write_page(tmp_path, full).read_text()
 
 
-def test_every_number_has_a_panel_in_its_own_unit(measured: Results, full: Results) -> None:
+def test_every_number_has_a_panel_in_its_own_unit(measured, full):
     (marks,) = layers(measures(measured), "geom_point")
     assert marks.data["value"].tolist() == [100.0, 80.0]
     assert set(marks.data["panel"]) == {"segment: cells (cells)"}
@@ -85,9 +82,7 @@ def test_every_number_has_a_panel_in_its_own_unit(measured: Results, full: Resul
         (None, None, "lower"),
     ],
 )
-def test_a_comparison_says_of_each_number_whether_it_is_worse(
-    better: str | None, sentence: str | None, word: str
-) -> None:
+def test_a_comparison_says_of_each_number_whether_it_is_worse(better, sentence, word):
     rows = [POINT | {"better": better, "workers": 1, "value": 100.0 + n} for n in range(6)]
     base = pl.DataFrame(rows, schema_overrides={"better": pl.String})
     new = base.with_columns(pl.col("value") / 2)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from pyscale.report.context import ReportContext, Work
 from pyscale.report.methods import bibliography, cited, entries, paragraph, write_methods
-from pyscale.report.results import Results
 from pyscale.shipped import shipped
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 
@@ -49,19 +47,19 @@ RUN = ReportContext(
 
 
 @pytest.mark.parametrize("stage", [name for name in STAGE_NAMES if name != "command"])
-def test_whatever_a_stage_cites_is_shipped(stage: str) -> None:
+def test_whatever_a_stage_cites_is_shipped(stage):
     declared = load_stage(stage)
     for params in ({}, *CHOICES.get(stage, [])):
         assert set(declared.method(declared.params(**params), "cpu").cites) <= set(SHIPPED)
 
 
 @pytest.mark.parametrize(("key", "entry"), SHIPPED.items())
-def test_every_shipped_entry_says_where_it_is_found(key: str, entry: str) -> None:
+def test_every_shipped_entry_says_where_it_is_found(key, entry):
     assert any(f"  {field} = {{" in entry for field in ("doi", "url", "eprint"))
     assert entry.count("{") == entry.count("}")
 
 
-def test_the_paragraph_says_what_was_timed_on_what_and_how(full: Results) -> None:
+def test_the_paragraph_says_what_was_timed_on_what_and_how(full):
     text = paragraph(replace(full, context=RUN))
     for said in (
         "with pyscale 0.1.0 [@pyscale] on AMD EPYC (2 cores, 24 GiB of memory, no GPU, Linux).",
@@ -74,14 +72,14 @@ def test_the_paragraph_says_what_was_timed_on_what_and_how(full: Results) -> Non
         assert said in text
 
 
-def test_the_bibliography_has_what_the_paragraph_cites_and_no_more(full: Results) -> None:
+def test_the_bibliography_has_what_the_paragraph_cites_and_no_more(full):
     text = paragraph(replace(full, context=RUN))
     bibtex = bibliography(text, RUN)
     assert list(entries(bibtex)) == cited(text)
     assert "note = {Somebody 2020, https://doi.org/10.1/2}" in bibtex
 
 
-def test_a_table_that_was_measured_elsewhere_has_no_methods(full: Results, tmp_path: Path) -> None:
+def test_a_table_that_was_measured_elsewhere_has_no_methods(full, tmp_path):
     write_methods(tmp_path, replace(full, context=RUN))
     assert {path.name for path in tmp_path.iterdir()} == {"methods.md", "methods.bib"}
     assert write_methods(tmp_path, replace(full, context=ReportContext(title="a table"))) == []

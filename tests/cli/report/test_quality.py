@@ -19,7 +19,7 @@ def with_work(full: Results, **bounds: Any) -> Results:
     return replace(full, context=context)
 
 
-def test_every_quality_stands_once_beside_data_algorithm_and_time(full: Results) -> None:
+def test_every_quality_stands_once_beside_data_algorithm_and_time(full):
     results = with_work(full, at_least={"link_recall": 0.9}, at_most={"error_px": 1})
     table = right(curves(results.configurations), results.context.works)
     assert table is not None
@@ -50,8 +50,6 @@ def test_every_quality_stands_once_beside_data_algorithm_and_time(full: Results)
         ({"at_least": {"ap": 0.5}}, ["ap was not measured; the suite requires it."]),
     ],
 )
-def test_a_measure_that_is_worse_than_asked_for_is_named(
-    full: Results, bounds: dict[str, Any], said: list[str]
-) -> None:
+def test_a_measure_that_is_worse_than_asked_for_is_named(full, bounds, said):
     found = [sentence.removeprefix("track: ") for sentence in missed(with_work(full, **bounds))]
     assert list(dict.fromkeys(found)) == said

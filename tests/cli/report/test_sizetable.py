@@ -25,26 +25,26 @@ def csv(tmp_path: Path) -> Write:
     return write
 
 
-def test_times_may_be_called_time_s(csv: Write) -> None:
+def test_times_may_be_called_time_s(csv):
     for column in ("wall_s", "time_s"):
         read = read_sizes(csv(f"device,length_px,{column}\ncpu,224,0.98\n"))
         assert read.to_dicts() == [{"device": "cpu", "length_px": 224, "wall_s": 0.98}]
 
 
-def test_stages_and_repeats_are_kept(csv: Write) -> None:
+def test_stages_and_repeats_are_kept(csv):
     read = read_sizes(csv("stage,repeat,device,wall_s,length_px\na,1,cpu,2,224\na,2,cpu,3,224\n"))
     assert read["repeat"].to_list() == [1, 2]
     assert read["stage"].to_list() == ["a", "a"]
 
 
-def test_the_published_table_is_read_as_it_is(references: Path) -> None:
+def test_the_published_table_is_read_as_it_is(references):
     raw = references / "cellpose_device_sweep.csv"
     assert has_sizes(raw)
     shipped = read_sizes(shipped_folder() / "cellpose-devices.csv")
     assert read_sizes(raw).rows() == shipped.drop("stage").rows()
 
 
-def test_a_table_over_workers_is_none_of_sizes(csv: Write) -> None:
+def test_a_table_over_workers_is_none_of_sizes(csv):
     assert not has_sizes(csv("stage,workers,wall_s\na,1,2\n"))
     assert not has_sizes(csv("stage,workers,wall_s,length_px\na,1,2,224\n"))
 
@@ -87,9 +87,7 @@ def test_a_table_over_workers_is_none_of_sizes(csv: Write) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_said_in_one_sentence_with_its_line(
-    csv: Write, content: str, sentence: str
-) -> None:
+def test_what_is_wrong_is_said_in_one_sentence_with_its_line(csv, content, sentence):
     with pytest.raises(UserError) as found:
         read_sizes(csv(content))
     message = str(found.value)

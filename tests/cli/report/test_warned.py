@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -37,14 +36,14 @@ def warned(thin: Results) -> Results:
     return replace(thin, trials=trials, configurations=configurations(trials))
 
 
-def test_each_code_is_said_once_and_doubts_of_the_result_first(warned: Results) -> None:
+def test_each_code_is_said_once_and_doubts_of_the_result_first(warned):
     assert [(one.stage, one.code, one.doubts_result) for one in said(warned.trials)] == [
         ("register_denoise", "unregistered-frames", True),
         ("register_denoise", "slow-disk", False),
     ]
 
 
-def test_the_terminal_says_it_above_the_verdict(warned: Results) -> None:
+def test_the_terminal_says_it_above_the_verdict(warned):
     out = io.StringIO()
     Console(file=out, width=100).print(summary_of(warned))
     text = " ".join(out.getvalue().split())
@@ -55,7 +54,7 @@ def test_the_terminal_says_it_above_the_verdict(warned: Results) -> None:
 
 
 @pytest.mark.slow
-def test_every_file_of_the_report_says_it(tmp_path: Path, warned: Results) -> None:
+def test_every_file_of_the_report_says_it(tmp_path, warned):
     write_report(tmp_path, warned)
     page = (tmp_path / "report.html").read_text()
     first_screen = page[page.index('id="verdict"') : page.index("</section>")]
@@ -70,7 +69,7 @@ def test_every_file_of_the_report_says_it(tmp_path: Path, warned: Results) -> No
 
 
 @pytest.mark.slow
-def test_a_run_without_warnings_says_nothing_of_them(tmp_path: Path, thin: Results) -> None:
+def test_a_run_without_warnings_says_nothing_of_them(tmp_path, thin):
     write_report(tmp_path, thin)
     assert said(thin.trials) == ()
     assert "data-warning" not in (tmp_path / "report.html").read_text()

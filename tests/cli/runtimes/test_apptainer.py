@@ -52,14 +52,12 @@ def spec(folders: dict[str, Path], **fields: Any) -> TaskSpec:
     return TaskSpec(stage="storage", params=params, output=folders["task"] / "out", **fields)
 
 
-def test_a_task_writes_into_the_folders_that_it_measures(folders: dict[str, Path]) -> None:
+def test_a_task_writes_into_the_folders_that_it_measures(folders):
     measuring = spec(folders, inputs=(("place", folders["place"]),))
     assert mounts(measuring, folders["task"]) == dict.fromkeys(folders.values(), True)
 
 
-def test_links_of_others_in_a_measured_folder_lead_an_image_nowhere(
-    folders: dict[str, Path], tmp_path: Path
-) -> None:
+def test_links_of_others_in_a_measured_folder_lead_an_image_nowhere(folders, tmp_path):
     theirs = tmp_path / "theirs"
     theirs.touch()
     (folders["place"] / "link").symlink_to(theirs)
@@ -67,13 +65,13 @@ def test_links_of_others_in_a_measured_folder_lead_an_image_nowhere(
     assert theirs not in mounts(measuring, folders["task"])
 
 
-def test_what_joins_its_windows_can_write_nowhere_else(folders: dict[str, Path]) -> None:
+def test_what_joins_its_windows_can_write_nowhere_else(folders):
     window = folders["place"]
     joining = spec(folders, verb="merge", inputs=(("w0", window),))
     assert mounts(joining, folders["task"]) == {folders["task"]: True, window: False}
 
 
-def test_a_rank_writes_where_all_meet_and_hears_by_which_network(tmp_path: Path) -> None:
+def test_a_rank_writes_where_all_meet_and_hears_by_which_network(tmp_path):
     for name in ("task", "slides", "meeting"):
         (tmp_path / name).mkdir()
     rank = TaskSpec(
@@ -97,7 +95,7 @@ def test_a_rank_writes_where_all_meet_and_hears_by_which_network(tmp_path: Path)
     assert "GLOO_SOCKET_IFNAME" in start.container.passed
 
 
-def test_an_image_sees_which_pixels_the_camera_saw(tmp_path: Path) -> None:
+def test_an_image_sees_which_pixels_the_camera_saw(tmp_path):
     task, frames, valid = (tmp_path / name for name in ("task", "frames.ome.tif", VALID_FILE))
     frames.touch()
     reading = TaskSpec(stage="contact", inputs=(("labels", frames),), output=task / "out")

@@ -59,9 +59,7 @@ def refusal(function: Callable[..., object], *arguments: object, **named: object
 
 
 @pytest.mark.slow
-def test_the_plan_freezes_what_both_versions_are_made_from(
-    plan: Callable[..., Plan], packages: Path
-) -> None:
+def test_the_plan_freezes_what_both_versions_are_made_from(plan, packages):
     base = plan().base
     assert base is not None
     older, new = base.identities["base"], base.identities["new"]
@@ -77,9 +75,7 @@ def test_the_plan_freezes_what_both_versions_are_made_from(
     assert changed.identities["base"].code_sha256 != new.code_sha256
 
 
-def test_an_environment_without_the_stages_is_refused(
-    plan: Callable[..., Plan], tmp_path: Path
-) -> None:
+def test_an_environment_without_the_stages_is_refused(plan, tmp_path):
     base_environment(tmp_path / "empty", has_stages=False)
     said = refusal(plan, tmp_path / "empty")
     assert "cannot run the stage track (ModuleNotFoundError: No module named 'pyscale_stages')" in (
@@ -89,16 +85,12 @@ def test_an_environment_without_the_stages_is_refused(
 
 
 @pytest.mark.slow
-def test_an_environment_without_this_stage_is_refused(
-    plan: Callable[..., Plan], packages: Path
-) -> None:
+def test_an_environment_without_this_stage_is_refused(plan, packages):
     shutil.rmtree(packages / "pyscale_stages" / "track")
     assert "cannot run the stage track (" in refusal(plan)
 
 
-def test_an_interpreter_that_does_not_start_is_refused(
-    plan: Callable[..., Plan], packages: Path
-) -> None:
+def test_an_interpreter_that_does_not_start_is_refused(plan, packages):
     python = packages.parents[2] / "bin" / "python"
     python.unlink()
     python.write_text("")
@@ -107,7 +99,7 @@ def test_an_interpreter_that_does_not_start_is_refused(
 
 
 @pytest.mark.slow
-def test_another_contract_is_refused(plan: Callable[..., Plan], packages: Path) -> None:
+def test_another_contract_is_refused(plan, packages):
     replace_in(
         packages / "pyscale_stages" / "contract.py",
         "schema_version: Literal[1] = 1",
@@ -117,9 +109,7 @@ def test_another_contract_is_refused(plan: Callable[..., Plan], packages: Path) 
 
 
 @pytest.mark.slow
-def test_a_missing_library_is_refused_with_what_installs_it(
-    plan: Callable[..., Plan], packages: Path
-) -> None:
+def test_a_missing_library_is_refused_with_what_installs_it(plan, packages):
     libraries = packages / "libraries.pth"
     kept = packages / "kept"
     kept.mkdir()
@@ -141,20 +131,18 @@ class TestParametersThatTheBaseDoesNotKnow:
         assert "gap_frames:" in text
         params.write_text(text.replace("gap_frames:", "frames_of_gap:"))
 
-    def test_are_left_out_at_their_default(self, plan: Callable[..., Plan]) -> None:
+    def test_are_left_out_at_their_default(self, plan):
         found = {trial.entry: trial.params for trial in plan().trials}
         assert "gap_frames" in found["track"]
         assert found["track"].keys() - found["track_base"].keys() == {"gap_frames"}
 
-    def test_are_refused_at_any_other_value(self, plan: Callable[..., Plan]) -> None:
+    def test_are_refused_at_any_other_value(self, plan):
         said = refusal(plan, stages={"track": {"gap_frames": 3}})
         assert "has no parameter gap_frames of track, which this run sets to 3" in said
 
 
 @pytest.mark.slow
-def test_a_base_that_has_changed_is_refused_when_the_run_goes_on(
-    plan: Callable[..., Plan], packages: Path
-) -> None:
+def test_a_base_that_has_changed_is_refused_when_the_run_goes_on(plan, packages):
     begun = plan()
     refuse_changed_base(begun, "both")
     replace_in(
@@ -164,9 +152,7 @@ def test_a_base_that_has_changed_is_refused_when_the_run_goes_on(
     assert "has different code or packages than at the start of the run both" in said
 
 
-def test_a_base_that_nothing_measured_has_is_refused(
-    plan: Callable[..., Plan], tmp_path: Path
-) -> None:
+def test_a_base_that_nothing_measured_has_is_refused(plan, tmp_path):
     file = tmp_path / "contacts.toml"
     file.write_text("[stages.contact]\n")
     assert "changes nothing that is measured" in refusal(plan, file)

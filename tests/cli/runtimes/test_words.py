@@ -83,9 +83,7 @@ NOISE = "INFO:    gocryptfs not found, will not be able to use gocryptfs\n"
         ),
     ],
 )
-def test_each_known_cause_has_its_sentence(
-    said: str, returncode: int, words: str, exit_code: int
-) -> None:
+def test_each_known_cause_has_its_sentence(said, returncode, words, exit_code):
     why = why_no_container(NOISE + said, returncode)
     assert why is not None
     assert words in str(why)
@@ -103,17 +101,15 @@ def test_each_known_cause_has_its_sentence(
         ("", 255),
     ],
 )
-def test_what_a_stage_says_is_not_taken_for_the_container_program(
-    said: str, returncode: int
-) -> None:
+def test_what_a_stage_says_is_not_taken_for_the_container_program(said, returncode):
     assert why_no_container(NOISE + said, returncode) is None
 
 
-def test_a_signal_inside_shows_in_the_exit_code() -> None:
+def test_a_signal_inside_shows_in_the_exit_code():
     assert killed_by(137) == signal.SIGKILL
     assert [killed_by(code) for code in (0, 1, 3, 127, 255)] == [None] * 5
 
 
-def test_an_unpacked_image_is_noticed() -> None:
+def test_an_unpacked_image_is_noticed():
     assert unpacked_its_image(NOISE + "INFO:    Converting SIF file to temporary sandbox...\n")
     assert not unpacked_its_image(NOISE)

@@ -15,9 +15,7 @@ TEXTS = {"a/one.sbatch": "1\n", "a/logs/.keep": "", "submit.sh": "#!/bin/sh\n"}
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_scripts_fill_a_new_or_empty_folder_and_those_of_shells_run(
-    tmp_path: Path, there: bool
-) -> None:
+def test_scripts_fill_a_new_or_empty_folder_and_those_of_shells_run(tmp_path, there):
     folder = tmp_path / "below" / "scripts"
     if there:
         folder.mkdir(parents=True)
@@ -27,14 +25,14 @@ def test_scripts_fill_a_new_or_empty_folder_and_those_of_shells_run(
     assert not (folder / "a" / "one.sbatch").stat().st_mode & 0o111
 
 
-def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
+def test_a_folder_that_holds_something_is_left_alone(tmp_path):
     (tmp_path / "mine").touch()
     with pytest.raises(UserError, match="the folder is not empty"):
         write_scripts(tmp_path, TEXTS)
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
-def test_a_file_is_no_folder(tmp_path: Path) -> None:
+def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "mine").touch()
     with pytest.raises(UserError, match="not a folder"):
         refuse_unusable(tmp_path / "mine")
@@ -42,7 +40,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
         refuse_unusable(tmp_path / "mine" / "below")
 
 
-def test_a_folder_that_may_not_be_written_is_refused() -> None:
+def test_a_folder_that_may_not_be_written_is_refused():
     """`/proc` refuses everybody, root too."""
     with pytest.raises(UserError, match="the folder cannot be used|may write") as refusal:
         write_scripts(Path("/proc/scripts"), TEXTS)
@@ -50,9 +48,7 @@ def test_a_folder_that_may_not_be_written_is_refused() -> None:
 
 
 @pytest.mark.parametrize("there", [True, False])
-def test_a_full_disk_leaves_nothing_behind(
-    tmp_path: Path, there: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_disk_leaves_nothing_behind(tmp_path, there, monkeypatch):
     folder = tmp_path / "scripts"
     if there:
         folder.mkdir()

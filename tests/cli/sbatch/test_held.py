@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from mockruns import PlanMaker
 from pyscale.sbatch.held import PILOT_MIB, PILOT_SHARE_MIB, held_by, times_min, why_not_held
 from pyscale.sites import Site
 
@@ -26,14 +25,12 @@ def site(override: tuple[dict[str, Any], ...] = (), **request: Any) -> Site:
         ((1, 2, 4), {"tasks_per_node": 2}, 4, "2"),
     ],
 )
-def test_the_job_is_as_large_as_the_largest_trial(
-    make: PlanMaker, workers: tuple[int, ...], request_: dict[str, int], cores: int, nodes: str
-) -> None:
+def test_the_job_is_as_large_as_the_largest_trial(make, workers, request_, cores, nodes):
     held = held_by(make(only=("contact",), workers=workers), site(**request_))
     assert (held.cores, held.nodes_option) == (cores, nodes)
 
 
-def test_several_small_tasks_share_the_cores_of_a_large_one(make: PlanMaker) -> None:
+def test_several_small_tasks_share_the_cores_of_a_large_one(make):
     plan = make(only=("contact",), workers=(1, 4))
     trials = tuple(
         trial.model_copy(update={"threads": 4 if trial.workers == 1 else 1})
@@ -45,20 +42,18 @@ def test_several_small_tasks_share_the_cores_of_a_large_one(make: PlanMaker) -> 
 
 
 @pytest.mark.parametrize(("workers", "more"), [((1,), PILOT_MIB), ((2,), PILOT_SHARE_MIB)])
-def test_the_pilot_has_memory_beside_the_tasks(
-    make: PlanMaker, workers: tuple[int, ...], more: int
-) -> None:
+def test_the_pilot_has_memory_beside_the_tasks(make, workers, more):
     held = held_by(make(only=("contact",), workers=workers), site(memory_gib=2))
     assert held.slot.memory_mib == 2048 + more
 
 
-def test_a_plan_of_two_partitions_is_not_held(make: PlanMaker) -> None:
+def test_a_plan_of_two_partitions_is_not_held(make):
     two = site(({"stage": "track", "partition": "gpu"},), partition="cpu")
     why = why_not_held(make(), two)
     assert why == "its trials need more than one partition (cpu and gpu)"
 
 
-def test_a_plan_for_more_nodes_than_the_site_allows_is_not_held(make: PlanMaker) -> None:
+def test_a_plan_for_more_nodes_than_the_site_allows_is_not_held(make):
     why = why_not_held(make(workers=(4,)), site(tasks_per_node=1, max_nodes=2))
     assert why == "it needs 4 nodes, and max_nodes of the site mine is 2"
 
@@ -76,7 +71,5 @@ def test_a_plan_for_more_nodes_than_the_site_allows_is_not_held(make: PlanMaker)
     ],
     ids=["unknown", "partly", "short", "known", "cut in two", "cut evenly", "a short rest"],
 )
-def test_time_is_asked_for_by_earlier_runs(
-    known: dict[str, float], limit: int, minutes: tuple[int, ...]
-) -> None:
+def test_time_is_asked_for_by_earlier_runs(known, limit, minutes):
     assert times_min(["a", "b"], known, limit) == minutes

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
-
 import pytest
 
-from mockruns import PlanMaker, site
+from mockruns import site
 from pyscale.errors import UserError
 from pyscale.sbatch.options import allocation, slurm_options, warn_of_no_gpus
 from pyscale.sites import Site, load_site
@@ -22,7 +20,7 @@ def options(
     return slurm_options(site, allocation(site, SEGMENT, device, threads), ranks)
 
 
-def test_a_plain_site_asks_for_what_the_stage_says_of_itself() -> None:
+def test_a_plain_site_asks_for_what_the_stage_says_of_itself():
     assert options(load_site("plain"), threads=2) == {
         "nodes": "1",
         "ntasks": "1",
@@ -55,15 +53,13 @@ def test_a_plain_site_asks_for_what_the_stage_says_of_itself() -> None:
     ],
     ids=["more cores", "more threads", "memory by core", "no memory", "options", "days"],
 )
-def test_a_task_asks_in_the_dialect_of_its_site(
-    fields: dict[str, Any], threads: int, asked: dict[str, str | None], absent: set[str]
-) -> None:
+def test_a_task_asks_in_the_dialect_of_its_site(fields, threads, asked, absent):
     found = options(site(**fields), threads=threads)
     assert {name: found[name] for name in asked} == asked
     assert not absent & set(found)
 
 
-def test_the_last_override_that_fits_decides() -> None:
+def test_the_last_override_that_fits_decides():
     cluster = site(
         request={"partition": "cpu", "exclusive": True, "time_min": 30},
         override=[
@@ -86,16 +82,14 @@ def test_the_last_override_that_fits_decides() -> None:
         ("--gpus-per-task={count}", "gpus-per-task", "2"),
     ],
 )
-def test_gpus_are_asked_for_as_the_site_wants_and_never_for_the_cpu(
-    gpu_option: str, option: str, value: str
-) -> None:
+def test_gpus_are_asked_for_as_the_site_wants_and_never_for_the_cpu(gpu_option, option, value):
     gpu_type = "a100" if "{type}" in gpu_option else None
     cluster = site(gpu_option=gpu_option, request={"gpus": 2, "gpu_type": gpu_type})
     assert options(cluster, "cuda")[option] == value
     assert option not in options(cluster, "cpu")
 
 
-def test_ranks_of_one_job_ask_for_what_each_of_them_needs() -> None:
+def test_ranks_of_one_job_ask_for_what_each_of_them_needs():
     cluster = site(request={"memory_gib": 4, "cpus": 2, "gpus": 2})
     asked = options(cluster, "cuda", ranks=4)
     assert (asked["nodes"], asked["ntasks"], asked["cpus-per-task"]) == ("1-4", "4", "2")
@@ -110,7 +104,7 @@ def test_ranks_of_one_job_ask_for_what_each_of_them_needs() -> None:
     assert not {"mem", "mem-per-cpu"} & set(options(site(memory_option="none"), ranks=2))
 
 
-def test_ranks_on_named_nodes_have_one_each_and_its_memory() -> None:
+def test_ranks_on_named_nodes_have_one_each_and_its_memory():
     cluster = site(request={"memory_gib": 4, "cpus": 2, "gpus": 2})
     wanted = allocation(cluster, SEGMENT, "cuda", 1)
     asked = slurm_options(cluster, wanted, 3, ("n1", "n2", "n10"))
@@ -125,7 +119,7 @@ def test_ranks_on_named_nodes_have_one_each_and_its_memory() -> None:
 @pytest.mark.parametrize(
     ("ranks", "nodes", "each"), [(2, "1", "2"), (4, "1", "4"), (6, "2", "4"), (16, "4", "4")]
 )
-def test_ranks_go_to_as_few_nodes_as_the_site_lets_them(ranks: int, nodes: str, each: str) -> None:
+def test_ranks_go_to_as_few_nodes_as_the_site_lets_them(ranks, nodes, each):
     cluster = site(request={"memory_gib": 4, "cpus": 2, "gpus": 2, "tasks_per_node": 4})
     asked = options(cluster, "cuda", ranks=ranks)
     assert (asked["nodes"], asked["ntasks"], asked["ntasks-per-node"]) == (nodes, str(ranks), each)
@@ -136,7 +130,7 @@ def test_ranks_go_to_as_few_nodes_as_the_site_lets_them(ranks: int, nodes: str, 
     assert not {"mem-per-cpu", "gpus-per-task"} & set(asked)
 
 
-def test_one_task_and_ranks_on_named_nodes_are_spread_as_without_it() -> None:
+def test_one_task_and_ranks_on_named_nodes_are_spread_as_without_it():
     cluster = site(request={"memory_gib": 4, "tasks_per_node": 4})
     assert "ntasks-per-node" not in options(cluster, "cuda")
     named = slurm_options(cluster, allocation(cluster, SEGMENT, "cuda", 1), 2, ("n1", "n2"))
@@ -152,9 +146,7 @@ def test_one_task_and_ranks_on_named_nodes_are_spread_as_without_it() -> None:
         ("--gpus={type}:{count}", "gpus", "a100:8"),
     ],
 )
-def test_gpus_of_spread_ranks_are_counted_as_the_sites_option_counts(
-    gpu_option: str, option: str, value: str
-) -> None:
+def test_gpus_of_spread_ranks_are_counted_as_the_sites_option_counts(gpu_option, option, value):
     cluster = site(gpu_option=gpu_option, request={"gpu_type": "a100", "tasks_per_node": 4})
     assert options(cluster, "cuda", ranks=8)[option] == value
 
@@ -162,9 +154,7 @@ def test_gpus_of_spread_ranks_are_counted_as_the_sites_option_counts(
 @pytest.mark.parametrize(
     ("gpus", "said", "asked"), [(None, None, 1), (None, 2, 2), (3, 2, 3), ("all", 2, 2)]
 )
-def test_a_task_asks_for_its_own_number_of_gpus_or_what_the_site_says(
-    gpus: int | Literal["all"] | None, said: int | None, asked: int
-) -> None:
+def test_a_task_asks_for_its_own_number_of_gpus_or_what_the_site_says(gpus, said, asked):
     cluster = site(override=[{"device": "cuda", "gpus": said}])
     assert allocation(cluster, SEGMENT, "cuda", 1, gpus).gpus == asked
     assert allocation(cluster, SEGMENT, "cpu", 1, gpus).gpus == 0
@@ -182,17 +172,13 @@ def test_a_task_asks_for_its_own_number_of_gpus_or_what_the_site_says(
         ),
     ],
 )
-def test_gpus_that_cannot_be_asked_for_are_refused(
-    fields: dict[str, Any], gpus: int | Literal["all"], said: str
-) -> None:
+def test_gpus_that_cannot_be_asked_for_are_refused(fields, gpus, said):
     cluster = site(**fields)
     with pytest.raises(UserError, match=said):
         slurm_options(cluster, allocation(cluster, SEGMENT, "cuda", 1, gpus), 1)
 
 
-def test_what_computes_on_cuda_is_named_once_where_the_site_has_no_gpu_for_it(
-    make: PlanMaker, sweep: PlanMaker
-) -> None:
+def test_what_computes_on_cuda_is_named_once_where_the_site_has_no_gpu_for_it(make, sweep):
     (told,) = warn_of_no_gpus(make(device="cuda"), load_site("plain"))
     assert told.startswith(
         "segment and contact compute on cuda, but the file of the site plain asks for no GPU"

@@ -137,9 +137,7 @@ def shellchecked(tmp_path: Path, missing: Callable[[str, str], None]) -> Shellch
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
 @pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize("name", shipped_names("site"))
-def test_every_script_passes_shellcheck(
-    name: str, device: str, runtime: str, shellchecked: Shellchecked
-) -> None:
+def test_every_script_passes_shellcheck(name, device, runtime, shellchecked):
     texts = texts_for(load_site(name), runtime=runtime, device=device)
     assert shellchecked(texts) == 4 + 4 + 4 + 1
 
@@ -148,7 +146,7 @@ GPUS = Override(device="cuda", gpus=4, gpu_type="a100")
 
 
 @pytest.mark.parametrize("scratch", [None, "/disk/$USER"])
-def test_a_folder_to_measure_can_be_written_and_is_never_copied(scratch: str | None) -> None:
+def test_a_folder_to_measure_can_be_written_and_is_never_copied(scratch):
     site = load_site("plain").model_copy(update={"scratch": scratch, "override": (GPUS,)})
     site = site.model_copy(update={"gpu_option": "--gres=gpu:{type}:{count}"})
     stages = {"storage": {"cache_folder": "/disk of the node"}}
@@ -164,7 +162,7 @@ def test_a_folder_to_measure_can_be_written_and_is_never_copied(scratch: str | N
     assert "these are runs, not measurements" not in readme
 
 
-def test_jobs_that_measure_the_machine_do_not_slow_each_other() -> None:
+def test_jobs_that_measure_the_machine_do_not_slow_each_other():
     site = load_site("modules").model_copy(update={"override": (GPUS,)})
     texts = of_the_machine(site, workers=(1, 2))
     calls = [line for line in texts["submit.sh"].splitlines() if " windows.sbatch" in line]
@@ -187,7 +185,7 @@ def test_jobs_that_measure_the_machine_do_not_slow_each_other() -> None:
 
 
 @pytest.mark.slow
-def test_no_blank_lines_pile_up_and_none_ends_in_blanks() -> None:
+def test_no_blank_lines_pile_up_and_none_ends_in_blanks():
     for name in shipped_names("site"):
         for runtime in ("native", "apptainer"):
             site = load_site(name)
@@ -201,7 +199,7 @@ def test_no_blank_lines_pile_up_and_none_ends_in_blanks() -> None:
                 assert text == "" or (text.endswith("\n") and not text.endswith("\n\n"))
 
 
-def test_each_configuration_runs_once_however_often_it_would_be_measured() -> None:
+def test_each_configuration_runs_once_however_often_it_would_be_measured():
     texts = texts_for(load_site("plain"), repeats=6)
     windows = [name for name in texts if name.endswith("windows.sbatch")]
     merges = [name for name in texts if name.endswith("merge.sbatch")]
@@ -212,7 +210,7 @@ def test_each_configuration_runs_once_however_often_it_would_be_measured() -> No
     assert "frames=(0:4 4:8)\n" in texts["segment-n2/windows.sbatch"]
 
 
-def test_each_point_of_a_grid_has_its_own_script_parameters_and_cores() -> None:
+def test_each_point_of_a_grid_has_its_own_script_parameters_and_cores():
     """Nothing is compared: the scripts run, and measure nothing."""
     frames = {"frames": "movie"}
     one = SuiteStage(stage="segment", inputs=frames, threads=1)
@@ -231,7 +229,7 @@ def test_each_point_of_a_grid_has_its_own_script_parameters_and_cores() -> None:
     assert not [name for name in texts if "beside" in name or "check" in name]
 
 
-def test_of_more_windows_than_workers_as_many_run_at_once_as_there_are_workers() -> None:
+def test_of_more_windows_than_workers_as_many_run_at_once_as_there_are_workers():
     texts = texts_for(load_site("plain"), chunks_per_worker=2)
     assert "--array=0-1%1" in directives(texts["segment-n1/windows.sbatch"])
     assert "--array=0-3%2" in directives(texts["segment-n2/windows.sbatch"])
@@ -244,7 +242,7 @@ def test_of_more_windows_than_workers_as_many_run_at_once_as_there_are_workers()
     assert f"input_labels={source}\n" in texts["contact-n2/windows.sbatch"]
 
 
-def test_jobs_wait_for_what_they_read_in_the_order_of_the_pipeline() -> None:
+def test_jobs_wait_for_what_they_read_in_the_order_of_the_pipeline():
     submit = texts_for(load_site("plain"), suite="pipeline_two_channels")["submit.sh"]
     calls = [line.split()[1:] for line in submit.splitlines() if line.startswith("submit ")]
     assert calls[:4] == [
@@ -260,7 +258,7 @@ def test_jobs_wait_for_what_they_read_in_the_order_of_the_pipeline() -> None:
     )
 
 
-def test_parameters_axes_and_paths_reach_the_tasks_that_they_are_for() -> None:
+def test_parameters_axes_and_paths_reach_the_tasks_that_they_are_for():
     texts = texts_for(load_site("plain"), stages={"segment": {"min_size_px": 7}})
     assert json.loads(texts["segment-n2/params.json"])["min_size_px"] == 7
     text = texts["register_denoise-n1/windows.sbatch"]
@@ -271,7 +269,7 @@ def test_parameters_axes_and_paths_reach_the_tasks_that_they_are_for() -> None:
     assert shlex.split(line) == ["input_frames=/data/my movie, [1].tif"]
 
 
-def test_an_image_sees_its_task_and_its_input_and_no_more() -> None:
+def test_an_image_sees_its_task_and_its_input_and_no_more():
     text = texts_for(load_site("plain"), runtime="apptainer")["segment-n2/windows.sbatch"]
     for option in ("--containall", "--cleanenv", "--no-home"):
         assert option in text
@@ -286,7 +284,7 @@ def test_an_image_sees_its_task_and_its_input_and_no_more() -> None:
     assert "-m pyscale_stages" not in text
 
 
-def test_the_images_are_pinned_for_the_day_of_submission() -> None:
+def test_the_images_are_pinned_for_the_day_of_submission():
     texts = texts_for(load_site("plain"), runtime="apptainer")
     assert f"{SHA256}  /images/of us/contact.sif\n" in texts["images.sha256"]
     assert "sha256sum --check --quiet images.sha256" in texts["submit.sh"]
@@ -295,7 +293,7 @@ def test_the_images_are_pinned_for_the_day_of_submission() -> None:
     assert "sha256sum" not in native["submit.sh"]
 
 
-def test_gpus_are_asked_for_where_they_compute_and_not_to_merge() -> None:
+def test_gpus_are_asked_for_where_they_compute_and_not_to_merge():
     texts = texts_for(load_site("amd"), runtime="apptainer", device="cuda")
     windows, merge = texts["segment-n2/windows.sbatch"], texts["segment-n2/merge.sbatch"]
     assert "--gpus-per-node=1" in directives(windows)
@@ -308,13 +306,13 @@ def test_gpus_are_asked_for_where_they_compute_and_not_to_merge() -> None:
     assert '"${!CUDA_VISIBLE_@}"' in nvidia["segment-n2/windows.sbatch"]
 
 
-def test_modules_are_loaded_before_unset_variables_end_a_script() -> None:
+def test_modules_are_loaded_before_unset_variables_end_a_script():
     lines = texts_for(load_site("modules"))["segment-n1/windows.sbatch"].splitlines()
     assert lines.index("set -eo pipefail") < lines.index("module load apptainer")
     assert lines.index("module load apptainer") < lines.index("set -u")
 
 
-def test_what_links_in_a_folder_of_frames_lead_to_is_seen_inside(tmp_path: Path) -> None:
+def test_what_links_in_a_folder_of_frames_lead_to_is_seen_inside(tmp_path):
     real = tmp_path / "elsewhere" / "frame.tif"
     real.parent.mkdir()
     real.touch()
@@ -340,9 +338,7 @@ def of_ranks(site: Site, slides: Path = Path("/data/my slides"), **changes: Any)
 @pytest.mark.slow
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
 @pytest.mark.parametrize("scratch", [None, "/disk/$USER"])
-def test_scripts_of_the_machine_and_of_ranks_pass_shellcheck(
-    scratch: str | None, runtime: str, shellchecked: Shellchecked
-) -> None:
+def test_scripts_of_the_machine_and_of_ranks_pass_shellcheck(scratch, runtime, shellchecked):
     site = load_site("modules").model_copy(update={"scratch": scratch, "override": (GPUS,)})
     stages = {"storage": {"cache_folder": "/disk of the node"}}
     texts = of_the_machine(site, workers=(1, 2), runtime=runtime, stages=stages)
@@ -352,7 +348,7 @@ def test_scripts_of_the_machine_and_of_ranks_pass_shellcheck(
     assert shellchecked(texts) == (4 + 4 + 4 + 1) + (2 + 1 + 1) + 4
 
 
-def test_one_job_starts_all_ranks_and_one_rank_needs_no_other() -> None:
+def test_one_job_starts_all_ranks_and_one_rank_needs_no_other():
     texts = of_ranks(load_site("plain"))
     alone, two = texts["loader-n1/windows.sbatch"], texts["loader-n2/windows.sbatch"]
     assert "--ntasks=2" in directives(two)
@@ -373,7 +369,7 @@ def test_one_job_starts_all_ranks_and_one_rank_needs_no_other() -> None:
     assert "a folder for each rank" in texts["README.md"]
 
 
-def test_ranks_of_a_step_of_ones_own_are_one_job_too() -> None:
+def test_ranks_of_a_step_of_ones_own_are_one_job_too():
     step = {"command": "mpi {input} {output}", "split": "ranks", "output": "out.txt"}
     suite = Suite.model_validate({"name": "mine", "summary": "Mine", "stages": {"mine": step}})
     texts = rendered(load_site("plain"), suite)
@@ -386,7 +382,7 @@ def test_ranks_of_a_step_of_ones_own_are_one_job_too() -> None:
     assert "mine runs as ranks that work together" in texts["README.md"]
 
 
-def test_slides_are_read_where_they_lie_for_it_is_their_storage_that_is_measured() -> None:
+def test_slides_are_read_where_they_lie_for_it_is_their_storage_that_is_measured():
     site = load_site("plain").model_copy(update={"scratch": "/disk/$USER"})
     texts = of_ranks(site, runtime="apptainer")
     assert "cp -RL" not in texts["loader-n2/windows.sbatch"]
@@ -396,7 +392,7 @@ def test_slides_are_read_where_they_lie_for_it_is_their_storage_that_is_measured
 
 
 @pytest.mark.slow
-def test_a_script_of_ranks_starts_itself_as_each_of_them(tmp_path: Path) -> None:
+def test_a_script_of_ranks_starts_itself_as_each_of_them(tmp_path):
     """`srun` only, which starts a command for each rank, is made up."""
     srun = tmp_path / "srun"
     srun.write_text(SRUN)
@@ -428,7 +424,7 @@ def of_image(site: Site, **changes: Any) -> Texts:
     return scripts_of(site, suite, None, settings, only=("tomography_3d",))
 
 
-def test_what_ranks_that_share_an_image_need_is_no_data() -> None:
+def test_what_ranks_that_share_an_image_need_is_no_data():
     native = of_image(load_site("plain"))
     told = " ".join(native["README.md"].split())
     assert "The nodes need this Python environment at its path" in told
@@ -443,7 +439,7 @@ def test_what_ranks_that_share_an_image_need_is_no_data() -> None:
     assert "NCCL_" not in in_images["tomography_3d-n1/windows.sbatch"]
 
 
-def test_names_of_modules_are_no_shell() -> None:
+def test_names_of_modules_are_no_shell():
     site = load_site("plain").model_copy(update={"modules": ("gcc/12;id>f",)})
     begun = [text for name, text in texts_for(site).items() if name.endswith(".sbatch")]
     begun += ["\n".join(setup_lines(site, in_image=False)), script(Path("request.json"), site)]

@@ -36,7 +36,7 @@ SACCT = """\
 """
 
 
-def test_only_jobs_that_ended_have_an_end() -> None:
+def test_only_jobs_that_ended_have_an_end():
     ends = parse(SACCT)
     assert "104_2" not in ends
     assert {job_id: end.state for job_id, end in ends.items()} == {
@@ -52,7 +52,7 @@ def test_only_jobs_that_ended_have_an_end() -> None:
     }
 
 
-def test_what_is_told_of_an_element_alone_outweighs_what_is_told_of_all_that_waited() -> None:
+def test_what_is_told_of_an_element_alone_outweighs_what_is_told_of_all_that_waited():
     ends = parse(
         "17_0|CANCELLED by 0|0:0|n1|2|5|200M|\n"
         "17_1|RUNNING|0:0|n1|2|5|200M|\n"
@@ -61,7 +61,7 @@ def test_what_is_told_of_an_element_alone_outweighs_what_is_told_of_all_that_wai
     assert {job_id: end.node for job_id, end in ends.items()} == {"17_0": "n1", "17_2": ""}
 
 
-def test_codes_signals_and_who_cancelled_are_told_apart() -> None:
+def test_codes_signals_and_who_cancelled_are_told_apart():
     ends = parse(SACCT)
     assert (ends["101"].exit_code, ends["101"].signal) == (3, 0)
     assert (ends["102"].exit_code, ends["102"].signal) == (0, 11)
@@ -69,12 +69,12 @@ def test_codes_signals_and_who_cancelled_are_told_apart() -> None:
     assert ends["112"].cancelled_by is None
 
 
-def test_a_job_that_never_began_has_no_node() -> None:
+def test_a_job_that_never_began_has_no_node():
     ends = parse(SACCT)
     assert (ends["105_0"].node, ends["104_1"].node) == ("", "n2")
 
 
-def test_a_jobs_peak_of_memory_is_the_highest_of_its_steps() -> None:
+def test_a_jobs_peak_of_memory_is_the_highest_of_its_steps():
     ends = parse(SACCT)
     assert ends["109"].peak_memory_bytes == 66187264
     assert ends["100"].peak_memory_bytes is None
@@ -83,9 +83,7 @@ def test_a_jobs_peak_of_memory_is_the_highest_of_its_steps() -> None:
 @pytest.mark.parametrize(
     ("peak", "state"), [("433188864", "OUT_OF_MEMORY"), ("50331648", "FAILED"), ("", "FAILED")]
 )
-def test_a_job_that_was_killed_while_it_held_too_much_ran_out_of_memory(
-    peak: str, state: str
-) -> None:
+def test_a_job_that_was_killed_while_it_held_too_much_ran_out_of_memory(peak, state):
     ends = parse(
         f"120|FAILED|0:9|n1|4|UNLIMITED|100M|\n120.batch|CANCELLED by 0|0:9|n1|4|||{peak}\n"
     )
@@ -96,13 +94,13 @@ def test_a_job_that_was_killed_while_it_held_too_much_ran_out_of_memory(
     ("told", "asked_bytes"),
     [("200M", 200 << 20), ("200Mn", 200 << 20), ("1.50G", 3 << 29), ("200Mc", None), ("", None)],
 )
-def test_the_memory_that_was_asked_for_is_read(told: str, asked_bytes: int | None) -> None:
+def test_the_memory_that_was_asked_for_is_read(told, asked_bytes):
     (end,) = parse(f"100|TIMEOUT|0:0|n1|61|1|{told}|\n").values()
     assert end.memory_bytes == asked_bytes
     assert (end.elapsed_s, end.time_limit_s) == (61, 60)
 
 
-def test_an_answer_in_another_form_is_no_answer() -> None:
+def test_an_answer_in_another_form_is_no_answer():
     with pytest.raises(SlurmSilent, match="unexpected line"):
         parse("100|COMPLETED\n")
 
@@ -121,18 +119,18 @@ def sacct(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return asked
 
 
-def test_many_elements_are_asked_for_at_once_by_their_arrays(sacct: Path) -> None:
+def test_many_elements_are_asked_for_at_once_by_their_arrays(sacct):
     assert set(ends_of(["104_1", "104_2", "105_3", "112"])) == {"104_1", "105_3", "112"}
     (call,) = sacct.read_text().splitlines()
     assert call.endswith("--jobs=104,105,112")
 
 
-def test_nobody_is_asked_of_no_jobs(sacct: Path) -> None:
+def test_nobody_is_asked_of_no_jobs(sacct):
     assert ends_of([]) == {}
     assert not sacct.exists()
 
 
-def test_where_there_are_no_accounts_nothing_is_known_and_it_can_be_told_why(sacct: Path) -> None:
+def test_where_there_are_no_accounts_nothing_is_known_and_it_can_be_told_why(sacct):
     sacct.with_name("sacct").write_text(
         "#!/bin/sh\necho 'Slurm accounting storage is disabled' >&2\nexit 1\n"
     )
@@ -141,6 +139,6 @@ def test_where_there_are_no_accounts_nothing_is_known_and_it_can_be_told_why(sac
         ask_accounts(["112"])
 
 
-def test_a_request_that_is_not_recorded_yet_is_not_taken_for_a_huge_one() -> None:
+def test_a_request_that_is_not_recorded_yet_is_not_taken_for_a_huge_one():
     line = "103|OUT_OF_MEMORY|0:125|n1|1|Partition_Limit|18446744073709551614M|\n"
     assert parse(line)["103"].memory_bytes is None

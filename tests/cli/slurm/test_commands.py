@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from pyscale.slurm.commands import Answer, NodeState, ask, without_defaults
 
 
-def test_a_command_that_hangs_answers_with_a_complaint() -> None:
+def test_a_command_that_hangs_answers_with_a_complaint():
     answer = ask("sleep", "60", time_limit_s=0.1)
     assert answer.code != 0
     assert answer.complaint == "sleep does not answer within 0.1 s"
 
 
-def test_a_command_that_is_absent_answers_with_a_complaint() -> None:
+def test_a_command_that_is_absent_answers_with_a_complaint():
     assert ask("no-such-program").complaint == "no-such-program is not on PATH"
 
 
@@ -35,13 +33,11 @@ def test_a_command_that_is_absent_answers_with_a_complaint() -> None:
         ("", "exit code 1"),
     ],
 )
-def test_a_complaint_is_the_last_line_without_the_program(said: str, complaint: str) -> None:
+def test_a_complaint_is_the_last_line_without_the_program(said, complaint):
     assert Answer(1, "", said).complaint == complaint
 
 
-def test_a_configuration_that_is_gone_is_named_at_once(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_a_configuration_that_is_gone_is_named_at_once(monkeypatch, tmp_path):
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "gone.conf"))
     answer = ask("sinfo")
     assert answer.code == 1
@@ -50,7 +46,7 @@ def test_a_configuration_that_is_gone_is_named_at_once(
     )
 
 
-def test_what_a_user_has_set_for_one_program_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_user_has_set_for_one_program_is_left_out(monkeypatch):
     monkeypatch.setenv("SQUEUE_STATES", "RUNNING")
     monkeypatch.setenv("SLURM_CONF", "/a/file")
     environment = without_defaults("SQUEUE_")
@@ -85,7 +81,7 @@ def test_what_a_user_has_set_for_one_program_is_left_out(monkeypatch: pytest.Mon
         ("reboot_requested", False),
     ],
 )
-def test_nodes_that_take_no_job_are_told_by_their_state(state: str, able: bool) -> None:
+def test_nodes_that_take_no_job_are_told_by_their_state(state, able):
     assert NodeState("n1", state, "none").able is able
 
 
@@ -93,7 +89,5 @@ def test_nodes_that_take_no_job_are_told_by_their_state(state: str, able: bool) 
     ("reason", "condition"),
     [("none", "is drained"), ("", "is drained"), ("fan broken", "is drained (fan broken)")],
 )
-def test_the_condition_of_a_node_names_its_reason_where_there_is_one(
-    reason: str, condition: str
-) -> None:
+def test_the_condition_of_a_node_names_its_reason_where_there_is_one(reason, condition):
     assert NodeState("n1", "drained", reason).condition == condition

@@ -56,7 +56,7 @@ def queued(state: str, node: str = "n2") -> QueuedJob:
         ("REVOKED", "Cancelled", 1, "another cluster"),
     ],
 )
-def test_what_slurm_ended_has_its_reason(state: str, kind: str, exit_code: int, words: str) -> None:
+def test_what_slurm_ended_has_its_reason(state, kind, exit_code, words):
     cause = cause_of("17_3", None, ended(state))
     assert (cause.kind, cause.exit_code) == (kind, exit_code)
     assert cause.message.startswith("job 17_3 ")
@@ -64,13 +64,13 @@ def test_what_slurm_ended_has_its_reason(state: str, kind: str, exit_code: int, 
     assert ended_by_slurm("17_3", None, ended(state)) == cause
 
 
-def test_of_a_job_with_several_nodes_the_one_where_the_task_ran_is_named() -> None:
+def test_of_a_job_with_several_nodes_the_one_where_the_task_ran_is_named():
     cause = cause_of("17_3", queued("NODE_FAIL", node="n[1-2]"), None, "n2")
     assert "lost its node n2," in cause.message
 
 
 @pytest.mark.parametrize("state", ["OUT_OF_MEMORY", "TIMEOUT", "NODE_FAIL", "PREEMPTED"])
-def test_the_queue_is_enough_where_there_are_no_accounts(state: str) -> None:
+def test_the_queue_is_enough_where_there_are_no_accounts(state):
     by_queue = cause_of("17_3", queued(state), None)
     by_accounts = cause_of("17_3", None, ended(state))
     assert (by_queue.kind, by_queue.exit_code) == (by_accounts.kind, by_accounts.exit_code)
@@ -78,13 +78,13 @@ def test_the_queue_is_enough_where_there_are_no_accounts(state: str) -> None:
     assert "of " not in by_queue.message.partition("n2")[2].partition(":")[0].split()
 
 
-def test_the_accounts_know_more_than_the_queue() -> None:
+def test_the_accounts_know_more_than_the_queue():
     # Of a job that Slurm starts by srun, one step without memory fails the whole.
     cause = cause_of("17_3", queued("FAILED"), ended("OUT_OF_MEMORY"))
     assert cause.kind == "OutOfMemory"
 
 
-def test_who_cancelled_is_told_where_it_is_known() -> None:
+def test_who_cancelled_is_told_where_it_is_known():
     me = pwd.getpwuid(os.getuid())
     by_me = cause_of("17", None, ended("CANCELLED", cancelled_by=me.pw_uid)).message
     assert f"was cancelled by {me.pw_name} on n1" in by_me
@@ -92,7 +92,7 @@ def test_who_cancelled_is_told_where_it_is_known() -> None:
     assert "was cancelled by user 4000123 on n1" in by_stranger
 
 
-def test_what_was_cancelled_while_it_waited_never_began() -> None:
+def test_what_was_cancelled_while_it_waited_never_began():
     assert "was cancelled before it began" in cause_of("17", queued("CANCELLED", ""), None).message
 
 
@@ -105,9 +105,7 @@ def test_what_was_cancelled_while_it_waited_never_began() -> None:
         ({"signal": 99}, "Killed", "was killed by signal 99 on n1"),
     ],
 )
-def test_a_job_that_failed_by_itself_tells_how(
-    known: dict[str, object], kind: str, words: str
-) -> None:
+def test_a_job_that_failed_by_itself_tells_how(known, kind, words):
     end = ended("FAILED", **known)
     cause = cause_of("17", None, end)
     assert (cause.kind, cause.exit_code) == (kind, 1)
@@ -115,7 +113,7 @@ def test_a_job_that_failed_by_itself_tells_how(
     assert ended_by_slurm("17", None, end) is None
 
 
-def test_a_job_that_completed_and_left_nothing_may_not_share_the_folder() -> None:
+def test_a_job_that_completed_and_left_nothing_may_not_share_the_folder():
     cause = cause_of("17", queued("COMPLETED"), None)
     assert cause.kind == "Lost"
     assert "completed on n2" in cause.message
@@ -123,7 +121,7 @@ def test_a_job_that_completed_and_left_nothing_may_not_share_the_folder() -> Non
 
 
 @pytest.mark.parametrize("job", [None, queued("RUNNING")])
-def test_a_job_of_which_nobody_knows_the_end_has_vanished(job: QueuedJob | None) -> None:
+def test_a_job_of_which_nobody_knows_the_end_has_vanished(job):
     cause = cause_of("17", job, None)
     assert (cause.kind, cause.exit_code) == ("Lost", 1)
     assert "vanished" in cause.message

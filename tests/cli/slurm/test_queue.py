@@ -24,7 +24,7 @@ WAITING = "\x1e17_[3,8-9%8]\x1fPENDING\x1f\x1fN/A\x1fResources\x1f(null)\n"
 GANG = "\x1e18\x1fCOMPLETED\x1fn[1-2]\x1f1795249404\x1fNone\x1f\n"
 
 
-def test_a_running_job_has_a_node_and_a_start() -> None:
+def test_a_running_job_has_a_node_and_a_start():
     assert parse(RUNNING, "pyscale-a") == {
         "17_0": QueuedJob(
             job_id="17_0",
@@ -38,7 +38,7 @@ def test_a_running_job_has_a_node_and_a_start() -> None:
     }
 
 
-def test_each_waiting_element_of_an_array_is_a_job() -> None:
+def test_each_waiting_element_of_an_array_is_a_job():
     jobs = parse(RUNNING + WAITING + GANG, "pyscale-a")
     assert list(jobs) == ["17_0", "17_3", "17_8", "17_9", "18"]
     waiting = jobs["17_9"]
@@ -47,7 +47,7 @@ def test_each_waiting_element_of_an_array_is_a_job() -> None:
     assert jobs["18"].node == "n[1-2]"
 
 
-def test_no_jobs_are_no_jobs() -> None:
+def test_no_jobs_are_no_jobs():
     assert parse("", "pyscale-a") == {}
 
 
@@ -55,13 +55,13 @@ TEXTS = st.text(st.characters(exclude_characters="\x1e\x1f\x00"))
 
 
 @given(TEXTS, TEXTS)
-def test_reasons_and_comments_may_hold_what_they_like(reason: str, comment: str) -> None:
+def test_reasons_and_comments_may_hold_what_they_like(reason, comment):
     (job,) = parse(f"\x1e5\x1fPENDING\x1f\x1fN/A\x1f{reason}\x1f{comment}.\n", "a").values()
     assert (job.reason, job.comment) == (reason, f"{comment}.")
 
 
 @pytest.mark.parametrize("text", ["\x1e17\x1fRUNNING\n", WAITING.replace("8-9", "...")])
-def test_an_answer_in_another_form_is_no_answer(text: str) -> None:
+def test_an_answer_in_another_form_is_no_answer(text):
     with pytest.raises(SlurmSilent, match="unexpected line"):
         parse(text, "pyscale-a")
 
@@ -70,12 +70,12 @@ LIVES = ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEU
 
 
 @pytest.mark.parametrize("state", [*LIVES, *sorted(ENDED)])
-def test_a_job_lives_until_nothing_of_it_follows(state: str) -> None:
+def test_a_job_lives_until_nothing_of_it_follows(state):
     (job,) = parse(RUNNING.replace("RUNNING", state), "a").values()
     assert job.alive == (state in LIVES)
 
 
-def test_elements_that_slurm_forgot_are_known_by_their_array() -> None:
+def test_elements_that_slurm_forgot_are_known_by_their_array():
     jobs = parse(RUNNING + GANG.replace("18", "17"), "a")
     found = job_of(jobs, "17_5")
     assert found is not None
@@ -95,7 +95,7 @@ def test_elements_that_slurm_forgot_are_known_by_their_array() -> None:
         ("17_[20-60:20]", ["17_20", "17_40", "17_60"]),
     ],
 )
-def test_an_expression_means_its_elements(told: str, meant: list[str]) -> None:
+def test_an_expression_means_its_elements(told, meant):
     assert elements(told) == meant
 
 
@@ -103,20 +103,18 @@ PARTS = st.tuples(st.integers(0, 999), st.integers(0, 40), st.integers(1, 9))
 
 
 @given(st.lists(PARTS, min_size=1, max_size=20), st.sampled_from(["", "%1", "%800"]))
-def test_every_element_of_every_part_is_found(
-    parts: list[tuple[int, int, int]], at_once: str
-) -> None:
+def test_every_element_of_every_part_is_found(parts, at_once):
     told = ",".join(f"{first}-{first + more * step}:{step}" for first, more, step in parts)
     meant = [first + i * step for first, more, step in parts for i in range(more + 1)]
     assert elements(f"8_[{told}{at_once}]") == [f"8_{index}" for index in meant]
 
 
-def test_an_expression_that_was_cut_short_is_refused() -> None:
+def test_an_expression_that_was_cut_short_is_refused():
     with pytest.raises(ValueError, match="invalid literal"):
         elements("17_[1,3,5,...]")
 
 
-def test_an_element_belongs_to_its_array() -> None:
+def test_an_element_belongs_to_its_array():
     assert [array_of(job_id) for job_id in ("17", "17_3")] == ["17", "17"]
 
 
@@ -148,5 +146,5 @@ def test_an_element_belongs_to_its_array() -> None:
         ("Tuesday", "waiting; Slurm's reason: Tuesday"),
     ],
 )
-def test_a_reason_is_said_in_plain_words(reason: str, words: str) -> None:
+def test_a_reason_is_said_in_plain_words(reason, words):
     assert why_it_waits(reason) == words

@@ -74,7 +74,7 @@ def actions(entities: dict[str, Entity]) -> list[Entity]:
     return [entity for entity in entities.values() if types(entity) == {"CreateAction"}]
 
 
-def test_the_root_says_what_it_is_and_what_it_conforms_to(measured: RunFolder) -> None:
+def test_the_root_says_what_it_is_and_what_it_conforms_to(measured):
     entities = crate_of(measured)
     descriptor, root = entities["ro-crate-metadata.json"], entities["./"]
     assert descriptor["@type"] == "CreativeWork"
@@ -98,7 +98,7 @@ def test_the_root_says_what_it_is_and_what_it_conforms_to(measured: RunFolder) -
 
 
 @pytest.mark.slow
-def test_every_reference_is_resolved_and_every_term_is_defined(measured: RunFolder) -> None:
+def test_every_reference_is_resolved_and_every_term_is_defined(measured):
     entities = crate_of(measured)
     known = entities.keys() | {
         "https://w3id.org/ro/crate/1.1",
@@ -115,7 +115,7 @@ def test_every_reference_is_resolved_and_every_term_is_defined(measured: RunFold
             assert set(references(value)) <= known
 
 
-def test_every_file_and_folder_that_it_names_is_there_and_is_a_part(measured: RunFolder) -> None:
+def test_every_file_and_folder_that_it_names_is_there_and_is_a_part(measured):
     (measured.report / "figures").mkdir(parents=True)
     (measured.report / "figures" / "speedup.pdf").write_bytes(b"%PDF")
     (measured.report / "run.zip").write_bytes(b"PK")
@@ -137,9 +137,7 @@ def test_every_file_and_folder_that_it_names_is_there_and_is_a_part(measured: Ru
 
 
 @pytest.mark.slow
-def test_the_plan_is_the_workflow_and_the_run_and_each_trial_its_executions(
-    measured: RunFolder,
-) -> None:
+def test_the_plan_is_the_workflow_and_the_run_and_each_trial_its_executions(measured):
     entities = crate_of(measured)
     root = entities["./"]
     (plan,) = references(root["mainEntity"])
@@ -176,7 +174,7 @@ def test_the_plan_is_the_workflow_and_the_run_and_each_trial_its_executions(
 
 
 @pytest.mark.slow
-def test_outputs_that_are_gone_are_known_by_their_checksums(measured: RunFolder) -> None:
+def test_outputs_that_are_gone_are_known_by_their_checksums(measured):
     trial = measured.plan.trials[0]
     before = crate_of(measured)["tasks/register_denoise-n1-b1/w0/out/frames.ome.tif"]
     measured.drop_outputs(trial)
@@ -186,13 +184,13 @@ def test_outputs_that_are_gone_are_known_by_their_checksums(measured: RunFolder)
     assert gone["@id"] not in set(references(entities["./"]["hasPart"]))
 
 
-def test_a_trial_that_never_ran_is_no_action(make: PlanMaker, tmp_path: Path) -> None:
+def test_a_trial_that_never_ran_is_no_action(make, tmp_path):
     run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
     (whole,) = actions(crate_of(run))
     assert whole["error"] == "4 of 4 planned trials are not complete"
 
 
-def test_images_are_named_with_their_checksums(measured: RunFolder) -> None:
+def test_images_are_named_with_their_checksums(measured):
     results_of(measured)
     file = measured.path / MANIFEST_FILE
     manifest = json.loads(file.read_text())
@@ -207,7 +205,7 @@ def test_images_are_named_with_their_checksums(measured: RunFolder) -> None:
     assert found["additionalType"] == {"@id": sif}
 
 
-def test_it_is_read_back_by_the_library_of_its_makers(measured: RunFolder) -> None:
+def test_it_is_read_back_by_the_library_of_its_makers(measured):
     crate_of(measured)
     crate = ROCrate(str(measured.path))
     assert crate.mainEntity.id == "plan.json"
@@ -216,7 +214,7 @@ def test_it_is_read_back_by_the_library_of_its_makers(measured: RunFolder) -> No
 
 
 @pytest.mark.slow
-def test_the_table_of_calls_is_a_part_and_a_result_where_there_is_one(measured: RunFolder) -> None:
+def test_the_table_of_calls_is_a_part_and_a_result_where_there_is_one(measured):
     assert "calls.parquet" not in crate_of(measured)
     file = measured.task(measured.plan.trials[0], "w0") / "result.json"
     call = Call(frame=0, index=0, shape_yx=(8, 8), wall_s=1.0).model_dump(mode="json")

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscale.store.journal import Event, Journal
 
 
-def test_events_come_back_in_order(tmp_path: Path) -> None:
+def test_events_come_back_in_order(tmp_path):
     journal = Journal(tmp_path / "journal.jsonl")
     journal.append("run_started")
     journal.append("submitted", "segment-n2-b1", ("11", "12"), "two jobs")
@@ -24,14 +21,14 @@ def test_events_come_back_in_order(tmp_path: Path) -> None:
     )
 
 
-def test_the_listener_hears_of_what_is_written(tmp_path: Path) -> None:
+def test_the_listener_hears_of_what_is_written(tmp_path):
     heard: list[Event] = []
     Journal(tmp_path / "journal.jsonl", heard.append).append("run_finished")
     assert [event.kind for event in heard] == ["run_finished"]
 
 
 @given(cut=st.integers(0, 400))
-def test_a_torn_line_loses_itself_alone(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
+def test_a_torn_line_loses_itself_alone(tmp_path_factory, cut):
     path = tmp_path_factory.mktemp("journal") / "journal.jsonl"
     journal = Journal(path)
     for trial in ("a", "b", "c"):

@@ -42,13 +42,13 @@ def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
     process.wait()
 
 
-def test_a_second_process_is_told_who_writes(tmp_path: Path, other: subprocess.Popen[str]) -> None:
+def test_a_second_process_is_told_who_writes(tmp_path, other):
     assert is_locked(tmp_path)
     with pytest.raises(UserError, match=f"process {other.pid} on .*pyscale cancel"):
         run_lock(tmp_path).__enter__()
 
 
-def test_the_lock_of_a_killed_process_is_free(tmp_path: Path, other: subprocess.Popen[str]) -> None:
+def test_the_lock_of_a_killed_process_is_free(tmp_path, other):
     other.kill()
     other.wait()
     assert not is_locked(tmp_path)
@@ -58,9 +58,7 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path: Path, other: subprocess.
         assert holder.pid == os.getpid()
 
 
-def test_the_holder_is_found_from_inside_and_outside_of_a_job(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_holder_is_found_from_inside_and_outside_of_a_job(tmp_path, monkeypatch):
     """Slurm may call the node otherwise than the host, whose process numbers these are."""
     monkeypatch.setenv("SLURMD_NODENAME", "n17")
     with run_lock(tmp_path):
@@ -73,14 +71,10 @@ def test_the_holder_is_found_from_inside_and_outside_of_a_job(
 
 
 class TestEndingTheWriter:
-    def test_it_is_the_process_that_holds_the_lock(
-        self, tmp_path: Path, other: subprocess.Popen[str]
-    ) -> None:
+    def test_it_is_the_process_that_holds_the_lock(self, tmp_path, other):
         assert writer_here(tmp_path).pid == other.pid
 
-    def test_a_process_that_only_the_record_names_is_nobodys_to_end(
-        self, tmp_path: Path, other: subprocess.Popen[str]
-    ) -> None:
+    def test_a_process_that_only_the_record_names_is_nobodys_to_end(self, tmp_path, other):
         """A run folder may come from anybody, and its record may name any process."""
         assert other.pid
         stranger = psutil.Popen(["sleep", "1000"])
@@ -93,9 +87,7 @@ class TestEndingTheWriter:
             stranger.kill()
             stranger.wait()
 
-    def test_the_writer_of_a_run_does_not_write_its_copy(
-        self, tmp_path: Path, other: subprocess.Popen[str]
-    ) -> None:
+    def test_the_writer_of_a_run_does_not_write_its_copy(self, tmp_path, other):
         assert other.pid
         copy = tmp_path / "copy"
         copy.mkdir()

@@ -29,17 +29,17 @@ def names(path: Path) -> list[str]:
     return [file.relative_to(path).as_posix() for file in files_of(path)]
 
 
-def test_an_image_that_is_a_folder_counts_with_all_that_is_in_it(slides: Path) -> None:
+def test_an_image_that_is_a_folder_counts_with_all_that_is_in_it(slides):
     assert names(slides) == ["a.svs", "b.zarr/0/c/0", "b.zarr/1/c/0", "d/Dat0.dat", "d.mrxs"]
     assert names(slides / "b.zarr") == ["0/c/0", "1/c/0"]
 
 
-def test_one_slide_counts_with_the_tiles_that_lie_beside_it(slides: Path) -> None:
+def test_one_slide_counts_with_the_tiles_that_lie_beside_it(slides):
     assert files_of(slides / "d.mrxs") == [slides / "d.mrxs", slides / "d" / "Dat0.dat"]
     assert files_of(slides / "a.svs") == [slides / "a.svs"]
 
 
-def test_chunks_of_equal_name_are_told_apart(slides: Path, tmp_path: Path) -> None:
+def test_chunks_of_equal_name_are_told_apart(slides, tmp_path):
     write_provenance(tmp_path, {"": slides})
     found = {file.name: file.sha256 for file in read_provenance(tmp_path).input_files}
     assert len(found) == 5
@@ -54,9 +54,7 @@ def test_chunks_of_equal_name_are_told_apart(slides: Path, tmp_path: Path) -> No
         ("d/Dat1.dat", "d/Dat1.dat of .* is new"),
     ],
 )
-def test_a_chunk_that_is_another_is_another_input(
-    slides: Path, tmp_path: Path, name: str, sentence: str
-) -> None:
+def test_a_chunk_that_is_another_is_another_input(slides, tmp_path, name, sentence):
     write_provenance(tmp_path, {"": slides})
     refuse_changed_input(tmp_path, {"": slides})
     (slides / name).write_text("something else")
@@ -64,13 +62,13 @@ def test_a_chunk_that_is_another_is_another_input(
         refuse_changed_input(tmp_path, {"": slides})
 
 
-def test_what_lies_in_other_folders_is_no_input(slides: Path, tmp_path: Path) -> None:
+def test_what_lies_in_other_folders_is_no_input(slides, tmp_path):
     write_provenance(tmp_path, {"": slides})
     (slides / "notes" / "more.txt").write_text("mine too")
     refuse_changed_input(tmp_path, {"": slides})
 
 
-def test_files_of_two_datasets_are_told_apart(slides: Path, tmp_path: Path) -> None:
+def test_files_of_two_datasets_are_told_apart(slides, tmp_path):
     movies = {"": slides / "a.svs", "other": slides / "b.zarr"}
     write_provenance(tmp_path, movies)
     found = [file.name for file in read_provenance(tmp_path).input_files]

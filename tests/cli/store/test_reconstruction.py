@@ -72,7 +72,7 @@ def rows(run: RunFolder, trial: str, task: str) -> list[dict[str, Any]]:
     return build_tables(run).reconstruction.filter(trial=trial, task=task).to_dicts()
 
 
-def test_each_iteration_of_a_rank_has_a_row(run: RunFolder) -> None:
+def test_each_iteration_of_a_rank_has_a_row(run):
     measured(run, BOTH, "w1")
     assert dict(build_tables(run).reconstruction.schema) == reconstruction_schema()
     first, second = rows(run, BOTH, "w1")
@@ -82,7 +82,7 @@ def test_each_iteration_of_a_rank_has_a_row(run: RunFolder) -> None:
     assert [row["rank"] for row in rows(run, BOTH, "w0")] == [0]
 
 
-def test_a_row_says_what_the_rank_was_and_on_what(run: RunFolder) -> None:
+def test_a_row_says_what_the_rank_was_and_on_what(run):
     measured(run, BOTH, "w1")
     record(run, BOTH, "w1", stamp={"label": "xeon"})
     found = rows(run, BOTH, "w1")[0]
@@ -113,9 +113,7 @@ def test_a_row_says_what_the_rank_was_and_on_what(run: RunFolder) -> None:
     assert json.loads(found["settings"])["tile_px"] == 64
 
 
-def test_how_far_the_image_is_from_that_of_the_fewest_stands_in_all_rows_of_a_trial(
-    run: RunFolder,
-) -> None:
+def test_how_far_the_image_is_from_that_of_the_fewest_stands_in_all_rows_of_a_trial(run):
     agreement = {"same": True, "identical": False, "score": 0.9, "measure": "m", "tolerance": 0.5}
     details = {"interior_deviation": 1e-6, "border_deviation": 0.1}
     record(run, BOTH, "check", agreement=agreement | {"details": details})
@@ -139,8 +137,8 @@ def test_how_far_the_image_is_from_that_of_the_fewest_stands_in_all_rows_of_a_tr
     ],
 )
 def test_a_rank_that_failed_has_one_row_that_says_whether_its_own_memory_ran_out(
-    run: RunFolder, kind: str, message: str, exhausted: bool
-) -> None:
+    run, kind, message, exhausted
+):
     measured(run, BOTH, "w0")
     # It may have iterated, and failed when it wrote the image.
     measured(run, BOTH, "w1")
@@ -157,9 +155,7 @@ def test_a_rank_that_failed_has_one_row_that_says_whether_its_own_memory_ran_out
     assert len(rows(run, BOTH, "w0")) == 2
 
 
-def test_its_ranks_load_no_patches_and_others_reconstruct_nothing(
-    run: RunFolder, make: PlanMaker, tmp_path: Path
-) -> None:
+def test_its_ranks_load_no_patches_and_others_reconstruct_nothing(run, make, tmp_path):
     tables = build_tables(run)
     assert tables.loading.is_empty()
     write_tables(run.path, tables)

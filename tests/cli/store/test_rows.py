@@ -57,7 +57,7 @@ def record_calls(run: RunFolder) -> None:
     change(run.task(run.plan.trial(TRIAL), "w1") / "result.json", calls=calls)
 
 
-def test_a_task_says_which_point_of_which_grid_it_is(run: RunFolder) -> None:
+def test_a_task_says_which_point_of_which_grid_it_is(run):
     tasks = build_tables(run).tasks
     assert set(tasks["family"]) == {"registration"}
     assert set(tasks["point"]) == {'{"length_px": 224, "device": "cpu"}'}
@@ -66,7 +66,7 @@ def test_a_task_says_which_point_of_which_grid_it_is(run: RunFolder) -> None:
     assert threads == {BASE: 3, TRIAL: run.plan.settings["cpus_per_worker"]}
 
 
-def test_the_threads_of_its_own_point_decide_whether_a_trial_had_to_share(run: RunFolder) -> None:
+def test_the_threads_of_its_own_point_decide_whether_a_trial_had_to_share(run):
     """Of BASE, which has three on four cores; the run's other workers have one."""
     trial = run.plan.trial(BASE)
     (node,) = build_tables(run).tasks.filter(trial=BASE, task="w0")["node"]
@@ -80,14 +80,14 @@ def test_the_threads_of_its_own_point_decide_whether_a_trial_had_to_share(run: R
         assert found is disturbed
 
 
-def test_memory_and_energy_stand_in_the_row_of_a_task(run: RunFolder) -> None:
+def test_memory_and_energy_stand_in_the_row_of_a_task(run):
     used = {"gpu_own_peak_bytes": 2**30, "gpu_energy_j": 40.5, "cpu_energy_j": 12.0}
     change(run.task(run.plan.trial(BASE), "w0") / "result.json", counters=used)
     (row,) = build_tables(run).tasks.filter(trial=BASE, task="w0").select(*used).to_dicts()
     assert row == used
 
 
-def test_what_is_set_beside_another_point_is_no_check_of_agreement(run: RunFolder) -> None:
+def test_what_is_set_beside_another_point_is_no_check_of_agreement(run):
     folder = run.task(run.plan.trial(TRIAL), "beside")
     found = json.loads((folder / "result.json").read_text())["agreement"]
     details = {"ap_iou50": 0.9, "cells_other": 12.0}
@@ -108,7 +108,7 @@ def test_what_is_set_beside_another_point_is_no_check_of_agreement(run: RunFolde
     assert others.filter(task="check")["agreement"].to_list() == [1.0]
 
 
-def test_each_call_has_a_row_and_one_for_each_of_its_parts(run: RunFolder) -> None:
+def test_each_call_has_a_row_and_one_for_each_of_its_parts(run):
     assert build_tables(run).calls.is_empty()
     record_calls(run)
     calls = build_tables(run).calls
@@ -124,7 +124,7 @@ def test_each_call_has_a_row_and_one_for_each_of_its_parts(run: RunFolder) -> No
     ]
 
 
-def test_the_table_of_calls_is_written_while_there_are_any(run: RunFolder) -> None:
+def test_the_table_of_calls_is_written_while_there_are_any(run):
     file = run.path / CALLS_FILE
     write_tables(run.path, build_tables(run))
     assert not file.exists()
@@ -136,7 +136,7 @@ def test_the_table_of_calls_is_written_while_there_are_any(run: RunFolder) -> No
     assert not file.exists()
 
 
-def test_a_run_of_an_earlier_version_is_still_read(make: PlanMaker, tmp_path: Path) -> None:
+def test_a_run_of_an_earlier_version_is_still_read(make, tmp_path):
     run = carried_out(make(only=(ENTRY,), repeats=1), tmp_path)
     plan = json.loads((run.path / "plan.json").read_text())
     suite = plan["suite"]

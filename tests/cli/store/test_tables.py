@@ -38,7 +38,7 @@ def row(run: RunFolder, task: str) -> dict[str, Any]:
     return tasks.row(by_predicate=(pl.col("trial") == TRIAL) & (pl.col("task") == task), named=True)
 
 
-def test_the_tables_have_the_columns_that_they_say(run: RunFolder) -> None:
+def test_the_tables_have_the_columns_that_they_say(run):
     tables = build_tables(run)
     tasks, spans = tables.tasks, tables.spans
     assert dict(tasks.schema) == task_schema()
@@ -50,9 +50,7 @@ def test_the_tables_have_the_columns_that_they_say(run: RunFolder) -> None:
 
 
 @pytest.mark.parametrize("held_s", [0.0, 0.5])
-def test_the_wait_in_the_queue_is_without_that_behind_the_trial_before(
-    run: RunFolder, held_s: float
-) -> None:
+def test_the_wait_in_the_queue_is_without_that_behind_the_trial_before(run, held_s):
     before = build_tables(run).tasks.filter(pl.col("trial") != TRIAL)["end_utc"].max()
     assert isinstance(before, datetime)
     submitted, begin = before - timedelta(seconds=held_s), before + timedelta(seconds=7)
@@ -65,7 +63,7 @@ def test_the_wait_in_the_queue_is_without_that_behind_the_trial_before(
     assert (found["queue_s"], found["prepare_s"], found["job_id"]) == (7.0, 2.0, "9_0")
 
 
-def test_what_a_task_asked_for_stands_beside_what_it_used(run: RunFolder) -> None:
+def test_what_a_task_asked_for_stands_beside_what_it_used(run):
     asked = {"cpus": 4, "memory_bytes": 8 * GIB, "time_limit_s": 3600, "gpus": 1}
     change(run, "w0", "order.json", requested=asked)
     change(run, "w0", "result.json", wall_s=2.0, counters={"cpu_s": 3.0, "peak_rss_bytes": 2 * GIB})
@@ -75,13 +73,13 @@ def test_what_a_task_asked_for_stands_beside_what_it_used(run: RunFolder) -> Non
     assert (found["memory_used_share"], found["cores_used"]) == (0.25, 1.5)
 
 
-def test_on_this_machine_nothing_was_asked_for(run: RunFolder) -> None:
+def test_on_this_machine_nothing_was_asked_for(run):
     found = row(run, "w0")
     assert (found["requested_cpus"], found["memory_used_share"], found["job_id"]) == (None,) * 3
     assert found["cores_used"] is not None
 
 
-def test_times_of_a_node_are_put_on_the_clock_of_pyscale(run: RunFolder) -> None:
+def test_times_of_a_node_are_put_on_the_clock_of_pyscale(run):
     tables = build_tables(run)
     before, spans_before = tables.tasks, tables.spans
     ahead = {"offset_s": 5.0, "error_s": 0.002}
@@ -107,7 +105,7 @@ def test_times_of_a_node_are_put_on_the_clock_of_pyscale(run: RunFolder) -> None
     )
 
 
-def test_lanes_are_those_of_the_order_or_follow_from_the_times(run: RunFolder) -> None:
+def test_lanes_are_those_of_the_order_or_follow_from_the_times(run):
     assert [row(run, task)["lane"] for task in ("w0", "w1", "merge")] == [0, 1, None]
     for task, slot in (("w0", 1), ("w1", 0)):
         change(run, task, "order.json", slot=slot)
@@ -125,7 +123,7 @@ def tell_of_node(run: RunFolder, node: str, state: str, runnable: float) -> None
     (folder / f"node.{node}.json").write_text(record.model_dump_json())
 
 
-def test_each_node_of_a_trial_has_its_own_page_cache_and_its_own_bystanders(run: RunFolder) -> None:
+def test_each_node_of_a_trial_has_its_own_page_cache_and_its_own_bystanders(run):
     change(run, "w0", "launch.json", node="a")
     change(run, "w1", "launch.json", node="b")
     tell_of_node(run, "a", "verified-cold", runnable=3)
@@ -137,7 +135,7 @@ def test_each_node_of_a_trial_has_its_own_page_cache_and_its_own_bystanders(run:
     assert [task["disturbed"] for task in found] == [False, True]
 
 
-def test_only_the_windows_at_work_on_a_node_count_against_its_cores(run: RunFolder) -> None:
+def test_only_the_windows_at_work_on_a_node_count_against_its_cores(run):
     """Two workers of one node, at the same time and then one after the other."""
     tell_of_node(run, "a", "verified-cold", runnable=3)
     for task in ("w0", "w1"):
@@ -150,13 +148,13 @@ def test_only_the_windows_at_work_on_a_node_count_against_its_cores(run: RunFold
     assert row(run, "w0")["disturbed"] is False
 
 
-def test_what_was_seen_on_another_node_says_nothing(run: RunFolder) -> None:
+def test_what_was_seen_on_another_node_says_nothing(run):
     change(run, "w0", "launch.json", node="elsewhere")
     assert row(run, "w0")["disturbed"] is None
     assert row(run, "w1")["disturbed"] is not None
 
 
-def test_a_task_that_failed_has_a_row_without_times(run: RunFolder) -> None:
+def test_a_task_that_failed_has_a_row_without_times(run):
     folder = run.task(run.plan.trial(TRIAL), "w1")
     (folder / "result.json").unlink()
     change(run, "w1", "exit.json", returncode=-9)
@@ -165,7 +163,7 @@ def test_a_task_that_failed_has_a_row_without_times(run: RunFolder) -> None:
     assert "SIGKILL" in found["error"]
 
 
-def test_a_run_without_records_has_empty_tables(make: PlanMaker, tmp_path: Path) -> None:
+def test_a_run_without_records_has_empty_tables(make, tmp_path):
     tables = build_tables(RunFolder.create(tmp_path / "others", make()))
     assert (tables.tasks.height, tables.spans.height, tables.calls.height) == (0, 0, 0)
     assert tables.timings.is_empty()

@@ -44,7 +44,7 @@ def record(run: RunFolder, *timings: Timing, task: str = "w1", **keys: Any) -> N
     file.write_text(json.dumps(json.loads(file.read_text()) | told))
 
 
-def test_each_timing_has_a_row(run: RunFolder) -> None:
+def test_each_timing_has_a_row(run):
     record(run, READ, ABSENT, stamp={"label": "xeon"})
     first, second = build_tables(run).timings.to_dicts()
     (node,) = build_tables(run).tasks.filter(trial=TRIAL, task="w1")["node"]
@@ -74,7 +74,7 @@ def test_each_timing_has_a_row(run: RunFolder) -> None:
     assert (second["wall_s"], second["amount"], second["why_not"]) == (None, None, "no memory")
 
 
-def test_what_is_said_of_a_place_and_of_devices_is_kept_by_node(run: RunFolder) -> None:
+def test_what_is_said_of_a_place_and_of_devices_is_kept_by_node(run):
     (node,) = build_tables(run).tasks.filter(trial=TRIAL, task="w1")["node"]
     said = {"place_filesystem": "nfs4", "cache_device": "/dev/sda", "fio": "fio-3.33"}
     record(run, READ, task="w0", versions=said | {"numpy": "2.0", "python": "3.11"})
@@ -82,12 +82,12 @@ def test_what_is_said_of_a_place_and_of_devices_is_kept_by_node(run: RunFolder) 
     assert build_tables(run).sources.places == {node: said | {"device_0": "H200"}}
 
 
-def test_a_task_that_timed_nothing_says_nothing_of_a_place(run: RunFolder) -> None:
+def test_a_task_that_timed_nothing_says_nothing_of_a_place(run):
     record(run, versions={"place_filesystem": "nfs4"})
     assert build_tables(run).sources.places == {}
 
 
-def test_the_filesystem_of_the_input_stands_with_the_task(run: RunFolder) -> None:
+def test_the_filesystem_of_the_input_stands_with_the_task(run):
     trial = run.plan.trial(TRIAL)
     spec = json.loads((run.task(trial, "w1") / "spec.json").read_text())
     ((_, movie),) = spec["inputs"]
@@ -106,7 +106,7 @@ def test_the_filesystem_of_the_input_stands_with_the_task(run: RunFolder) -> Non
     assert tasks["input_storage"].item() is None
 
 
-def test_the_table_of_timings_is_written_while_there_are_any(run: RunFolder) -> None:
+def test_the_table_of_timings_is_written_while_there_are_any(run):
     file = run.path / TIMINGS_FILE
     write_tables(run.path, build_tables(run))
     assert not file.exists()

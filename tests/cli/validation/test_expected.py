@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -34,7 +33,7 @@ def read(folder: Path, text: str) -> object:
 
 
 @pytest.mark.parametrize("name", [name for name in suite_names() if load_suite(name).expected])
-def test_what_a_shipped_suite_expects_is_of_its_own_data_and_stages(name: str) -> None:
+def test_what_a_shipped_suite_expects_is_of_its_own_data_and_stages(name):
     suite = load_suite(name)
     assert suite.expected is not None
     expected = load_expected(suite.expected)
@@ -46,19 +45,19 @@ def test_what_a_shipped_suite_expects_is_of_its_own_data_and_stages(name: str) -
     assert list(expected.inputs) == [made.movie]
 
 
-def test_a_misspelt_key_is_named(tmp_path: Path, text: str) -> None:
+def test_a_misspelt_key_is_named(tmp_path, text):
     wrong = text.replace("tolerance =", "tolerence =", 1)
     with pytest.raises(UserError, match=r"mine.toml.*tolerence.*did you mean 'tolerance'\?"):
         read(tmp_path, wrong)
 
 
-def test_a_tolerance_without_a_reason_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_tolerance_without_a_reason_is_refused(tmp_path, text):
     lines = [line for line in text.splitlines() if not line.startswith("because")]
     with pytest.raises(UserError, match="because' is missing"):
         read(tmp_path, "\n".join(lines))
 
 
-def test_a_value_that_is_no_number_is_refused(tmp_path: Path, text: str) -> None:
+def test_a_value_that_is_no_number_is_refused(tmp_path, text):
     lines = text.splitlines()
     place = next(n for n, line in enumerate(lines) if line.startswith("value ="))
     lines[place] = "value = nan"
@@ -66,12 +65,12 @@ def test_a_value_that_is_no_number_is_refused(tmp_path: Path, text: str) -> None
         read(tmp_path, "\n".join(lines))
 
 
-def test_what_is_no_toml_says_so(tmp_path: Path) -> None:
+def test_what_is_no_toml_says_so(tmp_path):
     with pytest.raises(UserError, match="mine.toml are not TOML"):
         read(tmp_path, "dataset = ")
 
 
-def test_a_name_that_is_not_there_is_answered_with_those_that_are() -> None:
+def test_a_name_that_is_not_there_is_answered_with_those_that_are():
     with pytest.raises(UserError, match="unknown expected results 'mine'.*choose from validation"):
         load_expected("mine")
 
@@ -79,11 +78,11 @@ def test_a_name_that_is_not_there_is_answered_with_those_that_are() -> None:
 PlanMaker = Callable[..., Plan]
 
 
-def test_the_suite_as_it_is_passes(plan: PlanMaker) -> None:
+def test_the_suite_as_it_is_passes(plan):
     refuse_other_work(plan(workers=(1, 2)))
 
 
-def test_what_decides_no_result_may_be_chosen(plan: PlanMaker) -> None:
+def test_what_decides_no_result_may_be_chosen(plan):
     chosen = {"contact": {"kernel_cache": "user"}, "segment": {"calls": 2}}
     refuse_other_work(plan(stages=chosen, repeats=6, cpus_per_worker=2))
 
@@ -99,15 +98,11 @@ def test_what_decides_no_result_may_be_chosen(plan: PlanMaker) -> None:
         ({"stages": {"track": {"overlap_frames": 4}}}, "overlap_frames of track is 4 instead of"),
     ],
 )
-def test_other_work_is_named_and_refused(
-    plan: PlanMaker, changes: dict[str, Any], told: str
-) -> None:
+def test_other_work_is_named_and_refused(plan, changes, told):
     with pytest.raises(UserError, match=told):
         refuse_other_work(plan(**changes))
 
 
-def test_a_suite_that_expects_nothing_may_have_any_parameter(
-    make_of: Callable[..., Plan],
-) -> None:
+def test_a_suite_that_expects_nothing_may_have_any_parameter(make_of):
     changed = {"segment": {"flow_threshold": 0.9}}
     refuse_other_work(make_of(load_suite("pipeline"), stages=changed, seed=3))

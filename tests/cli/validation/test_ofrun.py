@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -50,18 +49,14 @@ def verdicts(found: ValidationFindings) -> list[str]:
     return [stage.verdict for stage in found.stages]
 
 
-def test_a_right_run_is_identical_at_every_n(
-    plan: PlanMaker, carried_out: Carried, validated: Callable[..., ValidationFindings]
-) -> None:
+def test_a_right_run_is_identical_at_every_n(plan, carried_out, validated):
     found = validated(carried_out(plan(workers=(1, 2))))
     assert verdicts(found) == ["identical"] * 4
     assert {stage.trials for stage in found.stages} == {4}
     assert found.verdict == "right"
 
 
-def test_a_wrong_measure_in_one_record_is_found(
-    plan: PlanMaker, carried_out: Carried, validated: Callable[..., ValidationFindings]
-) -> None:
+def test_a_wrong_measure_in_one_record_is_found(plan, carried_out, validated):
     run = carried_out(plan())
     path = run.task(run.plan.trial("segment-n1-b2"), "check") / RESULT_FILE
     told = json.loads(path.read_bytes())
@@ -70,8 +65,8 @@ def test_a_wrong_measure_in_one_record_is_found(
 
 
 def test_a_record_whose_quality_is_no_number_proves_nothing_and_says_so(
-    plan: PlanMaker, carried_out: Carried, validated: Callable[..., ValidationFindings]
-) -> None:
+    plan, carried_out, validated
+):
     run = carried_out(plan(repeats=1))
     path = run.task(run.plan.trial("segment-n1-b1"), "check") / RESULT_FILE
     told = json.loads(path.read_bytes())
@@ -82,9 +77,7 @@ def test_a_record_whose_quality_is_no_number_proves_nothing_and_says_so(
     assert found.verdict == "cannot say"
 
 
-def test_a_missing_library_leaves_its_stage_and_those_after_it_out(
-    plan: PlanMaker, carried_out: Carried, validated: Callable[..., ValidationFindings]
-) -> None:
+def test_a_missing_library_leaves_its_stage_and_those_after_it_out(plan, carried_out, validated):
     def without_cellpose(_trial: str, _task: str, spec: TaskSpec) -> MockEnd:
         error = TaskError(kind="MissingPart", message="cellpose is not installed", exit_code=3)
         return MockEnd(returncode=3, error=error) if spec.stage == "segment" else MockEnd()
@@ -95,13 +88,7 @@ def test_a_missing_library_leaves_its_stage_and_those_after_it_out(
     assert found.verdict == "cannot say"
 
 
-def test_another_movie_proves_nothing(
-    plan: PlanMaker,
-    carried_out: Carried,
-    expected: Expected,
-    monkeypatch: pytest.MonkeyPatch,
-    validated: Callable[..., ValidationFindings],
-) -> None:
+def test_another_movie_proves_nothing(plan, carried_out, expected, monkeypatch, validated):
     other = expected.model_copy(update={"inputs": {"movie.ome.tif": "0" * 64}})
     monkeypatch.setattr(ofrun, "load_expected", lambda _name: other)
     found = validated(carried_out(plan(repeats=1)))
@@ -110,9 +97,7 @@ def test_another_movie_proves_nothing(
     assert verdicts(found) == ["cannot say"] * 4
 
 
-def test_a_suite_that_expects_nothing_has_no_validation(
-    make_of: Callable[..., Plan], tmp_path: Path
-) -> None:
+def test_a_suite_that_expects_nothing_has_no_validation(make_of, tmp_path):
     import polars as pl
 
     run = RunFolder.create(tmp_path / "runs", make_of(load_suite("pipeline")))
@@ -144,13 +129,13 @@ def found(own: pl.DataFrame, *references: Loaded, work_id: str | None = "work") 
     return list(speeds(own, work_id, references))
 
 
-def test_a_speedup_is_their_median_over_ours() -> None:
+def test_a_speedup_is_their_median_over_ours():
     (one,) = found(trials(5, 4, 6), reference(10, 12, 8))
     assert (one.speedup, one.wall_s, one.reference_s) == (2, 5, 10)
     assert one.speedup_low is None, "three trials have no interval"
 
 
-def test_six_trials_have_an_interval() -> None:
+def test_six_trials_have_an_interval():
     (one,) = found(trials(*(5 + n / 10 for n in range(6))), reference(*range(10, 16)))
     assert one.speedup_low is not None
     assert one.speedup_high is not None
@@ -158,28 +143,28 @@ def test_six_trials_have_an_interval() -> None:
 
 
 @pytest.mark.parametrize("work_id", ["other", None])
-def test_other_or_unknown_work_is_not_compared(work_id: str | None) -> None:
+def test_other_or_unknown_work_is_not_compared(work_id):
     assert found(trials(5), reference(10, work_id=work_id)) == []
     assert found(trials(5), reference(10), work_id=work_id) == []
 
 
-def test_other_numbers_of_workers_are_not_compared() -> None:
+def test_other_numbers_of_workers_are_not_compared():
     assert found(trials(5, workers=2), reference(10)) == []
 
 
-def test_times_that_were_not_valid_do_not_count() -> None:
+def test_times_that_were_not_valid_do_not_count():
     own = pl.concat([trials(5), trials(500).with_columns(valid=False)])
     assert found(own, reference(10))[0].wall_s == 5
 
 
-def test_a_reference_that_is_this_run_is_left_out() -> None:
+def test_a_reference_that_is_this_run_is_left_out():
     assert found(trials(5), reference(5)) == []
 
 
 @pytest.mark.parametrize(
     "path", sorted(shipped_folder().glob("validation-*.toml")), ids=lambda path: path.stem
 )
-def test_what_comes_with_pyscale_stands_beside_the_same_work_alone(path: Path) -> None:
+def test_what_comes_with_pyscale_stands_beside_the_same_work_alone(path):
     told = read_reference(path).reference
     assert told.work_id is not None
     assert told.is_same_work(told.work_id)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -14,7 +13,7 @@ from pyscale.executors.mock import MockEnd
 from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import RESULT_FILE
-from pyscale.validation.expected import Expected, Installation, read_expected
+from pyscale.validation.expected import Installation, read_expected
 from renew_validation import as_toml, renewed
 
 PlanMaker = Callable[..., Plan]
@@ -33,9 +32,7 @@ def change(run: RunFolder, trial: str, task: str, **fields: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_bytes()) | fields))
 
 
-def test_values_come_from_the_run_and_tolerances_stay(
-    plan: PlanMaker, carried_out: Carried, expected: Expected
-) -> None:
+def test_values_come_from_the_run_and_tolerances_stay(plan, carried_out, expected):
     run = carried_out(plan(repeats=1))
     change(run, "segment-n1-b1", "check", quality={"ap_iou50": 0.75, "ctc_seg": 0.8})
     old, new = expected.stages["segment"], renewed(expected, run).stages["segment"]
@@ -45,9 +42,7 @@ def test_values_come_from_the_run_and_tolerances_stay(
     assert (new.params, new.free, new.outputs) == (old.params, old.free, old.outputs)
 
 
-def test_a_renewed_file_is_read_as_it_was_written(
-    plan: PlanMaker, carried_out: Carried, expected: Expected, tmp_path: Path
-) -> None:
+def test_a_renewed_file_is_read_as_it_was_written(plan, carried_out, expected, tmp_path):
     found = renewed(expected, carried_out(plan(repeats=1)))
     path = tmp_path / "mine.toml"
     path.write_text(as_toml(found, "# What is expected."), encoding="utf-8")
@@ -55,18 +50,14 @@ def test_a_renewed_file_is_read_as_it_was_written(
     assert path.read_text(encoding="utf-8").startswith("# What is expected.\n\n")
 
 
-def test_trials_that_differ_are_nothing_to_expect(
-    plan: PlanMaker, carried_out: Carried, expected: Expected
-) -> None:
+def test_trials_that_differ_are_nothing_to_expect(plan, carried_out, expected):
     run = carried_out(plan())
     change(run, "segment-n1-b2", "w0", outputs=[])
     with pytest.raises(UserError, match="trials of segment left different bytes"):
         renewed(expected, run)
 
 
-def test_a_run_that_failed_is_refused_with_its_reason(
-    plan: PlanMaker, carried_out: Carried, expected: Expected
-) -> None:
+def test_a_run_that_failed_is_refused_with_its_reason(plan, carried_out, expected):
     run = carried_out(
         plan(repeats=1), lambda trial, *_: MockEnd(returncode=2 if "track" in trial else 0)
     )

@@ -21,9 +21,7 @@ def published() -> dict[str, Ceiling]:
     return {one.value: one for one in grid.ceilings}
 
 
-def test_the_published_ratios_flatten_at_about_11_and_3_and_a_half(
-    published: dict[str, Ceiling],
-) -> None:
+def test_the_published_ratios_flatten_at_about_11_and_3_and_a_half(published):
     rtx, m1 = published["desktop-gpu-rtx4070"], published["macbook-m1-mps"]
     assert rtx.ceiling == pytest.approx(11.4, rel=0.05)
     assert m1.ceiling == pytest.approx(3.4, rel=0.05)
@@ -36,7 +34,7 @@ def test_the_published_ratios_flatten_at_about_11_and_3_and_a_half(
         assert (one.sizes, one.smallest_px, one.largest_px) == (10, 224, 2351)
 
 
-def test_the_law_gives_half_the_ceiling_at_its_half(published: dict[str, Ceiling]) -> None:
+def test_the_law_gives_half_the_ceiling_at_its_half(published):
     rtx = published["desktop-gpu-rtx4070"]
     assert rtx.half_megapixels is not None
     assert rtx.at(rtx.half_megapixels) == pytest.approx(rtx.ceiling / 2)
@@ -52,7 +50,7 @@ def flattening(grid: Any, lengths: tuple[int, ...] = LENGTHS_PX, **cuda: Any) ->
         grid.trial({"length_px": length_px, "device": "cuda"}, [9.0, call_s], **cuda)
 
 
-def test_each_measure_has_a_ceiling_of_its_own(grid: Any) -> None:
+def test_each_measure_has_a_ceiling_of_its_own(grid):
     flattening(grid)
     steady, first = sorted(grid.found().ceilings, key=lambda one: one.measure, reverse=True)
     assert (steady.measure, first.measure) == ("steady", "first")
@@ -60,7 +58,7 @@ def test_each_measure_has_a_ceiling_of_its_own(grid: Any) -> None:
     assert first.ceiling == pytest.approx(1)
 
 
-def test_points_that_did_other_work_enter_no_fit(grid: Any) -> None:
+def test_points_that_did_other_work_enter_no_fit(grid):
     flattening(grid)
     grid.trial({"length_px": 3000, "device": "cpu"}, [9.0, 9.0])
     grid.trial({"length_px": 3000, "device": "cuda"}, [9.0, 900.0], same=False)
@@ -69,7 +67,7 @@ def test_points_that_did_other_work_enter_no_fit(grid: Any) -> None:
     assert steady.ceiling == pytest.approx(10)
 
 
-def test_three_sizes_give_a_sentence_and_no_ceiling(grid: Any) -> None:
+def test_three_sizes_give_a_sentence_and_no_ceiling(grid):
     flattening(grid, LENGTHS_PX[:3])
     for one in grid.found().ceilings:
         assert one.ceiling is None
@@ -77,7 +75,7 @@ def test_three_sizes_give_a_sentence_and_no_ceiling(grid: Any) -> None:
         assert "at least 4 sizes; 3 are usable" in one.refused
 
 
-def test_over_another_axis_than_size_there_is_no_ceiling(grid: Any) -> None:
+def test_over_another_axis_than_size_there_is_no_ceiling(grid):
     for batch_size in (1, 2, 4, 8):
         for device in ("cpu", "cuda"):
             grid.trial({"length_px": 224, "batch_size": batch_size, "device": device}, [9.0, 1.0])

@@ -29,7 +29,7 @@ def both(grid: Any) -> Any:
     return grid.found()
 
 
-def test_parts_and_what_none_covers_are_the_call(both: Any) -> None:
+def test_parts_and_what_none_covers_are_the_call(both):
     parts = both.parts.filter(value="cpu")
     assert parts.select("part", "part_s", "share").rows() == [
         ("network", 8.0, 0.8),
@@ -42,20 +42,20 @@ def test_parts_and_what_none_covers_are_the_call(both: Any) -> None:
         assert own["share"].sum() == pytest.approx(1)
 
 
-def test_a_process_counts_once_however_many_calls_it_made(grid: Any) -> None:
+def test_a_process_counts_once_however_many_calls_it_made(grid):
     grid.trial(CPU, [9.0, 2.0, 2.0, 2.0], later_parts={"network": 1.0})
     grid.trial(CPU, [9.0, 6.0], block=2, later_parts={"network": 5.0})
     (network, unattributed) = grid.found().parts["part_s"]
     assert (network, unattributed) == (3.0, 1.0)
 
 
-def test_building_the_model_before_each_call_is_no_part_of_one(grid: Any) -> None:
+def test_building_the_model_before_each_call_is_no_part_of_one(grid):
     grid.trial(CPU, [4.0, 4.0], builds=[2.0, 2.0], parts={"network": 3.0})
     rows = grid.found().parts.select("part", "part_s", "share").rows()
     assert rows == [("network", 3.0, 0.75), ("unattributed", 1.0, 0.25)]
 
 
-def test_each_part_is_compared_with_the_bases(both: Any) -> None:
+def test_each_part_is_compared_with_the_bases(both):
     assert both.parts.filter(value="cpu")["part_ratio"].null_count() == 5
     found = dict(both.parts.filter(value="cuda").select("part", "part_ratio").iter_rows())
     assert found == {
@@ -67,7 +67,7 @@ def test_each_part_is_compared_with_the_bases(both: Any) -> None:
     }
 
 
-def test_what_is_no_faster_bounds_the_ratio(both: Any) -> None:
+def test_what_is_no_faster_bounds_the_ratio(both):
     (row,) = both.unaided.to_dicts()
     assert row["parts"] == ["flow_dynamics", "unattributed", "to_device"]
     assert row["unaided_s"] == pytest.approx(1.0 + 0.7 + 0.5)
@@ -77,34 +77,34 @@ def test_what_is_no_faster_bounds_the_ratio(both: Any) -> None:
     assert ratio < row["bound"]
 
 
-def test_a_part_that_gains_a_tenth_is_not_sped_up_and_one_that_gains_a_third_is(grid: Any) -> None:
+def test_a_part_that_gains_a_tenth_is_not_sped_up_and_one_that_gains_a_third_is(grid):
     grid.trial(CPU, [9.0, 3.0], parts={"a": 1.1, "b": 1.33})
     grid.trial(CUDA, [9.0, 3.0], parts={"a": 1.0, "b": 1.0})
     assert "a" in grid.found().unaided["parts"][0]
     assert "b" not in grid.found().unaided["parts"][0]
 
 
-def test_where_all_is_faster_there_is_no_bound(grid: Any) -> None:
+def test_where_all_is_faster_there_is_no_bound(grid):
     grid.trial(CPU, [9.0, 4.0], parts={"network": 4.0})
     grid.trial(CUDA, [9.0, 1.0], parts={"network": 1.0})
     (row,) = grid.found().unaided.to_dicts()
     assert (row["parts"], row["unaided_s"], row["bound"]) == ([], 0, None)
 
 
-def test_first_calls_count_where_there_are_no_others(grid: Any) -> None:
+def test_first_calls_count_where_there_are_no_others(grid):
     grid.trial(CPU, [4.0], parts={"network": 3.0})
     parts = grid.found().parts
     assert parts.select("part", "part_s").rows() == [("network", 3), ("unattributed", 1)]
 
 
-def test_parts_are_medians_over_timed_trials(grid: Any) -> None:
+def test_parts_are_medians_over_timed_trials(grid):
     for block, network_s in ((1, 1.0), (2, 3.0), (3, 2.0)):
         grid.trial(CPU, [9.0, 4.0], block=block, parts={"network": network_s})
     grid.trial(CPU, [9.0, 4.0], block=4, parts={"network": 4.0}, attempt=2)
     assert grid.found().parts["part_s"][0] == 2
 
 
-def test_calls_without_parts_have_none(grid: Any) -> None:
+def test_calls_without_parts_have_none(grid):
     grid.trial(CPU, [4.0, 3.0], builds=[1.0])
     found = grid.found()
     assert found.parts.is_empty()

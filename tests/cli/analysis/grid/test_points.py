@@ -18,7 +18,7 @@ def only(grid: Any, **how: Any) -> dict[str, Any]:
     return row
 
 
-def test_the_first_call_is_told_apart_from_the_later_ones(grid: Any) -> None:
+def test_the_first_call_is_told_apart_from_the_later_ones(grid):
     grid.trial(CPU, [5.0, 2.0, 4.0], builds=[1.5])
     row = only(grid)
     assert (row["first_s"], row["steady_s"], row["start_s"]) == (5, 3, 1.5)
@@ -26,7 +26,7 @@ def test_the_first_call_is_told_apart_from_the_later_ones(grid: Any) -> None:
     assert list(row) == list(point_schema())
 
 
-def test_the_median_over_trials_has_an_interval_from_six_on(grid: Any) -> None:
+def test_the_median_over_trials_has_an_interval_from_six_on(grid):
     for block in range(1, 6):
         grid.trial(CPU, [9.0, float(block)], block=block)
     assert only(grid)["steady_s"] == 3
@@ -36,7 +36,7 @@ def test_the_median_over_trials_has_an_interval_from_six_on(grid: Any) -> None:
     assert (row["steady_s"], row["steady_s_low"], row["steady_s_high"]) == (3.5, 1, 6)
 
 
-def test_one_call_a_process_is_a_first_one(grid: Any) -> None:
+def test_one_call_a_process_is_a_first_one(grid):
     grid.trial(CPU, [5.0])
     row = only(grid)
     assert row["steady_s"] is None
@@ -44,14 +44,14 @@ def test_one_call_a_process_is_a_first_one(grid: Any) -> None:
     assert row["throughput_mp_s"] == pytest.approx(224**2 / 1e6 / 5)
 
 
-def test_the_size_is_that_of_what_the_call_was_given(grid: Any) -> None:
+def test_the_size_is_that_of_what_the_call_was_given(grid):
     grid.trial({"length_px": "full", "device": "cpu"}, [5.0, 4.0], length_px=300)
     row = only(grid)
     assert (row["pixels"], row["megapixels"], row["length_px"]) == (90_000, 0.09, 300)
     assert json.loads(row["point"]) == {"length_px": "full", "device": "cpu"}
 
 
-def test_throughput_falls_where_times_rise_and_its_ends_change_places(grid: Any) -> None:
+def test_throughput_falls_where_times_rise_and_its_ends_change_places(grid):
     for block in range(1, 7):
         grid.trial(CPU, [9.0, float(block)], block=block)
     row = only(grid)
@@ -59,16 +59,14 @@ def test_throughput_falls_where_times_rise_and_its_ends_change_places(grid: Any)
     assert row["throughput_mp_s_high"] == pytest.approx(row["megapixels"] / 1)
 
 
-def test_the_throughput_of_several_workers_is_the_sum_of_theirs(grid: Any) -> None:
+def test_the_throughput_of_several_workers_is_the_sum_of_theirs(grid):
     grid.trial(CPU, [9.0, 2.0], [9.0, 4.0])
     row = only(grid)
     assert row["throughput_mp_s"] == pytest.approx(row["megapixels"] * (1 / 2 + 1 / 4))
     assert row["throughput_mp_s"] == pytest.approx(2 * row["megapixels"] / row["steady_s"])
 
 
-def test_the_published_protocol_is_the_mean_and_scatter_of_building_and_calling(
-    grid: Any,
-) -> None:
+def test_the_published_protocol_is_the_mean_and_scatter_of_building_and_calling(grid):
     grid.trial(CPU, [3.0, 2.0, 4.0], builds=[1.0, 1.0, 1.0])
     row = only(grid)
     assert (row["published_s"], row["published_sd_s"], row["published_calls"]) == (4, 1, 3)
@@ -76,14 +74,14 @@ def test_the_published_protocol_is_the_mean_and_scatter_of_building_and_calling(
     assert (row["first_s"], row["steady_s"]) == (3, 3)
 
 
-def test_a_model_that_is_built_once_is_not_the_published_protocol(grid: Any) -> None:
+def test_a_model_that_is_built_once_is_not_the_published_protocol(grid):
     grid.trial(CPU, [3.0, 2.0], builds=[1.0])
     row = only(grid)
     assert row["published_s"] is None
     assert row["published_calls"] is None
 
 
-def test_a_trial_that_was_tried_again_is_not_timed_unless_asked_for(grid: Any) -> None:
+def test_a_trial_that_was_tried_again_is_not_timed_unless_asked_for(grid):
     grid.trial(CPU, [5.0, 2.0])
     grid.trial(CPU, [5.0, 8.0], block=2, attempt=2)
     assert (only(grid)["steady_s"], only(grid)["trials"]) == (2, 1)
@@ -91,14 +89,14 @@ def test_a_trial_that_was_tried_again_is_not_timed_unless_asked_for(grid: Any) -
     assert (counted["steady_s"], counted["trials"]) == (5, 2)
 
 
-def test_a_point_whose_trials_all_failed_has_a_row_without_times(grid: Any) -> None:
+def test_a_point_whose_trials_all_failed_has_a_row_without_times(grid):
     grid.trial(CPU, [5.0, 2.0], status="failed")
     row = only(grid)
     assert (row["trials"], row["calls"], row["steady_s"]) == (0, 0, None)
     assert row["flags"] == ["few-repeats", "failed-trials"]
 
 
-def test_what_a_task_held_and_used_are_medians_over_tasks(grid: Any) -> None:
+def test_what_a_task_held_and_used_are_medians_over_tasks(grid):
     for block, (peak, energy_j) in enumerate([(100, 5.0), (300, 9.0), (200, 7.0)], start=1):
         grid.trial(CUDA, [2.0, 1.0], block=block, gpu_own_peak_bytes=peak, gpu_energy_j=energy_j)
     row = only(grid)
@@ -106,7 +104,7 @@ def test_what_a_task_held_and_used_are_medians_over_tasks(grid: Any) -> None:
     assert row["cpu_energy_j"] is None
 
 
-def test_the_worst_comparison_with_the_bases_output_counts(grid: Any) -> None:
+def test_the_worst_comparison_with_the_bases_output_counts(grid):
     for block, score in ((1, 0.98), (2, 0.9)):
         details = {"ap_iou50": 1.0, "ap_iou90": score, "cells_reference": 119, "cells_other": 116}
         grid.trial(CUDA, [2.0, 1.0], block=block, beside=details)
@@ -115,7 +113,7 @@ def test_the_worst_comparison_with_the_bases_output_counts(grid: Any) -> None:
     assert (row["beside_objects"], row["beside_objects_base"]) == (116, 119)
 
 
-def test_a_series_is_named_by_what_varies_beside_size_and_device(grid: Any) -> None:
+def test_a_series_is_named_by_what_varies_beside_size_and_device(grid):
     for batch_size in (1, 8):
         for point in (CPU, CUDA):
             grid.trial({**point, "batch_size": batch_size, "model": "cyto3"}, [2.0, 1.0])
@@ -127,7 +125,7 @@ def test_a_series_is_named_by_what_varies_beside_size_and_device(grid: Any) -> N
     assert points["batch_size"].to_list() == [1, 1, 8, 8]
 
 
-def test_a_value_that_is_a_number_says_what_it_counts(grid: Any) -> None:
+def test_a_value_that_is_a_number_says_what_it_counts(grid):
     for threads in (1, 2):
         grid.trial({"length_px": 64, "threads": threads}, [2.0, 1.0])
     points = grid.found(versus="threads").points
@@ -135,7 +133,7 @@ def test_a_value_that_is_a_number_says_what_it_counts(grid: Any) -> None:
     assert points["base"].to_list() == [None, "threads 1"]
 
 
-def test_without_versus_nothing_has_a_base(grid: Any) -> None:
+def test_without_versus_nothing_has_a_base(grid):
     grid.trial(CPU, [2.0, 1.0]).trial(CUDA, [2.0, 1.0])
     points = grid.found(versus=None).points
     assert points["base"].null_count() == 2
@@ -143,7 +141,7 @@ def test_without_versus_nothing_has_a_base(grid: Any) -> None:
     assert set(points["series"]) == {"device cpu", "device cuda"}
 
 
-def test_a_point_of_which_every_trial_failed_is_there_with_the_size_asked_for(grid: Any) -> None:
+def test_a_point_of_which_every_trial_failed_is_there_with_the_size_asked_for(grid):
     grid.trial(CPU, [2.0, 1.0]).trial(CUDA, [], status="failed")
     grid.trial(CPU | {"length_px": "full"}, [], status="failed")
     found = grid.found()
@@ -153,7 +151,7 @@ def test_a_point_of_which_every_trial_failed_is_there_with_the_size_asked_for(gr
     assert found.ratios.is_empty()
 
 
-def test_a_stage_that_records_no_calls_has_points_without_times(grid: Any) -> None:
+def test_a_stage_that_records_no_calls_has_points_without_times(grid):
     grid.trial(CPU, []).trial(CUDA, [])
     found = grid.found()
     assert found.points["steady_s"].null_count() == 2

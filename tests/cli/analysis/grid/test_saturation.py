@@ -22,7 +22,7 @@ def noisy(ratios: np.ndarray, seed: int, error: float = 0.04) -> list[float]:
     return list(ratios * scatter)
 
 
-def test_without_noise_both_parameters_are_found() -> None:
+def test_without_noise_both_parameters_are_found():
     found = saturation(list(AREA), list(flattening(11.4, 0.1)))
     assert found.refused is None
     assert found.ceiling == pytest.approx(11.4)
@@ -38,9 +38,7 @@ def test_without_noise_both_parameters_are_found() -> None:
     [(AREA, 0.05), (AREA, 0.1), (AREA, 1.0), (FEW, 0.05), (FEW, 0.1)],
     ids=["ten, early", "ten", "ten, late", "five, early", "five"],
 )
-def test_the_interval_holds_the_ceiling_in_95_of_100_simulations(
-    sizes: np.ndarray, half: float
-) -> None:
+def test_the_interval_holds_the_ceiling_in_95_of_100_simulations(sizes, half):
     true = flattening(11.4, half, sizes)
     all_found = [saturation(list(sizes), noisy(true, seed)) for seed in range(SEEDS)]
     held = [one.low <= 11.4 <= one.high for one in all_found if one.low and one.high]
@@ -49,14 +47,14 @@ def test_the_interval_holds_the_ceiling_in_95_of_100_simulations(
     assert sum(held) >= 89
 
 
-def test_a_noisy_curve_that_flattens_is_hardly_ever_called_logarithmic() -> None:
+def test_a_noisy_curve_that_flattens_is_hardly_ever_called_logarithmic():
     shapes = [saturation(list(AREA), noisy(flattening(11.4, 0.1), s)).shape for s in range(SEEDS)]
     assert "logarithmic" not in shapes
     assert shapes.count("flattens") >= 90
 
 
 @pytest.mark.parametrize(("level", "slope"), [(9.5, 1.5), (3.1, 0.35), (5.0, 1.0)])
-def test_a_logarithm_is_never_called_flattening(level: float, slope: float) -> None:
+def test_a_logarithm_is_never_called_flattening(level, slope):
     logarithm = level + slope * np.log(AREA)
     all_found = [saturation(list(AREA), noisy(logarithm, seed)) for seed in range(SEEDS)]
     shapes = [one.shape for one in all_found]
@@ -69,7 +67,7 @@ def test_a_logarithm_is_never_called_flattening(level: float, slope: float) -> N
             assert "logarithm" in one.refused
 
 
-def test_where_both_laws_fit_alike_nothing_is_decided() -> None:
+def test_where_both_laws_fit_alike_nothing_is_decided():
     found = saturation(list(AREA), noisy(np.full(len(AREA), 4.0), 1))
     assert found.shape == "undecided"
     assert found.evidence is not None
@@ -77,27 +75,27 @@ def test_where_both_laws_fit_alike_nothing_is_decided() -> None:
     assert found.ceiling == pytest.approx(4, rel=0.1)
 
 
-def test_three_sizes_are_refused() -> None:
+def test_three_sizes_are_refused():
     found = saturation(list(AREA[:3]), list(flattening(11.4, 0.1)[:3]))
     assert found.ceiling is None
     assert found.refused == "a ceiling needs at least 4 sizes; 3 are usable."
 
 
-def test_a_ratio_that_falls_has_no_ceiling() -> None:
+def test_a_ratio_that_falls_has_no_ceiling():
     found = saturation(list(AREA), noisy(8.0 - AREA, 0, error=0.01))
     assert found.ceiling is None
     assert found.refused is not None
     assert "falls as images grow" in found.refused
 
 
-def test_a_ratio_that_still_grows_like_the_area_has_none_in_reach() -> None:
+def test_a_ratio_that_still_grows_like_the_area_has_none_in_reach():
     found = saturation(list(AREA), noisy(flattening(100.0, 50.0), 0, error=0.01))
     assert found.ceiling is None
     assert found.refused is not None
     assert "beyond the measured sizes" in found.refused
 
 
-def test_a_curve_of_another_form_is_refused_with_how_far_it_is_off() -> None:
+def test_a_curve_of_another_form_is_refused_with_how_far_it_is_off():
     jumping = np.where(np.arange(len(AREA)) % 2, 9.0, 3.0)
     found = saturation(list(AREA), list(jumping))
     assert found.ceiling is None
@@ -105,7 +103,7 @@ def test_a_curve_of_another_form_is_refused_with_how_far_it_is_off() -> None:
     assert "misses the ratios by" in found.refused
 
 
-def test_the_unit_of_the_area_and_the_order_of_sizes_change_nothing() -> None:
+def test_the_unit_of_the_area_and_the_order_of_sizes_change_nothing():
     ratios = noisy(flattening(11.4, 0.1), 3)
     found = saturation(list(AREA), ratios)
     other = saturation(list(AREA[::-1]), ratios[::-1])

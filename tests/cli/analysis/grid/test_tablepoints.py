@@ -24,9 +24,7 @@ from pyscale.analysis.scaling import configurations
         ("", None),
     ],
 )
-def test_the_name_of_a_device_tells_machine_kind_and_model(
-    name: str, parts: tuple[str, str, str] | None
-) -> None:
+def test_the_name_of_a_device_tells_machine_kind_and_model(name, parts):
     assert device_of(name) == parts
 
 
@@ -43,7 +41,7 @@ TABLE = pl.DataFrame(
 )
 
 
-def test_devices_are_compared_with_the_cpu_of_their_machine() -> None:
+def test_devices_are_compared_with_the_cpu_of_their_machine():
     (grid,) = grid_findings_of_table(TABLE, "times")
     found = grid.ratios.select("series", "value", "base", "ratio").rows()
     assert found == [
@@ -54,13 +52,13 @@ def test_devices_are_compared_with_the_cpu_of_their_machine() -> None:
     assert (grid.family, grid.versus, grid.against) == ("times", "device", "length_px")
 
 
-def test_one_machine_is_no_series() -> None:
+def test_one_machine_is_no_series():
     (grid,) = grid_findings_of_table(TABLE.filter(pl.col("device").str.starts_with("lab")), "t")
     assert set(grid.points["series"]) == {""}
     assert grid.points["device"].to_list() == ["gpu", "cpu"]
 
 
-def test_its_times_are_taken_for_steady_ones() -> None:
+def test_its_times_are_taken_for_steady_ones():
     (grid,) = grid_findings_of_table(TABLE, "times")
     row = grid.points.row(0, named=True)
     assert (row["steady_s"], row["first_s"], row["start_s"], row["published_s"]) == (
@@ -74,7 +72,7 @@ def test_its_times_are_taken_for_steady_ones() -> None:
 
 
 @pytest.mark.parametrize("numbered", ["repeat", "block"])
-def test_six_repeats_give_intervals(numbered: str) -> None:
+def test_six_repeats_give_intervals(numbered):
     rows = [
         (device, 500.0, (1 + repeat / 100) * wall_s, repeat)
         for device, wall_s in (("cpu", 8.0), ("gpu", 2.0))
@@ -90,7 +88,7 @@ def test_six_repeats_give_intervals(numbered: str) -> None:
     assert ratio["trials"] == 6
 
 
-def test_stages_are_grids_of_their_own() -> None:
+def test_stages_are_grids_of_their_own():
     stages = pl.Series(["a", "b", "a", "a", "b"])
     found = grid_findings_of_table(TABLE.with_columns(stage=stages), "times")
     assert [one.family for one in found] == ["a", "b"]
@@ -99,7 +97,7 @@ def test_stages_are_grids_of_their_own() -> None:
     assert found[1].ratios.is_empty()
 
 
-def test_the_same_times_are_trials_under_the_names_of_the_points() -> None:
+def test_the_same_times_are_trials_under_the_names_of_the_points():
     (grid,) = grid_findings_of_table(TABLE, "times")
     rows = configurations(trials_of_sizes(TABLE, "times"), interleaved=False)
     assert rows["stage"].to_list() == grid.points["stage"].to_list()

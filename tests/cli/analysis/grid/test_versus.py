@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 LENGTHS = (224, 448)
 
 
-def test_the_ratio_is_the_bases_time_over_the_own(grid: Any) -> None:
+def test_the_ratio_is_the_bases_time_over_the_own(grid):
     for length_px in LENGTHS:
         grid.trial({"length_px": length_px, "device": "cpu"}, [9.0, length_px / 10])
         grid.trial({"length_px": length_px, "device": "cuda"}, [18.0, length_px / 40])
@@ -22,7 +20,7 @@ def test_the_ratio_is_the_bases_time_over_the_own(grid: Any) -> None:
     assert found["ratio_low"].null_count() == found.height
 
 
-def test_six_trials_on_either_side_give_an_interval_about_the_ratio(grid: Any) -> None:
+def test_six_trials_on_either_side_give_an_interval_about_the_ratio(grid):
     for block in range(1, 7):
         grid.trial({"length_px": 224, "device": "cpu"}, [9.0, 10.0 + block], block=block)
         grid.trial({"length_px": 224, "device": "cuda"}, [9.0, 1.0 + block / 10], block=block)
@@ -33,7 +31,7 @@ def test_six_trials_on_either_side_give_an_interval_about_the_ratio(grid: Any) -
     assert (row["ratio_low"], row["ratio_high"]) == (pytest.approx(10), pytest.approx(10))
 
 
-def test_a_trial_that_one_device_lost_leaves_the_other_blocks_paired(grid: Any) -> None:
+def test_a_trial_that_one_device_lost_leaves_the_other_blocks_paired(grid):
     for block in range(1, 9):
         grid.trial({"length_px": 224, "device": "cpu"}, [9.0, 10.0 + block], block=block)
         if block < 8:
@@ -42,7 +40,7 @@ def test_a_trial_that_one_device_lost_leaves_the_other_blocks_paired(grid: Any) 
     assert (row["ratio_low"], row["ratio_high"]) == pytest.approx((10, row["ratio"]))
 
 
-def test_a_size_that_one_device_did_not_finish_has_no_ratio(grid: Any) -> None:
+def test_a_size_that_one_device_did_not_finish_has_no_ratio(grid):
     for length_px in LENGTHS:
         grid.trial({"length_px": length_px, "device": "cpu"}, [9.0, 8.0])
     grid.trial({"length_px": 224, "device": "cuda"}, [9.0, 1.0])
@@ -50,7 +48,7 @@ def test_a_size_that_one_device_did_not_finish_has_no_ratio(grid: Any) -> None:
     assert grid.found().ratios.filter(measure="steady")["length_px"].to_list() == [224]
 
 
-def test_a_ratio_to_a_point_that_did_other_work_is_marked(grid: Any) -> None:
+def test_a_ratio_to_a_point_that_did_other_work_is_marked(grid):
     grid.trial({"length_px": 224, "device": "cpu"}, [9.0, 8.0], same=False)
     grid.trial({"length_px": 224, "device": "cuda"}, [9.0, 1.0])
     found = grid.found()
@@ -60,16 +58,14 @@ def test_a_ratio_to_a_point_that_did_other_work_is_marked(grid: Any) -> None:
     assert found.wins == ()
 
 
-def test_the_base_is_the_first_value_of_the_suite_and_not_the_first_to_be_measured(
-    grid: Any,
-) -> None:
+def test_the_base_is_the_first_value_of_the_suite_and_not_the_first_to_be_measured(grid):
     grid.trial({"length_px": 224, "device": "cuda"}, [9.0, 1.0])
     grid.trial({"length_px": 224, "device": "cpu"}, [9.0, 8.0])
     grid.entries.reverse()
     assert grid.found().ratios.select("value", "base").row(0) == ("cuda", "cpu")
 
 
-def test_workers_that_share_a_gpu_are_compared_with_a_cpu_that_shares_none(grid: Any) -> None:
+def test_workers_that_share_a_gpu_are_compared_with_a_cpu_that_shares_none(grid):
     cpu = {"length_px": 224, "device": "cpu", "gpu_sharing": "own"}
     grid.trial(cpu, [9.0, 8.0])
     for sharing in ("own", "time_slicing"):
@@ -79,7 +75,7 @@ def test_workers_that_share_a_gpu_are_compared_with_a_cpu_that_shares_none(grid:
     assert found["ratio"].to_list() == [4, 4]
 
 
-def test_n_workers_are_compared_with_n_workers(grid: Any) -> None:
+def test_n_workers_are_compared_with_n_workers(grid):
     for device, call_s in (("cpu", 8.0), ("cuda", 2.0)):
         point = {"length_px": 224, "device": device}
         grid.trial(point, [9.0, call_s]).trial(point, *[[9.0, 2 * call_s]] * 2)
@@ -90,7 +86,7 @@ def test_n_workers_are_compared_with_n_workers(grid: Any) -> None:
 POINT = {"length_px": 1000, "device": "cuda"}
 
 
-def test_the_gain_is_the_throughput_of_all_over_that_of_one(grid: Any) -> None:
+def test_the_gain_is_the_throughput_of_all_over_that_of_one(grid):
     grid.trial(POINT, [9.0, 2.0], gpu_sharing="mps")
     grid.trial(POINT, [9.0, 2.5], [9.0, 2.5], gpu_sharing="mps")
     (row,) = grid.found().sharing.to_dicts()
@@ -102,7 +98,7 @@ def test_the_gain_is_the_throughput_of_all_over_that_of_one(grid: Any) -> None:
     assert row["gain_low"] is None
 
 
-def test_six_trials_of_both_give_it_an_interval(grid: Any) -> None:
+def test_six_trials_of_both_give_it_an_interval(grid):
     for block in range(1, 7):
         grid.trial(POINT, [9.0, 2.0 + block / 10], block=block)
         grid.trial(POINT, [9.0, 4.0 + block / 5], [9.0, 4.0 + block / 5], block=block)
@@ -112,11 +108,11 @@ def test_six_trials_of_both_give_it_an_interval(grid: Any) -> None:
     assert row["gain_high"] == pytest.approx(1)
 
 
-def test_without_one_worker_there_is_nothing_to_hold_it_against(grid: Any) -> None:
+def test_without_one_worker_there_is_nothing_to_hold_it_against(grid):
     grid.trial(POINT, [9.0, 2.5], [9.0, 2.5])
     assert grid.found().sharing.is_empty()
 
 
-def test_one_worker_alone_has_no_gain(grid: Any) -> None:
+def test_one_worker_alone_has_no_gain(grid):
     grid.trial(POINT, [9.0, 2.0])
     assert grid.found().sharing.is_empty()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 import pytest
 
@@ -47,13 +45,13 @@ def curve(*rows: Row) -> Win:
     ],
 )
 def test_it_wins_from_the_first_size_above_the_last_at_which_it_may_lose(
-    rows: list[Row], from_px: float | None, not_at_px: float | None, sure: bool
-) -> None:
+    rows, from_px, not_at_px, sure
+):
     found = curve(*rows)
     assert (found.from_px, found.not_at_px, found.sure) == (from_px, not_at_px, sure)
 
 
-def test_each_curve_has_its_own(grid: Any) -> None:
+def test_each_curve_has_its_own(grid):
     for length_px, cuda_s in ((224, 2.0), (448, 0.5)):
         grid.trial({"length_px": length_px, "device": "cpu"}, [1.0, 1.0])
         grid.trial({"length_px": length_px, "device": "cuda"}, [9.0, cuda_s])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ def judged(base: MachineSide, new: MachineSide) -> list[dict[str, Any]]:
     return compared_tests(sides, machines_side_by_side(sides), 0, 1).to_dicts()
 
 
-def test_six_trials_that_are_all_slower_are_worse(new: Callable[[], Any]) -> None:
+def test_six_trials_that_are_all_slower_are_worse(new):
     base = new().test("read_cold", *SIX, **BYTES).side()
     slower = new().test("read_cold", *(1.5 * wall for wall in SIX), **BYTES).side()
     (row,) = judged(base, slower)
@@ -33,27 +32,27 @@ def test_six_trials_that_are_all_slower_are_worse(new: Callable[[], Any]) -> Non
     assert row["verdict"] == "same"
 
 
-def test_five_trials_are_undecided(new: Callable[[], Any]) -> None:
+def test_five_trials_are_undecided(new):
     base = new().test("read_cold", *SIX, **BYTES).side()
     (row,) = judged(base, new().test("read_cold", *SIX[:5], **BYTES).side())
     assert (row["verdict"], row["reason"]) == ("not enough data", "few-trials")
 
 
-def test_first_calls_are_not_counted(new: Callable[[], Any]) -> None:
+def test_first_calls_are_not_counted(new):
     told = [{"first_call": 1.0}, *[{"first_call": 0.0}] * 5]
     base = new().test("fft", *SIX, details=told, **BYTES).side()
     (row,) = judged(base, base)
     assert (row["base_repeats"], row["reason"]) == (5, "few-trials")
 
 
-def test_seconds_of_each_unit_are_judged_where_amounts_differ(new: Callable[[], Any]) -> None:
+def test_seconds_of_each_unit_are_judged_where_amounts_differ(new):
     base = new().test("read_cold", *SIX, amount=100.0, unit="B").side()
     twice = new().test("read_cold", *(2 * w for w in SIX), amount=200.0, unit="B").side()
     (row,) = judged(base, twice)
     assert (row["verdict"], row["basis"], row["ratio"]) == ("same", "rate", 1.0)
 
 
-def test_steps_are_judged_only_where_they_are_all_that_was_timed(new: Callable[[], Any]) -> None:
+def test_steps_are_judged_only_where_they_are_all_that_was_timed(new):
     machine = new().test("write", 1.0, **BYTES).test("write", 0.5, step="flush", **BYTES)
     machine.test("eer", 1.0, step="decode", kind="decompress", stage="decompress", **BYTES)
     tested = machine.side()
@@ -61,7 +60,7 @@ def test_steps_are_judged_only_where_they_are_all_that_was_timed(new: Callable[[
     assert [(row["test"], row["step"]) for row in rows] == [("write", None), ("eer", "decode")]
 
 
-def test_forty_tests_of_storage_can_be_told_apart_by_six_trials(new: Callable[[], Any]) -> None:
+def test_forty_tests_of_storage_can_be_told_apart_by_six_trials(new):
     base, slower = new(), new()
     for kind in ("storage", "kernels"):
         for number in range(40):
@@ -72,7 +71,7 @@ def test_forty_tests_of_storage_can_be_told_apart_by_six_trials(new: Callable[[]
     assert {row["verdict"] for row in rows} == {"worse"}
 
 
-def test_what_only_one_did_has_no_verdict(new: Callable[[], Any]) -> None:
+def test_what_only_one_did_has_no_verdict(new):
     base = new().test("read_cold", 1.0, **BYTES).side()
     other = new().test("read_warm", 1.0, **BYTES).side()
     rows = judged(base, other)
@@ -80,9 +79,7 @@ def test_what_only_one_did_has_no_verdict(new: Callable[[], Any]) -> None:
     assert {row["verdict"] for row in rows} == {None}
 
 
-def test_repeats_that_share_a_process_are_not_taken_for_independent(
-    new: Callable[[], Any],
-) -> None:
+def test_repeats_that_share_a_process_are_not_taken_for_independent(new):
     """Processes scatter by 30 %, repeats inside one by 1 %; nothing differs between the two."""
     rng = np.random.default_rng(1)
 
@@ -101,9 +98,7 @@ def test_repeats_that_share_a_process_are_not_taken_for_independent(
     assert {row["verdict"] for row in rows} == {"not enough data"}
 
 
-def test_two_runs_of_one_process_each_decide_nothing_however_often_it_repeated(
-    new: Callable[[], Any],
-) -> None:
+def test_two_runs_of_one_process_each_decide_nothing_however_often_it_repeated(new):
     base = new().test("read_cold", *SIX, inside=1, **BYTES).side()
     slower = new().test("read_cold", *(2 * wall for wall in SIX), inside=1, **BYTES).side()
     (row,) = judged(base, slower)

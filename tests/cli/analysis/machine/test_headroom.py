@@ -41,7 +41,7 @@ def found(machine: Any, run: Any, storage: str | None = "ext4 on /dev/vda1") -> 
     return headroom(machine.tests, tasks, run.spans, PLACES)
 
 
-def test_one_worker_is_set_beside_one_reader(machine: Any, run: Any) -> None:
+def test_one_worker_is_set_beside_one_reader(machine, run):
     run.trial("segment", [{"import": 1.0, "read": 2.0, "compute": 5.0}], **MOVIE)
     (row,) = found(machine, run).to_dicts()
     assert list(row) == list(headroom_schema())
@@ -52,15 +52,15 @@ def test_one_worker_is_set_beside_one_reader(machine: Any, run: Any) -> None:
 
 @pytest.mark.parametrize(("workers", "readers", "rate"), [(2, 2, 3e8), (3, 2, 3e8), (8, 4, 4e8)])
 def test_several_workers_are_set_beside_as_many_readers_as_were_measured(
-    machine: Any, run: Any, workers: int, readers: int, rate: float
-) -> None:
+    machine, run, workers, readers, rate
+):
     run.trial("segment", [{"read": 2.0}] * workers, **MOVIE)
     (row,) = found(machine, run).to_dicts()
     assert (row["readers"], row["test"]) == (workers, "parallel_read_cold")
     assert (row["test_readers"], row["storage_bytes_per_s"]) == (readers, pytest.approx(rate))
 
 
-def test_workers_that_read_at_once_share_the_time_and_the_movie(machine: Any, run: Any) -> None:
+def test_workers_that_read_at_once_share_the_time_and_the_movie(machine, run):
     """From 0 to 2 s, from 1 to 3 s, and from 10 to 11 s: 4 s with a reader, for one movie."""
     run.trial(
         "segment",
@@ -72,7 +72,7 @@ def test_workers_that_read_at_once_share_the_time_and_the_movie(machine: Any, ru
     assert (row["read_s"], row["read_bytes"], row["read_bytes_per_s"]) == (4, 1e8, 2.5e7)
 
 
-def test_each_node_reads_its_share_of_the_frames(machine: Any, run: Any) -> None:
+def test_each_node_reads_its_share_of_the_frames(machine, run):
     run.trial("segment", [{"read": 1.0}] * 4, nodes=("node1", "node2"), **MOVIE)
     rows = found(machine, run).to_dicts()
     assert [(row["node"], row["readers"], row["read_bytes"]) for row in rows] == [
@@ -81,7 +81,7 @@ def test_each_node_reads_its_share_of_the_frames(machine: Any, run: Any) -> None
     ]
 
 
-def test_the_smallest_bound_of_what_was_read_counts(machine: Any, run: Any) -> None:
+def test_the_smallest_bound_of_what_was_read_counts(machine, run):
     run.trial("segment", [{"read": 1.0}], **MOVIE | {"read_bytes": 30 * MB})
     tasks = run.tasks.with_columns(input_storage=pl.lit("ext4 on /dev/vda1"))
     for fetched, expected in ((20 * MB, 2e7), (40 * MB, 3e7), (0, 3e7), (None, 3e7)):
@@ -90,14 +90,14 @@ def test_the_smallest_bound_of_what_was_read_counts(machine: Any, run: Any) -> N
         assert row["read_bytes"] == expected
 
 
-def test_numbers_are_medians_over_the_trials(machine: Any, run: Any) -> None:
+def test_numbers_are_medians_over_the_trials(machine, run):
     for block, read_s in enumerate((1.0, 2.0, 4.0)):
         run.trial("segment", [{"read": read_s}], block=block, **MOVIE)
     (row,) = found(machine, run).to_dicts()
     assert (row["trials"], row["read_s"], row["read_bytes_per_s"]) == (3, 2, 5e7)
 
 
-def test_stages_come_in_their_order_and_by_number_of_workers(machine: Any, run: Any) -> None:
+def test_stages_come_in_their_order_and_by_number_of_workers(machine, run):
     for stage in ("segment", "contact"):
         for workers in (2, 1):
             run.trial(stage, [{"read": 1.0}] * workers, **MOVIE)
@@ -110,37 +110,35 @@ def test_stages_come_in_their_order_and_by_number_of_workers(machine: Any, run: 
 
 
 @pytest.mark.parametrize("state", ["warm", "asis", "unsupported"])
-def test_nothing_is_said_of_what_was_not_read_cold(machine: Any, run: Any, state: str) -> None:
+def test_nothing_is_said_of_what_was_not_read_cold(machine, run, state):
     run.trial("segment", [{"read": 1.0}], cache_state=state, **MOVIE)
     assert found(machine, run).is_empty()
 
 
-def test_nothing_is_said_of_another_filesystem_or_an_unknown_one(machine: Any, run: Any) -> None:
+def test_nothing_is_said_of_another_filesystem_or_an_unknown_one(machine, run):
     run.trial("segment", [{"read": 1.0}], **MOVIE)
     assert found(machine, run, "nfs4 on remote").is_empty()
     assert found(machine, run, None).is_empty()
 
 
-def test_nothing_is_said_of_a_node_that_was_not_measured(machine: Any, run: Any) -> None:
+def test_nothing_is_said_of_a_node_that_was_not_measured(machine, run):
     run.trial("segment", [{"read": 1.0}], nodes=("node9",), **MOVIE)
     assert found(machine, run).is_empty()
 
 
-def test_what_failed_or_never_read_is_left_out(machine: Any, run: Any) -> None:
+def test_what_failed_or_never_read_is_left_out(machine, run):
     run.trial("segment", [{"read": 1.0}], failed=("w0",), **MOVIE)
     run.trial("contact", [{"compute": 1.0}], **MOVIE)
     assert found(machine, run).is_empty()
 
 
-def test_a_doubt_on_either_side_is_a_doubt(machine: Any, run: Any) -> None:
+def test_a_doubt_on_either_side_is_a_doubt(machine, run):
     run.trial("segment", [{"read": 1.0}], cache_state="evicted-unverified", **MOVIE)
     (row,) = found(machine, run).to_dicts()
     assert row["proved"] is False
 
 
-def test_a_storage_that_was_measured_by_several_at_once_gave_each_a_part(
-    machine: Any, run: Any
-) -> None:
+def test_a_storage_that_was_measured_by_several_at_once_gave_each_a_part(machine, run):
     run.trial("segment", [{"read": 1.0}], **MOVIE)
     shared = machine.tests.with_columns(processes=pl.lit(2, pl.Int64))
     tasks = run.tasks.with_columns(
@@ -149,7 +147,7 @@ def test_a_storage_that_was_measured_by_several_at_once_gave_each_a_part(
     assert headroom(shared, tasks, run.spans, PLACES).is_empty()
 
 
-def test_a_run_of_the_machine_alone_has_no_rows(machine: Any, run: Any) -> None:
+def test_a_run_of_the_machine_alone_has_no_rows(machine, run):
     empty = found(machine, run)
     assert empty.is_empty()
     assert dict(empty.schema) == headroom_schema()

@@ -23,7 +23,7 @@ def on_nodes(machine: Any, *factors: float, walls_s: tuple[float, ...] = STEADY)
         machine.test("particle_write", *times, amount=100.0, unit="B", node=f"node{number}")
 
 
-def test_each_node_is_set_beside_the_median_rate(machine: Any) -> None:
+def test_each_node_is_set_beside_the_median_rate(machine):
     on_nodes(machine, 1, 1, 2)
     found = rows(machine)
     assert list(found[0]) == list(node_schema())
@@ -38,18 +38,18 @@ def test_each_node_is_set_beside_the_median_rate(machine: Any) -> None:
     assert [row["outlier"] for row in found] == [False, False, True]
 
 
-def test_a_fast_node_is_an_outlier_too(machine: Any) -> None:
+def test_a_fast_node_is_an_outlier_too(machine):
     on_nodes(machine, 1, 1, 0.7)
     assert [row["outlier"] for row in rows(machine)] == [False, False, True]
 
 
-def test_a_node_within_a_fifth_is_an_ordinary_one(machine: Any) -> None:
+def test_a_node_within_a_fifth_is_an_ordinary_one(machine):
     """However sure it is that it is slower."""
     on_nodes(machine, 1, 1, 1.2)
     assert [row["outlier"] for row in rows(machine)] == [False] * 3
 
 
-def test_a_node_that_scatters_around_the_others_is_no_outlier(machine: Any) -> None:
+def test_a_node_that_scatters_around_the_others_is_no_outlier(machine):
     on_nodes(machine, 1, 1)
     scattered = (0.9, 1.4, 1.4, 1.5, 1.5, 1.6)
     machine.test("particle_write", *scattered, amount=100.0, unit="B", node="node3")
@@ -59,17 +59,17 @@ def test_a_node_that_scatters_around_the_others_is_no_outlier(machine: Any) -> N
     assert last["outlier"] is False
 
 
-def test_of_two_nodes_none_is_called_an_outlier(machine: Any) -> None:
+def test_of_two_nodes_none_is_called_an_outlier(machine):
     on_nodes(machine, 1, 3)
     assert [row["outlier"] for row in rows(machine)] == [None, None]
 
 
-def test_too_few_repeats_make_no_outlier(machine: Any) -> None:
+def test_too_few_repeats_make_no_outlier(machine):
     on_nodes(machine, 1, 1, 3, walls_s=STEADY[:5])
     assert [(row["ratio_low"], row["outlier"]) for row in rows(machine)] == [(None, None)] * 3
 
 
-def test_where_no_amount_is_told_speeds_are_compared(machine: Any) -> None:
+def test_where_no_amount_is_told_speeds_are_compared(machine):
     for node, wall_s in (("node1", 2.0), ("node2", 4.0)):
         machine.test("launch_latency", wall_s, node=node)
     one, two = rows(machine)
@@ -77,7 +77,7 @@ def test_where_no_amount_is_told_speeds_are_compared(machine: Any) -> None:
     assert one["ratio"] == pytest.approx(0.5 / 0.375)
 
 
-def test_what_one_node_did_or_none_could_is_not_compared(machine: Any) -> None:
+def test_what_one_node_did_or_none_could_is_not_compared(machine):
     machine.test("particle_write", 1.0)
     machine.test("picking", None, why_not="no")
     machine.test("picking", None, why_not="no", node="node2")
@@ -88,7 +88,7 @@ def test_what_one_node_did_or_none_could_is_not_compared(machine: Any) -> None:
     assert dict(found.schema) == node_schema()
 
 
-def test_steps_of_a_whole_are_not_compared_and_numbers_of_readers_apart(machine: Any) -> None:
+def test_steps_of_a_whole_are_not_compared_and_numbers_of_readers_apart(machine):
     for node in ("node1", "node2"):
         machine.test("particle_write", 1.0, node=node)
         machine.test("particle_write", 0.5, node=node, step="flush")

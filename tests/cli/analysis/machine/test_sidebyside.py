@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from pyscale.analysis.machine.sidebyside import machines_side_by_side
 
 
-def test_gpus_stand_beside_each_other_whatever_their_names(new: Callable[[], Any]) -> None:
+def test_gpus_stand_beside_each_other_whatever_their_names(new):
     kernels = {"kind": "kernels", "stage": "kernels", "amount": 1.0, "unit": "flop"}
     base = new().test("fft", 9.0, **kernels).test("fft", 4.0, device="GTX 1080", **kernels)
     other = new().test("fft", 2.0, device="H200 #0", **kernels)
@@ -22,7 +19,7 @@ def test_gpus_stand_beside_each_other_whatever_their_names(new: Callable[[], Any
     ]
 
 
-def test_storage_comes_first_and_a_test_before_its_steps(new: Callable[[], Any]) -> None:
+def test_storage_comes_first_and_a_test_before_its_steps(new):
     machine = new().test("fft", 1.0, kind="kernels", stage="kernels")
     machine.test("write", 1.0, step="flush").test("write", 3.0)
     found = machines_side_by_side([machine.side()])
@@ -33,7 +30,7 @@ def test_storage_comes_first_and_a_test_before_its_steps(new: Callable[[], Any])
     ]
 
 
-def test_entries_are_named_only_where_several_did_one_test(new: Callable[[], Any]) -> None:
+def test_entries_are_named_only_where_several_did_one_test(new):
     machine = new().test("read_cold", 1.0)
     assert machines_side_by_side([machine.side()])["entry"].to_list() == [None]
     machine.test("read_cold", 2.0, stage="storage_of_gpfs")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -23,22 +22,20 @@ def speedup(base: MachineSide, other: MachineSide, **where: Any) -> dict[str, An
     return row
 
 
-def test_equal_work_is_compared_by_its_times(new: Callable[[], Any]) -> None:
+def test_equal_work_is_compared_by_its_times(new):
     base = new().test("read_cold", 4.0, **BYTES).side()
     found = speedup(base, new().test("read_cold", 2.0, **BYTES).side())
     assert (found["speedup"], found["basis"], found["why_not"]) == (2.0, "time", None)
 
 
-def test_other_amounts_of_one_unit_are_compared_by_their_rates(new: Callable[[], Any]) -> None:
+def test_other_amounts_of_one_unit_are_compared_by_their_rates(new):
     base = new().test("read_cold", 4.0, amount=100.0, unit="B").side()
     found = speedup(base, new().test("read_cold", 4.0, amount=300.0, unit="B").side())
     assert found["speedup"] == pytest.approx(3.0)
     assert found["basis"] == "rate"
 
 
-def test_bytes_of_other_parameters_are_compared_by_rates_and_maps_are_not(
-    new: Callable[[], Any],
-) -> None:
+def test_bytes_of_other_parameters_are_compared_by_rates_and_maps_are_not(new):
     other = {"storage": "another size"}
     by_bytes = new().test("read_cold", 4.0, **BYTES).side()
     found = speedup(by_bytes, new().test("read_cold", 2.0, **BYTES).side(other))
@@ -50,21 +47,19 @@ def test_bytes_of_other_parameters_are_compared_by_rates_and_maps_are_not(
     assert found["why_not"] == "unknown-size"
 
 
-def test_an_amount_that_nobody_told_is_not_taken_for_equal(new: Callable[[], Any]) -> None:
+def test_an_amount_that_nobody_told_is_not_taken_for_equal(new):
     base = new().test("read_cold", 4.0, **BYTES).side()
     found = speedup(base, new().test("read_cold", 2.0).side())
     assert (found["speedup"], found["why_not"]) == (None, "unknown-amount")
 
 
-def test_a_unit_must_be_the_same(new: Callable[[], Any]) -> None:
+def test_a_unit_must_be_the_same(new):
     base = new().test("read_cold", 4.0, **BYTES).side()
     found = speedup(base, new().test("read_cold", 2.0, amount=100.0, unit="file").side())
     assert found["why_not"] == "other-unit"
 
 
-def test_a_step_without_an_amount_is_compared_where_its_test_did_as_much(
-    new: Callable[[], Any],
-) -> None:
+def test_a_step_without_an_amount_is_compared_where_its_test_did_as_much(new):
     def tested(whole: float, step: float, maps: float) -> MachineSide:
         machine = new().test("fsc", whole, amount=maps, unit="map")
         found: MachineSide = machine.test("fsc", step, step="fft").side()
@@ -76,7 +71,7 @@ def test_a_step_without_an_amount_is_compared_where_its_test_did_as_much(
     assert (found["speedup"], found["why_not"]) == (None, "other-amount")
 
 
-def test_a_wrong_result_has_no_speedup_and_neither_have_its_steps(new: Callable[[], Any]) -> None:
+def test_a_wrong_result_has_no_speedup_and_neither_have_its_steps(new):
     wrong = {"error": 1.0, "tolerance": 0.1}
     base = new().test("fsc", 4.0, **MAPS).test("fsc", 1.0, step="fft").side()
     machine = new().test("fsc", 2.0, details=wrong, **MAPS).test("fsc", 0.5, step="fft")
@@ -84,7 +79,7 @@ def test_a_wrong_result_has_no_speedup_and_neither_have_its_steps(new: Callable[
     assert table.filter(base=0)["why_not"].to_list() == ["wrong-result", "wrong-result"]
 
 
-def test_what_cannot_run_has_no_time_and_no_speedup(new: Callable[[], Any]) -> None:
+def test_what_cannot_run_has_no_time_and_no_speedup(new):
     base = new().test("read_direct", None, why_not="the filesystem refuses").side()
     other = new().test("read_direct", 2.0, **BYTES).side()
     table = machines_side_by_side([base, other])
@@ -93,15 +88,13 @@ def test_what_cannot_run_has_no_time_and_no_speedup(new: Callable[[], Any]) -> N
     assert speedup(base, other)["why_not"] == "not-in-base"
 
 
-def test_nodes_of_runs_with_other_numbers_of_nodes_are_compared(new: Callable[[], Any]) -> None:
+def test_nodes_of_runs_with_other_numbers_of_nodes_are_compared(new):
     base = new().test("read_cold", 4.0, **BYTES).side()
     found = speedup(base, new().test("read_cold", 2.0, workers=8, **BYTES).side())
     assert found["speedup"] == 2.0
 
 
-def test_the_interval_of_a_speedup_is_that_of_the_ratio_turned_round(
-    new: Callable[[], Any],
-) -> None:
+def test_the_interval_of_a_speedup_is_that_of_the_ratio_turned_round(new):
     sides = [
         new().test("read_cold", *SIX, **BYTES).side(),
         new().test("read_cold", *(2 * wall for wall in SIX), **BYTES).side(),
@@ -115,9 +108,7 @@ def test_the_interval_of_a_speedup_is_that_of_the_ratio_turned_round(
 
 
 @pytest.mark.parametrize("cache", ["warm", "unsupported", "evicted-unverified"])
-def test_a_cold_read_that_was_not_proved_to_be_one_is_compared_with_none(
-    new: Callable[[], Any], cache: str
-) -> None:
+def test_a_cold_read_that_was_not_proved_to_be_one_is_compared_with_none(new, cache):
     cold = new().test("read_cold", *SIX, cache="verified-cold", **BYTES).side()
     doubted = new().test("read_cold", *(s / 5 for s in SIX), cache=cache, **BYTES).side()
     for base, other in ((cold, doubted), (doubted, cold)):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 import pytest
 
@@ -15,7 +13,7 @@ SIX = (4.0, 2.0, 8.0, 5.0, 10.0, 1.0)
 MB = 10**6
 
 
-def test_the_time_is_the_median_and_the_rate_is_what_was_done_over_it(machine: Any) -> None:
+def test_the_time_is_the_median_and_the_rate_is_what_was_done_over_it(machine):
     machine.test("particle_write", *SIX, amount=90.0, unit="B")
     row = machine.only()
     assert list(row) == list(columns())
@@ -26,7 +24,7 @@ def test_the_time_is_the_median_and_the_rate_is_what_was_done_over_it(machine: A
     assert row["flags"] == []
 
 
-def test_repeats_inside_one_process_are_one_measurement(machine: Any) -> None:
+def test_repeats_inside_one_process_are_one_measurement(machine):
     machine.test("particle_write", *SIX, inside=1, amount=90.0, unit="B")
     row = machine.only()
     assert (row["wall_s"], row["rate"]) == (4.5, 20)
@@ -35,7 +33,7 @@ def test_repeats_inside_one_process_are_one_measurement(machine: Any) -> None:
     assert row["flags"] == ["few-repeats"]
 
 
-def test_a_process_that_repeated_more_often_counts_no_more(machine: Any) -> None:
+def test_a_process_that_repeated_more_often_counts_no_more(machine):
     machine.test("particle_write", *[9.0] * 7, inside=1)
     for block in (2, 3):
         machine.test("particle_write", 1.0, inside=block)
@@ -43,14 +41,14 @@ def test_a_process_that_repeated_more_often_counts_no_more(machine: Any) -> None
     assert (row["wall_s"], row["repeats"], row["calls"]) == (1, 3, 9)
 
 
-def test_the_interval_narrows_with_more_trials(machine: Any) -> None:
+def test_the_interval_narrows_with_more_trials(machine):
     """Of nine the second from either end still covers 96.1 %."""
     machine.test("particle_write", *map(float, range(1, 10)))
     row = machine.only()
     assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == (5, 2, 8)
 
 
-def test_five_trials_have_a_median_and_no_interval(machine: Any) -> None:
+def test_five_trials_have_a_median_and_no_interval(machine):
     machine.test("particle_write", *SIX[:5], amount=10.0, unit="B")
     row = machine.only()
     assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == (5, None, None)
@@ -58,7 +56,7 @@ def test_five_trials_have_a_median_and_no_interval(machine: Any) -> None:
     assert row["flags"] == ["few-repeats"]
 
 
-def test_what_cannot_run_here_has_a_reason_and_no_number(machine: Any) -> None:
+def test_what_cannot_run_here_has_a_reason_and_no_number(machine):
     machine.test("particle_random_read_direct", None, None, why_not="refused", amount=None)
     machine.test("particle_write", *SIX)
     absent, other = machine.tests.to_dicts()
@@ -69,28 +67,28 @@ def test_what_cannot_run_here_has_a_reason_and_no_number(machine: Any) -> None:
     assert other["percent"] == 1
 
 
-def test_a_test_that_failed_later_keeps_the_times_that_it_has(machine: Any) -> None:
+def test_a_test_that_failed_later_keeps_the_times_that_it_has(machine):
     machine.test("picking", 3.0, 5.0, kind="kernels", stage="kernels")
     machine.test("picking", None, why_not="no memory", kind="kernels", stage="kernels")
     row = machine.only()
     assert (row["wall_s"], row["repeats"], row["why_not"]) == (4, 2, "")
 
 
-def test_first_calls_are_told_apart(machine: Any) -> None:
+def test_first_calls_are_told_apart(machine):
     first = [{"first_call": 1.0}] + [{"first_call": 0.0}] * 6
     machine.test("fft_3d", 99.0, *SIX, details=first, inside=1)
     row = machine.only()
     assert (row["first_s"], row["wall_s"], row["calls"]) == (99, 4.5, 6)
 
 
-def test_a_first_call_alone_is_no_time(machine: Any) -> None:
+def test_a_first_call_alone_is_no_time(machine):
     machine.test("fft_3d", 99.0, details={"first_call": 1.0}, amount=1.0, unit="flop")
     row = machine.only()
     assert (row["first_s"], row["wall_s"], row["rate"], row["percent"]) == (99, None, None, None)
     assert row["flags"] == ["first-call-only"]
 
 
-def test_each_process_has_a_first_call(machine: Any) -> None:
+def test_each_process_has_a_first_call(machine):
     details = [{"first_call": 1.0}, {"first_call": 0.0}]
     for block, first_s in enumerate((10.0, 14.0), start=1):
         machine.test("fft_3d", first_s, 2.0, details=details, inside=block)
@@ -98,7 +96,7 @@ def test_each_process_has_a_first_call(machine: Any) -> None:
     assert (row["first_s"], row["wall_s"], row["repeats"]) == (12, 2, 2)
 
 
-def test_processes_that_measured_at_once_are_one_trial(machine: Any) -> None:
+def test_processes_that_measured_at_once_are_one_trial(machine):
     for block in (1, 2, 3):
         for task, wall_s in (("w0", 1.0), ("w1", 3.0)):
             machine.test("particle_write", wall_s, inside=block, task=task, workers=2)
@@ -107,7 +105,7 @@ def test_processes_that_measured_at_once_are_one_trial(machine: Any) -> None:
     assert row["wall_s"] == 2
 
 
-def test_whole_tests_of_a_kind_sum_to_one_on_each_node_and_device(machine: Any) -> None:
+def test_whole_tests_of_a_kind_sum_to_one_on_each_node_and_device(machine):
     for node in ("node1", "node2"):
         machine.test("particle_write", 1.0, node=node)
         for at_once in (1, 2):
@@ -124,7 +122,7 @@ def test_whole_tests_of_a_kind_sum_to_one_on_each_node_and_device(machine: Any) 
     assert read["percent"].to_list() == pytest.approx([3 / 5.5, 1.5 / 5.5])
 
 
-def test_a_step_is_a_share_of_its_test_and_follows_it(machine: Any) -> None:
+def test_a_step_is_a_share_of_its_test_and_follows_it(machine):
     for test in ("particle_write", "cache_copy"):
         machine.test(test, 4.0)
         machine.test(test, 1.0, step="write")
@@ -142,7 +140,7 @@ def test_a_step_is_a_share_of_its_test_and_follows_it(machine: Any) -> None:
     assert tests["whole"].to_list() == [True, False, False] * 2
 
 
-def test_the_steps_of_a_test_add_up_to_it_however_they_scatter(machine: Any) -> None:
+def test_the_steps_of_a_test_add_up_to_it_however_they_scatter(machine):
     machine.test("particle_write", 5.0, 5.0, 8.0, inside=1)
     machine.test("particle_write", 1.0, 4.0, 4.0, step="write", inside=1)
     machine.test("particle_write", 4.0, 1.0, 4.0, step="flush", inside=1)
@@ -152,7 +150,7 @@ def test_the_steps_of_a_test_add_up_to_it_however_they_scatter(machine: Any) -> 
     assert whole["percent"] == 1
 
 
-def test_where_a_test_is_timed_in_steps_alone_they_stand_for_themselves(machine: Any) -> None:
+def test_where_a_test_is_timed_in_steps_alone_they_stand_for_themselves(machine):
     how = {"kind": "decompress", "stage": "decompress"}
     machine.test("tiff_lzw", 1.0, step="read", **how)
     for at_once in (1, 2):
@@ -163,7 +161,7 @@ def test_where_a_test_is_timed_in_steps_alone_they_stand_for_themselves(machine:
     assert tests["flags"].to_list() == [["few-repeats"]] * 3
 
 
-def test_the_tests_of_a_stage_with_an_order_of_its_own_keep_it(machine: Any) -> None:
+def test_the_tests_of_a_stage_with_an_order_of_its_own_keep_it(machine):
     for test in ("picking", "fft_2d"):
         machine.test(test, 1.0, kind="kernels", stage="kernels")
     for test in ("particle_write", "metadata_stat"):
@@ -173,7 +171,7 @@ def test_the_tests_of_a_stage_with_an_order_of_its_own_keep_it(machine: Any) -> 
     ]
 
 
-def test_steps_of_several_threads_may_overlap_and_say_so(machine: Any) -> None:
+def test_steps_of_several_threads_may_overlap_and_say_so(machine):
     machine.test("disk_multi", 4.0, at_once=2, kind="kernels", stage="kernels")
     machine.test("disk_multi", 3.0, at_once=2, step="fft", kind="kernels", stage="kernels")
     whole, step = machine.tests.to_dicts()
@@ -188,9 +186,7 @@ def test_steps_of_several_threads_may_overlap_and_say_so(machine: Any) -> None:
         (("evicted-unverified", "warm"), "warm", "warm-not-cold"),
     ],
 )
-def test_the_state_of_which_least_is_proved_is_that_of_all(
-    machine: Any, states: tuple[str, str], state: str, flag: str
-) -> None:
+def test_the_state_of_which_least_is_proved_is_that_of_all(machine, states, state, flag):
     for block, cache in enumerate(states * 3):
         machine.test("movie_read_tiff_cold", 1.0, 2.0, cache=cache, inside=block)
     row = machine.only()
@@ -204,9 +200,7 @@ def test_the_state_of_which_least_is_proved_is_that_of_all(
         ("unsupported", ["cache-uncontrolled"], ["cache-uncontrolled"]),
     ],
 )
-def test_a_read_is_in_the_state_that_it_was_found_in(
-    machine: Any, cache: str, of_cold: list[str], of_warm: list[str]
-) -> None:
+def test_a_read_is_in_the_state_that_it_was_found_in(machine, cache, of_cold, of_warm):
     machine.test("movie_read_tiff_cold", *SIX, cache="verified-cold")
     machine.test("movie_read_tiff_cold", 1.0, cache=cache)
     machine.test("movie_read_tiff_warm", *SIX, cache=cache)
@@ -225,9 +219,7 @@ def test_a_read_is_in_the_state_that_it_was_found_in(
         ({}, False),
     ],
 )
-def test_one_wrong_result_makes_a_test_wrong(
-    machine: Any, judged: dict[str, float], wrong: bool
-) -> None:
+def test_one_wrong_result_makes_a_test_wrong(machine, judged, wrong):
     right = {"error": 0.01, "tolerance": 0.1}
     machine.test("fft_3d", *SIX, details=[right, judged, *[right] * 4])
     row = machine.only()
@@ -235,14 +227,14 @@ def test_one_wrong_result_makes_a_test_wrong(
     assert (row["error"], row["tolerance"]) == (max(0.01, judged.get("error", 0)), 0.1)
 
 
-def test_a_first_call_is_judged_too(machine: Any) -> None:
+def test_a_first_call_is_judged_too(machine):
     machine.test(
         "fft_3d", 9.0, 1.0, details=[{"first_call": 1.0, "error": 2.0, "tolerance": 1.0}, {}]
     )
     assert "disagrees" in machine.only()["flags"]
 
 
-def test_latencies_and_reads_a_second_are_medians_over_trials(machine: Any) -> None:
+def test_latencies_and_reads_a_second_are_medians_over_trials(machine):
     details = [
         {"latency_p50_s": part, "latency_p95_s": 2 * part, "reads_per_s": 1 / part}
         for part in (0.5, 0.25, 0.125)
@@ -253,14 +245,14 @@ def test_latencies_and_reads_a_second_are_medians_over_trials(machine: Any) -> N
     assert row["iops"] == 4
 
 
-def test_trials_that_did_not_do_the_same_have_no_common_rate(machine: Any) -> None:
+def test_trials_that_did_not_do_the_same_have_no_common_rate(machine):
     machine.test("particle_write", 1.0, amount=10.0, unit="B", inside=1)
     machine.test("particle_write", 2.0, amount=20.0, unit="B", inside=2)
     row = machine.only()
     assert (row["wall_s"], row["amount"], row["rate"]) == (1.5, None, None)
 
 
-def test_nodes_and_devices_are_not_mixed(machine: Any) -> None:
+def test_nodes_and_devices_are_not_mixed(machine):
     for node, hardware in (("a", "old"), ("b", "new")):
         for device in ("H200 #0", "H200 #1"):
             machine.test("fft_2d", 1.0, node=node, hardware=hardware, device=device)
@@ -272,18 +264,18 @@ def test_nodes_and_devices_are_not_mixed(machine: Any) -> None:
     ]
 
 
-def test_a_task_of_which_no_node_is_known_is_told_all_the_same(machine: Any) -> None:
+def test_a_task_of_which_no_node_is_known_is_told_all_the_same(machine):
     machine.test("particle_write", *SIX, node=None, hardware=None)
     assert machine.only()["percent"] == 1
 
 
-def test_no_timings_are_no_rows() -> None:
+def test_no_timings_are_no_rows():
     found = machine_tests(pl.DataFrame(schema=timing_schema()))
     assert found.is_empty()
     assert dict(found.schema) == columns()
 
 
-def test_a_test_depends_on_what_its_longest_step_does(machine: Any) -> None:
+def test_a_test_depends_on_what_its_longest_step_does(machine):
     """Whatever was expected: one that reads little and computes long is not the storage's."""
     tests = (
         machine.test("disk", 3.0, bottleneck="storage")

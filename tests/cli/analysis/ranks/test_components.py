@@ -44,15 +44,13 @@ def speedups(scaling: pl.DataFrame, stage: str, component: str) -> list[float | 
     return scaling.filter(stage=stage, component=component)["speedup"].to_list()
 
 
-def test_there_is_a_row_for_each_component_of_each_entry_at_each_n(scaling: pl.DataFrame) -> None:
+def test_there_is_a_row_for_each_component_of_each_entry_at_each_n(scaling):
     assert scaling.schema == pl.Schema(scaling_schema())
     assert scaling.height == len(ENTRIES) * 4 * 7
     assert scaling["stage"].unique(maintain_order=True).to_list() == [e.stage for e in ENTRIES]
 
 
-def test_the_denoiser_scales_perfectly_for_its_work_and_the_gradient_not_at_all(
-    scaling: pl.DataFrame,
-) -> None:
+def test_the_denoiser_scales_perfectly_for_its_work_and_the_gradient_not_at_all(scaling):
     assert speedups(scaling, "deblur_256", "gradient") == pytest.approx([1, 1, 1, 1])
     expected = [1, *(count / 1.5625 for count in (2, 4, 8))]
     assert speedups(scaling, "deblur_256", "denoiser") == pytest.approx(expected)
@@ -63,9 +61,7 @@ def test_the_denoiser_scales_perfectly_for_its_work_and_the_gradient_not_at_all(
     assert volume["efficiency"] == pytest.approx(1 / 1.25**3)
 
 
-def test_nothing_is_so_many_times_faster_than_what_one_rank_does_not_do(
-    scaling: pl.DataFrame,
-) -> None:
+def test_nothing_is_so_many_times_faster_than_what_one_rank_does_not_do(scaling):
     for component in ("communication", "gather", "barrier"):
         assert speedups(scaling, "deblur_256", component) == [None] * 4
     # Over two ranks there is a speedup, which is a loss: 1, 3 and 7 times as much is exchanged.
@@ -75,13 +71,13 @@ def test_nothing_is_so_many_times_faster_than_what_one_rank_does_not_do(
     assert speedups(scaling, "deblur_512", "barrier") == [None] * 4
 
 
-def test_a_microsecond_of_one_rank_is_no_base_for_communication() -> None:
+def test_a_microsecond_of_one_rank_is_no_base_for_communication():
     table = reconstruction([DEBLUR]).with_columns(communication_s=pl.col("communication_s") + 1e-6)
     found = scaling_of(table)
     assert speedups(found, "deblur_256", "communication") == [None] * 4
 
 
-def test_no_number_is_infinite_or_none_at_all(scaling: pl.DataFrame) -> None:
+def test_no_number_is_infinite_or_none_at_all(scaling):
     uneven = scale(slowest=2.0, scatter=0.3, repeats=7)
     # Waiting that is nothing in some trials and something in others has no quotient by resampling.
     now_and_then = reconstruction([Entry("apart", fits_from=2)], slowest=1.2).with_columns(
@@ -96,7 +92,7 @@ def test_no_number_is_infinite_or_none_at_all(scaling: pl.DataFrame) -> None:
             assert all(map(math.isfinite, table[name].drop_nulls())), name
 
 
-def test_the_baseline_is_the_fewest_ranks_that_hold_the_image(scaling: pl.DataFrame) -> None:
+def test_the_baseline_is_the_fewest_ranks_that_hold_the_image(scaling):
     alone = one(scaling, stage="deblur_512", component="total", workers=1)
     assert (alone["seconds"], alone["speedup"], alone["repeats"]) == (None, None, 0)
     assert "exhausted" in alone["flags"]
@@ -109,14 +105,14 @@ def test_the_baseline_is_the_fewest_ranks_that_hold_the_image(scaling: pl.DataFr
     assert eight["normalised_efficiency"] == pytest.approx(eight["efficiency"])
 
 
-def test_work_counts_in_the_total_too(scaling: pl.DataFrame) -> None:
+def test_work_counts_in_the_total_too(scaling):
     row = one(scaling, stage="deblur_256", component="total", workers=4)
     assert row["normalised_efficiency"] == pytest.approx(row["efficiency"] * 1.5625)
     gradient = one(scaling, stage="deblur_256", component="gradient", workers=4)
     assert gradient["normalised_efficiency"] is None
 
 
-def test_shares_of_the_components_leave_the_rest(scaling: pl.DataFrame) -> None:
+def test_shares_of_the_components_leave_the_rest(scaling):
     own = scaling.filter(stage="deblur_256", workers=8)
     parts = own.filter(pl.col("component").is_in(COMPONENTS))
     assert sum(parts["share"]) == pytest.approx(1 - DEBLUR.rest)
@@ -124,7 +120,7 @@ def test_shares_of_the_components_leave_the_rest(scaling: pl.DataFrame) -> None:
     assert one(own, component="objective")["share"] is None
 
 
-def test_losses_of_the_components_are_that_of_the_total_but_for_the_rest() -> None:
+def test_losses_of_the_components_are_that_of_the_total_but_for_the_rest():
     own = scale(DEBLUR, slowest=1.4, scatter=0.0).filter(workers=8)
     total = one(own, component="total")
     parts = sum(own.filter(pl.col("component").is_in(COMPONENTS))["loss_s"])
@@ -132,7 +128,7 @@ def test_losses_of_the_components_are_that_of_the_total_but_for_the_rest() -> No
     assert total["loss_s"] == pytest.approx(total["seconds"] * (1 - total["efficiency"]))
 
 
-def test_six_trials_give_intervals_about_the_median_and_fewer_give_none() -> None:
+def test_six_trials_give_intervals_about_the_median_and_fewer_give_none():
     several = one(scale(DEBLUR, ranks=(1, 2)), component="total", workers=2)
     assert several["seconds_low"] < several["seconds"] < several["seconds_high"]
     assert several["speedup_low"] < several["speedup"] < several["speedup_high"]
@@ -144,7 +140,7 @@ def test_six_trials_give_intervals_about_the_median_and_fewer_give_none() -> Non
         assert few["flags"] == "few-repeats,other-work"
 
 
-def test_drift_that_all_trials_of_a_block_share_cancels_in_the_speedup() -> None:
+def test_drift_that_all_trials_of_a_block_share_cancels_in_the_speedup():
     table = reconstruction([DEBLUR], ranks=(1, 2), scatter=0.0)
     drift = 1 + pl.col("block") / 10
     drifting = table.with_columns(pl.col("wall_s", "denoiser_s") * drift)
@@ -153,7 +149,7 @@ def test_drift_that_all_trials_of_a_block_share_cancels_in_the_speedup() -> None
     assert row["speedup_high"] == pytest.approx(row["speedup_low"])
 
 
-def test_trials_that_were_tried_again_are_left_out_unless_asked_for() -> None:
+def test_trials_that_were_tried_again_are_left_out_unless_asked_for():
     table = reconstruction([DEBLUR], ranks=(1, 2)).with_columns(
         attempt=pl.when((pl.col("workers") == 2) & (pl.col("block") == 1)).then(2).otherwise(1)
     )
@@ -165,7 +161,7 @@ def test_trials_that_were_tried_again_are_left_out_unless_asked_for() -> None:
     assert (row["repeats"], row["flags"]) == (6, "other-work,retried-counted")
 
 
-def test_one_wild_trial_moves_neither_seconds_nor_speedup() -> None:
+def test_one_wild_trial_moves_neither_seconds_nor_speedup():
     table = reconstruction([DEBLUR], ranks=(1, 2), scatter=0.0)
     is_wild = (pl.col("workers") == 2) & (pl.col("block") == 2)
     wild = table.with_columns(wall_s=pl.col("wall_s") * pl.when(is_wild).then(5).otherwise(1))
@@ -174,7 +170,7 @@ def test_one_wild_trial_moves_neither_seconds_nor_speedup() -> None:
         assert found[name] == pytest.approx(usual[name])
 
 
-def test_a_baseline_of_which_all_trials_were_tried_again_is_none() -> None:
+def test_a_baseline_of_which_all_trials_were_tried_again_is_none():
     table = reconstruction([DEBLUR], ranks=(1, 2, 4)).with_columns(
         attempt=pl.when(pl.col("workers") == 1).then(2).otherwise(1)
     )
@@ -184,7 +180,7 @@ def test_a_baseline_of_which_all_trials_were_tried_again_is_none() -> None:
     assert "baseline-moved" in row["flags"].split(",")
 
 
-def test_an_entry_of_which_nothing_ran_has_rows_without_times() -> None:
+def test_an_entry_of_which_nothing_ran_has_rows_without_times():
     found = scale(Entry("never", fits_from=99), DEBLUR)
     never = found.filter(stage="never")
     assert never.height == 4 * 7

@@ -38,23 +38,21 @@ def beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
 
 
 @given(POINTS)
-def test_nothing_beats_a_point_on_the_front(points: list[tuple[int, int]]) -> None:
+def test_nothing_beats_a_point_on_the_front(points):
     found = front(points)
     assert found
     assert not [1 for one in found for other in points if beats(other, one)]
 
 
 @given(POINTS)
-def test_a_point_on_the_front_beats_each_that_is_not(points: list[tuple[int, int]]) -> None:
+def test_a_point_on_the_front_beats_each_that_is_not(points):
     found = front(points)
     rest = [point for point in points if point not in found]
     assert all(any(beats(one, point) for one in found) for point in rest)
 
 
 @given(POINTS, st.data())
-def test_a_point_that_is_beaten_changes_nothing(
-    points: list[tuple[int, int]], data: st.DataObject
-) -> None:
+def test_a_point_that_is_beaten_changes_nothing(points, data):
     speed, slides = data.draw(st.sampled_from(points))
     found = front(points)
     assert front([*points, (speed - 1, slides)]) == found
@@ -62,14 +60,12 @@ def test_a_point_that_is_beaten_changes_nothing(
 
 
 @given(POINTS)
-def test_the_order_of_points_changes_nothing(points: list[tuple[int, int]]) -> None:
+def test_the_order_of_points_changes_nothing(points):
     assert front(points[::-1]) == front(points)
 
 
 @given(POINTS, st.floats(0.01, 1.0))
-def test_the_most_diverse_point_always_keeps_the_diversity(
-    points: list[tuple[int, int]], keep: float
-) -> None:
+def test_the_most_diverse_point_always_keeps_the_diversity(points, keep):
     found = with_front(table(list(points)), keep=keep)
     most = max(slides for _, slides in points)
     kept = found.filter("keeps_diversity")["effective_slides"].to_list()
@@ -77,7 +73,7 @@ def test_the_most_diverse_point_always_keeps_the_diversity(
     assert min(kept) >= keep * most
 
 
-def test_points_of_another_n_or_patch_size_are_no_rivals() -> None:
+def test_points_of_another_n_or_patch_size_are_no_rivals():
     slow = table([(100, 2)])
     rivals = [
         table([(900, 9)], workers=2),
@@ -89,15 +85,13 @@ def test_points_of_another_n_or_patch_size_are_no_rivals() -> None:
     assert found["keeps_diversity"].to_list() == [True] * 4
 
 
-def test_of_two_that_are_as_diverse_the_slower_is_not_on_the_front() -> None:
+def test_of_two_that_are_as_diverse_the_slower_is_not_on_the_front():
     found = with_front(table([(640, 7.2), (400, 7.2)]), keep=0.5)
     assert found["on_front"].to_list() == [True, False]
 
 
 @pytest.mark.parametrize("unknown", [(None, 9.0), (900.0, None), (None, None)])
-def test_what_is_not_known_is_not_judged_and_beats_nothing(
-    unknown: tuple[float | None, float | None],
-) -> None:
+def test_what_is_not_known_is_not_judged_and_beats_nothing(unknown):
     found = with_front(table([(100, 2), unknown]), keep=0.5)
     assert found["on_front"].to_list() == [True, None]
     assert found["keeps_diversity"].to_list() == [True, None]

@@ -9,7 +9,7 @@ from pyscale.analysis.ranks.components import component_scaling, knees
 from pyscale.analysis.ranks.reconstruct import reconstruct_trials
 
 
-def test_what_limits_is_told_with_its_share_of_all_losses_and_is_never_the_objective() -> None:
+def test_what_limits_is_told_with_its_share_of_all_losses_and_is_never_the_objective():
     entry = Entry("slow", communication_s=2.0, objective_s=90.0)
     table = reconstruction([entry], ranks=(1, 2), repeats=1)
     (answer,) = knees(component_scaling(reconstruct_trials(table)))

@@ -21,11 +21,11 @@ def find(*entries: Entry, keep: float = 0.5, **options: Any) -> LoaderFindings:
     return found
 
 
-def test_a_run_that_loaded_nothing_has_no_findings() -> None:
+def test_a_run_that_loaded_nothing_has_no_findings():
     assert loader_findings(pl.DataFrame(schema=loading_schema()), keep=0.5) is None
 
 
-def test_the_front_of_the_made_up_grid_is_known() -> None:
+def test_the_front_of_the_made_up_grid_is_known():
     points = find(ranks=(1,)).points
     expected = {"pool1", "pool2", "pool4", "pool16", "pool16_workers8"}
     assert set(points.filter("on_front")["stage"]) == expected
@@ -35,7 +35,7 @@ def test_the_front_of_the_made_up_grid_is_known() -> None:
     ("keep", "stage"),
     [(1.0, "pool16"), (0.95, "pool16_workers8"), (0.35, "pool4"), (0.05, "pool1")],
 )
-def test_the_advice_is_the_fastest_that_keeps_the_diversity(keep: float, stage: str) -> None:
+def test_the_advice_is_the_fastest_that_keeps_the_diversity(keep, stage):
     advice = find(keep=keep, ranks=(1,)).advice
     assert advice is not None
     assert advice.row["stage"] == stage
@@ -44,13 +44,13 @@ def test_the_advice_is_the_fastest_that_keeps_the_diversity(keep: float, stage: 
     assert advice.given_up == pytest.approx(1 - advice.row["patches_per_s"] / 900)
 
 
-def test_there_is_advice_for_each_n_and_the_last_is_for_the_most_ranks() -> None:
+def test_there_is_advice_for_each_n_and_the_last_is_for_the_most_ranks():
     found = find(ranks=(1, 4))
     assert [advice.row["workers"] for advice in found.advised] == [1, 4]
     assert found.advice == found.advised[1]
 
 
-def test_points_that_may_be_as_fast_are_named() -> None:
+def test_points_that_may_be_as_fast_are_named():
     near = entries_like(POOL8, [{"stage": "near", "patches_per_s": 630.0}])
     slow = entries_like(POOL8, [{"stage": "slow", "patches_per_s": 500.0}])
     entries = [POOL8, *near, *slow]
@@ -64,13 +64,13 @@ def test_points_that_may_be_as_fast_are_named() -> None:
     assert unsure.row["patches_per_s_low"] is None
 
 
-def test_patches_that_say_no_place_give_no_advice() -> None:
+def test_patches_that_say_no_place_give_no_advice():
     found = find(Entry("mine", 500.0, None, factory="mine:make"))
     assert found.advice is None
     assert found.points["on_front"].null_count() == 2
 
 
-def test_the_fastest_that_failed_is_not_advised() -> None:
+def test_the_fastest_that_failed_is_not_advised():
     advice = find(POOL8, Entry("broken", 9000.0, 90.0, error="out of memory")).advice
     assert advice is not None
     assert (advice.row["stage"], advice.fastest["stage"]) == ("pool8", "pool8")
@@ -92,8 +92,8 @@ READER = {"stage": "other", "reader": "openslide", "checksum": "0ther"}
     ],
 )
 def test_factories_and_readers_with_equal_settings_are_held_against_each_other(
-    change: dict[str, Any], makers: tuple[str, str], verdict: str
-) -> None:
+    change, makers, verdict
+):
     found = find(POOL8, *entries_like(POOL8, [change]), ranks=(1, 2)).same_patches
     assert [(one.workers, one.stages, one.makers, one.verdict) for one in found] == [
         (workers, ("pool8", "other"), makers, verdict) for workers in (1, 2)
@@ -110,11 +110,11 @@ def test_factories_and_readers_with_equal_settings_are_held_against_each_other(
         {"stage": "again", "checksum": "x"},
     ],
 )
-def test_other_settings_and_what_failed_are_set_beside_nothing(change: dict[str, Any]) -> None:
+def test_other_settings_and_what_failed_are_set_beside_nothing(change):
     assert find(POOL8, *entries_like(POOL8, [change])).same_patches == ()
 
 
-def test_each_rank_has_a_row() -> None:
+def test_each_rank_has_a_row():
     ranks = find(POOL8, ranks=(2,), slowest=0.5, nodes=2).ranks
     assert ranks.columns == list(rank_schema())
     assert ranks.select("workers", "rank", "node", "repeats").rows() == [
@@ -124,7 +124,7 @@ def test_each_rank_has_a_row() -> None:
     assert ranks["patches_per_s"].to_list() == pytest.approx([640, 320])
 
 
-def test_a_rank_that_moved_between_nodes_names_them_all() -> None:
+def test_a_rank_that_moved_between_nodes_names_them_all():
     table = loading([POOL8], ranks=(1,)).with_columns(
         node=pl.when(pl.col("block") == 2).then(pl.lit("node7")).otherwise("node")
     )
@@ -133,7 +133,7 @@ def test_a_rank_that_moved_between_nodes_names_them_all() -> None:
     assert found.ranks["node"].to_list() == ["node1,node7"]
 
 
-def test_a_rank_is_summed_up_over_the_trials_that_count() -> None:
+def test_a_rank_is_summed_up_over_the_trials_that_count():
     block = pl.col("block")
     table = loading([POOL8], ranks=(1,), repeats=7, scatter=0.0).with_columns(
         free_wall_s=pl.when(block == 1).then(3 * pl.col("free_wall_s")).otherwise("free_wall_s"),

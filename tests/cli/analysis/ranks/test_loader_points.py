@@ -33,16 +33,14 @@ def flags(table: pl.DataFrame) -> list[str]:
     ("asked", "stored", "flagged"),
     [("cold", 399, True), ("cold", 400, False), ("warm", 0, False)],
 )
-def test_batches_that_no_block_device_gave_are_flagged(
-    asked: str, stored: int, flagged: bool
-) -> None:
+def test_batches_that_no_block_device_gave_are_flagged(asked, stored, flagged):
     table = loading([ONE], ranks=(1,), cache_asked=asked).with_columns(
         free_read_bytes=pl.lit(40_000), free_storage_read_bytes=pl.lit(stored)
     )
     assert ("from-memory" in flags(table)) is flagged
 
 
-def test_the_rate_is_the_inverse_of_the_median_time_of_a_patch() -> None:
+def test_the_rate_is_the_inverse_of_the_median_time_of_a_patch():
     row = only(loading([ONE], ranks=(1,), scatter=0.02))
     assert list(row) == list(point_schema())
     assert row["patches_per_s"] == pytest.approx(500)
@@ -52,7 +50,7 @@ def test_the_rate_is_the_inverse_of_the_median_time_of_a_patch() -> None:
     assert (row["repeats"], row["failed"], row["error"], row["flags"]) == (6, 0, None, "")
 
 
-def test_five_trials_give_no_interval_and_the_row_says_so() -> None:
+def test_five_trials_give_no_interval_and_the_row_says_so():
     table = loading([ONE], ranks=(2,), repeats=5)
     row = only(table)
     assert row["patches_per_s"] == pytest.approx(2 * 500 * 0.95 * 0.9)
@@ -61,7 +59,7 @@ def test_five_trials_give_no_interval_and_the_row_says_so() -> None:
     assert flags(table) == ["few-repeats"]
 
 
-def test_what_was_measured_stands_beside_what_was_inferred() -> None:
+def test_what_was_measured_stands_beside_what_was_inferred():
     row = only(loading([ONE], ranks=(2,), slowest=0.8, together=0.7))
     assert row["inferred_per_s"] == pytest.approx(2 * 400)
     assert row["aggregate_per_s"] == pytest.approx(900)
@@ -70,7 +68,7 @@ def test_what_was_measured_stands_beside_what_was_inferred() -> None:
     assert quotient == pytest.approx([0.7] * 3)
 
 
-def test_with_one_rank_nothing_is_inferred_and_nobody_straggles() -> None:
+def test_with_one_rank_nothing_is_inferred_and_nobody_straggles():
     row = only(loading([ONE], ranks=(1,)))
     assert row["inferred_per_s"] == row["patches_per_s"]
     names = ("effective_over_inferred", "slowest_rank", "straggling", "step_p50_s")
@@ -78,9 +76,7 @@ def test_with_one_rank_nothing_is_inferred_and_nobody_straggles() -> None:
 
 
 @pytest.mark.parametrize(("slowest", "flagged"), [(0.81, False), (0.79, True)])
-def test_a_rank_a_fifth_below_the_median_of_ranks_is_a_straggler(
-    slowest: float, flagged: bool
-) -> None:
+def test_a_rank_a_fifth_below_the_median_of_ranks_is_a_straggler(slowest, flagged):
     table = loading([ONE], ranks=(3,), slowest=slowest)
     row = only(table)
     assert row["straggling"] == pytest.approx(1 - slowest)
@@ -88,7 +84,7 @@ def test_a_rank_a_fifth_below_the_median_of_ranks_is_a_straggler(
     assert ("straggler" in flags(table)) is flagged
 
 
-def test_a_rank_that_straggled_once_is_no_straggler() -> None:
+def test_a_rank_that_straggled_once_is_no_straggler():
     table = loading([ONE], ranks=(3,), slowest=1.0).with_columns(
         free_wall_s=pl.when((pl.col("rank") == 1) & (pl.col("block") == 2))
         .then(3 * pl.col("free_wall_s"))
@@ -108,12 +104,12 @@ def three_times_slower(table: pl.DataFrame, *, rank: int, block: int) -> pl.Data
     return table.with_columns(free_wall_s=slow)
 
 
-def test_the_rank_that_was_slowest_in_most_trials_is_named() -> None:
+def test_the_rank_that_was_slowest_in_most_trials_is_named():
     table = loading([ONE], ranks=(3,), slowest=0.8)
     assert only(three_times_slower(table, rank=0, block=2))["slowest_rank"] == 2
 
 
-def test_of_two_middle_trials_the_slower_says_how_far_a_rank_is_behind() -> None:
+def test_of_two_middle_trials_the_slower_says_how_far_a_rank_is_behind():
     table = loading([ONE], ranks=(3,), slowest=1.0)
     _, _, slower, faster, *_ = loader_trials(table).sort("patches_per_s")["block"]
     straggling = [
@@ -123,7 +119,7 @@ def test_of_two_middle_trials_the_slower_says_how_far_a_rank_is_behind() -> None
     assert straggling == pytest.approx([2 / 3, 0])
 
 
-def test_one_slow_trial_changes_no_rate() -> None:
+def test_one_slow_trial_changes_no_rate():
     table = loading([ONE], ranks=(1,), repeats=7)
     slowest = loader_trials(table).sort("patches_per_s")["block"][0]
     assert only(three_times_slower(table, rank=0, block=slowest))["patches_per_s"] == pytest.approx(
@@ -131,12 +127,12 @@ def test_one_slow_trial_changes_no_rate() -> None:
     )
 
 
-def test_cores_are_the_fewest_of_any_trial() -> None:
+def test_cores_are_the_fewest_of_any_trial():
     fewer = pl.when(pl.col("block") == 3).then(pl.lit(8, pl.Int64)).otherwise("cores")
     assert only(loading([ONE], ranks=(1,)).with_columns(cores=fewer))["cores"] == 8
 
 
-def test_more_processes_than_cores_are_told() -> None:
+def test_more_processes_than_cores_are_told():
     # Two ranks with two loader processes each are six processes on the node.
     fits, full = (loading([ONE], ranks=(2,), cores=cores) for cores in (6, 5))
     assert (only(fits)["oversubscribed"], flags(fits)) == (False, [])
@@ -145,14 +141,14 @@ def test_more_processes_than_cores_are_told() -> None:
     assert flags(full) == ["oversubscribed"]
 
 
-def test_memory_is_the_most_of_any_trial() -> None:
+def test_memory_is_the_most_of_any_trial():
     table = loading([ONE], ranks=(2,)).with_columns(
         pss_bytes=pl.when(pl.col("block") == 3).then(5 * GIB).otherwise("pss_bytes")
     )
     assert only(table)["pss_bytes"] == 2 * 5 * GIB
 
 
-def test_a_configuration_that_failed_is_a_row_with_its_error() -> None:
+def test_a_configuration_that_failed_is_a_row_with_its_error():
     table = loading([ONE, Entry("bad", 1.0, 1.0, error="no such file: b.svs")], ranks=(1, 2))
     found = points(table).filter(stage="bad")
     assert found.select("workers", "repeats", "failed", "error", "flags").rows() == [
@@ -162,7 +158,7 @@ def test_a_configuration_that_failed_is_a_row_with_its_error() -> None:
     assert set(found["num_workers"]) == {2}
 
 
-def test_trials_that_failed_are_counted_and_left_out() -> None:
+def test_trials_that_failed_are_counted_and_left_out():
     table = loading([ONE], ranks=(1,), repeats=7).with_columns(
         status=pl.when(pl.col("block") == 1).then(pl.lit("failed")).otherwise("status")
     )
@@ -182,12 +178,12 @@ def test_trials_that_failed_are_counted_and_left_out() -> None:
         ("warm", "unsupported", ["cache-uncontrolled"]),
     ],
 )
-def test_what_the_page_cache_held_is_told(asked: str, state: str, found: list[str]) -> None:
+def test_what_the_page_cache_held_is_told(asked, state, found):
     table = loading([ONE], ranks=(1,), cache_asked=asked, cache_state=state)
     assert (only(table)["cache_state"], flags(table)) == (state, found)
 
 
-def test_trials_that_delivered_other_patches_are_told() -> None:
+def test_trials_that_delivered_other_patches_are_told():
     table = loading([ONE], ranks=(2,)).with_columns(
         checksum=pl.when((pl.col("block") == 4) & (pl.col("rank") == 1))
         .then(pl.lit("other"))
@@ -196,7 +192,7 @@ def test_trials_that_delivered_other_patches_are_told() -> None:
     assert (only(table)["checksum"], flags(table)) == ("differs", ["disagrees"])
 
 
-def test_scattered_rates_are_told() -> None:
+def test_scattered_rates_are_told():
     assert flags(loading([ONE], ranks=(1,), scatter=0.3)) == ["unstable"]
 
 
@@ -207,20 +203,18 @@ def test_scattered_rates_are_told() -> None:
         *((495.0, "not sure"), (500.0, "not sure"), (505.0, "not sure")),
     ],
 )
-def test_training_is_fed_where_the_interval_leaves_no_doubt(
-    consumed: float | None, feeds: str | None
-) -> None:
+def test_training_is_fed_where_the_interval_leaves_no_doubt(consumed, feeds):
     entry = Entry("one", 500.0, 4.0, consumed_per_s=consumed)
     row = only(loading([entry], ranks=(1,), scatter=0.02))
     assert (row["consumed_per_s"], row["feeds"]) == (consumed and pytest.approx(consumed), feeds)
 
 
-def test_without_an_interval_nobody_knows_whether_training_is_fed() -> None:
+def test_without_an_interval_nobody_knows_whether_training_is_fed():
     entry = Entry("one", 500.0, 4.0, consumed_per_s=10.0)
     assert only(loading([entry], ranks=(1,), repeats=3))["feeds"] == "not sure"
 
 
-def test_the_rows_are_in_the_order_of_the_suite() -> None:
+def test_the_rows_are_in_the_order_of_the_suite():
     entries = [Entry("z", 500.0, 4.0), Entry("a", 600.0, 3.0)]
     found = points(loading(entries, ranks=(1, 2)))
     assert found.select("stage", "workers").rows() == [("z", 1), ("z", 2), ("a", 1), ("a", 2)]

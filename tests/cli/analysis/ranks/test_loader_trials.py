@@ -27,14 +27,14 @@ def of_ranks(count: int, **options: Any) -> pl.DataFrame:
     return loading([POOL4], ranks=(count,), repeats=1, **options)
 
 
-def test_with_one_rank_all_rates_are_its_own() -> None:
+def test_with_one_rank_all_rates_are_its_own():
     row = only(of_ranks(1))
     rates = [row[name] for name in ("patches_per_s", "inferred_per_s", "aggregate_per_s")]
     assert rates == pytest.approx([800] * 3)
     assert row["step_p50_s"] is None
 
 
-def test_the_effective_rate_is_that_of_steps_and_not_that_of_ranks_apart() -> None:
+def test_the_effective_rate_is_that_of_steps_and_not_that_of_ranks_apart():
     row = only(of_ranks(4, slowest=0.5, together=0.8))
     assert row["aggregate_per_s"] == pytest.approx(3 * 800 + 400)
     assert row["inferred_per_s"] == pytest.approx(4 * 400)
@@ -43,7 +43,7 @@ def test_the_effective_rate_is_that_of_steps_and_not_that_of_ranks_apart() -> No
     assert row["straggling"] == pytest.approx(0.5)
 
 
-def test_the_step_takes_as_long_as_the_rank_that_took_longest() -> None:
+def test_the_step_takes_as_long_as_the_rank_that_took_longest():
     table = of_ranks(2)
     late = pl.when(pl.col("rank") == 0).then(2 * pl.col("together_wall_s"))
     table = table.with_columns(together_wall_s=late.otherwise("together_wall_s"))
@@ -51,7 +51,7 @@ def test_the_step_takes_as_long_as_the_rank_that_took_longest() -> None:
     assert only(table)["patches_per_s"] == pytest.approx(patches / table["together_wall_s"].max())
 
 
-def test_waits_and_steps_are_those_of_the_rank_where_they_are_longest() -> None:
+def test_waits_and_steps_are_those_of_the_rank_where_they_are_longest():
     table = of_ranks(2, slowest=0.5)
     row = only(table)
     assert row["wait_p99_s"] == table.filter(rank=1)["free_wait_p99_s"].item()
@@ -63,18 +63,18 @@ def test_waits_and_steps_are_those_of_the_rank_where_they_are_longest() -> None:
     assert (row["step_p95_s"], row["copy_s_per_batch"]) == (0.3, 0.05)
 
 
-def test_of_ranks_that_are_as_slow_the_first_is_named() -> None:
+def test_of_ranks_that_are_as_slow_the_first_is_named():
     table = of_ranks(3, slowest=1.0)
     assert only(table)["slowest_rank"] == only(table.reverse())["slowest_rank"] == 0
 
 
-def test_a_node_needs_the_memory_of_all_its_ranks() -> None:
+def test_a_node_needs_the_memory_of_all_its_ranks():
     # Ranks 0 and 2 are on the first node, rank 1 is on the second.
     row = only(of_ranks(3, nodes=2))
     assert (row["pss_bytes"], row["rss_bytes"]) == (2 * 3 * GIB // 2, 2 * 3 * GIB)
 
 
-def test_memory_that_is_not_known_of_one_rank_is_not_known_of_the_node() -> None:
+def test_memory_that_is_not_known_of_one_rank_is_not_known_of_the_node():
     table = of_ranks(2)
     unknown = pl.when(pl.col("rank") == 0).then("pss_bytes").alias("pss_bytes")
     row = only(table.with_columns(unknown))
@@ -82,7 +82,7 @@ def test_memory_that_is_not_known_of_one_rank_is_not_known_of_the_node() -> None
     assert row["rss_bytes"] == 2 * 3 * GIB
 
 
-def test_ranks_with_slides_of_their_own_are_as_diverse_as_all_of_these() -> None:
+def test_ranks_with_slides_of_their_own_are_as_diverse_as_all_of_these():
     row = only(of_ranks(4))
     assert row["effective_slides"] == pytest.approx(4 * 3.9)
     assert row["diversity_patches"] == 4 * 2000
@@ -90,9 +90,7 @@ def test_ranks_with_slides_of_their_own_are_as_diverse_as_all_of_these() -> None
 
 @pytest.mark.slow
 @given(st.lists(st.lists(st.integers(1, 50), min_size=1, max_size=6), min_size=1, max_size=5))
-def test_effective_slides_are_the_inverse_of_simpsons_index_over_all_ranks(
-    counts: list[list[int]],
-) -> None:
+def test_effective_slides_are_the_inverse_of_simpsons_index_over_all_ranks(counts):
     """Of patches that each rank took from each of its slides; all ranks take as many."""
     shares = [[count / sum(own) for count in own] for own in counts]
     each = [1 / sum(share**2 for share in own) for own in shares]
@@ -101,7 +99,7 @@ def test_effective_slides_are_the_inverse_of_simpsons_index_over_all_ranks(
     assert only(table)["effective_slides"] == pytest.approx(over_all)
 
 
-def test_a_step_has_the_slides_of_all_ranks_and_their_mean_distance() -> None:
+def test_a_step_has_the_slides_of_all_ranks_and_their_mean_distance():
     table = of_ranks(2).with_columns(
         slides_per_batch=pl.Series([4.0, 3.0]), distance_px=pl.Series([100.0, 300.0])
     )
@@ -109,13 +107,13 @@ def test_a_step_has_the_slides_of_all_ranks_and_their_mean_distance() -> None:
     assert (row["slides_per_batch"], row["distance_px"]) == (7, 200)
 
 
-def test_a_rank_with_a_single_slide_lowers_the_diversity_of_all() -> None:
+def test_a_rank_with_a_single_slide_lowers_the_diversity_of_all():
     table = of_ranks(2).with_columns(effective_slides=pl.Series([3.0, 1.0]))
     # Shares of a sixth three times and a half: 1 / (3/36 + 1/4).
     assert only(table)["effective_slides"] == pytest.approx(3.0)
 
 
-def test_what_is_read_for_a_patch_is_of_all_ranks() -> None:
+def test_what_is_read_for_a_patch_is_of_all_ranks():
     row = only(of_ranks(2, slowest=0.5))
     assert row["read_bytes_per_patch"] == 40_000
     assert row["storage_bytes_per_s"] == pytest.approx(36_000 * (800 + 400))
@@ -129,7 +127,7 @@ def test_what_is_read_for_a_patch_is_of_all_ranks() -> None:
     assert (row["storage_read_bytes_per_patch"], row["cpu_s_per_patch"]) == (20, 0.015)
 
 
-def test_the_checksum_of_ranks_tells_which_rank_delivered_what() -> None:
+def test_the_checksum_of_ranks_tells_which_rank_delivered_what():
     table = of_ranks(2)
     one, other = (
         only(table.with_columns(checksum=pl.Series(sums)))["checksum"]
@@ -143,14 +141,14 @@ def test_the_checksum_of_ranks_tells_which_rank_delivered_what() -> None:
     assert only(missing)["checksum"] is None
 
 
-def test_training_on_all_ranks_takes_what_each_takes() -> None:
+def test_training_on_all_ranks_takes_what_each_takes():
     table = loading([Entry("fed", 500.0, 4.0, consumed_per_s=300.0)], ranks=(2,), repeats=1)
     row = only(table)
     assert (row["consumed_per_s"], row["consumer"]) == (600, "as the user said")
     assert only(of_ranks(2))["consumed_per_s"] is None
 
 
-def test_a_trial_in_which_one_rank_failed_measured_nothing() -> None:
+def test_a_trial_in_which_one_rank_failed_measured_nothing():
     failed = pl.col("rank") == 1
     table = of_ranks(2).with_columns(
         status=pl.when(failed).then(pl.lit("failed")).otherwise("status"),
@@ -162,13 +160,13 @@ def test_a_trial_in_which_one_rank_failed_measured_nothing() -> None:
     assert (row["patches_per_s"], row["effective_slides"]) == (None, None)
 
 
-def test_a_trial_of_which_a_rank_left_no_record_is_not_complete() -> None:
+def test_a_trial_of_which_a_rank_left_no_record_is_not_complete():
     row = only(of_ranks(2).head(1))
     assert (row["complete"], row["inferred_per_s"]) == (False, None)
 
 
 @pytest.mark.parametrize("counted", [False, True])
-def test_a_trial_that_was_tried_again_counts_only_if_asked_for(counted: bool) -> None:
+def test_a_trial_that_was_tried_again_counts_only_if_asked_for(counted):
     row = only(of_ranks(1).with_columns(attempt=pl.lit(2)), count_retried=counted)
     assert (row["complete"], row["valid"]) == (True, counted)
     one_rank = of_ranks(2).with_columns(attempt=pl.Series([1, 2]))
@@ -176,13 +174,13 @@ def test_a_trial_that_was_tried_again_counts_only_if_asked_for(counted: bool) ->
 
 
 @pytest.mark.parametrize("doubt", ["oversubscribed", "disturbed"])
-def test_what_disturbs_one_rank_disturbs_the_trial(doubt: str) -> None:
+def test_what_disturbs_one_rank_disturbs_the_trial(doubt):
     table = of_ranks(2)
     assert only(table)[doubt] is False
     assert only(table.with_columns(pl.Series(doubt, [False, True])))[doubt] is True
 
 
-def test_a_trial_was_as_cold_as_its_least_proved_rank() -> None:
+def test_a_trial_was_as_cold_as_its_least_proved_rank():
     table = of_ranks(2).with_columns(cache_state=pl.Series(["verified-cold", "warm"]))
     assert only(table)["cache_state"] == "warm"
 
@@ -204,9 +202,7 @@ LOW, MIDDLE, HIGH = [0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7]
     ],
     ids=["the same", "apart", "some", "a limit below", "two nodes", "the fullest", "unknown"],
 )
-def test_ranks_share_the_cores_that_they_have_in_common(
-    cpus: list[list[int] | None], nodes: int, cores: int, busiest: float
-) -> None:
+def test_ranks_share_the_cores_that_they_have_in_common(cpus, nodes, cores, busiest):
     entry = Entry("two", 500.0, 4.0, num_workers=3)
     table = loading([entry], ranks=(len(cpus),), repeats=1, nodes=nodes).with_columns(
         cpus=pl.Series(cpus, dtype=pl.List(pl.Int64)), cores=pl.lit(4)

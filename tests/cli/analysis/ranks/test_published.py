@@ -33,9 +33,7 @@ def scaling(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     return published_scaling(load_reference("deepinverse-v100", nothing_else).table)
 
 
-def test_both_published_efficiencies_follow_from_times_and_multipliers(
-    published: pl.DataFrame,
-) -> None:
+def test_both_published_efficiencies_follow_from_times_and_multipliers(published):
     base = published.filter(pl.col("gpus") == pl.col("baseline_gpus"))
     of_base = {row["image_size"]: row for row in base.iter_rows(named=True)}
     assert {size: row["gpus"] for size, row in of_base.items()} == {2048: 1, 4096: 1, 8192: 2}
@@ -52,9 +50,7 @@ def test_both_published_efficiencies_follow_from_times_and_multipliers(
         assert 100 * same_work == pytest.approx(told, rel=5e-4)
 
 
-def test_the_scaling_of_the_reference_has_the_published_columns(
-    published: pl.DataFrame, scaling: pl.DataFrame
-) -> None:
+def test_the_scaling_of_the_reference_has_the_published_columns(published, scaling):
     total = scaling.filter(component="total").rename({"size_px": "image_size", "workers": "gpus"})
     both = total.join(published, on=SIZE_AND_N, suffix="_told", validate="1:1")
     assert both.height == published.height
@@ -71,9 +67,7 @@ def test_the_scaling_of_the_reference_has_the_published_columns(
         assert (100 * both[ours]).to_list() == pytest.approx(both[told].to_list(), rel=5e-4)
 
 
-def test_components_of_the_reference_are_compared_each_with_its_own_time(
-    published: pl.DataFrame, scaling: pl.DataFrame
-) -> None:
+def test_components_of_the_reference_are_compared_each_with_its_own_time(published, scaling):
     assert list(scaling.columns) == list(scaling_schema())
     times = published.rename({"image_size": "size_px", "gpus": "workers"})
     columns = {"gradient": "physics_s", "denoiser": "denoise_s", "overhead": "overhead_s"}
@@ -91,7 +85,7 @@ def test_components_of_the_reference_are_compared_each_with_its_own_time(
     assert overhead["speedup"].to_list() == pytest.approx([1, 1, 1], rel=0.03)
 
 
-def test_gpus_at_the_knee_are_advised(scaling: pl.DataFrame) -> None:
+def test_gpus_at_the_knee_are_advised(scaling):
     answers = knees(scaling)
     advised = {answer.row["size_px"]: answer.row["workers"] for answer in answers}
     assert advised == {2048: 32, 4096: 32, 8192: 32}
@@ -103,7 +97,7 @@ def test_gpus_at_the_knee_are_advised(scaling: pl.DataFrame) -> None:
     assert largest.limit["component"] == "overhead"
 
 
-def test_an_n_without_all_components_and_other_stages_are_left_out() -> None:
+def test_an_n_without_all_components_and_other_stages_are_left_out():
     table = pl.DataFrame(
         {
             "stage": ["total_64_px", "physics_64_px", "segment"],
@@ -118,6 +112,6 @@ def test_an_n_without_all_components_and_other_stages_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("size_px", "dims", "work"), [(2048, 2, 1.5625), (8192, 2, 1.410156), (448, 3, (8 / 7) ** 3)]
 )
-def test_tiles_with_margins_are_more_pixels(size_px: int, dims: int, work: float) -> None:
+def test_tiles_with_margins_are_more_pixels(size_px, dims, work):
     found = tiled_work(size_px, tile_px=448, overlap_px=32, dims=dims)
     assert found == pytest.approx(work, rel=1e-6)

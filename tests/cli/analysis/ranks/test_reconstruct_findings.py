@@ -45,13 +45,11 @@ def point(found: ReconstructFindings, **which: Any) -> dict[str, Any]:
     return rows.row(0, named=True)
 
 
-def test_a_run_that_reconstructed_nothing_has_no_findings() -> None:
+def test_a_run_that_reconstructed_nothing_has_no_findings():
     assert reconstruct_findings(pl.DataFrame(schema=reconstruction_schema())) is None
 
 
-def test_a_point_tells_its_iteration_and_what_passes_between_ranks(
-    findings: ReconstructFindings,
-) -> None:
+def test_a_point_tells_its_iteration_and_what_passes_between_ranks(findings):
     assert findings.points.schema == pl.Schema(point_schema())
     row = point(findings, stage="deblur_256", workers=8)
     wall_s = (0.05 + 0.15625 + 0.042) / (1 - DEBLUR.rest)
@@ -63,7 +61,7 @@ def test_a_point_tells_its_iteration_and_what_passes_between_ranks(
     assert (alone["collectives_share"], alone["tile_px"], alone["gate"]) == (0, None, None)
 
 
-def test_quality_drifts_against_the_fewest_ranks(findings: ReconstructFindings) -> None:
+def test_quality_drifts_against_the_fewest_ranks(findings):
     row = point(findings, stage="deblur_256", workers=4)
     drifts = [row[f"psnr{which}_drift_db"] for which in ("", "_interior", "_border")]
     assert drifts == pytest.approx([-0.01, 0.0, -0.05])
@@ -73,7 +71,7 @@ def test_quality_drifts_against_the_fewest_ranks(findings: ReconstructFindings) 
     assert row["deviation_border"] == 2e-2
 
 
-def test_a_point_that_memory_was_not_enough_for_says_so(findings: ReconstructFindings) -> None:
+def test_a_point_that_memory_was_not_enough_for_says_so(findings):
     row = point(findings, stage="deblur_512", workers=1)
     assert (row["repeats"], row["failed"], row["exhausted"]) == (0, 6, True)
     assert row["error"] == "memory ran out on rank 0 on node1"
@@ -82,7 +80,7 @@ def test_a_point_that_memory_was_not_enough_for_says_so(findings: ReconstructFin
     assert [row[name] for name in unknown] == [None] * len(unknown)
 
 
-def test_the_largest_size_that_fits_is_told_for_each_n(findings: ReconstructFindings) -> None:
+def test_the_largest_size_that_fits_is_told_for_each_n(findings):
     own = findings.largest.filter(family="deblur")
     assert own["workers"].to_list() == [1, 2, 4, 8]
     assert own["largest_px"].to_list() == [256, 512, 512, 512]
@@ -94,7 +92,7 @@ def test_the_largest_size_that_fits_is_told_for_each_n(findings: ReconstructFind
     assert of(Entry("never", fits_from=9)).largest["largest_px"].to_list() == [None] * 4
 
 
-def test_ranks_at_the_knee_are_advised(findings: ReconstructFindings) -> None:
+def test_ranks_at_the_knee_are_advised(findings):
     small, large, volume = findings.knees
     assert [answer.row["stage"] for answer in findings.knees] == [entry.stage for entry in ENTRIES]
     assert (small.row["workers"], small.following) == (8, None)
@@ -108,7 +106,7 @@ def test_ranks_at_the_knee_are_advised(findings: ReconstructFindings) -> None:
     assert (volume.row["problem"], volume.row["size_px"]) == ("tomography_3d", 256)
 
 
-def test_beyond_the_knee_more_ranks_are_faster_and_not_advised() -> None:
+def test_beyond_the_knee_more_ranks_are_faster_and_not_advised():
     (answer,) = of(Entry("knee", denoiser_s=3.2, communication_s=0.07)).knees
     row, following = answer.row, answer.following
     assert following is not None
@@ -119,7 +117,7 @@ def test_beyond_the_knee_more_ranks_are_faster_and_not_advised() -> None:
 
 
 @pytest.mark.parametrize("repeats", [1, 6])
-def test_twice_the_ranks_are_not_advised_for_three_per_cent(repeats: int) -> None:
+def test_twice_the_ranks_are_not_advised_for_three_per_cent(repeats):
     hardly = Entry("hardly", gradient_s=0.8, denoiser_s=0.1545)
     (answer,) = of(hardly, ranks=(1, 2), repeats=repeats).knees
     assert answer.following is not None
@@ -128,7 +126,7 @@ def test_twice_the_ranks_are_not_advised_for_three_per_cent(repeats: int) -> Non
     assert answer.following["efficiency"] > 0.5
 
 
-def test_where_no_more_ranks_help_the_answer_says_what_the_next_would_lose() -> None:
+def test_where_no_more_ranks_help_the_answer_says_what_the_next_would_lose():
     (answer,) = of(Entry("slow", communication_s=2.0)).knees
     assert answer.following is not None
     assert answer.limit is not None
@@ -139,7 +137,7 @@ def test_where_no_more_ranks_help_the_answer_says_what_the_next_would_lose() -> 
     assert (answer.row["workers"], answer.following, answer.limit) == (2, None, None)
 
 
-def test_more_ranks_that_are_slower_are_not_advised() -> None:
+def test_more_ranks_that_are_slower_are_not_advised():
     # Efficient enough by its baseline of 8, but slower than with fewer.
     table = reconstruction([DEBLUR], ranks=(8, 9), repeats=1, scatter=0.0)
     slower = pl.when(pl.col("workers") == 9).then(pl.col("wall_s") * 1.3).otherwise("wall_s")
@@ -149,7 +147,7 @@ def test_more_ranks_that_are_slower_are_not_advised() -> None:
     assert answer.following["efficiency"] > 0.5
 
 
-def test_who_waits_is_what_limits_uneven_ranks() -> None:
+def test_who_waits_is_what_limits_uneven_ranks():
     found = of(Entry("uneven", communication_s=0.0, gather_s=0.0), ranks=(1, 4), slowest=3.0)
     row = point(found, workers=4)
     assert row["balance"] < 0.8
@@ -159,7 +157,7 @@ def test_who_waits_is_what_limits_uneven_ranks() -> None:
     assert found.knees[0].limit["component"] == "barrier"
 
 
-def test_balance_is_that_of_the_slower_of_two_middle_trials() -> None:
+def test_balance_is_that_of_the_slower_of_two_middle_trials():
     even, uneven = (
         reconstruction([DEBLUR], ranks=(4,), repeats=1, slowest=slowest) for slowest in (1.0, 2.0)
     )
@@ -169,7 +167,7 @@ def test_balance_is_that_of_the_slower_of_two_middle_trials() -> None:
     assert slower < 0.8
 
 
-def test_an_entry_of_which_nothing_ran_has_no_answer() -> None:
+def test_an_entry_of_which_nothing_ran_has_no_answer():
     found = of(Entry("never", fits_from=9), DEBLUR)
     assert [answer.row["stage"] for answer in found.knees] == ["deblur_256"]
 
@@ -188,9 +186,7 @@ def test_an_entry_of_which_nothing_ran_has_no_answer() -> None:
         ({"gate_gradient": None}, "not compared", "not-compared"),
     ],
 )
-def test_the_gate_is_judged_by_the_tolerances_of_the_stage(
-    changes: dict[str, Any], gate: str, code: str | None
-) -> None:
+def test_the_gate_is_judged_by_the_tolerances_of_the_stage(changes, gate, code):
     schema = reconstruction_schema()
     told = {name: pl.lit(value, schema[name]) for name, value in changes.items()}
     table = reconstruction([DEBLUR], ranks=(2,)).with_columns(**told)
@@ -199,7 +195,7 @@ def test_the_gate_is_judged_by_the_tolerances_of_the_stage(
     assert row["flags"] == (code or "")
 
 
-def test_the_worst_trial_decides_the_gate() -> None:
+def test_the_worst_trial_decides_the_gate():
     worse = pl.when(pl.col("block") == 2).then(1e-3).otherwise("gate_gradient")
     table = reconstruction([DEBLUR], ranks=(2,)).with_columns(gate_gradient=worse)
     row = point(find(table))
@@ -217,7 +213,7 @@ def test_the_worst_trial_decides_the_gate() -> None:
         ({"wall_s": pl.col("wall_s") * pl.col("block")}, "unstable"),
     ],
 )
-def test_doubts_are_flagged(changes: dict[str, pl.Expr], code: str) -> None:
+def test_doubts_are_flagged(changes, code):
     found = find(reconstruction([DEBLUR], ranks=(1, 2)).with_columns(**changes))
     flags = point(found, workers=2)["flags"].split(",")
     assert code in flags
@@ -226,7 +222,7 @@ def test_doubts_are_flagged(changes: dict[str, pl.Expr], code: str) -> None:
     assert total["flags"].item() == ",".join(flags)
 
 
-def test_a_component_is_unstable_by_its_own_times() -> None:
+def test_a_component_is_unstable_by_its_own_times():
     wild = pl.col("communication_s") * pl.col("block")
     table = reconstruction([DEBLUR], ranks=(2,)).with_columns(communication_s=wild)
     found = find(table).scaling
@@ -234,9 +230,7 @@ def test_a_component_is_unstable_by_its_own_times() -> None:
     assert unstable["component"].to_list() == ["communication"]
 
 
-def test_order_of_rows_changes_nothing_but_the_order_of_entries(
-    findings: ReconstructFindings,
-) -> None:
+def test_order_of_rows_changes_nothing_but_the_order_of_entries(findings):
     shuffled = find(reconstruction().sample(fraction=1.0, shuffle=True, seed=3))
     by = ["stage", "workers", "component"]
     assert_frame_equal(shuffled.scaling.sort(by), findings.scaling.sort(by))

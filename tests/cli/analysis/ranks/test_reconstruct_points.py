@@ -28,7 +28,7 @@ def two_ranks(**values: pl.Expr) -> dict[str, Any]:
     return points.filter(workers=2).row(0, named=True)
 
 
-def test_one_wild_trial_moves_neither_time_nor_quality() -> None:
+def test_one_wild_trial_moves_neither_time_nor_quality():
     expected = two_ranks()
     told = ("wall_s", "setup_s", "psnr_db", "psnr_drift_db")
     wild = of_second_trial(wall_s=pl.col("wall_s") * 5, setup_s=60.0, psnr_db=45.0)
@@ -36,7 +36,7 @@ def test_one_wild_trial_moves_neither_time_nor_quality() -> None:
     assert [found[name] for name in told] == pytest.approx([expected[name] for name in told])
 
 
-def test_the_worst_trial_is_told_of_memory_deviations_and_the_gate() -> None:
+def test_the_worst_trial_is_told_of_memory_deviations_and_the_gate():
     for worse in (
         {"memory_peak_bytes": 33 * GIB, "memory_total_bytes": 36 * GIB},
         {"deviation_interior": 0.1, "deviation_border": 0.5},
@@ -48,7 +48,7 @@ def test_the_worst_trial_is_told_of_memory_deviations_and_the_gate() -> None:
     assert more["rest_share"] == pytest.approx(0.1 + DEBLUR.rest)
 
 
-def test_a_trial_that_takes_longer_counts_for_more_in_a_share() -> None:
+def test_a_trial_that_takes_longer_counts_for_more_in_a_share():
     usual, waited_s = two_ranks()["wall_s"], 10.0
     longer = of_second_trial(
         barrier_s=pl.col("barrier_s") + waited_s, wall_s=pl.col("wall_s") + waited_s
@@ -57,7 +57,7 @@ def test_a_trial_that_takes_longer_counts_for_more_in_a_share() -> None:
     assert share == pytest.approx(waited_s / (6 * usual + waited_s), rel=1e-3)
 
 
-def test_the_smallest_size_that_memory_did_not_hold_is_told() -> None:
+def test_the_smallest_size_that_memory_did_not_hold_is_told():
     entries = [
         Entry(f"deblur_{size_px}", size_px=size_px, fits_from=fits_from)
         for size_px, fits_from in ((2048, 4), (256, 1), (1024, 2), (512, 1))
@@ -68,7 +68,7 @@ def test_the_smallest_size_that_memory_did_not_hold_is_told() -> None:
     assert largest["exhausted_px"].to_list() == [1024, 2048, None, None]
 
 
-def test_a_size_that_failed_for_another_reason_neither_fits_nor_exhausts_memory() -> None:
+def test_a_size_that_failed_for_another_reason_neither_fits_nor_exhausts_memory():
     entries = [Entry("small", size_px=256), Entry("broken", size_px=512, error="a disk is full")]
     largest = largest_sizes(reconstruct_trials(reconstruction(entries, ranks=(2,), repeats=1)))
     assert largest.select("largest_px", "exhausted_px").row(0) == (256, None)

@@ -26,7 +26,7 @@ def of_ranks(count: int, entry: Entry = DEBLUR, **options: Any) -> pl.DataFrame:
     return reconstruction([entry], ranks=(count,), repeats=1, **options)
 
 
-def test_a_trial_has_the_medians_over_iterations_of_each_component() -> None:
+def test_a_trial_has_the_medians_over_iterations_of_each_component():
     row = only(of_ranks(4))
     denoiser_s = 0.8 * 1.5625 / 4
     expected = {"gradient": 0.05, "denoiser": denoiser_s, "communication": 0.012}
@@ -38,7 +38,7 @@ def test_a_trial_has_the_medians_over_iterations_of_each_component() -> None:
     assert sum(row[f"{name}_share"] for name in COMPONENTS) == pytest.approx(1 - DEBLUR.rest)
 
 
-def test_the_slowest_rank_makes_the_time_and_all_others_wait_for_it() -> None:
+def test_the_slowest_rank_makes_the_time_and_all_others_wait_for_it():
     row = only(of_ranks(4, slowest=1.5))
     own_s = 0.8 * 1.5625 / 4
     assert row["denoiser_s"] == pytest.approx(1.5 * own_s)
@@ -52,7 +52,7 @@ def test_the_slowest_rank_makes_the_time_and_all_others_wait_for_it() -> None:
     assert means == pytest.approx(row["wall_mean_s"] * (1 - DEBLUR.rest))
 
 
-def test_the_slowest_rank_is_found_anew_in_each_iteration() -> None:
+def test_the_slowest_rank_is_found_anew_in_each_iteration():
     # Of four iterations each rank is the slow one in two, so that its own median is between.
     table = of_ranks(2, iterations=4).with_columns(
         gradient_s=pl.when(pl.col("rank") == pl.col("iteration") % 2).then(0.4).otherwise(0.1)
@@ -61,7 +61,7 @@ def test_the_slowest_rank_is_found_anew_in_each_iteration() -> None:
     assert (row["gradient_s"], row["gradient_mean_s"]) == (0.4, pytest.approx(0.25))
 
 
-def test_one_wild_iteration_moves_no_time_and_counts_in_shares_by_its_length() -> None:
+def test_one_wild_iteration_moves_no_time_and_counts_in_shares_by_its_length():
     usual = only(of_ranks(2, iterations=5))
     wild = pl.when(pl.col("iteration") == 4).then(10.0).otherwise(0.0)
     row = only(
@@ -74,23 +74,23 @@ def test_one_wild_iteration_moves_no_time_and_counts_in_shares_by_its_length() -
     assert row["barrier_share"] == pytest.approx(2 * 10 / (usual["ranks_s"] + 2 * 10))
 
 
-def test_setup_is_that_of_the_rank_that_took_longest() -> None:
+def test_setup_is_that_of_the_rank_that_took_longest():
     assert only(of_ranks(4))["setup_s"] == pytest.approx(1.8)
 
 
-def test_what_is_counted_twice_is_as_wrong_as_what_is_not_counted() -> None:
+def test_what_is_counted_twice_is_as_wrong_as_what_is_not_counted():
     # Of the second rank alone more is in components than there is.
     more = pl.when(pl.col("rank") == 1).then(1.1).otherwise(1.0)
     row = only(of_ranks(2).with_columns(denoiser_s=pl.col("denoiser_s") * more))
     assert row["rest_share"] == pytest.approx(0.1 * 0.625 / row["wall_s"] - 0.002)
 
 
-def test_ranks_with_more_tiles_are_told() -> None:
+def test_ranks_with_more_tiles_are_told():
     table = of_ranks(2).with_columns(tiles_here=pl.when(pl.col("rank") == 0).then(5).otherwise(4))
     assert only(table)["tiles_balance"] == pytest.approx(4.5 / 5)
 
 
-def test_memory_is_that_of_the_rank_that_needs_most_and_of_the_one_that_has_least() -> None:
+def test_memory_is_that_of_the_rank_that_needs_most_and_of_the_one_that_has_least():
     apart = {
         name: pl.when(pl.col("rank") == 1).then(value * GIB).otherwise(pl.col(name))
         for name, value in {"memory_peak_bytes": 30, "memory_total_bytes": 36}.items()
@@ -101,7 +101,7 @@ def test_memory_is_that_of_the_rank_that_needs_most_and_of_the_one_that_has_leas
     assert only(of_ranks(2).with_columns(unknown))["memory_peak_bytes"] is None
 
 
-def test_what_the_first_rank_alone_tells_stands_for_all() -> None:
+def test_what_the_first_rank_alone_tells_stands_for_all():
     table = of_ranks(2)
     row = only(table.reverse())
     assert row["psnr_db"] == pytest.approx(PSNR_DB["psnr_db"] - 0.01)
@@ -109,14 +109,14 @@ def test_what_the_first_rank_alone_tells_stands_for_all() -> None:
     assert only(of_ranks(1))["gate_gradient"] is None
 
 
-def test_the_error_is_that_of_the_rank_whose_memory_ran_out_and_not_of_those_it_left() -> None:
+def test_the_error_is_that_of_the_rank_whose_memory_ran_out_and_not_of_those_it_left():
     row = only(of_ranks(4, Entry("big", fits_from=8), nodes=2))
     assert (row["complete"], row["valid"], row["exhausted"]) == (False, False, True)
     assert row["error"] == "memory ran out on rank 3 on node2"
     assert (row["wall_s"], row["ranks_s"], row["gradient_share"]) == (None, None, None)
 
 
-def test_a_trial_of_which_one_rank_failed_or_is_missing_has_no_time() -> None:
+def test_a_trial_of_which_one_rank_failed_or_is_missing_has_no_time():
     failed = of_ranks(2, Entry("killed", error="rank 1 on node1 was killed"))
     done = of_ranks(2, Entry("killed"))
     half = pl.concat([done.filter(rank=0), failed.filter(rank=1)])
@@ -129,7 +129,7 @@ def test_a_trial_of_which_one_rank_failed_or_is_missing_has_no_time() -> None:
         assert (row["wall_s"], row["balance"], row["ranks_s"]) == (None, None, None)
 
 
-def test_a_trial_that_was_tried_again_counts_if_that_is_asked_for() -> None:
+def test_a_trial_that_was_tried_again_counts_if_that_is_asked_for():
     table = of_ranks(2).with_columns(attempt=pl.when(pl.col("rank") == 1).then(2).otherwise(1))
     row = only(table)
     assert (row["complete"], row["valid"], row["attempt"]) == (True, False, 2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -26,9 +25,7 @@ def validated(thin: Results, wrong: ValidationFindings) -> Results:
     return replace(thin, validation=wrong)
 
 
-def test_the_file_holds_all_numbers_and_goes_with_the_validation(
-    tmp_path: Path, thin: Results, validated: Results
-) -> None:
+def test_the_file_holds_all_numbers_and_goes_with_the_validation(tmp_path, thin, validated):
     (path,) = write_validation(tmp_path, validated)
     told = json.loads(path.read_bytes())
     assert told["verdict"] == "wrong"

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 import polars as pl
 import pytest
 
 from pyscale.analysis.sidebyside import Side
-from pyscale.references.model import Reference, Referred
-from pyscale.report.results import Results
+from pyscale.references.model import Referred
 from pyscale.report.viewer.build import SideBySide, Source, letter, properties
 from pyscale.report.viewer.model import Cell, Row, Viewer
 from pyscale.report.viewer.ofresults import beside_references, source_of
@@ -31,9 +30,7 @@ def cells(shown: Viewer) -> Iterator[Cell]:
     return (cell for row in shown.rows for cell in row.cells if cell is not None)
 
 
-def test_every_configuration_of_every_run_has_its_median_and_interval(
-    shown: Viewer, full: Results, slower: Results
-) -> None:
+def test_every_configuration_of_every_run_has_its_median_and_interval(shown, full, slower):
     for place, results in enumerate((full, slower)):
         for own in results.configurations.to_dicts():
             cell = row_of(shown, own["stage"], own["workers"]).cells[place]
@@ -43,7 +40,7 @@ def test_every_configuration_of_every_run_has_its_median_and_interval(
             )
 
 
-def test_the_speedup_is_against_each_column_and_none_against_itself(shown: Viewer) -> None:
+def test_the_speedup_is_against_each_column_and_none_against_itself(shown):
     first, second = row_of(shown, "segment", 2).cells
     assert first is not None
     assert second is not None
@@ -55,27 +52,27 @@ def test_the_speedup_is_against_each_column_and_none_against_itself(shown: Viewe
     assert first.speedups[1].value == pytest.approx(1.4)
 
 
-def test_parts_that_took_no_time_anywhere_are_left_out(shown: Viewer) -> None:
+def test_parts_that_took_no_time_anywhere_are_left_out(shown):
     parts = {row.labels["part"] for row in shown.rows}
     assert {"compute", "import", "idle", "merge"} <= parts
     assert parts.isdisjoint({"container_start", "busy"})
 
 
-def test_a_stage_stands_before_its_parts_and_compute_before_idle(shown: Viewer) -> None:
+def test_a_stage_stands_before_its_parts_and_compute_before_idle(shown):
     at_two = [row for row in shown.rows if (row.curve, row.group) == ("segment", "N = 2")]
     assert [row.labels["part"] for row in at_two][:2] == [None, "compute"]
     assert at_two[-1].labels["part"] == "idle"
     assert at_two[-1].name == "idle, waiting for the slowest"
 
 
-def test_rows_are_grouped_by_n_after_the_sum_over_stages(shown: Viewer) -> None:
+def test_rows_are_grouped_by_n_after_the_sum_over_stages(shown):
     assert list(shown.groups) == ["N = 1", "N = 2", "N = 4", "N = 8"]
     for rows in shown.groups.values():
         assert rows[0][1].name == "all stages"
         assert [shown.rows[place] for place, _ in rows] == [row for _, row in rows]
 
 
-def test_a_single_stage_has_no_sum_over_stages(full: Results) -> None:
+def test_a_single_stage_has_no_sum_over_stages(full):
     own = source_of(full)
     only = pl.col("stage") == "track"
     side = Side(full.configurations.filter(only), frozenset(), full.losses.filter(only))
@@ -83,14 +80,14 @@ def test_a_single_stage_has_no_sum_over_stages(full: Results) -> None:
     assert {row.labels["stage"] for row in shown.rows} == {"track"}
 
 
-def test_the_likely_limit_stands_at_whole_stages_only(shown: Viewer) -> None:
+def test_the_likely_limit_stands_at_whole_stages_only(shown):
     for row in shown.rows:
         for cell in row.cells:
             assert cell is not None
             assert (cell.tag is not None) == (not row.heads and not row.part)
 
 
-def test_what_limits_one_run_is_not_said_of_another(full: Results) -> None:
+def test_what_limits_one_run_is_not_said_of_another(full):
     own = source_of(full, alike=frozenset({"movie"}))
     limited, unknown = row_of(
         viewer(SideBySide.of([own, replace(own, limits=())])), "segment", 8
@@ -103,7 +100,7 @@ def test_what_limits_one_run_is_not_said_of_another(full: Results) -> None:
     assert not limited.tag.why.startswith("The largest part of the time")
 
 
-def test_an_invalid_configuration_says_so_in_place_of_a_limit(broken: Results) -> None:
+def test_an_invalid_configuration_says_so_in_place_of_a_limit(broken):
     shown = viewer(beside_references(broken))
     (cell,) = row_of(shown, "track", 4).cells
     assert cell is not None
@@ -112,12 +109,12 @@ def test_an_invalid_configuration_says_so_in_place_of_a_limit(broken: Results) -
     assert "differs from the baseline's" in cell.tag.why
 
 
-def test_a_key_names_its_row_in_the_csv(shown: Viewer) -> None:
+def test_a_key_names_its_row_in_the_csv(shown):
     assert row_of(shown, "segment", 2, "read").key("B") == "B|segment|cpu|2|read"
     assert row_of(shown, None, 2).key("A") == "A|||2|"
 
 
-def test_columns_are_named_by_letters() -> None:
+def test_columns_are_named_by_letters():
     assert [letter(place) for place in (0, 1, 25, 26)] == ["A", "B", "Z", "A1"]
 
 
@@ -127,7 +124,7 @@ class TestHardware:
         side = Side(pl.DataFrame(), frozenset())
         return Source("a", kind, side, hardware=hardware)  # type: ignore[arg-type]
 
-    def test_what_differs_is_marked(self) -> None:
+    def test_what_differs_is_marked(self):
         found = properties(
             [
                 self.source("run", processor="Xeon", memory="32 GiB"),
@@ -139,9 +136,7 @@ class TestHardware:
             ("memory", False),
         ]
 
-    def test_what_a_run_does_not_have_differs_and_what_a_reference_does_not_tell_is_unknown(
-        self,
-    ) -> None:
+    def test_what_a_run_does_not_have_differs_and_what_a_reference_does_not_tell_is_unknown(self):
         with_gpu, without = self.source("run", GPUs="H200"), self.source("run")
         assert properties([with_gpu, without])[0].values == ("H200", "-")
         assert properties([with_gpu, without])[0].differs
@@ -149,16 +144,14 @@ class TestHardware:
         assert silent.values == ("H200", None)
         assert not silent.differs
 
-    def test_what_no_stamp_tells_of_is_unknown_of_a_run_too(self) -> None:
+    def test_what_no_stamp_tells_of_is_unknown_of_a_run_too(self):
         (found,) = properties([self.source("run"), self.source("reference", network="Ethernet")])
         assert found.values == (None, "Ethernet")
         assert not found.differs
 
 
 class TestReferences:
-    def test_a_reference_stands_beside_its_stage_and_is_another_machine(
-        self, with_reference: Callable[..., SideBySide]
-    ) -> None:
+    def test_a_reference_stands_beside_its_stage_and_is_another_machine(self, with_reference):
         shown = viewer(with_reference(measured="2019", url="https://example.org/paper"))
         run, reference = shown.columns
         assert (run.name, run.kind) == ("run-1", "run")
@@ -171,9 +164,7 @@ class TestReferences:
         assert None not in cells
         assert row_of(shown, "track", 2).cells[1] is None
 
-    def test_what_it_measured_twice_of_one_stage_has_a_column_each(
-        self, full: Results, reference: Reference
-    ) -> None:
+    def test_what_it_measured_twice_of_one_stage_has_a_column_each(self, full, reference):
         own = full.configurations.filter(pl.col("stage").is_in(["segment", "track"]))
         again = own.filter(pl.col("stage") == "segment").with_columns(
             label=pl.lit("cells_2"), wall_s=3 * pl.col("wall_s")
@@ -194,8 +185,8 @@ class TestReferences:
                 assert percents == pytest.approx([100] * 3)
 
     def test_its_times_are_not_compared_where_nothing_tells_that_the_work_is_the_same(
-        self, with_reference: Callable[..., SideBySide]
-    ) -> None:
+        self, with_reference
+    ):
         shown = viewer(with_reference())
         assert set(shown.why_not) == {"unknown-work"}
         assert all(
@@ -205,18 +196,14 @@ class TestReferences:
             if speedup is not None
         )
 
-    def test_other_parameters_are_other_work(
-        self, with_reference: Callable[..., SideBySide]
-    ) -> None:
+    def test_other_parameters_are_other_work(self, with_reference):
         shown = viewer(with_reference(work_id="another"))
         cell = row_of(shown, "segment", 2).cells[1]
         assert cell is not None
         assert cell.speedups[0] is not None
         assert cell.speedups[0].why_not == "other-input"
 
-    def test_they_are_where_input_and_parameters_are_the_same(
-        self, with_reference: Callable[..., SideBySide]
-    ) -> None:
+    def test_they_are_where_input_and_parameters_are_the_same(self, with_reference):
         cell = row_of(viewer(with_reference(work_id="same")), "segment", 2).cells[1]
         assert cell is not None
         assert cell.speedups[0] is not None

@@ -52,27 +52,27 @@ def text(*arguments: Any) -> str:
         (None, "imbalance?"),
     ],
 )
-def test_the_main_cause_is_named_as_surely_as_it_is_known(share: float | None, said: str) -> None:
+def test_the_main_cause_is_named_as_surely_as_it_is_known(share, said):
     rest = None if share is None else 1 - share
     found = limits(("imbalance", 0.9, share), ("start-up", 0.8, rest))
     assert text(found, PARTS, 4, "cpu") == said
 
 
-def test_the_explanation_is_what_the_report_says() -> None:
+def test_the_explanation_is_what_the_report_says():
     found = limits(("imbalance", 0.9, 0.99))
     shown = tag(found, PARTS, 4, "cpu")
     assert shown is not None
     assert shown.why == " ".join(sentences.sentences(found))
 
 
-def test_at_the_base_case_the_largest_part_is_named_with_its_share() -> None:
+def test_at_the_base_case_the_largest_part_is_named_with_its_share():
     shown = tag(None, PARTS, 1, "cpu")
     assert shown is not None
     assert shown.text == "cores"
     assert "compute (60 %)" in shown.why
 
 
-def test_where_no_cause_is_large_the_largest_part_is_named_too() -> None:
+def test_where_no_cause_is_large_the_largest_part_is_named_too():
     found = limits(("imbalance", 0.51, 0.99))
     shown = tag(found, PARTS | {"read": 20.0}, 4, "cpu")
     assert shown is not None
@@ -81,11 +81,11 @@ def test_where_no_cause_is_large_the_largest_part_is_named_too() -> None:
     assert "storage" in shown.why
 
 
-def test_computing_on_a_gpu_depends_on_it() -> None:
+def test_computing_on_a_gpu_depends_on_it():
     assert text(None, PARTS, 1, "cuda") == "GPU"
     assert text(None, PARTS, 1, None) == "cores"
 
 
 @pytest.mark.parametrize("parts", [{}, {"busy": 9.0}, {"compute": 0.0}])
-def test_where_no_phase_is_known_there_is_no_tag(parts: dict[str, float]) -> None:
+def test_where_no_phase_is_known_there_is_no_tag(parts):
     assert tag(None, parts, 1, "cpu") is None

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import polars as pl
 import pytest
 
-from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.ofresults import beside_references, source_of
 from pyscale.report.viewer.stages import LAYOUT, viewer
@@ -16,7 +13,7 @@ from pyscale.report.viewer.table import comparison_table
 KEY = ("side", "stage", "device", "workers", "part")
 
 
-def test_it_has_every_number_that_the_viewer_shows(two_runs: SideBySide) -> None:
+def test_it_has_every_number_that_the_viewer_shows(two_runs):
     table = comparison_table(two_runs, LAYOUT)
     rows = {
         "|".join("" if value is None else str(value) for value in (row[name] for name in KEY)): row
@@ -34,7 +31,7 @@ def test_it_has_every_number_that_the_viewer_shows(two_runs: SideBySide) -> None
             assert own["speedup_low"] == (against.low if against else None)
 
 
-def test_times_of_a_run_are_those_of_its_own_table(full: Results) -> None:
+def test_times_of_a_run_are_those_of_its_own_table(full):
     table = comparison_table(beside_references(full), LAYOUT)
     whole = table.filter(pl.col("part").is_null(), pl.col("stage").is_not_null())
     columns = ["stage", "device", "workers", "repeats", "wall_s", "wall_s_low", "wall_s_high"]
@@ -42,7 +39,7 @@ def test_times_of_a_run_are_those_of_its_own_table(full: Results) -> None:
     assert whole.select(columns).sort("stage", "workers").equals(own)
 
 
-def test_verdicts_stand_with_the_runs_that_are_judged(two_runs: SideBySide) -> None:
+def test_verdicts_stand_with_the_runs_that_are_judged(two_runs):
     table = comparison_table(two_runs, LAYOUT)
     judged = table.drop_nulls("verdict")
     assert set(judged["side"]) == {"B"}
@@ -52,9 +49,7 @@ def test_verdicts_stand_with_the_runs_that_are_judged(two_runs: SideBySide) -> N
         assert row["ratio"] == pytest.approx(1 / row["speedup"])
 
 
-def test_of_three_runs_each_is_judged_against_the_first_alone(
-    full: Results, slower: Results
-) -> None:
+def test_of_three_runs_each_is_judged_against_the_first_alone(full, slower):
     runs = (full, slower, full)
     table = comparison_table(
         SideBySide.of([source_of(run, alike=frozenset({"movie"})) for run in runs]), LAYOUT
@@ -63,9 +58,7 @@ def test_of_three_runs_each_is_judged_against_the_first_alone(
     assert sorted(judged.rows()) == [("B", ["worse"], 16), ("C", ["same"], 16)]
 
 
-def test_alone_or_beside_a_reference_nothing_is_judged(
-    full: Results, with_reference: Callable[..., SideBySide]
-) -> None:
+def test_alone_or_beside_a_reference_nothing_is_judged(full, with_reference):
     alone = comparison_table(beside_references(full), LAYOUT)
     beside = comparison_table(with_reference(work_id="same"), LAYOUT)
     for table in (alone, beside):
