@@ -128,7 +128,8 @@ def test_all_work_lies_in_spans_that_follow_each_other(bench, movie):
     assert {span.phase for span in spans} == PHASES[bench.stage]
     gaps_s = [after.start_monotonic_s - before.end_monotonic_s for before, after in pairwise(spans)]
     assert min(gaps_s) >= 0
-    assert sum(gaps_s) < 0.05
+    # A share of it all, as a busy machine makes both longer.
+    assert sum(gaps_s) < 0.1 * (spans[-1].end_monotonic_s - spans[0].start_monotonic_s)
     assert result.counters.frames == 6
     assert {output.name for output in result.outputs} == {
         path.name for path in (bench.folder / "out").iterdir()
