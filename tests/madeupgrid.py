@@ -80,7 +80,7 @@ def made_up(
     return replace(
         results,
         timeline=timeline_of(tasks, run.spans, trials),
-        grids=grid_findings(
+        kinds=grid_findings(
             tasks,
             pl.DataFrame(calls, schema=call_schema()),
             trials,
@@ -89,11 +89,13 @@ def made_up(
             against="length_px",
             entries=list(points),
         ),
-        grid_references=[
-            (known.reference, grid)
-            for grid in grid_findings_of_table(known.table, known.reference.name)
-            if references
-        ],
+        beside={
+            "grid": [
+                (known.reference, grid)
+                for grid in grid_findings_of_table(known.table, known.reference.name)
+                if references
+            ]
+        },
     )
 
 

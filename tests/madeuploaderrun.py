@@ -62,7 +62,7 @@ def made_up(
     table = loading(entries, ranks=ranks, repeats=repeats, **told)
     return replace(
         results,
-        ranks=rank_findings(table, pl.DataFrame(), keep=KEEP),
+        kinds=rank_findings(table, pl.DataFrame(), keep=KEEP),
     )
 
 

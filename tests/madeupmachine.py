@@ -105,19 +105,18 @@ def made_up(
         ReportContext(title=title, settings={"cache": "asis"}),
         workers=worker_table(tasks, run.spans),
     )
-    return replace(
-        results,
-        machine=machine_findings(
-            timings_of(nodes, gpus=gpus, blocks=blocks),
-            tasks,
-            run.spans,
-            {
-                name: PLACE | ({"device_0": f"{GPU} #0", "device_1": f"{GPU} #1"} if gpus else {})
-                for name in names
-            },
-        ),
-        alone=frozenset(entries),
+    machine = machine_findings(
+        timings_of(nodes, gpus=gpus, blocks=blocks),
+        tasks,
+        run.spans,
+        {
+            name: PLACE | ({"device_0": f"{GPU} #0", "device_1": f"{GPU} #1"} if gpus else {})
+            for name in names
+        },
+        measuring=entries,
     )
+    assert machine is not None
+    return replace(results, kinds=(machine,))
 
 
 def timings_of(nodes: int = 2, *, gpus: bool = True, blocks: int = 6) -> pl.DataFrame:

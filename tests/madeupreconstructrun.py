@@ -57,5 +57,5 @@ def made_up(
     table = reconstruction(entries, ranks=ranks, repeats=repeats, **told)
     return replace(
         results,
-        ranks=rank_findings(pl.DataFrame(), table, keep=1.0),
+        kinds=rank_findings(pl.DataFrame(), table, keep=1.0),
     )

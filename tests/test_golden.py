@@ -31,6 +31,7 @@ from goldentext import csv_table, figure_text, json_text, page_text, sampled, ta
 from madeuploader import ENTRIES
 from madeupruns import loader_run, reconstruct_run
 from pretendedrun import make_run
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.console import PIPED_WIDTH, Console
@@ -101,7 +102,8 @@ def thin() -> Results:
 
 def machine() -> Results:
     own = madeupmachine.made_up(1, pipeline=True)
-    assert own.machine is not None
+    found = own.of(MachineFindings)
+    assert found is not None
     reference = Reference(
         name="elsewhere",
         title="A machine elsewhere",
@@ -112,8 +114,8 @@ def machine() -> Results:
         sweep="test",
         stages={},
     )
-    slower = own.machine.tests.with_columns(wall_s=pl.col("wall_s") * 2, rate=pl.col("rate") / 2)
-    return replace(own, test_references=[Referred(reference, slower)])
+    slower = found.tests.with_columns(wall_s=pl.col("wall_s") * 2, rate=pl.col("rate") / 2)
+    return replace(own, beside={"machine": [Referred(reference, slower)]})
 
 
 def loading() -> Results:
@@ -128,7 +130,7 @@ def loading_beside() -> Results:
     found = results.of(LoaderFindings)
     assert found is not None
     known = all_references(None).values()
-    return replace(results, rank_references={"loader": matching_loading(known, found.points)})
+    return replace(results, beside={"loader": matching_loading(known, found.points)})
 
 
 def reconstruction() -> Results:
@@ -136,7 +138,7 @@ def reconstruction() -> Results:
     found = results.of(ReconstructFindings)
     assert found is not None
     beside = matching_reconstruct(all_references(None).values(), found.points)
-    return replace(results, rank_references={"reconstruct": beside})
+    return replace(results, beside={"reconstruct": beside})
 
 
 MADE_UP: dict[str, Callable[[], Results]] = {

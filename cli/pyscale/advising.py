@@ -135,7 +135,7 @@ def _advice(
 ) -> Advice:
     title, measured_for = results.context.title, _measured_for(results.context)
     trials = _of_tasks_apart(results.trials, plan)
-    ranks = tuple(rank_advice(results.ranks, results.configurations))
+    ranks = tuple(rank_advice(results))
     if ranks and trials.is_empty():
         if objective is not None or worker_hours is not None:
             raise UserError(

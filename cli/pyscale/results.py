@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from pyscale.allocationstatus import queue_waits_s
 from pyscale.analysis.advice import choices
 from pyscale.analysis.causes import limits
 from pyscale.analysis.drift import drifts
+from pyscale.analysis.findings import Findings
 from pyscale.analysis.fits import curve_fits
 from pyscale.analysis.flags import without_invalid
 from pyscale.analysis.grid.findings import GridFindings, grid_findings
@@ -20,7 +21,6 @@ from pyscale.analysis.losses import loss_table
 from pyscale.analysis.machine.findings import machine_findings
 from pyscale.analysis.measured import measured_points, measured_trials
 from pyscale.analysis.ranks.findings import rank_findings
-from pyscale.analysis.ranks.work import RankFindings
 from pyscale.analysis.requests import request_of
 from pyscale.analysis.scaling import OVER_N, configurations
 from pyscale.analysis.spending import Held, Prices, held_on_one_machine, with_costs
@@ -148,6 +148,11 @@ def results_of(
         keep=settings.keep_diversity,
         count_retried=count_retried,
     )
+    machine = machine_findings(
+        *(tables.timings, tasks, spans, tables.sources.places),
+        measuring=run.plan.entries_that(measures_alone),
+        sizes=sizes,
+    )
     results = analysed(
         trials,
         context,
@@ -159,20 +164,16 @@ def results_of(
         references=shown,
         stages=stages_of(run.plan),
         find_grids=find_grids,
-        ranks=ranks,
-    )
-    machine = machine_findings(tables.timings, tasks, spans, tables.sources.places)
-    results = replace(
-        results,
-        timeline=timeline_of(tasks, spans, trials),
-        machine=machine,
-        alone=run.plan.entries_that(measures_alone),
+        kinds=[one for one in (machine, *ranks) if one is not None],
     )
     return replace(
         results,
-        test_references=[] if machine is None else matching_tests(shown, machine.tests),
-        test_sizes=sizes,
-        rank_references={one.kind: MATCHING[one.kind](shown, one.points) for one in ranks},
+        timeline=timeline_of(tasks, spans, trials),
+        beside={
+            **results.beside,
+            "machine": matching_tests(shown, machine.tests) if machine else (),
+            **{one.kind: MATCHING[one.kind](shown, one.points) for one in ranks},
+        },
         validation=validation_of(run, trials, context.work_id, references),
         next_runs=next_runs(
             curves(about_workers(results).configurations),
@@ -246,7 +247,7 @@ def analysed(
     references: Iterable[Loaded] = (),
     stages: Mapping[str, str] | None = None,
     find_grids: Callable[[pl.DataFrame], tuple[GridFindings, ...]] | None = None,
-    ranks: tuple[RankFindings, ...] = (),
+    kinds: Sequence[Findings] = (),
 ) -> Results:
     """Analyse a table of trials, wherever it comes from.
 
@@ -257,7 +258,7 @@ def analysed(
     the stages whose workers are on one GPU; `references` are what others measured, of which those
     of the same stages are kept; `stages` the stage behind each name in `trials`, where the two may
     differ, and behind each family of points; `find_grids` finds what grids tell, from the table of
-    configurations; `ranks` is what ranks told that work together.
+    configurations; `kinds` is what all other work tells.
     """
     beside = list(references)
     changes = drifts(trials)
@@ -268,7 +269,7 @@ def analysed(
     asked = (request_of(one, trials, cpus=(own_cpus or {}).get(one.stage)) for one in knees)
     grids = find_grids(table) if find_grids else ()
     return Results(
-        configurations=with_costs(_without_speedups(table, ranks), holding, held, prices),
+        configurations=with_costs(_without_speedups(table, kinds), holding, held, prices),
         trials=trials,
         losses=loss_table(trials),
         fits=curve_fits(without_invalid(trials, table), interleaved=interleaved),
@@ -279,15 +280,14 @@ def analysed(
         context=context,
         interleaved=interleaved,
         references=matching(beside, _without_points(table, grids), stages),
-        grids=grids,
-        grid_references=matching_grids(beside, grids, stages),
-        ranks=ranks,
+        kinds=(*grids, *kinds),
+        beside={"grid": matching_grids(beside, grids, stages)},
     )
 
 
-def _without_speedups(table: pl.DataFrame, ranks: Iterable[RankFindings]) -> pl.DataFrame:
+def _without_speedups(table: pl.DataFrame, kinds: Iterable[Findings]) -> pl.DataFrame:
     """Blank what compares wall times over N, where N ranks do N times as much."""
-    entries = [entry for one in ranks if one.work == "own" for entry in one.entries]
+    entries = [entry for one in kinds if one.work == "own" for entry in one.entries]
     of_ranks = pl.col("stage").is_in(entries)
     return table.with_columns(pl.when(~of_ranks).then(pl.col(name)).alias(name) for name in OVER_N)
 

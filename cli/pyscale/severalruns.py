@@ -11,6 +11,7 @@ from urllib.parse import quote
 import polars as pl
 
 from pyscale.analysis.machine.comparison import machines_beside
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.samples import compared_samples, samples
 from pyscale.betweenruns import MeasuredRun, between
@@ -53,7 +54,9 @@ def report_several(
     sources = [
         source_of(
             # Points of grids stay: only what tests of the machine took is shown by itself.
-            about_workers(replace(results, grids=())),
+            about_workers(
+                replace(results, kinds=tuple(one for one in results.kinds if one.work != "split"))
+            ),
             alike=frozenset({("input", run.inputs)}),
             about=_about(run),
             href=href,
@@ -114,7 +117,7 @@ def _machines(
     sources = [
         source
         for place, (run, results, href) in enumerate(zip(measured, found, hrefs, strict=True))
-        if results.machine is not None
+        if results.of(MachineFindings) is not None
         for source in sources_of_run(
             results,
             place=place,

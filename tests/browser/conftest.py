@@ -28,6 +28,7 @@ from madeuploaderrun import made_up as made_up_loading
 from madeupmachine import made_up as made_up_machine
 from madeupreconstructrun import made_up as made_up_reconstruction
 from pretendedrun import make_run
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.references.files import all_references
@@ -154,7 +155,8 @@ def grid(folder: Path) -> Report:
 def machine(folder: Path) -> Report:
     """One node with two GPUs, a stage beside that reads a movie at N = 1 and 2, and a reference."""
     own = made_up_machine(1, pipeline=True)
-    assert own.machine is not None
+    found = own.of(MachineFindings)
+    assert found is not None
     reference = Reference(
         name="elsewhere",
         title="A machine elsewhere",
@@ -165,9 +167,9 @@ def machine(folder: Path) -> Report:
         sweep="test",
         stages={},
     )
-    slower = own.machine.tests.with_columns(wall_s=pl.col("wall_s") * 2, rate=pl.col("rate") / 2)
+    slower = found.tests.with_columns(wall_s=pl.col("wall_s") * 2, rate=pl.col("rate") / 2)
     beside = Referred(reference, slower)
-    return written(folder / "machine", replace(own, test_references=[beside]))
+    return written(folder / "machine", replace(own, beside={"machine": [beside]}))
 
 
 @pytest.fixture(scope="package")
@@ -192,7 +194,7 @@ def loadings(folder: Path) -> Report:
     assert results.of(LoaderFindings) is not None
     known = all_references(folder / "none").values()
     beside = matching_loading(known, results.of(LoaderFindings).points)
-    return written(folder / "loadings", replace(results, rank_references={"loader": beside}))
+    return written(folder / "loadings", replace(results, beside={"loader": beside}))
 
 
 @pytest.fixture(scope="package")
@@ -202,9 +204,7 @@ def reconstruction(folder: Path) -> Report:
     assert results.of(ReconstructFindings) is not None
     known = all_references(folder / "none").values()
     beside = matching_reconstruct(known, results.of(ReconstructFindings).points)
-    return written(
-        folder / "reconstruction", replace(results, rank_references={"reconstruct": beside})
-    )
+    return written(folder / "reconstruction", replace(results, beside={"reconstruct": beside}))
 
 
 @pytest.fixture(scope="package")

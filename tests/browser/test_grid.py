@@ -11,6 +11,7 @@ from browser.reports import Row
 from browser.test_first_screen import assert_seen, text_of
 from browser.test_interactions import choose
 from browser.test_numbers import WRITERS, Number, places_of_the_csv
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report import wording
 
 WRITTEN = {"ratio": wording.ratio, "steady_s": wording.number, "share": wording.percent}
@@ -68,7 +69,7 @@ def test_charts_show_what_the_csvs_hold(grid, visit):
     shown = [mark for mark in marks(page, "sizeratio", type="symbol") if "base" in mark]
     assert sorted(mark["ratio"] for mark in shown) == sorted(float(r["ratio"]) for r in ratios)
     band, _end = marks(page, "sizeratio", type="area")
-    (ceiling,) = (one for one in grid.results.grids[0].ceilings if one.measure == "steady")
+    (ceiling,) = (one for one in grid.results.of(GridFindings).ceilings if one.measure == "steady")
     assert (band["ratio_low"], band["ratio"], band["ratio_high"]) == (
         ceiling.low,
         ceiling.ceiling,

@@ -15,6 +15,7 @@ from browser.drawn import marks, place
 from browser.reports import written
 from browser.test_first_screen import assert_seen, text_of
 from browser.test_numbers import WRITERS, Number, places_of_the_csv
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.wording import number
 
 OF_MACHINE = ("tests", "nodes", "headroom")
@@ -32,7 +33,7 @@ def test_the_first_screen_says_what_the_machines_reach_and_whether_to_trust_it(
     assert text_of(page, "nodes").startswith("node3 is an outlier")
     row = machines.rows("tests")[
         "storage|storage|3|node1|"
-        f"{machines.results.machine.tests['hardware'][0]}|"  # type: ignore[union-attr]
+        f"{machines.results.of(MachineFindings).tests['hardware'][0]}|"  # type: ignore[union-attr]
         "|particle_sequential_read_cold||1"
     ]
     told = page.locator("[data-answer=storage]").first.inner_text()
@@ -91,7 +92,7 @@ def test_what_cannot_run_says_so_and_is_no_zero(report, visit):
 
 
 def test_tests_of_the_machine_stay_where_a_stage_is_not_chosen(full, machine, visit, tmp_path):
-    both = replace(full.results, machine=machine.results.machine)
+    both = replace(full.results, kinds=machine.results.kinds)
     page = visit(written(tmp_path, both).page)
     before = page.locator("#machine tr:visible").count()
     assert before > 10

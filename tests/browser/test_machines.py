@@ -16,6 +16,7 @@ from playwright.sync_api import Page, expect
 from browser.chromium import Visit
 from madeupmachine import made_up, timings_of
 from pyscale.analysis.machine.comparison import machines_beside
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.sidebyside import CELL
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.report.comparison import ComparisonContext
@@ -34,10 +35,10 @@ KEY = ("side", *CELL)
 def measured(name: str, factor: float, sizes: Mapping[str, str]) -> tuple[Results, pl.DataFrame]:
     timings = timings_of(1).with_columns(pl.col("wall_s") * factor)
     results = made_up(nodes=1)
-    assert results.machine is not None
+    assert results.of(MachineFindings) is not None
     context = results.context.model_copy(update={"run_id": name})
-    machine = replace(results.machine, tests=machine_tests(timings))
-    return replace(results, context=context, machine=machine, test_sizes=sizes), timings
+    machine = replace(results.of(MachineFindings), tests=machine_tests(timings))
+    return replace(results, context=context, kinds=(replace(machine, sizes=sizes),)), timings
 
 
 @pytest.fixture(scope="package")

@@ -10,6 +10,7 @@ import pytest
 
 from commandline import Answer
 from mockruns import PIPELINE, Command, RunMaker, carried_out, carry_out, plan_of
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.baseversion import BaseVersion, with_base
 from pyscale.betweenversions import told_of_base
 from pyscale.executors.mock import MockEnd, MockExecutor
@@ -188,7 +189,7 @@ def test_each_point_of_a_grid_is_compared_once_with_its_base(
         f"segment_{length}px_{device}" for length in (2, 4) for device in ("cpu", "cuda")
     ]
     assert table["output_identical"].all()
-    (found,) = results.grids
+    (found,) = results.every(GridFindings)
     assert found.points["series"].unique(maintain_order=True).to_list() == [
         "version new",
         "version base",

@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 
 from madeuploader import Entry, loading
 from mockruns import PlanMaker, carried_out, carry_out
-from pyscale.analysis.grid.findings import grid_findings_of_table
+from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.grid.tablepoints import trials_of_sizes, with_stages
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.app import app
 from pyscale.benchmark import benchmark
@@ -210,10 +211,10 @@ def test_points_of_a_grid_stand_beside_sweeps_over_their_axis_and_none_over_work
         find_grids=lambda _configurations: grid_findings_of_table(table, "times"),
     )
     assert results.configurations.height == 4
-    assert [grid.family for grid in results.grids] == ["segment"]
-    assert results.grids[0].ratios["ratio"].to_list() == pytest.approx([10, 10])
+    assert [grid.family for grid in results.every(GridFindings)] == ["segment"]
+    assert results.of(GridFindings).ratios["ratio"].to_list() == pytest.approx([10, 10])
     assert results.references == []
-    assert [reference.name for reference, _ in results.grid_references] == ["cellpose-devices"]
+    assert [reference.name for reference, _ in results.beside["grid"]] == ["cellpose-devices"]
 
 
 def test_the_stage_behind_a_point_is_known_by_its_family_too(make: PlanMaker) -> None:
@@ -257,11 +258,11 @@ def test_tests_of_the_machine_are_analysed_and_their_entries_named(
     told = {"timings": [timing.model_dump(mode="json")], "versions": {"place_filesystem": "nfs4"}}
     file.write_text(json.dumps(json.loads(file.read_text()) | told))
     results = results_of(system)
-    assert results.machine is not None
-    row = results.machine.tests.row(0, named=True)
+    assert results.of(MachineFindings) is not None
+    row = results.of(MachineFindings).tests.row(0, named=True)
     assert (row["stage"], row["test"], row["rate"]) == ("storage", "metadata_stat", 200)
-    assert [*results.machine.places.values()] == [{"place_filesystem": "nfs4"}]
-    assert results.alone == {"storage"}
+    assert [*results.of(MachineFindings).places.values()] == [{"place_filesystem": "nfs4"}]
+    assert results.apart == {"storage"}
     assert results.configurations["stage"].to_list() == ["storage"]
     assert (system.path / "timings.parquet").exists()
     # Where no movie was read no setting says how.
@@ -272,8 +273,8 @@ def test_tests_of_the_machine_are_analysed_and_their_entries_named(
     # A run that measured no machine has no findings of one.
     carry_out(run)
     others = results_of(run)
-    assert others.machine is None
-    assert others.alone == frozenset()
+    assert others.of(MachineFindings) is None
+    assert others.apart == frozenset()
     assert "scaling" in others.context.settings
 
 
@@ -283,7 +284,7 @@ def test_wall_times_of_ranks_have_no_speedup(make: PlanMaker, tmp_path: Path) ->
     _, results = benchmark(run, MockExecutor(lambda *_: MockEnd(wall_s=2.0)), lambda _event: None)
     own = loading([Entry("register_denoise", 500.0, 4.0)])
     apart = analysed(
-        results.trials, results.context, ranks=rank_findings(own, pl.DataFrame(), keep=0.5)
+        results.trials, results.context, kinds=rank_findings(own, pl.DataFrame(), keep=0.5)
     ).configurations
     assert results.configurations["speedup"].null_count() == 0
     assert apart["speedup"].null_count() == apart["efficiency"].null_count() == 2

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from pyscale.analysis.findings import PointFindings
 from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
-from pyscale.analysis.ranks.work import RankFindings
 from pyscale.errors import UserError
 from pyscale.plan import Plan
 from pyscale.references.fromgrid import without_path
@@ -16,7 +16,7 @@ from pyscale.references.matchingranks import COMPONENTS
 from pyscale.references.model import GPUS, NUM_WORKERS, Content
 
 
-def of_ranks(plan: Plan, found: Sequence[RankFindings]) -> Content:
+def of_ranks(plan: Plan, found: Sequence[PointFindings]) -> Content:
     """Take the rates of ranks that load patches, or the speedups of ranks that reconstruct.
 
     Raises `UserError` where a run measured both, or a reconstruction at one N alone.

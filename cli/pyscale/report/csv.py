@@ -64,16 +64,13 @@ def write_csv(folder: Path, results: Results) -> list[Path]:
 
 def _tables(results: Results) -> dict[str, pl.DataFrame]:
     """Every table; those that not every report has as far as they have rows."""
-    machine = results.machine
+    of_kinds: dict[str, list[pl.DataFrame]] = {}
+    for one in results.kinds:
+        for name, table in one.tables.items():
+            of_kinds.setdefault(name, []).append(table)
     rare: dict[str, pl.DataFrame | None] = {
-        name: pl.concat([getattr(grid, name) for grid in results.grids])
-        for name in ("points", "ratios", "parts")
-        if results.grids
+        name: pl.concat(tables) for name, tables in of_kinds.items()
     }
-    if machine is not None:
-        rare |= {"tests": machine.tests, "nodes": machine.nodes, "headroom": machine.headroom}
-    for one in results.ranks:
-        rare |= one.tables
     if results.versions is not None:
         rare |= {"versions": results.versions.table}
     rare |= {"starts": results.starts, "measures": results.measured}

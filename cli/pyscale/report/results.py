@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -12,10 +12,8 @@ from pyscale.analysis.advice import Choice
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.drift import Drift
 from pyscale.analysis.experiments import Experiment
+from pyscale.analysis.findings import Findings
 from pyscale.analysis.fits import CurveFits
-from pyscale.analysis.grid.findings import GridFindings
-from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.analysis.ranks.work import RankFindings
 from pyscale.analysis.requests import Request
 from pyscale.references.model import Referred
 from pyscale.report.comparison import VersionComparison
@@ -23,7 +21,7 @@ from pyscale.report.context import ReportContext
 from pyscale.report.page.pictures import Pictures
 from pyscale.validation.findings import ValidationFindings
 
-F = TypeVar("F", bound=RankFindings)
+F = TypeVar("F", bound=Findings)
 
 
 @dataclass(frozen=True)
@@ -57,30 +55,13 @@ class Results:
         What every task did when (see `pyscale.analysis.timeline`); None where no phases are known.
     references : list of Referred
         What others measured of the same stages over numbers of workers.
-    grids : tuple of GridFindings
-        What each grid of points tells: of devices and sizes, say; none where there is no grid.
-    grid_references : list of Referred
-        What others measured of the same stages against the same axis, with the stages named as
-        here; one for each stage of a reference.
-    machine : MachineFindings or None
-        What the tests of the machine itself tell; None where the run has none.
-    alone : frozenset of str
-        Entries of the suite that measure the machine and read no movie: they are in the tables of
-        trials and configurations, but N workers share no work there, so that nothing is said of
-        how they scale.
-    test_references : list of Referred
-        What others measured of the same tests of a machine.
-    test_sizes : mapping of str to str
-        By entry that measures the machine: fingerprint of how large what it works on is, by which
-        equal work is told (see `pyscale.references.workid.size_ids_of`).
-    ranks : tuple of RankFindings
-        What ranks told that work together, one for each kind of such work. Wall times of their
-        entries say nothing of how they scale: N ranks deliver N times as many patches, and of an
-        image that ranks reconstruct together an iteration counts, by its components.
-    rank_references : mapping of str to list of Referred
-        By the kind of the findings: what others measured of loading with the same settings, or of
-        the same problems (see `pyscale.references.matching` and
-        `pyscale.references.matchingranks`).
+    kinds : tuple of Findings
+        What every kind of work tells beside stages over N: each grid of points, tests of the
+        machine, ranks that work together.
+    beside : mapping of str to list of Referred
+        By the kind of the findings: what others measured of the same work (see
+        `pyscale.references.matching` and `pyscale.references.matchingranks`). Of a grid it is
+        findings, with the stages named as here, else rows of a table.
     validation : ValidationFindings or None
         Whether the installation computes what it should; None where the suite expects nothing.
     next_runs : tuple of Experiment
@@ -108,14 +89,8 @@ class Results:
     interleaved: bool = True
     timeline: pl.DataFrame | None = None
     references: list[Referred[pl.DataFrame]] = field(default_factory=list)
-    grids: tuple[GridFindings, ...] = ()
-    grid_references: list[Referred[GridFindings]] = field(default_factory=list)
-    machine: MachineFindings | None = None
-    alone: frozenset[str] = frozenset()
-    test_references: list[Referred[pl.DataFrame]] = field(default_factory=list)
-    test_sizes: Mapping[str, str] = field(default_factory=dict)
-    ranks: tuple[RankFindings, ...] = ()
-    rank_references: Mapping[str, list[Referred[pl.DataFrame]]] = field(default_factory=dict)
+    kinds: tuple[Findings, ...] = ()
+    beside: Mapping[str, Sequence[Referred[Any]]] = field(default_factory=dict)
     validation: ValidationFindings | None = None
     next_runs: tuple[Experiment, ...] = ()
     versions: VersionComparison | None = None
@@ -126,8 +101,12 @@ class Results:
     @property
     def apart(self) -> frozenset[str]:
         """Entries of whose wall times no speedup over N is told."""
-        return self.alone.union(*(one.entries for one in self.ranks))
+        return frozenset[str]().union(*(one.entries for one in self.kinds if one.work != "split"))
 
     def of(self, kind: type[F]) -> F | None:
-        """Findings of one kind of ranks' work; None where the run has none."""
-        return next((one for one in self.ranks if isinstance(one, kind)), None)
+        """Findings of one kind of work; None where the run has none."""
+        return next(iter(self.every(kind)), None)
+
+    def every(self, kind: type[F]) -> list[F]:
+        """All findings of one kind: a run may have several grids."""
+        return [one for one in self.kinds if isinstance(one, kind)]

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
     from pyscale.references.model import Reference
 
-References = Iterable[tuple["Reference", Any]]
-"""References, each with its rows that stand beside those of a run."""
-
 
 @dataclass(frozen=True)
 class Answer:
@@ -116,6 +113,8 @@ class Section:
         Choices for the axes of that one, the first of which is chosen.
     leads : bool
         Whether its answers stand above those on stages over N.
+    advises : bool
+        Whether its answers say what to ask for.
     published : list of dict
         References beside the run.
     doubts, not_measured : tuple of str
@@ -139,6 +138,7 @@ class Section:
     narrow: int = 0
     scales: tuple[str, ...] = ()
     leads: bool = True
+    advises: bool = False
     published: list[dict[str, Any]] = field(default_factory=list)
     doubts: tuple[str, ...] = ()
     not_measured: tuple[str, ...] = ()
@@ -206,7 +206,7 @@ def doubts_of(
 
 
 def beside(
-    found: References,
+    found: Iterable[tuple[Reference, Any]],
     lay_out: Callable[[str, Sequence[Row]], Table | None],
     note: str = "",
 ) -> list[dict[str, Any]]:

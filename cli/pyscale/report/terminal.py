@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from pyscale.analysis.flags import LETTERS, SENTENCES
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report import beside, quality, scalingkind, sentences
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.bottomview import BottomView
@@ -74,7 +75,7 @@ def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
     if results.starts is not None:
         told += map(Text, headlines(results.starts))
     told += map(Text, worse(results.measured))
-    told += map(_warning, said(results.trials, results.grids))
+    told += map(_warning, said(results.trials, results.every(GridFindings)))
     if line.stages:
         told += [Text()] if told else []
         told.append(BottomView(results.context.title, line))

@@ -86,7 +86,7 @@ def test_it_has_the_steady_times_of_each_process_by_device_and_size(measure, tmp
 def test_a_report_that_reads_it_finds_the_ratios_of_the_run(measure, tmp_path):
     run = measure()
     loaded = read_reference(write_reference(reference_from(run, "ours"), tmp_path / "own"))
-    (found,), (own,) = loaded.grids(), results_of(run).grids
+    (found,), (own,) = loaded.grids(), results_of(run).kinds
     columns = ("length_px", "workers", "ratio")
     assert found.ratios.filter(measure="steady").select(columns).rows() == [
         (length_px, workers, pytest.approx(ratio))

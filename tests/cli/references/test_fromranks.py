@@ -69,14 +69,14 @@ def test_it_stands_beside_another_run_of_the_same_work_and_not_beside_itself(
 ) -> None:
     own, slower = made("a1b2"), made("c3d4", slower=1.2)
     assert shown_beside([loaded], work_id_of(slower)) == [loaded]
-    (found,) = MATCHING[kind]([loaded], found_of(slower).ranks[0].points)
+    (found,) = MATCHING[kind]([loaded], found_of(slower).kinds[0].points)
     assert found.reference.name == "ours"
     assert set(found.found["workers"]) <= {1, 2}
-    assert MATCHING[kind]([loaded], found_of(own).ranks[0].points) == []
+    assert MATCHING[kind]([loaded], found_of(own).kinds[0].points) == []
 
 
 def test_its_numbers_are_those_of_the_run(kind: str, loaded: Loaded, made: Made) -> None:
-    (own,) = found_of(made("a1b2")).ranks
+    (own,) = found_of(made("a1b2")).kinds
     if kind == "loader":
         whole = own.points.select("stage", "pool_size", "inferred_per_s").rows()
         told = loaded.table.select("stage", "pool_size", "effective_patches_per_s").rows()
@@ -97,12 +97,12 @@ def test_other_settings_are_not_shown_beside_it(kind: str, loaded: Loaded, made:
     run = made("e5f6", **other)
     assert shown_beside([loaded], work_id_of(run)) == []
     if kind == "loader":
-        assert matching_loading([loaded], found_of(run).ranks[0].points) == []
+        assert matching_loading([loaded], found_of(run).kinds[0].points) == []
 
 
 def test_a_reconstruction_at_one_n_and_two_kinds_at_once_are_refused(kind: str, made: Made) -> None:
     run = made("a1b2")
-    (own,) = found_of(run).ranks
+    (own,) = found_of(run).kinds
     with pytest.raises(UserError, match="holds the table of one of them"):
         of_ranks(run.plan, (own, own))
     if kind == "reconstruct":

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from madeupmachine import made_up
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.sidebyside import MachineSide, machines_side_by_side
 from pyscale.analysis.machine.speedups import machine_speedups
 from pyscale.errors import UserError
@@ -54,7 +55,7 @@ def guide() -> Loaded:
 @pytest.fixture(scope="module")
 def tests() -> pl.DataFrame:
     """Those of a made-up run on the processor and on GPUs, of one node."""
-    found = made_up(nodes=1).machine
+    found = made_up(nodes=1).of(MachineFindings)
     assert found is not None
     # Two more tests have the step of the guide.
     named = [

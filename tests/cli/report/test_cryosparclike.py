@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from madeupmachine import made_up
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.cryosparclike import ON_GPU, BenchmarkData, Measured, benchmark_files
 
 MEASURED = Measured(
@@ -80,7 +81,7 @@ GOLDEN: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(scope="module")
 def tests() -> pl.DataFrame:
-    found = made_up().machine
+    found = made_up().of(MachineFindings)
     assert found is not None
     return found.tests
 

@@ -10,6 +10,8 @@ import polars as pl
 import pytest
 
 from mockruns import PlanMaker, carried_out
+from pyscale.analysis.grid.findings import GridFindings
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.planning import Dataset
 from pyscale.results import results_of
@@ -188,5 +190,5 @@ def test_the_asked_diversity_is_read_when_the_run_is_analysed(
     assert results.apart == {"loader"}
     (rate,) = results.of(LoaderFindings).points.filter(workers=2)["patches_per_s"]
     assert rate == pytest.approx(2 * 128 / 5.0)
-    assert results.machine is None
-    assert results.grids == ()
+    assert results.of(MachineFindings) is None
+    assert results.every(GridFindings) == []

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import polars as pl
 
+from pyscale.analysis.findings import PointFindings
 from pyscale.analysis.grid.axes import SIZE, points_of
 from pyscale.analysis.grid.ceiling import Ceiling, ceilings
 from pyscale.analysis.grid.parts import call_parts, part_schema, unaided
@@ -18,7 +20,7 @@ from pyscale.analysis.grid.wins import Win, wins
 
 
 @dataclass(frozen=True)
-class GridFindings:
+class GridFindings(PointFindings):
     """Findings of one grid.
 
     Attributes
@@ -47,16 +49,23 @@ class GridFindings:
         `pyscale.analysis.grid.versus.sharing_schema`.
     """
 
+    kind: ClassVar = "grid"
+    work: ClassVar = "split"
+
     family: str
     versus: str | None
     against: str | None
-    points: pl.DataFrame
     ratios: pl.DataFrame
     ceilings: tuple[Ceiling, ...]
     wins: tuple[Win, ...]
     parts: pl.DataFrame
     unaided: pl.DataFrame
     sharing: pl.DataFrame
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Points, ratios and parts of calls."""
+        return {"points": self.points, "ratios": self.ratios, "parts": self.parts}
 
 
 def grid_findings(

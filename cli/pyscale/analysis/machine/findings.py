@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import polars as pl
 
+from pyscale.analysis.findings import Findings
 from pyscale.analysis.machine.headroom import headroom
 from pyscale.analysis.machine.nodes import node_comparison
 from pyscale.analysis.machine.tests import machine_tests
 
 
 @dataclass(frozen=True)
-class MachineFindings:
+class MachineFindings(Findings):
     """Findings of a run's machine stages.
 
     Attributes
@@ -29,12 +31,34 @@ class MachineFindings:
     places : mapping of str to mapping of str to str
         By node: what was said of the folder that was measured and of the devices, like
         `place_filesystem`, `cache_method` or `fio`.
+    measuring : frozenset of str
+        Entries of the suite that measure the machine and read no movie: they are in the tables of
+        trials and configurations, but N workers share no work there, so that nothing is said of
+        how they scale.
+    sizes : mapping of str to str
+        By such an entry: fingerprint of how large what it works on is, by which equal work is told
+        (see `pyscale.references.workid.size_ids_of`).
     """
+
+    kind: ClassVar = "machine"
+    work: ClassVar = "each"
 
     tests: pl.DataFrame
     nodes: pl.DataFrame
     headroom: pl.DataFrame
     places: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    measuring: frozenset[str] = frozenset()
+    sizes: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def tables(self) -> Mapping[str, pl.DataFrame]:
+        """Tests, nodes and headroom."""
+        return {"tests": self.tests, "nodes": self.nodes, "headroom": self.headroom}
+
+    @property
+    def entries(self) -> frozenset[str]:
+        """Entries that measure the machine, whether or not anything was timed."""
+        return self.measuring
 
 
 def machine_findings(
@@ -42,6 +66,9 @@ def machine_findings(
     tasks: pl.DataFrame,
     spans: pl.DataFrame,
     places: Mapping[str, Mapping[str, str]],
+    *,
+    measuring: Collection[str],
+    sizes: Mapping[str, str] | None = None,
 ) -> MachineFindings | None:
     """Find what the machine stages of a run tell.
 
@@ -49,15 +76,15 @@ def machine_findings(
     ----------
     timings, tasks, spans : polars.DataFrame
         As `pyscale.store.tables` describes them.
-    places : mapping of str to mapping of str to str
-        By node, as in `MachineFindings`.
+    places, measuring, sizes
+        As in `MachineFindings`.
 
     Returns
     -------
     MachineFindings or None
-        None where nothing of the machine was timed.
+        None where no entry measures the machine.
     """
-    if timings.is_empty():
+    if not measuring:
         return None
     tests = machine_tests(timings)
     others = tasks.filter(~pl.col("stage").is_in(timings["stage"].unique().to_list()))
@@ -66,4 +93,6 @@ def machine_findings(
         nodes=node_comparison(tests),
         headroom=headroom(tests, others, spans, places),
         places=places,
+        measuring=frozenset(measuring),
+        sizes=sizes or {},
     )

@@ -11,8 +11,8 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.aggregate import baseline, by_workers
+from pyscale.analysis.findings import Row
 from pyscale.analysis.intervals import median_interval, ratio_interval_by_block, with_ends
-from pyscale.analysis.ranks.work import Row
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns, ends_of
 from pyscale_stages.reconstruction import COMPONENTS
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from pyscale.analysis.ranks.work import Row
+from pyscale.analysis.findings import Row
 
 COMPARABLE = ("workers", "patch_px", "mpp")
 """What points have in common whose rates and diversities can be set beside each other: as many

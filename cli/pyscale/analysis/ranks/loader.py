@@ -20,10 +20,10 @@ from pyscale.analysis.aggregate import (
 )
 from pyscale.analysis.declared import schema_of
 from pyscale.analysis.doubts import cache_flags, flags_of_ranks
+from pyscale.analysis.findings import PointFindings, Row
 from pyscale.analysis.flags import FROM_MEMORY, STRAGGLING, raised
 from pyscale.analysis.intervals import ratio_interval, with_ends
 from pyscale.analysis.ranks.front import Advised, advised, with_front
-from pyscale.analysis.ranks.work import RankFindings, Row
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns, ends_of
 from pyscale.analysis.trials import least_proved, sum_if_all
 from pyscale_stages.loader.params import LoaderParams
@@ -110,7 +110,7 @@ class SamePatches(NamedTuple):
 
 
 @dataclass(frozen=True)
-class LoaderFindings(RankFindings):
+class LoaderFindings(PointFindings):
     """Findings of loading patches.
 
     Attributes

@@ -18,6 +18,7 @@ from pyscale.analysis.aggregate import (
     trials_of_ranks,
 )
 from pyscale.analysis.doubts import flags_of_ranks
+from pyscale.analysis.findings import PointFindings, Row
 from pyscale.analysis.flags import MOST_REST, UNEVEN, raised
 from pyscale.analysis.intervals import median_interval, with_ends
 from pyscale.analysis.ranks.components import (
@@ -28,7 +29,6 @@ from pyscale.analysis.ranks.components import (
     knees,
     share_of,
 )
-from pyscale.analysis.ranks.work import RankFindings, Row
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns, ends_of
 from pyscale_stages.reconstruction import (
     COMPONENTS,
@@ -68,7 +68,7 @@ def point_schema() -> Schema:
 
 
 @dataclass(frozen=True)
-class ReconstructFindings(RankFindings):
+class ReconstructFindings(PointFindings):
     """Findings of reconstructing over ranks.
 
     Attributes

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.losses import GROUP
 from pyscale.report.results import Results
 
@@ -17,7 +18,8 @@ def about_workers(results: Results) -> Results:
     that test a machine or load patches share no work: each does all of it. Ranks that reconstruct
     an image share it in every iteration, which is reported by component.
     """
-    if not results.grids and not results.apart:
+    grids = results.every(GridFindings)
+    if not grids and not results.apart:
         return results
     out = pl.concat([_at_one_n(results), _apart(results)]).unique()
 
@@ -53,9 +55,10 @@ def _at_one_n(results: Results) -> pl.DataFrame:
     curves = results.configurations.group_by(GROUP, maintain_order=True).agg(
         counts=pl.col("workers").n_unique()
     )
-    if not results.grids:
+    grids = results.every(GridFindings)
+    if not grids:
         return curves.select(GROUP).clear()
-    points = pl.concat([grid.points.select("suite", "stage") for grid in results.grids]).unique()
+    points = pl.concat([grid.points.select("suite", "stage") for grid in grids]).unique()
     return (
         curves.filter(pl.col("counts") == 1)
         .join(points, on=["suite", "stage"], how="semi", nulls_equal=True)

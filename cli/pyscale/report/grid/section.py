@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from pyscale.analysis.flags import INVALIDATING
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.grid.parts import UNATTRIBUTED
 from pyscale.analysis.trust import Trusted, graded, raised_by
 from pyscale.report.curves import curves
@@ -42,7 +43,7 @@ PARTS = "Parts of a call: medians; parts on the device end when the device has f
 
 def section(results: Results) -> Section | None:
     """Tell of all grids of a run; None where there is none."""
-    found = sweeps(results.grids)
+    found = sweeps(results.every(GridFindings))
     if not found:
         return None
     points = {row["stage"] for sweep in found for row in sweep.points}

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 
 from pyscale.analysis.flags import flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.nodes import FAST, LEAST_NODES, SLOW
 from pyscale.analysis.trust import trust_in_tests
 from pyscale.report import sentences
@@ -33,9 +33,6 @@ from pyscale.report.page.values import TESTS, Cell, Value
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
 from pyscale.report.wording import few, listing, number, percent, plural, ratio
-
-if TYPE_CHECKING:
-    from pyscale.analysis.machine.findings import MachineFindings
 
 HERE = "This machine"
 SEQUENTIAL, RANDOM = "particle_sequential_read", "particle_random_read"
@@ -73,7 +70,8 @@ LEFT_OUT = {
 
 def section(results: Results) -> Section | None:
     """Tell of the tests of all nodes; None where the machine was not tested."""
-    machine, found = results.machine, benches(results.machine)
+    machine = results.of(MachineFindings)
+    found = benches(machine)
     if machine is None or not found:
         return None
     several, is_long = len({bench.node for bench in found}) > 1, len(found) > MOST_BENCHES
@@ -128,7 +126,7 @@ def section(results: Results) -> Section | None:
         leads=False,
         doubts=(
             *of_all(found, doubts),
-            *sentences.doubts_of_trials(results.configurations, results.alone),
+            *sentences.doubts_of_trials(results.configurations, machine.entries),
         ),
         not_measured=tuple(_not_measured(found)),
     )
@@ -154,7 +152,7 @@ def _answered(
     """Name the outliers; give the rates of each node, and the trust in them."""
     if not machine.nodes.is_empty():
         yield Answered("All nodes", (Answer("Nodes", "nodes", *in_short(machine)),))
-    of_trials = flags_of_trials(results.configurations, results.alone)
+    of_trials = flags_of_trials(results.configurations, machine.entries)
     for bench in found if len(found) <= MOST_BENCHES else ():
         gpus = [device for device in bench.kernels if device != PROCESSOR]
         answers = [

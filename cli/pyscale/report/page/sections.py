@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
 from pyscale.report import (
@@ -43,7 +44,8 @@ _BULLET = re.compile(r"^- ", re.MULTILINE)
 def sections(results: Results) -> dict[str, Any]:
     """Collect what `page/report.html.j2` names, but charts."""
     every = curves(without_apart(results.configurations, results))
-    of_kinds, over_sizes = sections_of(results), sweeps(results.grids)
+    grids = results.every(GridFindings)
+    of_kinds, over_sizes = sections_of(results), sweeps(grids)
     points = {row["stage"] for sweep in over_sizes for row in sweep.points}
     told_of_all = {
         "doubts": [
@@ -51,7 +53,7 @@ def sections(results: Results) -> dict[str, Any]:
             *sentences.drifted(every, results.drifts),
             *(doubt for one in of_kinds for doubt in one.doubts),
         ],
-        "warned": said(results.trials, results.grids),
+        "warned": said(results.trials, grids),
         "not_to_be_trusted": [
             *gate.not_to_be_trusted(results.configurations),
             *missed(results),
@@ -112,9 +114,7 @@ def sections(results: Results) -> dict[str, Any]:
         "starts": starts.section(results.starts),
         "references": [
             *(referred.reference for referred in results.references),
-            *(reference for reference, _ in results.grid_references),
-            *(referred.reference for referred in results.test_references),
-            *(reference for found in results.rank_references.values() for reference, _ in found),
+            *(reference for found in results.beside.values() for reference, _ in found),
         ],
         "stamps": [
             {"names": node.names, "properties": dict(flattened(node.stamp))}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches, timed
 from pyscale.report.machine.words import (
     CODECS,
@@ -28,7 +29,7 @@ KINDS = {"storage": "storage", "decompress": "decompression", "kernels": "comput
 
 def drawn_benches(results: Results) -> list[Bench]:
     """Those that are drawn each by itself: none where they are too many."""
-    found = benches(results.machine)
+    found = benches(results.of(MachineFindings))
     return found if len(found) <= MOST_BENCHES else []
 
 
@@ -96,7 +97,8 @@ def kernel_rows(found: Sequence[Bench]) -> list[Row]:
 
 def node_rows(results: Results) -> list[Row]:
     """Every node's ratio to the median, test by test."""
-    if results.machine is None:
+    machine = results.of(MachineFindings)
+    if machine is None:
         return []
     return [
         {
@@ -110,7 +112,7 @@ def node_rows(results: Results) -> list[Row]:
             "told": interval(row, "ratio", ratio),
             "hardware": row["hardware"],
         }
-        for row in results.machine.nodes.iter_rows(named=True)
+        for row in machine.nodes.iter_rows(named=True)
     ]
 
 

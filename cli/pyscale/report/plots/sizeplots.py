@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report.grid.sweep import Sweep, sweeps
 from pyscale.report.grid.words import ends, ratio_title
 from pyscale.report.plots.plot import NO_BARS, Along, Beside, Plot, Row, Value, told_by
@@ -22,7 +23,7 @@ WHICH = {"curve": "Stage", "line": "On", "size": "Size"}
 
 def times(results: Results) -> Plot:
     """Time of a call over size, a line a device."""
-    found = sweeps(results.grids)
+    found = sweeps(results.every(GridFindings))
     rows, others = point_rows(found), _others(found, results, "call_s")
     return Plot(
         id="sizetime",
@@ -65,7 +66,7 @@ def times(results: Results) -> Plot:
 
 def ratios(results: Results) -> Plot:
     """How many times as fast one device is as another over size."""
-    found = sweeps(results.grids)
+    found = sweeps(results.every(GridFindings))
     rows, others = ratio_rows(found), _others(found, results, "ratio")
     flat = ceiling_rows(found)
     return Plot(
@@ -118,7 +119,7 @@ def ratios(results: Results) -> Plot:
 
 def _others(found: list[Sweep], results: Results, column: str) -> Beside:
     """Rows of other machines of which this column is known."""
-    rows = elsewhere_rows(found, results.grid_references)
+    rows = elsewhere_rows(found, results.beside.get("grid", ()))
     rows = [row for row in rows if row[column] is not None]
     seen = {
         "title": "Measured elsewhere",

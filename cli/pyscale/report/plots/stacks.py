@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.grid.parts import UNATTRIBUTED
 from pyscale.report.curves import curves
 from pyscale.report.grid.scope import about_workers
@@ -93,7 +94,7 @@ def loss_rows(results: Results) -> list[Row]:
 
 def call_parts(results: Results) -> Stack:
     """Parts of a call over size, a panel a line."""
-    found = sweeps(results.grids)
+    found = sweeps(results.every(GridFindings))
     parts = (row for sweep in found for point in sweep.points for row in sweep.parts(point))
     names = list(dict.fromkeys(row["part"] for row in parts))
     return Stack(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from pyscale.analysis.flags import flags_of, flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.ranks.front import COMPARABLE, Advised
@@ -16,11 +14,11 @@ from pyscale.report import sentences
 from pyscale.report.page.values import LOADER, Cell, Row, cell_text
 from pyscale.report.ranks import loadertables as tables
 from pyscale.report.ranks.words import failed, named, places, ranks, trials_of
+from pyscale.report.results import Results
 from pyscale.report.section import (
     Answer,
     Answered,
     Block,
-    References,
     Section,
     beside,
     doubts_of,
@@ -66,10 +64,11 @@ MOST_RANKS = 24
 """More rows of ranks are left to the CSV and the page; the text has the advised ones."""
 
 
-def section(
-    findings: LoaderFindings, configurations: pl.DataFrame, references: References
-) -> Section:
-    """Tell of loading patches."""
+def section(results: Results) -> Section | None:
+    """Tell of loading patches; None where none were loaded."""
+    findings, configurations = results.of(LoaderFindings), results.configurations
+    if findings is None:
+        return None
     points, chosen = findings.points.to_dicts(), findings.chosen
     names = names_of(points)
     entries = {row["stage"] for row in points}
@@ -117,12 +116,14 @@ def section(
         ),
         short=there(tables.short(rows)),
         narrow=3,
+        advises=True,
         note="N: ranks, processes that load at once, each with its own loader processes.",
         figures=("loaderpareto",),
         paste=to_paste(chosen) if chosen else (),
         pasted=names[chosen["stage"]] if chosen else "",
         published=beside(
-            references, lambda title, rows: tables.published(title, rows, points, names)
+            results.beside.get(findings.kind, ()),
+            lambda title, rows: tables.published(title, rows, points, names),
         ),
         doubts=(
             *doubts_of(points, places(names)),

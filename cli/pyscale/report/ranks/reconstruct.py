@@ -23,11 +23,11 @@ from pyscale.report.ranks.images import (
     titled,
 )
 from pyscale.report.ranks.words import failed, places, ranks, trials_of
+from pyscale.report.results import Results
 from pyscale.report.section import (
     Answer,
     Answered,
     Block,
-    References,
     Section,
     beside,
     doubts_of,
@@ -43,10 +43,11 @@ NOT_COMPARABLE = (
 )
 
 
-def section(
-    findings: ReconstructFindings, configurations: pl.DataFrame, references: References
-) -> Section:
-    """Tell of reconstruction over ranks."""
+def section(results: Results) -> Section | None:
+    """Tell of reconstruction over ranks; None where none was made."""
+    findings, configurations = results.of(ReconstructFindings), results.configurations
+    if findings is None:
+        return None
     images = Images.of(findings)
     points, names = images.points, images.names
     many = "1 image" if len(names) == 1 else f"{len(names)} images"
@@ -69,11 +70,14 @@ def section(
         blocks=(Block(said=tuple(failed(points, names)), tables=there(*shown)),),
         short=there(tables.short(images)),
         narrow=4,
+        advises=True,
         note="N: ranks, which share the operators and the tiles of one image.",
         figures=("components", "componentshares"),
         scales=("linear", "log"),
         published=beside(
-            references, lambda title, rows: tables.published(title, rows, images), NOT_COMPARABLE
+            results.beside.get(findings.kind, ()),
+            lambda title, rows: tables.published(title, rows, images),
+            NOT_COMPARABLE,
         ),
         doubts=(
             *doubts_of(points, places(names)),

@@ -8,6 +8,7 @@ from dataclasses import replace
 import polars as pl
 
 from pyscale.analysis.machine.comparison import machines_beside
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.processes import trial_medians
 from pyscale.analysis.machine.sidebyside import MachineSide
 from pyscale.report.results import Results
@@ -21,12 +22,13 @@ NOT_OF_THE_FOLDER = ("device_",)
 
 def machines_beside_references(results: Results) -> SideBySide | None:
     """Line up the tests of a run with the references that match them; None where none does."""
-    if results.machine is None or not results.test_references:
+    referred = results.beside.get("machine", ())
+    if not referred:
         return None
     own = list(sources_of_run(results, place=0))
     elsewhere = (
         replace(column_of(reference, MachineSide(tests, reference.size_ids)), id=letter(place))
-        for place, (reference, tests) in enumerate(results.test_references, start=1)
+        for place, (reference, tests) in enumerate(referred, start=1)
     )
     return SideBySide.of([*own, *elsewhere], machines_beside)
 
@@ -44,8 +46,9 @@ def sources_of_run(
     `place` is that of the run among those that are compared. Without its single `timings` no
     interval of a speedup is known.
     """
-    assert results.machine is not None
-    tests = results.machine.tests
+    machine = results.of(MachineFindings)
+    assert machine is not None
+    tests = machine.tests
     context = results.context
     stamps = {name: node.stamp for node in context.nodes for name in node.names}
     nodes = tests["node"].unique(maintain_order=True).to_list()
@@ -55,12 +58,12 @@ def sources_of_run(
         trials = None
         if timings is not None:
             trials = trial_medians(timings.filter(timings["node"].eq_missing(node)))
-        told = results.machine.places.get(node, {})
+        told = machine.places.get(node, {})
         yield Source(
             id=letter(place) if is_only else f"{letter(place)}{number}",
             name=context.run_id or context.title,
             kind="run",
-            side=MachineSide(tests.filter(own), results.test_sizes, trials),
+            side=MachineSide(tests.filter(own), machine.sizes, trials),
             hardware=hardware([stamps[node]] if node in stamps else []) | _folder(told),
             about=about if is_only else f"{about}, node {node}" if about else f"node {node}",
             href=href,

@@ -20,15 +20,16 @@ def results() -> Results:
 
 @pytest.fixture(scope="module")
 def machine(results: Results) -> MachineFindings:
-    assert results.machine is not None
-    return results.machine
+    found = results.of(MachineFindings)
+    assert found is not None
+    return found
 
 
 def test_a_run_without_tests_of_the_machine_has_no_findings() -> None:
     timings, tasks, spans = (
         pl.DataFrame(schema=columns()) for columns in (timing_schema, task_schema, span_schema)
     )
-    assert machine_findings(timings, tasks, spans, {}) is None
+    assert machine_findings(timings, tasks, spans, {}, measuring=()) is None
 
 
 def test_a_slow_node_stands_out_in_what_it_is_slow_in_alone(machine: MachineFindings) -> None:
@@ -48,8 +49,8 @@ def test_the_stage_of_the_pipeline_is_set_beside_the_node_that_it_ran_on(
 
 
 def test_entries_of_the_machine_are_in_the_tables_and_named(results: Results) -> None:
-    assert results.alone == {"storage", "decompress", "kernels_cpu", "kernels_cuda"}
-    assert set(results.configurations["stage"]) == results.alone | {"register_denoise"}
+    assert results.apart == {"storage", "decompress", "kernels_cpu", "kernels_cuda"}
+    assert set(results.configurations["stage"]) == results.apart | {"register_denoise"}
 
 
 def test_every_flag_has_a_sentence(machine: MachineFindings) -> None:

@@ -7,6 +7,7 @@ from matplotlib.colors import to_hex
 
 from drawn import assert_labels_stand_apart, caption, layers
 from madeupgrid import made_up
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report import palette
 from pyscale.report.figures import NothingToDrawError, call_parts, size_speedup, size_time
 
@@ -27,7 +28,7 @@ def several():
 def test_every_time_is_a_point_with_its_interval(both):
     elsewhere, points = layers(size_time(both), "geom_point")
     assert elsewhere.aes_params["fill"] == "none"
-    known = both.grids[0].points
+    known = both.of(GridFindings).points
     assert sorted(points.data["call_s"]) == sorted(known["steady_s"])
     (bars,) = layers(size_time(both), "geom_errorbar")
     assert sorted(bars.data["call_s_low"]) == sorted(known["steady_s_low"])
@@ -37,9 +38,9 @@ def test_every_ratio_is_a_point_and_what_it_flattens_at_a_line_with_a_band(both)
     plot = size_speedup(both)
     *_, points = layers(plot, "geom_point")
     assert sorted(points.data["ratio"]) == sorted(
-        both.grids[0].ratios.filter(measure="steady")["ratio"]
+        both.of(GridFindings).ratios.filter(measure="steady")["ratio"]
     )
-    (ceiling,) = (one for one in both.grids[0].ceilings if one.measure == "steady")
+    (ceiling,) = (one for one in both.of(GridFindings).ceilings if one.measure == "steady")
     line = layers(plot, "geom_line")[0].data
     assert line["ratio"].tolist() == [ceiling.ceiling] * 2
     (band,) = layers(plot, "geom_ribbon")
@@ -50,7 +51,7 @@ def test_every_ratio_is_a_point_and_what_it_flattens_at_a_line_with_a_band(both)
 
 def test_other_machines_have_shapes_each_and_their_source_in_the_caption(both):
     plot = size_time(both)
-    assert both.grid_references[0][0].title in caption(plot)
+    assert both.beside["grid"][0][0].title in caption(plot)
     (shapes,) = [scale for scale in plot.scales if "shape" in scale.aesthetics]
     assert "macbook-m1-mps" in shapes.limits
     assert len(set(shapes.palette(len(shapes.limits)))) == len(shapes.limits)

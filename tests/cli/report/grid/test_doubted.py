@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report.results import Results
 from pyscale.report.terminal import summary_of
 from pyscale.report.write import write_report
@@ -20,13 +21,13 @@ CODE = "bright-outside=9/10"
 @pytest.fixture
 def doubted(thin: Results) -> Results:
     """The smallest image on the CPU is not of what the model is for."""
-    (grid,) = thin.grids
+    (grid,) = thin.every(GridFindings)
     is_it = (pl.col("length_px") == 224) & (pl.col("device") == "cpu")
     points = grid.points.with_columns(
         result_doubted=is_it,
         warnings=pl.when(is_it).then(pl.concat_list(pl.lit(CODE))),
     )
-    return replace(thin, grids=(replace(grid, points=points),))
+    return replace(thin, kinds=(replace(grid, points=points),))
 
 
 def test_the_terminal_marks_the_row(doubted: Results) -> None:

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report.csv import RARE_FILES, csv_texts, write_csv
 from pyscale.report.figures import write_figures
 from pyscale.report.grid.sweep import sweeps
@@ -50,7 +51,7 @@ def test_a_grid_has_three_tables_more_and_a_later_report_without_one_none(both, 
     write_csv(tmp_path, both)
     for name, file in GRID_FILES.items():
         table = pl.read_csv(tmp_path / file)
-        assert table.height == getattr(both.grids[0], name).height
+        assert table.height == getattr(both.of(GridFindings), name).height
     write_csv(tmp_path, full)
     assert not any((tmp_path / file).exists() for file in GRID_FILES.values())
 
@@ -63,7 +64,7 @@ def test_a_run_on_one_device_has_no_table_of_ratios(cpu_alone):
 def test_columns_that_name_a_row_name_one(both, mixed, shared):
     for results in (both, mixed, shared):
         for name, columns in KEYS.items():
-            table = pl.concat([getattr(grid, name) for grid in results.grids])
+            table = pl.concat([getattr(grid, name) for grid in results.every(GridFindings)])
             assert not table.select(columns).is_duplicated().any()
 
 
@@ -71,7 +72,7 @@ def test_every_number_of_the_page_is_the_csvs(page, both):
     tables = {
         name: {
             "|".join("" if row[column] is None else str(row[column]) for column in columns): row
-            for row in getattr(both.grids[0], name).to_dicts()
+            for row in getattr(both.of(GridFindings), name).to_dicts()
         }
         for name, columns in KEYS.items()
     }
@@ -138,7 +139,7 @@ def test_figures_over_sizes_stand_instead_of_those_over_n(both, cpu_alone, tmp_p
 
 
 def test_machines_of_others_are_named_beside_the_page_s_lines(page, both):
-    reference = both.grid_references[0][0]
+    reference = both.beside["grid"][0][0]
     assert reference.title in seen(page)
     assert "macbook-m1-mps" in page
-    assert len(sweeps(both.grids)) == 1
+    assert len(sweeps(both.every(GridFindings))) == 1

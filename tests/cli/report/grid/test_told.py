@@ -7,20 +7,21 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report.grid.section import not_compared, section
 from pyscale.report.grid.sweep import Sweep, sweeps
 from pyscale.report.wording import number, ratio
 
 
 def only(results) -> Sweep:
-    (sweep,) = sweeps(results.grids)
+    (sweep,) = sweeps(results.every(GridFindings))
     return sweep
 
 
 def changed(results, **changes):
     """The same of a grid that found something else."""
-    (grid,) = results.grids
-    return replace(results, grids=(replace(grid, **changes),))
+    (grid,) = results.every(GridFindings)
+    return replace(results, kinds=(replace(grid, **changes),))
 
 
 def told(results) -> str:
@@ -40,7 +41,7 @@ def row_of(results, caption, *begins):
 
 def of_ceiling(results, **changes):
     """What is told, were a ratio's end another."""
-    (grid,) = results.grids
+    (grid,) = results.every(GridFindings)
     return told(changed(results, ceilings=tuple(replace(one, **changes) for one in grid.ceilings)))
 
 
@@ -55,7 +56,7 @@ def test_ratios_stand_with_both_times_and_their_interval(both):
 
 
 def test_a_ratio_whose_interval_holds_one_is_not_called_faster(both):
-    (grid,) = both.grids
+    (grid,) = both.every(GridFindings)
     ratios = grid.ratios.with_columns(ratio_low=pl.lit(0.9), ratio_high=pl.lit(1.2))
     said = told(changed(both, ratios=ratios))
     assert "Indistinguishable from the CPU at 2352 px" in said
@@ -63,7 +64,7 @@ def test_a_ratio_whose_interval_holds_one_is_not_called_faster(both):
 
 
 def test_a_ratio_that_flattens_has_its_ceiling_and_is_not_called_logarithmic(both):
-    (ceiling,) = (one for one in both.grids[0].ceilings if one.measure == "steady")
+    (ceiling,) = (one for one in both.of(GridFindings).ceilings if one.measure == "steady")
     assert ceiling.shape == "flattens"
     said = told(both)
     known = f"{ratio(ceiling.ceiling)} (95 % interval {ratio(ceiling.low)} to "
@@ -92,7 +93,7 @@ def test_too_few_sizes_have_no_ceiling_and_the_text_says_why(thin):
 
 
 def test_where_it_wins_is_a_measured_size(both):
-    (grid,) = both.grids
+    (grid,) = both.every(GridFindings)
     assert "faster than the CPU at every measured size, 224 px and more" in told(both)
     for changes, words in (
         ({"from_px": 448.0, "not_at_px": 224.0}, "from 448 px on, not at 224 px"),
@@ -103,7 +104,7 @@ def test_where_it_wins_is_a_measured_size(both):
 
 
 def test_what_the_gpu_does_not_speed_up_bounds_the_ratio(both):
-    (row,) = both.grids[0].unaided.filter(pl.col("pixels") == 2352**2).to_dicts()
+    (row,) = both.of(GridFindings).unaided.filter(pl.col("pixels") == 2352**2).to_dicts()
     said = told(both)
     assert "Limit: Mask making, flow dynamics, mask cleaning" in said
     assert f"no more than {ratio(row['bound'])} times is possible; sped up: network" in said
@@ -111,7 +112,10 @@ def test_what_the_gpu_does_not_speed_up_bounds_the_ratio(both):
 
 
 def test_a_process_for_a_single_image_pays_for_building_the_model_too(both):
-    fresh = {row["pixels"]: row for row in both.grids[0].ratios.filter(measure="fresh").to_dicts()}
+    fresh = {
+        row["pixels"]: row
+        for row in both.of(GridFindings).ratios.filter(measure="fresh").to_dicts()
+    }
     assert f"s, {ratio(fresh[224**2]['ratio'])} times as fast as on the CPU" in told(both)
     assert row_of(both, "Every size", "224", "GPU (CUDA)")["Building the model (s)"] != "-"
 
@@ -153,7 +157,7 @@ def test_memory_and_energy_are_those_of_the_device(both, cpu_alone):
 
 
 def test_the_published_protocol_stands_beside_as_mean_and_sd(as_published, both):
-    row = as_published.grids[0].points.row(0, named=True)
+    row = as_published.of(GridFindings).points.row(0, named=True)
     shown = row_of(as_published, "Every size", "224", "CPU")
     mean_and_sd = f"{number(row['published_s'])} +/- {number(row['published_sd_s'])}"
     assert shown["Published protocol (s)"] == f"{mean_and_sd} (3 calls)"
@@ -163,7 +167,7 @@ def test_the_published_protocol_stands_beside_as_mean_and_sd(as_published, both)
 
 
 def test_workers_that_share_a_gpu_are_held_against_one(shared):
-    row = shared.grids[0].sharing.filter(value="cuda").row(0, named=True)
+    row = shared.of(GridFindings).sharing.filter(value="cuda").row(0, named=True)
     said = told(shared)
     assert f"{ratio(row['gain'])} times as much (95 % interval" in said
     assert "each with its own GPU" in said
@@ -178,7 +182,7 @@ def test_devices_that_cannot_be_compared_are_not_said_to_be_one(both):
 
 
 def test_nothing_timed_is_one_sentence(both):
-    (grid,) = both.grids
+    (grid,) = both.every(GridFindings)
     nothing = pl.col("^(steady|first|start|published)_s.*$")
     points = grid.points.with_columns(nothing * None)
     assert told(changed(both, points=points, ratios=grid.ratios.clear())) == "No timed call."

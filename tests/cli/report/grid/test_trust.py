@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import polars as pl
 
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report.grid.section import trust_in_sweep
 from pyscale.report.grid.sweep import sweeps
 
 
 def judged(results, **columns):
-    (sweep,) = sweeps(results.grids)
+    (sweep,) = sweeps(results.every(GridFindings))
     grid = replace(sweep.grid, points=sweep.grid.points.with_columns(**columns))
     trusted = trust_in_sweep(replace(sweep, grid=grid))
     return trusted.grade, "; ".join((*trusted.reasons, *trusted.notes))

@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.csv import RARE_FILES, csv_texts, write_csv
 from pyscale.report.figures import machine_kernels, machine_nodes, machine_storage
 from pyscale.report.figures.house import NothingToDrawError
@@ -51,7 +52,7 @@ def test_a_machine_has_tables_more_and_a_later_report_without_one_none(three, fu
     write_csv(tmp_path, three)
     for name in ("tests", "nodes"):
         table = pl.read_csv(tmp_path / MACHINE_FILES[name])
-        assert table.height == getattr(three.machine, name).height
+        assert table.height == getattr(three.of(MachineFindings), name).height
     write_csv(tmp_path, full)
     assert not any((tmp_path / file).exists() for file in MACHINE_FILES.values())
 
@@ -72,7 +73,9 @@ def test_the_terminal_says_what_was_measured_and_what_makes_it_doubtful(one):
 def test_columns_that_name_a_row_name_one(three, beside):
     for results in (three, beside):
         for name, columns in KEYS.items():
-            assert not getattr(results.machine, name).select(columns).is_duplicated().any()
+            assert (
+                not getattr(results.of(MachineFindings), name).select(columns).is_duplicated().any()
+            )
 
 
 def test_a_machine_alone_has_nothing_about_n(page):
@@ -98,7 +101,7 @@ def test_a_pipeline_beside_keeps_its_sections_and_no_machine_entry_in_them(besid
 
 
 def test_what_cannot_run_is_no_number_anywhere(one):
-    (bench,) = benches(one.machine)
+    (bench,) = benches(one.of(MachineFindings))
     rows = tables.kernels(bench, "CPU").texts
     (transfer,) = (row for row in rows if row[0] == "host_to_device_pinned")
     assert transfer[1] == "not applicable"
@@ -108,7 +111,7 @@ def test_what_cannot_run_is_no_number_anywhere(one):
 
 
 def test_unproved_cold_reads_are_said_to_be(one, tmp_path):
-    (bench,) = benches(one.machine)
+    (bench,) = benches(one.of(MachineFindings))
     rows = tables.reads(bench).texts
     (movies,) = (row for row in rows if row[0] == "Movies, EER")
     assert "evicted, unverified" in movies

@@ -7,6 +7,7 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.trust import trust_in_tests
 from pyscale.report.machine import section as told
 from pyscale.report.machine import tables
@@ -17,7 +18,7 @@ from pyscale.report.wording import number
 
 @pytest.fixture(scope="module")
 def bench(one):
-    (found,) = benches(one.machine)
+    (found,) = benches(one.of(MachineFindings))
     return found
 
 
@@ -89,7 +90,7 @@ def test_a_doubt_of_all_that_has_a_time_is_everywhere(bench):
 
 
 def test_a_wrong_result_is_not_to_be_trusted(three):
-    trusted = trust_in_tests(benches(three.machine)[0].rows)
+    trusted = trust_in_tests(benches(three.of(MachineFindings))[0].rows)
     assert trusted.grade == "no"
     assert "fsc_tight on NVIDIA H200" in trusted.reasons[0]
 
@@ -115,9 +116,9 @@ def test_the_place_has_names(bench):
 
 def outliers(results, **columns):
     """The sentence on nodes, were the comparison another."""
-    machine = results.machine
+    machine = results.of(MachineFindings)
     changed = replace(machine, nodes=machine.nodes.with_columns(**columns))
-    return section(replace(results, machine=changed)).blocks[0].said[0]
+    return section(replace(results, kinds=(changed,))).blocks[0].said[0]
 
 
 def test_the_node_that_reads_slowly_is_named_with_its_ratio(three):
@@ -148,8 +149,12 @@ def test_of_two_nodes_none_is_an_outlier(three):
     ],
 )
 def test_headroom_is_told_as_surely_as_it_is_known(beside, share, proved, says):
-    table = beside.machine.headroom.head(1).with_columns(share=pl.lit(share), proved=pl.lit(proved))
-    machine = replace(beside.machine, headroom=table)
+    table = (
+        beside.of(MachineFindings)
+        .headroom.head(1)
+        .with_columns(share=pl.lit(share), proved=pl.lit(proved))
+    )
+    machine = replace(beside.of(MachineFindings), headroom=table)
     (said,) = told.headroom(machine, beside.configurations)
     assert says in said
     assert "of the wall time" in said
@@ -157,8 +162,8 @@ def test_headroom_is_told_as_surely_as_it_is_known(beside, share, proved, says):
 
 
 def test_reading_that_takes_hardly_any_time_is_nothing_to_speed_up(beside):
-    table = beside.machine.headroom.head(1).with_columns(read_s=pl.lit(1e-6))
-    machine = replace(beside.machine, headroom=table)
+    table = beside.of(MachineFindings).headroom.head(1).with_columns(read_s=pl.lit(1e-6))
+    machine = replace(beside.of(MachineFindings), headroom=table)
     (said,) = told.headroom(machine, beside.configurations)
     assert "less than 1 % of the wall time; faster storage cannot save more" in said
     assert "MB/s" not in said

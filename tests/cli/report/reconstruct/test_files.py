@@ -95,7 +95,7 @@ def test_the_figure_of_components_stands_instead_of_those_over_n(shared, tmp_pat
         "benchmark_components",
         "benchmark_component_shares",
     }
-    write_figures(tmp_path, replace(shared, ranks=()))
+    write_figures(tmp_path, replace(shared, kinds=()))
     assert not list(tmp_path.glob("benchmark_component*"))
 
 

@@ -40,7 +40,7 @@ def changed(entries=ENTRIES, **columns):
     """Results of a run whose table has other values in some columns."""
     results = made_up(entries)
     table = reconstruction(entries).with_columns(**columns)
-    return replace(results, ranks=(reconstruct_findings(table),))
+    return replace(results, kinds=(reconstruct_findings(table),))
 
 
 def test_ranks_that_compute_something_else_are_not_to_be_trusted():
@@ -140,7 +140,7 @@ def published(tmp_path: Path):
     def beside(entries, ranks):
         results = made_up(entries, ranks=ranks, repeats=1)
         found = matching_reconstruct(known, results.of(ReconstructFindings).points)
-        told = section(replace(results, rank_references={"reconstruct": found})).published
+        told = section(replace(results, beside={"reconstruct": found})).published
         return [(shown["title"], shown["table"].header, shown["table"].texts) for shown in told]
 
     return beside

@@ -11,6 +11,7 @@ import pytest
 
 from madeupmachine import made_up, timings_of
 from pyscale.analysis.machine.comparison import machines_beside
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.sidebyside import CELL
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.report import comparisontests
@@ -30,15 +31,15 @@ def measured(name: str, factor: float = 1.0, **how: Any) -> tuple[Results, pl.Da
         pl.col("wall_s") * factor
     )
     results = made_up(**how)
-    assert results.machine is not None
+    assert results.of(MachineFindings) is not None
     context = results.context.model_copy(update={"run_id": name})
-    machine = replace(results.machine, tests=machine_tests(timings))
-    return replace(results, context=context, machine=machine), timings
+    machine = replace(results.of(MachineFindings), tests=machine_tests(timings))
+    return replace(results, context=context, kinds=(machine,)), timings
 
 
 def sized(results: Results, sizes: Mapping[str, str]) -> Results:
     """The same results, of work of these sizes."""
-    return replace(results, test_sizes=sizes)
+    return replace(results, kinds=(replace(results.of(MachineFindings), sizes=sizes),))
 
 
 @pytest.fixture(scope="module")
