@@ -96,8 +96,10 @@ class TaskWriter:
 
     def _spec(self, trial: Trial, task: str) -> TaskSpec:
         folder = self._run.task(trial, task)
+        outside = load_stage(trial.stage).runs_outside
         common = TaskSpec(
             stage=trial.stage,
+            workers=trial.workers if outside else None,
             inputs=(),
             params=trial.params,
             seed=self._settings["seed"],

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _AS_GIVEN = (
     *("verb", "output", "movie_frames", "axes", "truth", "seed", "threads", "device"),
-    *("rank", "ranks", "meeting"),
+    *("workers", "rank", "ranks", "meeting"),
 )
 """Arguments that the task has under the same names."""
 
@@ -61,6 +61,9 @@ def command_line() -> argparse.ArgumentParser:
     parser.add_argument("--seed", type=int, default=0, help="random seed")
     parser.add_argument("--threads", type=int, default=1, help="number of threads")
     parser.add_argument("--device", choices=("cpu", "cuda", "mps"), default="cpu")
+    parser.add_argument(
+        "--workers", type=int, metavar="N", help="workers of its trial, for a command to name"
+    )
     parser.add_argument("--as", dest="format", metavar="FORMAT", help="format of the export")
     parser.add_argument("--labels", type=Path, help="label movie of the exported tracks")
     _add_rank(parser)

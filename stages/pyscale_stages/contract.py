@@ -88,6 +88,9 @@ class TaskSpec(Record):
     seed: int = Field(0, ge=0, description="Seed of everything random")
     threads: int = Field(1, ge=1, description="Threads the task may use")
     device: Device = Field("cpu", description="Where the stage computes")
+    workers: int | None = Field(
+        None, ge=1, description="N of its trial, which a command of one's own may name"
+    )
     rank: int = Field(0, ge=0, description="Which of the processes that meet this one is, from 0")
     ranks: int = Field(1, ge=1, description="Processes that meet, and go on together")
     meeting: Path | None = Field(
@@ -119,6 +122,7 @@ class TaskSpec(Record):
             ("--movie-frames", self.movie_frames),
             ("--axes", self.axes),
             ("--truth", self.truth),
+            ("--workers", self.workers),
         ):
             if value is not None:
                 line += [option, str(value)]

@@ -95,11 +95,11 @@ def test_a_chain_of_a_shipped_stage_and_steps_of_ones_own(pyscale, home, movie):
 def test_threads_of_one_process_on_a_single_image(pyscale, home, movie):
     tifffile.imwrite(home / "one.tif", tifffile.imread(movie, key=0))
     (home / "threads.py").write_text(
-        "import os, sys, tifffile\n_, source, out, threads = sys.argv\n"
-        "assert threads == os.environ['OMP_NUM_THREADS']\n"
+        "import os, sys, tifffile\n_, source, out, threads, workers = sys.argv\n"
+        "assert threads == workers == os.environ['OMP_NUM_THREADS']\n"
         "tifffile.imwrite(out, tifffile.imread(source))\n"
     )
-    step = f"{sys.executable} threads.py {{input}} {{output}} {{threads}}"
+    step = f"{sys.executable} threads.py {{input}} {{output}} {{threads}} {{workers}}"
     told = pyscale("run", "--step", step, "--split", "threads", "--data", "one.tif", *FEW)
     assert told.code == 0, told.err
     one, two = outputs(home, "step")

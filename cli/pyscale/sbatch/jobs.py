@@ -178,6 +178,7 @@ class Job:
             inputs=(),
             seed=self._plan.settings["seed"],
             threads=self._plan.threads_of(self.trial),
+            workers=self.trial.workers if self.stage.runs_outside else None,
             device=device,
         )
 

@@ -41,6 +41,7 @@ def common(task: Task) -> dict[str, str]:
         "output": str(output_of(task).absolute()),
         "folder": str(params.folder),
         "threads": str(task.spec.threads),
+        "workers": str(task.spec.workers or 1),
         "seed": str(task.spec.seed),
         "device": task.spec.device,
     }

@@ -14,7 +14,10 @@ from pyscale_stages.contract import Device, Sharing, StageParams
 from pyscale_stages.method import Method
 from pyscale_stages.wording import did_you_mean
 
-OF_ALL = ("input", "input2", "input3", "output", "threads", "seed", "device", "folder")
+OF_ALL = (
+    *("input", "input2", "input3", "output", "folder"),
+    *("threads", "workers", "seed", "device"),
+)
 """What a command may name of every task."""
 OF_FRAMES = ("first", "stop", "frames")
 """What it may name of a window: its first frame and its end (excluded), and how many there are."""

@@ -250,12 +250,12 @@ def test_what_outlives_the_program_is_ended_and_told(step, tmp_path):
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
 
 
-def test_threads_and_seed_reach_the_program(step, tmp_path, monkeypatch):
+def test_threads_workers_and_seed_reach_the_program(step, tmp_path, monkeypatch):
     monkeypatch.setitem(os.environ, "OMP_NUM_THREADS", "7")
     says = (
         "import os, sys\n"
         "words = [*sys.argv[3:], os.environ['OMP_NUM_THREADS']]\n"
         "open(sys.argv[2], 'w').write(' '.join(words))"
     )
-    step(says, "{input} {output} {threads} {seed} {device}", output="said.csv")
-    assert (tmp_path / "out" / "said.csv").read_text() == "1 0 cpu 7"
+    step(says, "{input} {output} {threads} {workers} {seed} {device}", output="said.csv")
+    assert (tmp_path / "out" / "said.csv").read_text() == "1 1 0 cpu 7"
