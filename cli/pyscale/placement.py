@@ -44,8 +44,9 @@ class Placement:
     def __init__(self, cpus: Sequence[int], cpus_per_worker: int, gpus: Sequence[str]) -> None:
         if cpus_per_worker > len(cpus):
             raise UserError(
-                f"{cpus_per_worker} cores per worker exceed the {len(cpus)} usable cores of this "
-                "machine: lower --cpus-per-worker, or the threads of the grid"
+                f"{cpus_per_worker} cores of one task exceed the {len(cpus)} usable cores of this "
+                "machine: lower --cpus-per-worker or the threads of the grid, or --workers where "
+                "N is the threads of one task"
             )
         self._cpus = tuple(cpus)
         self._per_worker = cpus_per_worker
