@@ -2,12 +2,8 @@
 
 import sys
 
-import tifffile
-from PIL import Image
-from skimage.exposure import rescale_intensity
-from skimage.filters import gaussian
+from PIL import Image, ImageFilter
 
 source, output, radius = sys.argv[1:]
-blurred = gaussian(tifffile.imread(source), sigma=float(radius), preserve_range=True)
-pixels = rescale_intensity(blurred, out_range=(0, 255)).astype("uint8")
-Image.fromarray(pixels.reshape(-1, pixels.shape[-1])).save(output)
+with Image.open(source) as image:
+    image.convert("L").filter(ImageFilter.GaussianBlur(float(radius))).save(output)
