@@ -186,7 +186,9 @@ def test_the_page_cache_looks_the_same_from_inside(runs, native, contained, tria
 
     found = {}
     for runtime, result in (("native", native), ("apptainer", contained)):
-        looks = result[f"{trial}/w0"].page_cache
+        # The first worker to look is the only one that surely looks before another has read.
+        both = [result[f"{trial}/w{worker}"].page_cache for worker in (0, 1)]
+        looks = min(both, key=lambda looks: [look.before.resident_bytes or 0 for look in looks])
         cache = read_cache(runs[runtime].trial(runs[runtime].plan.trial(trial)))
         assert cache is not None
         # The inputs are evicted by pyscale itself, outside any image.
