@@ -7,12 +7,19 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page
 
 from browser.reports import FILES
 from pyscale.report.csv import files_of
 
 REPORTS = ("full", "single", "hostile", "grid")
+
+
+@pytest.fixture
+def page(report, visit):
+    """A page of its own for each test: Chromium lets one give only some files."""
+    return visit(report.page)
 
 
 def downloaded(page: Page, file: str) -> bytes:
