@@ -44,7 +44,7 @@ def test_limits_are_percentiles_of_what_was_seen():
 def labels_of(bench: Bench, tmp_path: Path) -> Callable[..., Labels]:
     """Segment frames with or without a valid area; give the labels."""
 
-    def run(frames: Pixels, seen: Pixels | None = None, **options: object) -> Labels:
+    def run(frames: Pixels, seen: Pixels | None = None, /, **options: object) -> Labels:
         folder = tmp_path / "in"
         folder.mkdir(exist_ok=True)
         (folder / VALID_FILE).unlink(missing_ok=True)
