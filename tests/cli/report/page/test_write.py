@@ -105,7 +105,7 @@ def test_names_are_never_taken_for_markup(tmp_path, new_run, results_from):
     text = page_of(tmp_path, results_from(builder), ReportContext(title=f"a {evil}"))
     assert evil not in text
     assert html.escape(evil) in text
-    assert any(evil in row["stage"] for row in data_of(text)["viewer"]["rows"] if "stage" in row)
+    assert any(evil in row["labels"].get("stage", "") for row in data_of(text)["viewer"]["rows"])
 
 
 def test_many_stages_are_counted_and_one_worker_is_one(tmp_path, new_run, results_from):
