@@ -102,8 +102,12 @@ def _status_bytes(key: str) -> int:
 
 def contacts(n_cells: int, matrices: bool) -> Callable[[], Answer]:
     """Count the contacts of all cells on the device, in one matrix or in strips."""
-    from pyscale_stages.contact.device import import_pyclesperanto, select_device
-    from pyscale_stages.contact.pixels import build_kernels, measure
+    from pyscale_stages.contact.pixels import (
+        build_kernels,
+        import_pyclesperanto,
+        measure,
+        select_device,
+    )
 
     import_pyclesperanto()
     select_device("cpu")

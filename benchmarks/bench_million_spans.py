@@ -149,7 +149,7 @@ def report(folder: Path) -> None:
     import polars as pl
 
     from pyscale.analysis.trials import trial_table
-    from pyscale.analysis.workertable import worker_table
+    from pyscale.analysis.workers import worker_table
     from pyscale.report.context import ReportContext
     from pyscale.report.write import write_report
     from pyscale.results import analysed

@@ -36,8 +36,7 @@ from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import Problem, problem_of
 from pyscale_stages.reconstruct.tiles import grid_of
 from pyscale_stages.reconstruction import COMPONENTS, Component
-from pyscale_stages.torchdevice import wait_for
-from pyscale_stages.torchvision_cpu import make_importable
+from pyscale_stages.torchdevice import make_torchvision_importable, wait_for
 
 BARS = {1: 0.01, 2: 0.02}
 """Largest cost of timing, as a share of an iteration, by the number of ranks."""
@@ -129,7 +128,7 @@ def compared(name: str, first: Sequence[float], second: Sequence[float]) -> floa
 
 def rank_main(count: int, meeting: Path, number: int) -> None:
     """Be one rank: run all blocks, and print what the slowest rank took."""
-    make_importable()
+    make_torchvision_importable()
     from pyscale_stages.reconstruct.context import TimedContext
 
     with joined(number, count, meeting) as group, torch.no_grad():

@@ -20,7 +20,7 @@ from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment import device
+from pyscale_stages.segment import calls
 from pyscale_stages.segment.networks import Cellpose3Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 from pyscale_stages.segment.stage import STAGE
@@ -63,7 +63,7 @@ def stage_arm(movie: Path, output: Path) -> Callable[[], float]:
 
 def direct_arm(movie: Path) -> Callable[[], float]:
     """Call `CellposeModel.eval` on the same frames as any script would; answer its seconds."""
-    cpu = device.prepare("cpu", threads=1, seed=0)
+    cpu = calls.prepared_device("cpu", threads=1, seed=0)
     frames = list(Movie.open(movie).read(0, MOVIE.frames, channel=0))
 
     def arm() -> float:

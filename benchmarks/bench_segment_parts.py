@@ -20,7 +20,7 @@ from paired import seconds
 from pyscale.analysis.intervals import median_interval
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment import device
+from pyscale_stages.segment import calls
 from pyscale_stages.segment.models import Model, Segmenter, import_cellpose, installed_cellpose
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 from pyscale_stages.segment.parts import HOOKS, timed_parts
@@ -45,7 +45,7 @@ def main() -> int:
             weights = Path(folder) / "grid.pt"
             _make_weights(weights)
         import_cellpose(cellpose)
-        cpu = device.prepare("cpu", threads=1, seed=0)
+        cpu = calls.prepared_device("cpu", threads=1, seed=0)
         segmenter = Model(cellpose, weights).build(cpu)
         holds = True
         for length_px, pairs in PAIRS_OF_PX[cellpose].items():

@@ -23,7 +23,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from paired import compare
 from pyscale.executors.protocol import Batch
 from pyscale.executors.slurm import SlurmExecutor
-from pyscale.planning import Dataset, make_plan
+from pyscale.planentry import Dataset
+from pyscale.planning import make_plan
 from pyscale.settings import load_settings
 from pyscale.sites import Request, Site
 from pyscale.store.folder import RunFolder, new_run_id

@@ -21,7 +21,8 @@ from paired import compare, seconds
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.executors.protocol import Batch
 from pyscale.plan import Trial
-from pyscale.planning import Dataset, make_plan
+from pyscale.planentry import Dataset
+from pyscale.planning import make_plan
 from pyscale.settings import load_settings
 from pyscale.status import run_status
 from pyscale.store.folder import RunFolder, new_run_id

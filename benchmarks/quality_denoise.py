@@ -27,7 +27,7 @@ from pyscale_stages.register_denoise.denoisers import denoise, import_denoiser
 from pyscale_stages.register_denoise.frames import as_dtype
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment import device
+from pyscale_stages.segment import calls
 from pyscale_stages.segment.agreement import match_cells
 from pyscale_stages.segment.models import Model, import_cellpose
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
@@ -86,7 +86,7 @@ def cells_found(denoisers: dict[str, Denoiser], light: Image) -> None:
     """Print the average precision of the next stage on denoised nuclei, and CPU time a frame."""
     labels = tifffile.imread(DATA / "stardist-nuclei" / "mask2d.tif")
     import_cellpose(3)
-    prepared = device.prepare("cpu", threads=1, seed=0)
+    prepared = calls.prepared_device("cpu", threads=1, seed=0)
     segmenter = Model(3, embedded_model(EMBEDDED_MODEL)).build(prepared)
     print(
         f"\nAP at IoU 0.5 of pyscale-tiny on nuclei, mean and range of {len(SEEDS)} seeds; median "

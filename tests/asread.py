@@ -1,16 +1,13 @@
 """What people read: of a terminal, and of a page."""
 
-from __future__ import annotations
-
 import html
 import io
 import re
-from typing import Any
 
 from rich.console import Console
 
 
-def printed(*parts: Any, width: int = 100, crop: bool = True, **console: Any) -> str:
+def printed(*parts, width=100, crop=True, **console):
     """What a terminal of this width shows."""
     out = io.StringIO()
     for part in parts:
@@ -18,7 +15,7 @@ def printed(*parts: Any, width: int = 100, crop: bool = True, **console: Any) ->
     return out.getvalue()
 
 
-def seen(page: str) -> str:
+def seen(page):
     """Text between the elements of a page, without scripts and styles."""
     bare = re.sub(r"<(script|style)\b.*?</\1>", " ", page, flags=re.DOTALL)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", bare)).split())

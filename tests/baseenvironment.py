@@ -1,7 +1,5 @@
 """Python environments that hold another copy of the stages, beside all else that is here."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -13,7 +11,7 @@ import pyscale_stages
 CODE = Path(pyscale_stages.__file__).parent
 
 
-def base_environment(folder: Path, *, has_stages: bool = True) -> Path:
+def base_environment(folder, *, has_stages=True):
     """Make an environment; return the folder of its packages."""
     subprocess.run(
         [sys.executable, "-m", "venv", "--without-pip", "--symlinks", folder], check=True
@@ -26,7 +24,7 @@ def base_environment(folder: Path, *, has_stages: bool = True) -> Path:
     return packages
 
 
-def replace_in(file: Path, old: str, new: str) -> None:
+def replace_in(file, old, new):
     """Change one place of a file."""
     text = file.read_text(encoding="utf-8")
     assert text.count(old) == 1, f"{file} has {old!r} {text.count(old)} times"

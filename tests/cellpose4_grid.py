@@ -1,7 +1,5 @@
 """Weights of Cellpose 4, a few kilobytes long, with which it draws a grid of cells."""
 
-from __future__ import annotations
-
 TOKEN_PX = 8
 """Side of the square that the network's readout draws from one place of its encoder."""
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cache
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from unittest.mock import patch
 
 import pytest
@@ -29,12 +27,12 @@ class Answer(NamedTuple):
     err: str
 
     @property
-    def text(self) -> str:
+    def text(self):
         """The answer without its line breaks."""
         return " ".join(self.out.split())
 
 
-def answer_of(capsys: pytest.CaptureFixture[str], *words: object) -> Answer:
+def answer_of(capsys, *words):
     """Run a command line."""
     capsys.readouterr()
     line = [str(word) for word in words]
@@ -48,9 +46,7 @@ def answer_of(capsys: pytest.CaptureFixture[str], *words: object) -> Answer:
     return Answer(code if isinstance(code, int) else 0, said.out, said.err)
 
 
-def answer_in(
-    folder: Path, *words: object, before: Sequence[str] = (), **variables: object
-) -> Answer:
+def answer_in(folder, *words, before=(), **variables):
     """Run a command line in a folder, as a process of its own with further variables."""
     ended = subprocess.run(
         [*before, sys.executable, "-m", "pyscale", *map(str, words)],
@@ -64,11 +60,11 @@ def answer_in(
 
 
 @contextmanager
-def commands(**options: Any) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def commands(**options):
     """Start commands as processes of their own, which do not outlive the block."""
     with ExitStack() as ends:
 
-        def start(*words: object) -> subprocess.Popen[str]:
+        def start(*words):
             process = subprocess.Popen(
                 [sys.executable, "-m", "pyscale", *map(str, words)],
                 stdout=subprocess.PIPE,

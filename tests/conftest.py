@@ -1,12 +1,9 @@
 """Fixtures that every test may use."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,13 +11,15 @@ from hypothesis import HealthCheck, settings
 
 from pyscale.images.build import BuildOptions, build
 from pyscale.images.buildlog import BuildProgress
-from pyscale.images.engine import Engine, find_engine
-from pyscale.images.lockfile import ImageFolder
+from pyscale.images.engine import find_engine
+from pyscale.images.lockfile import ImageFolder, LockedImage
 from pyscale.images.parts import buildable
+from pyscale.images.sif import image_labels, read_sif
 from pyscale.settings import load_settings
 from pyscale.store import journal
 from pyscale_stages import atomic
 from pyscale_stages.errors import MissingPart
+from pyscale_stages.hashing import sha256_of
 from smallsystem import small_system
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"
@@ -38,14 +37,14 @@ settings.load_profile("tests")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Mark as slow what asks for a container program, or for processes of ranks."""
     for item in items:
         if not {"engine", "ranks"}.isdisjoint(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
 
 
-def pytest_configure() -> None:
+def pytest_configure():
     """Let processes of tests hear Ctrl-C and a closed terminal, however the tests were begun.
 
     A shell makes what it begins in the background deaf to the one, and nohup to the other.
@@ -55,7 +54,7 @@ def pytest_configure() -> None:
     signal.signal(signal.SIGQUIT, signal.SIG_DFL)
 
 
-def missing(part: str, how_to_get_it: str) -> None:
+def missing(part, how_to_get_it):
     """Skip the test because a part is absent, or fail where every part must be there."""
     sentence = f"{part} is absent: {how_to_get_it}"
     if os.environ.get(REQUIRE_PARTS):
@@ -64,13 +63,13 @@ def missing(part: str, how_to_get_it: str) -> None:
 
 
 @pytest.fixture(scope="session", name="missing")
-def missing_fixture() -> Callable[[str, str], None]:
+def missing_fixture():
     """Call with the name of an absent part and the way to get it."""
     return missing
 
 
 @pytest.fixture(scope="session")
-def shared_data() -> Path:
+def shared_data():
     """Folder of real microscopy beside the checkout."""
     folder = SHARED / "data"
     if not folder.is_dir():
@@ -79,7 +78,7 @@ def shared_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def references() -> Path:
+def references():
     """Folder of published figures beside the checkout."""
     folder = SHARED / "references"
     if not folder.is_dir():
@@ -88,7 +87,7 @@ def references() -> Path:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_references_of_ones_own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def _no_references_of_ones_own(tmp_path_factory):
     """Keep what a developer has added as references out of every report."""
     with pytest.MonkeyPatch.context() as patch:
         nowhere = tmp_path_factory.mktemp("references") / "none"
@@ -97,7 +96,7 @@ def _no_references_of_ones_own(tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _no_terminal_of_ones_own() -> Iterator[None]:
+def _no_terminal_of_ones_own():
     """Let tables be as wide as in a pipe, and not as the terminal in which the tests began."""
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("COLUMNS", raising=False)
@@ -105,7 +104,7 @@ def _no_terminal_of_ones_own() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="session")
-def _nothing_waits_for_the_disk() -> Iterator[None]:
+def _nothing_waits_for_the_disk():
     """Leave it to the kernel when records of this process reach the disk: no test cuts the power.
 
     Pretended runs write thousands of them, and each would wait for whatever else the disk does.
@@ -117,7 +116,7 @@ def _nothing_waits_for_the_disk() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def without_figures() -> Iterator[None]:
+def without_figures():
     """Reports have no figures, for tests that read records and tables: a third of a run draws."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(NO_FIGURES), prepend=os.pathsep)
@@ -126,7 +125,7 @@ def without_figures() -> Iterator[None]:
 
 
 @pytest.fixture
-def trial(tmp_path: Path) -> Path:
+def trial(tmp_path):
     """Folder of a trial in a run, where the folders alone matter."""
     folder = tmp_path / "20260317T114224Z-k3f9" / "tasks" / "segment-n2-b1"
     folder.mkdir(parents=True)
@@ -134,11 +133,11 @@ def trial(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def mount_in_memory() -> Iterator[Callable[[Path, str], Path]]:
+def mount_in_memory():
     """Mount a small disk, by mount's options, on a folder, which only root may."""
-    mounted: list[Path] = []
+    mounted = []
 
-    def mount(folder: Path, options: str) -> Path:
+    def mount(folder, options):
         folder.mkdir(exist_ok=True)
         command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
         if (
@@ -155,7 +154,7 @@ def mount_in_memory() -> Iterator[Callable[[Path, str], Path]]:
 
 
 @pytest.fixture(scope="session")
-def engine() -> Engine:
+def engine():
     """The container program of this machine."""
     try:
         return find_engine()
@@ -165,7 +164,7 @@ def engine() -> Engine:
 
 
 @pytest.fixture(scope="session")
-def built_images(engine: Engine, missing: Callable[[str, str], None]) -> ImageFolder:
+def built_images(engine, missing):
     """Folder with every image that can be built here: what is current is reused."""
     del engine
     folder = ImageFolder(load_settings().images_folder)
@@ -179,7 +178,7 @@ def built_images(engine: Engine, missing: Callable[[str, str], None]) -> ImageFo
 
 
 @pytest.fixture
-def small_image(engine: Engine, tmp_path: Path) -> Path:
+def small_image(engine, tmp_path):
     """Build an image of a shell and a few programs, which knows nothing of pyscale."""
     definition, path = tmp_path / "mine.def", tmp_path / "mine.sif"
     definition.write_text(small_system())
@@ -193,10 +192,10 @@ def small_image(engine: Engine, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def make_sif(engine: Engine, tmp_path: Path) -> Callable[..., Path]:
+def make_sif(engine, tmp_path):
     """Build a real image that holds nothing but pyscale's labels, in a tenth of a second."""
 
-    def make(path: Path, **labels: str) -> Path:
+    def make(path, **labels):
         given = {
             "image": path.stem,
             "stage": "contact",
@@ -221,3 +220,28 @@ def make_sif(engine: Engine, tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return make
+
+
+@pytest.fixture
+def lock_image():
+    """Lock an image in the folder where it lies, as its build does, with any field changed."""
+
+    def lock(sif, **changes):
+        header = read_sif(sif)
+        labels = image_labels(sif, header)
+        values = {
+            "sha256": sha256_of(sif),
+            "size_bytes": header.size_bytes,
+            "content_sha256": labels.content_sha256,
+            "pyscale_version": labels.version,
+            "git_commit": labels.git_commit,
+            "lock_sha256": labels.lock_sha256,
+            "built_utc": header.created_utc,
+            "engine": labels.engine,
+            "architecture": header.architecture,
+        }
+        locked = LockedImage.model_validate(values | changes)
+        ImageFolder(sif.parent).record(sif.stem, locked)
+        return locked
+
+    return lock

@@ -1,7 +1,5 @@
 """Control groups of the kernel (v1), ended with all that is in them."""
 
-from __future__ import annotations
-
 import errno
 import os
 import signal
@@ -15,7 +13,7 @@ GONE = {errno.ENOENT, errno.ENODEV}
 """What the kernel answers of a group that was removed, and while it is."""
 
 
-def end_group(group: Path) -> None:
+def end_group(group):
     """Kill what is in a group and in those below it until the kernel lets it be removed.
 
     What is killed may have forked just before, and a process that has ended keeps its group a
@@ -38,7 +36,7 @@ def end_group(group: Path) -> None:
         time.sleep(POLL_S)
 
 
-def _kill_and_remove(group: Path) -> None:
+def _kill_and_remove(group):
     for pid in _members(group):
         with suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
@@ -49,7 +47,7 @@ def _kill_and_remove(group: Path) -> None:
             raise
 
 
-def _members(group: Path) -> list[int]:
+def _members(group):
     """Processes of a group itself; one of another namespace has no number here, so 0 is shown."""
     try:
         told = (group / "cgroup.procs").read_text()

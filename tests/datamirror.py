@@ -5,18 +5,15 @@ from __future__ import annotations
 import hashlib
 import random
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from typing import Any
 
 from pyscale.data.progress import SilentReport
-from pyscale.data.registry import Dataset, Registry
+from pyscale.data.registry import Registry
 
 NOISE = random.Random(1).randbytes(600_000)
 """A file's worth of bytes in which no two chunks are alike."""
-SMALL_MOVIE: dict[str, Any] = {
+SMALL_MOVIE = {
     "frames": 2,
     "height_px": 64,
     "width_px": 80,
@@ -27,7 +24,7 @@ SMALL_MOVIE: dict[str, Any] = {
 }
 LONG_S = 600.0
 """What a process or a server that does what it should never takes, on a busy machine."""
-SMALL_SLIDES: dict[str, Any] = {"slides": 2, "height_px": 512, "width_px": 640, "seed": 1}
+SMALL_SLIDES = {"slides": 2, "height_px": 512, "width_px": 640, "seed": 1}
 
 
 @dataclass
@@ -63,24 +60,24 @@ class FaultyServer(ThreadingHTTPServer):
 
     daemon_threads = True
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.root = root
-        self.script: list[Answer] = []
+        self.script = []
         self.always = Answer()
-        self.requests: list[Request] = []
+        self.requests = []
 
     @property
-    def address(self) -> str:
+    def address(self):
         return f"http://127.0.0.1:{self.server_address[1]}"
 
-    def put(self, name: str, content: bytes) -> None:
+    def put(self, name, content):
         """Serve a file of the dataset `cells`."""
         path = self.root / "cells" / name
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(content)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:
+    def handle_error(self, request, client_address):
         """A client that hangs up early is what some tests are about."""
 
 
@@ -88,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: FaultyServer
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self) -> None:
+    def do_GET(self):
         answer = self.server.script.pop(0) if self.server.script else self.server.always
         path = self.server.root / self.path.lstrip("/")
         is_there = answer.body is not None or path.is_file()
@@ -126,11 +123,11 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(sent)
         self.close_connection = len(sent) < len(content) or not answer.length
 
-    def log_message(self, *_: Any) -> None:
+    def log_message(self, *_):
         """Tests read `requests` instead."""
 
 
-def serve(root: Path) -> Iterator[FaultyServer]:
+def serve(root):
     with FaultyServer(root) as server:
         thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
         thread.start()
@@ -142,19 +139,19 @@ def serve(root: Path) -> Iterator[FaultyServer]:
 class Talk(SilentReport):
     """Keeps what was said."""
 
-    def __init__(self) -> None:
-        self.said: list[str] = []
+    def __init__(self):
+        self.said = []
 
-    def say(self, sentence: str) -> None:
+    def say(self, sentence):
         self.said.append(sentence)
 
 
-def row(name: str, content: bytes) -> list[Any]:
+def row(name, content):
     """The short form of a file, as TOML gives it."""
     return [name, len(content), hashlib.sha256(content).hexdigest()]
 
 
-def entry(files: list[Any], **changes: Any) -> dict[str, Any]:
+def entry(files, **changes):
     """A registry entry as TOML gives it."""
     return {
         "title": "Cells of a test",
@@ -169,12 +166,12 @@ def entry(files: list[Any], **changes: Any) -> dict[str, Any]:
     } | changes
 
 
-def registry_of(files: list[Any], **changes: Any) -> Registry:
+def registry_of(files, **changes):
     """A registry whose only dataset is `cells`."""
     return Registry.model_validate({"datasets": {"cells": entry(files, **changes)}})
 
 
-def dataset_of(files: list[Any], **changes: Any) -> Dataset:
+def dataset_of(files, **changes):
     """The dataset `cells`."""
     return registry_of(files, **changes).get("cells")
 

@@ -1,10 +1,8 @@
 """What tests take from DeepInverse, whose import needs torchvision to be importable first."""
 
-from __future__ import annotations
+from pyscale_stages.torchdevice import make_torchvision_importable
 
-from pyscale_stages.torchvision_cpu import make_importable
-
-make_importable()
+make_torchvision_importable()
 
 from deepinv.distributed.strategies import create_strategy  # noqa: E402
 from deepinv.models import DRUNet  # noqa: E402

@@ -1,13 +1,10 @@
 """Made-up tools, as three formats describe them."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import yaml
 
-BILAYERS: dict[str, Any] = {
+BILAYERS = {
     "citations": [{"name": "Edges", "description": "Finds edges"}],
     "docker_image": {"org": "lab", "name": "edges", "tag": "1.2", "platform": "linux/amd64"},
     "algorithm_folder_name": "find_edges",
@@ -56,7 +53,7 @@ BILAYERS: dict[str, Any] = {
     ],
     "display_only": None,
 }
-CYTOMINE: dict[str, Any] = {
+CYTOMINE = {
     "name": "Find Nuclei",
     "description": "Finds\nnuclei",
     "schema-version": "cytomine-0.1",
@@ -87,7 +84,7 @@ CYTOMINE: dict[str, Any] = {
         },
     ],
 }
-CWL: dict[str, Any] = {
+CWL = {
     "cwlVersion": "v1.2",
     "class": "CommandLineTool",
     "label": "Blur",
@@ -110,8 +107,44 @@ CWL: dict[str, Any] = {
     "outputs": {"blurred": {"type": "File", "outputBinding": {"glob": "$(inputs.out_name)"}}},
 }
 EVERY = {"config.yaml": BILAYERS, "descriptor.json": CYTOMINE, "blur.cwl": CWL}
+OF_A_FOLDER = {
+    "inputs": [
+        {"id": "#main/dir", "type": "Directory", "inputBinding": {}},
+        {"id": "a-b", "type": "int", "default": 3, "inputBinding": {"prefix": "it's"}},
+    ],
+    "arguments": ["a b", "$(inputs.dir.path)/x{1}"],
+}
+VARIANTS = {
+    "bilayers": ("config.yaml", BILAYERS),
+    # One image at a time is a call for each file.
+    "bilayers-single": (
+        "config.yaml",
+        BILAYERS
+        | {"inputs": [BILAYERS["inputs"][1] | {"file_count": "single", "default": "single"}]},
+    ),
+    "biaflows": ("descriptor.json", CYTOMINE),
+    # One that names its image and output needs no convention.
+    "biaflows-named": (
+        "descriptor.json",
+        CYTOMINE
+        | {
+            "command-line": "[IMAGE] [OUT]",
+            "inputs": [{"id": "image", "type": "image", "value-key": "[@ID]"}],
+            "outputs": [{"id": "out", "type": "file", "value-key": "[@ID]"}],
+        },
+    ),
+    "cwl": ("blur.cwl", CWL),
+    # What a tool leaves where it runs is its output.
+    "cwl-stdout": ("blur.cwl", CWL | {"outputs": {"b": "stdout"}, "stdout": "b.csv"}),
+    "cwl-glob": (
+        "blur.cwl",
+        CWL | {"outputs": [{"id": "b", "type": "File", "outputBinding": {"glob": "*.tif"}}]},
+    ),
+    "cwl-folder": ("blur.cwl", CWL | OF_A_FOLDER | {"outputs": []}),
+}
+"""Files of tools, each by what it shows."""
 
 
-def written(name: str, given: object) -> str:
+def written(name, given):
     """A description as its file has it."""
     return json.dumps(given) if name.endswith(".json") else yaml.safe_dump(given, sort_keys=False)

@@ -1,17 +1,14 @@
 """What is written and marked on a figure, for tests that look at it."""
 
-from __future__ import annotations
-
 import itertools
-from typing import Any
 
 import matplotlib.pyplot as plt
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.text import Text
-from plotnine import ggplot, theme
+from plotnine import theme
 
 
-def assert_labels_stand_apart(plot: ggplot) -> None:
+def assert_labels_stand_apart(plot):
     """No text overlaps another or leaves the figure, in the size that is saved."""
     figure = (plot + theme(dpi=100)).draw()
     canvas = FigureCanvasAgg(figure)
@@ -32,11 +29,11 @@ def assert_labels_stand_apart(plot: ggplot) -> None:
         assert whole.y0 <= box.y0 <= box.y1 <= whole.y1, text
 
 
-def layers(plot: ggplot, geom: str) -> list[Any]:
+def layers(plot, geom):
     """Layers of one kind, in the order in which they are drawn."""
     return [part.geom for part in plot.layers if type(part.geom).__name__ == geom]
 
 
-def caption(plot: ggplot) -> str:
+def caption(plot):
     """The caption on one line."""
     return " ".join(str(plot.labels.caption).split())

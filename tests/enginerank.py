@@ -3,8 +3,6 @@
 Run as `python enginerank.py RANK MEETING`; prints what it saw as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -13,12 +11,11 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 from startedranks import run_together
 
 RANKS = 2
-SMALL: dict[str, Any] = {
+SMALL = {
     "size_px": 32,
     "operators": 1,
     "channels": (4, 4, 8, 8),
@@ -29,7 +26,7 @@ SMALL: dict[str, Any] = {
 
 
 @cache
-def both_ended() -> list[dict[str, Any]]:
+def both_ended():
     """Run two ranks, the second of which kills itself in an exchange; what each has printed."""
     with TemporaryDirectory() as folder:
         line = (sys.executable, Path(__file__))
@@ -37,11 +34,11 @@ def both_ended() -> list[dict[str, Any]]:
     return [json.loads(out) | {"err": err} for _, out, err in ended]
 
 
-def main(rank: int, meeting: Path) -> None:
+def main(rank, meeting):
     """Do what the tests ask about, print it, and lose the second rank."""
-    from pyscale_stages.torchvision_cpu import make_importable
+    from pyscale_stages.torchdevice import make_torchvision_importable
 
-    make_importable()
+    make_torchvision_importable()
     import torch
 
     from pyscale_stages.errors import StageError
@@ -50,7 +47,7 @@ def main(rank: int, meeting: Path) -> None:
     from pyscale_stages.reconstruct.context import TimedContext
 
     torch.set_num_threads(1)
-    seen: dict[str, Any] = {}
+    seen = {}
     try:
         with joined(rank, RANKS, meeting) as group, torch.no_grad():
             context = TimedContext(group, torch.device("cpu"), Components(lambda: None))
@@ -66,15 +63,15 @@ def main(rank: int, meeting: Path) -> None:
         print(json.dumps(seen | {"error": str(error)}))  # noqa: T201
 
 
-def exchanges(context: Any) -> dict[str, Any]:
+def exchanges(context):
     """Sum by the engine's ways, outside components and in each."""
     import torch
 
     components = context.components
-    meets: list[str | None] = []
+    meets = []
     meet = context.group.meet
 
-    def counted() -> None:
+    def counted():
         meets.append(components.current)
         meet()
 
@@ -103,7 +100,7 @@ def exchanges(context: Any) -> dict[str, Any]:
     }
 
 
-def gate(context: Any) -> dict[str, Any]:
+def gate(context):
     """Compare with a denoiser for which the uncut image is too large, of real allocations."""
     import torch
 
@@ -120,10 +117,10 @@ def gate(context: Any) -> dict[str, Any]:
     grid = grid_of(problem.shape, params, RANKS)
     solver = solver_of(problem, network, params, grid, context)
 
-    def hungry(_image: torch.Tensor, _sigma: float) -> torch.Tensor:
+    def hungry(_image, _sigma):
         return torch.empty(1 << 50)
 
-    found = gate_of(solver, problem, hungry, params, seed=0)  # type: ignore[arg-type] # a function
+    found = gate_of(solver, problem, hungry, params, seed=0)  # a function
     many = params.model_copy(update={"channels": (2**40, 1, 1, 1)})
     refused = gate_of(solver, problem, network, many, seed=0)
     others = replace(

@@ -3,33 +3,30 @@
 Run as `python faultyrank.py FAULT STAGE run …`.
 """
 
-from __future__ import annotations
-
 import os
 import resource
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 ROOM_BYTES = 32 << 20
 """What is left to a process that runs out of memory: enough to say so, not for a call."""
 
 
-def killed() -> None:
+def killed():
     """End as a process does that the kernel or an operator kills."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def out_of_memory() -> None:
+def out_of_memory():
     """Leave little room for more than the process has already."""
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + ROOM_BYTES
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
 
 
-FAULTS: dict[str, tuple[int, Callable[[], None]]] = {
+FAULTS = {
     # An iteration has ended by then, of tiles that are denoised one by one or all at once.
     "killed": (9, killed),
     # Memory that a call has freed would serve the next one.
@@ -38,7 +35,7 @@ FAULTS: dict[str, tuple[int, Callable[[], None]]] = {
 """What happens, and before which call of the denoiser."""
 
 
-def main(fault: str, *arguments: str) -> int:
+def main(fault, *arguments):
     """Run a task; the fault happens in an iteration, before a call of the denoiser."""
     from torch.nn.modules.module import register_module_forward_pre_hook
 
@@ -47,7 +44,7 @@ def main(fault: str, *arguments: str) -> int:
     number, happen = FAULTS[fault]
     calls = 0
 
-    def before(module: object, _given: object) -> None:
+    def before(module, _given):
         nonlocal calls
         if type(module).__name__ == "DRUNet":
             calls += 1

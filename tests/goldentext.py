@@ -1,18 +1,14 @@
 """Results as text that a person can diff: tables, pages, figures and what commands print."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from html.parser import HTMLParser
 from itertools import groupby
-from typing import Any
 
 import polars as pl
-from plotnine import ggplot
 
 SAMPLE = 4
 """Rows of a long table that are shown; of all others a digest stands beside each column."""
@@ -39,7 +35,7 @@ _BLOCKS = {
 _UNSEEN = {"script", "style", "svg", "template"}
 
 
-def rounded(value: Any) -> Any:
+def rounded(value):
     """Floats of any nesting to six significant digits; times as text."""
     match value:
         case float():
@@ -58,7 +54,7 @@ def rounded(value: Any) -> Any:
             return str(value)
 
 
-def json_text(value: Any, seen: set[str] | None = None) -> str:
+def json_text(value, seen=None):
     """JSON with a key a line; what is short stands on one line.
 
     What stands in `seen` as a whole is named by its digest, and what is written is added to it.
@@ -66,7 +62,7 @@ def json_text(value: Any, seen: set[str] | None = None) -> str:
     return "\n".join(_lines(rounded(value), "", set() if seen is None else seen))
 
 
-def _lines(value: Any, before: str, seen: set[str], indent: str = "") -> Iterable[str]:
+def _lines(value, before, seen, indent=""):
     whole = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or len(before + whole) <= WIDTH // 2:
         yield f"{indent}{before}{whole}"
@@ -85,7 +81,7 @@ def _lines(value: Any, before: str, seen: set[str], indent: str = "") -> Iterabl
     yield f"{indent}{'}' if isinstance(value, dict) else ']'}"
 
 
-def table_text(table: pl.DataFrame) -> str:
+def table_text(table):
     """One line a column: its name and type, its values, and where it is long a digest of all.
 
     Every column is there; of a table with many rows some, spread over it.
@@ -104,25 +100,25 @@ def table_text(table: pl.DataFrame) -> str:
     return "\n".join(lines)
 
 
-def csv_table(text: str) -> pl.DataFrame:
+def csv_table(text):
     """Read the CSV that a report holds; every value stays as it is written but for rounding."""
     return pl.read_csv(text.encode(), infer_schema_length=None)
 
 
-def digest(values: Iterable[str]) -> str:
+def digest(values):
     """Six digits that change where a value does."""
     return hashlib.sha256("\n".join(values).encode()).hexdigest()[:6]
 
 
-def _spread(height: int) -> list[int]:
+def _spread(height):
     return sorted({round(place * (height - 1) / (SAMPLE - 1)) for place in range(SAMPLE)})
 
 
-def _kind(dtype: pl.DataType) -> str:
+def _kind(dtype):
     return "utc" if isinstance(dtype, pl.Datetime) else str(dtype)
 
 
-def _cell(value: Any) -> str:
+def _cell(value):
     if value is None:
         return "-"
     if isinstance(value, float):
@@ -134,7 +130,7 @@ def _cell(value: Any) -> str:
     return json.dumps(rounded(value), ensure_ascii=False)
 
 
-def rows_text(rows: list[dict[str, Any]]) -> str:
+def rows_text(rows):
     """Rows of a data set of a page, as a table."""
     rows = [dict(_leaves(row)) for row in rows]
     names = dict.fromkeys(name for row in rows for name in row)
@@ -144,7 +140,7 @@ def rows_text(rows: list[dict[str, Any]]) -> str:
     return table_text(pl.DataFrame(columns, schema=dict.fromkeys(names, pl.String)))
 
 
-def _leaves(value: Any, path: str = "") -> Iterable[tuple[str, Any]]:
+def _leaves(value, path=""):
     """What a row holds at any depth, by its path."""
     if not isinstance(value, dict | list):
         yield path, value
@@ -153,9 +149,9 @@ def _leaves(value: Any, path: str = "") -> Iterable[tuple[str, Any]]:
         yield from _leaves(each, f"{path}.{key}" if path else str(key))
 
 
-def sampled(text: str) -> str:
+def sampled(text):
     """Shorten long tables and lists of a text, whose lines begin with a bar or a dash."""
-    lines: list[str] = []
+    lines = []
     for start, block in groupby(text.splitlines(), lambda line: line[:2]):
         rows = list(block)
         if start in {"| ", "- "} and len(rows) > 2 * SAMPLE:
@@ -165,7 +161,7 @@ def sampled(text: str) -> str:
     return "\n".join(lines)
 
 
-def page_text(page: str, *, charts: bool = True) -> str:
+def page_text(page, *, charts=True):
     """What a page says and what its scripts read: visible text, charts, data sets, viewers.
 
     Its tables as CSV are the files of the report. Without `charts` a digest stands for how each is
@@ -176,7 +172,7 @@ def page_text(page: str, *, charts: bool = True) -> str:
     parts = ["== text", sampled(_Seen.of(page))]
     for name, rows in data.pop("datasets").items():
         parts += [f"== data set {name}", rows_text(rows)]
-    seen: set[str] = set()
+    seen = set()
     for name, chart in data.pop("charts").items():
         told = json_text(chart, seen if charts else None)
         parts.append(f"== chart {name}\n{told}" if charts else f"== chart {name} #{digest([told])}")
@@ -192,21 +188,21 @@ def page_text(page: str, *, charts: bool = True) -> str:
 class _Seen(HTMLParser):
     """The text of a page, a line a block, with a digest of the values that its numbers are of."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__()
         self._line = ""
-        self._values: list[str] = []
-        self._lines: list[str] = []
+        self._values = []
+        self._lines = []
         self._unseen = 0
 
     @classmethod
-    def of(cls, page: str) -> str:
+    def of(cls, page):
         seen = cls()
         seen.feed(page)
         seen._end_line()
         return "\n".join(seen._lines)
 
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+    def handle_starttag(self, tag, attrs):
         self._unseen += tag in _UNSEEN
         if tag in _BLOCKS:
             self._end_line()
@@ -215,30 +211,30 @@ class _Seen(HTMLParser):
         if tag == "data":
             self._values.append(_number(dict(attrs)["value"] or ""))
 
-    def handle_endtag(self, tag: str) -> None:
+    def handle_endtag(self, tag):
         self._unseen -= tag in _UNSEEN
         if tag in _BLOCKS:
             self._end_line()
 
-    def handle_data(self, data: str) -> None:
+    def handle_data(self, data):
         if not self._unseen:
             self._line += data
 
-    def _end_line(self) -> None:
+    def _end_line(self):
         line = " ".join(self._line.split())
         if line:
             self._lines.append(f"{line} #{digest(self._values)}" if self._values else line)
             self._line, self._values = "", []
 
 
-def _number(text: str) -> str:
+def _number(text):
     try:
         return f"{rounded(float(text)):.6g}"
     except ValueError:
         return text
 
 
-def figure_text(plot: ggplot) -> str:
+def figure_text(plot):
     """What a figure is drawn from: its words, and of each layer the mapping and what that maps."""
     parts = [json_text({name: told for name, told in sorted(vars(plot.labels).items()) if told})]
     if isinstance(plot.data, pl.DataFrame):

@@ -1,7 +1,5 @@
 """Tasks of pyscale that stand still at their start, for as long as a test wants it."""
 
-from __future__ import annotations
-
 import fcntl
 from pathlib import Path
 
@@ -24,7 +22,7 @@ class HeldTasks:
         Gets what Python runs at its start, and a locked file.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self._file = folder / "held"
         self._lock = self._file.open("w")
         fcntl.lockf(self._lock, fcntl.LOCK_EX)
@@ -32,10 +30,10 @@ class HeldTasks:
             NO_FIGURES.read_text() + WAIT.format(file=str(self._file))
         )
 
-    def spare_others(self) -> None:
+    def spare_others(self):
         """Hold no task that comes from now on; those that stand still do so for ever."""
         self._file.unlink()
 
-    def let_go(self) -> None:
+    def let_go(self):
         """Let all go on."""
         self._lock.close()

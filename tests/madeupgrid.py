@@ -1,12 +1,8 @@
 """Results of a grid of sizes and devices that nobody measured, made up after published ratios."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -14,10 +10,9 @@ import polars as pl
 from pyscale.analysis.grid.findings import grid_findings, grid_findings_of_table
 from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
-from pyscale.analysis.workertable import worker_table
+from pyscale.analysis.workers import worker_table
 from pyscale.references.files import load_reference
 from pyscale.report.context import ReportContext
-from pyscale.report.results import Results
 from pyscale.results import analysed
 from pyscale.store.tables import call_schema, task_schema
 from runbuilder import RunBuilder
@@ -30,18 +25,18 @@ STEADY_S = {"cpu": 0.05, "cuda": 0.06, "mps": 0.2}
 
 
 def made_up(
-    devices: Sequence[str] = ("cpu", "cuda"),
-    sizes: Sequence[int] = SIZES,
+    devices=("cpu", "cuda"),
+    sizes=SIZES,
     *,
-    repeats: int = 6,
-    models: Sequence[str] = ("pyscale-tiny",),
-    workers: Sequence[int] = (1,),
-    builds: bool = False,
-    parts: bool = True,
-    beside: bool = True,
-    scaling: bool = False,
-    references: bool = True,
-) -> Results:
+    repeats=6,
+    models=("pyscale-tiny",),
+    workers=(1,),
+    builds=False,
+    parts=True,
+    beside=True,
+    scaling=False,
+    references=True,
+):
     """Analyse a run of one family, with references of other machines.
 
     `builds` has the model built before each call, as the published protocol did; `scaling` adds an
@@ -49,9 +44,9 @@ def made_up(
     """
     random = np.random.default_rng(7)
     run = RunBuilder()
-    calls: list[dict[str, Any]] = []
-    points: dict[str, dict[str, Any]] = {}
-    beside_rows: list[dict[str, Any]] = []
+    calls = []
+    points = {}
+    beside_rows = []
     for block in range(repeats):
         for model in models:
             for length_px in sizes:
@@ -99,17 +94,7 @@ def made_up(
     )
 
 
-def _trial(
-    run: RunBuilder,
-    calls: list[dict[str, Any]],
-    name: str,
-    point: dict[str, Any],
-    count: int,
-    block: int,
-    random: np.random.Generator,
-    builds: bool,
-    with_parts: bool,
-) -> None:
+def _trial(run, calls, name, point, count, block, random, builds, with_parts):
     device, megapixels = point["device"], point["length_px"] ** 2 / 1e6
     noise = random.lognormal(0, 0.015)
     parts = {
@@ -163,10 +148,10 @@ def _trial(
                 ]
 
 
-def _beside(run: RunBuilder, name: str, count: int, block: int, length_px: int) -> dict[str, Any]:
+def _beside(run, name, count, block, length_px):
     objects = round(90 * length_px**2 / 1e6)
     more = 3 * (length_px > 1500)
-    last: dict[str, Any] = run.tasks.row(-1, named=True)
+    last = run.tasks.row(-1, named=True)
     return last | {
         "task": "beside",
         "verb": "check",
@@ -184,11 +169,11 @@ def _beside(run: RunBuilder, name: str, count: int, block: int, length_px: int) 
     }
 
 
-def _of_schema(rows: list[dict[str, Any]], schema: Any) -> pl.DataFrame:
+def _of_schema(rows, schema):
     return pl.DataFrame(rows, schema=dict(schema) | {"beside_details": pl.String})
 
 
-def _with_points(tasks: pl.DataFrame, points: dict[str, dict[str, Any]]) -> pl.DataFrame:
+def _with_points(tasks, points):
     """Add what the plan knows of each task, and all columns that are known of none."""
     device = pl.col("device")
     on_gpu = pl.when(device != "cpu")

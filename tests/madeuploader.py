@@ -18,10 +18,8 @@ can count on it:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -59,7 +57,7 @@ class Entry:
     """Why every trial of it fails."""
 
     @property
-    def params(self) -> LoaderParams:
+    def params(self):
         """Its parameters, as the plan has them."""
         own = {name: getattr(self, name) for name in LoaderParams.model_fields if name in _FIELDS}
         return LoaderParams(**own | {"consumes_per_s": self.consumed_per_s})
@@ -80,18 +78,18 @@ ENTRIES = (
 
 
 def loading(
-    entries: Sequence[Entry] = ENTRIES,
+    entries=ENTRIES,
     *,
-    ranks: Sequence[int] = (1, 2),
-    repeats: int = 6,
-    scatter: float = 0.02,
-    slowest: float = 0.95,
-    together: float = 0.9,
-    nodes: int = 1,
-    cores: int = 32,
-    cache_asked: str = "cold",
-    cache_state: str = "verified-cold",
-) -> pl.DataFrame:
+    ranks=(1, 2),
+    repeats=6,
+    scatter=0.02,
+    slowest=0.95,
+    together=0.9,
+    nodes=1,
+    cores=32,
+    cache_asked="cold",
+    cache_state="verified-cold",
+):
     """Give the table of loading of such a run, one row a rank of a trial.
 
     Parameters
@@ -139,12 +137,12 @@ def loading(
     return pl.DataFrame(found, loading_schema(), orient="row")
 
 
-def entries_like(entry: Entry, changes: Iterable[dict[str, Any]]) -> list[Entry]:
+def entries_like(entry, changes):
     """Vary an entry: one for each of the changes."""
     return [replace(entry, **change) for change in changes]
 
 
-def _header(entry: Entry, count: int, block: int, rank: int) -> dict[str, Any]:
+def _header(entry, count, block, rank):
     params = entry.params.model_dump(mode="json")
     return {
         "trial": f"{entry.stage}-n{count}-b{block + 1}",
@@ -166,7 +164,7 @@ def _header(entry: Entry, count: int, block: int, rank: int) -> dict[str, Any]:
     }
 
 
-def _measured(entry: Entry, own_s: float, step_s: float | None, cores: int) -> dict[str, Any]:
+def _measured(entry, own_s, step_s, cores):
     """What a rank found that takes `own_s` for a patch, and `step_s` in step with others."""
     patches = BATCHES * entry.batch_size
     wait_s = own_s * entry.batch_size

@@ -5,32 +5,20 @@ unless it is told otherwise. With `pipeline` a stage that reads a movie was meas
 N = 1 and 2.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import polars as pl
 
-from madeuploader import ENTRIES, Entry, loading
+from madeuploader import ENTRIES, loading
 from pyscale.analysis.ranks.findings import rank_findings
-from pyscale.report.results import Results
 from runbuilder import RunBuilder
 
 KEEP = 0.8
 HARDWARE = "Xeon Gold 6338, 32 cores, 256 GiB"
 
 
-def made_up(
-    entries: Sequence[Entry] = ENTRIES,
-    *,
-    ranks: Sequence[int] = (1, 2),
-    repeats: int = 6,
-    pipeline: bool = False,
-    **told: Any,
-) -> Results:
+def made_up(entries=ENTRIES, *, ranks=(1, 2), repeats=6, pipeline=False, **told):
     """Analyse a run of these entries; see the text on top.
 
     Parameters
@@ -66,6 +54,6 @@ def made_up(
     )
 
 
-def consuming(per_s: float, entries: Sequence[Entry] = ENTRIES) -> list[Entry]:
+def consuming(per_s, entries=ENTRIES):
     """The entries beside training that takes so many patches a second on each rank."""
     return [replace(entry, consumed_per_s=per_s) for entry in entries]

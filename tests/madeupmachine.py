@@ -16,27 +16,20 @@ measured beside, at N = 1 and 2. What is in it, so that a test can count on it:
   GPU 1), and `matrix_product` in 3 blocks only
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 import polars as pl
 
 from pyscale.analysis.machine.findings import machine_findings
 from pyscale.analysis.trials import trial_table
-from pyscale.analysis.workertable import worker_table
+from pyscale.analysis.workers import worker_table
 from pyscale.report.context import ReportContext
-from pyscale.report.results import Results
 from pyscale.results import analysed
 from pyscale.store.tables import task_schema, timing_schema
 from runbuilder import RunBuilder
-
-Row = dict[str, Any]
 
 GPU = "NVIDIA H200"
 HARDWARE = "Xeon Gold 6338, 32 cores, 256 GiB"
@@ -77,9 +70,7 @@ ON_CPU = {"gpu": "cpu", "pcie": "memory"}
 NO_TRANSFER = "not applicable: a processor computes in host memory, so nothing is transferred"
 
 
-def made_up(
-    nodes: int = 2, *, gpus: bool = True, pipeline: bool = False, blocks: int = 6
-) -> Results:
+def made_up(nodes=2, *, gpus=True, pipeline=False, blocks=6):
     """Analyse a run of the suite on so many nodes; see the text on top."""
     run = RunBuilder()
     names = [f"node{number + 1}" for number in range(nodes)]
@@ -119,7 +110,7 @@ def made_up(
     return replace(results, kinds=(machine,))
 
 
-def timings_of(nodes: int = 2, *, gpus: bool = True, blocks: int = 6) -> pl.DataFrame:
+def timings_of(nodes=2, *, gpus=True, blocks=6):
     """Give the table of timings of such a run."""
     rows = [
         row
@@ -138,7 +129,7 @@ def timings_of(nodes: int = 2, *, gpus: bool = True, blocks: int = 6) -> pl.Data
     return pl.DataFrame(rows, schema=timing_schema())
 
 
-def _base(number: int, nodes: int, block: int, kind: str, entry: str) -> Row:
+def _base(number, nodes, block, kind, entry):
     return {
         "trial": f"{entry}-n{nodes}-b{block + 1}",
         "stage": entry,
@@ -158,11 +149,11 @@ def _base(number: int, nodes: int, block: int, kind: str, entry: str) -> Row:
     }
 
 
-def _noise(*seed: int | str) -> np.random.Generator:
+def _noise(*seed):
     return np.random.default_rng([sum(map(ord, str(part))) for part in seed])
 
 
-def _storage(number: int, nodes: int, block: int) -> Iterator[Row]:
+def _storage(number, nodes, block):
     base = _base(number, nodes, block, "storage", "storage")
     slower = 2.0 if number == 2 else 1.0
     for test, (readers, rate, amount, cache) in STORAGE.items():
@@ -214,7 +205,7 @@ def _storage(number: int, nodes: int, block: int) -> Iterator[Row]:
         }
 
 
-def _decompress(number: int, nodes: int, block: int) -> Iterator[Row]:
+def _decompress(number, nodes, block):
     base = _base(number, nodes, block, "decompress", "decompress")
     for codec, rate in CODECS.items():
         yield base | {
@@ -247,9 +238,7 @@ def _decompress(number: int, nodes: int, block: int) -> Iterator[Row]:
     }
 
 
-def _kernels(
-    number: int, nodes: int, block: int, entry: str, devices: tuple[str | None, ...]
-) -> Iterator[Row]:
+def _kernels(number, nodes, block, entry, devices):
     for index, device in enumerate(devices):
         base = _base(number, nodes, block, "kernels", entry) | {"device": device}
         faster = 1.0 if device is None else 25.0
@@ -296,7 +285,7 @@ def _kernels(
                     )
 
 
-def _pipeline(run: RunBuilder) -> None:
+def _pipeline(run):
     """Six blocks of a stage that reads 96 MB in 0.4 s with one worker, and in 0.3 s with two."""
     for block in range(1, 7):
         for count, read_s in ((1, 0.4), (2, 0.3)):
@@ -310,7 +299,7 @@ def _pipeline(run: RunBuilder) -> None:
             )
 
 
-def _with_schema(tasks: pl.DataFrame) -> pl.DataFrame:
+def _with_schema(tasks):
     """Add what the plan knows of each task, and all columns that are known of none."""
     tasks = tasks.with_columns(
         family=pl.col("stage"),

@@ -20,10 +20,8 @@ rank, and `volume_256`, which has random weights.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -62,21 +60,21 @@ class Entry:
     """Why the last rank of every trial fails."""
 
     @property
-    def dims(self) -> int:
+    def dims(self):
         """Dimensions of the image."""
         return 3 if self.problem == "tomography_3d" else 2
 
     @property
-    def shape(self) -> str:
+    def shape(self):
         """Channels and lengths."""
         channels = 3 if self.problem == "colour_deblur" else 1
         return " x ".join(str(length) for length in (channels, *[self.size_px] * self.dims))
 
-    def work(self, ranks: int) -> float:
+    def work(self, ranks):
         """Pixels that all ranks denoise, over those of the image."""
         return 1.0 if ranks == 1 else 1.25**self.dims
 
-    def tiles(self, ranks: int) -> int:
+    def tiles(self, ranks):
         """Tiles of all ranks."""
         return 1 if ranks == 1 else 4**self.dims
 
@@ -94,16 +92,16 @@ ENTRIES = (
 
 
 def reconstruction(
-    entries: Sequence[Entry] = ENTRIES,
+    entries=ENTRIES,
     *,
-    ranks: Sequence[int] = (1, 2, 4, 8),
-    repeats: int = 6,
-    iterations: int = 3,
-    scatter: float = 0.02,
-    slowest: float = 1.0,
-    nodes: int = 1,
-    device: str = "cpu",
-) -> pl.DataFrame:
+    ranks=(1, 2, 4, 8),
+    repeats=6,
+    iterations=3,
+    scatter=0.02,
+    slowest=1.0,
+    nodes=1,
+    device="cpu",
+):
     """Give the table of reconstruction of such a run, one row an iteration of a rank of a trial.
 
     Parameters
@@ -127,7 +125,7 @@ def reconstruction(
     polars.DataFrame
         With all columns of `pyscale.store.ranktables.reconstruction_schema`.
     """
-    found: list[dict[str, Any]] = []
+    found = []
     for entry, count in product(entries, ranks):
         seed = len(entry.stage) + count
         noise = 1 + np.random.default_rng(seed).permutation(_about_zero(repeats)) * scatter
@@ -154,12 +152,12 @@ def reconstruction(
     return pl.DataFrame(found, reconstruction_schema(), orient="row")
 
 
-def _about_zero(count: int) -> Any:
+def _about_zero(count):
     """So many numbers of -1 to 1 whose median is nothing."""
     return np.linspace(-1, 1, count) if count > 1 else np.zeros(1)
 
 
-def _times(entry: Entry, count: int, slower: float) -> dict[str, float]:
+def _times(entry, count, slower):
     """Times of a rank in an iteration, but for what it waits."""
     return {
         "gradient_s": entry.gradient_s,
@@ -170,7 +168,7 @@ def _times(entry: Entry, count: int, slower: float) -> dict[str, float]:
     }
 
 
-def _header(entry: Entry, count: int, block: int, rank: int) -> dict[str, Any]:
+def _header(entry, count, block, rank):
     quarter = entry.size_px // 4
     params = ReconstructParams(
         problem=entry.problem,
@@ -200,7 +198,7 @@ def _header(entry: Entry, count: int, block: int, rank: int) -> dict[str, Any]:
     }
 
 
-def _error(entry: Entry, count: int, rank: int, node: str) -> dict[str, Any] | None:
+def _error(entry, count, rank, node):
     """Why a rank fails; None where it does not."""
     ran_out = count < entry.fits_from
     if not ran_out and entry.error is None:
@@ -214,11 +212,11 @@ def _error(entry: Entry, count: int, rank: int, node: str) -> dict[str, Any] | N
     }
 
 
-def _measured(entry: Entry, count: int, rank: int, device: str) -> dict[str, Any]:
+def _measured(entry, count, rank, device):
     """What a rank tells beside its times."""
     quarter = entry.size_px // 4
     several = count > 1
-    row: dict[str, Any] = {
+    row = {
         "shape": entry.shape,
         "operators": 8,
         "operators_here": 8 // count,

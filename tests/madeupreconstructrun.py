@@ -4,31 +4,19 @@
 six times, unless it is told otherwise.
 """
 
-from __future__ import annotations
-
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
 
 import polars as pl
 
-from madeupreconstruct import ENTRIES, Entry, reconstruction
+from madeupreconstruct import ENTRIES, reconstruction
 from pyscale.analysis.ranks.findings import rank_findings
-from pyscale.report.results import Results
 from runbuilder import RunBuilder
 
 HARDWARE = "Xeon Gold 6338, 32 cores, 256 GiB"
 
 
-def made_up(
-    entries: Sequence[Entry] = ENTRIES,
-    *,
-    ranks: Sequence[int] = (1, 2, 4, 8),
-    repeats: int = 6,
-    pipeline: bool = False,
-    **told: Any,
-) -> Results:
+def made_up(entries=ENTRIES, *, ranks=(1, 2, 4, 8), repeats=6, pipeline=False, **told):
     """Analyse a run of these entries; see the text on top.
 
     Parameters

@@ -4,22 +4,17 @@
 times. A trial takes longer in each later block, and all that is `slower` so many times as long.
 """
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
 
 from pyscale.benchmark import execute
 from pyscale.executors.mock import MockExecutor
-from pyscale.plan import Trial
-from pyscale.planning import Dataset, make_plan
+from pyscale.planentry import Dataset
+from pyscale.planning import make_plan
 from pyscale.settings import load_settings
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import PROVENANCE_FILE
 from pyscale.store.records import RESULT_FILE, SURROUNDINGS_FILE, Bystanders, Surroundings
 from pyscale.suite import Suite, SuiteStage
-from pyscale_stages.contract import Record
 from pyscale_stages.loading import BatchWindow, Diversity, Loading
 from pyscale_stages.reconstruction import Iteration, Reconstruction, Tiling
 
@@ -29,9 +24,7 @@ POOLS = (8, 16)
 MADE_FROM = {"git_commit": "a" * 40, "git_dirty": False, "pyscale_version": "1.2.3"}
 
 
-def loader_run(
-    root: Path, name: str, *, slower: float = 1.0, repeats: int = REPEATS, patch_px: int = 256
-) -> Path:
+def loader_run(root, name, *, slower=1.0, repeats=REPEATS, patch_px=256):
     """Make a run of ranks that load patches of slides."""
     slides = root / "slides"
     slides.mkdir(parents=True, exist_ok=True)
@@ -47,7 +40,7 @@ def loader_run(
     }
     suite = Suite(name="loader", summary="Loads", data="slides", stages=steps)
 
-    def measured(trial: Trial) -> Record:
+    def measured(trial):
         size = int(trial.params["pool_size"])
         window = BatchWindow(
             wall_s=slower * (4 + 0.1 * size + 0.01 * trial.block),
@@ -77,15 +70,13 @@ def loader_run(
     return _made(root, name, suite, dataset, "loading", measured, repeats)
 
 
-def reconstruct_run(
-    root: Path, name: str, *, slower: float = 1.0, repeats: int = REPEATS, size_px: int = 128
-) -> Path:
+def reconstruct_run(root, name, *, slower=1.0, repeats=REPEATS, size_px=128):
     """Make a run of ranks that reconstruct an image, whose denoiser alone is `slower`."""
     root.mkdir(parents=True, exist_ok=True)
     step = SuiteStage(stage="reconstruct", params={"size_px": size_px, "tile_px": 64})
     suite = Suite(name="deblur", summary="Deblurs", data="phantom", stages={"deblur": step})
 
-    def measured(trial: Trial) -> Record:
+    def measured(trial):
         workers = trial.workers
         times_s = {
             "gradient_s": 0.1,
@@ -115,15 +106,7 @@ def reconstruct_run(
     return _made(root, name, suite, None, "reconstruction", measured, repeats)
 
 
-def _made(
-    root: Path,
-    name: str,
-    suite: Suite,
-    dataset: Dataset | None,
-    table: str,
-    measured: Callable[[Trial], Record],
-    repeats: int,
-) -> Path:
+def _made(root, name, suite, dataset, table, measured, repeats):
     """Let ranks pretend to run, and then have measured what their block and N give."""
     settings = load_settings(repeats=repeats, runs_folder=root / "runs", cpus_per_worker=1)
     plan = make_plan(

@@ -1,11 +1,7 @@
 """A filesystem whose flock fails, as Lustre without `-o flock` and NFS without its lock daemon."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 SOURCE = """
 #include <errno.h>
@@ -13,7 +9,7 @@ int flock(int descriptor, int operation) { errno = %d; return -1; }
 """
 
 
-def without_flock(folder: Path, number: int, missing: Callable[[str, str], None]) -> dict[str, str]:
+def without_flock(folder, number, missing):
     """Variables of processes to which every flock fails with an error number."""
     gcc = shutil.which("gcc")
     if gcc is None:

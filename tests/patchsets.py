@@ -1,11 +1,8 @@
 """Data sets of patches that no slide is read for; factories by dotted path, as users give them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,18 +20,18 @@ class Numbered(IterableDataset[dict[str, Any]]):
     A larger seed has them further apart.
     """
 
-    def __init__(self, slides: list[str], seed: int, *, floats: bool = False) -> None:
+    def __init__(self, slides, seed, *, floats=False):
         self.slides = slides
         self.seed = seed
         self.floats = floats
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self):
         number = 0
         while True:
             yield self.item(number)
             number += 1
 
-    def item(self, number: int) -> dict[str, Any]:
+    def item(self, number):
         """One patch, whose grey values tell its number and the seed."""
         grey = torch.arange(3 * SIDE_PX**2).add(number + 7 * self.seed).remainder(256)
         image = grey.to(torch.uint8).reshape(3, SIDE_PX, SIDE_PX)
@@ -47,12 +44,12 @@ class Numbered(IterableDataset[dict[str, Any]]):
         }
 
 
-def numbered(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) -> Dataset[Any]:
+def numbered(slides, _pool, _slide, _visit, seed):
     """Bytes."""
     return Numbered(slides, seed)
 
 
-def floating(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) -> Dataset[Any]:
+def floating(slides, _pool, _slide, _visit, seed):
     """The same patches as floats from 0 to 1."""
     return Numbered(slides, seed, floats=True)
 
@@ -60,14 +57,14 @@ def floating(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int)
 class Reading(Numbered):
     """The same, and as many bytes are read for each patch."""
 
-    def item(self, number: int) -> dict[str, Any]:
+    def item(self, number):
         """One patch."""
         with Path("/dev/zero").open("rb") as file:
             file.read(READ_BYTES)
         return super().item(number)
 
 
-def reading(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) -> Dataset[Any]:
+def reading(slides, _pool, _slide, _visit, seed):
     """Bytes, after others were read."""
     return Reading(slides, seed)
 
@@ -75,14 +72,14 @@ def reading(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) 
 class OfFiles(Numbered):
     """The same, and the beginning of its slide is read for each patch."""
 
-    def item(self, number: int) -> dict[str, Any]:
+    def item(self, number):
         """One patch."""
         with Path(self.slides[number % len(self.slides)]).open("rb") as file:
             file.read(READ_BYTES)
         return super().item(number)
 
 
-def of_files(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) -> Dataset[Any]:
+def of_files(slides, _pool, _slide, _visit, seed):
     """Bytes, after others were read from the slides."""
     return OfFiles(slides, seed)
 
@@ -90,20 +87,20 @@ def of_files(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int)
 class Ending(Numbered):
     """The same, but it ends."""
 
-    def __init__(self, slides: list[str], seed: int, patches: int) -> None:
+    def __init__(self, slides, seed, patches):
         super().__init__(slides, seed)
         self.patches = patches
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self):
         yield from (self.item(number) for number in range(self.patches))
 
 
-def ending(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) -> Dataset[Any]:
+def ending(slides, _pool, _slide, _visit, seed):
     """Ten patches."""
     return Ending(slides, seed, ENDS_AFTER)
 
 
-def empty(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) -> Dataset[Any]:
+def empty(slides, _pool, _slide, _visit, seed):
     """No patch."""
     return Ending(slides, seed, 0)
 
@@ -111,14 +108,14 @@ def empty(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) ->
 class Pairs(Dataset[tuple[torch.Tensor, int]]):
     """Images with labels and numbers, and without places, as in tutorials."""
 
-    def __len__(self) -> int:
+    def __len__(self):
         return 20
 
-    def __getitem__(self, index: int) -> tuple[torch.Tensor, int]:
+    def __getitem__(self, index):
         return torch.full((1, SIDE_PX, SIDE_PX), index, dtype=torch.uint8), index
 
 
-def pairs(_slides: list[str], _pool: int, _slide: int, _visit: int, _seed: int) -> Dataset[Any]:
+def pairs(_slides, _pool, _slide, _visit, _seed):
     """Twenty images."""
     return Pairs()
 
@@ -126,12 +123,12 @@ def pairs(_slides: list[str], _pool: int, _slide: int, _visit: int, _seed: int) 
 class Words(IterableDataset[dict[str, Any]]):
     """Items without an image."""
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self):
         while True:
             yield {"slide_path": "a.svs"}
 
 
-def words(_slides: list[str], _pool: int, _slide: int, _visit: int, _seed: int) -> Dataset[Any]:
+def words(_slides, _pool, _slide, _visit, _seed):
     """No tensor at all."""
     return Words()
 
@@ -139,14 +136,14 @@ def words(_slides: list[str], _pool: int, _slide: int, _visit: int, _seed: int) 
 class Dying(Numbered):
     """Its loader process is killed, as where memory runs out."""
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
+    def __iter__(self):
         for item in super().__iter__():
             if item["x"] == ENDS_AFTER and get_worker_info() is not None:
                 os.kill(os.getpid(), signal.SIGKILL)
             yield item
 
 
-def dying(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) -> Dataset[Any]:
+def dying(slides, _pool, _slide, _visit, seed):
     """Dies at the eleventh patch."""
     return Dying(slides, seed)
 
@@ -154,7 +151,7 @@ def dying(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) ->
 class Refusing(Numbered):
     """One slide cannot be read."""
 
-    def item(self, number: int) -> dict[str, Any]:
+    def item(self, number):
         """Refuse the bad slide."""
         item = super().item(number)
         if Path(item["slide_path"]).stem == "bad" and number >= ENDS_AFTER:
@@ -162,7 +159,7 @@ class Refusing(Numbered):
         return item
 
 
-def refusing(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) -> Dataset[Any]:
+def refusing(slides, _pool, _slide, _visit, seed):
     """Fails at the eleventh patch of a slide called bad."""
     return Refusing(slides, seed)
 
@@ -170,12 +167,12 @@ def refusing(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int)
 class Large(Numbered):
     """Patches of 3 MB each, which fill shared memory."""
 
-    def item(self, number: int) -> dict[str, Any]:
+    def item(self, number):
         """Make one."""
         return super().item(number) | {"image": torch.ones(3, 1024, 1024, dtype=torch.uint8)}
 
 
-def large(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) -> Dataset[Any]:
+def large(slides, _pool, _slide, _visit, seed):
     """Large patches."""
     return Large(slides, seed)
 
@@ -183,11 +180,11 @@ def large(slides: list[str], _pool: int, _slide: int, _visit: int, seed: int) ->
 class Paced(Numbered):
     """A patch takes a stated time, whoever waits for it."""
 
-    def __init__(self, slides: list[str], seed: int, patches_per_s: float) -> None:
+    def __init__(self, slides, seed, patches_per_s):
         super().__init__(slides, seed)
         self.patches_per_s = patches_per_s
 
-    def item(self, number: int) -> dict[str, Any]:
+    def item(self, number):
         """Make one in that time."""
         time.sleep(1 / self.patches_per_s)
         return super().item(number)

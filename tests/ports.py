@@ -1,7 +1,5 @@
 """Ports for the daemons that tests start."""
 
-from __future__ import annotations
-
 import random
 import socket
 from pathlib import Path
@@ -11,18 +9,18 @@ EPHEMERAL = Path("/proc/sys/net/ipv4/ip_local_port_range")
 LOWEST = 10_000
 
 
-def free_ports(count: int, host: str = "") -> list[int]:
+def free_ports(count, host=""):
     """Ports that nobody listens on, and that no client gets before their daemons listen."""
     first, last = map(int, EPHEMERAL.read_text().split())
     candidates = [*range(LOWEST, first), *range(last + 1, 1 << 16)]
-    found: list[int] = []
+    found = []
     for port in random.sample(candidates, len(candidates)):
         if len(found) < count and _is_free(host, port):
             found.append(port)
     return found
 
 
-def _is_free(host: str, port: int) -> bool:
+def _is_free(host, port):
     with socket.socket() as each:
         try:
             each.bind((host, port))

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from random import Random
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from pyscale.plan import Trial
-from pyscale.planning import Dataset, make_plan
+from pyscale.planentry import Dataset
+from pyscale.planning import make_plan
 from pyscale.runtimes.protocol import NativeRuntime
 from pyscale.settings import load_settings
 from pyscale.sites import load_site
 from pyscale.store.folder import RunFolder, new_run_id
-from pyscale.store.journal import Event, EventKind
+from pyscale.store.journal import Event
 from pyscale.store.records import (
     EXIT_FILE,
     LAUNCH_FILE,
@@ -40,8 +38,6 @@ from pyscale_stages.contract import (
     Agreement,
     Counters,
     OutputFile,
-    Phase,
-    Record,
     Span,
     TaskResult,
     TaskSpec,
@@ -85,16 +81,7 @@ class Ended(NamedTuple):
     end: datetime
 
 
-def make_run(
-    root: Path,
-    *,
-    counts: Sequence[int],
-    repeats: int,
-    frames: int,
-    slower: float = 1.0,
-    run_id: str | None = None,
-    stamp: dict[str, Any] | None = None,
-) -> RunFolder:
+def make_run(root, *, counts, repeats, frames, slower=1.0, run_id=None, stamp=None):
     """Make a complete run of the pipeline; every number is drawn by one seed.
 
     Parameters
@@ -149,14 +136,7 @@ def make_run(
 class _Pretended:
     """One trial: its windows at once, then the merge, then the check."""
 
-    def __init__(
-        self,
-        run: RunFolder,
-        trial: Trial,
-        start: datetime,
-        stamp: dict[str, Any],
-        slower: float,
-    ) -> None:
+    def __init__(self, run, trial, start, stamp, slower):
         self._run = run
         self._trial = trial
         self._now = start
@@ -166,7 +146,7 @@ class _Pretended:
         self._random = Random(f"{trial.id} {slower}")
         self._writer = TaskWriter(run, NativeRuntime())
 
-    def run(self) -> list[Event]:
+    def run(self):
         """Write all records of the trial, and return what the journal says of it."""
         events = [self._event("trial_started", self._now)]
         steps = [("windows", self._trial.window_tasks)]
@@ -181,10 +161,10 @@ class _Pretended:
             self._now = max(end for _, _, end in ended) + timedelta(seconds=0.5)
         return [*events, self._event("trial_finished", self._now)]
 
-    def _event(self, kind: EventKind, when: datetime) -> Event:
+    def _event(self, kind, when):
         return Event(time_utc=when, kind=kind, trial=self._trial.id)
 
-    def _task(self, task: str, lane: int) -> Ended:
+    def _task(self, task, lane):
         self._writer.write_spec(self._trial, task)
         folder = self._run.task(self._trial, task)
         spec = TaskSpec.model_validate_json((folder / SPEC_FILE).read_bytes())
@@ -216,7 +196,7 @@ class _Pretended:
             (folder / log).touch()
         return Ended(task, lane, end)
 
-    def _result(self, spec: TaskSpec, start: datetime, lane: int) -> TaskResult:
+    def _result(self, spec, start, lane):
         frames = len(range(*spec.frames)) if spec.frames else self._run.plan.movie_frames
         spans = tuple(_spans(list(self._phases(spec, frames)), start))
         wall_s = spans[-1].end_monotonic_s + 0.01
@@ -256,7 +236,7 @@ class _Pretended:
             stamp=self._stamp | {"node": _node(lane), "slurm": {"SLURM_JOB_ID": f"17_{lane}"}},
         )
 
-    def _phases(self, spec: TaskSpec, frames: int) -> Iterator[tuple[Phase, float]]:
+    def _phases(self, spec, frames):
         """Phases of a task and their seconds: two for each frame that a window holds."""
         yield "python_start", 0.02 * self._noise()
         yield "import", self._cost.import_s * self._noise()
@@ -276,7 +256,7 @@ class _Pretended:
             yield "compute", self._frame_s * crowded * share * self._noise()
             yield "write", 0.002 * self._noise()
 
-    def _nodes(self, count: int) -> None:
+    def _nodes(self, count):
         """Write what the first task of the trial on each node found there."""
         for lane in range(0, count * LANES_A_NODE, LANES_A_NODE):
             node = _node(lane)
@@ -299,11 +279,11 @@ class _Pretended:
                 ),
             )
 
-    def _noise(self, width: float = 0.02) -> float:
+    def _noise(self, width=0.02):
         return self._random.lognormvariate(0, width)
 
 
-def _spans(phases: Sequence[tuple[Phase, float]], start: datetime) -> Iterator[Span]:
+def _spans(phases, start):
     at = 0.0
     for phase, wall_s in phases:
         yield Span(
@@ -315,7 +295,7 @@ def _spans(phases: Sequence[tuple[Phase, float]], start: datetime) -> Iterator[S
         at += wall_s
 
 
-def _agreement(trial: Trial) -> Agreement | None:
+def _agreement(trial):
     if trial.is_reference:
         return None
     return Agreement(
@@ -327,15 +307,15 @@ def _agreement(trial: Trial) -> Agreement | None:
     )
 
 
-def _residency(path: Path, share: int) -> Residency:
+def _residency(path, share):
     return Residency(
         path=path, size_bytes=FRAME_BYTES, resident_bytes=share * FRAME_BYTES, method="cachestat"
     )
 
 
-def _node(lane: int) -> str:
+def _node(lane):
     return f"node{1 + lane // LANES_A_NODE}"
 
 
-def _write(path: Path, record: Record) -> None:
+def _write(path, record):
     path.write_text(record.model_dump_json(indent=1) + "\n")

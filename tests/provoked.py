@@ -1,11 +1,8 @@
 """What makes a run scale worse, for real: each provocation is there while its block lasts."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,14 +16,14 @@ MOST_SHARES = 262_144
 """The kernel's largest; a process outside any group counts as 1024."""
 
 
-def can_provoke() -> bool:
+def can_provoke():
     """Whether this process may make groups, and mount the file system of an image."""
     writable = all(os.access(folder, os.W_OK) for folder in (CPU, BLOCK_IO))
     return writable and os.access("/dev/loop-control", os.W_OK)
 
 
 @contextmanager
-def before_all_others() -> Iterator[Path]:
+def before_all_others():
     """Make a group whose processes get the cores before any other work of the machine.
 
     What else runs here would be a cause as good as the one that is provoked.
@@ -37,7 +34,7 @@ def before_all_others() -> Iterator[Path]:
 
 
 @contextmanager
-def busy_core(core: int, group: Path, *, processes: int) -> Iterator[None]:
+def busy_core(core, group, *, processes):
     """Keep a core busy by processes that never pause, and that have the rights of a group."""
     hog = ["taskset", "--cpu-list", str(core), sys.executable, "-c", "while True: pass"]
     hogs = [subprocess.Popen([*started_in(group), *hog]) for _ in range(processes)]
@@ -50,7 +47,7 @@ def busy_core(core: int, group: Path, *, processes: int) -> Iterator[None]:
 
 
 @contextmanager
-def slow_disk(mounted: Path, *, bytes_per_s: int) -> Iterator[Path]:
+def slow_disk(mounted, *, bytes_per_s):
     """Make a group whose processes, all together, read from a file system only that fast."""
     device = mounted.stat().st_dev
     with _group(BLOCK_IO) as group:
@@ -60,7 +57,7 @@ def slow_disk(mounted: Path, *, bytes_per_s: int) -> Iterator[Path]:
 
 
 @contextmanager
-def disk_of_its_own(folder: Path, *, mebibytes: int) -> Iterator[Path]:
+def disk_of_its_own(folder, *, mebibytes):
     """Mount a new file system, so that slowing its disk slows nothing else."""
     image, mounted = folder / "disk.img", folder / "disk"
     with image.open("wb") as file:
@@ -74,7 +71,7 @@ def disk_of_its_own(folder: Path, *, mebibytes: int) -> Iterator[Path]:
         subprocess.run(["umount", mounted], check=True)
 
 
-def slow_interpreter(folder: Path, *, seconds: float) -> dict[str, str]:
+def slow_interpreter(folder, *, seconds):
     """Give variables by which Python takes longer to start in each timed task.
 
     The interpreter imports `sitecustomize` by itself, before the program begins.
@@ -88,14 +85,14 @@ def slow_interpreter(folder: Path, *, seconds: float) -> dict[str, str]:
     return {"PYTHONPATH": str(folder)}
 
 
-def started_in(*groups: Path) -> list[str]:
+def started_in(*groups):
     """Words before a command that start it, and all that it starts, in groups."""
     joins = [f'echo $$ > "{group}/cgroup.procs"' for group in groups]
     return ["sh", "-c", " && ".join([*joins, 'exec "$0" "$@"'])]
 
 
 @contextmanager
-def _group(controller: Path) -> Iterator[Path]:
+def _group(controller):
     """Make a group of a controller; with it goes what it asks of the kernel."""
     group = controller / f"pyscale-test-{os.getpid()}"
     group.mkdir()

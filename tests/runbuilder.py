@@ -1,24 +1,19 @@
 """A builder of the tables that a run leaves, trial by trial."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import polars as pl
 
 from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
-from pyscale.analysis.workertable import worker_table
+from pyscale.analysis.workers import worker_table
 from pyscale.report.context import ReportContext
-from pyscale.report.results import Results
 from pyscale.results import analysed
 
 RUN_START = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
-TASK_SCHEMA: dict[str, Any] = {
+TASK_SCHEMA = {
     "trial": pl.String,
     "suite": pl.String,
     "stage": pl.String,
@@ -76,7 +71,7 @@ TASK_SCHEMA: dict[str, Any] = {
     "disturbed": pl.Boolean,
     "hardware": pl.String,
 }
-SPAN_SCHEMA: dict[str, Any] = {
+SPAN_SCHEMA = {
     "trial": pl.String,
     "stage": pl.String,
     "workers": pl.Int64,
@@ -91,33 +86,33 @@ SPAN_SCHEMA: dict[str, Any] = {
 class RunBuilder:
     """Builds `tasks` and `spans` in order of execution."""
 
-    def __init__(self) -> None:
-        self._tasks: list[dict[str, Any]] = []
-        self._spans: list[dict[str, Any]] = []
+    def __init__(self):
+        self._tasks = []
+        self._spans = []
         self._trials = 0
         self._now = RUN_START
 
     def trial(
         self,
-        stage: str,
-        workers: Sequence[Mapping[str, float]],
+        stage,
+        workers,
         *,
-        block: int = 0,
-        merge: Mapping[str, float] | None = None,
-        start_s: Sequence[float] | None = None,
-        movie_frames: int = 80,
-        lanes: Sequence[int] | None = None,
-        nodes: Sequence[str] = ("node1",),
-        agreement: float | None = None,
-        same: bool | None = None,
-        identical: bool | None = None,
-        quality: Mapping[str, float] | None = None,
-        check: str | None = None,
-        beside: float | None = None,
-        failed: Sequence[str] = (),
-        hardware: Sequence[str] = ("xeon",),
-        **every_task: Any,
-    ) -> RunBuilder:
+        block=0,
+        merge=None,
+        start_s=None,
+        movie_frames=80,
+        lanes=None,
+        nodes=("node1",),
+        agreement=None,
+        same=None,
+        identical=None,
+        quality=None,
+        check=None,
+        beside=None,
+        failed=(),
+        hardware=("xeon",),
+        **every_task,
+    ):
         """Add one trial.
 
         `workers` and `merge` give seconds by phase; the key `unattributed` is time without a
@@ -216,16 +211,7 @@ class RunBuilder:
         self._now = end + timedelta(seconds=5)
         return self
 
-    def _task(
-        self,
-        base: Mapping[str, Any],
-        task: str,
-        verb: str,
-        phases: Mapping[str, float],
-        start: datetime,
-        failed: Sequence[str],
-        hardware: str,
-    ) -> datetime:
+    def _task(self, base, task, verb, phases, start, failed, hardware):
         at = start
         for phase, wall_s in phases.items():
             if phase != "unattributed":
@@ -250,20 +236,20 @@ class RunBuilder:
         return at
 
     @property
-    def tasks(self) -> pl.DataFrame:
+    def tasks(self):
         return pl.DataFrame(self._tasks, schema=TASK_SCHEMA)
 
     @property
-    def spans(self) -> pl.DataFrame:
+    def spans(self):
         return pl.DataFrame(self._spans, schema=SPAN_SCHEMA)
 
-    def results(self, title: str = "a run", **context: Any) -> Results:
+    def results(self, title="a run", **context):
         """What the analysis finds in it."""
         trials = trial_table(self.tasks, self.spans)
         context_of_report = ReportContext(title=title, **context)
         return analysed(trials, context_of_report, workers=worker_table(self.tasks, self.spans))
 
-    def results_with_timeline(self, title: str) -> Results:
+    def results_with_timeline(self, title):
         """The same, with what the timeline shows."""
         found = self.results(title)
         return replace(found, timeline=timeline_of(self.tasks, self.spans, found.trials))

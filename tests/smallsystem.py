@@ -1,7 +1,5 @@
 """A system of a shell and a few programs, from which images for tests are made in a moment."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io
@@ -17,13 +15,13 @@ from urllib.request import Request, urlopen
 OCI = "application/vnd.oci.image"
 
 
-def small_system() -> str:
+def small_system():
     """Definition of the system, for a container program to build it."""
     lines = "".join(f"    {source} {inside}\n" for inside, source in _files().items())
     return f"Bootstrap: scratch\n\n%files\n{lines}"
 
 
-def small_system_in(registry: str, path: str) -> str:
+def small_system_in(registry, path):
     """Push the system to a registry of plain http as an image of one layer; its digest."""
     layer = io.BytesIO()
     with tarfile.open(fileobj=layer, mode="w") as archive:
@@ -54,9 +52,9 @@ def small_system_in(registry: str, path: str) -> str:
     return _digest(manifest)
 
 
-def _files() -> dict[str, Path]:
+def _files():
     """Each file of the system by its path inside, with where it is here."""
-    files: dict[str, str] = {}
+    files = {}
     for name in ("sh", "sleep", "cat", "touch", "chmod", "ln", "rm"):
         program = shutil.which(name)
         assert program is not None
@@ -66,15 +64,15 @@ def _files() -> dict[str, Path]:
     return {inside: Path(source).resolve() for inside, source in sorted(files.items())}
 
 
-def _digest(content: bytes) -> str:
+def _digest(content):
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
-def _described(content: bytes, media_type: str) -> dict[str, object]:
+def _described(content, media_type):
     return {"mediaType": media_type, "size": len(content), "digest": _digest(content)}
 
 
-def _put(address: str, content: bytes, media_type: str) -> None:
+def _put(address, content, media_type):
     headers = {"Content-Type": media_type}
     with urlopen(Request(address, data=content, headers=headers, method="PUT")):
         pass

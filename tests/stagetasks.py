@@ -1,23 +1,16 @@
 """Tasks of stages that run in this process."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Iterable
-from pathlib import Path
-from typing import Any
 
-from pyscale_stages.contract import Agreement, TaskResult, TaskSpec
+from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.registry import load_stage
 from pyscale_stages.runner import run_task
 
 
-def run_verb(
-    stage: str, verb: str, inputs: Iterable[tuple[str, Path]] = (), **spec: Any
-) -> TaskResult:
+def run_verb(stage, verb, inputs=(), **spec):
     """Run a verb of a stage on inputs by their slots; `spec`: further fields of the order."""
-    order = TaskSpec(stage=stage, verb=verb, inputs=tuple(inputs), **spec)  # type: ignore[arg-type]
+    order = TaskSpec(stage=stage, verb=verb, inputs=tuple(inputs), **spec)
     return run_task(load_stage(stage), order, SpanRecorder(time.monotonic()), None)
 
 
@@ -28,12 +21,12 @@ class Bench:
     such a parameter that is named like a field is given in `params`.
     """
 
-    def __init__(self, stage: str, folder: Path, **usual: Any) -> None:
+    def __init__(self, stage, folder, **usual):
         self.stage = stage
         self.folder = folder
         self.usual = usual
 
-    def run(self, verb: str, *inputs: Path, output: str = "out", **options: Any) -> TaskResult:
+    def run(self, verb, *inputs, output="out", **options):
         """Run a verb; what it makes goes into a folder of that name."""
         slots = [slot.name for slot in load_stage(self.stage).inputs]
         names = slots if verb == "run" else [f"w{number}" for number in range(len(inputs))]
@@ -44,40 +37,39 @@ class Bench:
         pairs = zip(names, inputs, strict=False)
         return run_verb(self.stage, verb, pairs, params=params, **spec)
 
-    def done(self, verb: str, *inputs: Path, output: str = "out", **options: Any) -> Path:
+    def done(self, verb, *inputs, output="out", **options):
         """Run a verb that succeeds; return the folder of its output."""
         result = self.run(verb, *inputs, output=output, **options)
         assert result.error is None, result.error
         return self.folder / output
 
-    def windows(self, movie: Path, *frames: tuple[int, int], **options: Any) -> list[Path]:
+    def windows(self, movie, *frames, **options):
         """Run windows of a movie; return the folders of their outputs."""
         return [
             self.done("run", movie, output=f"w{first}-{stop}", frames=(first, stop), **options)
             for first, stop in frames
         ]
 
-    def refused(self, verb: str, *inputs: Path, output: str = "refused", **options: Any) -> str:
+    def refused(self, verb, *inputs, output="refused", **options):
         """Run a verb that is refused in one sentence and leaves nothing; return the sentence."""
         error = self.run(verb, *inputs, output=output, **options).error
-        assert error is not None
         assert error.exit_code == 2, error
         assert "\n" not in error.message
         assert not list((self.folder / output).glob("*"))
         return error.message
 
-    def checked(self, *folders: Path, **options: Any) -> TaskResult:
+    def checked(self, *folders, **options):
         """Compare two outputs, or one with itself."""
         result = self.run("check", *(folders if len(folders) > 1 else folders * 2), **options)
         assert result.error is None, result.error
         return result
 
-    def agreement(self, one: Path, other: Path, **options: Any) -> Agreement:
+    def agreement(self, one, other, **options):
         """How alike two outputs are."""
         found = self.checked(one, other, **options).agreement
         assert found is not None
         return found
 
-    def quality(self, folder: Path, truth: Path, **options: Any) -> dict[str, float]:
+    def quality(self, folder, truth, **options):
         """How right an output is."""
         return self.checked(folder, truth=truth, **options).quality

@@ -5,11 +5,8 @@ CUDA_MPS_PIPE_DIRECTORY, and without it passes a command from stdin on to the da
 whoever connects to the socket `control`; the first one starts a server, and `quit` ends all.
 """
 
-from __future__ import annotations
-
 import os
 import sys
-from pathlib import Path
 
 PROGRAM = "nvidia-cuda-mps-control"
 _CODE = f"""\
@@ -73,7 +70,7 @@ else:
 """
 
 
-def put_on_path(folder: Path) -> str:
+def put_on_path(folder):
     """Write the program into a folder, and return the PATH that finds it there."""
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / PROGRAM

@@ -1,7 +1,5 @@
 """A stand-in for Nextflow, which no test has: it takes its command line and writes its trace."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 
@@ -9,14 +7,14 @@ HEADER = "task_id\thash\tprocess\tname\tstatus\tattempt\texit\trealtime\tstart\t
 BEGAN_MS = 1_790_000_000_000
 
 
-def row(number: int, process: str, start_s: float, end_s: float, status: str = "COMPLETED") -> str:
+def row(number, process, start_s, end_s, status="COMPLETED"):
     """A task of a raw trace; times count from its first."""
     times = [(end_s - start_s) * 1000, BEGAN_MS + start_s * 1000, BEGAN_MS + end_s * 1000]
     cells = [number, f"ab/{number:06d}", process, f"{process} ({number})", status, 1, 0]
     return "\t".join(map(str, [*cells, *map(int, times)]))
 
 
-def write_nextflow(folder: Path) -> None:
+def write_nextflow(folder):
     """Write the program: N tasks of 0.1 s each at once, of 4; it fails where N is 3."""
     folder.mkdir(parents=True, exist_ok=True)
     program = folder / "nextflow"

@@ -6,18 +6,14 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from pyscale.processes import wait_until_ended
 from pyscale_stages.contract import TaskResult
-from pyscale_stages.loading import Loading
-from pyscale_stages.reconstruction import Reconstruction
 
 TESTS = Path(__file__).parent
 FAULTY = TESTS / "faultyrank.py"
@@ -25,7 +21,7 @@ PATIENCE_S = 480.0
 """Shorter than ranks wait for one that says nothing."""
 SOON_S = 2.0
 
-SMALL: dict[str, Any] = {
+SMALL = {
     "size_px": 128,
     "operators": 4,
     "channels": (4, 4, 8, 8),
@@ -50,36 +46,34 @@ class Ended:
     result: TaskResult | None
 
     @property
-    def measured(self) -> Reconstruction:
+    def measured(self):
         """What it measured."""
         assert self.result is not None, self.said
         assert self.result.reconstruction is not None, self.said
         return self.result.reconstruction
 
     @property
-    def loading(self) -> Loading:
+    def loading(self):
         """What it measured of loading."""
         assert self.result is not None, self.said
         assert self.result.loading is not None, self.said
         return self.result.loading
 
     @property
-    def frames(self) -> int:
+    def frames(self):
         """Images that it counts as its own."""
         assert self.result is not None, self.said
         return self.result.counters.frames
 
     @property
-    def sentence(self) -> str:
+    def sentence(self):
         """Why it failed."""
         assert self.result is not None, self.said
         assert self.result.error is not None, self.said
         return self.result.error.message
 
 
-def start(
-    ends: ExitStack, line: Iterable[object], variables: Mapping[str, str] | None = None
-) -> subprocess.Popen[str]:
+def start(ends, line, variables=None):
     """Start one rank in a session of its own; it ends with the stack."""
     process = subprocess.Popen(
         [str(word) for word in line],
@@ -95,9 +89,7 @@ def start(
     return process
 
 
-def run_together(
-    lines: Iterable[Iterable[object]], variables: Mapping[str, str] | None = None
-) -> list[tuple[int, str, str]]:
+def run_together(lines, variables=None):
     """Start ranks at once and wait for all; exit code, stdout and stderr of each.
 
     None may leave a process behind.
@@ -110,15 +102,7 @@ def run_together(
     return [(process.returncode, *each) for process, each in zip(processes, said, strict=True)]
 
 
-def run_ranks(
-    folder: Path,
-    count: int,
-    *words: object,
-    stage: str = "reconstruct",
-    params: Mapping[str, Any],
-    params_of: Mapping[int, Mapping[str, Any]] | None = None,
-    faults: Mapping[int, str] | None = None,
-) -> list[Ended]:
+def run_ranks(folder, count, *words, stage="reconstruct", params, params_of=None, faults=None):
     """Run ranks of a stage by its command line, with further words where given."""
     folder.mkdir(exist_ok=True)
     small = SMALL if stage == "reconstruct" else {}
@@ -144,14 +128,14 @@ def run_ranks(
     ]
 
 
-def ended(exit_code: int, said: str, output: Path) -> Ended:
+def ended(exit_code, said, output):
     """Read what a rank has left; a killed one leaves no record."""
     record = output.with_suffix(".json")
     result = TaskResult.model_validate_json(record.read_bytes()) if record.exists() else None
     return Ended(exit_code, said, output, result)
 
 
-def left_of(ranks: Sequence[subprocess.Popen[str]]) -> list[psutil.Process]:
+def left_of(ranks):
     """Processes that ranks have started and left; each rank began a session of its own."""
     sessions = {rank.pid for rank in ranks}
     left = []

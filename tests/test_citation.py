@@ -1,7 +1,5 @@
 """How pyscale itself is cited."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 
-def test_the_citation_is_of_this_version_and_licence() -> None:
+def test_the_citation_is_of_this_version_and_licence():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     fields = dict(
         re.findall(r"^(version|license): (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)

@@ -1,12 +1,8 @@
 """What README and the pages of docs/ say is there."""
 
-from __future__ import annotations
-
 import re
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
@@ -18,22 +14,22 @@ from pyscale.traces.sacct import COMMAND
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"
-TOP: Any = typer.main.get_command(app)
+TOP = typer.main.get_command(app)
 PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 
 
-def words_of(page: str) -> str:
+def words_of(page):
     return (ROOT / "docs" / page).read_text()
 
 
-def commands(text: str) -> Iterator[list[str]]:
+def commands(text):
     """Every command line of ours, in a block or in a line of text."""
     shown = re.findall(r"^\s*\$ (?:[A-Z_]+=\S+ )*(pyscale [^\n]*)", text, re.MULTILINE)
     for line in [*shown, *re.findall(r"`(pyscale [^`\n]*)`", text)]:
         yield shlex.split(line.replace("\\|", "|"), comments=True)
 
 
-def unknown(words: list[str]) -> list[str]:
+def unknown(words):
     """Subcommands and options of a command line that pyscale does not have."""
     command = TOP
     rest = words[1:]
@@ -48,24 +44,24 @@ def unknown(words: list[str]) -> list[str]:
     return [word for word in rest if word.startswith("--") and word not in options]
 
 
-def test_the_readme_is_short() -> None:
+def test_the_readme_is_short():
     assert len(README.read_text().splitlines()) <= 150
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_links_to_what_is_there(page: Path) -> None:
+def test_a_page_links_to_what_is_there(page):
     """The site's build looks at docs/ alone, and at headings too."""
     links = re.findall(r"\]\(([^)#:\s]+)(?:#[^)\s]*)?\)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_a_page_shows_commands_and_options_that_there_are(page: Path) -> None:
+def test_a_page_shows_commands_and_options_that_there_are(page):
     found = {shlex.join(line): unknown(line) for line in commands(page.read_text())}
     assert {line: wrong for line, wrong in found.items() if wrong} == {}
 
 
-def test_the_page_of_commands_names_all_of_them() -> None:
+def test_the_page_of_commands_names_all_of_them():
     paths = [
         f"pyscale {name} {under}" if under else f"pyscale {name}"
         for name, command in TOP.commands.items()
@@ -75,15 +71,15 @@ def test_the_page_of_commands_names_all_of_them() -> None:
     assert [path for path in paths if f"`{path}" not in text] == []
 
 
-def test_the_page_of_commands_names_every_suite() -> None:
+def test_the_page_of_commands_names_every_suite():
     text = words_of("commands.md")
     assert [name for name in suite_names() if f"`{name}`" not in text] == []
 
 
-def test_the_glossary_is_the_list_of_flags() -> None:
+def test_the_glossary_is_the_list_of_flags():
     rows = re.findall(r"^\| (\w) \| `([a-z-]+)` \| (.+) \|$", words_of("glossary.md"), re.MULTILINE)
     assert rows == [(flag.letter, flag.code, flag.sentence) for flag in FLAGS.values()]
 
 
-def test_the_line_for_sacct_asks_for_all_that_is_read() -> None:
+def test_the_line_for_sacct_asks_for_all_that_is_read():
     assert f"$ {COMMAND} " in words_of("advise.md")

@@ -1,19 +1,19 @@
 """What pyscale makes of runs of every kind, compared with what it made of them before.
 
 Of made-up results, of a made-up run on a cluster and of two stored runs: every table, every value
-of the page, the text, what figures are drawn from, and what commands print. `make golden` renews
-the stored text, so that a change of it stands in the commit that meant it.
+of the page, the text, what figures are drawn from, and what commands print; and the batch scripts
+that it writes. `make golden` renews the stored text, so that a change of it stands in the commit
+that meant it.
 """
-
-from __future__ import annotations
 
 import difflib
 import json
 import os
+import sys
 import tarfile
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
+from importlib.metadata import version
 from importlib.util import module_from_spec, spec_from_file_location
 from io import StringIO
 from pathlib import Path
@@ -27,10 +27,12 @@ import madeupmachine
 import madeupreconstructrun
 from browser.reports import broken_run, table_results, weak_run
 from commandline import answer_of
+from describedtools import VARIANTS, written
 from goldentext import csv_table, figure_text, json_text, page_text, sampled, table_text
 from madeuploader import ENTRIES
 from madeupruns import loader_run, reconstruct_run
 from pretendedrun import make_run
+from pyscale import DISTRIBUTION
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
@@ -45,13 +47,13 @@ from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.writing import ALL, OF_A_REPORT
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
-from pyscale.report.results import Results
 from pyscale.report.terminal import summary_of
-from pyscale.report.validation.text import write_validation
+from pyscale.report.validation import write_validation
 from pyscale.results import results_of as results_of_run
 from pyscale.severalruns import report_several
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import PROVENANCE_FILE
+from renderedscripts import SHOWN, shown
 from validated import found_of, trial
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -94,13 +96,13 @@ _builder = module_from_spec(_found)
 _found.loader.exec_module(_builder)
 
 
-def thin() -> Results:
+def thin():
     """A first look, of an installation whose segmentation is wrong."""
-    results: Results = _builder.pipeline((1, 2), 2, cache_state="warm", oversubscribed=True)
+    results = _builder.pipeline((1, 2), 2, cache_state="warm", oversubscribed=True)
     return replace(results, validation=found_of(segment=[trial(ap=0.5)]))
 
 
-def machine() -> Results:
+def machine():
     own = madeupmachine.made_up(1, pipeline=True)
     found = own.of(MachineFindings)
     assert found is not None
@@ -118,13 +120,13 @@ def machine() -> Results:
     return replace(own, beside={"machine": [Referred(reference, slower)]})
 
 
-def loading() -> Results:
+def loading():
     *others, last = madeuploaderrun.consuming(500.0)
     failing = replace(last, error="a slide cannot be read: CMU-1.svs")
     return madeuploaderrun.made_up([*others, failing], pipeline=True)
 
 
-def loading_beside() -> Results:
+def loading_beside():
     like = replace(ENTRIES[2], num_workers=4, pool_size=8)
     results = madeuploaderrun.made_up([*ENTRIES[:2], like], ranks=(4,), repeats=3)
     found = results.of(LoaderFindings)
@@ -133,7 +135,7 @@ def loading_beside() -> Results:
     return replace(results, beside={"loader": matching_loading(known, found.points)})
 
 
-def reconstruction() -> Results:
+def reconstruction():
     results = madeupreconstructrun.made_up(slowest=1.1, pipeline=True)
     found = results.of(ReconstructFindings)
     assert found is not None
@@ -141,7 +143,7 @@ def reconstruction() -> Results:
     return replace(results, beside={"reconstruct": beside})
 
 
-MADE_UP: dict[str, Callable[[], Results]] = {
+MADE_UP = {
     "pipeline": lambda: replace(_builder.pipeline((1, 2, 4, 8), 6), context=IN_A_RUN),
     "pipeline-thin": thin,
     "pipeline-broken": lambda: broken_run().results_with_timeline("a broken run"),
@@ -173,11 +175,11 @@ WITH_CHARTS = {"pipeline", "grid", "machine", "machines", "loader", "reconstruct
 
 
 @pytest.mark.parametrize("kind", MADE_UP)
-def test_a_report_says_of_made_up_results_what_it_said(kind: str, tmp_path: Path) -> None:
+def test_a_report_says_of_made_up_results_what_it_said(kind, tmp_path):
     compare(kind, report_views(MADE_UP[kind](), tmp_path, charts=kind in WITH_CHARTS))
 
 
-def report_views(results: Results, folder: Path, *, charts: bool) -> Iterator[tuple[str, str]]:
+def report_views(results, folder, *, charts):
     """Everything in a report, by the name of the file that its text is stored in."""
     yield (
         "csv",
@@ -193,13 +195,13 @@ def report_views(results: Results, folder: Path, *, charts: bool) -> Iterator[tu
     yield "figures", "\n".join(figures(results))
 
 
-def printed(results: Results, *, verbose: bool = False) -> str:
+def printed(results, *, verbose=False):
     said = StringIO()
     Console(file=said, width=PIPED_WIDTH).print(summary_of(results, verbose=verbose))
     return said.getvalue()
 
 
-def figures(results: Results) -> Iterator[str]:
+def figures(results):
     """What each figure that there is shows, without drawing it."""
     for name, draw in {**OF_A_REPORT, **ALL}.items():
         with suppress(NothingToDrawError):
@@ -207,7 +209,7 @@ def figures(results: Results) -> Iterator[str]:
 
 
 @pytest.fixture
-def cluster_runs(tmp_path: Path) -> list[Path]:
+def cluster_runs(tmp_path):
     """Two runs of the pipeline on a cluster, of which the second computes 1.3 times as long."""
     made = []
     for name, slower in (("a1b2", 1.0), ("c3d4", 1.3)):
@@ -227,12 +229,12 @@ def cluster_runs(tmp_path: Path) -> list[Path]:
 
 
 @pytest.fixture
-def _no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+def _no_figures(monkeypatch):
     """Leave figures undrawn: no pixels are compared, and drawing takes most of the time."""
     monkeypatch.setattr(writing, "save", lambda _plot, _stem: [])
 
 
-def stored_run(name: str, folder: Path) -> Path:
+def stored_run(name, folder):
     """Unpack a run that was measured, whose paths and names are masked."""
     with tarfile.open(GOLDEN / f"{name}.tar.xz") as file:
         file.extractall(folder, filter="data")
@@ -241,13 +243,11 @@ def stored_run(name: str, folder: Path) -> Path:
 
 
 @pytest.mark.usefixtures("_no_figures")
-def test_commands_say_of_a_run_on_a_cluster_what_they_said(
-    cluster_runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_say_of_a_run_on_a_cluster_what_they_said(cluster_runs, tmp_path, capsys):
     compare("cluster", run_views(*cluster_runs, tmp_path, capsys), root=tmp_path)
 
 
-RANKS: dict[str, Callable[..., Path]] = {
+RANKS = {
     "ranks-loader": loader_run,
     "ranks-reconstruct": reconstruct_run,
 }
@@ -255,14 +255,12 @@ RANKS: dict[str, Callable[..., Path]] = {
 
 
 @pytest.mark.parametrize("kind", RANKS)
-def test_commands_say_of_runs_of_ranks_what_they_said(
-    kind: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_say_of_runs_of_ranks_what_they_said(kind, tmp_path, capsys):
     runs = [RANKS[kind](tmp_path, name, slower=by) for name, by in (("a1b2", 1.0), ("c3d4", 1.2))]
     compare(kind, rank_views(runs, capsys), root=tmp_path)
 
 
-def rank_views(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> Iterator[tuple[str, str]]:
+def rank_views(runs, capsys):
     """What commands make of two runs of ranks."""
     for view, words in {"compare": ("compare", *runs), "advise": ("advise", runs[0])}.items():
         answer = answer_of(capsys, "pyscale", *words)
@@ -271,27 +269,53 @@ def rank_views(runs: list[Path], capsys: pytest.CaptureFixture[str]) -> Iterator
     yield "compare-json", json_text(json.loads(answer.out))
 
 
-def test_a_page_of_several_runs_shows_what_it_showed(
-    cluster_runs: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_page_of_several_runs_shows_what_it_showed(cluster_runs, tmp_path, capsys):
     results = [results_of_run(RunFolder(run)) for run in cluster_runs]
     reports = [run / "report" for run in cluster_runs]
     page = report_several([RunFolder(run) for run in cluster_runs], results, reports, tmp_path)
     compare("several", iter([("page", page_text(page.read_text("utf-8")))]), root=tmp_path)
 
 
+def test_batch_scripts_are_what_they_were():
+    of_here = {sys.executable: "PYTHON", f"pyscale {version(DISTRIBUTION)}": "pyscale VERSION"}
+    found = {}
+    for kind in SHOWN:
+        text = shown(kind)
+        for here, word in of_here.items():
+            text = text.replace(here, word)
+        found[kind.replace(" ", "-")] = text
+    compare("scripts", found.items())
+
+
+def test_descriptions_of_tools_become_the_suites_that_they_became(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    found = {}
+    for kind, (name, tool) in VARIANTS.items():
+        Path(name).write_text(written(name, tool), "utf-8")
+        answer = answer_of(capsys, "pyscale", "stage", "import", name)
+        found[kind] = f"{answer.out}== exit code {answer.code}\n{answer.err}"
+    compare("descriptions", found.items())
+
+
 @pytest.mark.usefixtures("_no_figures")
 @pytest.mark.parametrize("name", ["stored-pipeline", "stored-mixed"])
-def test_commands_say_of_a_stored_run_what_they_said(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_commands_say_of_a_stored_run_what_they_said(name, tmp_path, capsys):
     run, same = (stored_run(name, tmp_path / place) for place in ("runs", "copy"))
-    compare(name, run_views(run, same, tmp_path, capsys), root=tmp_path)
+    views = [*run_views(run, same, tmp_path, capsys)]
+    if name == "stored-pipeline":
+        views.append(("crate", crate_text(run)))
+    compare(name, views, root=tmp_path)
 
 
-def run_views(
-    run: Path, other: Path, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> Iterator[tuple[str, str]]:
+def crate_text(run):
+    """The RO-Crate of a run; how long files are depends on where they lie."""
+    crate = json.loads((run / "ro-crate-metadata.json").read_text("utf-8"))
+    for entity in crate["@graph"]:
+        entity.pop("contentSize", None)
+    return json_text(crate)
+
+
+def run_views(run, other, folder, capsys):
     """Everything that commands make of a run folder, as `report_views` does of results."""
     commands = {
         "report": ("report", run, "-v", "--out", folder / "out"),
@@ -335,7 +359,7 @@ def run_views(
     yield "page", page_text((out / "report.html").read_text("utf-8"), charts=False)
 
 
-def compare(kind: str, views: Iterator[tuple[str, str]], root: Path | None = None) -> None:
+def compare(kind, views, root=None):
     """Fail with a short difference where the text of a view is another than the stored one."""
     folder = GOLDEN / kind
     found = {f"{view}.txt": stable(text, root) for view, text in views if text}
@@ -358,14 +382,14 @@ def compare(kind: str, views: Iterator[tuple[str, str]], root: Path | None = Non
         )
 
 
-def stable(text: str, root: Path | None) -> str:
+def stable(text, root):
     """Leave out the folder of this test, and blanks at the ends of lines."""
     if root is not None:
         text = text.replace(str(root), "ROOT")
     return "".join(f"{line.rstrip()}\n" for line in text.splitlines())
 
 
-def difference(name: str, stored: str, found: str) -> str:
+def difference(name, stored, found):
     """The lines that changed, the first of them where there are many."""
     lines = [
         line if len(line) <= MOST_CHARACTERS else f"{line[:MOST_CHARACTERS]}…"

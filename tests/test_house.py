@@ -1,7 +1,5 @@
 """The house: what is promised of layout, documents and packaging."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -19,23 +17,23 @@ from packaging.requirements import Requirement
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def version() -> str:
+def version():
     with (ROOT / "pyproject.toml").open("rb") as file:
         return str(tomllib.load(file)["project"]["version"])
 
 
-def tracked_files() -> list[Path]:
+def tracked_files():
     listing = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     return [ROOT / line for line in listing.stdout.splitlines()]
 
 
-def test_the_changelog_tells_of_this_version() -> None:
+def test_the_changelog_tells_of_this_version():
     assert f"\n## {version()} " in (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_the_structure_names_every_package_of_the_source() -> None:
+def test_the_structure_names_every_package_of_the_source():
     text = (ROOT / "docs" / "structure.md").read_text()
     packages = {
         path.parent.relative_to(ROOT)
@@ -46,13 +44,13 @@ def test_the_structure_names_every_package_of_the_source() -> None:
     assert unnamed == []
 
 
-def test_the_structure_names_nothing_that_is_gone() -> None:
+def test_the_structure_names_nothing_that_is_gone():
     text = (ROOT / "docs" / "structure.md").read_text()
     named = re.findall(r"`((?:cli|stages|config|docs|tests|benchmarks)/[\w/.]*)`", text)
     assert [name for name in named if not (ROOT / name).exists()] == []
 
 
-def test_no_module_asks_which_kind_a_stage_is() -> None:
+def test_no_module_asks_which_kind_a_stage_is():
     """Ask for a trait of its work instead (`pyscale/traits.py`)."""
     kinds = re.compile(r"is_of_|_entries|loads_patches|makes_images|is_loader|is_reconstruct")
     asking = [
@@ -65,7 +63,7 @@ def test_no_module_asks_which_kind_a_stage_is() -> None:
     assert asking == []
 
 
-def test_each_package_says_in_its_init_what_lives_there() -> None:
+def test_each_package_says_in_its_init_what_lives_there():
     silent = [
         str(path)
         for path in tracked_files()
@@ -74,7 +72,7 @@ def test_each_package_says_in_its_init_what_lives_there() -> None:
     assert silent == []
 
 
-def test_no_text_has_pip_fetch_a_project_that_is_not_ours() -> None:
+def test_no_text_has_pip_fetch_a_project_that_is_not_ours():
     """The package index knows another project as pyscale, and this one under no name."""
     project = (ROOT / "pyproject.toml").read_text()
     named = []
@@ -92,7 +90,7 @@ def test_no_text_has_pip_fetch_a_project_that_is_not_ours() -> None:
 
 
 @pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def wheel(tmp_path_factory):
     """The wheel of this checkout."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
@@ -101,11 +99,11 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-def required(wheel: Path, extras: set[str]) -> set[str]:
+def required(wheel, extras):
     """Distributions that the wheel says it needs, and those that they need in turn."""
     with zipfile.ZipFile(wheel) as archive:
         (info,) = {name.partition("/")[0] for name in archive.namelist() if ".dist-info/" in name}
-    found: set[str] = set()
+    found = set()
     waiting = [(metadata.PathDistribution(zipfile.Path(wheel, f"{info}/")), extras)]
     while waiting:
         distribution, wanted = waiting.pop()
@@ -119,7 +117,7 @@ def required(wheel: Path, extras: set[str]) -> set[str]:
 
 
 @pytest.fixture(scope="session")
-def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def installed(wheel, tmp_path_factory):
     """The command `pyscale` of a new environment with the wheel, what it requires, and no more."""
     folder = tmp_path_factory.mktemp("environment")
     venv.create(folder / "venv", symlinks=True)
@@ -140,7 +138,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return python.with_name("pyscale")
 
 
-def answer(command: Path, folder: Path, *arguments: str) -> str:
+def answer(command, folder, *arguments):
     """Standard output of an installed command in a folder, where its data lies too."""
     environment = os.environ | {"PYTHONPATH": "", "PYSCALE_DATA_FOLDER": str(folder / "data")}
     done = subprocess.run(
@@ -156,7 +154,7 @@ def answer(command: Path, folder: Path, *arguments: str) -> str:
 
 
 @pytest.mark.slow
-def test_a_wheel_has_this_projects_name_and_the_commands(wheel: Path, installed: Path) -> None:
+def test_a_wheel_has_this_projects_name_and_the_commands(wheel, installed):
     assert wheel.name == f"pyscale_bench-{version()}-py3-none-any.whl"
     with zipfile.ZipFile(wheel) as archive:
         tops = {name.partition("/")[0] for name in archive.namelist()}
@@ -164,9 +162,7 @@ def test_a_wheel_has_this_projects_name_and_the_commands(wheel: Path, installed:
 
 
 @pytest.mark.slow
-def test_an_installed_wheel_measures_and_reports_from_any_folder(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_an_installed_wheel_measures_and_reports_from_any_folder(installed, tmp_path):
     assert answer(installed, tmp_path, "--version") == f"{version()}\n"
     assert "Measure how a bioimage pipeline scales" in answer(installed, tmp_path, "--help")
     answer(installed, tmp_path, "data", "synth", "made", "--frames", "4", "--size", "64")
@@ -183,9 +179,7 @@ def test_an_installed_wheel_measures_and_reports_from_any_folder(
 
 
 @pytest.mark.slow
-def test_an_installed_wheel_reports_a_table_from_any_folder(
-    installed: Path, tmp_path: Path
-) -> None:
+def test_an_installed_wheel_reports_a_table_from_any_folder(installed, tmp_path):
     rows = ["stage,workers,wall_s", "segment,1,100", "segment,2,52", "segment,4,30"]
     (tmp_path / "times.csv").write_text("\n".join(rows))
     reported = answer(installed, tmp_path, "report", "--table", "times.csv", "--out", "told")
@@ -194,7 +188,7 @@ def test_an_installed_wheel_reports_a_table_from_any_folder(
 
 
 @pytest.mark.slow
-def test_an_installed_wheel_holds_all_data(installed: Path, tmp_path: Path) -> None:
+def test_an_installed_wheel_holds_all_data(installed, tmp_path):
     program = (
         "import sys\n"
         "import pyscale; assert pyscale.__file__.startswith(sys.prefix)\n"

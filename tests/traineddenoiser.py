@@ -1,11 +1,6 @@
 """A small denoiser: trained on made-up images in a few seconds, so that it does denoise."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
-NETWORK: dict[str, Any] = {"channels": [8, 8, 8, 8], "blocks": 1}
+NETWORK = {"channels": [8, 8, 8, 8], "blocks": 1}
 """Parameters of the stage by which it is built."""
 SIGMA = 0.05
 STEPS = 250
@@ -14,7 +9,7 @@ IMAGES = range(100, 164)
 """Seeds of what it is trained on; no test reconstructs these."""
 
 
-def write_weights(path: Path, steps: int = STEPS) -> Path:
+def write_weights(path, steps=STEPS):
     """Train a network for colour images, and write its weights.
 
     Parameters
@@ -23,9 +18,9 @@ def write_weights(path: Path, steps: int = STEPS) -> Path:
     steps : int
         0 leaves it as it began, for tests to which any weights will do.
     """
-    from pyscale_stages.torchvision_cpu import make_importable
+    from pyscale_stages.torchdevice import make_torchvision_importable
 
-    make_importable()
+    make_torchvision_importable()
     import torch
     from deepinv.models import DRUNet
 

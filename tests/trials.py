@@ -1,17 +1,13 @@
 """Trials: one by itself, and what those of a run left."""
 
-from __future__ import annotations
-
-from pathlib import Path
+from watchfiles import watch
 
 from pyscale.plan import Trial
-from pyscale.store.folder import RunFolder
 from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, ExitRecord, LaunchRecord
 from pyscale.store.taskfiles import read_task
-from pyscale_stages.contract import TaskError
 
 
-def one_trial(stage: str, workers: int = 1) -> Trial:
+def one_trial(stage, workers=1):
     """A trial whose tasks are given by other means: of each worker one, on a frame."""
     return Trial(
         id=f"{stage}-n{workers}-b1",
@@ -28,7 +24,7 @@ def one_trial(stage: str, workers: int = 1) -> Trial:
     )
 
 
-def outputs(run: RunFolder) -> dict[str, tuple[str, ...]]:
+def outputs(run):
     """Hashes of what every task of a run left."""
     found = {}
     for trial in run.plan.trials:
@@ -39,7 +35,7 @@ def outputs(run: RunFolder) -> dict[str, tuple[str, ...]]:
     return found
 
 
-def error_of(folder: Path) -> TaskError:
+def error_of(folder):
     """Why a task failed."""
     record = read_task(folder)
     assert record.error is not None, f"{folder} is {record.state}"
@@ -47,11 +43,20 @@ def error_of(folder: Path) -> TaskError:
     return record.error
 
 
-def ended(folder: Path) -> ExitRecord:
+def ended(folder):
     """How the process of a task ended."""
     return ExitRecord.model_validate_json((folder / EXIT_FILE).read_bytes())
 
 
-def launched(folder: Path) -> LaunchRecord:
+def launched(folder):
     """Where and how the process of a task was started."""
     return LaunchRecord.model_validate_json((folder / LAUNCH_FILE).read_bytes())
+
+
+def wait_until_it_says(folder):
+    """Return when the program of a task has said something."""
+    said = folder / "stdout"
+    for _ in watch(folder, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
+        if said.exists() and said.read_text():
+            return
+    raise AssertionError("the watch ended")

@@ -1,10 +1,6 @@
 """A run in the working folder, seen by a test while a process of pyscale carries it out."""
 
-from __future__ import annotations
-
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import psutil
 from watchfiles import watch
@@ -13,13 +9,13 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 
 
-def only_run() -> RunFolder:
+def only_run():
     """The run in the working folder."""
     (path,) = Path("runs").iterdir()
     return RunFolder(path)
 
 
-def wait_for_event(kind: str, process: subprocess.Popen[Any]) -> None:
+def wait_for_event(kind, process):
     """Return when the journal of the only run tells of an event."""
     Path("runs").mkdir(exist_ok=True)
     for _ in watch("runs", rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
@@ -30,7 +26,7 @@ def wait_for_event(kind: str, process: subprocess.Popen[Any]) -> None:
         assert not ended, process.communicate()
 
 
-def living(run: RunFolder) -> list[psutil.Process]:
+def living(run):
     """Processes that still work for a run."""
     return [
         process

@@ -13,7 +13,6 @@ from pyscale.analysis.advice import Choice, Objective, choices
 from pyscale.analysis.requests import request_of
 from pyscale.console import answer, harmless, talk
 from pyscale.errors import UserError
-from pyscale.nextruns import experiments_of, next_runs, threads_of
 from pyscale.plan import Plan
 from pyscale.report.advice import Advice, StageAdvice, doubts, excluded, limits_near
 from pyscale.report.adviceview import shown
@@ -26,7 +25,8 @@ from pyscale.report.measured import worse
 from pyscale.report.results import Results
 from pyscale.report.starts import headlines
 from pyscale.report.warned import said, shortly
-from pyscale.results import cores_of, results_of, results_of_table
+from pyscale.results import ReportOptions, cores_of, results_of, results_of_table
+from pyscale.runline import experiments_of, next_runs, threads_of
 from pyscale.settings import load_settings
 from pyscale.sites import Site, load_site
 from pyscale.store.folder import find_run
@@ -49,28 +49,10 @@ def advise(
 ) -> None:
     """Print the lines that request the best N of each stage, and the request in words.
 
-    Parameters
-    ----------
-    name : str or None
-        A run by id or folder; None is the latest.
-    table : Path or None
-        A CSV of wall times instead of a run.
-    objective : str or None
-        None is every objective.
-    worker_hours : float or None
-        Budget of one pass over the movie.
-    dialect : {"sbatch", "nextflow", "snakemake"}
-        What the directives are for.
-    site : str or None
-        Site that they ask; None is the run's own, or that of the settings.
-    as_json : bool
-    why : bool
-        Whether to print every choice, what limits it and what would settle it too.
-
-    Raises
-    ------
-    UserError
-        If the run or table cannot be used, nothing in it was timed, or the budget fits nothing.
+    `worker_hours` is the budget of one pass over the movie, `objective` None is every objective,
+    `site` None is the run's own, or that of the settings. `why` also prints every choice, what
+    limits it and what would settle it. A UserError says that the run or table cannot be used, that
+    nothing in it was timed, or that the budget fits nothing.
     """
     _refuse_budget(objective, worker_hours)
     results, plan = _of_run(name) if table is None else (results_of_table(table), None)
@@ -98,17 +80,11 @@ def _refuse_budget(objective: Objective | None, worker_hours: float | None) -> N
 
 
 def _of_run(name: str | None) -> tuple[Results, Plan]:
-    """What a report shows of a run, by id or folder or the latest, without writing into it.
-
-    Raises
-    ------
-    UserError
-        If there is no such run, or nothing in it was timed.
-    """
+    """What a report shows of a run, by id or folder or the latest, without writing into it."""
     run = find_run(load_settings().runs_folder, name)
     if is_locked(run.path):
         talk(f"the run {run.path.name} is not finished: the advice is from its trials so far")
-    results = results_of(run, own_references=False, writes=False)
+    results = results_of(run, options=ReportOptions(own_references=False), writes=False)
     if not results.trials["valid"].any():
         raise UserError(
             f"the run {run.path.name} has no timed trial: see `pyscale status {run.path.name}`, "
@@ -230,13 +206,7 @@ def _refuse_without_choice(title: str, trials: pl.DataFrame, plan: Plan | None) 
 
 
 def _without_lone_points(title: str, trials: pl.DataFrame, plan: Plan | None) -> pl.DataFrame:
-    """Trials but those of points of a grid that have one N: there is none to choose among.
-
-    Raises
-    ------
-    UserError
-        If no others are left.
-    """
+    """Trials but those of points of a grid that have one N: there is none to choose among."""
     steps = {} if plan is None else plan.suite.stages
     points = [entry for entry, step in steps.items() if step.family is not None]
     lone = pl.col("stage").is_in(points) & (pl.col("workers").n_unique().over("stage") == 1)

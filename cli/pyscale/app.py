@@ -131,9 +131,9 @@ def hardware(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
 
     Every result records it.
     """
-    from pyscale import hardwareview
+    from pyscale import listings
 
-    hardwareview.show(as_json=json)
+    listings.show_hardware(as_json=json)
 
 
 @app.command(**helped("pyscale doctor", "pyscale doctor --partition gpu"))
@@ -172,9 +172,9 @@ def doctor(
 @config_app.command("show", **helped("pyscale config show --json"))
 def config_show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
     """Show every setting and where it comes from."""
-    from pyscale import configview
+    from pyscale import listings
 
-    configview.show(as_json=json)
+    listings.show_settings(as_json=json)
 
 
 @stage_app.command("import", **helped("pyscale stage import config.yaml --output mine.toml"))

@@ -80,16 +80,7 @@ class _Parameters(Record):
 def read_base(path: Path, runtime: str) -> BaseVersion:
     """Recognise what --against names.
 
-    Parameters
-    ----------
-    path : Path
-    runtime : {"native", "apptainer"}
-        Of the run.
-
-    Raises
-    ------
-    UserError
-        If it is nothing that a run can be measured against, or not in this runtime.
+    A UserError says that a run cannot be measured against it, or not in this runtime.
     """
     given, path = path, path.expanduser().absolute()
     if path.suffix == ".toml" and not path.is_dir():
@@ -117,12 +108,8 @@ def with_base(suite: Suite, base: BaseVersion) -> Suite:
     """Add the base version of each stage whose N workers share a movie, right after it.
 
     Both read the same: what the new version of the stage before left. Of parameters only the
-    entries that they name have a base version.
-
-    Raises
-    ------
-    UserError
-        If no stage can have one, or parameters are of another suite's stage.
+    entries that they name have a base version. A UserError says that no stage can have one, or that
+    parameters are of another suite's stage.
     """
     own = suite.entries_that(shares_windows)
     if not own:
@@ -178,15 +165,7 @@ def without_base(suite: Suite) -> Suite:
 def refuse_in_vain(base: BaseVersion, stages: set[str]) -> None:
     """Raise where nothing that is measured has a base version, or one image is to be of several.
 
-    Parameters
-    ----------
-    base : BaseVersion
-    stages : set of str
-        Stages of the entries that are measured in both versions.
-
-    Raises
-    ------
-    UserError
+    `stages` are those of the entries that are measured in both versions.
     """
     if not stages:
         raise UserError(

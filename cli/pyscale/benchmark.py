@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from pyscale.baseversion import read_base, with_base
-from pyscale.breaker import Breaker
 from pyscale.console import talk
+from pyscale.course import Course
 from pyscale.data.ensure import find_movie, find_own_data
 from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
@@ -22,7 +22,8 @@ from pyscale.images.stepimages import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
-from pyscale.planning import Dataset, make_plan, powers_of_two
+from pyscale.planentry import Dataset
+from pyscale.planning import make_plan
 from pyscale.report.results import Results
 from pyscale.runreport import report_run
 from pyscale.runtimes.base import fitted_to_base
@@ -35,6 +36,7 @@ from pyscale.store.journal import Journal, Listener, both
 from pyscale.store.lock import run_lock
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import Suite, suite_of
+from pyscale.sweep import powers_of_two
 from pyscale.trialrecords import TrialRecords
 from pyscale.trialrunner import TrialRunner
 from pyscale.withsystem import with_system
@@ -62,23 +64,10 @@ def plan_run(
 ) -> Plan:
     """Plan a run of a suite: on data, which are fetched where they are absent, or without any.
 
-    Parameters
-    ----------
-    named : str or Suite
-        A suite, the name of a shipped one, or the path of one's own.
-    settings : Settings
-        Those of `pyscale.runsettings.settings_for`.
-    only : sequence of str
-        Entries of the suite to measure; all where none is given.
-    accept_terms : bool
-        Whether the user has agreed to the terms of the data's licence.
-    scripts_for : Site, optional
-        Cluster that scripts are written for; its nodes decide what of a grid there is.
-
-    Raises
-    ------
-    UserError
-        If the suite, the data or a parameter cannot be used.
+    `settings` are those of `pyscale.runsettings.settings_for`; `only` names entries of the suite to
+    measure, all where it is empty. The nodes of the site that scripts are written for decide, as
+    those of the run do, what of a grid there is. A UserError says why the suite, the data or a
+    parameter cannot be used.
     """
     site = load_site(settings.site) if settings.executor == "slurm" else None
     suite = measured_suite(suite_of(named), settings, site or scripts_for, only)
@@ -117,10 +106,7 @@ def plan_run(
 def with_allocation(plan: Plan, site: Site) -> Plan:
     """The plan with its way to get jobs decided.
 
-    Raises
-    ------
-    UserError
-        If one allocation is asked for and cannot serve all trials.
+    A UserError says why one allocation, where it is asked for, cannot serve all trials.
     """
     asked = plan.settings["allocation"]
     why_not = None if asked == "each" else why_not_held(plan, site)
@@ -161,14 +147,8 @@ def _usual_workers(
 def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[Outcome, Results]:
     """Measure what the plan of a run asks for, and report it.
 
-    Parameters
-    ----------
-    run : RunFolder
-        A new run, or an interrupted one: only what is missing is done.
-    executor : Executor
-        Where tasks run.
-    listener : callable
-        Hears of every event as it happens.
+    Of an interrupted run only what is missing is done. The listener hears of every event as it
+    happens.
     """
     # Who follows the run hears of its end when the report is there.
     with written_by_owner_alone(), naming(run.path), run_lock(run.path):
@@ -184,8 +164,8 @@ def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
 
 
 def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
-    breaker = Breaker()
-    journal = Journal(run.journal_file, both(listener, breaker.hear))
+    course = Course()
+    journal = Journal(run.journal_file, both(listener, course.hear))
     with termination_as_interrupt():
         refuse_changed_input(run.path, run.plan.movies | run.plan.truths)
         runner = TrialRunner(run, executor, journal, runtime_of(run))
@@ -204,9 +184,9 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
                 if runner.finish(trial):
                     done.add(trial.id)
                 # On this machine a trial costs no wait in a queue, and most failures are its own.
-                if breaker.reason is not None and not executor.on_this_node:
-                    journal.append("run_stopped", detail=breaker.reason)
-                    raise UserError(breaker.reason)
+                if course.why_stop is not None and not executor.on_this_node:
+                    journal.append("run_stopped", detail=course.why_stop)
+                    raise UserError(course.why_stop)
         if executor.on_this_node:
             # A launcher that was killed may have left what mounted an image.
             executor.end_all()

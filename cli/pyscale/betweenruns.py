@@ -13,8 +13,8 @@ from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.samples import MEASURED, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.console import talk
-from pyscale.report.comparison import ComparisonContext, OutputComparison, named
-from pyscale.report.comparisonsamples import title_of
+from pyscale.report.comparison import ComparisonContext, OutputComparison
+from pyscale.report.judged import named, title_of
 from pyscale.runfacts import Facts, differences, facts
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
@@ -97,7 +97,7 @@ class MeasuredRun:
         told = []
         for kind, names in self.measured.items():
             rows = [
-                {"stage": stage, "device": None, "workers": workers}
+                {"name": stage, "workers": workers}
                 for stage, workers in sorted(names)
                 if workers is not None
             ]

@@ -29,22 +29,9 @@ def block_order(
     comes before what needs its output: the stages that read it and, in strong scaling, its own
     trials at other N, which are compared with it; and a point of a grid comes before those that are
     set beside it. What measures the machine beside a movie is done once, by one worker, before all
-    else. These are the only departures from a random order.
-
-    Parameters
-    ----------
-    suite : Suite
-    measured : set of str
-        Entries to measure. Those that feed them run in the first block too, at the one N that
-        feeds.
-    sweep : Sweep
-        Worker counts N and which of them feeds later stages.
-    block : int
-        Which repeat, from 1.
-    seed : int
-        Of the run.
-    base_first : bool
-        Whether the base version of a stage runs before the new one, which needs its output.
+    else. These are the only departures from a random order. Entries that feed the measured ones run
+    in the first block too, at the one N that feeds. With `base_first` the base version of a stage
+    runs before the new one, which needs its output.
     """
     configurations = [
         (entry, n)

@@ -23,13 +23,8 @@ def look_around(besides: Path | None = None) -> Bystanders:
     """Look for tasks of other runs, and for other work that wants processors.
 
     The number of runnable processes is the kernel's for the whole machine, containers and other
-    users included, in the median of some samples over hundredths of a second.
-
-    Parameters
-    ----------
-    besides : Path, optional
-        A folder: processes that name it, or a path in it, in their command line are this run's
-        own and no bystanders.
+    users included, in the median of some samples over hundredths of a second. Processes that name
+    the folder `besides`, or a path in it, in their command line are this run's own.
     """
     return Bystanders(
         node=node_name(),

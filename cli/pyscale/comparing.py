@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
+from rich.text import Text
 
 from pyscale.analysis.comparison import comparison, other_work, runs_differ_by, spread_between
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.judging import MARGIN, OTHER_WORK
+from pyscale.analysis.judging import MARGIN, OTHER_WORK, SIDES
 from pyscale.analysis.samples import KEY as SAMPLED
-from pyscale.analysis.samples import MEASURED, compared_samples, is_primary, samples
+from pyscale.analysis.samples import MEASURED, compared_samples, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.betweenmachines import tests_compared
@@ -21,18 +22,16 @@ from pyscale.betweenruns import MeasuredRun, between, nothing_in_common
 from pyscale.betweenversions import between_versions
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
-from pyscale.report import comparisonsamples, comparisontests
 from pyscale.report.comparison import (
     ComparisonContext,
-    Row,
     conclusion,
-    named,
     output_remarks,
     remarks,
-    shown,
     unit_remarks,
     words,
 )
+from pyscale.report.comparisonview import shown
+from pyscale.report.judged import SHOWN, Row, judged, named, reasons
 from pyscale.report.table import read_wall_times
 from pyscale.report.wording import amount, listing
 from pyscale.settings import load_settings
@@ -58,21 +57,10 @@ class _Loaded:
 
 @dataclass(frozen=True)
 class _Compared:
-    """What was found: of wall times, of what else counts, and of tests of the machine."""
+    """What was found: a row for everything that either has."""
 
     context: ComparisonContext
-    table: pl.DataFrame
-    samples: pl.DataFrame
-    tests: pl.DataFrame | None = None
-
-    @property
-    def conclusion(self) -> str | None:
-        """The answer in short; None where neither wall times nor what else counts was judged."""
-        told = [
-            conclusion(self.context, self.table),
-            *comparisonsamples.conclusions(self.samples, self.context.at_least),
-        ]
-        return " ".join(filter(None, told)) or None
+    rows: Sequence[Row]
 
 
 def compare(
@@ -101,24 +89,14 @@ def compare(
         found = _of_one_run(base, counts, yardsticks)
     else:
         found = _of_two(base, new, counts, yardsticks)
+    concluded = conclusion(found.context, found.rows)
     if as_json:
-        print(_json(found))  # noqa: T201 - the command's answer
+        print(_json(found, concluded))  # noqa: T201 - the command's answer
     else:
-        answer(shown(found.context, found.table))
-        if not found.samples.is_empty():
-            answer(comparisonsamples.shown(found.samples, found.context))
-        if found.tests is not None:
-            answer(comparisontests.shown(found.tests, counts))
-        _answer_in_short(found)
+        answer(shown(found.context, found.rows))
+        if concluded is not None:
+            answer(Text(concluded, "bold"))
     return _gate(found) if fail_on_regression else 0
-
-
-def _answer_in_short(found: _Compared) -> None:
-    """Print the answer in short, where anything but tests was judged."""
-    from rich.text import Text
-
-    if found.conclusion is not None:
-        answer(Text(found.conclusion, "bold"))
 
 
 def _of_one_run(name: str, at_least: float, yardsticks: Sequence[str]) -> _Compared:
@@ -140,8 +118,7 @@ def _of_one_run(name: str, at_least: float, yardsticks: Sequence[str]) -> _Compa
             f"the run {run.plan.run_id} measured one version: name the run to compare it with, or "
             "measure two by `pyscale run SUITE --against BASE`"
         )
-    none = samples({})
-    return _Compared(found.context, found.table, compared_samples(none, none))
+    return _Compared(found.context, judged(found.table))
 
 
 def _of_two(base: str, new: str, counts: float, yardsticks: Sequence[str]) -> _Compared:
@@ -157,34 +134,38 @@ def _of_two(base: str, new: str, counts: float, yardsticks: Sequence[str]) -> _C
             "runs_differ_by": differ_by,
         }
     )
-    table = comparison(
+    scatter = differ_by or 0.0
+    times = comparison(
         loaded.base,
         loaded.new,
         interleaved=context.measured_here,
         at_least=counts,
-        scatter=differ_by or 0.0,
+        scatter=scatter,
     )
-    of_samples = compared_samples(*loaded.samples[:2], at_least=counts, scatter=differ_by or 0.0)
-    found = _Compared(context, table, of_samples, loaded.tests)
-    judged = [table, of_samples, *([] if loaded.tests is None else [loaded.tests])]
-    if all(map(_has_no_verdict, judged)):
-        _refuse_nothing_judged(base, new, found)
-    return found
+    of_samples = compared_samples(*loaded.samples[:2], at_least=counts, scatter=scatter)
+    rows = judged(times, of_samples, loaded.tests)
+    if not any(row["verdict"] for row in rows):
+        _refuse_nothing_judged(base, new, context, rows)
+    return _Compared(context, rows)
 
 
-def _refuse_nothing_judged(base: str, new: str, found: _Compared) -> None:
+def _refuse_nothing_judged(
+    base: str, new: str, context: ComparisonContext, rows: Sequence[Row]
+) -> None:
     """Say why there is nothing to compare: the work is another, or nothing is in common."""
-    for row in found.samples.filter(reason=OTHER_WORK).to_dicts():
+    for row in rows:
+        if row["reason"] == OTHER_WORK:
+            raise UserError(
+                f"{row['stage']} at N = {row['workers']} is of {row['base_work']} in {base} and "
+                f"of {row['new_work']} in {new}, which is different work: measure both on the same"
+            )
+    why_not = reasons(rows, context.at_least)
+    if why_not:
         raise UserError(
-            f"{row['stage']} at N = {row['workers']} is of {row['base_work']} in {base} and of "
-            f"{row['new_work']} in {new}, which is different work: measure both on the same"
+            f"no test of the machine that {base} and {new} both timed can be compared. "
+            f"{' '.join(why_not.values())}"
         )
-    if found.tests is not None and found.tests["why_not"].drop_nulls().len():
-        why = " ".join(comparisontests.reasons(found.tests))
-        raise UserError(
-            f"no test of the machine that {base} and {new} both timed can be compared. {why}"
-        )
-    of_nodes = ", and no test of the machine on a node of both" * found.context.measured_here
+    of_nodes = ", and no test of the machine on a node of both" * context.measured_here
     raise UserError(
         f"{base} and {new} have no configuration (stage, device and N) in common that was timed"
         f"{of_nodes}: measure the same stages at the same --workers"
@@ -220,10 +201,6 @@ def _runs_differ_by(loaded: _Loaded) -> float:
             "measured the same stages at the same --workers"
         )
     return max(known)
-
-
-def _has_no_verdict(table: pl.DataFrame) -> bool:
-    return table["verdict"].null_count() == table.height
 
 
 def _loaded(names: Sequence[str], at_least: float) -> _Loaded:
@@ -305,60 +282,55 @@ def _refuse_other_work(
         )
 
 
-def _json(compared: _Compared) -> str:
-    context, table, tests = compared.context, compared.table, compared.tests
+def _json(compared: _Compared, concluded: str | None) -> str:
+    context, rows = compared.context, compared.rows
     found = context.model_dump(mode="json") | {
         "remarks": [
             *remarks(context),
-            *unit_remarks(context, table),
-            *output_remarks(context, table),
+            *unit_remarks(context, rows),
+            *output_remarks(context, rows),
         ],
-        "configurations": [
-            row
-            | {
-                f"{side}_quality": json.loads(row[f"{side}_quality"] or "{}")
-                for side in ("base", "new")
-            }
-            for row in table.to_dicts()
-        ],
-        "tests": [] if tests is None else tests.to_dicts(),
-        "values": compared.samples.to_dicts(),
-        "conclusion": compared.conclusion,
+        "judged": [_written(row) for row in rows],
+        "conclusion": concluded,
     }
     return json.dumps(found, indent=1)
 
 
+def _written(row: Row) -> Row:
+    """Leave out what only a layout asks for."""
+    told = {name: value for name, value in row.items() if name not in SHOWN}
+    qualities = told.keys() & {f"{side}_quality" for side in SIDES}
+    return told | {name: json.loads(row[name] or "{}") for name in qualities}
+
+
 def _gate(found: _Compared) -> int:
     """Say whether a regression was found, and what could not be told."""
-    at_least = found.context.at_least
-    is_number = pl.col("kind") == MEASURED
-    primary = found.samples.filter(is_primary()).with_columns(
-        device=pl.lit(None, pl.String),
-        stage=pl.when(is_number).then(pl.format("{} of {}", "value", "stage")).otherwise("stage"),
-    )
-    timed = [row for table in (found.table, primary) for row in table.to_dicts()]
-    rows = [row for row in timed if row["verdict"] is not None]
-    of_machine = [] if found.tests is None else found.tests.drop_nulls("verdict").to_dicts()
-    worse = _named(rows, of_machine, "worse")
+    judged_rows = [row for row in found.rows if row["decides"] and row["verdict"] is not None]
+    worse = _named(judged_rows, "worse")
     if worse:
         talk(f"regression: {worse}")
         return REGRESSION
-    if all(row["reason"] == "few-trials" for row in [*rows, *of_machine]):
+    if all(row["reason"] == "few-trials" for row in judged_rows):
         raise UserError(
             "--fail-on regression can find none: no configuration has "
             f"{repeats_needed()} timed trials on both sides, so measure with --repeats "
             f"{repeats_needed()} or more"
         )
-    slower = _named(rows, of_machine, "slower")
+    slower = _named(judged_rows, "slower")
     if slower:
-        talk(f"no regression, but {words(at_least)['slower']}: {slower}")
-    undecided = _named(rows, of_machine, "not enough data")
+        talk(f"no regression, but {words(found.context.at_least)['slower']}: {slower}")
+    undecided = _named(judged_rows, "not enough data")
     if undecided:
         talk(f"no regression was found; not enough data to exclude one: {undecided}")
     return 0
 
 
-def _named(rows: list[Row], of_machine: list[Row], verdict: str) -> str:
-    """Name the configurations, and then the tests of the machine, of one verdict."""
-    found, tests = ([row for row in own if row["verdict"] == verdict] for own in (rows, of_machine))
-    return "; ".join(filter(None, (named(found), comparisontests.named(tests))))
+def _named(rows: Sequence[Row], verdict: str) -> str:
+    """Name what has a verdict; a number that a stage measures also by what it is."""
+    return named(
+        [
+            row | ({"name": f"{row['value']} of {row['stage']}"} if row["kind"] == MEASURED else {})
+            for row in rows
+            if row["verdict"] == verdict
+        ]
+    )

@@ -1,20 +1,30 @@
-"""The highest cost of a run on a cluster: each job's time limit, times what it holds."""
+"""The cost of a run on a cluster: at most, and of each way to get its jobs.
+
+At most each job runs to its time limit. One job for all trials (hold) stands beside jobs for each
+trial (each): core-hours, money and time to the end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 
 from pydantic import Field
 
 from pyscale.analysis.spending import Prices
-from pyscale.executors.submission import Submission, asked_for, submissions
-from pyscale.plan import Plan
+from pyscale.executors.submission import Submission, asked_by_window, submissions
+from pyscale.plan import Plan, Trial
+from pyscale.sbatch.held import Held
 from pyscale.sbatch.options import ranks_over_nodes
 from pyscale.sites import Site
 from pyscale_stages.contract import Record
 
 NodeCores = Callable[[str | None], int | None]
 """Cores of the largest node of a partition, None being the default one; None where unknown."""
+
+
+WAITS_MIN = (10, 60)
+"""Queue waits of a job that the time to the end is told for."""
 
 
 class StageCost(Record):
@@ -25,12 +35,14 @@ class StageCost(Record):
     core_hours: float | None = Field(description="None where a whole node's cores are unknown")
     gpu_hours: float
 
-    def money(self, prices: Prices) -> float | None:
-        """Price of all of it; None where something that is held has none."""
-        parts = ((self.core_hours, prices.core_hour), (self.gpu_hours, prices.gpu_hour))
-        charges = [_charge(hours, price) for hours, price in parts]
-        known = [charge for charge in charges if charge is not None]
-        return sum(known) if len(known) == len(parts) else None
+
+def money(cost: StageCost | Way, prices: Prices) -> float | None:
+    """Price of all that is held; None where something of it has none, or its hours are unknown."""
+    charges = (
+        _charge(cost.core_hours, prices.core_hour),
+        _charge(cost.gpu_hours, prices.gpu_hour),
+    )
+    return None if None in charges else sum(filter(None, charges))
 
 
 def prices_of(plan: Plan) -> Prices:
@@ -44,19 +56,11 @@ def prices_of(plan: Plan) -> Prices:
 def costs(plan: Plan, site: Site, node_cores: NodeCores) -> list[StageCost]:
     """Cost of each entry of a plan, in the order of the pipeline.
 
-    Parameters
-    ----------
-    plan : Plan
-    site : Site
-    node_cores : callable
-        A job that has its nodes for itself holds all their cores.
+    A job that has its nodes for itself holds all of `node_cores`.
     """
     by_entry: dict[str, list[StageCost]] = {entry: [] for entry in plan.suite.stages}
     for trial in plan.trials:
-        threads = plan.threads_of(trial)
-        by_entry[trial.entry] += [
-            _cost(site, submission, threads, node_cores) for submission in submissions(trial)
-        ]
+        by_entry[trial.entry] += [_cost(site, one, node_cores) for one in submissions(plan, trial)]
     return [total(entry, parts) for entry, parts in by_entry.items() if parts]
 
 
@@ -78,8 +82,8 @@ def _charge(hours: float | None, price: float | None) -> float | None:
     return None if hours is None or price is None else hours * price
 
 
-def _cost(site: Site, submission: Submission, threads: int, node_cores: NodeCores) -> StageCost:
-    wanted = asked_for(site, submission.trial, submission.batch_name, threads)
+def _cost(site: Site, submission: Submission, node_cores: NodeCores) -> StageCost:
+    wanted = submission.asked(site)
     hours = wanted.time_min / 60
     named = submission.trial.nodes
     spread = None
@@ -96,4 +100,94 @@ def _cost(site: Site, submission: Submission, threads: int, node_cores: NodeCore
         jobs=1 if submission.is_gang else submission.tasks,
         core_hours=None if cores is None else cores * hours,
         gpu_hours=wanted.gpus * nodes * tasks_each * hours,
+    )
+
+
+class Way(Record):
+    """What one way to get jobs comes to."""
+
+    name: str = Field(description="hold or each")
+    jobs: int = Field(description="Jobs, each element of an array being one")
+    waits: int = Field(description="Times that the run waits in the queue, at most")
+    used_core_hours: float
+    idle_core_hours: float | None = Field(
+        description="Held and not used; None where a whole node's cores are unknown"
+    )
+    gpu_hours: float
+    work_s: float = Field(description="Time that the trials take, one after the other")
+
+    def lasts_s(self, wait_min: float) -> float:
+        """Time to the end of the run where each job waits so long."""
+        return self.work_s + 60 * wait_min * self.waits
+
+    @property
+    def core_hours(self) -> float | None:
+        """Used and idle; None where a whole node's cores are unknown."""
+        return None if self.idle_core_hours is None else self.used_core_hours + self.idle_core_hours
+
+
+def ways(
+    plan: Plan,
+    site: Site,
+    held: Held,
+    known_s: Mapping[str, float],
+    *,
+    longest_min: int,
+    node_cores: int | None = None,
+) -> tuple[Way, Way]:
+    """Both ways to get the jobs of a plan: hold, and each.
+
+    `known_s` has the seconds that trials took in earlier runs; others are taken to last as long as
+    their time limits let them. One allocation may last `longest_min`. `node_cores` are the cores of
+    a node, which a job that has its nodes for itself holds all.
+    """
+    used_s = gpu_s = work_s = tasks_s = 0.0
+    jobs = waits = 0
+    for trial in plan.trials:
+        lasts_s = known_s.get(trial.id, limit_s(plan, site, trial))
+        wanted = asked_by_window(plan, trial, site)
+        at_once = trial.processes
+        work_s += lasts_s
+        tasks_s += lasts_s * at_once
+        used_s += lasts_s * at_once * wanted.cpus
+        gpu_s += lasts_s * at_once * wanted.gpus
+        submitted = list(submissions(plan, trial))
+        waits += len(submitted)
+        jobs += sum(1 if one.is_gang else one.tasks for one in submitted)
+    # As many as are submitted: where times are not known, one.
+    is_known = all(trial.id in known_s for trial in plan.trials)
+    allocations = max(1, math.ceil(work_s / 60 / longest_min)) if is_known else 1
+    # Cores that hold keeps all the time, and core-seconds that each keeps.
+    cores: int | None = held.cores
+    each_s: float | None = used_s
+    if held.slot.request.exclusive:
+        nodes = math.ceil(held.cores / node_cores) if node_cores else 0
+        cores = nodes * node_cores if node_cores else None
+        each_s = tasks_s * node_cores if node_cores else None
+    common = {"used_core_hours": used_s / 3600, "work_s": work_s}
+    return (
+        Way(
+            name="hold",
+            jobs=allocations,
+            waits=allocations,
+            idle_core_hours=None if cores is None else (cores * work_s - used_s) / 3600,
+            gpu_hours=held.slots * held.slot.gpus * work_s / 3600,
+            **common,
+        ),
+        Way(
+            name="each",
+            jobs=jobs,
+            waits=waits,
+            idle_core_hours=None if each_s is None else (each_s - used_s) / 3600,
+            gpu_hours=gpu_s / 3600,
+            **common,
+        ),
+    )
+
+
+def limit_s(plan: Plan, site: Site, trial: Trial) -> float:
+    """The longest that a trial can take by the time limits of its tasks."""
+    return sum(
+        60.0 * one.asked(site).time_min * math.ceil(one.tasks / one.at_once)
+        for one in submissions(plan, trial)
     )

@@ -13,11 +13,11 @@ from rich.table import Table
 
 from pyscale.analysis.spending import Prices
 from pyscale.console import answer, talk
-from pyscale.cost import StageCost, costs, prices_of, total
+from pyscale.cost import WAITS_MIN, StageCost, Way, costs, money, prices_of, total, ways
+from pyscale.course import usual_s
 from pyscale.doctor.disks import place
 from pyscale.doctor.preflight import AMPLE, free_bytes, preflight, refuse, size_bytes
 from pyscale.doctor.subject import Subject
-from pyscale.earlierruns import usual_s
 from pyscale.errors import UserError
 from pyscale.executors.submission import Submission, script, script_of, submissions
 from pyscale.holding import held_parameters, times_of
@@ -30,7 +30,6 @@ from pyscale.statustable import duration
 from pyscale.store.folder import submissions_of
 from pyscale.sweep import Sweep
 from pyscale.traits import measures_alone
-from pyscale.ways import WAITS_MIN, Way, ways
 
 COST = "The most that it can cost, if every job runs to its time limit"
 RECORDS_BYTES = 5_000_000
@@ -40,16 +39,10 @@ _COMMENT = "#SBATCH --comment="
 
 @dataclass(frozen=True)
 class Script:
-    """A batch script and what is submitted by it.
-
-    Attributes
-    ----------
-    text : str
-        As the first is submitted; the others differ in their comment alone.
-    submissions : tuple of Submission
-    """
+    """A batch script and what is submitted by it."""
 
     text: str
+    """As the first is submitted; the others differ in their comment alone."""
     submissions: tuple[Submission, ...]
 
     def purposes(self) -> Iterator[str]:
@@ -70,18 +63,8 @@ class Script:
 def show(plan: Plan, *, verbose: bool = False) -> None:
     """Print what a plan comes to and, for a cluster, what is submitted and its cost.
 
-    Parameters
-    ----------
-    plan : Plan
-    verbose : bool
-        Print its trials in their order too.
-
-    Raises
-    ------
-    UserError
-        If the folder whose storage is to be measured, on this machine, cannot be.
-    ResourceExhausted
-        If its disk has no room for the tests.
+    Raises where the folder whose storage is to be measured, on this machine, cannot be, or its disk
+    has no room for the tests.
     """
     answer(_summary(plan))
     if verbose:
@@ -111,7 +94,7 @@ def show(plan: Plan, *, verbose: bool = False) -> None:
     answer(_cost_table(stages, prices))
     if any(stage.core_hours is None for stage in stages):
         talk("?: a job has its nodes for itself, and Slurm does not tell how many cores they have")
-    elif prices.is_given and total("total", stages).money(prices) is None:
+    elif prices.is_given and money(total("total", stages), prices) is None:
         talk("?: the site's file has prices under [prices], but not of all that the jobs hold")
     talk(
         "later submissions of a script differ in their comment, and in the job that each waits "
@@ -147,7 +130,7 @@ def _show_ways(plan: Plan, site: Site) -> None:
     print("One job for all trials (hold), and jobs for each trial (each):")  # noqa: T201
     answer(_waits_table(both) if unknown else _ways_table(both, prices))
     hold, each = both
-    held_hours = [way.held_core_hours for way in both if way.held_core_hours is not None]
+    held_hours = [way.core_hours for way in both if way.core_hours is not None]
     if len(held_hours) < len(both):
         talk("?: a job has its nodes for itself, and Slurm does not tell how many cores they have")
         return
@@ -198,7 +181,7 @@ def _ways_table(both: tuple[Way, ...], prices: Prices) -> Table:
             f"{way.used_core_hours:.1f}",
             _or_unknown(way.idle_core_hours, 1),
             f"{way.gpu_hours:.1f}",
-            *([_or_unknown(way.money(prices), 2)] if prices.is_given else []),
+            *([_or_unknown(money(way, prices), 2)] if prices.is_given else []),
             *(duration(way.lasts_s(wait)) for wait in WAITS_MIN),
         )
     return table
@@ -224,11 +207,10 @@ def scripts(plan: Plan, site: Site) -> list[Script]:
     users: dict[str, list[Submission]] = {}
     texts: dict[str, str] = {}
     for trial in plan.trials:
-        for submission in submissions(trial):
+        for submission in submissions(plan, trial):
             text = script(
                 site,
                 submission,
-                threads=plan.threads_of(trial),
                 run_id=plan.run_id,
                 folder=folder,
             )
@@ -331,8 +313,8 @@ def _cost_table(stages: list[StageCost], prices: Prices) -> Table:
 
 def _cells(cost: StageCost, prices: Prices) -> list[str]:
     hours = [_or_unknown(cost.core_hours, 1), _or_unknown(cost.gpu_hours, 1)]
-    money = [_or_unknown(cost.money(prices), 2)] if prices.is_given else []
-    return [cost.entry, str(cost.jobs), *hours, *money]
+    charged = [_or_unknown(money(cost, prices), 2)] if prices.is_given else []
+    return [cost.entry, str(cost.jobs), *hours, *charged]
 
 
 def _or_unknown(value: float | None, decimals: int) -> str:

@@ -25,26 +25,9 @@ def nodes_for(
 ) -> tuple[str, ...]:
     """Names of the nodes that a run measures; those that take no jobs are told of and left out.
 
-    Parameters
-    ----------
-    suite : Suite
-        Unfolded.
-    only : sequence of str
-        Entries of the suite to measure; all where none is given.
-    settings : Settings
-    site : Site or None
-        The cluster; None where tasks run on this machine.
-
-    Returns
-    -------
-    tuple of str
-        In the order of their numbers; none where not every node is asked for.
-
-    Raises
-    ------
-    UserError
-        If it is no run on a cluster, or one that measures neither the nodes themselves nor ranks
-        on them, if its entries go to several partitions, or if no node takes jobs.
+    In the order of their numbers; none where not every node is asked for. A UserError says that the
+    run is not on a cluster, measures neither the nodes themselves nor ranks on them, has entries
+    that go to several partitions, or finds no node that takes jobs.
     """
     if not settings.every_node:
         return ()
@@ -119,8 +102,7 @@ def _partition_of(suite: Suite, entries: Iterable[str], settings: Settings, site
     found: dict[str, list[str]] = {}
     for entry in entries:
         stage = load_stage(suite.stage_name(entry))
-        wanted = suite.stages[entry].device or settings.device
-        device = wanted if wanted in stage.resources.devices else "cpu"
+        device = suite.device_of(entry, settings.device)
         named = asked_at(site, stage.name, device).partition or default_partition()
         found.setdefault(named, []).append(entry)
     several = next((name for name in found if "," in name), None)

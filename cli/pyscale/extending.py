@@ -11,12 +11,10 @@ from pyscale import DISTRIBUTION
 from pyscale.blockorder import block_order
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial
-from pyscale.planning import Scaled
-from pyscale.rankrules import refuse_more_ranks_than_slides
 from pyscale.report.wording import listing
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import code_commit, read_provenance
-from pyscale.sweep import Sweep
+from pyscale.sweep import Scaled, Sweep, refuse_more_ranks_than_slides
 
 
 def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> Plan:
@@ -24,20 +22,9 @@ def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> 
 
     They come in blocks of their own, because only trials of one block count as run at the same
     time. Each block is in random order and holds the baseline, so that a machine that has changed
-    since cannot pass for an effect of N.
-
-    Parameters
-    ----------
-    plan : Plan
-    repeats : int or None
-        Trials that each configuration is to have; None is as many as the run was planned with.
-    workers : sequence of int or None
-        Worker counts to add, beside those that the run has, which may be named too.
-
-    Raises
-    ------
-    UserError
-        If nothing would be added, or a worker count cannot be.
+    since cannot pass for an effect of N. `repeats` are the trials that each configuration is to
+    have, None as many as the run was planned with; `workers` may name those that it has too. A
+    UserError says that nothing would be added, or that a worker count cannot be.
     """
     sweep, wanted = Sweep.of(plan), repeats or int(plan.settings["repeats"])
     new = sorted({*(workers or ())}.difference(sweep.workers))

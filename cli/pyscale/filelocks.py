@@ -23,10 +23,7 @@ _GLANCE_S = 0.05
 def file_lock(path: Path) -> BaseFileLock:
     """Return the lock of a file that works on its filesystem; it is not held yet.
 
-    Parameters
-    ----------
-    path : Path
-        The file; it is made where it is absent.
+    The file is made where it is absent.
     """
     os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666))
     # Beside the file, not in its place: a file that was copied here would count as held for ever.

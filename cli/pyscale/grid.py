@@ -44,32 +44,14 @@ def unfolded(
 ) -> Suite:
     """Make an entry of every point of every grid of a suite.
 
-    A point is named for the axes that have several values, like `segment_224px_cpu`: in the
-    suite's file, so that it has that name in every run, or as chosen. How workers share GPUs
-    means nothing on another device, where it counts as `own` and the points that are the same by
-    that are measured once. An entry without a grid that has all threads gets one where numbers of
-    threads are chosen.
-
-    Parameters
-    ----------
-    suite : Suite
-        As its file says.
-    chosen : mapping
-        Values of axes in place of the suite's; an axis that no grid of it has is added to each
-        whose stage knows it.
-    device : {"cpu", "cuda", "mps"}
-        The run's, for grids without that axis.
-    cores : callable
-        What "all" threads are.
-    fitted : mapping of str to mapping, optional
-        Values by entry, in place of the suite's and below those that are chosen.
-    left_out : set of str, optional
-        Entries that are not measured: of their axes none but that of threads is chosen.
-
-    Raises
-    ------
-    UserError
-        If an axis or a value cannot be, or two points have one name.
+    A point is named for the axes that have several values, like `segment_224px_cpu`: in the suite's
+    file, so that it has that name in every run, or as chosen. How workers share GPUs means nothing
+    on another device, where it counts as `own` and the points that are the same by that are
+    measured once. An entry without a grid that has all threads gets one where numbers of threads
+    are chosen. `chosen` values replace those of the suite; an axis that no grid of it has is added
+    to each whose stage knows it. Below them are those that are `fitted` to an entry. Of entries
+    that are `left_out`, as they are not measured, no axis but that of threads is chosen. A
+    UserError says that an axis or a value cannot be, or that two points have one name.
     """
     families = {
         entry: step
@@ -143,10 +125,7 @@ def _fed_by_cold(step: SuiteStage, started: Set[str]) -> SuiteStage:
 def _counted(suite: Suite, entry: str, run_device: Device, cores: Cores) -> SuiteStage:
     """An entry that has all threads, with their number."""
     step, stage = suite.stages[entry], load_stage(suite.stage_name(entry))
-    wanted = step.device or run_device
-    # A stage without a kernel for the device runs on the CPU.
-    device = wanted if wanted in stage.resources.devices else "cpu"
-    return step.model_copy(update={"threads": cores(stage, device)})
+    return step.model_copy(update={"threads": cores(stage, suite.device_of(entry, run_device))})
 
 
 def is_of(suite: Suite, file: Suite) -> bool:

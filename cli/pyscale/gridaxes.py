@@ -37,12 +37,7 @@ def why_never_warm(stage: Stage) -> str:
 
 
 def refuse_unknown_axes(suite: Suite, families: Mapping[str, SuiteStage], chosen: Grid) -> None:
-    """Raise where the suite, or who chooses values, names an axis that no grid of it can have.
-
-    Raises
-    ------
-    UserError
-    """
+    """Raise where the suite, or who chooses values, names an axis that no grid of it can have."""
     stages = [load_stage(suite.stage_name(entry)) for entry in suite.stages]
     if "warm" in chosen.get(START, ()) and all(map(why_never_warm, stages)):
         raise UserError(f"--start warm: {why_never_warm(stages[0])}; leave it out")
@@ -77,20 +72,7 @@ def refuse_unknown_axes(suite: Suite, families: Mapping[str, SuiteStage], chosen
 
 
 def refuse_wrong_values(where: str, stage: Stage, axis: str, values: Sequence[GridValue]) -> None:
-    """Raise where an axis has no values, one twice, or one that no stage knows.
-
-    Parameters
-    ----------
-    where : str
-        The entry and its suite, in words.
-    stage : Stage
-    axis : str
-    values : sequence
-
-    Raises
-    ------
-    UserError
-    """
+    """Raise where an axis has no values, one twice, or one that no stage knows."""
     if not values:
         raise UserError(
             f"the grid of {where} has no value of {axis}: add one, or leave the axis out"

@@ -28,25 +28,11 @@ def measured_suite(
 ) -> Suite:
     """Unfold the grids of a suite, as far as a run can measure them, and count all cores.
 
-    Devices that the user asked for stay, and a run is refused where they are absent. Those that
-    the suite alone names are left out, with a sentence, where this machine or the cluster has none.
-
-    Parameters
-    ----------
-    suite : Suite
-        As its file says.
-    settings : Settings
-        Those of `settings_for`.
-    site : Site or None
-        The cluster that tasks run on; None is this machine.
-    only : sequence of str
-        Entries to measure, or points of them; the grids of others stay as the file says, but for
-        devices that are not there. All where none is given.
-
-    Raises
-    ------
-    UserError
-        If an axis or a value cannot be, or nothing is left to measure.
+    Devices that the user asked for stay, and a run is refused where they are absent. Those that the
+    suite alone names are left out, with a sentence, where this machine or the cluster has none.
+    Where `only` names entries, or points of them, the grids of others stay as the file says, but
+    for devices that are not there. A UserError says that an axis or a value cannot be, or that
+    nothing is left to measure.
     """
     left_out = _left_out(suite, only)
     found = unfolded(

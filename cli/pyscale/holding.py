@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import os
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stderr, suppress
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from pyscale.allocationstatus import open_allocations
 from pyscale.benchmark import Outcome, outcome_of
-from pyscale.breaker import Breaker
-from pyscale.earlierruns import usual_s
+from pyscale.course import Course, usual_s
 from pyscale.errors import UserError
 from pyscale.executors.slurmjobs import JobBook
-from pyscale.executors.submission import (
-    of_sbatch,
-    outside_of_any_job,
-    refusal,
-    setup_lines,
-)
+from pyscale.executors.submission import of_sbatch, setup_lines, submit
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.pilot import pilot, trials_left
 from pyscale.plan import Plan, Trial
@@ -69,12 +61,7 @@ ENDS = {
 class Holder:
     """Brings the trials of a run to their end in allocations, from whatever state they are in.
 
-    Parameters
-    ----------
-    run : RunFolder
-        One whose plan holds an allocation.
-    listener : callable
-        Hears of every event as it happens, whoever writes it.
+    The listener hears of every event as it happens, whoever writes it.
     """
 
     def __init__(self, run: RunFolder, listener: Listener) -> None:
@@ -90,10 +77,7 @@ class Holder:
     def begin(self) -> None:
         """Submit an allocation, unless one lives.
 
-        Raises
-        ------
-        UserError
-            If Slurm rejects it.
+        A UserError says why Slurm rejects it.
         """
         with termination_as_interrupt():
             if self._living():
@@ -104,8 +88,9 @@ class Holder:
                 self._end_strays()
                 self._explain()
                 set_cancelled(self._run.path, cancelled=False)
-                started = Event(time_utc=datetime.now(UTC), kind="run_started")
-                if not trials_left(self._run, [*self._journal.read(), started]):
+                course = Course(self._journal.read())
+                course.hear(Event(time_utc=datetime.now(UTC), kind="run_started"))
+                if not trials_left(self._run, course):
                     # A pilot has finished while nobody followed: the report alone is missing.
                     return
                 self._append("run_started", detail=f"process {os.getpid()} on {host_name()}")
@@ -114,10 +99,7 @@ class Holder:
     def finish(self) -> tuple[Outcome, Results]:
         """Follow the allocations, submit the next where one is needed, and write the report.
 
-        Raises
-        ------
-        UserError
-            If the run cannot be finished, or was cancelled.
+        A UserError says why the run cannot be finished, or that it was cancelled.
         """
         with termination_as_interrupt(), following(self._run.path):
             self.begin()
@@ -141,25 +123,19 @@ class Holder:
 
     def _is_over(self) -> bool:
         """Whether nothing is left; where that is not by success, raise the reason."""
-        events = self._journal.read()
-        breaker = Breaker()
-        stopped: str | None = None
-        for event in events:
-            breaker.hear(event)
-            stopped = event.detail if event.kind == "run_stopped" else stopped
-            stopped = None if event.kind == "run_started" else stopped
+        course = Course(self._journal.read())
         if is_cancelled(self._run.path):
             raise UserError(
                 f"the run {self._run.path.name} was cancelled: finish it with `pyscale run "
                 f"--resume {self._run.path.name}`"
             )
-        if not trials_left(self._run, events):
+        if not trials_left(self._run, course):
             return True
-        if stopped is None and breaker.reason is not None:
-            stopped = breaker.reason
-            self._append("run_stopped", detail=stopped)
-        if stopped is not None:
-            raise UserError(stopped)
+        if course.stopped is not None:
+            raise UserError(course.stopped)
+        if course.why_stop is not None:
+            self._append("run_stopped", detail=course.why_stop)
+            raise UserError(course.why_stop)
         return False
 
     def _reported(self) -> tuple[Outcome, Results]:
@@ -182,9 +158,9 @@ class Holder:
 
     def _explain(self) -> None:
         """Record why allocations have ended that did not say so themselves."""
-        events = self._journal.read()
-        untold = open_allocations(events)
-        if not untold or not trials_left(self._run, events):
+        course = Course(self._journal.read())
+        untold = course.allocations
+        if not untold or not trials_left(self._run, course):
             return
         ends = ends_of(untold)
         for job_id in sorted(untold):
@@ -198,10 +174,7 @@ class Holder:
     def _living(self, *, now: bool = False) -> set[str]:
         """Recorded allocations that Slurm has not ended, waiting for its first answer.
 
-        Parameters
-        ----------
-        now : bool
-            Ask Slurm in any case, and wait for its answer.
+        With `now` Slurm is asked in any case.
         """
         known = read_allocations(self._run.path).job_ids
         if not known:
@@ -221,7 +194,7 @@ class Holder:
     def _submit(self) -> None:
         """Submit as many allocations as the trials left need, each after the one before."""
         held = held_by(self._run.plan, self._site)
-        left = trials_left(self._run, self._journal.read())
+        left = trials_left(self._run, Course(self._journal.read()))
         for time_min in times_of(self._run.plan, left, held):
             with blocked(*ENDING):
                 self._submit_one(held, time_min)
@@ -254,25 +227,16 @@ class Holder:
 
     def _submitted(self, held: Held, time_min: int, after: str | None) -> str | None:
         """Submit a job that runs the pilot; None where the controller was away."""
-        import submitit
-        from submitit.core.utils import FailedJobError, FailedSubmissionError
-
-        executor = submitit.SlurmExecutor(self._run.submissions)
-        executor.update_parameters(
-            **held_parameters(self._run.plan, self._site, held, time_min, after)
-        )
-        try:
-            # What sbatch complains of is in the error too.
-            with outside_of_any_job(), redirect_stderr(io.StringIO()):
-                return str(executor.submit(pilot, str(self._run.path)).job_id)
-        except (FailedJobError, FailedSubmissionError) as error:
-            said = refusal(error)
-            if said is None:
-                return None
-            raise UserError(
+        job_ids = submit(
+            self._run.submissions,
+            held_parameters(self._run.plan, self._site, held, time_min, after),
+            lambda executor: [executor.submit(pilot, str(self._run.path))],
+            lambda said: (
                 f"Slurm rejects the allocation of {self._run.path.name} ({said}): change the "
                 f"request of the site {self._site.name}, or use --allocation each"
-            ) from error
+            ),
+        )
+        return job_ids[0] if job_ids else None
 
     def _append(self, kind: EventKind, job_ids: tuple[str, ...] = (), detail: str = "") -> None:
         self._journal.append(kind, job_ids=job_ids, detail=detail)
@@ -298,10 +262,7 @@ def held_parameters(
 ) -> dict[str, Any]:
     """What submitit's Slurm executor is told, by `update_parameters`, to submit an allocation.
 
-    Raises
-    ------
-    UserError
-        If the site's file leaves open what it needs to say.
+    A UserError says what the site's file leaves open.
     """
     options = held.options(site, time_min)
     in_image = any(trial.image is not None for trial in plan.trials)

@@ -15,15 +15,9 @@ from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState
 def bring_inputs_to(asked: Literal["cold", "warm", "asis"], inputs: Sequence[Path]) -> TrialCache:
     """Evict, read or only look at every file of the inputs, on the node that this runs on.
 
-    The trial's state is that of the file of which least was proved. A file that could not be
-    kept in memory as a whole makes a warm trial "unsupported". What cannot be read is recorded
-    with the reason: the stage that finds no input says what to do about it.
-
-    Parameters
-    ----------
-    asked : {"cold", "warm", "asis"}
-    inputs : sequence of Path
-        Files, or folders that stand for the files in them.
+    The trial's state is that of the file of which least was proved. A file that could not be kept
+    in memory as a whole makes a warm trial "unsupported". What cannot be read is recorded with the
+    reason: the stage that finds no input says what to do about it.
     """
     files = [file for path in inputs for file in _files(path)]
     if asked == "cold":

@@ -63,11 +63,7 @@ def _leave_terminal() -> None:
 def end_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:
     """Let the kernel send this process a signal when its parent dies, however that does.
 
-    Parameters
-    ----------
-    parent : int
-        Process id of the parent, which may have died already.
-    number : signal.Signals
+    The parent may have died already.
     """
     import ctypes
 

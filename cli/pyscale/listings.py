@@ -1,4 +1,4 @@
-"""`pyscale suites` and `pyscale runs`: what can be measured, and what was."""
+"""Short answers: suites, runs, settings and this machine."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 from collections import defaultdict
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import Field
 from rich import box
@@ -14,12 +15,13 @@ from rich.table import Table
 
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
-from pyscale.settings import load_settings
+from pyscale.settings import Settings, load_settings, value_origins
 from pyscale.status import RunState, StatusReader
 from pyscale.store.folder import RunFolder, run_folders
 from pyscale.store.journal import Journal
 from pyscale.suite import load_suite, suite_names
 from pyscale_stages.contract import Record
+from pyscale_stages.measure import stamp
 
 
 class RunRow(Record):
@@ -105,3 +107,42 @@ def _best(run: RunFolder) -> str:
     if fastest == run.plan.baseline_workers:
         return f"N = {fastest}"
     return f"{sum(base.values()) / totals[fastest]:.2f}x at N = {fastest}"
+
+
+def show_settings(*, as_json: bool) -> None:
+    """Print the settings with the layer that each value comes from."""
+    values = load_settings().model_dump(mode="json")
+    origins = value_origins({})
+    if as_json:
+        rows = {
+            key: {"value": value, "from": origins.get(key, "built-in")}
+            for key, value in values.items()
+        }
+        print(json.dumps(rows, indent=1))  # noqa: T201 - the command's answer
+        return
+    table = Table("setting", "value", "from", "meaning")
+    for key, field in Settings.model_fields.items():
+        table.add_row(
+            key, json.dumps(values[key]), origins.get(key, "built-in"), field.description or ""
+        )
+    answer(table)
+
+
+def show_hardware(*, as_json: bool) -> None:
+    """Print the stamp of this machine and of the working folder's filesystem."""
+    found = stamp.collect([Path.cwd()])
+    if as_json:
+        print(json.dumps(found, indent=1))  # noqa: T201 - the command's answer
+        return
+    table = Table("what", "value")
+    for key, value in found.items():
+        table.add_row(key, _readable(value))
+    answer(table)
+
+
+def _readable(value: Any) -> str:
+    if isinstance(value, dict):
+        return "\n".join(f"{key}: {_readable(inner)}" for key, inner in value.items())
+    if isinstance(value, list):
+        return ", ".join(_readable(item) for item in value)
+    return "" if value is None else str(value)

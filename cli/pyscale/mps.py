@@ -37,13 +37,7 @@ _LONGEST_SOCKET = 107
 
 @dataclass(frozen=True)
 class Service:
-    """A service that runs.
-
-    Attributes
-    ----------
-    folder : Path
-        Holds its sockets and its logs.
-    """
+    """A service that runs; its folder holds its sockets and its logs."""
 
     folder: Path
 
@@ -73,10 +67,7 @@ class Service:
     def start(self, gpu: str) -> None:
         """Start it for one GPU, and return when it answers.
 
-        Raises
-        ------
-        UserError
-            If it is not installed or does not start.
+        A UserError says that it is not installed or does not start.
         """
         for name in ("pipe", "log"):
             (self.folder / name).mkdir()
@@ -163,19 +154,9 @@ def service(run: Path, gpu: str) -> Iterator[Service]:
     """Run a service for one GPU as long as the block lasts.
 
     It ends when nobody uses it any more, so who leaves the block by an error ends the workers
-    first.
-
-    Parameters
-    ----------
-    run : Path
-        The run's folder: `end_left` finds by it what a killed pyscale leaves.
-    gpu : str
-        As `CUDA_VISIBLE_DEVICES` names it.
-
-    Raises
-    ------
-    UserError
-        If the service is not installed, does not start, or has no place for its sockets.
+    first. `end_left` finds by the folder of the run what a killed pyscale leaves. The GPU is named
+    as in `CUDA_VISIBLE_DEVICES`. A UserError says that the service is not installed, does not
+    start, or has no place for its sockets.
     """
     own = Service(Path(tempfile.mkdtemp(prefix=_prefix(run))))
     try:

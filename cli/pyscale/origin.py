@@ -11,16 +11,62 @@ from pydantic import ValidationError
 
 from pyscale.data.registry import Dataset, load_registry
 from pyscale.plan import Plan
-from pyscale.report.context import Command, Node, Work
+from pyscale.references.workid import work_id_of
+from pyscale.report.context import Command, Node, ReportContext, Work
 from pyscale.report.wording import ABSENT
 from pyscale.runfacts import facts as facts_of
 from pyscale.runline import repeat_line
+from pyscale.runqueue import queue_waits_s
+from pyscale.sbatch.held import is_held
 from pyscale.shipped import shipped
+from pyscale.store.allocations import read_allocations
+from pyscale.store.folder import RunFolder
+from pyscale.store.journal import Journal
+from pyscale.store.tables import Tables
+from pyscale.sweep import Sweep
 from pyscale_stages.contract import Device, Method
 from pyscale_stages.registry import load_stage
 
 MOST_FILES = 30
 """Files of the input that are named; a movie may be a folder of thousands."""
+
+
+def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> ReportContext:
+    """What a report says of where the numbers of a run come from."""
+    plan, tasks = run.plan, tables.tasks
+    settings = plan.settings
+    cluster = {} if plan.site is None else {"cluster": plan.site.name}
+    return ReportContext(
+        title=plan.title,
+        settings={
+            "executor": settings["executor"],
+            **cluster,
+            **({"allocation": _allocation(run)} if is_held(plan) else {}),
+            "runtime": settings["runtime"],
+            "cores and threads of each worker": plan.threads_in_words,
+            **({} if plan.movie is None else _of_movie(plan)),
+            "order of trials": f"randomised blocks, seed {settings['seed']}",
+            "pyscale": manifest["pyscale"]["version"],
+        },
+        hardware=tuple(
+            _properties(found["stamp"], ", ".join(node_names(tasks, label)))
+            for label, found in manifest["hardware"].items()
+        ),
+        measured_for=plan.measured_for,
+        run_id=plan.run_id,
+        work_id=work_id_of(run),
+        started=tasks["submit_utc"].min(),
+        nodes=nodes(manifest, tasks),
+        facts=facts(plan, manifest),
+        commands=commands(plan),
+        works=works(plan, tables.sources.entry_versions),
+        adds_up=adds_up(plan),
+        not_measured=(
+            *_not_measured(run, measured=set(tasks["trial"]) | tables.sources.unreadable.keys()),
+            *tables.sources.unreadable.values(),
+            *plan.unjudged,
+        ),
+    )
 
 
 def nodes(manifest: Mapping[str, Any], tasks: pl.DataFrame) -> tuple[Node, ...]:
@@ -75,11 +121,7 @@ def commands(plan: Plan) -> tuple[Command, ...]:
 def works(plan: Plan, versions: Mapping[str, Mapping[str, str]]) -> dict[str, Work]:
     """What each entry computed, with which algorithm, and how right its suite asks it to be.
 
-    Parameters
-    ----------
-    plan : Plan
-    versions : mapping
-        By entry: the recorded version of each package.
+    `versions` are the recorded ones of each package, by entry.
     """
     found = {}
     datasets = load_registry(shipped("config")).datasets
@@ -156,3 +198,50 @@ def _images(containers: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         commit = f", code of commit {image['git_commit']}" if image["git_commit"] else ""
         lock = "" if image["locked"] else ", not the one that images.lock names"
         yield image["name"], f"sha256 {image['sha256']}{commit}{lock}"
+
+
+def _allocation(run: RunFolder) -> str:
+    """The jobs that held nodes for all trials, and their wait, which is no wait of a worker."""
+    jobs = read_allocations(run.path).jobs
+    waits_s = queue_waits_s(jobs, Journal(run.journal_file).read())
+    waited = ", ".join(f"{wait_s:.0f} s" for wait_s in waits_s.values()) or "unknown"
+    return (
+        f"hold: {len(jobs)} job{'s' * (len(jobs) != 1)} for all trials; queue wait of a job: "
+        f"{waited}; the queue wait of a worker is that of its step inside the job"
+    )
+
+
+def _of_movie(plan: Plan) -> dict[str, str]:
+    """Settings that say how a movie was shared and read."""
+    return {
+        "windows of each worker": str(plan.settings["chunks_per_worker"]),
+        "scaling": str(Sweep.of(plan)),
+        "page cache of the inputs before each trial": plan.settings["cache"],
+    }
+
+
+def _not_measured(run: RunFolder, measured: set[str]) -> tuple[str, ...]:
+    """Say which planned trials left no record at all."""
+    absent = [trial.id for trial in run.plan.trials if trial.id not in measured]
+    if not absent:
+        return ()
+    return (f"{len(absent)} of {len(run.plan.trials)} planned trials: {', '.join(absent)}.",)
+
+
+def _properties(stamp: dict[str, Any], nodes: str) -> dict[str, str]:
+    """What a reader of the report must know of the nodes of one kind."""
+    cpu, memory = stamp.get("cpu", {}), stamp.get("memory", {})
+    found = {
+        "nodes": nodes or None,
+        "processor": cpu.get("model"),
+        "cores": cpu.get("cores"),
+        "cores of a task": len(cpu.get("usable", [])) or None,
+        "memory": f"{memory['total_bytes'] / 2**30:.0f} GiB" if "total_bytes" in memory else None,
+        "GPUs": ", ".join(gpu.get("name") or "a GPU" for gpu in stamp.get("gpus", [])) or "none",
+        "filesystems": ", ".join(
+            sorted({fs.get("fs_type", "unknown") for fs in stamp.get("filesystems", [])})
+        ),
+        "kernel": stamp.get("kernel"),
+        "load at start": f"{stamp['load_1min']:.2f}" if "load_1min" in stamp else None,
+    }
+    return {name: str(value) for name, value in found.items() if value is not None}

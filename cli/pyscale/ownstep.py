@@ -23,18 +23,8 @@ def suite_asked_for(
 ) -> str | Suite | None:
     """What is to be measured: a suite by its name or path, or a step of the user's own.
 
-    Parameters
-    ----------
-    suite : str or None
-    step : str or None
-        The step's command.
-    keys : mapping of str to object
-        What else the command line says of the step; None where it says nothing.
-
-    Raises
-    ------
-    UserError
-        If both are named, or the step cannot be.
+    `keys` is what else the command line says of the step. A UserError says that both are named, or
+    that the step cannot be.
     """
     given = {name: value for name, value in keys.items() if value is not None}
     if step is None:

@@ -84,20 +84,9 @@ def suite_asked_for(
 ) -> tuple[Suite, str | None] | None:
     """Make the suite that measures a workflow, with its values of N where these were given.
 
-    None where nothing was said of a workflow.
-
-    Parameters
-    ----------
-    asked : Asked
-    others : mapping of str to object
-        What else the command line says of what is measured: suite, step, data and workers.
-    of_step : mapping of str to object
-        What it says of a step; None where it says nothing.
-
-    Raises
-    ------
-    UserError
-        If there is no such file, key or program, or something was said that has no meaning here.
+    None where nothing was said of a workflow. `others` is what else the command line says of what
+    is measured: suite, step, data and workers; `of_step` what it says of a step. A UserError says
+    that there is no such file, key or program, or that something has no meaning here.
     """
     engines = [name for name in ENGINES if asked.flags[name] is not None]
     if not engines and asked.sweep is None:

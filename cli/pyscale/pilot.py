@@ -8,21 +8,18 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pyscale.breaker import Breaker
+from pyscale.course import Course
 from pyscale.errors import UserError
-from pyscale.executors.protocol import WINDOWS
 from pyscale.executors.stepends import AllocationEndedError, own_end_s
 from pyscale.executors.steps import StepExecutor
-from pyscale.executors.submission import asked_for
+from pyscale.executors.submission import asked_by_window
 from pyscale.interruption import termination_as_interrupt
-from pyscale.pace import pace_of
-from pyscale.plan import Trial
+from pyscale.plan import Plan, Trial
 from pyscale.runtimes.frozen import runtime_of
 from pyscale.slurm.queue import SlurmSilent, cancel
-from pyscale.status import BEGINNINGS, ENDS
 from pyscale.store.allocations import is_cancelled, read_allocations
 from pyscale.store.folder import RunFolder, written_by_owner_alone
-from pyscale.store.journal import Event, Journal
+from pyscale.store.journal import Journal
 from pyscale.store.lock import run_lock
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.store.taskfiles import forget_ends_by_another
@@ -39,13 +36,7 @@ NO_TIME = "no time for the next trial"
 
 
 def pilot(folder: str) -> None:
-    """Run what is left of a run; Slurm starts this once in the run's allocation.
-
-    Parameters
-    ----------
-    folder : str
-        The run's folder.
-    """
+    """Run what is left of a run; Slurm starts this once in the run's allocation."""
     job_id = os.environ["SLURM_JOB_ID"]
     run_path = Path(folder)
     with (
@@ -57,7 +48,7 @@ def pilot(folder: str) -> None:
         run = RunFolder(run_path)
         journal = Journal(run.journal_file)
         known = read_allocations(run.path).job_ids
-        left = trials_left(run, journal.read())
+        left = trials_left(run, Course(journal.read()))
         # One that nobody recorded, or that follows one which has finished, has nothing to do.
         if not left or job_id not in known or is_cancelled(run.path):
             return
@@ -69,100 +60,69 @@ def pilot(folder: str) -> None:
         except (AllocationEndedError, KeyboardInterrupt):
             # Who follows the run asks Slurm why the job has ended, and goes on in another.
             return
-        if trials_left(run, journal.read()):
+        if trials_left(run, Course(journal.read())):
             return
         with suppress(SlurmSilent):
             cancel([other for other in known if other != job_id])
 
 
-def trials_left(run: RunFolder, events: Sequence[Event]) -> list[Trial]:
+def trials_left(run: RunFolder, course: Course) -> list[Trial]:
     """Trials of a run that have not ended since it was last started; a failed one has ended.
 
     What had finished before is looked at: a user may have removed a task to run it again.
     """
-    ended: set[str] = set()
-    finished: set[str] = set()
-    for event in events:
-        if event.kind == "run_started":
-            ended.clear()
-        elif event.trial is None:
-            continue
-        elif event.kind in ENDS:
-            ended.add(event.trial)
-            if event.kind == "trial_finished":
-                finished.add(event.trial)
-        elif event.kind in BEGINNINGS:
-            ended.discard(event.trial)
-            finished.discard(event.trial)
+    finished = {trial for trial, end in course.ends.items() if end.kind == "trial_finished"}
     return [
         trial
         for trial in run.plan.trials
-        if trial.id not in ended and not (trial.id in finished and is_complete(run, trial))
+        if trial.id not in course.ended and not (trial.id in finished and is_complete(run, trial))
     ]
-
-
-def begun_and_left(events: Sequence[Event], left: Sequence[Trial]) -> list[Trial]:
-    """Those of the trials left that an earlier pilot of this start of the run had begun."""
-    begun: set[str] = set()
-    for event in events:
-        if event.kind == "run_started":
-            begun.clear()
-        elif event.trial is not None and event.kind in BEGINNINGS:
-            begun.add(event.trial)
-    return [trial for trial in left if trial.id in begun]
 
 
 def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
     """Run trials in their order as long as the allocation's time lasts.
 
-    Raises
-    ------
-    UserError
-        If the run cannot go on, in this allocation or another.
-    AllocationEndedError
-        If Slurm ends the job.
+    Raises UserError where the run cannot go on, in this allocation or another, and
+    AllocationEndedError where Slurm ends the job.
     """
     site = run.plan.site
     assert site is not None, "only a cluster has allocations"
-    breaker = Breaker()
-    events = Journal(run.journal_file).read()
-    for event in events:
-        breaker.hear(event)
-    journal = Journal(run.journal_file, breaker.hear)
+    course = Course(Journal(run.journal_file).read())
+    journal = Journal(run.journal_file, course.hear)
     refuse_changed_input(run.path, run.plan.movies | run.plan.truths)
     executor = StepExecutor(run, site, journal, job_id)
     runner = TrialRunner(run, executor, journal, runtime_of(run))
-    for trial in begun_and_left(events, left):
-        # Slurm ended its tasks with the allocation before, which is no failure of theirs.
-        forget_ends_by_another(run.trial(trial), trial.tasks)
+    for trial in left:
+        if trial.id in course.begun:
+            # Slurm ended its tasks with the allocation before, which is no failure of theirs.
+            forget_ends_by_another(run.trial(trial), trial.tasks)
     try:
         for number, trial in enumerate(left):
-            if number and not _fits(run, trial, own_end_s(job_id)):
+            if number and not _fits(run, course, trial, own_end_s(job_id)):
                 detail = f"{NO_TIME}; trials left: {len(left) - number}"
                 journal.append("allocation_ended", job_ids=(job_id,), detail=detail)
                 return
             runner.finish(trial)
-            if breaker.reason is not None:
-                raise UserError(breaker.reason)
+            if course.why_stop is not None:
+                raise UserError(course.why_stop)
     except BaseException:
         executor.end_all()
         raise
     journal.append("run_finished")
 
 
-def _fits(run: RunFolder, trial: Trial, end_s: float | None) -> bool:
+def _fits(run: RunFolder, course: Course, trial: Trial, end_s: float | None) -> bool:
     """Whether a trial is likely to end before the allocation does."""
     if end_s is None:
         return True
-    return time.time() + likely_s(run, trial) + MARGIN_S < end_s
+    return time.time() + likely_s(run.plan, course, trial) + MARGIN_S < end_s
 
 
-def likely_s(run: RunFolder, trial: Trial) -> float:
+def likely_s(plan: Plan, course: Course, trial: Trial) -> float:
     """The longest that a trial of the same entry has taken, or else the time limit of its tasks."""
-    durations_s = pace_of(Journal(run.journal_file).read()).durations_s
-    entries = {one.id: one.entry for one in run.plan.trials}
-    seen = [s for name, s in durations_s.items() if entries.get(name) == trial.entry]
+    entries = {one.id: one.entry for one in plan.trials}
+    seen = [s for name, s in course.durations_s.items() if entries.get(name) == trial.entry]
     if seen:
         return max(seen)
-    assert run.plan.site is not None
-    return 60.0 * asked_for(run.plan.site, trial, WINDOWS, run.plan.threads_of(trial)).time_min
+    assert plan.site is not None
+    return 60.0 * asked_by_window(plan, trial, plan.site).time_min

@@ -29,17 +29,7 @@ class Place:
 
 
 class Placement:
-    """Gives each worker its own cores, as long as there are any.
-
-    Parameters
-    ----------
-    cpus : sequence of int
-        Cores that may be used.
-    cpus_per_worker : int
-        Cores of each worker.
-    gpus : sequence of str
-        Identifiers of the GPUs that may be used.
-    """
+    """Gives each worker its own cores, as long as there are any."""
 
     def __init__(self, cpus: Sequence[int], cpus_per_worker: int, gpus: Sequence[str]) -> None:
         if cpus_per_worker > len(cpus):
@@ -69,27 +59,10 @@ class Placement:
 
         Workers beyond the cores wrap around; all workers of such a trial count as shared. So they
         do where the GPUs are too few, unless it is what sharing one costs that is measured.
-
-        Parameters
-        ----------
-        worker : int
-            From 0.
-        workers : int
-        device : {"cpu", "cuda", "mps"}
-        gpu_sharing : {"own", "time_slicing", "mps"}
-            Whether each worker has GPUs, or all have the first one: by turns, or at once.
-        gpus : int or "all" or None
-            GPUs of each worker that has its own; None is one.
-
-        Returns
-        -------
-        Place
-            Its variables name the GPUs. Those of NVIDIA's MPS are known once that has started.
-
-        Raises
-        ------
-        UserError
-            If more GPUs are asked for than are visible.
+        `gpu_sharing` says whether each worker has GPUs, `gpus` of them or all, or all workers have
+        the first one: by turns, or at once. Variables of a place name its GPUs; those of NVIDIA's
+        MPS are known once that has started. A UserError says that more GPUs are asked for than are
+        visible.
         """
         first = (worker % self.most_workers) * self._per_worker
         cpus = self._cpus[first : first + self._per_worker]

@@ -40,13 +40,7 @@ def wait_until_ended(
 
 
 def started_for(run: Path) -> list[psutil.Process]:
-    """Return the processes of this user that pyscale started for a run, by their command lines.
-
-    Parameters
-    ----------
-    run : Path
-        The run's folder, as `RunFolder.path` spells it.
-    """
+    """Return the processes of this user that pyscale started for a run, by their command lines."""
     launched = (f"{run}/submitit/", f"{run}/{WORKERS_FOLDER}/")
     recorded = (f"{run}/tasks/", f"{run}/{WORKERS_FOLDER}/")
     return [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pyscale.analysis.grid.findings import grid_findings_of_table
@@ -16,15 +16,14 @@ from pyscale.errors import UserError, why_no_name
 from pyscale.references.files import all_references, refuse_unknown
 from pyscale.references.matching import shown_beside
 from pyscale.references.model import Loaded
-from pyscale.report.figures.house import Width
-from pyscale.report.gate import not_to_be_trusted
 from pyscale.report.page.write import NAME as PAGE_NAME
 from pyscale.report.quality import missed
 from pyscale.report.results import Results
+from pyscale.report.sentences import not_to_be_trusted
 from pyscale.report.sizetable import has_sizes, read_sizes
 from pyscale.report.terminal import summary_of
 from pyscale.report.write import write_report, writing_into
-from pyscale.results import analysed, context_of_table, results_of_table
+from pyscale.results import USUAL, ReportOptions, analysed, context_of_table, results_of_table
 from pyscale.runreport import report_run
 from pyscale.settings import load_settings
 from pyscale.severalruns import report_several
@@ -35,54 +34,23 @@ from pyscale.store.lock import is_locked
 def report_runs(
     names: Sequence[str | None],
     out: Path | None,
+    options: ReportOptions = USUAL,
     *,
-    count_retried: bool = False,
-    every_figure: bool = False,
-    references: Sequence[str] = (),
-    width_mm: Width = 180,
     archived: bool = False,
     masked: bool = False,
     verbose: bool = False,
 ) -> None:
     """Write the report of each run, and print its verdict; several are compared with the first.
 
-    Parameters
-    ----------
-    names : sequence of str or None
-        Run ids or folders; None is the latest run.
-    out : Path or None
-        Folder for the report or, if there are several, for their comparison, with one folder a
-        run. None puts each into its run, and a comparison into `comparison-report`.
-    count_retried : bool
-        Whether trials that succeeded only when tried again are timed too.
-    every_figure : bool
-        Whether to draw all figures for print.
-    references : sequence of str
-        Names of references to show though their work is another; "none" shows none at all.
-    width_mm : {88, 180}
-        Their width: one column of a journal, or two.
-    archived, masked : bool
-        Whether to put each run into one zip too, beside its report or into `out`; and whether
-        names and paths are replaced in it.
-    verbose : bool
-        Whether to print the table of factors too.
-
-    Raises
-    ------
-    UserError
-        If a run or a reference cannot be found or read, or a run is named twice.
+    `out` is the folder for the report or, if there are several, for their comparison, with one
+    folder a run; None puts each into its run, and a comparison into `comparison-report`. Each run
+    is `archived` into one zip too, beside its report or into `out`. A UserError says that a run or
+    a reference cannot be found or read, or that a run is named twice.
     """
     settings = load_settings()
-    refuse_unknown(references, settings.references_folder)
+    refuse_unknown(options.references, settings.references_folder)
     runs = [find_run(settings.runs_folder, name) for name in names]
     _refuse_twice(runs)
-    write = partial(
-        report_run,
-        count_retried=count_retried,
-        every_figure=every_figure,
-        width_mm=width_mm,
-        asked_references=references,
-    )
     folders, found = [], []
     for run in runs:
         if is_locked(run.path):
@@ -93,10 +61,10 @@ def report_runs(
         folder = run.report
         if out is not None:
             folder = out / run.path.name if len(runs) > 1 else out
-        results = write(run, folder)
+        results = report_run(run, folder, options)
         _show(folder, results, verbose=verbose)
         if archived:
-            _archive(run, out, partial(write, tell=_unheard), masked=masked)
+            _archive(run, out, options, masked=masked)
         folders.append(folder)
         found.append(results)
     if len(runs) > 1:
@@ -104,46 +72,43 @@ def report_runs(
         talk(f"comparison: {page}")
 
 
-def _archive(
-    run: RunFolder, out: Path | None, write: Callable[..., Results], *, masked: bool
-) -> None:
+def _archive(run: RunFolder, out: Path | None, options: ReportOptions, *, masked: bool) -> None:
     """Put a run into one zip, and say what a masked one still tells."""
-    make = partial(write, own_references=not masked, pictures=not masked)
+    options = replace(options, own_references=not masked, pictures=not masked)
+
+    def make_report(copy: RunFolder) -> None:
+        # The report of the run itself has told what is left out.
+        report_run(copy, options=options, tell=lambda _sentence: None)
+
     with writing_into(out or run.path):
-        file = archive(run, out or run.path, make, masked=masked)
+        file = archive(run, out or run.path, make_report, masked=masked)
     talk(f"archive: {file}")
     if masked:
         talk(REMAINS)
 
 
-def _unheard(_sentence: str) -> None:
-    """Say nothing: the report of the run itself has said it."""
-
-
 def report_table(
     table: Path,
     out: Path | None,
+    options: ReportOptions = USUAL,
     *,
-    every_figure: bool = False,
-    width_mm: Width = 180,
-    references: Sequence[str] = (),
     verbose: bool = False,
 ) -> None:
     """Write the report of a table of wall times, and print its verdict.
 
     It is one over numbers of workers, or one over devices and sizes of images. The references
-    that stand beside it are those named here.
+    that stand beside it are those of the options.
     """
     own = load_settings().references_folder
-    refuse_unknown(references, own)
+    refuse_unknown(options.references, own)
     why_not = why_no_name(table.stem)
     if why_not is not None:
         raise UserError(f"{table} cannot have its name in a report: {why_not}; rename the file")
     find = _of_sizes if has_sizes(table) else results_of_table
-    beside = shown_beside(all_references(own, talk).values(), None, asked=references)
+    beside = shown_beside(all_references(own, talk).values(), None, asked=options.references)
     results = find(table, beside)
     folder = out or Path(f"{table.stem}-report")
-    write_report(folder, results, every_figure=every_figure, width_mm=width_mm)
+    write_report(folder, results, every_figure=options.every_figure, width_mm=options.width_mm)
     _show(folder, results, verbose=verbose)
 
 

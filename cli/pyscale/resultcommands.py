@@ -73,9 +73,6 @@ def report(
 
     Several runs are set side by side. --table reads wall times measured anywhere.
     """
-    from pyscale import reporting
-
-    mm: Literal[88, 180] = 88 if width == "88" else 180
     if form is not None:
         if table is not None or count_retried or figures or archive or mask:
             raise typer.BadParameter(
@@ -93,27 +90,21 @@ def report(
         )
     if mask and not archive:
         raise typer.BadParameter("--mask is for the zip of --archive: give both")
+    from pyscale import reporting
+    from pyscale.results import ReportOptions
+
+    options = ReportOptions(
+        count_retried=count_retried,
+        every_figure=figures,
+        width_mm=88 if width == "88" else 180,
+        references=tuple(reference or ()),
+    )
     if table is not None:
-        reporting.report_table(
-            table,
-            out,
-            every_figure=figures,
-            width_mm=mm,
-            references=reference or (),
-            verbose=verbose,
-        )
-    else:
-        reporting.report_runs(
-            runs or [None],
-            out,
-            count_retried=count_retried,
-            every_figure=figures,
-            width_mm=mm,
-            references=reference or (),
-            archived=archive,
-            masked=mask,
-            verbose=verbose,
-        )
+        reporting.report_table(table, out, options, verbose=verbose)
+        return
+    reporting.report_runs(
+        runs or [None], out, options, archived=archive, masked=mask, verbose=verbose
+    )
 
 
 def compare(

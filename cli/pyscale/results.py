@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from pyscale.allocationstatus import queue_waits_s
 from pyscale.analysis.advice import choices
 from pyscale.analysis.causes import limits
 from pyscale.analysis.drift import drifts
@@ -28,13 +26,12 @@ from pyscale.analysis.starts import starts
 from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
-from pyscale.analysis.workertable import worker_table
+from pyscale.analysis.workers import worker_table
 from pyscale.betweenversions import between_versions
 from pyscale.console import talk
 from pyscale.cost import prices_of
 from pyscale.gridaxes import START
-from pyscale.nextruns import next_runs
-from pyscale.origin import adds_up, commands, facts, node_names, nodes, works
+from pyscale.origin import context_of
 from pyscale.plan import Plan
 from pyscale.references.files import all_references
 from pyscale.references.matching import (
@@ -45,21 +42,18 @@ from pyscale.references.matching import (
 )
 from pyscale.references.matchingranks import matching_loading, matching_reconstruct
 from pyscale.references.model import Loaded
-from pyscale.references.workid import size_ids_of, work_id_of
+from pyscale.references.workid import size_ids_of
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import curves
-from pyscale.report.grid.scope import about_workers
+from pyscale.report.figures.house import Width
 from pyscale.report.results import Results
 from pyscale.report.table import read_wall_times
 from pyscale.report.write import writing_into
-from pyscale.sbatch.held import is_held
+from pyscale.runline import next_runs
 from pyscale.settings import load_settings
-from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
-from pyscale.store.journal import Journal
 from pyscale.store.manifest import build_manifest, write_manifest
-from pyscale.store.tables import Tables, build_tables, write_tables
-from pyscale.sweep import Sweep
+from pyscale.store.tables import build_tables, write_tables
 from pyscale.traits import measures_alone, stands_apart
 from pyscale.validation.ofrun import validation_of
 
@@ -67,38 +61,40 @@ MATCHING = {"loader": matching_loading, "reconstruct": matching_reconstruct}
 """Finds references for ranks, by the kind of their work."""
 
 
+@dataclass(frozen=True)
+class ReportOptions:
+    """What a report is asked to show beside what it shows anyway."""
+
+    count_retried: bool = False
+    """Whether trials that succeeded only when tried again are timed too."""
+    every_figure: bool = False
+    """Whether to draw all figures for print."""
+    width_mm: Width = 180
+    """Their width: one column of a journal, or two."""
+    references: tuple[str, ...] = ()
+    """References to show though their work is another; "none" shows none at all."""
+    own_references: bool = True
+    """Whether the user's own references stand beside it, and not those of pyscale alone."""
+    pictures: bool = True
+    """Whether the page may show what is on the movie."""
+
+
+USUAL = ReportOptions()
+
+
 def results_of(
     run: RunFolder,
     home: Path | None = None,
+    options: ReportOptions = USUAL,
     *,
-    count_retried: bool = False,
-    own_references: bool = True,
-    asked_references: Collection[str] = (),
     tell: Callable[[str], object] = talk,
     writes: bool = True,
 ) -> Results:
     """Rebuild tables and manifest of a run from its records, and analyse them.
 
-    Parameters
-    ----------
-    run : RunFolder
-    home : Path or None
-        Folder for tables and manifest; None is that of the run.
-    count_retried : bool
-        Whether trials that succeeded only when tried again are timed too.
-    own_references : bool
-        Whether the user's own references stand beside it, and not those of pyscale alone.
-    asked_references : collection of str
-        Names of references to show though their work is another; "none" shows none at all.
-    tell : callable
-        Told in a sentence of each trial and reference that is left out.
-    writes : bool
-        Whether tables and manifest are written.
-
-    Raises
-    ------
-    UserError
-        If the run does not tell what it was made from, or the folder cannot be written into.
+    Tables and manifest are written into `home`, by default the run itself, unless nothing `writes`.
+    `tell` hears in a sentence of each trial and reference that is left out. A UserError says that
+    the run does not tell what it was made from, or that the folder cannot be written into.
     """
     tables = build_tables(run)
     for sentence in tables.sources.unreadable.values():
@@ -110,8 +106,8 @@ def results_of(
             write_tables(home, tables)
             write_manifest(home, manifest)
     tasks, spans = tables.tasks, tables.spans
-    trials = trial_table(tasks, spans, count_retried=count_retried)
-    context = _context(run, manifest, tables)
+    trials = trial_table(tasks, spans, count_retried=options.count_retried)
+    context = context_of(run, manifest, tables)
     suite = run.plan.suite
 
     # A machine is measured on several devices too, but its tests are compared one by one; the
@@ -133,20 +129,20 @@ def results_of(
         )
 
     settings = load_settings()
-    own = settings.references_folder if own_references else None
+    own = settings.references_folder if options.own_references else None
     references = list(all_references(own, tell).values())
     sizes = size_ids_of(run.plan)
     shown = shown_beside(
         references,
         context.work_id,
-        asked={*suite.references, *asked_references},
+        asked={*suite.references, *options.references},
         sizes=sizes.values(),
     )
     ranks = rank_findings(
         tables.loading,
         tables.reconstruction,
         keep=settings.keep_diversity,
-        count_retried=count_retried,
+        count_retried=options.count_retried,
     )
     machine = machine_findings(
         *(tables.timings, tasks, spans, tables.sources.places),
@@ -176,7 +172,7 @@ def results_of(
         },
         validation=validation_of(run, trials, context.work_id, references),
         next_runs=next_runs(
-            curves(about_workers(results).configurations),
+            curves(results.about_workers().configurations),
             results.choices,
             results.limits,
             run.plan,
@@ -195,13 +191,7 @@ def cores_of(context: ReportContext) -> int | None:
 
 
 def results_of_table(table: Path, references: Iterable[Loaded] = ()) -> Results:
-    """Analyse a CSV of wall times over numbers of workers.
-
-    Raises
-    ------
-    UserError
-        If it cannot be used.
-    """
+    """Analyse a CSV of wall times over numbers of workers."""
     wall_times = read_wall_times(table)
     return analysed(
         trials_from_wall_times(wall_times, suite=table.stem),
@@ -308,87 +298,3 @@ def how_held(plan: Plan) -> Held | None:
     if any(request.exclusive for request in (plan.site.request, *plan.site.override)):
         return None
     return "gang" if "gang" in layouts else "task"
-
-
-def _allocation(run: RunFolder) -> str:
-    """The jobs that held nodes for all trials, and their wait, which is no wait of a worker."""
-    jobs = read_allocations(run.path).jobs
-    waits_s = queue_waits_s(jobs, Journal(run.journal_file).read())
-    waited = ", ".join(f"{wait_s:.0f} s" for wait_s in waits_s.values()) or "unknown"
-    return (
-        f"hold: {len(jobs)} job{'s' * (len(jobs) != 1)} for all trials; queue wait of a job: "
-        f"{waited}; the queue wait of a worker is that of its step inside the job"
-    )
-
-
-def _context(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> ReportContext:
-    plan, tasks = run.plan, tables.tasks
-    settings = plan.settings
-    cluster = {} if plan.site is None else {"cluster": plan.site.name}
-    return ReportContext(
-        title=plan.title,
-        settings={
-            "executor": settings["executor"],
-            **cluster,
-            **({"allocation": _allocation(run)} if is_held(plan) else {}),
-            "runtime": settings["runtime"],
-            "cores and threads of each worker": plan.threads_in_words,
-            **({} if plan.movie is None else _of_movie(plan)),
-            "order of trials": f"randomised blocks, seed {settings['seed']}",
-            "pyscale": manifest["pyscale"]["version"],
-        },
-        hardware=tuple(
-            _properties(found["stamp"], ", ".join(node_names(tasks, label)))
-            for label, found in manifest["hardware"].items()
-        ),
-        measured_for=plan.measured_for,
-        run_id=plan.run_id,
-        work_id=work_id_of(run),
-        started=tasks["submit_utc"].min(),
-        nodes=nodes(manifest, tasks),
-        facts=facts(plan, manifest),
-        commands=commands(plan),
-        works=works(plan, tables.sources.entry_versions),
-        adds_up=adds_up(plan),
-        not_measured=(
-            *_not_measured(run, measured=set(tasks["trial"]) | tables.sources.unreadable.keys()),
-            *tables.sources.unreadable.values(),
-            *plan.unjudged,
-        ),
-    )
-
-
-def _of_movie(plan: Plan) -> dict[str, str]:
-    """Settings that say how a movie was shared and read."""
-    return {
-        "windows of each worker": str(plan.settings["chunks_per_worker"]),
-        "scaling": str(Sweep.of(plan)),
-        "page cache of the inputs before each trial": plan.settings["cache"],
-    }
-
-
-def _not_measured(run: RunFolder, measured: set[str]) -> tuple[str, ...]:
-    """Say which planned trials left no record at all."""
-    absent = [trial.id for trial in run.plan.trials if trial.id not in measured]
-    if not absent:
-        return ()
-    return (f"{len(absent)} of {len(run.plan.trials)} planned trials: {', '.join(absent)}.",)
-
-
-def _properties(stamp: dict[str, Any], nodes: str) -> dict[str, str]:
-    """What a reader of the report must know of the nodes of one kind."""
-    cpu, memory = stamp.get("cpu", {}), stamp.get("memory", {})
-    found = {
-        "nodes": nodes or None,
-        "processor": cpu.get("model"),
-        "cores": cpu.get("cores"),
-        "cores of a task": len(cpu.get("usable", [])) or None,
-        "memory": f"{memory['total_bytes'] / 2**30:.0f} GiB" if "total_bytes" in memory else None,
-        "GPUs": ", ".join(gpu.get("name") or "a GPU" for gpu in stamp.get("gpus", [])) or "none",
-        "filesystems": ", ".join(
-            sorted({fs.get("fs_type", "unknown") for fs in stamp.get("filesystems", [])})
-        ),
-        "kernel": stamp.get("kernel"),
-        "load at start": f"{stamp['load_1min']:.2f}" if "load_1min" in stamp else None,
-    }
-    return {name: str(value) for name, value in found.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Command lines that measure again, or more of, what a run measured, in the same way."""
+"""Command lines that measure again what a run measured, and the runs that make a choice surer."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyscale import ownstep, ownworkflow
-from pyscale.analysis.experiments import Experiment
+from pyscale.analysis.advice import Choice
+from pyscale.analysis.causes import Limits
+from pyscale.analysis.experiments import ORDER, Experiment, experiments
 from pyscale.baseversion import without_base
 from pyscale.grid import is_of
 from pyscale.gridaxes import AXES_OF_ALL, DEVICE
 from pyscale.plan import Plan
+from pyscale.report.advice import limits_near
+from pyscale.report.curves import Curve
 from pyscale.runsettings import ALSO_SETTINGS, parameter_value
 from pyscale.settings import ENVIRONMENT_PREFIX, Settings
 from pyscale.suite import Suite, load_suite, suite_names
@@ -154,3 +158,74 @@ def _set(stage: str, name: str, value: Any) -> str:
 
 def _axis_value(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def experiments_of(
+    curve: Curve,
+    own: Sequence[Choice],
+    close: Sequence[Limits],
+    plan: Plan | None,
+    cores: int | None,
+) -> tuple[Experiment, ...]:
+    """Name the runs that would settle the choices of one curve.
+
+    `close` is what limits it near its `own` choices; a table has no plan, and no line of pyscale
+    measures it; `cores` are those of the machine, where all tasks ran on one kind.
+    """
+    needed = _needed(curve, own, close, plan)
+    return tuple(_with_command(one, [curve.key["stage"]], plan, cores) for one in needed)
+
+
+def next_runs(
+    found: Sequence[Curve],
+    choices: Sequence[Choice],
+    limits: Sequence[Limits],
+    plan: Plan | None,
+    cores: int | None,
+) -> tuple[Experiment, ...]:
+    """Name the runs that would settle the best value of all curves, one line for equal ones."""
+    merged: dict[Experiment, list[str]] = {}
+    for curve in found:
+        own = [one for one in choices if curve.owns(one) and one.objective == "knee"]
+        for one in _needed(curve, own, limits_near(curve, own, limits), plan):
+            merged.setdefault(one, []).append(curve.key["stage"])
+    in_order = sorted(merged.items(), key=lambda item: (ORDER.index(item[0].code), -len(item[1])))
+    return tuple(
+        one.model_copy(
+            update={"command": f"pyscale run --extend {plan.run_id} --repeats {one.repeats}"}
+        )
+        if plan is not None and one.code == "few-repeats"
+        else _with_command(one, entries, plan, cores)
+        for one, entries in in_order
+    )
+
+
+def threads_of(plan: Plan, entry: str) -> int:
+    """Cores and threads of each worker of an entry: all its trials have as many."""
+    return plan.threads_of(next(trial for trial in plan.trials if trial.entry == entry))
+
+
+def _needed(
+    curve: Curve, own: Sequence[Choice], close: Sequence[Limits], plan: Plan | None
+) -> list[Experiment]:
+    fewest = min((row["repeats"] for row in curve.timed if not row["invalid"]), default=0)
+    frames = None if plan is None else plan.movie_frames
+    needed = (one for choice in own for one in experiments(choice, fewest, close, frames=frames))
+    return [*dict.fromkeys(needed)]
+
+
+def _with_command(
+    experiment: Experiment, entries: Sequence[str], plan: Plan | None, cores: int | None
+) -> Experiment:
+    """Add the line that measures it, where this machine can."""
+    if plan is None:
+        return experiment
+    needed = experiment.workers[-1] * max(threads_of(plan, entry) for entry in entries)
+    if plan.site is None and cores is not None and needed > cores:
+        lacking = (
+            f" It takes {needed} cores, and the machine of this run has {cores}: measure on a "
+            "larger one."
+        )
+        return experiment.model_copy(update={"reason": experiment.reason + lacking})
+    line = run_line(plan, entries, experiment)
+    return experiment.model_copy(update={"command": line})

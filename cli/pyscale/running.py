@@ -33,12 +33,11 @@ from pyscale.holding import Holder
 from pyscale.interruption import ignored
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
+from pyscale.planning import warn_of_too_many_workers
 from pyscale.processes import wait_until_ended
-from pyscale.rankrules import warn_of_too_many_workers
-from pyscale.report.gate import not_to_be_trusted
-from pyscale.report.grid.scope import about_workers
 from pyscale.report.page.write import NAME as PAGE_NAME
 from pyscale.report.quality import missed
+from pyscale.report.sentences import not_to_be_trusted
 from pyscale.report.terminal import summary_of
 from pyscale.report.wording import listing
 from pyscale.runprogress import RunProgress
@@ -183,11 +182,8 @@ def _own_run(name: str) -> RunFolder:
 def cancel(name: str | None) -> None:
     """End a run's pyscale and its tasks.
 
-    Raises
-    ------
-    UserError
-        If there is nothing to end, or the run is written from another node, where no signal
-        reaches.
+    A UserError says that there is nothing to end, or that the run is written from another node,
+    where no signal reaches.
     """
     run = find_run(load_settings().runs_folder, name)
     status = run_status(run)
@@ -249,7 +245,7 @@ def _carry_out(run: RunFolder, *, strict: bool, verbose: bool) -> int:
             f"`pyscale run --resume {plan.run_id}`"
         )
     # Who asks whether results are right wants no workers of so small a movie.
-    elif results.validation is None and not about_workers(results).configurations.is_empty():
+    elif results.validation is None and not results.about_workers().configurations.is_empty():
         talk(f"lines to paste: pyscale advise {plan.run_id}")
     talk(f"report: {run.report / PAGE_NAME}")
     if outcome.incomplete:

@@ -10,11 +10,9 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task
 from rich.text import Text
 
 from pyscale.console import Console
-from pyscale.earlierruns import usual_s
+from pyscale.course import BEGINNINGS, ENDS, Course, usual_s
 from pyscale.journalwords import said
-from pyscale.pace import Pace, PaceKeeper
 from pyscale.plan import Plan, Trial
-from pyscale.status import BEGINNINGS, ENDS
 from pyscale.statustable import duration
 from pyscale.store.journal import Event
 
@@ -37,21 +35,14 @@ SHOWN = {
 class RunProgress:
     """Shows the events of a run as they happen.
 
-    Parameters
-    ----------
-    plan : Plan
-        Tells which trials there are.
-    before : sequence of Event
-        What happened in the run before, where it is resumed or extended.
+    `before` is what happened in a run that is resumed or extended.
     """
 
     def __init__(self, plan: Plan, before: Sequence[Event] = ()) -> None:
         self._console = Console(stderr=True, highlight=False)
         self._plan = plan
         self._trials: Mapping[str, Trial] = {trial.id: trial for trial in plan.trials}
-        self._keeper = PaceKeeper()
-        for event in before:
-            self._keeper.hear(event)
+        self._course = Course(before)
         self._ended = {event.trial for event in before if event.kind == "trial_finished"}
         self._running: str | None = None
         self._earlier_s = usual_s(plan)
@@ -81,7 +72,7 @@ class RunProgress:
 
     def hear(self, event: Event) -> None:
         """Show one event."""
-        self._keeper.hear(event)
+        self._course.hear(event)
         if event.kind in BEGINNINGS:
             self._running = event.trial
             self._ended.discard(event.trial)
@@ -92,7 +83,7 @@ class RunProgress:
         if event.kind in SHOWN:
             self._print(f"{self._count} {said(event)}")
         elif event.kind == "trial_finished" and not self._console.is_terminal:
-            took_s = self._keeper.pace.durations_s.get(str(event.trial))
+            took_s = self._course.durations_s.get(str(event.trial))
             took = "done" if took_s is None else f"{took_s:.1f} s"
             left = self._left(" ({} left)")
             self._print(f"{self._count} {self._named(event.trial)}: {took}{left}")
@@ -103,12 +94,12 @@ class RunProgress:
 
     def line(self) -> str:
         """How far the run is now."""
-        now, pace = datetime.now(UTC), self._keeper.pace
-        if self._running is None or self._running not in pace.started:
+        since = self._course.under_way.get(str(self._running))
+        if self._running is None or since is None:
             return f"{self._count}{self._left('; {} left')}"
-        runs_s = (now - pace.started[self._running]).total_seconds()
+        runs_s = (datetime.now(UTC) - since).total_seconds()
         trial = self._trials[self._running]
-        lasts_s = Pace(pace.durations_s, {}).left_s([trial], now, self._earlier_s)
+        lasts_s = self._course.expected_s([trial], self._earlier_s).get(trial.id)
         of = f" of about {lasts_s:.0f} s" if lasts_s is not None else ""
         return (
             f"{self._count} {self._named(self._running)}: {runs_s:.0f}{of or ' s'}"
@@ -122,7 +113,7 @@ class RunProgress:
     def _left(self, pattern: str) -> str:
         """The time left in a pattern; nothing where none is known, or nothing is left."""
         remaining = [trial for trial in self._plan.trials if trial.id not in self._ended]
-        left_s = self._keeper.pace.left_s(remaining, datetime.now(UTC), self._earlier_s)
+        left_s = self._course.left_s(remaining, datetime.now(UTC), self._earlier_s)
         if not remaining or left_s is None:
             return ""
         return pattern.format(f"about {duration(left_s)}")

@@ -1,17 +1,23 @@
-"""Slurm's state of a run's jobs, and its meaning for the tasks."""
+"""Slurm's state of a run's jobs, and its meaning for tasks and for allocations."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Literal
+
+from pydantic import Field
 
 from pyscale.plan import Plan
 from pyscale.slurm.accounts import ends_of
 from pyscale.slurm.endings import cause_of
 from pyscale.slurm.queue import QueuedJob, SlurmSilent, job_name, job_of, jobs_named, why_it_waits
+from pyscale.store.allocations import Allocated
+from pyscale.store.journal import Event
+from pyscale_stages.contract import Record
 
 PERIOD_S = 5.0
 """Between questions of one who watches: the controller is everybody's."""
@@ -26,20 +32,13 @@ WAITS = {"PENDING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "RESV_DEL_HOLD", 
 
 @dataclass(frozen=True)
 class Queue:
-    """What Slurm said of the jobs of a run at one moment.
-
-    Attributes
-    ----------
-    asked_s : float
-        When it was asked, in seconds since 1970.
-    jobs : mapping of str to QueuedJob
-    complaint : str or None
-        Why it did not answer, where it did not.
-    """
+    """What Slurm said of the jobs of a run at one moment."""
 
     asked_s: float
+    """When it was asked, in seconds since 1970."""
     jobs: Mapping[str, QueuedJob] = field(default_factory=dict)
     complaint: str | None = None
+    """Why it did not answer, where it did not."""
 
     def came_later(self, written_s: float) -> bool:
         """Whether a record may be too young for Slurm to have known of it when it was asked."""
@@ -55,13 +54,7 @@ class Queue:
 
 
 class RunQueue:
-    """Asks Slurm of the jobs of a run, and not more often than it should.
-
-    Parameters
-    ----------
-    plan : Plan
-        One with a site.
-    """
+    """Asks Slurm of the jobs of a run, and not more often than it should."""
 
     def __init__(self, plan: Plan) -> None:
         self._name = job_name(plan.run_id)
@@ -96,20 +89,13 @@ class RunQueue:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a task that has not ended is.
-
-    Attributes
-    ----------
-    state : TaskState
-    why : str
-        In plain words, where there is something to say.
-    node : str or None
-        As Slurm says, where it does.
-    """
+    """Where a task that has not ended is."""
 
     state: TaskState
     why: str = ""
+    """In plain words, where there is something to say."""
     node: str | None = None
+    """As Slurm says, where it does."""
 
 
 def place_of(
@@ -118,19 +104,9 @@ def place_of(
     """Where a task is that was ordered and has no record of its end.
 
     Records win over Slurm's word: it may be late, and is nothing where Slurm does not answer.
-
-    Parameters
-    ----------
-    launched : bool
-        Whether the launcher has recorded the start of its process.
-    written_s : float
-        When its latest record was written.
-    job_id : str or None
-        Its job, where that is recorded.
-    queue : Queue or None
-        What Slurm says; asked before the records were read. None where tasks are no jobs.
-    attended : bool
-        Whether a living pyscale waits for it.
+    `launched` says whether the launcher has recorded the start of its process, `written_s` when its
+    latest record was written. The queue was asked before the records were read; it is None where
+    tasks are no jobs. `attended` says whether a living pyscale waits for the task.
     """
     by_records = Place("running" if launched else "queued")
     if queue is None or queue.complaint is not None:
@@ -160,3 +136,56 @@ def place_of(
         return Place("gone", f"Slurm says {job.state}; {later}", node)
     why = "" if job.state == "RUNNING" else f"Slurm says {job.state}"
     return Place("running" if launched else "starting", why, node)
+
+
+class AllocationStatus(Record):
+    """Where one allocation of a run stands."""
+
+    job_id: str
+    state: Literal["queued", "running", "ended", "unknown"]
+    nodes: str = Field(description="Nodes that it has, or how many it asked for")
+    why: str = Field("", description="Why it waits, in plain words")
+    left_s: float | None = Field(None, description="Time to its limit, while it runs")
+    waited_s: float | None = Field(
+        None, description="Wait in the queue; absent where it waited for another allocation too"
+    )
+
+
+def allocation_states(
+    jobs: Sequence[Allocated], events: Sequence[Event], queue: Queue | None
+) -> tuple[AllocationStatus, ...]:
+    """Where the allocations of a run stand."""
+    waits_s = queue_waits_s(jobs, events)
+    return tuple(_state(job, waits_s.get(job.job_id), queue) for job in jobs)
+
+
+def queue_waits_s(jobs: Sequence[Allocated], events: Sequence[Event]) -> dict[str, float]:
+    """Seconds from submission to the start of the pilot, of allocations that waited for Slurm."""
+    submitted = {job.job_id: job.submit_utc for job in jobs if job.after is None}
+    waits_s: dict[str, float] = {}
+    for event in events:
+        if event.kind != "pilot_started":
+            continue
+        for job_id in event.job_ids:
+            # One that is put back into the queue starts twice; the first wait was for its nodes.
+            if job_id in submitted and job_id not in waits_s:
+                waits_s[job_id] = (event.time_utc - submitted[job_id]).total_seconds()
+    return waits_s
+
+
+def _state(job: Allocated, waited_s: float | None, queue: Queue | None) -> AllocationStatus:
+    common = {"job_id": job.job_id, "waited_s": waited_s}
+    if queue is None or queue.complaint is not None:
+        return AllocationStatus(state="unknown", nodes=job.nodes, **common)
+    known = job_of(queue.jobs, job.job_id)
+    if known is None or not known.alive:
+        return AllocationStatus(state="ended", nodes=known.node if known else job.nodes, **common)
+    if known.state in WAITS:
+        return AllocationStatus(
+            state="queued", nodes=job.nodes, why=why_it_waits(known.reason), **common
+        )
+    left_s = None
+    if known.start is not None:
+        ran_s = (datetime.now(UTC) - known.start).total_seconds()
+        left_s = max(0.0, 60 * job.time_limit_min - ran_s)
+    return AllocationStatus(state="running", nodes=known.node, left_s=left_s, **common)

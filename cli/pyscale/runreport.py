@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from pyscale.console import talk
-from pyscale.report.figures.house import Width
 from pyscale.report.results import Results
 from pyscale.report.write import write_report, writing_into
-from pyscale.results import results_of
+from pyscale.results import USUAL, ReportOptions, results_of
 from pyscale.runpictures import pictures_of
 from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder
@@ -20,54 +19,25 @@ from pyscale.store.folder import RunFolder
 def report_run(
     run: RunFolder,
     folder: Path | None = None,
+    options: ReportOptions = USUAL,
     *,
-    count_retried: bool = False,
-    every_figure: bool = False,
-    width_mm: Width = 180,
-    own_references: bool = True,
-    asked_references: Collection[str] = (),
-    pictures: bool = True,
     tell: Callable[[str], object] = talk,
 ) -> Results:
-    """Write the report of a run, and describe the run's folder as it is then.
+    """Write the report of a run, at its end or not, and describe the run's folder as it is then.
 
-    Of a run that may only be read, as a colleague's, tables and manifest are put beside the
-    report, and the run keeps the description that it has.
-
-    Parameters
-    ----------
-    run : RunFolder
-        At its end or not.
-    folder : Path or None
-        For the report; None is its place in the run.
-    count_retried : bool
-        Whether trials that succeeded only when tried again are timed too.
-    every_figure : bool
-        Whether to draw all figures for print.
-    width_mm : {88, 180}
-        Their width: one column of a journal, or two.
-    own_references, asked_references, tell
-        As in `results_of`.
-    pictures : bool
-        Whether the page may show what is on the movie.
-
-    Raises
-    ------
-    UserError
-        If the run does not tell what it was made from, or a folder cannot be written into.
+    Of a run that may only be read, as a colleague's, tables and manifest are put beside the report,
+    and the run keeps the description that it has.
     """
     home = tables_folder(run, folder)
-    results = results_of(
-        run,
-        home,
-        count_retried=count_retried,
-        own_references=own_references,
-        asked_references=asked_references,
-        tell=tell,
-    )
-    if pictures:
+    results = results_of(run, home, options, tell=tell)
+    if options.pictures:
         results = replace(results, pictures=pictures_of(run, tell))
-    write_report(folder or run.report, results, every_figure=every_figure, width_mm=width_mm)
+    write_report(
+        folder or run.report,
+        results,
+        every_figure=options.every_figure,
+        width_mm=options.width_mm,
+    )
     if home == run.path:
         with writing_into(home):
             write_crate(run)

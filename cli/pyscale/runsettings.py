@@ -27,10 +27,7 @@ ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker", START: "start"}
 def axes_asked_for(sizes: str | None, axes: Sequence[str]) -> dict[str, str] | None:
     """Axes and their values, from --sizes and each --grid; None where neither was given.
 
-    Raises
-    ------
-    UserError
-        If one is not AXIS=V1,V2, or two are of one axis.
+    A UserError says that one is not AXIS=V1,V2, or that two are of one axis.
     """
     asked: dict[str, str] = {}
     for text in [*axes, *([] if sizes is None else [f"{SIZES}={sizes}"])]:
@@ -47,10 +44,7 @@ def axes_asked_for(sizes: str | None, axes: Sequence[str]) -> dict[str, str] | N
 def parameters_set(pairs: Sequence[str]) -> dict[str, dict[str, JsonValue]] | None:
     """Stage parameters by stage, from each --set; None where there is none.
 
-    Raises
-    ------
-    UserError
-        If one is not STAGE.PARAMETER=VALUE, or a parameter is given twice.
+    A UserError says that one is not STAGE.PARAMETER=VALUE, or that a parameter is given twice.
     """
     found: dict[str, dict[str, JsonValue]] = {}
     for pair in pairs:
@@ -86,11 +80,6 @@ def settings_for(named: str | Suite, flags: dict[str, Any]) -> Settings:
 
     What the user says of the device or the threads chooses from the suite's axis where it has one;
     the setting `grid` then holds all that was asked for, and nothing else.
-
-    Raises
-    ------
-    UserError
-        If the suite, a file, a value or a key is wrong.
     """
     suite = suite_of(named)
     layer = SuiteLayer(file_of("suite", named), suite.settings) if isinstance(named, str) else None

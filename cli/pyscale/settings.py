@@ -239,10 +239,7 @@ def settings_files() -> tuple[Path, Path]:
 def load_settings(suite: SuiteLayer | None = None, **flags: Any) -> Settings:
     """Settings with the given flags over all other layers; a flag that is None was not given.
 
-    Raises
-    ------
-    UserError
-        If a file cannot be read, or a value or key is wrong; says in which layer.
+    A UserError says which layer cannot be read, or has a wrong value or key.
     """
     given = {name: value for name, value in flags.items() if value is not None}
     _refuse_misspelt_variables()

@@ -16,7 +16,6 @@ from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.samples import compared_samples, samples
 from pyscale.betweenruns import MeasuredRun, between
 from pyscale.errors import UserError
-from pyscale.report.grid.scope import about_workers
 from pyscale.report.page.write import NAME as PAGE
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide
@@ -54,9 +53,9 @@ def report_several(
     sources = [
         source_of(
             # Points of grids stay: only what tests of the machine took is shown by itself.
-            about_workers(
-                replace(results, kinds=tuple(one for one in results.kinds if one.work != "split"))
-            ),
+            replace(
+                results, kinds=tuple(one for one in results.kinds if one.work != "split")
+            ).about_workers(),
             alike=frozenset({("input", run.inputs)}),
             about=_about(run),
             href=href,

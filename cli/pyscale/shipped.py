@@ -17,11 +17,6 @@ def shipped(name: ShippedFolder) -> Path:
     """Folder of files that come with pyscale.
 
     A wheel carries them inside the package; a checkout has them at its root.
-
-    Raises
-    ------
-    UserError
-        If the installation has lost them.
     """
     for folder in (_PACKAGE / "resources" / name, _CHECKOUT / name):
         if folder.is_dir():

@@ -206,11 +206,5 @@ class Site(Record):
 
 
 def load_site(name_or_path: str) -> Site:
-    """Read a shipped site by name, or a site of the user's own by path.
-
-    Raises
-    ------
-    UserError
-        If there is no such site, or its file is wrong.
-    """
+    """Read a shipped site by name, or a site of the user's own by path."""
     return read_toml("site", file_of("site", name_or_path), Site)

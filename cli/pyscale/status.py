@@ -8,11 +8,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from pyscale.allocationstatus import AllocationStatus, allocation_states, open_allocations
-from pyscale.pace import Pace, pace_of
+from pyscale.course import ENDS, Course
 from pyscale.plan import Trial
 from pyscale.processes import started_for
-from pyscale.runqueue import WAITS, Queue, RunQueue
+from pyscale.runqueue import WAITS, AllocationStatus, Queue, RunQueue, allocation_states
 from pyscale.store.allocations import is_followed, read_allocations
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
@@ -28,20 +27,6 @@ TrialState = Literal["planned", "under way", "done", "failed", "skipped"]
 
 MOST_TASKS = 20
 """Tasks of a trial that a person is shown one by one."""
-ENDS: dict[str, TrialState] = {
-    "trial_finished": "done",
-    "trial_failed": "failed",
-    "trial_skipped": "skipped",
-}
-BEGINNINGS = {
-    "trial_started",
-    "trial_retried",
-    "trial_continued",
-    "trial_taken_up",
-    "trial_interrupted",
-}
-
-
 LEFT: frozenset[RunState] = frozenset(["interrupted", "cancelled", "incomplete"])
 """States of a run that nobody attends to and that is not complete."""
 
@@ -100,11 +85,8 @@ class RunStatus(Record):
 def run_status(run: RunFolder, *, all_tasks: bool = False) -> RunStatus:
     """Read where a run stands, without disturbing it.
 
-    Parameters
-    ----------
-    run : RunFolder
-    all_tasks : bool
-        Tell every task of every trial, instead of the most important ones of those under way.
+    With `all_tasks` it tells every task of every trial, instead of the most important ones of those
+    under way.
     """
     return StatusReader(run, all_tasks=all_tasks).read()
 
@@ -112,11 +94,7 @@ def run_status(run: RunFolder, *, all_tasks: bool = False) -> RunStatus:
 class StatusReader:
     """Reads where a run stands, again and again, without disturbing it.
 
-    Parameters
-    ----------
-    run : RunFolder
-    all_tasks : bool
-        Tell every task of every trial, instead of the most important ones of those under way.
+    Of tasks it tells what `run_status` does.
     """
 
     def __init__(self, run: RunFolder, *, all_tasks: bool = False) -> None:
@@ -131,8 +109,9 @@ class StatusReader:
         # Each is asked before what it must not be older than: a pyscale that ends writes its
         # last event first, and a job its last record.
         attended, events = self._attended()
-        ends = _last_ends(events)
-        state = _state(self._run, events, ends, attended=attended)
+        course = Course(events)
+        ends = course.ends
+        state = _state(self._run, events, course, attended=attended)
         queue = None
         if self._queue is not None and state not in {"planned", "complete"}:
             queue = self._queue.now()
@@ -141,7 +120,6 @@ class StatusReader:
         followed = is_followed(self._run.path)
         if state == "queued" and not followed and _is_gone(allocations, queue):
             state = "interrupted"
-        pace = pace_of(events)
         self._unreadable = {}
         trials = tuple(self._trials(ends, queue, attended=attended))
         remaining = [trial for trial in plan.trials if trial.id not in ends]
@@ -149,7 +127,7 @@ class StatusReader:
             run_id=plan.run_id,
             suite=plan.suite.name,
             state=state,
-            configurations=_configurations(self._run, ends, pace),
+            configurations=_configurations(self._run, course),
             trials=trials,
             jobs=_job_counts(queue),
             allocations=allocations,
@@ -162,7 +140,7 @@ class StatusReader:
                 ),
                 *(f"{trial}: {sentence}" for trial, sentence in self._unreadable.items()),
             ),
-            eta_s=pace.left_s(remaining, datetime.now(UTC)) if attended and remaining else None,
+            eta_s=course.left_s(remaining, datetime.now(UTC)) if attended and remaining else None,
             left_running=self._left_running() if state in LEFT else (),
             doubt=lock_doubt(self._run.path) if attended else None,
         )
@@ -170,7 +148,7 @@ class StatusReader:
     def state(self) -> RunState:
         """Where the run stands now, in a word, without asking Slurm."""
         attended, events = self._attended()
-        return _state(self._run, events, _last_ends(events), attended=attended)
+        return _state(self._run, events, Course(events), attended=attended)
 
     def _left_running(self) -> tuple[int, ...]:
         return tuple(process.pid for process in started_for(self._run.path))
@@ -214,26 +192,11 @@ class StatusReader:
         return found
 
 
-def _last_ends(events: Sequence[Event]) -> dict[str, Event]:
-    """The event that ended each trial, where nothing began it anew."""
-    ends: dict[str, Event] = {}
-    for event in events:
-        if event.trial is None:
-            continue
-        if event.kind in ENDS:
-            ends[event.trial] = event
-        elif event.kind in BEGINNINGS:
-            ends.pop(event.trial, None)
-    return ends
-
-
-def _state(
-    run: RunFolder, events: Sequence[Event], ends: Mapping[str, Event], *, attended: bool
-) -> RunState:
+def _state(run: RunFolder, events: Sequence[Event], course: Course, *, attended: bool) -> RunState:
     # All trials may have ended, and the report not be written yet.
     if attended:
         return "running"
-    done = sum(event.kind == "trial_finished" for event in ends.values())
+    done = sum(event.kind == "trial_finished" for event in course.ends.values())
     if done == len(run.plan.trials):
         return "complete"
     if not events:
@@ -243,7 +206,7 @@ def _state(
     if events[-1].kind == "run_cancelled":
         return "cancelled"
     # Who follows the run submits the next allocation.
-    if open_allocations(events) or is_followed(run.path):
+    if course.allocations or is_followed(run.path):
         return "queued"
     return "interrupted"
 
@@ -254,9 +217,7 @@ def _is_gone(allocations: Sequence[AllocationStatus], queue: Queue | None) -> bo
     return answered and all(one.state == "ended" for one in allocations)
 
 
-def _configurations(
-    run: RunFolder, ends: Mapping[str, Event], pace: Pace
-) -> tuple[ConfigurationStatus, ...]:
+def _configurations(run: RunFolder, course: Course) -> tuple[ConfigurationStatus, ...]:
     groups: dict[tuple[str, int], list[Trial]] = {}
     for entry in run.plan.suite.stages:
         for trial in sorted(run.plan.trials, key=lambda t: t.workers):
@@ -264,7 +225,7 @@ def _configurations(
                 groups.setdefault((entry, trial.workers), []).append(trial)
     rows = []
     for (entry, workers), trials in groups.items():
-        kinds = [ends[trial.id].kind for trial in trials if trial.id in ends]
+        kinds = [course.ends[one.id].kind for one in trials if one.id in course.ends]
         done = kinds.count("trial_finished")
         rows.append(
             ConfigurationStatus(
@@ -274,7 +235,7 @@ def _configurations(
                 done=done,
                 failed=len(kinds) - done,
                 total=len(trials),
-                median_s=pace.median_s(trials),
+                median_s=course.median_s(trials),
             )
         )
     return tuple(rows)

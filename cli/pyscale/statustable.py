@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from pyscale.allocationstatus import AllocationStatus
+from pyscale.runqueue import AllocationStatus
 from pyscale.status import LEFT, ConfigurationStatus, RunStatus, TrialStatus
 from pyscale.taskstatus import TaskStatus
 

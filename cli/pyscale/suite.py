@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal
 
@@ -186,6 +186,14 @@ class Suite(Record):
         """Name of the stage that an entry runs."""
         return self.stages[entry].stage or entry
 
+    def device_of(self, entry: str, of_run: Device) -> Device:
+        """Where an entry computes: on the CPU where its stage knows no other device that is meant.
+
+        A record says so.
+        """
+        wanted = self.stages[entry].device or of_run
+        return wanted if wanted in load_stage(self.stage_name(entry)).resources.devices else "cpu"
+
     def data_of(self, entry: str) -> str | None:
         """Dataset of an entry that has one of its own, or is fed by one that has; else None."""
         step = self.stages[entry]
@@ -233,27 +241,17 @@ def suite_names() -> list[str]:
 
 
 def load_suite(name_or_path: str) -> Suite:
-    """Read a shipped suite by name, or a suite of the user's own by path.
-
-    Raises
-    ------
-    UserError
-        If there is no such suite, or its file is wrong.
-    """
+    """Read a shipped suite by name, or a suite of the user's own by path."""
     path = file_of("suite", name_or_path)
     suite = in_its_folder(read_toml("suite", path, Suite), path.parent.absolute())
-    _check_inputs(suite, path)
+    problem = next(_problems(suite), None)
+    if problem is not None:
+        raise UserError(f"the suite {path} {problem}")
     return suite
 
 
 def suite_of(named: str | Suite) -> Suite:
-    """A suite that is at hand, or the one of a name or path.
-
-    Raises
-    ------
-    UserError
-        If there is no such suite, or its file is wrong.
-    """
+    """A suite that is at hand, or the one of a name or path."""
     return named if isinstance(named, Suite) else load_suite(named)
 
 
@@ -273,96 +271,76 @@ def in_its_folder(suite: Suite, folder: Path) -> Suite:
     return suite.model_copy(update={"stages": stages})
 
 
-def _check_inputs(suite: Suite, path: Path) -> None:
+def _problems(suite: Suite) -> Iterator[str]:
+    """What is wrong with the stages of a suite, each to follow its name in a sentence."""
     # A suite of the machine reads nothing, and any other may measure a folder beside what it reads.
     outside = {"place": [PLACE], "phantom": [PLACE], "slides": [SLIDES, PLACE]}
     earlier = outside.get(suite.data, [MOVIE, TRUTH, PLACE])
-    for entry, step in suite.stages.items():
+    for entry in suite.stages:
         try:
             stage = load_stage(suite.stage_name(entry))
         except StageError as error:
-            raise UserError(f"the suite {path} is wrong at stages.{entry}: {error}") from error
-        _refuse_other_data(suite, path, entry, stage)
-        _refuse_mixed_data(suite, path, entry)
-        slots = {slot.name: slot for slot in stage.inputs}
-        for fed, source in step.inputs.items():
-            if fed not in slots:
-                raise UserError(
-                    f"unknown input {fed!r} of stages.{entry} in the suite {path}; "
-                    f"{did_you_mean(fed, slots)}"
-                )
-            if source not in earlier:
-                raise UserError(
-                    f"the suite {path} feeds stages.{entry} from {source!r}, which is not an "
-                    f"earlier entry; {did_you_mean(source, earlier)}"
-                )
-            if _wrong_source(source, stage, slots[fed]):
-                feeds = _feeding(stage, slots[fed])
-                raise UserError(
-                    f"the suite {path} feeds {fed!r} of stages.{entry} from {source!r}, but that "
-                    f"input takes {feeds} ({slots[fed].help}): feed it otherwise"
-                )
-        for name, slot in slots.items():
-            if (slot.required or slot.is_place) and name not in step.inputs:
-                raise UserError(
-                    f"the suite {path} has no input {name!r} for stages.{entry} ({slot.help})"
-                )
+            yield f"is wrong at stages.{entry}: {error}"
+            return
+        yield from _of_data(suite, entry, stage)
+        yield from _of_inputs(suite, entry, stage, earlier)
         earlier.append(entry)
-    _refuse_unclear_data(suite, path)
+    if suite.own_data and all(map(suite.data_of, suite.stages)):
+        yield (
+            f'sets data for every stage and for the run: write data = "{suite.own_data[0]}" below '
+            "[settings] instead of one of them"
+        )
+    names = [Path(name).name for name in suite.own_data]
+    for name in names:
+        if names.count(name) > 1:
+            yield f"reads two datasets named {name}: rename one of these files"
 
 
-def _refuse_other_data(suite: Suite, path: Path, entry: str, stage: Stage) -> None:
-    """Raise where a stage needs another kind of data than its suite measures on."""
+def _of_inputs(suite: Suite, entry: str, stage: Stage, earlier: Sequence[str]) -> Iterator[str]:
+    inputs = suite.stages[entry].inputs
+    slots = {slot.name: slot for slot in stage.inputs}
+    for fed, source in inputs.items():
+        if fed not in slots:
+            yield f"has an unknown input {fed!r} of stages.{entry}; {did_you_mean(fed, slots)}"
+        elif source not in earlier:
+            yield (
+                f"feeds stages.{entry} from {source!r}, which is not an earlier entry; "
+                f"{did_you_mean(source, earlier)}"
+            )
+        elif _wrong_source(source, stage, slots[fed]):
+            yield (
+                f"feeds {fed!r} of stages.{entry} from {source!r}, but that input takes "
+                f"{_feeding(stage, slots[fed])} ({slots[fed].help}): feed it otherwise"
+            )
+    for name, slot in slots.items():
+        if (slot.required or slot.is_place) and name not in inputs:
+            yield f"has no input {name!r} for stages.{entry} ({slot.help})"
+
+
+def _of_data(suite: Suite, entry: str, stage: Stage) -> Iterator[str]:
+    """Problems of an entry whose stage needs other data, or that does not read its own."""
+    step = suite.stages[entry]
     if stage.work != "each" and suite.data not in stage.data:
         fitting = " or ".join(f'"{data}"' for data in stage.data)
-        raise UserError(
-            f'the suite {path} has data = "{suite.data}", on which stages.{entry} cannot measure: '
-            f"set data = {fitting} above its stages, or put it into another suite"
+        yield (
+            f'has data = "{suite.data}", on which stages.{entry} cannot measure: set data = '
+            f"{fitting} above its stages, or put it into another suite"
         )
-    split = suite.stages[entry].params.get("split")
+    split = step.params.get("split")
     if split in OF_STEPS and split != suite.data:
-        raise UserError(
-            f'the suite {path} has stages.{entry} with split = "{split}": set data = "{split}" '
-            "above its stages"
-        )
-
-
-def _refuse_mixed_data(suite: Suite, path: Path, entry: str) -> None:
-    """Raise where an entry has data of its own and does not read it, or reads two datasets."""
-    step = suite.stages[entry]
+        yield (f'has stages.{entry} with split = "{split}": set data = "{split}" above its stages')
     sources = set(step.inputs.values())
     if step.data is not None and not sources & {MOVIE, TRUTH}:
-        raise UserError(
-            f"the suite {path} sets data = {step.data!r} for stages.{entry}, but no input of it "
-            'is "movie" or "truth": leave data out, or feed it by the data'
+        yield (
+            f"sets data = {step.data!r} for stages.{entry}, but no input of it is "
+            '"movie" or "truth": leave data out, or feed it by the data'
         )
     fed = {suite.data_of(source) for source in sources if source in suite.stages}
     fed |= {step.data} if sources & {MOVIE, TRUTH} else set()
     if len(fed) > 1:
-        raise UserError(
-            f"the suite {path} feeds stages.{entry} from two datasets: give all its inputs the "
-            "same data"
-        )
+        yield f"feeds stages.{entry} from two datasets: give all its inputs the same data"
     if step.data is not None and suite.data not in {"movie", "labels"}:
-        raise UserError(
-            f"the suite {path} measures {suite.data}, so stages.{entry} cannot have its own "
-            "data: leave it out"
-        )
-
-
-def _refuse_unclear_data(suite: Suite, path: Path) -> None:
-    """Raise where the run has no data of its own, or two datasets cannot be told apart."""
-    if suite.own_data and all(map(suite.data_of, suite.stages)):
-        raise UserError(
-            f"the suite {path} sets data for every stage and for the run: write data = "
-            f'"{suite.own_data[0]}" below [settings] instead of one of them'
-        )
-    names = [Path(name).name for name in suite.own_data]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UserError(
-            f"the suite {path} reads two datasets named {twice}: rename one of these files"
-        )
+        yield f"measures {suite.data}, so stages.{entry} cannot have its own data: leave it out"
 
 
 def _wrong_source(source: str, stage: Stage, slot: Slot) -> bool:

@@ -1,13 +1,18 @@
-"""Frames of each number of workers: all of them, or as many for each worker."""
+"""What N workers are given: frames of the movie, windows of a trial, cores and threads."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 from typing import Literal
 
 from pyscale.errors import UserError
-from pyscale.plan import Plan
+from pyscale.plan import Plan, Trial
+from pyscale.suite import SuiteStage
 from pyscale.traits import DATA
+from pyscale_stages.contract import Sharing
+from pyscale_stages.registry import load_stage
 
 
 @dataclass(frozen=True)
@@ -18,26 +23,18 @@ class Sweep:
     frames at every N: N workers have the first `N * frames_per_worker` of the movie, and the
     largest N has all of it, but for a rest that cannot be shared evenly. A suite may say how many
     frames each worker has: scaling is weak then, whatever is asked for.
-
-    Attributes
-    ----------
-    scaling : {"strong", "weak"}
-    workers : tuple of int
-        Every N, rising.
-    frames : int
-        Length of the movie.
-    frames_each : int or None
-        Frames of each worker, where the suite says so.
-    frameless : str or None
-        What the suite measures on, where that is none of which workers share frames: each counts
-        as having one then.
     """
 
     scaling: Literal["strong", "weak"]
     workers: tuple[int, ...]
+    """Every N, rising."""
     frames: int
+    """Length of the movie."""
     frames_each: int | None = None
+    """Frames of each worker, where the suite says so."""
     frameless: str | None = None
+    """What the suite measures on, where that is none of which workers share frames: each counts
+    as having one then."""
 
     @classmethod
     def without_frames(cls, data: str, workers: tuple[int, ...]) -> Sweep:
@@ -95,12 +92,7 @@ class Sweep:
         )
 
     def refuse_too_short(self, movie: str) -> None:
-        """Raise where some worker would have no frame.
-
-        Raises
-        ------
-        UserError
-        """
+        """Raise where some worker would have no frame."""
         most = max(self.workers)
         if most * (self.frames_each or 1) <= self.frames:
             return
@@ -118,3 +110,87 @@ class Sweep:
             f"{most} workers cannot share the {self.frames} frames of {movie}: use fewer "
             "--workers or a longer movie"
         )
+
+
+def refuse_more_ranks_than_slides(ranks: int, folder: Path, slides: int) -> None:
+    """Raise where some rank of any trial would have no slide of a folder, or the only one."""
+    if ranks > slides:
+        raise UserError(
+            f"each of {ranks} ranks needs at least one slide, but {folder} has {slides} "
+            f"slide{'s' * (slides != 1)}: use fewer --workers, or add slides"
+        )
+
+
+def powers_of_two(most: int) -> tuple[int, ...]:
+    """1, 2, 4 … up to `most`."""
+    return tuple(1 << exponent for exponent in range(most.bit_length()))
+
+
+def even_windows(n_frames: int, count: int) -> tuple[tuple[int, int], ...]:
+    """Split frames 0 … n_frames into contiguous windows whose lengths differ by one at most."""
+    edges = [window * n_frames // count for window in range(count + 1)]
+    return tuple(pairwise(edges))
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Trials of one entry at any N: what one of them tells of all others."""
+
+    reference: Trial
+    sharing: Sharing
+    threads: int | None
+    shares_cores: bool
+    chunks: int
+    grows: bool
+    """Whether N workers have N times the frames, or whatever counts as such."""
+
+    @classmethod
+    def of(cls, reference: Trial, step: SuiteStage, sweep: Sweep, chunks_per_worker: int) -> Scaled:
+        """Trials like one, of an entry of a suite."""
+        stage = load_stage(reference.stage)
+        return cls(
+            reference,
+            sharing=stage.sharing(stage.params.model_validate(reference.params)),
+            threads=step.cores,
+            shares_cores=step.shares_cores,
+            # The workers of a gang run at once, so each has one window.
+            chunks=1 if reference.layout == "gang" else chunks_per_worker,
+            grows=sweep.is_weak or sweep.frameless is not None,
+        )
+
+    def trial(self, workers: int, block: int) -> Trial:
+        """The trial of N workers in a block."""
+        frames = self.reference.windows[-1][1]
+        if self.grows:
+            frames = frames // self.reference.workers * workers
+        return self.reference.model_copy(
+            update={
+                "id": trial_id(self.reference.entry, workers, block),
+                "workers": workers,
+                "block": block,
+                "threads": self._threads_at(workers),
+                "movie_frames": None if self.reference.movie_frames is None else frames,
+                "windows": self._windows(frames, workers),
+                "beside_trial": None,
+            }
+        )
+
+    def _windows(self, frames: int, workers: int) -> tuple[tuple[int, int], ...]:
+        """Windows of N workers."""
+        if self.sharing in {"copies", "ranks"}:
+            return ((0, frames),) * workers
+        count = 1 if self.sharing == "threads" else min(frames, workers * self.chunks)
+        return even_windows(frames, count)
+
+    def _threads_at(self, workers: int) -> int | None:
+        """Cores and threads of each of N workers; None is the run's choice."""
+        if self.sharing == "threads":
+            return workers * (self.threads or 1)
+        if self.threads is None or not self.shares_cores:
+            return self.threads
+        return max(1, self.threads // workers)
+
+
+def trial_id(entry: str, workers: int, block: int) -> str:
+    """Name of a trial."""
+    return f"{entry}-n{workers}-b{block}"

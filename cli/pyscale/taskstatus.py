@@ -70,11 +70,7 @@ class _Glance:
 class TaskReader:
     """Reads the tasks of a run's trials, again and again; those that have ended only once.
 
-    Parameters
-    ----------
-    run : RunFolder
-    most : int or None
-        How many tasks of a trial are told one by one; None is all.
+    `most` is how many tasks of a trial are told one by one; None is all.
     """
 
     def __init__(self, run: RunFolder, most: int | None) -> None:
@@ -86,13 +82,8 @@ class TaskReader:
     def read(self, trial: Trial, queue: Queue | None, *, attended: bool) -> TaskCounts:
         """Tell what the tasks of a trial do.
 
-        Parameters
-        ----------
-        trial : Trial
-        queue : Queue or None
-            What Slurm says; asked before this call.
-        attended : bool
-            Whether a living pyscale waits for the tasks.
+        The queue was asked before this call. `attended` says whether a living pyscale waits for the
+        tasks.
         """
         folder = self._run.trial(trial)
         jobs = read_jobs(folder)

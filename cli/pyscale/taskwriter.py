@@ -28,11 +28,7 @@ from pyscale_stages.registry import load_stage
 class TaskWriter:
     """Writes specifications and drafts orders of tasks.
 
-    Parameters
-    ----------
-    run : RunFolder
-    runtime : Runtime
-        How a task's process is started, where the plan names no other environment.
+    The runtime starts what the plan names no other environment for.
     """
 
     def __init__(self, run: RunFolder, runtime: Runtime) -> None:

@@ -23,13 +23,7 @@ def shipped_names(kind: Kind) -> list[str]:
 
 
 def file_of(kind: Kind, name_or_path: str) -> Path:
-    """File of a shipped one by name, or of one's own by a path that ends with .toml.
-
-    Raises
-    ------
-    UserError
-        If no shipped one has that name.
-    """
+    """File of a shipped one by name, or of one's own by a path that ends with .toml."""
     path = Path(name_or_path).expanduser()
     if path.suffix == ".toml":
         return path
@@ -45,10 +39,7 @@ def file_of(kind: Kind, name_or_path: str) -> Path:
 def read_toml(kind: Kind, path: Path, model: type[R]) -> R:
     """Read and validate one.
 
-    Raises
-    ------
-    UserError
-        If there is no such file, or it is wrong.
+    A UserError says that there is no such file, or what in it is wrong.
     """
     try:
         return model.model_validate(parsed(path.read_text(encoding="utf-8")))
@@ -69,10 +60,7 @@ def read_toml(kind: Kind, path: Path, model: type[R]) -> R:
 def parsed(text: str) -> dict[str, Any]:
     """Parse TOML.
 
-    Raises
-    ------
-    TOMLDecodeError
-        If it is wrong, also where the parser itself gives up.
+    A TOMLDecodeError says what is wrong, also where the parser itself gives up.
     """
     try:
         return tomllib.loads(text)

@@ -36,16 +36,7 @@ number of jobs that sites let a user have."""
 
 
 class TrialRunner:
-    """Brings trials of one run to their end, from whatever state they are in.
-
-    Parameters
-    ----------
-    run : RunFolder
-    executor : Executor
-    journal : Journal
-    runtime : Runtime
-        How a task's process is started.
-    """
+    """Brings trials of one run to their end, from whatever state they are in."""
 
     def __init__(
         self,

@@ -15,23 +15,7 @@ BRIEF = "system_brief"
 def with_system(suite: Suite, settings: Settings, site: Site | None) -> Suite:
     """Put the entries of the brief suite of the machine before those of another suite.
 
-    Parameters
-    ----------
-    suite : Suite
-        As `measured_suite` made it.
-    settings : Settings
-    site : Site or None
-        The cluster that tasks run on; None is this machine.
-
-    Returns
-    -------
-    Suite
-        The same, where it measures the machine already.
-
-    Raises
-    ------
-    UserError
-        If two entries have one name.
+    A suite that measures the machine already stays as it is.
     """
     if suite.data == "place":
         return suite

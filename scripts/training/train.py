@@ -25,7 +25,7 @@ from pyscale_stages.contract import Record
 from pyscale_stages.errors import StageError
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.segment import device, models
+from pyscale_stages.segment import calls, models
 from pyscale_stages.segment.networks import Cellpose3Segmenter, build_net
 from pyscale_stages.segment.params import EMBEDDED_MODEL, EMBEDDED_PURPOSE, SegmentParams
 from pyscale_stages.truth.matching import Matches, match_cells
@@ -137,7 +137,7 @@ def train_embedded_model(plan: TrainingPlan, folder: Path, nuclei: Path | None) 
     """
     models.refuse_other_version("to train", needed=3, installed=models.installed_cellpose())
     models.import_cellpose(3)
-    cpu = device.prepare("cpu", threads=plan.threads, seed=plan.seed)
+    cpu = calls.prepared_device("cpu", threads=plan.threads, seed=plan.seed)
     start = time.monotonic()
     known = training_examples(plan.movies, plan.seed)
     net, losses = _trained(plan, known)

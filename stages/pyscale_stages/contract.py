@@ -18,6 +18,7 @@ from pydantic import AliasChoices, ConfigDict, Field, JsonValue, model_validator
 from pyscale_stages.loading import Loading
 from pyscale_stages.measured import Measured
 from pyscale_stages.method import Method as Method  # noqa: PLC0414 - what stages import from here
+from pyscale_stages.needs import Needs
 from pyscale_stages.reconstruction import Reconstruction
 from pyscale_stages.record import Amount, Bytes, Count, Finite, Seconds
 from pyscale_stages.record import Record as Record  # noqa: PLC0414 - what others import from here
@@ -380,6 +381,10 @@ class Stage:
     """Extra of the distribution that installs the stage's libraries."""
     modules: tuple[str, ...] = ()
     """These libraries as it imports them, in the order in which what is absent is told."""
+    needs: Needs = field(default_factory=Needs)
+    """Parts that it needs beside these, and how to see whether they are there."""
+    judged_by: Literal["labels", "tracks"] | None = None
+    """What of a truth of the user's own judges its output."""
     folders: tuple[str, ...] = ()
     """Folders beside its own that its image holds, which stages share."""
     has_models: bool = False
@@ -418,6 +423,11 @@ class Stage:
     def output_with(self, params: StageParams) -> str:
         """File name of the main output with given parameters."""
         return self.outputs(params) if self.outputs else self.output
+
+    def libraries(self, params: Mapping[str, object]) -> tuple[tuple[str, ...], str]:
+        """Modules that it imports with given parameters, and the extra that installs them."""
+        chosen = (self.needs.of_choice.get((name, str(value))) for name, value in params.items())
+        return next(filter(None, chosen), (self.modules, self.extra))
 
     @property
     def meets(self) -> bool:

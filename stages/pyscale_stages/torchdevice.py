@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from pyscale_stages.errors import MissingPart, as_stage_error, short
 from pyscale_stages.measure.gpus import cuda_version
@@ -104,8 +106,7 @@ def wait_for(device: torch.device) -> None:
 def held_bytes(device: torch.device) -> int | None:
     """Most memory of the device that torch has held for this process; None on a CPU.
 
-    Of Apple's GPU torch tells what it holds now. It keeps what it once took, so that after a
-    call this is the most of that call.
+    Of Apple's GPU torch tells what it holds now, which it keeps: after a call, the most of it.
     """
     import torch
 
@@ -125,3 +126,36 @@ def give_memory_back(device: torch.device) -> None:
             torch.cuda.empty_cache()
     elif device.type == "mps":
         torch.mps.empty_cache()
+
+
+_OPERATORS = ("nms", "qnms")
+_SIGNATURE = "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor"
+
+_declared: list[Any] = []
+"""Declarations live as long as their object does."""
+
+
+def make_torchvision_importable() -> None:
+    """Import torchvision, with its operators declared where its own could not be loaded.
+
+    Its wheels on the package index are built for CUDA. Beside a CPU torch their compiled operators
+    do not load, and the import fails, as it describes operators that were never declared. Cellpose
+    4 and DeepInverse need none of them: declaring them is enough.
+    """
+    import torch
+
+    try:
+        import_module("torchvision")
+    except RuntimeError as error:
+        if torch.version.cuda is not None or "torchvision::" not in str(error):
+            raise
+    else:
+        return
+    library: Any = torch.library.Library("torchvision", "DEF")  # type: ignore[no-untyped-call]
+    for operator in _OPERATORS:
+        library.define(operator + _SIGNATURE)
+    _declared.append(library)
+    # What the failed import left behind would be taken for the module.
+    for name in [name for name in sys.modules if name.partition(".")[0] == "torchvision"]:
+        del sys.modules[name]
+    import_module("torchvision")

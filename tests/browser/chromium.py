@@ -1,18 +1,11 @@
 """A headless Chromium of this machine, and pages in it that tell of all that goes wrong."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
 
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 PROGRAMS = ("chromium", "google-chrome")
-Visit = Callable[..., Page]
-"""`Visitor.open`, as tests have it."""
 FROM_DISK = ("file:", "data:", "blob:")
 """How addresses begin that need no network."""
 TIMEOUT_MS = 300_000
@@ -20,13 +13,13 @@ TIMEOUT_MS = 300_000
 expect.set_options(timeout=TIMEOUT_MS)  # It knows nothing of the limit of the page it looks at.
 
 
-def find_chromium() -> str | None:
+def find_chromium():
     """Path of the browser, where there is one."""
     return next((found for found in map(shutil.which, PROGRAMS) if found), None)
 
 
 @contextmanager
-def running_chromium(program: str) -> Iterator[Browser]:
+def running_chromium(program):
     """Start the browser, and end it."""
     with sync_playwright() as playwright:
         # Its sandbox refuses to be started by root; it opens nothing here but our own files.
@@ -37,7 +30,7 @@ def running_chromium(program: str) -> Iterator[Browser]:
         browser.close()
 
 
-def patient_context(browser: Browser, **options: Any) -> BrowserContext:
+def patient_context(browser, **options):
     """Make a context whose pages have time, whatever the machine does."""
     context = browser.new_context(**options)
     context.set_default_timeout(TIMEOUT_MS)
@@ -47,21 +40,13 @@ def patient_context(browser: Browser, **options: Any) -> BrowserContext:
 class Visitor:
     """Opens files in the browser and notes all that must not happen in any of them."""
 
-    def __init__(self, browser: Browser) -> None:
+    def __init__(self, browser):
         self._browser = browser
-        self._contexts: list[BrowserContext] = []
-        self._opened: dict[Path, Page] = {}
-        self.trouble: list[str] = []
+        self._contexts = []
+        self._opened = {}
+        self.trouble = []
 
-    def open(
-        self,
-        file: Path,
-        *,
-        width: int = 1280,
-        height: int = 800,
-        until_drawn: bool = True,
-        **options: Any,
-    ) -> Page:
+    def open(self, file, *, width=1280, height=800, until_drawn=True, **options):
         """Open a file from disk as somebody does who has never seen it, and wait for its charts."""
         context = patient_context(
             self._browser,
@@ -81,25 +66,25 @@ class Visitor:
             page.evaluate("() => window.pyscale.ready")
         return page
 
-    def open_once(self, file: Path) -> Page:
+    def open_once(self, file):
         """Open a file, or return the page on which it is open."""
         if file not in self._opened:
             self._opened[file] = self.open(file)
         return self._opened[file]
 
-    def close(self) -> None:
+    def close(self):
         """Close all that was opened."""
         for context in self._contexts:
             context.close()
 
-    def _requested(self, request: Any) -> None:
+    def _requested(self, request):
         if not request.url.startswith(FROM_DISK):
             self.trouble.append(f"asked the network for {request.url:.200}")
 
-    def _asked(self, dialog: Any) -> None:
+    def _asked(self, dialog):
         self.trouble.append(f"dialog: {dialog.message:.200}")
         dialog.dismiss()
 
-    def _said(self, message: Any) -> None:
+    def _said(self, message):
         if message.type in {"error", "warning"}:
             self.trouble.append(f"console {message.type}: {message.text:.500}")

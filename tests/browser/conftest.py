@@ -1,18 +1,12 @@
 """A real headless Chromium, and reports on disk to open in it."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
-from playwright.sync_api import Browser, Page
 
-from browser.chromium import Visit, Visitor, find_chromium, patient_context, running_chromium
+from browser.chromium import Visitor, find_chromium, patient_context, running_chromium
 from browser.reports import (
-    Report,
     broken_run,
     hostile_run,
     single_run,
@@ -35,12 +29,13 @@ from pyscale.references.files import all_references
 from pyscale.references.matchingranks import matching_loading, matching_reconstruct
 from pyscale.references.model import Reference, Referred
 from pyscale.reporting import report_runs
+from pyscale.results import ReportOptions
 from pyscale.results import results_of as results_of_folder
 
 
 # Not for the whole session: while it runs, no other test in this process could use asyncio.
 @pytest.fixture(scope="package")
-def browser(missing: Callable[[str, str], None]) -> Iterator[Browser]:
+def browser(missing):
     program = find_chromium()
     if program is None:
         missing("Chromium", "run scripts/provide_browser.sh as root")
@@ -50,7 +45,7 @@ def browser(missing: Callable[[str, str], None]) -> Iterator[Browser]:
 
 
 @pytest.fixture
-def visit(browser: Browser) -> Iterator[Visit]:
+def visit(browser):
     """Open a file; any error, and any request that is not for a file, fails the test at its end."""
     visitor = Visitor(browser)
     yield visitor.open
@@ -59,40 +54,39 @@ def visit(browser: Browser) -> Iterator[Visit]:
 
 
 @pytest.fixture(scope="module")
-def _visitor_of_the_module(browser: Browser) -> Iterator[Visitor]:
+def _visitor_of_the_module(browser):
     visitor = Visitor(browser)
     yield visitor
     visitor.close()
 
 
 @pytest.fixture
-def visit_once(_visitor_of_the_module: Visitor) -> Iterator[Visit]:
+def visit_once(_visitor_of_the_module):
     """Like `visit`, for tests that change nothing on a page: all of a module share it."""
     yield _visitor_of_the_module.open_once
     assert _visitor_of_the_module.trouble == []
 
 
-def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+def pytest_generate_tests(metafunc):
     """Ask each test of a `report` of all those that its module names as `REPORTS`."""
     if "report" in metafunc.fixturenames:
         metafunc.parametrize("report", metafunc.module.REPORTS, indirect=True)
 
 
 @pytest.fixture
-def report(request: pytest.FixtureRequest) -> Report:
+def report(request):
     """One of the reports below, by its name."""
-    found: Report = request.getfixturevalue(request.param)
-    return found
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture
-def page(report: Report, visit_once: Visit) -> Page:
+def page(report, visit_once):
     """Its page, for tests that change nothing on it."""
     return visit_once(report.page)
 
 
 @pytest.fixture
-def unwatched(browser: Browser) -> Iterator[Page]:
+def unwatched(browser):
     """A page that may do what `visit` forbids."""
     context = patient_context(browser)
     yield context.new_page()
@@ -100,59 +94,61 @@ def unwatched(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="package")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("reports")
 
 
 @pytest.fixture(scope="package")
-def full(folder: Path) -> Report:
+def full(folder):
     """The pipeline at N = 1, 2 and 4, six times, with all records of a run on a cluster."""
     run = make_run(folder / "full", counts=(1, 2, 4), repeats=6, frames=96)
-    return written(run.report, results_of_folder(run, asked_references=["pycyto"]))
+    return written(
+        run.report, results_of_folder(run, options=ReportOptions(references=("pycyto",)))
+    )
 
 
 @pytest.fixture(scope="package")
-def broken(folder: Path) -> Report:
+def broken(folder):
     """One configuration computes something else than the baseline."""
     return written(folder / "broken", broken_run().results_with_timeline("a broken run"))
 
 
 @pytest.fixture(scope="package")
-def thin(folder: Path) -> Report:
+def thin(folder):
     """A first look: N = 1 and 2, twice, so that nothing has an interval."""
     run = make_run(folder / "thin", counts=(1, 2), repeats=2, frames=8)
     return written(run.report, results_of_folder(run))
 
 
 @pytest.fixture(scope="package")
-def table(folder: Path) -> Report:
+def table(folder):
     """Wall times measured elsewhere."""
     return written(folder / "table", table_results())
 
 
 @pytest.fixture(scope="package")
-def hostile(folder: Path) -> Report:
+def hostile(folder):
     return written(folder / "hostile", hostile_run().results_with_timeline("<b>a run</b>"))
 
 
 @pytest.fixture(scope="package")
-def single(folder: Path) -> Report:
+def single(folder):
     return written(folder / "single", single_run().results_with_timeline("one trial"))
 
 
 @pytest.fixture(scope="package")
-def weak(folder: Path) -> Report:
+def weak(folder):
     return written(folder / "weak", weak_run().results_with_timeline("weak scaling"))
 
 
 @pytest.fixture(scope="package")
-def grid(folder: Path) -> Report:
+def grid(folder):
     """CPU and GPU at five sizes, six times, beside what others measured."""
     return written(folder / "grid", made_up(sizes=(224, 448, 896, 1344, 2016)))
 
 
 @pytest.fixture(scope="package")
-def machine(folder: Path) -> Report:
+def machine(folder):
     """One node with two GPUs, a stage beside that reads a movie at N = 1 and 2, and a reference."""
     own = made_up_machine(1, pipeline=True)
     found = own.of(MachineFindings)
@@ -173,13 +169,13 @@ def machine(folder: Path) -> Report:
 
 
 @pytest.fixture(scope="package")
-def machines(folder: Path) -> Report:
+def machines(folder):
     """Three nodes without a GPU, of which the third reads at half the rate."""
     return written(folder / "machines", made_up_machine(3, gpus=False))
 
 
 @pytest.fixture(scope="package")
-def loading(folder: Path) -> Report:
+def loading(folder):
     """Eight configurations of a loader on 1 and 2 ranks; the last one fails."""
     *others, last = consuming(500.0)
     failing = replace(last, error="a slide cannot be read: CMU-1.svs")
@@ -187,7 +183,7 @@ def loading(folder: Path) -> Report:
 
 
 @pytest.fixture(scope="package")
-def loadings(folder: Path) -> Report:
+def loadings(folder):
     """The same on four ranks with three trials each, beside what somebody published."""
     like = replace(ENTRIES[2], num_workers=4, pool_size=8)
     results = made_up_loading([*ENTRIES[:2], like], ranks=(4,), repeats=3)
@@ -198,7 +194,7 @@ def loadings(folder: Path) -> Report:
 
 
 @pytest.fixture(scope="package")
-def reconstruction(folder: Path) -> Report:
+def reconstruction(folder):
     """Three images on 1 to 8 ranks, one of them too large for one, beside what is published."""
     results = made_up_reconstruction(slowest=1.1)
     assert results.of(ReconstructFindings) is not None
@@ -208,7 +204,7 @@ def reconstruction(folder: Path) -> Report:
 
 
 @pytest.fixture(scope="package")
-def several(folder: Path) -> Path:
+def several(folder):
     """The comparison of two runs, of which the second computes 1.3 times as long."""
     runs = [
         make_run(folder / name, counts=(1, 2), repeats=6, frames=24, slower=slower)

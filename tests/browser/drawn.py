@@ -1,11 +1,5 @@
 """What charts show, read from the marks that they have drawn."""
 
-from __future__ import annotations
-
-from typing import Any
-
-from playwright.sync_api import Page
-
 DRAWN = """
 chart => {
   const found = [];
@@ -29,18 +23,17 @@ CHOSEN = f"""
 PLACE = "([chart, axis, value]) => window.pyscale.views[chart].scale(axis)(value)"
 
 
-def marks(page: Page, chart: str, **values: Any) -> list[dict[str, Any]]:
+def marks(page, chart, **values):
     """Data of the visible marks of a chart, with their `type` and their `x` and `y` in pixels."""
-    found: list[dict[str, Any]] = page.evaluate(DRAWN, chart)
+    found = page.evaluate(DRAWN, chart)
     return [mark for mark in found if all(mark.get(key) == value for key, value in values.items())]
 
 
-def until_drawn(page: Page, chart: str, curve: str, *, is_there: bool) -> None:
+def until_drawn(page, chart, curve, *, is_there):
     """Wait until a chart shows a curve, or does no longer."""
     page.wait_for_function(CHOSEN, arg=[chart, curve, is_there])
 
 
-def place(page: Page, chart: str, axis: str, value: float) -> float:
+def place(page, chart, axis, value):
     """Pixels at which an axis has a value."""
-    found: float = page.evaluate(PLACE, [chart, axis, value])
-    return found
+    return page.evaluate(PLACE, [chart, axis, value])

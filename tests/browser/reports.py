@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 import pytest
@@ -66,8 +65,6 @@ HOSTILE = (
 )
 """Names of stages that break what is put together from text."""
 
-Row = dict[str, str]
-
 
 class Report(NamedTuple):
     """A written report, and the results that it is of."""
@@ -76,25 +73,25 @@ class Report(NamedTuple):
     results: Results
 
     @property
-    def page(self) -> Path:
+    def page(self):
         return self.folder / "report.html"
 
-    def file(self, table: str) -> Path:
+    def file(self, table):
         return self.folder / FILES[table]
 
-    def rows(self, table: str) -> dict[str, Row]:
+    def rows(self, table):
         """Rows of one of its CSV files, by the keys that the page gives them."""
         with self.file(table).open(encoding="utf-8", newline="") as file:
             return {key_of(table, row): row for row in csv.DictReader(file)}
 
 
-def key_of(table: str, row: Mapping[str, Any]) -> str:
+def key_of(table, row):
     """Name a row as the page does: an absent value is an empty part."""
     return "|".join("" if row[column] is None else str(row[column]) for column in KEYS[table])
 
 
 @contextmanager
-def without_figures() -> Iterator[None]:
+def without_figures():
     """Write reports without figures for print, which no page shows."""
     # Undone at once: other tests of the same process want them.
     with pytest.MonkeyPatch.context() as patch:
@@ -102,13 +99,13 @@ def without_figures() -> Iterator[None]:
         yield
 
 
-def written(folder: Path, results: Results) -> Report:
+def written(folder, results):
     with without_figures():
         write_report(folder, results)
     return Report(folder, results)
 
 
-def table_results() -> Results:
+def table_results():
     """Results of wall times that were measured elsewhere, in seconds of two stages."""
     rows = [
         {"stage": stage, "workers": count, "wall_s": whole_s / count + 5 * repeat, "repeat": repeat}
@@ -121,7 +118,7 @@ def table_results() -> Results:
     return analysed(trials, context, interleaved=False, held="machine")
 
 
-def broken_run() -> RunBuilder:
+def broken_run():
     """Two stages at N = 1, 2 and 4, six times; track at N = 4 disagrees in its last trial."""
     run = RunBuilder()
     for block, more_s in enumerate((3.0, 0.0, 5.0, 1.0, 4.0, 2.0)):
@@ -138,7 +135,7 @@ def broken_run() -> RunBuilder:
     return run
 
 
-def hostile_run() -> RunBuilder:
+def hostile_run():
     """Stages, nodes and measures with names that break what is put together from text."""
     run = RunBuilder()
     for block in range(2):
@@ -156,12 +153,12 @@ def hostile_run() -> RunBuilder:
     return run
 
 
-def single_run() -> RunBuilder:
+def single_run():
     """One trial of one stage, and nothing to compare it with."""
     return RunBuilder().trial("segment", [{"import": 2.0, "compute": 60.0}])
 
 
-def weak_run() -> RunBuilder:
+def weak_run():
     """As many frames for each worker at every N, and more reading the more workers there are."""
     run = RunBuilder()
     for block in range(6):

@@ -1,16 +1,12 @@
 """An accessibility checker finds nothing serious, in either theme and on a phone."""
 
-from __future__ import annotations
-
 from itertools import pairwise
-from typing import Any
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
 
 PHONE = {"width": 375, "height": 812, "has_touch": True, "is_mobile": True}
-LOOKS: dict[str, dict[str, Any]] = {
+LOOKS = {
     "light": {"color_scheme": "light"},
     "dark": {"color_scheme": "dark"},
     "phone": PHONE,
@@ -26,7 +22,7 @@ DRAWN = (
 """Sum of the widths at which all charts are drawn."""
 
 
-def serious(page: Page) -> list[str]:
+def serious(page):
     """What the checker finds that keeps somebody out."""
     found = Axe().run(page).response["violations"]
     return [

@@ -1,15 +1,10 @@
 """What charts show is what the CSV files hold."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page
 
 from browser.drawn import marks, place
-from browser.reports import Report, Row
 from pyscale.report import wording
 from pyscale.report.curves import curves
 
@@ -19,12 +14,11 @@ TIMELINE_ERROR_S = 1e-3
 """Times of pieces are rounded to a tenth of a millisecond, and a part may have several."""
 
 
-def dataset(page: Page, name: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = page.evaluate("name => window.pyscale.data.datasets[name]", name)
-    return found
+def dataset(page, name):
+    return page.evaluate("name => window.pyscale.data.datasets[name]", name)
 
 
-def by_curve(report: Report, table: str) -> list[tuple[str, Row]]:
+def by_curve(report, table):
     """Rows of a CSV with the names of their curves."""
     names = {
         (curve.key["suite"], curve.key["stage"], curve.key["device"] or ""): curve.name
@@ -34,7 +28,7 @@ def by_curve(report: Report, table: str) -> list[tuple[str, Row]]:
     return [(names[row["suite"], row["stage"], row["device"]], row) for row in rows]
 
 
-def number(text: str) -> float | None:
+def number(text):
     return float(text) if text else None
 
 
@@ -120,7 +114,7 @@ def test_trials_are_the_csvs(page, report):
 
 @pytest.mark.parametrize("name", ["full", "broken", "single", "weak", "hostile"])
 def test_pieces_of_the_timeline_add_up_to_the_trial(request, visit_once, name):
-    report: Report = request.getfixturevalue(name)
+    report = request.getfixturevalue(name)
     page = visit_once(report.page)
     trials = report.rows("trials")
     names = page.evaluate(
@@ -129,7 +123,7 @@ def test_pieces_of_the_timeline_add_up_to_the_trial(request, visit_once, name):
     laid = dataset(page, "timeline")
     assert {row["trial"] for row in laid} == set(trials)
     for row in laid:
-        held: dict[str, float] = {}
+        held = {}
         for part, wall_s in zip(row["part"], row["wall_s"], strict=True):
             held[names[part]] = held.get(names[part], 0.0) + wall_s
         trial = trials[row["trial"]]

@@ -1,14 +1,10 @@
 """What the page gives to scripts is what the report's files hold."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page
 
 from browser.reports import FILES
 from pyscale.report.csv import files_of
@@ -22,7 +18,7 @@ def page(report, visit):
     return visit(report.page)
 
 
-def downloaded(page: Page, file: str) -> bytes:
+def downloaded(page, file):
     """Click the button that gives a file of this name."""
     with page.expect_download() as waiting:
         page.locator(f"main button[data-file='{file}']").click()
@@ -43,7 +39,7 @@ def test_every_table_as_json_holds_what_the_file_holds(page, report):
             same_rows(found, list(csv.DictReader(rows)))
 
 
-def same_rows(found: list[dict[str, Any]], wanted: list[dict[str, str]]) -> None:
+def same_rows(found, wanted):
     """Compare rows of JSON with those of a CSV, value by value."""
     assert len(found) == len(wanted) > 0
     for own, row in zip(found, wanted, strict=True):

@@ -1,16 +1,11 @@
 """A tester who sees nothing but the first screen can answer five questions."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Locator, Page
 
-from browser.reports import Report
-from pyscale.analysis.advice import Choice
-from pyscale.report.curves import Curve, curves
+from pyscale.report.curves import curves
 from pyscale.report.wording import gib, ratio
 
 ANSWERS = {
@@ -39,31 +34,31 @@ element => {
 """Where an element stands on the screen, and whether something hides it."""
 
 
-def answers(page: Page, answer: str, stage: str | None = None) -> Locator:
+def answers(page, answer, stage=None):
     found = page.locator(f"[data-answer={answer}]")
     if stage is None:
         return found
     return found.and_(page.locator(f"[data-stage={quoted(stage)}]"))
 
 
-def quoted(text: str) -> str:
+def quoted(text):
     return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-def text_of(page: Page, answer: str, stage: str | None = None) -> str:
+def text_of(page, answer, stage=None):
     found = answers(page, answer, stage)
     assert found.count() == 1, f"{found.count()} elements answer {answer} for {stage}"
     return " ".join(found.inner_text().split())
 
 
-def assert_seen(found: Locator) -> None:
+def assert_seen(found):
     seen = found.evaluate(SEEN)
     assert 0 <= seen["left"] < seen["right"] <= 1280, seen
     assert 0 <= seen["top"] < seen["bottom"] <= 800, seen
     assert seen["onTop"], seen
 
 
-def choice_of(report: Report, curve: Curve) -> Choice:
+def choice_of(report, curve):
     """Which N the analysis advises for a curve."""
     choices = [one for one in report.results.choices if curve.owns(one)]
     (choice,) = (one for one in choices if one.objective == "knee")
@@ -71,7 +66,7 @@ def choice_of(report: Report, curve: Curve) -> Choice:
 
 
 @pytest.fixture
-def own(report: Report) -> list[Curve]:
+def own(report):
     return curves(report.results.configurations)
 
 
@@ -158,7 +153,7 @@ def test_a_run_without_any_doubt_can_be_trusted_and_no_other(page, report, own):
             assert trust(page, curve) in {"With care", "No"}
 
 
-def trust(page: Page, curve: Curve) -> str:
+def trust(page, curve):
     return text_of(page, "trust", curve.name)
 
 

@@ -1,23 +1,18 @@
 """The page of a run over sizes and devices: one run, opened as its readers open it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from browser.drawn import marks, place
-from browser.reports import Row
 from browser.test_first_screen import assert_seen, text_of
 from browser.test_interactions import choose
-from browser.test_numbers import WRITERS, Number, places_of_the_csv
+from browser.test_numbers import WRITERS, places_of_the_csv
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report import wording
 
 WRITTEN = {"ratio": wording.ratio, "steady_s": wording.number, "share": wording.percent}
 
 
-def number(text: str) -> float | None:
+def number(text):
     return float(text) if text else None
 
 
@@ -36,7 +31,7 @@ def test_every_number_is_the_one_of_its_place_in_the_csv(grid, visit):
     page = visit(grid.page)
     tables = {name: grid.rows(name) for name in ("points", "ratios", "parts", "configurations")}
 
-    def told(one: Number, exact: Any) -> set[str]:
+    def told(one, exact):
         writer = WRITTEN.get(one.column.removesuffix("_low").removesuffix("_high"))
         return {str(exact), *(write(exact) for write in (WRITERS if writer is None else (writer,)))}
 
@@ -48,7 +43,7 @@ def test_every_number_is_the_one_of_its_place_in_the_csv(grid, visit):
             assert ("ratios", key, "ratio_low") in there
 
 
-def of_line(rows: list[Row], line: str) -> list[Row]:
+def of_line(rows, line):
     return [row for row in rows if {"cpu": "CPU", "cuda": "GPU (CUDA)"}[row["value"]] == line]
 
 

@@ -1,37 +1,29 @@
 """What a reader chooses shows at once, by mouse and by keyboard."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from browser.chromium import Visit
 from browser.drawn import marks, until_drawn
-from browser.reports import Report
 
-STAGES = ("register_denoise", "segment", "contact", "track")
 BY_STAGE = ("speedup", "walltime", "losses", "throughput", "memory", "cost")
 
 
 @pytest.fixture
-def page(full: Report, visit: Visit) -> Page:
+def page(full, visit):
     return visit(full.page)
 
 
-def scale(page: Page, chart: str, axis: str) -> str:
-    found: str = page.evaluate(
+def scale(page, chart, axis):
+    return page.evaluate(
         "([chart, axis]) => window.pyscale.views[chart].scale(axis).type", [chart, axis]
     )
-    return found
 
 
-def until(page: Page, condition: str, argument: Any = None) -> None:
+def until(page, condition, argument=None):
     page.wait_for_function(condition, arg=argument)
 
 
-def choose(page: Page, name: str, value: str) -> None:
+def choose(page, name, value):
     """Choose among radios as a reader does, whose label is what is seen."""
     page.locator(f"label:has(input[name='{name}'][value='{value}'])").click()
 

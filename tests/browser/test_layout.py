@@ -1,13 +1,10 @@
 """The page on a phone, in the dark, and on paper."""
 
-from __future__ import annotations
-
 import re
 import zlib
-from pathlib import Path
 
 import pytest
-from playwright.sync_api import Error, Page
+from playwright.sync_api import Error
 
 PHONE = {"width": 375, "height": 812, "has_touch": True, "is_mobile": True}
 REPORTS = ("full", "broken", "single", "weak", "table", "hostile", "grid", "machine", "machines")
@@ -131,31 +128,30 @@ def test_on_paper_no_control_is_left(full, visit):
     assert left == []
 
 
-def too_wide(page: Page, width: int) -> list[str]:
+def too_wide(page, width):
     """What reaches beyond the screen, for the message of a failure."""
-    found: list[str] = page.evaluate(
+    return page.evaluate(
         """width => [...document.querySelectorAll("body *")]
           .filter(found => found.getBoundingClientRect().right > width + 1)
           .map(found => found.outerHTML.slice(0, 120)).slice(0, 5)""",
         width,
     )
-    return found
 
 
-def brightness(page: Page, selector: str) -> float:
-    color: str = page.evaluate(
+def brightness(page, selector):
+    color = page.evaluate(
         "selector => getComputedStyle(document.querySelector(selector)).backgroundColor", selector
     )
     return luma(color)
 
 
-def luma(color: str) -> float:
+def luma(color):
     """Brightness of a CSS color, 0 to 255."""
     red, green, blue = (float(part) for part in re.findall(r"[\d.]+", color)[:3])
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def n_pages(pdf: Path) -> int:
+def n_pages(pdf):
     """Count the pages of a PDF, whose objects may be packed."""
     data = pdf.read_bytes()
     packed = re.findall(rb"stream\r?\n(.*?)endstream", data, re.DOTALL)

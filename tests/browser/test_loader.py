@@ -1,15 +1,11 @@
 """The page of loading patches: the answer, the settings to take, and what they trade."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from playwright.sync_api import expect
 
 from browser.drawn import marks, place
 from browser.test_first_screen import assert_seen, text_of
-from browser.test_numbers import WRITERS, Number, places_of_the_csv
+from browser.test_numbers import WRITERS, places_of_the_csv
 from pyscale.report.wording import number
 
 OF_LOADING = ("loader", "loader_ranks")
@@ -41,7 +37,7 @@ def test_where_nobody_told_what_training_takes_the_first_screen_says_how(loading
     assert "fewer than 6 trials" in text_of(page, "trust")
 
 
-def told(_one: Number, exact: Any) -> set[str]:
+def told(_one, exact):
     return {write(each) for each in (exact, *(exact / by for by in SCALES)) for write in WRITERS}
 
 

@@ -1,12 +1,9 @@
 """The page of what a machine can do: alone, beside a pipeline, and of several nodes."""
 
-from __future__ import annotations
-
 import csv
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.sync_api import expect
@@ -14,7 +11,7 @@ from playwright.sync_api import expect
 from browser.drawn import marks, place
 from browser.reports import written
 from browser.test_first_screen import assert_seen, text_of
-from browser.test_numbers import WRITERS, Number, places_of_the_csv
+from browser.test_numbers import WRITERS, places_of_the_csv
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.wording import number
 
@@ -33,7 +30,7 @@ def test_the_first_screen_says_what_the_machines_reach_and_whether_to_trust_it(
     assert text_of(page, "nodes").startswith("node3 is an outlier")
     row = machines.rows("tests")[
         "storage|storage|3|node1|"
-        f"{machines.results.of(MachineFindings).tests['hardware'][0]}|"  # type: ignore[union-attr]
+        f"{machines.results.of(MachineFindings).tests['hardware'][0]}|"
         "|particle_sequential_read_cold||1"
     ]
     told = page.locator("[data-answer=storage]").first.inner_text()
@@ -44,7 +41,7 @@ def test_the_first_screen_says_what_the_machines_reach_and_whether_to_trust_it(
     assert "what the machine can do" in page.title()
 
 
-def told(one: Number, exact: Any) -> set[str]:
+def told(one, exact):
     writers = (*WRITERS, "{:.2g}".format)
     return {one.value, *(write(exact / scale) for scale in SCALES for write in writers)}
 

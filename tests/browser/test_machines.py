@@ -1,27 +1,20 @@
 """Tests of machines side by side in the page of several runs."""
 
-from __future__ import annotations
-
 import csv
 import io
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from browser.chromium import Visit
 from madeupmachine import made_up, timings_of
 from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.sidebyside import CELL
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.report.comparison import ComparisonContext
-from pyscale.report.grid.scope import about_workers
-from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.comparisonpage import write_comparison
 from pyscale.report.viewer.ofmachines import sources_of_run
@@ -32,7 +25,7 @@ SIZES = {"storage": "a", "decompress": "b", "kernels_cpu": "c", "kernels_cuda": 
 KEY = ("side", *CELL)
 
 
-def measured(name: str, factor: float, sizes: Mapping[str, str]) -> tuple[Results, pl.DataFrame]:
+def measured(name, factor, sizes):
     timings = timings_of(1).with_columns(pl.col("wall_s") * factor)
     results = made_up(nodes=1)
     assert results.of(MachineFindings) is not None
@@ -42,7 +35,7 @@ def measured(name: str, factor: float, sizes: Mapping[str, str]) -> tuple[Result
 
 
 @pytest.fixture(scope="package")
-def machines(folder: Path) -> Path:
+def machines(folder):
     """Two runs that measured nothing but the machine, the second at half the speed."""
     other = SIZES | {"kernels_cpu": "another"}
     runs = [measured("fast", 1.0, SIZES), measured("slow", 2.0, other)]
@@ -57,7 +50,7 @@ def machines(folder: Path) -> Path:
         out,
         Several(
             found=SideBySide.of(
-                [source_of(about_workers(found), about="system", href="x") for found, _ in runs]
+                [source_of(found.about_workers(), about="system", href="x") for found, _ in runs]
             ),
             started=[None, None],
             contexts=[ComparisonContext(base="fast", new="slow", measured_here=True)],
@@ -68,11 +61,11 @@ def machines(folder: Path) -> Path:
 
 
 @pytest.fixture
-def page(machines: Path, visit: Visit) -> Page:
+def page(machines, visit):
     return visit(machines)
 
 
-def row(page: Page, name: str, group: str = "storage") -> Any:
+def row(page, name, group="storage"):
     return page.locator(f"tr[data-group='{group}'][data-name='{name}']")
 
 
@@ -138,6 +131,6 @@ def test_the_table_is_downloaded_against_the_chosen_base(page):
 def test_what_is_slower_is_told_before_anything_else(page):
     first = page.locator("#verdict")
     expect(first).to_contain_text("Tests of the machine against A")
-    expect(first).to_contain_text("Slower: ")
+    expect(first).to_contain_text("new is slower for ")
     expect(page.locator("#viewer")).to_have_count(0)
     expect(page.locator("text=no stage and N in common")).to_have_count(0)

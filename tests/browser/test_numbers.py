@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from playwright.sync_api import Page
-
-from browser.reports import Row
 from pyscale.report import wording
 
 REPORTS = ("full", "broken", "thin", "single", "weak", "table", "hostile")
-WRITERS: tuple[Callable[[Any], str], ...] = (
+WRITERS = (
     wording.number,
     wording.coarse,
     wording.seconds,
@@ -73,13 +69,11 @@ class Number(NamedTuple):
     text: str
 
 
-def read(page: Page) -> list[Number]:
+def read(page):
     return [Number(**found) for found in page.evaluate(READ)]
 
 
-def places_of_the_csv(
-    page: Page, tables: Mapping[str, Mapping[str, Row]], told: Callable[[Number, Any], set[str]]
-) -> set[tuple[str, str, str]]:
+def places_of_the_csv(page, tables, told):
     """Where numbers of tables stand; each is that of its place in the CSV, and written as told."""
     found = [one for one in read(page) if one.table in tables]
     for one in found:

@@ -1,14 +1,10 @@
 """The page of reconstruction over ranks: what scales, what holds it back, and what to ask for."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from playwright.sync_api import expect
 
 from browser.drawn import marks
 from browser.test_first_screen import assert_seen, text_of
-from browser.test_numbers import WRITERS, Number, places_of_the_csv
+from browser.test_numbers import WRITERS, places_of_the_csv
 
 OF_RANKS = ("reconstruct", "reconstruct_points")
 FIRST = "Colour deblurring, 256 px"
@@ -27,7 +23,7 @@ def test_the_first_screen_says_what_scales_and_what_to_ask_for(reconstruction, v
     assert "which component scales" in page.title()
 
 
-def told(_one: Number, exact: Any) -> set[str]:
+def told(_one, exact):
     return {str(exact), *(write(given) for given in (exact, exact / MILLI) for write in WRITTEN)}
 
 

@@ -1,14 +1,10 @@
 """The page asks nothing of any network, and no name in it becomes code."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
-from playwright.sync_api import Page
 
-from browser.chromium import Visit
-from browser.reports import HOSTILE, MARKUP, Report
+from browser.reports import HOSTILE, MARKUP
 
 BLOCKED = """
 async () => {
@@ -34,7 +30,7 @@ REFUSED = "['connect-src', 'img-src'].every(each => window.refused.includes(each
 
 
 @pytest.fixture
-def page(hostile: Report, visit: Visit) -> Page:
+def page(hostile, visit):
     return visit(hostile.page)
 
 
@@ -49,7 +45,7 @@ def test_the_page_is_one_file(full):
 
 def test_the_page_forbids_itself_any_network(full, unwatched):
     """It is asked to reach out, and its own policy refuses before anything is sent."""
-    sent: list[str] = []
+    sent = []
     unwatched.on(
         "request", lambda request: sent.append(request.url) if "127" in request.url else None
     )

@@ -1,18 +1,12 @@
 """Results side by side: a base is chosen, rows open, what limits is explained."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
-
-from browser.chromium import Visit
-from browser.reports import Report
+from playwright.sync_api import expect
 
 NUMBERS = """
 () => [...document.querySelectorAll(".viewer data[data-table=viewer]")].map(found => ({
@@ -24,39 +18,39 @@ KEY = ("side", "stage", "device", "workers", "part")
 
 
 @pytest.fixture
-def compared(several: Path, visit: Visit) -> Page:
+def compared(several, visit):
     """Two runs of equal work, of which the second is slower."""
     return visit(several)
 
 
 @pytest.fixture
-def page(full: Report, visit: Visit) -> Page:
+def page(full, visit):
     """A run beside what others measured."""
     return visit(full.page)
 
 
-def downloaded(page: Page, form: str) -> str:
+def downloaded(page, form):
     with page.expect_download() as waiting:
         page.locator(f"button[data-viewer={form}]").click()
     return Path(waiting.value.path()).read_text(encoding="utf-8")
 
 
-def rows_of(text: str) -> dict[str, dict[str, str]]:
+def rows_of(text):
     rows = csv.DictReader(io.StringIO(text))
     return {"|".join(row[column] for column in KEY): row for row in rows}
 
 
-def numbers(page: Page) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = page.evaluate(NUMBERS)
+def numbers(page):
+    found = page.evaluate(NUMBERS)
     assert found
     return found
 
 
-def choose_base(page: Page, place: int) -> None:
+def choose_base(page, place):
     page.locator(f"input[name=viewer-base][value='{place}']").check()
 
 
-def speedups(page: Page, side: str) -> dict[str, float]:
+def speedups(page, side):
     """Speedups of whole stages of one column, by stage and N."""
     found = {}
     for number in numbers(page):
@@ -95,8 +89,8 @@ def test_times_of_the_run_are_those_of_its_report(page, full):
 
 
 def test_what_a_stage_opens_into_sums_to_its_time(page):
-    wholes: dict[str, float] = {}
-    parts: dict[str, float] = {}
+    wholes = {}
+    parts = {}
     for number in numbers(page):
         if number["column"] != "wall_s" or not number["key"].startswith("A|"):
             continue

@@ -1,29 +1,22 @@
 """A planned run on pretended workers."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from commandline import Answer, answer_of
-from mockruns import PIPELINE, Command, PlanMaker, plan_of, small_movie
+from commandline import answer_of
+from mockruns import PIPELINE, plan_of, small_movie
 from pyscale import trialrunner
 from pyscale.grid import unfolded
-from pyscale.plan import Plan
-from pyscale.planning import Dataset
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders
-from pyscale.suite import Suite, load_suite
+from pyscale.suite import load_suite
 from pyscale_stages.measure.nodename import node_name
 from runbuilder import RunBuilder
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _nobody_else_is_at_work() -> Iterator[None]:
+def _nobody_else_is_at_work():
     """Spare pretended trials the look at every process of the machine, before and after each."""
     idle = Bystanders(node=node_name(), cores=1, pyscale_tasks=0, runnable=0.0)
     with pytest.MonkeyPatch.context() as patch:
@@ -32,44 +25,44 @@ def _nobody_else_is_at_work() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def new_run() -> Callable[[], RunBuilder]:
+def new_run():
     """Start an empty run; a factory, so that property tests can build many."""
     return RunBuilder
 
 
 @pytest.fixture
-def dataset(tmp_path: Path) -> Dataset:
+def dataset(tmp_path):
     """The small movie."""
     return small_movie(tmp_path)
 
 
 @pytest.fixture
-def movie(dataset: Dataset) -> Path:
+def movie(dataset):
     """Its file."""
     return dataset.movie
 
 
 @pytest.fixture
-def make_of(tmp_path: Path, dataset: Dataset) -> PlanMaker:
+def make_of(tmp_path, dataset):
     """Plan a suite on the small movie, with any setting replaced."""
 
-    def plan(suite: Suite, *given: Any, **changes: Any) -> Plan:
+    def plan(suite, *given, **changes):
         return plan_of(suite, changes.pop("dataset", dataset), tmp_path / "runs", *given, **changes)
 
     return plan
 
 
 @pytest.fixture
-def make(make_of: PlanMaker) -> PlanMaker:
+def make(make_of):
     """Plan the pipeline on the small movie, with any setting replaced."""
     return partial(make_of, PIPELINE, workers=(1, 2))
 
 
 @pytest.fixture
-def sweep(make_of: PlanMaker) -> PlanMaker:
+def sweep(make_of):
     """Plan the device sweep with two sizes on the CPU, or with other values of its axes."""
 
-    def plan(grid: dict[str, Any] | None = None, **changes: Any) -> Plan:
+    def plan(grid=None, **changes):
         axes = {"length_px": (2, "full"), "device": ("cpu",), "threads": (1,)} | (grid or {})
         chosen = {axis: tuple(values) for axis, values in axes.items()}
         suite = unfolded(load_suite("device"), chosen, device="cpu", cores=lambda *_: 1)
@@ -79,19 +72,17 @@ def sweep(make_of: PlanMaker) -> PlanMaker:
 
 
 @pytest.fixture
-def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
+def run(make, tmp_path):
     """A new run of the pipeline at N = 1 and 2, twice."""
     return RunFolder.create(tmp_path / "runs", make())
 
 
 @pytest.fixture
-def pyscale(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Command:
+def pyscale(tmp_path, monkeypatch, capsys):
     """Run a command in the folder that holds `runs`, and join the lines of what it complains of."""
     monkeypatch.chdir(tmp_path)
 
-    def said(*words: object) -> Answer:
+    def said(*words):
         named = (word.path if isinstance(word, RunFolder) else word for word in words)
         answer = answer_of(capsys, "pyscale", *named)
         return answer._replace(err=" ".join(answer.err.split()))

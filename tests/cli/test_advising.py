@@ -1,43 +1,31 @@
 """`pyscale advise`: what it says of a run or a table, and of what it cannot use."""
 
-from __future__ import annotations
-
 import json
 import shlex
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from commandline import Answer, answer_of
-from mockruns import Command, PlanMaker, RunMaker, carried_out
+from commandline import answer_of
+from mockruns import carried_out
 from pyscale.analysis.experiments import Experiment
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.runline import run_line
-from pyscale.store.folder import RunFolder
 from pyscale.store.lock import run_lock
-from pyscale_stages.contract import TaskSpec
 
 WINDOWS_S = {1: 20.0, 2: 10.4, 4: 8.0}
 """What a window takes at each N: every N has the larger speedup, N = 2 the larger knee."""
 
 
 @pytest.fixture
-def advise(pyscale: Command) -> Command:
+def advise(pyscale):
     return lambda *words: pyscale("advise", *words)
 
 
 @pytest.fixture
-def measured(make: PlanMaker, tmp_path: Path) -> RunMaker:
+def measured(make, tmp_path):
     """Pretend to run a stage at N = 1, 2 and 4, six times."""
 
-    def measured(
-        windows_s: Mapping[int, float] = WINDOWS_S,
-        disagreeing: str = " ",
-        failing: str = " ",
-        **settings: Any,
-    ) -> RunFolder:
+    def measured(windows_s=WINDOWS_S, disagreeing=" ", failing=" ", **settings):
         settings = {
             "workers": tuple(windows_s),
             "repeats": 6,
@@ -45,7 +33,7 @@ def measured(make: PlanMaker, tmp_path: Path) -> RunMaker:
             "only": ("register_denoise",),
         } | settings
 
-        def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+        def behaviour(trial, task, _spec):
             _, count, block = trial.rsplit("-", 2)
             wall_s = windows_s[int(count[1:])] * (1 + 0.001 * int(block[1:]))
             return MockEnd(
@@ -59,7 +47,7 @@ def measured(make: PlanMaker, tmp_path: Path) -> RunMaker:
     return measured
 
 
-def chosen(answer: Answer) -> dict[tuple[str, str], Any]:
+def chosen(answer):
     return {
         (stage["name"], choice["objective"]): choice["workers"]
         for stage in json.loads(answer.out)["stages"]
@@ -67,7 +55,7 @@ def chosen(answer: Answer) -> dict[tuple[str, str], Any]:
     }
 
 
-def times(folder: Path, text: str) -> Path:
+def times(folder, text):
     path = folder / "times.csv"
     path.write_text(text)
     return path

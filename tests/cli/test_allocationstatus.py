@@ -1,33 +1,30 @@
 """Where the allocations of a run stand, by the journal and by Slurm."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from pyscale.allocationstatus import allocation_states, open_allocations, queue_waits_s
-from pyscale.runqueue import Queue
+from pyscale.runqueue import Queue, allocation_states, queue_waits_s
 from pyscale.slurm.queue import QueuedJob
 from pyscale.store.allocations import Allocated
-from pyscale.store.journal import Event, EventKind
+from pyscale.store.journal import Event
 
 NOON = datetime(2026, 3, 17, 12, tzinfo=UTC)
 
 
-def allocated(job_id: str, after: str | None = None) -> Allocated:
+def allocated(job_id, after=None):
     return Allocated(
         job_id=job_id, nodes="1-2", cores=4, time_limit_min=60, submit_utc=NOON, after=after
     )
 
 
-def event(kind: EventKind, job_id: str = "", seconds: float = 0.0) -> Event:
+def event(kind, job_id="", seconds=0.0):
     time_utc = NOON + timedelta(seconds=seconds)
     return Event(time_utc=time_utc, kind=kind, job_ids=(job_id,) if job_id else ())
 
 
-def queued(job_id: str, state: str, reason: str = "None") -> QueuedJob:
+def queued(job_id, state, reason="None"):
     start = datetime.now(UTC) - timedelta(minutes=20)
     return QueuedJob(
         job_id=job_id,
@@ -40,7 +37,7 @@ def queued(job_id: str, state: str, reason: str = "None") -> QueuedJob:
     )
 
 
-def asked(*jobs: QueuedJob, complaint: str | None = None) -> Queue:
+def asked(*jobs, complaint=None):
     return Queue(time.time(), {job.job_id: job for job in jobs}, complaint)
 
 
@@ -50,19 +47,6 @@ def test_the_wait_ends_when_the_pilot_starts():
     # One that waits for another tells nothing of the queue.
     later = [event("pilot_started", "18", 90)]
     assert queue_waits_s([allocated("17"), allocated("18", after="17")], later) == {}
-
-
-@pytest.mark.parametrize(
-    ("events", "left"),
-    [
-        ([event("allocation_submitted", "17")], {"17"}),
-        ([event("allocation_submitted", "17"), event("allocation_ended", "17")], set()),
-        ([event("allocation_submitted", "17"), event("run_finished")], set()),
-        ([event("allocation_submitted", "17"), event("run_cancelled")], set()),
-    ],
-)
-def test_an_allocation_is_open_until_the_journal_says_otherwise(events, left):
-    assert open_allocations(events) == left
 
 
 @pytest.mark.parametrize(

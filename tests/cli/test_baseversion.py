@@ -1,19 +1,13 @@
 """`run --against BASE`: what a base is, and the entries and trials that it adds."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from mockruns import PlanMaker
 from pyscale.baseversion import BaseVersion, read_base, with_base, without_base
 from pyscale.errors import UserError
 from pyscale.grid import unfolded
-from pyscale.plan import Plan, Trial
-from pyscale.planning import Dataset, make_plan
+from pyscale.planning import make_plan
 from pyscale.runline import repeat_line
 from pyscale.settings import Settings
 from pyscale.suite import Suite, SuiteStage, load_suite
@@ -22,22 +16,16 @@ ENVIRONMENT = BaseVersion(kind="environment", path=Path("/env"))
 PIPELINE = load_suite("pipeline")
 
 
-def parameters(**stages: dict[str, Any]) -> BaseVersion:
+def parameters(**stages):
     return BaseVersion(kind="parameters", path=Path("base.toml"), params=stages)
 
 
 @pytest.fixture
-def plan_against(dataset: Dataset, tmp_path: Path) -> PlanMaker:
+def plan_against(dataset, tmp_path):
     """Plan two versions of the pipeline, or of another suite, on the small movie."""
 
-    def plan(
-        base: BaseVersion = ENVIRONMENT,
-        suite: Suite = PIPELINE,
-        workers: tuple[int, ...] = (1, 2),
-        only: tuple[str, ...] = (),
-        **settings: Any,
-    ) -> Plan:
-        given: dict[str, Any] = {"repeats": 6, "runs_folder": tmp_path, "against": base.path}
+    def plan(base=ENVIRONMENT, suite=PIPELINE, workers=(1, 2), only=(), **settings):
+        given = {"repeats": 6, "runs_folder": tmp_path, "against": base.path}
         return make_plan(
             with_base(suite, base),
             dataset,
@@ -51,7 +39,7 @@ def plan_against(dataset: Dataset, tmp_path: Path) -> PlanMaker:
     return plan
 
 
-def refusal(function: Callable[..., object], *arguments: object) -> str:
+def refusal(function, *arguments):
     with pytest.raises(UserError) as caught:
         function(*arguments)
     return str(caught.value)
@@ -205,7 +193,7 @@ class TestOrder:
         ]
 
 
-def beside(trials: tuple[Trial, ...]) -> dict[str, str]:
+def beside(trials):
     return {trial.id: trial.beside_trial for trial in trials if trial.beside_trial}
 
 

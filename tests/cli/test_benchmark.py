@@ -1,7 +1,5 @@
 """The plan of a run on a cluster, once the way to get jobs is decided."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyscale.benchmark import with_allocation

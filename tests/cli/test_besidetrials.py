@@ -1,14 +1,10 @@
 """Outputs of two points of a grid are set beside each other, and neither is wrong for it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from mockruns import carry_out, events_of, failing, killed_at, plan_of, result_of
 from pyscale.executors.mock import MockEnd, MockExecutor
-from pyscale.planning import Dataset
+from pyscale.planentry import Dataset
 from pyscale.status import run_status
 from pyscale.store.folder import RunFolder
 from pyscale.suite import Suite, SuiteStage
@@ -18,7 +14,7 @@ FRAMES = {"frames": "movie"}
 
 
 @pytest.fixture
-def run(tmp_path: Path, movie: Path) -> RunFolder:
+def run(tmp_path, movie):
     """A run of one stage on two devices, and on one of them with more threads too."""
     stages = {
         BASE: SuiteStage(

@@ -1,44 +1,32 @@
 """A run of two versions: what `pyscale compare RUN` and its report say of them."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path
 
 import pytest
 
-from commandline import Answer
-from mockruns import PIPELINE, Command, RunMaker, carried_out, carry_out, plan_of
+from mockruns import PIPELINE, carried_out, carry_out, plan_of
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.baseversion import BaseVersion, with_base
 from pyscale.betweenversions import told_of_base
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.grid import unfolded
-from pyscale.planning import Dataset
 from pyscale.references.fromrun import reference_from
 from pyscale.references.workid import work_id_of
 from pyscale.runreport import report_run
 from pyscale.store.folder import RunFolder
 from pyscale.suite import load_suite
-from pyscale_stages.contract import TaskSpec
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 
 
 @pytest.fixture
-def measured(dataset: Dataset, tmp_path: Path) -> RunMaker:
+def measured(dataset, tmp_path):
     """Pretend to track with other parameters as the base, in blocks that differ a lot."""
 
-    def measured(
-        new_over_base: float = 1.0,
-        base_px: int = 30,
-        repeats: int = 6,
-        agrees: bool = True,
-        versions: bool = True,
-        failing: str = " ",
-    ) -> RunFolder:
-        def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+    def measured(new_over_base=1.0, base_px=30, repeats=6, agrees=True, versions=True, failing=" "):
+        def behaviour(trial, task, _spec):
             block = int(trial.rpartition("-b")[2])
             # Neighbouring blocks are 30 % apart, and both versions of a block almost alike.
             wall_s = 10 * 1.3**block * (1 + 0.001 * (block % 3))
@@ -71,22 +59,20 @@ def measured(dataset: Dataset, tmp_path: Path) -> RunMaker:
 
 
 @pytest.fixture
-def compare(pyscale: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+def compare(pyscale, monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
     return lambda *words: pyscale("compare", *words)
 
 
-def verdicts(answer: Answer) -> list[str]:
-    return [row["verdict"] for row in json.loads(answer.out)["configurations"]]
+def verdicts(answer):
+    return [row["verdict"] for row in json.loads(answer.out)["judged"]]
 
 
-def test_a_slowdown_in_every_block_is_found_although_blocks_differ_by_more(
-    measured: RunMaker, compare: Command
-) -> None:
+def test_a_slowdown_in_every_block_is_found_although_blocks_differ_by_more(measured, compare):
     run = measured(new_over_base=1.2)
     gated = compare(run, "--fail-on", "regression", "--json")
     assert (gated.code, gated.err) == (1, "regression: track at N = 1 and 2")
-    (one, two) = json.loads(gated.out)["configurations"]
+    (one, two) = json.loads(gated.out)["judged"]
     assert (one["stage"], one["workers"], two["workers"]) == ("track", 1, 2)
     assert one["verdict"] == two["verdict"] == "worse"
     assert one["ratio"] == pytest.approx(1.2, rel=0.01)
@@ -94,7 +80,7 @@ def test_a_slowdown_in_every_block_is_found_although_blocks_differ_by_more(
     assert one["output_agreement"] >= one["output_tolerance"]
 
 
-def test_no_change_is_the_same(measured: RunMaker, compare: Command) -> None:
+def test_no_change_is_the_same(measured, compare):
     answer = compare(measured(), "--fail-on", "regression")
     assert answer.code == 0
     assert answer.text.count("] same") == 2
@@ -103,9 +89,7 @@ def test_no_change_is_the_same(measured: RunMaker, compare: Command) -> None:
     assert "Wilcoxon signed-rank tests of the blocks that timed both" in answer.text
 
 
-def test_a_faster_version_with_another_result_is_said_to_have_one(
-    measured: RunMaker, compare: Command
-) -> None:
+def test_a_faster_version_with_another_result_is_said_to_have_one(measured, compare):
     run = measured(new_over_base=0.5, agrees=False)
     answer = compare(run)
     assert answer.text.count("] better, other result") == 2
@@ -116,13 +100,13 @@ def test_a_faster_version_with_another_result_is_said_to_have_one(
 
 
 @pytest.mark.slow
-def test_equal_parameters_are_an_a_a_run(measured: RunMaker, compare: Command) -> None:
+def test_equal_parameters_are_an_a_a_run(measured, compare):
     run = measured(base_px=measured().plan.trial("track-n1-b1").params["max_distance_px"])
     assert "this is an A/A run, which shows what chance does here" in compare(run).text
     assert told_of_base(run.plan).endswith("so this is an A/A run")
 
 
-def test_what_gives_no_verdict_says_why(measured: RunMaker, compare: Command) -> None:
+def test_what_gives_no_verdict_says_why(measured, compare):
     alone = measured(versions=False, repeats=1)
     answer = compare(alone)
     assert answer.code == 2
@@ -132,17 +116,18 @@ def test_what_gives_no_verdict_says_why(measured: RunMaker, compare: Command) ->
     lost = compare(measured(new_over_base=1.2, failing="track_base-n2-b3"), "--json")
     assert verdicts(lost) == ["worse", "not enough data"]
     found = json.loads(compare(measured(repeats=1), "--json").out)
-    assert [row["reason"] for row in found["configurations"]] == ["few-trials"] * 2
+    assert [row["reason"] for row in found["judged"]] == ["few-trials"] * 2
     assert found["outputs"][0]["found"] == "same"
 
 
 @pytest.mark.slow
-def test_the_report_has_the_verdicts_and_each_curve_by_itself(measured: RunMaker) -> None:
+def test_the_report_has_the_verdicts_and_each_curve_by_itself(measured):
     run = measured(new_over_base=1.2)
     results = report_run(run)
     text = (run.report / "scaling_analysis.md").read_text(encoding="utf-8")
     page = (run.report / "report.html").read_text(encoding="utf-8")
-    assert "**Worse: track at N = 1 and 2.** Baseline: the parameters of base.toml." in text
+    assert "**New is slower for every configuration (1.20 times as long). Outputs: same" in text
+    assert "The base is the parameters of base.toml." in text
     assert "| max_distance_px of track | 30.0 | " in text
     assert '<section id="versions">' in page
     assert 'data-table="versions" data-key="track|cpu|2" data-column="ratio"' in page
@@ -159,7 +144,7 @@ def test_the_report_has_the_verdicts_and_each_curve_by_itself(measured: RunMaker
 
 
 @pytest.mark.slow
-def test_the_new_version_is_known_as_the_same_work_as_a_plain_run(measured: RunMaker) -> None:
+def test_the_new_version_is_known_as_the_same_work_as_a_plain_run(measured):
     both, alone = measured(), measured(versions=False)
     assert work_id_of(both) == work_id_of(alone)
     assert set(reference_from(both, "mine").table["stage"]) == set(
@@ -167,9 +152,7 @@ def test_the_new_version_is_known_as_the_same_work_as_a_plain_run(measured: RunM
     )
 
 
-def test_each_point_of_a_grid_is_compared_once_with_its_base(
-    dataset: Dataset, tmp_path: Path
-) -> None:
+def test_each_point_of_a_grid_is_compared_once_with_its_base(dataset, tmp_path):
     chosen = {"length_px": (2, 4), "device": ("cpu", "cuda"), "threads": (1,)}
     grid = unfolded(load_suite("device"), chosen, device="cpu", cores=lambda *_: 1)
     base = BaseVersion(
@@ -196,7 +179,7 @@ def test_each_point_of_a_grid_is_compared_once_with_its_base(
     ]
 
 
-def test_advice_is_for_the_new_version_alone(measured: RunMaker, pyscale: Command) -> None:
+def test_advice_is_for_the_new_version_alone(measured, pyscale):
     answer = pyscale("advise", measured(new_over_base=0.8), "--json")
     assert answer.code == 0
     stages = json.loads(answer.out)["stages"]

@@ -1,7 +1,5 @@
 """Every block holds every configuration once, in an order that the pipeline allows."""
 
-from __future__ import annotations
-
 import pytest
 
 
@@ -21,7 +19,7 @@ def test_every_block_holds_every_configuration_once_in_another_order(make):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_what_a_trial_rests_on_comes_before_it(make, seed):
-    seen: set[str] = set()
+    seen = set()
     for trial in make(workers=(1, 2, 4), seed=seed).trials:
         needed = {item.from_trial for item in trial.inputs if item.from_trial}
         needed |= set() if trial.is_reference else {trial.reference_trial}
@@ -44,7 +42,7 @@ def test_measuring_one_stage_runs_those_that_feed_it_once_at_the_baseline(make):
 @pytest.mark.parametrize("seed", range(20))
 def test_a_point_comes_before_those_that_are_set_beside_it(sweep, seed):
     grid = {"device": ["cpu", "cuda", "mps"]}
-    seen: list[str] = []
+    seen = []
     for trial in sweep(grid, workers=(1, 2), seed=seed).trials:
         assert trial.beside_trial is None or trial.beside_trial in seen
         seen.append(trial.id)

@@ -1,17 +1,14 @@
 """A run with a record that is wrong is told whole, but for that trial, which is named."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner, Result
+from typer.testing import CliRunner
 
-from mockruns import PlanMaker, carry_out
+from mockruns import carry_out
 from pyscale.app import app
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.store.folder import RunFolder
@@ -22,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("without_figures")
 
 Damage = Callable[[dict[str, Any]], object]
 TRIAL, RESULT = "contact-n2-b1", "tasks/contact-n2-b1/w0/result.json"
-WRONG: dict[str, Damage] = {
+WRONG = {
     "'wall_s'": lambda record: record.update(wall_s=-5),
     "'counters.cpu_s'": lambda record: record["counters"].update(cpu_s=float("nan")),
     "'counters.peak_rss_bytes'": lambda record: record["counters"].update(peak_rss_bytes=-1),
@@ -37,21 +34,21 @@ WRONG: dict[str, Damage] = {
 
 
 @pytest.fixture
-def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
+def run(make, tmp_path):
     """Contacts at N = 1 and 2, twice, at their end."""
     run = RunFolder.create(tmp_path / "runs", make(only=("contact",)))
     carry_out(run, MockExecutor(lambda _trial, _task, _spec: MockEnd(wall_s=2.0)))
     return run
 
 
-def damaged(run: RunFolder, damage: Damage) -> None:
+def damaged(run, damage):
     """Damage the result of a task."""
     record = json.loads((run.path / RESULT).read_text())
     damage(record)
     (run.path / RESULT).write_text(json.dumps(record))
 
 
-def pyscale(*arguments: object) -> Result:
+def pyscale(*arguments):
     """What a command says, in one line, and its exit code."""
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 

@@ -1,11 +1,8 @@
 """What else runs on the machine is seen, and what this process started is not."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from statistics import median
 
 import psutil
@@ -26,7 +23,7 @@ LOOKS = 3
 
 
 @pytest.fixture
-def stage_process() -> Iterator[None]:
+def stage_process():
     """A process that waits, with the command line of a stage."""
     with subprocess.Popen(
         [
@@ -82,7 +79,7 @@ def test_what_this_process_started_is_left_out_and_what_others_did_is_not(monkey
         runnable = bystanders._runnable()
         assert runnable >= SPINNERS
 
-        def more_as_nobodys_children() -> float:
+        def more_as_nobodys_children():
             mine = look_around().runnable
             with monkeypatch.context() as patch:
                 patch.setattr(psutil.Process, "children", lambda *_, **__: [])
@@ -109,7 +106,7 @@ def test_processes_that_name_the_runs_folder_are_left_out(tmp_path, monkeypatch)
         monkeypatch.setattr(psutil.Process, "children", lambda *_, **__: [])
         another = tmp_path.with_name(f"{tmp_path.name}-2")
 
-        def more_beside_another() -> float:
+        def more_beside_another():
             of_others = look_around(besides=tmp_path).runnable
             return look_around(besides=another).runnable - of_others
 
@@ -126,7 +123,7 @@ def test_the_machine_is_named_with_all_its_processors():
     assert seen.cores == os.cpu_count()
 
 
-def seen(pyscale_tasks: int = 0, runnable: float = 0, cores: int = 4) -> Bystanders:
+def seen(pyscale_tasks=0, runnable=0, cores=4):
     return Bystanders(node="n", cores=cores, pyscale_tasks=pyscale_tasks, runnable=runnable)
 
 

@@ -1,11 +1,7 @@
 """Help of the commands: short first lines, groups, choices, effective defaults, examples."""
 
-from __future__ import annotations
-
 import re
 import shlex
-from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import typer
@@ -14,7 +10,7 @@ from typer.testing import CliRunner
 from pyscale.app import app
 
 
-def commands(group: Any, *names: str) -> Iterator[tuple[str, Any]]:
+def commands(group, *names):
     """Every command of a group and of those in it, by its words."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
@@ -27,7 +23,7 @@ GROUP = typer.main.get_command(app)
 COMMANDS = dict(commands(GROUP))
 
 
-def help_of(*words: str) -> str:
+def help_of(*words):
     done = CliRunner().invoke(app, [*words, "--help"], catch_exceptions=False)
     assert done.exit_code == 0
     return done.output

@@ -1,31 +1,23 @@
 """`pyscale compare`: what it says of two runs or two tables, and how it exits."""
 
-from __future__ import annotations
-
 import json
 import re
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from commandline import Answer
-from mockruns import Command, PlanMaker, RunMaker, carried_out
+from mockruns import carried_out
 from pyscale.executors.mock import MockEnd, MockExecutor
-from pyscale.store.folder import RunFolder
-from pyscale_stages.contract import TaskSpec
 from pyscale_stages.moviewriter import write_movie
 
 GATE = ("--fail-on", "regression")
 
 
 @pytest.fixture
-def compare(pyscale: Command) -> Command:
+def compare(pyscale):
     """Run the command, and join its lines."""
 
-    def run(*arguments: object) -> Answer:
+    def run(*arguments):
         said = pyscale("compare", *arguments)
         return said if "--json" in arguments else said._replace(out=said.text)
 
@@ -33,19 +25,15 @@ def compare(pyscale: Command) -> Command:
 
 
 @pytest.fixture
-def measured(make: PlanMaker, tmp_path: Path) -> RunMaker:
+def measured(make, tmp_path):
     """Pretend to run a stage at N = 1 and 2, six times; some trials take longer, or fail."""
 
-    def measured(
-        slower: tuple[str, float] = ("", 1.0),
-        failing: str = " ",
-        **settings: Any,
-    ) -> RunFolder:
+    def measured(slower=("", 1.0), failing=" ", **settings):
         entry, factor = slower
         settings = {"repeats": 6, "retries": 0, "only": ("register_denoise",)} | settings
         blocks = {f"b{block}": 0.01 * block for block in range(1, settings["repeats"] + 1)}
 
-        def behaviour(trial: str, _task: str, _spec: TaskSpec) -> MockEnd:
+        def behaviour(trial, _task, _spec):
             wall_s = 10 + blocks[trial.rpartition("-")[2]]
             late = factor if trial.startswith(entry or " ") else 1.0
             return MockEnd(wall_s=wall_s * late, returncode=int(trial.startswith(failing)))
@@ -55,18 +43,18 @@ def measured(make: PlanMaker, tmp_path: Path) -> RunMaker:
     return measured
 
 
-def rows_of(answer: Answer) -> dict[tuple[str, int], dict[str, Any]]:
-    found = json.loads(answer.out)["configurations"]
+def rows_of(answer):
+    found = json.loads(answer.out)["judged"]
     return {(row["stage"], row["workers"]): row for row in found}
 
 
-def replace(file: Path, old: str, new: str) -> None:
+def replace(file, old, new):
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
 
 
-def commit_to(run: RunFolder, commit: str, *, dirty: bool = False) -> None:
+def commit_to(run, commit, *, dirty=False):
     provenance = run.path / "provenance.json"
     record = json.loads(provenance.read_text())
     provenance.write_text(json.dumps(record | {"git_commit": commit, "git_dirty": dirty}))
@@ -83,7 +71,7 @@ class TestRuns:
         assert "Nothing that was recorded differs between the runs" in answer.out
         assert answer.out.count("[0.99") == answer.out.count("] same") == 2
         for said in (
-            "over all configurations that have enough of them (2)",
+            "all that is judged together and has enough of them: wall times (2)",
             "The reference outputs of both runs have the same bytes: register_denoise.",
             # What would be better.
             "as long as trials do not depend on each other",
@@ -163,39 +151,39 @@ class TestRuns:
         assert "failed-trials: A trial failed" in answer.out
 
 
-def on_other_hardware(_base: RunFolder, new: RunFolder) -> None:
+def on_other_hardware(_base, new):
     for result in new.path.rglob("result.json"):
         replace(result, '"stamp":{', '"stamp":{"kernel":"Linux 7","cpu":{"model":"EPYC"},')
 
 
-def on_another_node(_base: RunFolder, new: RunFolder) -> None:
+def on_another_node(_base, new):
     for launch in new.path.rglob("launch.json"):
         launch.write_text(json.dumps(json.loads(launch.read_text()) | {"node": "zz-other"}))
 
 
-def of_another_commit(base: RunFolder, new: RunFolder) -> None:
+def of_another_commit(base, new):
     commit_to(base, "a" * 40)
     commit_to(new, "b" * 40)
 
 
-def of_uncommitted_changes(*runs: RunFolder) -> None:
+def of_uncommitted_changes(*runs):
     for run in runs:
         commit_to(run, "a" * 40, dirty=True)
 
 
-def with_another_output(_base: RunFolder, new: RunFolder) -> None:
+def with_another_output(_base, new):
     reference = new.plan.trial("register_denoise-n1-b1")
     replace(new.task(reference, "w0") / "result.json", '"sha256":"mock"', '"sha256":"other"')
 
 
-def of_a_copy_elsewhere(base: RunFolder, _new: RunFolder) -> None:
+def of_a_copy_elsewhere(base, _new):
     provenance = base.path / "provenance.json"
     record = json.loads(provenance.read_text())
     record["input_files"][0] |= {"name": "copy.ome.tif", "modified_ns": 1}
     provenance.write_text(json.dumps(record))
 
 
-def without_a_trial(_base: RunFolder, new: RunFolder) -> None:
+def without_a_trial(_base, new):
     last = new.trial(new.plan.trials[-1])
     last.rename(last.with_name("away"))
 
@@ -239,9 +227,9 @@ def test_what_differs_between_runs_is_said(measured, compare, change, said):
 
 def test_other_settings_and_stages_of_one_run_alone_are_said(measured, compare):
     answer = compare(measured(only=("segment",), repeats=1), measured(cache="warm", repeats=1))
-    assert answer.out.index("cache cold warm") < answer.out.index("stage N base s")
+    assert answer.out.index("cache cold warm") < answer.out.index("Base New Stage N")
     assert "Settings differ: each ratio compares them too, not code alone." in answer.out
-    assert "In base alone: segment at N = 1 and 2." in answer.out
+    assert "Stages: in base alone: segment at N = 1 and 2." in answer.out
 
 
 class TestRefusesRuns:
@@ -308,10 +296,10 @@ class TestRefusesRuns:
 
 class TestTables:
     @pytest.fixture
-    def table(self, tmp_path: Path) -> Callable[..., Path]:
+    def table(self, tmp_path):
         """Write six repeats of one stage at N = 1 that take so many times as long."""
 
-        def table(name: str, factor: float = 1.0) -> Path:
+        def table(name, factor=1.0):
             lines = [f"segment,1,{k},{factor * (10 + 0.01 * k)}" for k in range(6)]
             path = tmp_path / name
             path.write_text("\n".join(["stage,workers,repeat,wall_s", *lines]) + "\n")

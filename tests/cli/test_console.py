@@ -1,7 +1,5 @@
 """Answers are as wide as whoever reads them says, and no name in them steers a terminal."""
 
-from __future__ import annotations
-
 import unicodedata
 
 import pytest

@@ -1,28 +1,26 @@
-"""What a run can cost at most: its jobs' time limits, times the cores and GPUs that they hold."""
+"""What a run costs: at most, and what one job for all trials costs beside jobs for each."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import pytest
 
 from pyscale.analysis.spending import Prices
-from pyscale.cost import StageCost, costs, prices_of, total
-from pyscale.plan import Plan
+from pyscale.cost import StageCost, costs, money, prices_of, total, ways
+from pyscale.sbatch.held import held_by
 from pyscale.sites import Site
 
 ONLY = ("contact",)
 
 
-def site(**request: Any) -> Site:
+def site(**request):
     return Site.model_validate({"name": "mine", "summary": "a cluster", "request": request})
 
 
-def nobody_asks(partition: str | None) -> int | None:
+def nobody_asks(partition):
     raise AssertionError("a job that shares its node holds what it asks for alone")
 
 
-def cost_of(plan: Plan, place: Site, entry: str = "contact") -> StageCost:
+def cost_of(plan, place, entry="contact"):
     return next(cost for cost in costs(plan, place, nobody_asks) if cost.entry == entry)
 
 
@@ -62,7 +60,7 @@ def test_a_job_that_has_its_node_for_itself_holds_all_of_its_cores(make):
     plan = make(only=ONLY, repeats=1, workers=(1,))
     asked: list[str | None] = []
 
-    def node_cores(partition: str | None) -> int | None:
+    def node_cores(partition):
         asked.append(partition)
         return 64
 
@@ -100,7 +98,7 @@ EURO = Prices(core_hour=0.5, gpu_hour=2, currency="EUR")
 
 
 @pytest.mark.parametrize(
-    ("core_hours", "gpu_hours", "prices", "money"),
+    ("core_hours", "gpu_hours", "prices", "price"),
     [
         (10, 3, EURO, 5 + 6),
         (10, 0, Prices(core_hour=0.5, currency="EUR"), 5),
@@ -110,9 +108,9 @@ EURO = Prices(core_hour=0.5, gpu_hour=2, currency="EUR")
         (10, 0, Prices(), None),
     ],
 )
-def test_money_is_known_where_all_that_is_held_has_a_price(core_hours, gpu_hours, prices, money):
+def test_money_is_known_where_all_that_is_held_has_a_price(core_hours, gpu_hours, prices, price):
     cost = StageCost(entry="segment", jobs=1, core_hours=core_hours, gpu_hours=gpu_hours)
-    assert cost.money(prices) == money
+    assert money(cost, prices) == price
 
 
 def test_a_cluster_has_its_own_prices_and_a_machine_those_of_the_settings(make):
@@ -124,3 +122,62 @@ def test_a_cluster_has_its_own_prices_and_a_machine_those_of_the_settings(make):
     # A plan from before there were prices has none.
     old = {name: value for name, value in plan.settings.items() if name != "prices"}
     assert not prices_of(plan.model_copy(update={"settings": old})).is_given
+
+
+SITE = Site.model_validate({"name": "mine", "summary": "a cluster", "request": {"time_min": 60}})
+HOUR_S = 3600.0
+
+
+@pytest.fixture
+def two(make):
+    """One stage at N = 1 and 4, once."""
+    return make(only=("register_denoise",), workers=(1, 4), repeats=1)
+
+
+def both(plan, hours, longest_min=720):
+    known = {} if hours is None else {trial.id: hours * HOUR_S for trial in plan.trials}
+    return ways(plan, SITE, held_by(plan, SITE), known, longest_min=longest_min)
+
+
+def test_small_n_leave_cores_of_the_largest_idle(two):
+    hold, each = both(two, hours=1)
+    assert (hold.used_core_hours, hold.idle_core_hours) == (5, 3)
+    assert (each.used_core_hours, each.idle_core_hours) == (5, 0)
+    assert (hold.jobs, hold.waits) == (1, 1)
+    # N = 1: its window. N = 4: four windows, their merge and its check.
+    assert (each.jobs, each.waits) == (1 + 6, 1 + 3)
+
+
+def test_a_wait_is_paid_for_once_or_for_every_job(two):
+    hold, each = both(two, hours=1)
+    assert hold.lasts_s(60) == 3 * HOUR_S
+    assert each.lasts_s(60) == 6 * HOUR_S
+
+
+def test_trials_that_take_longer_than_one_job_may_need_several(two):
+    hold, _ = both(two, hours=1, longest_min=90)
+    assert hold.jobs == hold.waits == 2
+
+
+def test_unknown_trials_last_as_long_as_their_limits_let_them(two):
+    hold, _ = both(two, hours=None)
+    assert hold.work_s == 4 * HOUR_S
+    assert hold.jobs == 1, "as many as are submitted"
+
+
+@pytest.mark.parametrize(
+    ("prices", "price"),
+    [(Prices(core_hour=2, currency="EUR"), 16), (Prices(), None)],
+)
+def test_what_is_idle_is_paid_for(two, prices, price):
+    hold, _ = both(two, hours=1)
+    assert money(hold, prices) == price
+
+
+@pytest.mark.parametrize(("node_cores", "idle"), [(8, (11, 35)), (None, (None, None))])
+def test_a_job_that_has_its_nodes_for_itself_holds_all_their_cores(two, node_cores, idle):
+    alone = SITE.model_copy(update={"request": SITE.request.model_copy(update={"exclusive": True})})
+    known = {trial.id: HOUR_S for trial in two.trials}
+    held = held_by(two, alone)
+    hold, each = ways(two, alone, held, known, longest_min=720, node_cores=node_cores)
+    assert (hold.idle_core_hours, each.idle_core_hours) == idle

@@ -1,7 +1,5 @@
 """A dry run shows the scripts of a run on a cluster, each once."""
 
-from __future__ import annotations
-
 import json
 from datetime import UTC, datetime, timedelta
 from unittest.mock import patch
@@ -9,12 +7,10 @@ from unittest.mock import patch
 import pytest
 from typer.testing import CliRunner
 
-from mockruns import PlanMaker
 from pyscale.analysis.spending import Prices
 from pyscale.app import app
 from pyscale.dryrun import scripts, show
 from pyscale.errors import UserError
-from pyscale.plan import Plan
 from pyscale.sites import load_site
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
@@ -63,7 +59,7 @@ def test_a_narrow_terminal_shows_whole_names(make, capsys, monkeypatch, width):
     assert "windows" in out
 
 
-def rows(capsys: pytest.CaptureFixture[str]) -> dict[str, str]:
+def rows(capsys):
     lines = capsys.readouterr().out.splitlines()
     return {
         name: rest.strip()
@@ -100,7 +96,7 @@ def test_the_time_is_that_of_earlier_runs_of_the_same_work(make, tmp_path, capsy
         assert rows(capsys)["time"].startswith("unknown")
 
 
-def priced(make: PlanMaker, **prices: object) -> Plan:
+def priced(make, **prices):
     own = load_site("plain").model_copy(update={"prices": Prices(currency="EUR", **prices)})
     return make(only=("register_denoise",), repeats=1).model_copy(update={"site": own})
 

@@ -1,20 +1,17 @@
 """Every node of a partition is measured at once, but for those that take no jobs."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mockruns import site
 from pyscale.errors import UserError
 from pyscale.everynode import nodes_for, on_every_node
-from pyscale.planning import Dataset, make_plan
+from pyscale.planentry import Dataset
+from pyscale.planning import make_plan
 from pyscale.runsettings import settings_for
 from pyscale.settings import Settings
-from pyscale.sites import Site
 from pyscale.suite import Suite, SuiteStage
 
 SINFO = """\
@@ -36,7 +33,7 @@ MACHINE = Suite(
 
 
 @pytest.fixture
-def sinfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def sinfo(tmp_path, monkeypatch):
     """A cluster of four nodes of which two take jobs, in each of its partitions."""
     program = tmp_path / "sinfo"
     program.write_text(SINFO)
@@ -45,9 +42,7 @@ def sinfo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return program
 
 
-def found(
-    suite: Suite = MACHINE, only: tuple[str, ...] = (), place: Site | None = None, **given: Any
-) -> tuple[str, ...]:
+def found(suite=MACHINE, only=(), place=None, **given):
     settings = Settings(every_node=True, executor="slurm", **given)
     return nodes_for(suite, only, settings, place or site())
 

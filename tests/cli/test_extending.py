@@ -1,9 +1,6 @@
 """A run is extended: what it has stays, and what is added is random, whole and comparable."""
 
-from __future__ import annotations
-
 from collections import defaultdict
-from collections.abc import Sequence
 
 import pytest
 
@@ -13,7 +10,6 @@ from pyscale.errors import UserError
 from pyscale.executors.mock import MockExecutor
 from pyscale.extending import changed_code, extended
 from pyscale.ownstep import suite_asked_for
-from pyscale.plan import Plan, Trial
 from pyscale.runline import repeat_line
 from pyscale.status import StatusReader
 from pyscale.store.folder import RunFolder
@@ -22,20 +18,20 @@ from pyscale.store.provenance import read_provenance
 STAGES = ("register_denoise", "segment", "contact", "track")
 
 
-def added(before: Plan, after: Plan) -> tuple[Trial, ...]:
+def added(before, after):
     assert after.trials[: len(before.trials)] == before.trials
     return after.trials[len(before.trials) :]
 
 
-def counts_by_block(trials: Sequence[Trial], entry: str = "segment") -> dict[int, set[int]]:
-    blocks: dict[int, set[int]] = defaultdict(set)
+def counts_by_block(trials, entry="segment"):
+    blocks = defaultdict(set)
     for trial in trials:
         if trial.entry == entry:
             blocks[trial.block].add(trial.workers)
     return dict(blocks)
 
 
-def measured_by(run: RunFolder, executor: MockExecutor) -> list[str]:
+def measured_by(run, executor):
     before = len(executor.started)
     carry_out(run, executor)
     return list(dict.fromkeys(trial for trial, _ in executor.started[before:]))
@@ -84,7 +80,7 @@ def test_the_work_is_the_same_and_is_shared_by_each_n(make):
 
 
 def test_added_blocks_are_random_and_the_same_for_the_same_seed(make):
-    def orders(seed: int) -> list[list[str]]:
+    def orders(seed):
         plan = make(seed=seed)
         trials = added(plan, extended(plan, 6, None))
         return [

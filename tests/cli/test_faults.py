@@ -1,31 +1,27 @@
 """Every fault that a cluster has, pretended: the others go on, and nothing counts twice."""
 
-from __future__ import annotations
-
 from collections import Counter, deque
-from collections.abc import Iterable
-from pathlib import Path
 
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mockruns import Killed, PlanMaker, carry_out, ending, events_of
-from pyscale.executors.mock import Behaviour, MockEnd, MockExecutor
+from mockruns import Killed, carry_out, ending, events_of
+from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import read_task
-from pyscale_stages.contract import TaskError, TaskSpec
+from pyscale_stages.contract import TaskError
 
 TRIAL = "contact-n2-b1"
 
 
-def known(kind: str, exit_code: int = 1) -> TaskError:
+def known(kind, exit_code=1):
     return TaskError(kind=kind, message=f"pretended {kind} on n1", exit_code=exit_code)
 
 
-def gone(kind: str, exit_code: int = 1) -> MockEnd:
+def gone(kind, exit_code=1):
     """A task that left no word, and Slurm knows why."""
     return MockEnd(returncode=None, error=known(kind, exit_code))
 
@@ -56,27 +52,25 @@ faults = pytest.mark.parametrize("fault", FAULTS)
 
 
 @pytest.fixture
-def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
+def run(make, tmp_path):
     """Contacts at N = 1 and 2, twice, and what feeds them."""
     return RunFolder.create(tmp_path / "runs", make(only=("contact",)))
 
 
-def on_a_cluster(
-    behaviour: Behaviour = lambda _trial, _task, _spec: MockEnd(), *, takes_up: bool = False
-) -> MockExecutor:
+def on_a_cluster(behaviour=lambda _trial, _task, _spec: MockEnd(), *, takes_up=False):
     return MockExecutor(behaviour, on_this_node=False, takes_up=takes_up)
 
 
-def killed_in(run: RunFolder, behaviour: Behaviour) -> None:
+def killed_in(run, behaviour):
     with pytest.raises(Killed):
         carry_out(run, on_a_cluster(behaviour))
 
 
-def state(run: RunFolder, task: str) -> str:
+def state(run, task):
     return read_task(run.task(run.plan.trial(TRIAL), task)).state
 
 
-def assert_whole(run: RunFolder) -> pl.DataFrame:
+def assert_whole(run):
     """Every task of the plan has its one set of records, and stands in the table once."""
     wanted = {(trial.id, task) for trial in run.plan.trials for task in trial.tasks}
     tasks = build_tables(run).tasks
@@ -126,7 +120,7 @@ def test_what_would_end_the_same_way_is_not_tried_again(run, fault):
 def test_a_fault_that_lasts_is_told_before_one_that_passes(run):
     """Another try would lose w0 to its limit again, whatever becomes of w1."""
 
-    def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+    def behaviour(trial, task, _spec):
         ends = {"w0": FAULTS["node down"], "w1": FAULTS["time limit"]}
         return ends.get(task, MockEnd()) if trial == TRIAL else MockEnd()
 
@@ -192,7 +186,7 @@ class TestAKilledPyscale:
     def test_has_those_waited_for_that_run_beside_one_that_failed(self, run):
         """w0 has failed when pyscale dies in w1: the new attempt starts when w1 has ended."""
 
-        def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+        def behaviour(trial, task, _spec):
             if (trial, task) == (TRIAL, "w1"):
                 raise Killed
             return MockEnd(returncode=1 if (trial, task) == (TRIAL, "w0") else 0)
@@ -211,7 +205,7 @@ class TestAKilledPyscale:
         run = RunFolder.create(tmp_path / "runs", make(only=("contact",), retries=0))
         later = "contact-n2-b2"
 
-        def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+        def behaviour(trial, task, _spec):
             if (trial, task) == (later, "w0"):
                 raise Killed
             return MockEnd(returncode=1 if (trial, task) == (TRIAL, "w0") else 0)
@@ -230,10 +224,10 @@ KILL = "kill"
 ACTS = ["well", "well", "well", KILL, *FAULTS]
 
 
-def acting(acts: deque[str]) -> Behaviour:
+def acting(acts):
     """Tasks end as the acts say, one after the other, and well when there are no more."""
 
-    def behaviour(_trial: str, _task: str, _spec: TaskSpec) -> MockEnd:
+    def behaviour(_trial, _task, _spec):
         act = acts.popleft() if acts else "well"
         if act == KILL:
             raise Killed
@@ -242,7 +236,7 @@ def acting(acts: deque[str]) -> Behaviour:
     return behaviour
 
 
-def until_whole(run: RunFolder, acts: deque[str], take_up: Iterable[bool]) -> None:
+def until_whole(run, acts, take_up):
     """Carry a run out, and resume it until it is complete."""
     retries = run.plan.settings["retries"]
     for takes_up in take_up:

@@ -1,10 +1,7 @@
 """What docs/figures.md shows does work, and nothing is left out of it."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 from plotnine import ggplot
@@ -23,7 +20,7 @@ def test_the_code_of_the_page_draws_the_latest_run(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     *lines, last = code.strip().split("\n")
-    names: dict[str, Any] = {}
+    names = {}
     exec("\n".join(lines), names)
     assert isinstance(eval(last, names), ggplot)
     assert {path.name for path in (tmp_path / "for-the-paper").iterdir()} == {

@@ -1,12 +1,9 @@
 """A run that may be read and not written, as a colleague's or one on a read-only filesystem."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
@@ -27,11 +24,10 @@ ANOTHER_USER = (
     *("--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search"),
 )
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
-Reader = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture(scope="module")
-def shared() -> Iterator[Path]:
+def shared():
     """A folder that everybody may read."""
     with tempfile.TemporaryDirectory(prefix="pyscale-shared-") as folder:
         Path(folder).chmod(0o755)
@@ -39,7 +35,7 @@ def shared() -> Iterator[Path]:
 
 
 @pytest.fixture(scope="module")
-def runs(shared: Path, without_figures: None) -> list[RunFolder]:
+def runs(shared, without_figures):
     """Two runs, of which the first has a report of its own."""
     plan = plan_of(PIPELINE, small_movie(shared), shared, (1, 2), only=("register_denoise",))
     found = []
@@ -51,14 +47,14 @@ def runs(shared: Path, without_figures: None) -> list[RunFolder]:
 
 
 @pytest.fixture
-def place() -> Iterator[Path]:
+def place():
     """Where who reads the runs may write."""
     with tempfile.TemporaryDirectory(prefix="pyscale-reader-") as folder:
         yield Path(folder)
 
 
 @pytest.fixture(params=["another user", "read-only filesystem"])
-def read(request: pytest.FixtureRequest, shared: Path, place: Path) -> Reader:
+def read(request, shared, place):
     """Run a command as somebody who may read the runs alone."""
     if os.geteuid() != 0:
         pytest.skip("only root can become another user or mount a folder read-only: run as root")
@@ -67,7 +63,7 @@ def read(request: pytest.FixtureRequest, shared: Path, place: Path) -> Reader:
         os.chown(place, NOBODY, NOBODY)
     as_reader = ANOTHER_USER if is_user else ("unshare", "--mount", "sh", "-c", READ_ONLY, shared)
 
-    def run(*words: object) -> subprocess.CompletedProcess[str]:
+    def run(*words):
         return subprocess.run(
             [*map(str, (*as_reader, sys.executable, *words))],
             check=False,

@@ -1,34 +1,28 @@
 """A grid unfolds into entries: their names, parameters and what they are set beside."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from pyscale.errors import UserError
 from pyscale.grid import is_of, unfolded
-from pyscale.gridaxes import Grid
 from pyscale.suite import Suite, load_suite, suite_names
-from pyscale_stages.contract import Device, Stage
 
 ON_MPS = {"inputs": {"labels": "movie"}, "grid": {"device": ["cpu", "mps"]}}
 OTHER = {"stage": "segment", "inputs": {"frames": "movie"}}
-GRID: dict[str, Any] = {"length_px": [224, "full"], "device": ["cpu", "cuda"], "batch_size": [8]}
+GRID = {"length_px": [224, "full"], "device": ["cpu", "cuda"], "batch_size": [8]}
 
 
-def suite(grid: dict[str, Any] = GRID, **changes: Any) -> Suite:
+def suite(grid=GRID, **changes):
     segment = {"inputs": {"frames": "movie"}, "params": {"calls": 3}, "grid": grid}
     stages = {"stages": {"segment": segment} | changes.pop("stages", {})}
     named = {"name": "sizes", "summary": "", "versus": "device", "against": "length_px"}
     return Suite.model_validate(named | stages | changes)
 
 
-def cores(_stage: Stage, device: Device) -> int:
+def cores(_stage, device):
     return 8 if device == "cpu" else 4
 
 
-def points(of: Suite, chosen: Grid | None = None, **fitted: Grid) -> Suite:
+def points(of, chosen=None, **fitted):
     return unfolded(of, chosen or {}, device="cpu", cores=cores, fitted=fitted)
 
 
@@ -56,7 +50,7 @@ def test_every_combination_is_an_entry_set_beside_the_same_with_the_first_value_
 def test_chosen_values_replace_those_that_fit_and_those_of_the_suite():
     found = points(suite(), {"length_px": (448,), "device": ("cpu",)})
     assert list(found.stages) == ["segment_448px_cpu"]
-    fitted: Grid = {"length_px": (96,), "device": ("cpu",)}
+    fitted = {"length_px": (96,), "device": ("cpu",)}
     found = points(suite(), {"length_px": (448,)}, segment=fitted)
     assert list(found.stages) == ["segment_448px_cpu"]
     # A grid with one point is an entry of its own name.
@@ -198,7 +192,7 @@ def test_a_grid_or_choice_that_cannot_be_is_refused(of, chosen, sentence):
         points(of, chosen)
 
 
-BOTH: Grid = {"start": ("cold", "warm")}
+BOTH = {"start": ("cold", "warm")}
 
 
 class TestStarts:

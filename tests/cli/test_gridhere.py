@@ -1,11 +1,7 @@
 """What of a suite's grid is measured: devices that are there, or that were asked for by name."""
 
-from __future__ import annotations
-
 import platform
 import sys
-from collections.abc import Sequence
-from typing import Any
 
 import pytest
 
@@ -15,22 +11,22 @@ from pyscale.grid import is_of
 from pyscale.gridhere import measured_suite
 from pyscale.settings import Settings
 from pyscale.sites import load_site
-from pyscale.suite import Suite, load_suite
+from pyscale.suite import load_suite
 
-SIZES: dict[str, tuple[int, ...]] = {"length_px": (224,)}
+SIZES = {"length_px": (224,)}
 
 
 @pytest.fixture(autouse=True)
-def _linux_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def _linux_without_a_gpu(monkeypatch):
     monkeypatch.setattr(gridhere, "visible_gpus", list)
     monkeypatch.setattr(sys, "platform", "linux")
 
 
-def devices(suite: Suite) -> list[str]:
+def devices(suite):
     return [str(step.device) for step in suite.stages.values()]
 
 
-def settings(grid: dict[str, Sequence[str | int]] | None = None, **changes: Any) -> Settings:
+def settings(grid=None, **changes):
     return Settings(grid={**SIZES, **(grid or {})}, **changes)
 
 
@@ -75,11 +71,11 @@ def test_a_suite_of_which_nothing_is_here_and_what_is_no_device_are_refused():
         measured_suite(of_file, settings({"device": ["gpu"]}), None)
 
 
-def chosen_of(only: tuple[str, ...], **grid: tuple[int | str, ...]) -> dict[str, list[object]]:
+def chosen_of(only, **grid):
     """Values of one axis of the suite reconstruct, by entries of its file."""
     (axis,) = grid
     suite = measured_suite(load_suite("reconstruct"), Settings(grid=grid), None, only)
-    found: dict[str, list[object]] = {}
+    found = {}
     for entry, step in suite.stages.items():
         values = found.setdefault(step.family or entry, [])
         values += [step.params.get(axis)] if step.params.get(axis) not in values else []

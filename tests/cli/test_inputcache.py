@@ -1,9 +1,6 @@
 """Inputs are brought to the asked page-cache state, and nothing is claimed without proof."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,7 @@ from pyscale_stages.measure import pagecache
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> Path:
+def file(tmp_path):
     path = tmp_path / "pixels"
     path.write_bytes(os.urandom(1 << 20))
     return path
@@ -61,7 +58,7 @@ def test_nothing_is_proved_of_an_input_that_is_not_there_or_of_an_empty_folder(t
 
 
 def test_a_folder_that_cannot_be_listed_is_recorded(tmp_path, monkeypatch):
-    def refuse(_folder: Path) -> Iterator[Path]:
+    def refuse(_folder):
         raise PermissionError
 
     monkeypatch.setattr(Path, "iterdir", refuse)

@@ -1,12 +1,9 @@
 """What must not be interrupted is not, whichever thread the kernel gives the signal to."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -17,12 +14,12 @@ PATIENCE_S = 600.0
 
 
 @pytest.fixture
-def another_thread_gets() -> Iterator[Callable[[signal.Signals], None]]:
+def another_thread_gets():
     """Let a thread that was there before be given a signal; return when it has been."""
-    wanted: list[signal.Signals] = []
+    wanted = []
     go, given = threading.Event(), threading.Event()
 
-    def wait_for_it() -> None:
+    def wait_for_it():
         go.wait()
         for number in wanted:
             signal.pthread_kill(threading.get_ident(), number)
@@ -31,7 +28,7 @@ def another_thread_gets() -> Iterator[Callable[[signal.Signals], None]]:
     thread = threading.Thread(target=wait_for_it)
     thread.start()
 
-    def give(number: signal.Signals) -> None:
+    def give(number):
         wanted.append(number)
         go.set()
         assert given.wait(PATIENCE_S)

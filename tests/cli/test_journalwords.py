@@ -1,7 +1,5 @@
 """The journal tells what happened in plain words."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 from typing import get_args
 
@@ -13,9 +11,7 @@ from pyscale.store.journal import Event, EventKind
 NOON = datetime(2026, 3, 17, 12, tzinfo=UTC)
 
 
-def event(
-    kind: EventKind, trial: str | None = None, job_ids: tuple[str, ...] = (), detail: str = ""
-) -> Event:
+def event(kind, trial=None, job_ids=(), detail=""):
     return Event(time_utc=NOON, kind=kind, trial=trial, job_ids=job_ids, detail=detail)
 
 

@@ -1,28 +1,23 @@
 """`pyscale suites` and `pyscale runs`, and how a run is named on the command line."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from commandline import answer_of
-from mockruns import PlanMaker, carry_out
+from mockruns import carry_out
 from pyscale.errors import UserError
 from pyscale.store.folder import PLAN_FILE, RunFolder, find_run
 from pyscale.suite import load_suite, suite_names
 
-Capture = pytest.CaptureFixture[str]
-
 
 @pytest.fixture
-def make_run(make: PlanMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable:
+def make_run(make, tmp_path, monkeypatch):
     """Make a run of an id in the folder of the runs."""
     monkeypatch.chdir(tmp_path)
 
-    def made(run_id: str) -> RunFolder:
+    def made(run_id):
         return RunFolder.create(Path("runs"), make().model_copy(update={"run_id": run_id}))
 
     return made

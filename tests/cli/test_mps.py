@@ -1,12 +1,9 @@
 """The service by which workers share a GPU starts before them, and never outlives them."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -26,7 +23,7 @@ PATIENCE_S = 600.0
 
 
 @pytest.fixture(autouse=True)
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def places(tmp_path, monkeypatch):
     """A folder for temporary files, with a short path, and a program in place of NVIDIA's."""
     monkeypatch.setenv("PATH", put_on_path(tmp_path))
     monkeypatch.setattr(mps, "LIMIT_S", PATIENCE_S)
@@ -35,12 +32,12 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         yield Path(folder)
 
 
-def processes(running: Service) -> list[psutil.Process]:
+def processes(running):
     daemon = psutil.Process(int((running.folder / "pipe" / f"{PROGRAM}.pid").read_text()))
     return [daemon, *daemon.children()]
 
 
-def connect(running: Service) -> None:
+def connect(running):
     """Compute through it, as far as it can tell."""
     with socket.socket(socket.AF_UNIX) as client:
         client.connect(f"{running.variables[MPS_VARIABLE]}/control")
@@ -78,7 +75,7 @@ def test_one_that_does_not_hear_quit_is_ended(monkeypatch):
 def test_what_a_killed_pyscale_left_of_a_run_is_ended(places):
     """Another run's service goes on."""
 
-    def dies() -> None:
+    def dies():
         with service(RUN, "GPU-1"):
             os.kill(os.getpid(), signal.SIGKILL)
 

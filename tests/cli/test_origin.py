@@ -1,20 +1,15 @@
 """What a run was made from, and the lines that would measure it again."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
-from mockruns import PlanMaker, carried_out
+from mockruns import carried_out
 from pyscale import origin
-from pyscale.report.results import Results
 from pyscale.results import results_of
 from pyscale.runline import repeat_line
 
 
 @pytest.fixture
-def results(make: PlanMaker, tmp_path: Path) -> Results:
+def results(make, tmp_path):
     run = carried_out(make(only=("register_denoise",)), tmp_path)
     return results_of(run)
 

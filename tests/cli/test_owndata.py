@@ -1,25 +1,20 @@
 """Entries of a suite that measure on datasets of their own."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from pyscale.data.ensure import find_own_data
 from pyscale.errors import UserError
-from pyscale.plan import Plan
-from pyscale.planning import Dataset, make_plan
+from pyscale.planentry import Dataset
+from pyscale.planning import make_plan
 from pyscale.references.workid import work_id_of
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.provenance import read_provenance
-from pyscale.suite import Suite, load_suite
+from pyscale.suite import load_suite
 from pyscale_stages.moviewriter import write_movie
 
 TEXT = """
@@ -44,13 +39,13 @@ inputs = { labels = "truth" }
 
 
 @pytest.fixture
-def suite(tmp_path: Path) -> Suite:
+def suite(tmp_path):
     (tmp_path / "own.toml").write_text(TEXT)
     return load_suite(str(tmp_path / "own.toml"))
 
 
 @pytest.fixture
-def few(tmp_path: Path) -> Dataset:
+def few(tmp_path):
     """Two frames, with the truth of a synthetic movie."""
     truth = tmp_path / "few" / "truth"
     (truth / "camera").mkdir(parents=True)
@@ -60,8 +55,8 @@ def few(tmp_path: Path) -> Dataset:
 
 
 @pytest.fixture
-def plan_of(suite: Suite, dataset: Dataset, tmp_path: Path) -> Callable[..., Plan]:
-    def plan(few: Dataset, workers: tuple[int, ...] = (1, 2)) -> Plan:
+def plan_of(suite, dataset, tmp_path):
+    def plan(few, workers=(1, 2)):
         return make_plan(
             suite,
             dataset,
@@ -117,7 +112,7 @@ def test_work_on_another_dataset_is_other_work(plan_of, few, tmp_path):
 
 
 def test_datasets_of_entries_may_be_of_any_kind_but_slides(suite, tmp_path, shared_data):
-    def found(name: str) -> dict[str, Any]:
+    def found(name):
         step = suite.stages["cells"].model_copy(update={"data": name})
         own = suite.model_copy(update={"stages": {"cells": step}})
         settings = Settings(data_folder=tmp_path, mirror=str(shared_data))

@@ -1,9 +1,6 @@
 """A step on the command line becomes a suite, and the suite that command line again."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -12,12 +9,10 @@ from pyscale.ownstep import suite_asked_for, words_for
 from pyscale.suite import Suite, load_suite
 
 STEP = "python 'my segment.py' {input} {output} --frames {first}:{stop}"
-NOTHING: dict[str, Any] = dict.fromkeys(
-    ("output", "split", "merge", "check", "environment", "image", "shell")
-)
+NOTHING = dict.fromkeys(("output", "split", "merge", "check", "environment", "image", "shell"))
 
 
-def asked(step: str, **keys: Any) -> Suite:
+def asked(step, **keys):
     found = suite_asked_for(None, step, NOTHING | keys)
     assert isinstance(found, Suite)
     return found

@@ -1,10 +1,6 @@
 """A workflow on the command line becomes a suite, and the suite that command line again."""
 
-from __future__ import annotations
-
 import shlex
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,14 +9,12 @@ from pyscale.origin import method_of
 from pyscale.ownworkflow import ENTRY, Asked, suite_asked_for, words_for
 from pyscale.suite import Suite
 
-NOTHING: dict[str, Any] = dict.fromkeys(
-    ("output", "split", "merge", "check", "environment", "image", "shell")
-)
-OTHERS: dict[str, object] = {"suite": None, "step": None, "data": "movie.tif", "workers": None}
+NOTHING = dict.fromkeys(("output", "split", "merge", "check", "environment", "image", "shell"))
+OTHERS = {"suite": None, "step": None, "data": "movie.tif", "workers": None}
 
 
 @pytest.fixture(autouse=True)
-def engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def engines(tmp_path, monkeypatch):
     """A working folder with two workflows, and programs with the names of engines."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "bin").mkdir()
@@ -33,7 +27,7 @@ def engines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "bin"
 
 
-def asked(others: dict[str, object] = OTHERS, **said: Any) -> tuple[Suite, str | None]:
+def asked(others=OTHERS, **said):
     flags = {name: said.pop(name) for name in ("snakemake", "nextflow", "sweep") if name in said}
     found = suite_asked_for(Asked(**flags), others, NOTHING | said)
     assert found is not None
@@ -60,9 +54,7 @@ def asked(others: dict[str, object] = OTHERS, **said: Any) -> tuple[Suite, str |
         ),
     ],
 )
-def test_a_workflow_is_asked_for_again_by_the_same_words(
-    tmp_path: Path, said: dict[str, str], values: str | None, again: list[str]
-) -> None:
+def test_a_workflow_is_asked_for_again_by_the_same_words(tmp_path, said, values, again):
     suite, found = asked(**said)
     assert found == values
     words = words_for(suite)
@@ -74,7 +66,7 @@ def test_a_workflow_is_asked_for_again_by_the_same_words(
     assert asked(**repeated)[0] == suite
 
 
-def test_n_is_the_cores_of_one_process_and_the_method_names_the_file() -> None:
+def test_n_is_the_cores_of_one_process_and_the_method_names_the_file():
     suite, _ = asked(snakemake="Snakefile")
     params = suite.stages[ENTRY].params
     assert (suite.name, params["split"], params["output"]) == ("snakemake", "threads", "results")
@@ -84,7 +76,7 @@ def test_n_is_the_cores_of_one_process_and_the_method_names_the_file() -> None:
     assert method_of("command", params, "cpu").name == "own step, Snakefile"
 
 
-def test_other_suites_are_no_workflows() -> None:
+def test_other_suites_are_no_workflows():
     assert words_for(Suite(name="snakemake", summary="Mine", stages={})) is None
     assert suite_asked_for(Asked(), OTHERS, NOTHING) is None
 
@@ -114,9 +106,7 @@ def test_other_suites_are_no_workflows() -> None:
         ({"nextflow": "main.nf -resume"}, {}, "skip what an earlier one did"),
     ],
 )
-def test_what_has_no_meaning_is_refused(
-    said: dict[str, Any], others: dict[str, object], why: str
-) -> None:
+def test_what_has_no_meaning_is_refused(said, others, why):
     with pytest.raises(UserError) as raised:
         asked(OTHERS | others, **said)
     assert why in str(raised.value)
@@ -129,9 +119,7 @@ def test_what_has_no_meaning_is_refused(
         ({"nextflow": "main.nf"}, "it needs Java 17"),
     ],
 )
-def test_an_absent_engine_is_named_with_the_way_to_get_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: dict[str, str], why: str
-) -> None:
+def test_an_absent_engine_is_named_with_the_way_to_get_it(tmp_path, monkeypatch, said, why):
     monkeypatch.setenv("PATH", "/nowhere")
     with pytest.raises(UserError, match="is not found on this machine") as raised:
         asked(**said)

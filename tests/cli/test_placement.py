@@ -1,7 +1,5 @@
 """Workers get cores of their own, and it is said where they cannot."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

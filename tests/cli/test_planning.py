@@ -1,7 +1,5 @@
 """A plan: the parameters and windows of its trials, and what it refuses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -10,9 +8,9 @@ from hypothesis import strategies as st
 
 from pyscale.errors import UserError
 from pyscale.grid import unfolded
-from pyscale.planning import even_windows, powers_of_two
 from pyscale.sites import load_site
-from pyscale.suite import Suite, load_suite
+from pyscale.suite import load_suite
+from pyscale.sweep import even_windows, powers_of_two
 
 
 def test_a_parameter_of_the_user_replaces_that_of_the_suite(make):
@@ -157,7 +155,7 @@ def test_what_cannot_be_is_refused(make, changes, sentence):
 
 class TestWarmWorkers:
     @pytest.fixture
-    def warm(self) -> Suite:
+    def warm(self):
         chosen = {"start": ("cold", "warm")}
         return unfolded(load_suite("labels"), chosen, device="cpu", cores=lambda _s, _d: 1)
 

@@ -1,7 +1,5 @@
 """A process has ended when it computes no more, whoever still has to ask for it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,10 +1,5 @@
 """`pyscale report --table` finds in published wall times what their authors published of them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -13,7 +8,6 @@ from pyscale.app import app
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 
-Reported = Callable[[Path], tuple[pl.DataFrame, str]]
 
 PYCYTO_SPEEDUPS = {
     ("register_denoise", 8): "6.44",
@@ -38,10 +32,10 @@ PYCYTO_EFFICIENCY_PERCENT = {
 
 
 @pytest.fixture
-def reported(tmp_path: Path) -> Reported:
+def reported(tmp_path):
     """Report a table on the command line; return the aggregated table and the text."""
 
-    def report(table: Path) -> tuple[pl.DataFrame, str]:
+    def report(table):
         done = CliRunner().invoke(app, ["report", "--table", str(table), "--out", str(tmp_path)])
         assert done.exit_code == 0, done.output
         text = (tmp_path / "scaling_analysis.md").read_text(encoding="utf-8")
@@ -51,7 +45,7 @@ def reported(tmp_path: Path) -> Reported:
 
 
 @pytest.fixture
-def pycyto(references: Path) -> Path:
+def pycyto(references):
     return references / "pycyto_horizontal_scaling.csv"
 
 
@@ -111,7 +105,7 @@ def test_an_efficiency_over_a_baseline_of_two(reported, references, tmp_path):
 
 
 @pytest.fixture
-def deepinverse(references: Path) -> pl.DataFrame:
+def deepinverse(references):
     """What is published of tiled reconstructions, under the names of a user's table."""
     names = {"gpus": "workers", "total_s": "wall_s", "work_multiplier": "work"}
     published = pl.read_csv(references / "deepinverse_scaling_v100.csv").rename(names)

@@ -1,24 +1,19 @@
 """What ranks that wait for each other cannot be asked."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from pyscale.benchmark import plan_run
 from pyscale.errors import UserError
-from pyscale.plan import Plan
-from pyscale.rankrules import warn_of_too_many_workers
+from pyscale.planning import warn_of_too_many_workers
 from pyscale.runsettings import settings_for
 
 
 @pytest.fixture
-def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def planned(tmp_path, monkeypatch):
     """Plan what is named of the suite reconstruct, on some numbers of ranks."""
     monkeypatch.chdir(tmp_path)
 
-    def plan(only: str, workers: str, **flags: object) -> Plan:
+    def plan(only, workers, **flags):
         given = {"repeats": 1, "runs_folder": tmp_path / "runs", "workers": workers, **flags}
         return plan_run("reconstruct", settings_for("reconstruct", given), [only])
 

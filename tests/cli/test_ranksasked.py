@@ -1,48 +1,40 @@
 """`pyscale compare` and `advise` of runs of every kind whose wall time says nothing."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from madeupruns import loader_run, reconstruct_run
-from mockruns import Command
 from pyscale.errors import UserError
 from pyscale.results import results_of
 from pyscale.severalruns import report_several
 from pyscale.store.folder import RunFolder
 
-KINDS: dict[str, Callable[..., Path]] = {"loader": loader_run, "reconstruct": reconstruct_run}
+KINDS = {"loader": loader_run, "reconstruct": reconstruct_run}
 OTHER_WORK = {"loader": {"patch_px": 512}, "reconstruct": {"size_px": 256}}
 TITLES = {"loader": "Loading patches", "reconstruct": "An iteration of reconstruction"}
-Made = Callable[..., Path]
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def kind(request: pytest.FixtureRequest) -> str:
+def kind(request):
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def made(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Made:
+def made(kind, tmp_path_factory):
     """Make a run of this name, once."""
     folder = tmp_path_factory.mktemp(kind)
     return cache(lambda name, **changes: KINDS[kind](folder, name, **changes))
 
 
-def page_of(folder: Path, *paths: Path) -> str:
+def page_of(folder, *paths):
     runs = [RunFolder(path) for path in paths]
     reports = [folder / run.path.name for run in runs]
     return report_several(runs, [*map(results_of, runs)], reports, folder).read_text("utf-8")
 
 
-def test_a_slower_run_is_a_regression_and_the_other_way_round_is_faster(
-    kind: str, made: Made, pyscale: Command
-) -> None:
+def test_a_slower_run_is_a_regression_and_the_other_way_round_is_faster(kind, made, pyscale):
     base, new = made("a1b2"), made("c3d4", slower=2)
     slower = pyscale("compare", base, new, "--fail-on", "regression")
     assert slower.code == 1
@@ -53,11 +45,9 @@ def test_a_slower_run_is_a_regression_and_the_other_way_round_is_faster(
     assert f"{TITLES[kind]}: new is faster for every configuration" in faster.text
 
 
-def test_a_run_beside_its_copy_is_the_same(
-    kind: str, made: Made, pyscale: Command, tmp_path: Path
-) -> None:
+def test_a_run_beside_its_copy_is_the_same(kind, made, pyscale, tmp_path):
     base, alike = made("a1b2"), made("alike")
-    values = json.loads(pyscale("compare", base, alike, "--json").out)["values"]
+    values = json.loads(pyscale("compare", base, alike, "--json").out)["judged"]
     assert {row["verdict"] for row in values} == {"same"}
     assert all(row["ratio_low"] <= row["ratio"] <= row["ratio_high"] for row in values)
     page = page_of(tmp_path, base, alike)
@@ -65,9 +55,7 @@ def test_a_run_beside_its_copy_is_the_same(
     assert "no stage and N in common" not in page
 
 
-def test_too_few_trials_give_no_verdict_and_no_regression_can_be_found(
-    made: Made, pyscale: Command
-) -> None:
+def test_too_few_trials_give_no_verdict_and_no_regression_can_be_found(made, pyscale):
     runs = made("few", repeats=2), made("also-few", repeats=2)
     answer = pyscale("compare", *runs, "--fail-on", "regression")
     assert answer.code == 2
@@ -76,9 +64,7 @@ def test_too_few_trials_give_no_verdict_and_no_regression_can_be_found(
     assert "not enough data for any configuration, see --repeats." in said
 
 
-def test_other_work_is_refused_by_what_differs_and_its_page_says_so(
-    kind: str, made: Made, pyscale: Command, tmp_path: Path
-) -> None:
+def test_other_work_is_refused_by_what_differs_and_its_page_says_so(kind, made, pyscale, tmp_path):
     runs = made("few", repeats=2), made("other", repeats=2, **OTHER_WORK[kind])
     answer = pyscale("compare", *runs)
     assert answer.code == 2
@@ -88,7 +74,7 @@ def test_other_work_is_refused_by_what_differs_and_its_page_says_so(
     assert "no stage and N in common" not in page
 
 
-def test_what_runs_of_one_version_differ_by_is_no_regression(made: Made, pyscale: Command) -> None:
+def test_what_runs_of_one_version_differ_by_is_no_regression(made, pyscale):
     base, new, alike = made("a1b2"), made("late", slower=1.2), made("later", slower=1.3)
     answer = pyscale("compare", base, new, "--yardstick", alike, "--fail-on", "regression")
     assert answer.code == 0
@@ -96,23 +82,21 @@ def test_what_runs_of_one_version_differ_by_is_no_regression(made: Made, pyscale
 
 
 @pytest.mark.parametrize("asked", [("--objective", "fastest"), ("--budget", "2.5")])
-def test_an_objective_has_no_meaning_for_them(
-    made: Made, pyscale: Command, asked: tuple[str, str]
-) -> None:
+def test_an_objective_has_no_meaning_for_them(made, pyscale, asked):
     answer = pyscale("advise", made("few", repeats=2), *asked)
     assert answer.code == 2
     assert "has one answer, not one for each objective" in answer.err
 
 
 @pytest.fixture(scope="module")
-def unlike(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def unlike(tmp_path_factory):
     """A run that loaded patches, and one that reconstructed."""
     return [make(tmp_path_factory.mktemp("unlike"), name) for name, make in KINDS.items()]
 
 
 def test_runs_of_two_kinds_say_what_each_measured_and_that_nothing_is_in_common(
-    unlike: list[Path], pyscale: Command, tmp_path: Path
-) -> None:
+    unlike, pyscale, tmp_path
+):
     answer = pyscale("compare", *unlike)
     assert answer.code == 2
     assert (
@@ -128,8 +112,8 @@ def test_runs_of_two_kinds_say_what_each_measured_and_that_nothing_is_in_common(
 
 
 def test_a_run_beside_one_with_nothing_in_common_and_one_like_it_is_a_comparison(
-    kind: str, made: Made, unlike: list[Path], tmp_path: Path
-) -> None:
+    kind, made, unlike, tmp_path
+):
     other = unlike[1 - list(KINDS).index(kind)]
     page = page_of(tmp_path, made("a1b2"), other, made("alike"))
     assert "so nothing of the two can be compared" in page

@@ -1,7 +1,5 @@
 """`pyscale report` says of which runs it reports."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 
@@ -11,6 +9,7 @@ import pytest
 from mockruns import carried_out, carry_out
 from pyscale.errors import UserError
 from pyscale.reporting import report_runs, report_table
+from pyscale.results import ReportOptions
 from pyscale.store.lock import run_lock
 
 pytestmark = pytest.mark.usefixtures("without_figures")
@@ -55,7 +54,7 @@ def test_a_table_whose_file_name_would_be_a_formula_is_refused(tmp_path):
 def test_a_table_has_no_reference_by_the_name_of_its_stage(asked, shown, tmp_path):
     table = tmp_path / "times.csv"
     table.write_text("stage,workers,wall_s\nsegment,1,8\nsegment,2,5\n")
-    report_table(table, tmp_path / "out", references=asked)
+    report_table(table, tmp_path / "out", ReportOptions(references=tuple(asked)))
     assert ("pyCyto" in (tmp_path / "out" / "report.html").read_text()) == shown
 
 
@@ -63,7 +62,7 @@ def test_an_unknown_reference_is_refused(tmp_path):
     table = tmp_path / "times.csv"
     table.write_text("stage,workers,wall_s\nsegment,1,8\n")
     with pytest.raises(UserError, match="unknown reference 'pycto'.*'pycyto'"):
-        report_table(table, tmp_path / "out", references=["pycto"])
+        report_table(table, tmp_path / "out", ReportOptions(references=("pycto",)))
 
 
 @pytest.mark.slow
@@ -78,7 +77,13 @@ def test_references_of_ones_own_stay_out_of_a_masked_archive(make, tmp_path, mon
     monkeypatch.setenv("PYSCALE_REFERENCES_FOLDER", str(own))
     run = carried_out(make(only=("register_denoise",)), tmp_path)
     out = tmp_path / "out"
-    report_runs([str(run.path)], out, references=["lab", "pycyto"], archived=True, masked=True)
+    report_runs(
+        [str(run.path)],
+        out,
+        ReportOptions(references=("lab", "pycyto")),
+        archived=True,
+        masked=True,
+    )
     assert "zqx" in (out / "report.html").read_text()
     with zipfile.ZipFile(out / f"{run.path.name}-masked.zip") as zipped:
         assert [name for name in zipped.namelist() if b"zqx" in zipped.read(name)] == []

@@ -1,17 +1,14 @@
 """From records to findings: windows dealt to workers, and trials that needed a retry."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from pathlib import Path
 
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from madeuploader import Entry, loading
-from mockruns import PlanMaker, carried_out, carry_out
+from mockruns import carried_out, carry_out
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.grid.tablepoints import trials_of_sizes, with_stages
 from pyscale.analysis.machine.findings import MachineFindings
@@ -19,27 +16,22 @@ from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.app import app
 from pyscale.benchmark import benchmark
 from pyscale.executors.mock import MockEnd, MockExecutor
-from pyscale.plan import Plan
 from pyscale.references.files import all_references, shipped_folder
 from pyscale.report.context import ReportContext
-from pyscale.report.results import Results
 from pyscale.results import analysed, how_held, results_of, stages_of
 from pyscale.sites import Request, Site
 from pyscale.store.folder import RunFolder
 from pyscale.suite import load_suite
-from pyscale_stages.contract import TaskSpec
 from pyscale_stages.timing import Timing
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 
 
 @pytest.mark.slow
-def test_workers_with_three_windows_each_are_analysed_as_workers(
-    make: PlanMaker, tmp_path: Path
-) -> None:
+def test_workers_with_three_windows_each_are_analysed_as_workers(make, tmp_path):
     """The first window takes 4 s, so that one worker is held up while the other does the rest."""
 
-    def behaviour(_trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+    def behaviour(_trial, task, _spec):
         return MockEnd(wall_s=4.0 if task == "w0" else 1.0)
 
     plan = make(only=("register_denoise",), chunks_per_worker=3)
@@ -66,11 +58,11 @@ def test_workers_with_three_windows_each_are_analysed_as_workers(
 
 
 @pytest.fixture
-def retried(run: RunFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> RunFolder:
+def retried(run, monkeypatch, tmp_path):
     """A run of which one trial succeeded at its second attempt."""
-    tries: Counter[str] = Counter()
+    tries = Counter()
 
-    def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+    def behaviour(trial, task, _spec):
         tries[f"{trial}/{task}"] += 1
         first = tries[f"{trial}/{task}"] == 1
         return MockEnd(returncode=int(first and (trial, task) == ("segment-n2-b1", "w1")))
@@ -80,7 +72,7 @@ def retried(run: RunFolder, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
     return run
 
 
-def reported(run: RunFolder, *flags: str) -> dict[str, object]:
+def reported(run, *flags):
     """The row of the retried configuration, as the command line reports it."""
     out = run.path.parent / "out"
     done = CliRunner().invoke(app, ["report", str(run.path), "--out", str(out), *flags])
@@ -91,14 +83,12 @@ def reported(run: RunFolder, *flags: str) -> dict[str, object]:
     )
 
 
-def retry_flags(row: dict[str, object]) -> list[str]:
+def retry_flags(row):
     return [code for code in str(row["flags"]).split(";") if code.startswith("retried")]
 
 
 @pytest.mark.slow
-def test_a_trial_that_needed_a_retry_is_counted_only_where_that_is_asked_for(
-    retried: RunFolder, tmp_path: Path
-) -> None:
+def test_a_trial_that_needed_a_retry_is_counted_only_where_that_is_asked_for(retried, tmp_path):
     row = reported(retried)
     assert row["repeats"] == 1
     assert retry_flags(row) == ["retried"]
@@ -114,7 +104,7 @@ def test_a_trial_that_needed_a_retry_is_counted_only_where_that_is_asked_for(
     assert "leave out --count-retried" in " ".join(done.output.split())
 
 
-def test_every_node_of_one_kind_is_named_in_the_report(run: RunFolder) -> None:
+def test_every_node_of_one_kind_is_named_in_the_report(run):
     carry_out(run)
     path = run.task(run.plan.trial("segment-n2-b1"), "w1") / "launch.json"
     text = path.read_text()
@@ -123,10 +113,8 @@ def test_every_node_of_one_kind_is_named_in_the_report(run: RunFolder) -> None:
     assert results_of(run).context.hardware[0]["nodes"] == f"{own}, zz-other"
 
 
-def test_what_is_held_follows_from_the_layout_and_is_unknown_where_jobs_have_whole_nodes(
-    make: PlanMaker,
-) -> None:
-    def plan(layout: str, **request: bool) -> Plan:
+def test_what_is_held_follows_from_the_layout_and_is_unknown_where_jobs_have_whole_nodes(make):
+    def plan(layout, **request):
         planned = make(layout=layout)
         site = Site(name="my", summary="ours", request=Request(**request))
         trials = tuple(trial.model_copy(update={"layout": layout}) for trial in planned.trials)
@@ -139,8 +127,8 @@ def test_what_is_held_follows_from_the_layout_and_is_unknown_where_jobs_have_who
 
 
 def test_a_run_on_one_machine_has_laws_and_the_cost_of_the_cores_that_its_workers_had(
-    make: PlanMaker, tmp_path: Path
-) -> None:
+    make, tmp_path
+):
     prices = {"core_hour": 0.5, "currency": "EUR"}
     plan = make(only=("register_denoise",), repeats=1, cpus_per_worker=2, prices=prices)
     run = carried_out(plan, tmp_path)
@@ -154,7 +142,7 @@ def test_a_run_on_one_machine_has_laws_and_the_cost_of_the_cores_that_its_worker
     assert results.drifts == []
 
 
-def test_memory_that_was_asked_for_raises_no_doubt(make: PlanMaker, tmp_path: Path) -> None:
+def test_memory_that_was_asked_for_raises_no_doubt(make, tmp_path):
     run = carried_out(make(only=("register_denoise",), cache="warm"), tmp_path)
     results = results_of(run)
     assert set(results.configurations["cache_state"]) == {"warm"}
@@ -165,14 +153,14 @@ def test_memory_that_was_asked_for_raises_no_doubt(make: PlanMaker, tmp_path: Pa
 
 
 @pytest.fixture
-def before(make: PlanMaker, tmp_path: Path) -> Results:
+def before(make, tmp_path):
     """Results of a stage at N = 1, 2 and 4, all of them valid."""
     plan = make(workers=(1, 2, 4), only=("register_denoise",))
     run = carried_out(plan, tmp_path)
     return results_of(run)
 
 
-def test_no_law_is_fitted_to_an_invalid_configuration(before: Results) -> None:
+def test_no_law_is_fitted_to_an_invalid_configuration(before):
     assert before.fits[0].amdahl.counts == (1, 2, 4)
     trials = before.trials.with_columns(agreement_same=pl.col("workers") != 4)
     after = analysed(trials, before.context)
@@ -188,7 +176,7 @@ def test_no_law_is_fitted_to_an_invalid_configuration(before: Results) -> None:
     assert limits == pytest.approx({2: stated[2], 4: stated[4]})
 
 
-def segmentation(lengths: tuple[int, ...]) -> pl.DataFrame:
+def segmentation(lengths):
     """Times of a CPU and a GPU at some sizes."""
     rows = [
         ("segment", device, float(length_px), length_px**2 / divisor)
@@ -198,9 +186,7 @@ def segmentation(lengths: tuple[int, ...]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["stage", "device", "length_px", "wall_s"], orient="row")
 
 
-def test_points_of_a_grid_stand_beside_sweeps_over_their_axis_and_none_over_workers(
-    tmp_path: Path,
-) -> None:
+def test_points_of_a_grid_stand_beside_sweeps_over_their_axis_and_none_over_workers(tmp_path):
     table = segmentation((224, 448))
     results = analysed(
         trials_of_sizes(table, "times"),
@@ -217,7 +203,7 @@ def test_points_of_a_grid_stand_beside_sweeps_over_their_axis_and_none_over_work
     assert [reference.name for reference, _ in results.beside["grid"]] == ["cellpose-devices"]
 
 
-def test_the_stage_behind_a_point_is_known_by_its_family_too(make: PlanMaker) -> None:
+def test_the_stage_behind_a_point_is_known_by_its_family_too(make):
     plan = make(only=("segment",))
     entry = plan.suite.stages["segment"].model_copy(update={"family": "cells"})
     suite = plan.suite.model_copy(update={"stages": plan.suite.stages | {"segment": entry}})
@@ -227,9 +213,7 @@ def test_the_stage_behind_a_point_is_known_by_its_family_too(make: PlanMaker) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shipped", [True, False], ids=["shipped", "raw"])
-def test_the_published_sweep_over_sizes_is_reported_from_its_table(
-    shipped: bool, references: Path, tmp_path: Path
-) -> None:
+def test_the_published_sweep_over_sizes_is_reported_from_its_table(shipped, references, tmp_path):
     raw = references / "cellpose_device_sweep.csv"
     table = shipped_folder() / "cellpose-devices.csv" if shipped else raw
     done = CliRunner().invoke(app, ["report", "--table", str(table), "--out", str(tmp_path)])
@@ -240,7 +224,7 @@ def test_the_published_sweep_over_sizes_is_reported_from_its_table(
 
 
 @pytest.fixture
-def system(make_of: PlanMaker, tmp_path: Path) -> RunFolder:
+def system(make_of, tmp_path):
     """A run that measured the storage of a folder, and read no movie."""
     suite = load_suite("system")
     storage = suite.stages["storage"].model_copy(update={"threads": 1})
@@ -250,9 +234,7 @@ def system(make_of: PlanMaker, tmp_path: Path) -> RunFolder:
     return run
 
 
-def test_tests_of_the_machine_are_analysed_and_their_entries_named(
-    system: RunFolder, run: RunFolder
-) -> None:
+def test_tests_of_the_machine_are_analysed_and_their_entries_named(system, run):
     timing = Timing(test="metadata_stat", repeat=0, wall_s=0.5, amount=100.0, unit="file")
     file = system.task(system.plan.trials[0], "w0") / "result.json"
     told = {"timings": [timing.model_dump(mode="json")], "versions": {"place_filesystem": "nfs4"}}
@@ -279,7 +261,7 @@ def test_tests_of_the_machine_are_analysed_and_their_entries_named(
 
 
 @pytest.mark.slow
-def test_wall_times_of_ranks_have_no_speedup(make: PlanMaker, tmp_path: Path) -> None:
+def test_wall_times_of_ranks_have_no_speedup(make, tmp_path):
     run = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",)))
     _, results = benchmark(run, MockExecutor(lambda *_: MockEnd(wall_s=2.0)), lambda _event: None)
     own = loading([Entry("register_denoise", 500.0, 4.0)])

@@ -1,16 +1,10 @@
 """What two runs were measured on, with and how, beside each other."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
-from mockruns import PlanMaker
-from pyscale.runfacts import Differing, Facts, differences, differing, facts
+from pyscale.runfacts import Differing, differences, differing, facts
 
-STAMP: dict[str, Any] = {
+STAMP = {
     "cpu": {"model": "Xeon", "cores": 8, "threads": 16, "governors": ["performance"] * 16},
     "memory": {"total_bytes": 32 * 2**30, "transparent_hugepages": "madvise"},
     "limits": {"memory_bytes": None, "cpus": None},
@@ -29,7 +23,7 @@ VERSIONS = {
 }
 
 
-def manifest(stamp: dict[str, Any] = STAMP, **changes: Any) -> dict[str, Any]:
+def manifest(stamp=STAMP, **changes):
     return {
         "pyscale": {"version": "0.1.0", "git_commit": "a" * 40, "git_dirty": False},
         "python": "3.11.2",
@@ -40,17 +34,17 @@ def manifest(stamp: dict[str, Any] = STAMP, **changes: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def told(make: PlanMaker) -> Callable[..., Facts]:
+def told(make):
     """Facts of a run of the whole pipeline with this manifest and these settings."""
 
-    def told(own: dict[str, Any], nodes: tuple[str, ...] = ("node1",), **settings: object) -> Facts:
+    def told(own, nodes=("node1",), **settings):
         plan = make(**settings)
         return facts(plan, own, nodes, set(plan.suite.stages))
 
     return told
 
 
-def found(base: Facts, new: Facts) -> list[tuple[str, ...]]:
+def found(base, new):
     return [(each.kind, each.what, each.base, each.new) for each in differences(base, new)]
 
 

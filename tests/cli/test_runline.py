@@ -1,7 +1,5 @@
 """A line that measures a grid again chooses the same points of it."""
 
-from __future__ import annotations
-
 import shlex
 
 from pyscale.analysis.experiments import Experiment
@@ -11,7 +9,7 @@ from pyscale.runsettings import axes_asked_for, settings_for
 from pyscale.suite import SuiteStage, load_suite
 
 
-def given(line: str, flag: str) -> list[str]:
+def given(line, flag):
     words = shlex.split(line)
     return [words[at + 1] for at, word in enumerate(words) if word == flag]
 

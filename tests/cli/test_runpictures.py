@@ -1,7 +1,5 @@
 """A run's pictures are made of the outputs that it kept, and of nothing else."""
 
-from __future__ import annotations
-
 import shutil
 
 import numpy as np
@@ -13,7 +11,7 @@ from pyscale.runpictures import pictures_of
 from pyscale.store.folder import RunFolder
 
 
-def keep(run: RunFolder, stage: str, file: str, content: object) -> None:
+def keep(run, stage, file, content):
     """Leave a file in the output of a stage at the baseline, as its task would have."""
     (trial,) = (one for one in run.plan.trials if one.is_reference and one.stage == stage)
     output = run.output(trial)
@@ -25,7 +23,7 @@ def keep(run: RunFolder, stage: str, file: str, content: object) -> None:
 
 
 @pytest.fixture
-def labels(run: RunFolder) -> np.ndarray:
+def labels(run):
     """Two cells in every frame of the run's movie."""
     assert run.plan.movie is not None
     found = np.zeros((4, 64, 64), np.uint16)
@@ -86,6 +84,6 @@ def test_a_run_without_outputs_or_with_damaged_ones_has_no_strip(run, labels):
     keep(run, "register_denoise", "frames.ome.tif", labels)
     (damaged,) = run.path.glob("tasks/segment-*/w0/out/labels.ome.tif")
     damaged.write_bytes(b"II*\0nothing")
-    told: list[str] = []
+    told = []
     assert pictures_of(run, told.append) is None
     assert [one.partition(":")[0] for one in told] == ["the page has no pictures of the outputs"]

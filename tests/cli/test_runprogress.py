@@ -1,7 +1,5 @@
 """Progress of a run, where no terminal draws it: a line for what a person should know."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime, timedelta
 
@@ -9,7 +7,7 @@ from mockruns import FAILED, ending, killed_at
 from pyscale.benchmark import execute
 from pyscale.executors.mock import MockExecutor
 from pyscale.runprogress import RunProgress
-from pyscale.store.journal import Event, EventKind, Journal
+from pyscale.store.journal import Event, Journal
 
 
 def test_each_trial_that_ends_has_a_line(run, capsys):
@@ -41,7 +39,7 @@ def test_the_line_of_a_trial_under_way_says_how_long_it_should_take(run):
     progress = RunProgress(run.plan)
     one, two = run.plan.trials[0], run.plan.trials[1]
     began = datetime.now(UTC) - timedelta(seconds=30)
-    events: list[tuple[int, EventKind, str]] = [
+    events = [
         (0, "trial_started", one.id),
         (20, "trial_finished", one.id),
         (20, "trial_started", two.id),

@@ -1,17 +1,15 @@
 """Where a task is: its records first, Slurm's word second."""
 
-from __future__ import annotations
-
 import pytest
 
-from pyscale.runqueue import CLOCK_GRACE_S, Place, Queue, place_of
+from pyscale.runqueue import CLOCK_GRACE_S, Queue, place_of
 from pyscale.slurm.queue import QueuedJob
 
 NOW_S = 1_800_000_000.0
 LONG_AGO_S = NOW_S - 10 * CLOCK_GRACE_S
 
 
-def said(state: str, reason: str = "None", node: str = "n1") -> Queue:
+def said(state, reason="None", node="n1"):
     """A Slurm that says this of the job 17."""
     job = QueuedJob(
         job_id="17", name="run", state=state, reason=reason, node=node, start=None, comment=""
@@ -19,14 +17,7 @@ def said(state: str, reason: str = "None", node: str = "n1") -> Queue:
     return Queue(NOW_S, {"17": job})
 
 
-def place(
-    queue: Queue | None,
-    *,
-    launched: bool = False,
-    written_s: float = LONG_AGO_S,
-    job_id: str | None = "17",
-    attended: bool = True,
-) -> Place:
+def place(queue, *, launched=False, written_s=LONG_AGO_S, job_id="17", attended=True):
     return place_of(
         launched=launched, written_s=written_s, job_id=job_id, queue=queue, attended=attended
     )

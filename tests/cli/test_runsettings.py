@@ -1,7 +1,5 @@
 """The settings of a run: what suits the suite lies below what the user says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -11,12 +9,12 @@ from pyscale.runsettings import axes_asked_for, parameters_set, settings_for
 
 
 @pytest.fixture(autouse=True)
-def _nothing_of_ones_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _nothing_of_ones_own(tmp_path, monkeypatch):
     """Work where there is no pyscale.toml."""
     monkeypatch.chdir(tmp_path)
 
 
-def suite_with(tmp_path: Path, settings: str) -> str:
+def suite_with(tmp_path, settings):
     file = tmp_path / "mine.toml"
     file.write_text(
         f'name = "mine"\nsummary = ""\n[settings]\n{settings}\n'

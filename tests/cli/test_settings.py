@@ -1,7 +1,5 @@
 """Settings come in layers, and each tells where it comes from."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 
@@ -12,13 +10,13 @@ from pyscale.settings import Settings, load_settings, value_origins
 
 
 @pytest.fixture(autouse=True)
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for variable in [name for name in os.environ if name.startswith("PYSCALE_")]:
         monkeypatch.delenv(variable)
 
 
-def user_file(text: str) -> None:
+def user_file(text):
     Path("pyscale.toml").write_text(text)
 
 

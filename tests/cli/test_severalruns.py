@@ -1,15 +1,11 @@
 """`pyscale report A B`: several runs on one page."""
 
-from __future__ import annotations
-
 import csv
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from mockruns import PlanMaker, RunMaker, carried_out
+from mockruns import carried_out
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.reporting import report_runs
@@ -17,10 +13,10 @@ from pyscale.store.folder import RunFolder
 
 
 @pytest.fixture
-def measured(make: PlanMaker, tmp_path: Path) -> RunMaker:
+def measured(make, tmp_path):
     """Pretend to run one stage at N = 1 and 2, twice."""
 
-    def measured(wall_s: float = 10, **settings: object) -> RunFolder:
+    def measured(wall_s=10, **settings):
         executor = MockExecutor(lambda *_: MockEnd(wall_s=wall_s))
         return carried_out(make(only=("register_denoise",), **settings), tmp_path, executor)
 
@@ -28,18 +24,18 @@ def measured(make: PlanMaker, tmp_path: Path) -> RunMaker:
 
 
 @pytest.fixture
-def report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def report(tmp_path, monkeypatch):
     """Report runs, from a folder that is empty but for them; figures for print take longest."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("pyscale.report.write.write_figures", lambda *_, **_widths: [])
 
-    def report(*runs: RunFolder, out: Path | None = None) -> None:
+    def report(*runs, out=None):
         report_runs([str(run.path) for run in runs], out)
 
     return report
 
 
-def rows(file: Path) -> list[dict[str, str]]:
+def rows(file):
     with file.open(newline="") as opened:
         return [row for row in csv.DictReader(opened) if row["stage"] and not row["part"]]
 

@@ -1,9 +1,5 @@
 """Sites: the shipped ones are sound, and a wrong one is refused with a sentence."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from pyscale.errors import UserError
@@ -13,7 +9,7 @@ from pyscale.tomlfile import shipped_names
 HEAD = 'name = "mine"\nsummary = "a cluster"\n'
 
 
-def own_site(folder: Path, text: str) -> str:
+def own_site(folder, text):
     path = folder / "mine.toml"
     path.write_text(HEAD + text)
     return str(path)

@@ -1,12 +1,10 @@
 """The window that should take longest starts first."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyscale.planning import even_windows
-from pyscale.startorder import earlier_trials, longest_first
+from pyscale.sweep import even_windows
+from pyscale.trialrecords import earlier_trials, longest_first
 
 WALL_S = st.floats(0.01, 1e5)
 

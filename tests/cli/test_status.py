@@ -1,36 +1,29 @@
 """Where a run stands is told from its files alone."""
 
-from __future__ import annotations
-
 import io
 import json
 import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 from rich.console import Console
 
-from mockruns import FAILED, Killed, PlanMaker, carry_out, ending, failing, killed_at
+from mockruns import FAILED, Killed, carry_out, ending, failing, killed_at
 from pyscale import runqueue, statusview
 from pyscale.benchmark import benchmark
-from pyscale.executors.mock import Behaviour, MockEnd, MockExecutor
-from pyscale.plan import Trial
+from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.sites import load_site
 from pyscale.slurm import queue
-from pyscale.status import RunStatus, StatusReader, run_status
+from pyscale.status import StatusReader, run_status
 from pyscale.statustable import rendered
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, run_lock
 from pyscale.store.records import EXIT_FILE, Jobs
 from pyscale.store.taskfiles import write_jobs
-from pyscale.taskstatus import TaskStatus
-from pyscale_stages.contract import TaskSpec
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 
@@ -52,11 +45,9 @@ for job in answer["jobs"]:
 PATIENCE_S = 600.0
 """With a program that answers, on a busy machine."""
 
-Squeue = Callable[..., None]
-
 
 @pytest.fixture
-def squeue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Squeue:
+def squeue(tmp_path, monkeypatch):
     """Let squeue answer with the given state of each job, or with a complaint."""
     answer = tmp_path / "answer.json"
     program = tmp_path / "bin" / "squeue"
@@ -66,7 +57,7 @@ def squeue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Squeue:
     monkeypatch.setenv("PATH", str(program.parent), prepend=":")
     monkeypatch.setattr(queue, "TIME_LIMIT_S", PATIENCE_S)
 
-    def says(complaint: str = "", **states: str) -> None:
+    def says(complaint="", **states):
         jobs = [
             {"%i": job, "%T": state, "%N": "n1", "%S": "1", "%r": "None", "%k": "c"}
             for job, state in states.items()
@@ -78,13 +69,13 @@ def squeue(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Squeue:
 
 
 @pytest.fixture
-def cluster_run(make: PlanMaker, tmp_path: Path) -> RunFolder:
+def cluster_run(make, tmp_path):
     """A run whose plan names a site, with a trial of four windows."""
     plan = make(workers=(4,), repeats=1).model_copy(update={"site": load_site("plain")})
     return RunFolder.create(tmp_path / "runs", plan)
 
 
-def killed_while_it_runs(run: RunFolder, task: str) -> Trial:
+def killed_while_it_runs(run, task):
     """Leave a task of the first trial running, those before it done, those after it queued."""
     trial = run.plan.trials[0]
     killed_at(run, trial.id, task)
@@ -93,20 +84,20 @@ def killed_while_it_runs(run: RunFolder, task: str) -> Trial:
     return trial
 
 
-def told(status: RunStatus) -> dict[str, TaskStatus]:
+def told(status):
     (trial,) = status.trials
     return {task.task: task for task in trial.tasks}
 
 
-def states(status: RunStatus) -> dict[str, str]:
+def states(status):
     return {name: task.state for name, task in told(status).items() if name.startswith("w")}
 
 
-def looked_at(run: RunFolder, behaviour: Behaviour, trial: str, task: str) -> RunStatus:
+def looked_at(run, behaviour, trial, task):
     """Where a run stands when this task begins, by which pyscale is killed."""
-    seen: list[RunStatus] = []
+    seen = []
 
-    def looks(this_trial: str, this_task: str, spec: TaskSpec) -> MockEnd:
+    def looks(this_trial, this_task, spec):
         if (this_trial, this_task) == (trial, task):
             seen.append(run_status(run))
             raise Killed
@@ -137,7 +128,7 @@ def test_a_new_run_is_planned_and_a_finished_one_complete(run):
 def test_a_run_that_begins_while_one_looks_is_not_interrupted(run, monkeypatch):
     with ExitStack() as begun:
 
-        def begins_once_it_was_looked_at(path: Path) -> bool:
+        def begins_once_it_was_looked_at(path):
             monkeypatch.undo()
             seen = is_locked(path)
             begun.enter_context(run_lock(path))
@@ -152,7 +143,7 @@ def test_a_run_that_begins_while_one_looks_is_not_interrupted(run, monkeypatch):
 def test_the_report_is_there_when_a_run_has_ended(run):
     seen = []
 
-    def follow() -> None:
+    def follow():
         statusview.show(str(run.path), watch=True, as_json=False, log=False)
         seen.append((run.report / "scaling_analysis.md").exists())
 
@@ -218,9 +209,9 @@ def test_a_failed_task_comes_first_with_its_reason(run):
 
 def test_a_task_that_was_set_aside_and_ordered_again_is_told_anew(run):
     reader = StatusReader(run)
-    seen: list[str] = []
+    seen = []
 
-    def behaviour(trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+    def behaviour(trial, task, _spec):
         if (trial, task) == ("segment-n2-b1", "w1"):
             seen.append(told(reader.read())["w0"].state)
             if len(seen) == 3:
@@ -236,10 +227,10 @@ def test_a_task_that_was_set_aside_and_ordered_again_is_told_anew(run):
 
 
 def test_the_word_of_an_earlier_try_is_not_that_of_this_one(run):
-    seen: list[str] = []
+    seen = []
     trial = run.plan.trial("segment-n2-b1")
 
-    def behaviour(this_trial: str, task: str, _spec: TaskSpec) -> MockEnd:
+    def behaviour(this_trial, task, _spec):
         if (this_trial, task) != (trial.id, "w1"):
             return MockEnd()
         seen.append(told(run_status(run))["w1"].state)

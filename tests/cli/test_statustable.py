@@ -1,7 +1,5 @@
 """The state of a run stays readable however many tasks it has."""
 
-from __future__ import annotations
-
 import pytest
 from rich.console import Console
 
@@ -9,7 +7,6 @@ from pyscale.status import (
     MOST_TASKS,
     ConfigurationStatus,
     JobCounts,
-    RunState,
     RunStatus,
     TrialStatus,
 )
@@ -17,12 +14,7 @@ from pyscale.statustable import duration, rendered
 from pyscale.taskstatus import TaskStatus
 
 
-def status(
-    *trials: TrialStatus,
-    state: RunState = "running",
-    jobs: JobCounts | None = None,
-    complaint: str | None = None,
-) -> RunStatus:
+def status(*trials, state="running", jobs=None, complaint=None):
     return RunStatus(
         run_id="20260317T114224Z-k3f9",
         suite="pipeline",
@@ -35,7 +27,7 @@ def status(
     )
 
 
-def text(what: RunStatus) -> str:
+def text(what):
     console = Console(width=200)
     with console.capture() as capture:
         console.print(rendered(what))
@@ -79,7 +71,7 @@ def test_a_task_has_its_node_its_time_and_why():
     assert ["w4", "queued", "job", "17_4", "waiting", "for", "free", "nodes"] in lines
 
 
-def points(count: int) -> tuple[ConfigurationStatus, ...]:
+def points(count):
     return tuple(
         ConfigurationStatus(
             entry=f"segment_{size}px", family="segment", workers=1, done=1, failed=size % 2, total=6
@@ -88,7 +80,7 @@ def points(count: int) -> tuple[ConfigurationStatus, ...]:
     )
 
 
-def rows(*configurations: ConfigurationStatus) -> list[list[str]]:
+def rows(*configurations):
     shown = text(status().model_copy(update={"configurations": configurations}))
     return [line.replace("│", " ").split() for line in shown.splitlines()]
 

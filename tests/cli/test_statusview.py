@@ -1,7 +1,5 @@
 """`pyscale status` in a pipe: one table, at the end, with the advice that fits."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import threading
@@ -11,14 +9,11 @@ import pytest
 from mockruns import carry_out, failing
 from pyscale import statusview
 from pyscale.errors import UserError
-from pyscale.status import RunStatus, StatusReader
-from pyscale.store.folder import RunFolder
+from pyscale.status import StatusReader
 from pyscale.store.lock import run_lock
 
-Capture = pytest.CaptureFixture[str]
 
-
-def show(run: RunFolder, *, watch: bool = False, as_json: bool = False, log: bool = False) -> None:
+def show(run, *, watch=False, as_json=False, log=False):
     statusview.show(str(run.path), watch=watch, as_json=as_json, log=log)
 
 
@@ -41,7 +36,7 @@ def test_following_into_a_pipe_prints_one_table_when_the_run_has_ended(run, caps
 
 
 def test_leaving_a_run_that_is_followed_says_that_it_goes_on(run, capsys, monkeypatch):
-    def interrupted(_reader: StatusReader) -> RunStatus:
+    def interrupted(_reader):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(StatusReader, "read", interrupted)
@@ -54,9 +49,9 @@ def test_leaving_a_run_that_is_followed_says_that_it_goes_on(run, capsys, monkey
 
 def test_following_a_run_whose_folder_goes_away_ends(run, monkeypatch):
     read = StatusReader.read
-    told: list[RunStatus] = []
+    told = []
 
-    def deleted_at_the_second_look(reader: StatusReader) -> RunStatus:
+    def deleted_at_the_second_look(reader):
         told.append(read(reader))
         if len(told) == 2:
             shutil.rmtree(run.path)

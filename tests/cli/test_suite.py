@@ -1,7 +1,5 @@
 """Suites are read from files, and refused in one sentence."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

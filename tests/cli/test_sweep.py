@@ -1,7 +1,5 @@
 """What N workers are given of a movie, in strong and in weak scaling."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -51,7 +49,7 @@ def test_no_worker_goes_without_a_frame_and_few_frames_are_left_out(counts, more
 )
 def test_a_movie_that_is_too_short_is_refused(scaling, sentence):
     with pytest.raises(UserError, match=sentence):
-        Sweep(scaling, (1, 16), 9).refuse_too_short("a.tif")  # type: ignore[arg-type]
+        Sweep(scaling, (1, 16), 9).refuse_too_short("a.tif")
 
 
 def test_the_sweep_of_a_plan_is_that_which_it_was_made_for(make):

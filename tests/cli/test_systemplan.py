@@ -1,16 +1,12 @@
 """A plan of the machine: no movie, a folder to measure, and workers that measure by themselves."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
-from mockruns import PlanMaker
 from pyscale.dryrun import show
 from pyscale.errors import UserError
 from pyscale.origin import commands
-from pyscale.plan import Plan
 from pyscale.planning import make_plan
 from pyscale.runline import repeat_line
 from pyscale.runsettings import settings_for
@@ -25,10 +21,10 @@ from pyscale.withsystem import with_system
 
 
 @pytest.fixture
-def system(tmp_path: Path) -> PlanMaker:
+def system(tmp_path):
     """Plan the storage and decompress entries of the suite system."""
 
-    def plan(workers: tuple[int, ...] = (1, 3), **flags: object) -> Plan:
+    def plan(workers=(1, 3), **flags):
         settings = settings_for("system", {"runs_folder": tmp_path / "runs", **flags})
         suite = load_suite("system")
         stages = {
@@ -104,10 +100,10 @@ def test_a_run_of_it_has_no_input_and_tells_its_folder(system, tmp_path):
 
 
 @pytest.fixture
-def beside(make_of: PlanMaker) -> PlanMaker:
+def beside(make_of):
     """Plan the labels suite with what --with-system adds."""
 
-    def plan(**changes: object) -> Plan:
+    def plan(**changes):
         settings = settings_for("labels", {"with_system": True})
         suite = with_system(load_suite("labels"), settings, None)
         return make_of(suite, (2, 4), with_system=True, **changes)

@@ -1,16 +1,14 @@
 """Suites and sites are found by name or by path, and refused in one sentence."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
 
 from pyscale.errors import UserError
 from pyscale.suite import Suite
-from pyscale.tomlfile import Kind, file_of, read_toml, shipped_names
+from pyscale.tomlfile import file_of, read_toml, shipped_names
 
-KINDS: tuple[Kind, ...] = ("suite", "site")
+KINDS = ("suite", "site")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -1,7 +1,5 @@
 """Trials run in order, are tried again, resumed and skipped as they should be."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import multiprocessing
@@ -25,33 +23,30 @@ from mockruns import (
 )
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
-from pyscale.executors.protocol import Batch
-from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.taskfiles import read_cache, read_task
 from pyscale.suite import load_suite
-from pyscale_stages.contract import TaskSpec
 
 
-def every_task(plan: Plan) -> list[tuple[str, str]]:
+def every_task(plan):
     return [(trial.id, task) for trial in plan.trials for task in trial.tasks]
 
 
-def states(run: RunFolder) -> set[str]:
+def states(run):
     return {read_task(run.task(run.plan.trial(t), task)).state for t, task in every_task(run.plan)}
 
 
-def started_of(executor: MockExecutor, trial: str) -> list[str]:
+def started_of(executor, trial):
     return [task for this_trial, task in executor.started if this_trial == trial]
 
 
 class TestADoneRun:
     @pytest.fixture(scope="class")
-    def executor(self) -> MockExecutor:
+    def executor(self):
         return MockExecutor()
 
     @pytest.fixture(scope="class")
-    def done(self, tmp_path_factory: pytest.TempPathFactory, executor: MockExecutor) -> RunFolder:
+    def done(self, tmp_path_factory, executor):
         return done_run(tmp_path_factory.mktemp("done"), executor)
 
     def test_ran_all_trials_in_the_order_of_the_plan(self, done, executor):
@@ -83,18 +78,18 @@ class TestADoneRun:
         assert again.started == []
 
 
-def slow_at_the_end(_trial: str, _task: str, spec: TaskSpec) -> MockEnd:
+def slow_at_the_end(_trial, _task, spec):
     """Each frame takes a second more than the one before it."""
     return MockEnd(wall_s=sum(range(*spec.frames)) + 1.0) if spec.frames else MockEnd()
 
 
 class TestMoreWindowsThanWorkers:
     @pytest.fixture(scope="class")
-    def executor(self) -> MockExecutor:
+    def executor(self):
         return MockExecutor(slow_at_the_end)
 
     @pytest.fixture(scope="class")
-    def done(self, tmp_path_factory: pytest.TempPathFactory, executor: MockExecutor) -> RunFolder:
+    def done(self, tmp_path_factory, executor):
         return done_run(tmp_path_factory.mktemp("done"), executor, chunks_per_worker=4)
 
     def test_those_that_took_longest_before_start_first(self, done, executor):
@@ -189,7 +184,7 @@ def test_stages_whose_input_is_missing_are_skipped_with_the_reason(run):
 
 class TestResuming:
     @pytest.fixture
-    def left(self, run: RunFolder) -> RunFolder:
+    def left(self, run):
         """A run of which one trial failed."""
         carry_out(run, failing("track-n2-b1", "w0"))
         return run
@@ -226,11 +221,11 @@ class TestResuming:
         assert run.attempts(run.plan.trial("contact-n2-b2")) == 1, "an interruption is no failure"
 
 
-def killed_after(calls: int, run: RunFolder) -> None:
+def killed_after(calls, run):
     """Carry a run out in a process that SIGKILL ends once it has called so many functions."""
     left = iter(range(calls))
 
-    def count(*_event: object) -> None:
+    def count(*_event):
         if next(left, None) is None:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -238,7 +233,7 @@ def killed_after(calls: int, run: RunFolder) -> None:
     carry_out(run)
 
 
-def calls_of(run: RunFolder) -> int:
+def calls_of(run):
     """Carry a run out; return how many functions were called, and returned."""
     counter = itertools.count()
     sys.setprofile(lambda *_event: next(counter))
@@ -280,8 +275,8 @@ class TestTrialsQueuedAhead:
         events = events_of(run)
         started = [event.trial for event in events if event.kind == "trial_started"]
         assert started == [trial.id for trial in run.plan.trials]
-        known: set[str] = set()
-        ended: set[str] = set()
+        known = set()
+        ended = set()
         waits_behind = 0
         for event in events:
             assert event.trial is None or event.kind != "trial_taken_up"
@@ -321,13 +316,13 @@ class TestTrialsQueuedAhead:
 
     def test_one_that_failed_before_its_turn_is_told_and_tried_again(self, run):
         class Fast(MockExecutor):
-            def queue(self, batch: Batch) -> str | None:
+            def queue(self, batch):
                 refused = super().queue(batch)
                 for folder in () if refused else batch.orders:
                     self._pretend(folder)
                 return refused
 
-            def take_up(self, batch: Batch) -> bool:
+            def take_up(self, batch):
                 return bool(batch.orders)
 
         fails_once = ending("contact-n2-b2", "w0", MockEnd(returncode=1))

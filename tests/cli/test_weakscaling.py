@@ -1,25 +1,21 @@
 """A run in which the movie grows with N, from its plan to its report."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 
-from mockruns import PlanMaker, carried_out, carry_out, failing, result_of
+from mockruns import carried_out, carry_out, failing, result_of
 from pyscale.benchmark import benchmark
 from pyscale.executors.mock import MockEnd, MockExecutor
-from pyscale.plan import Plan
-from pyscale.planning import even_windows
-from pyscale.startorder import earlier_trials
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
-from pyscale_stages.contract import TaskSpec
+from pyscale.sweep import even_windows
+from pyscale.trialrecords import earlier_trials
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 
 
 @pytest.fixture
-def plan(make: PlanMaker) -> Plan:
+def plan(make):
     """The pipeline on a movie of eight frames."""
     return make(workers=(1, 2, 4), scaling="weak")
 
@@ -38,7 +34,7 @@ def test_each_worker_has_two_frames_at_every_n(plan, make):
 def test_later_stages_read_the_trial_that_had_the_most_frames(make):
     plans = [make(workers=(1, 2, 4), scaling="weak", seed=seed) for seed in range(20)]
     for plan in plans:
-        seen: set[str] = set()
+        seen = set()
         for trial in plan.trials:
             sources = [item.from_trial for item in trial.inputs if item.from_trial]
             assert all(source.endswith("-n4-b1") for source in sources)
@@ -90,7 +86,7 @@ def test_a_trial_without_what_feeds_it_is_skipped_and_others_are_not(make, tmp_p
 
 @pytest.mark.slow
 def test_the_report_of_a_run_knows_its_work(make, tmp_path):
-    def behaviour(_trial: str, _task: str, spec: TaskSpec) -> MockEnd:
+    def behaviour(_trial, _task, spec):
         start, stop = spec.frames or (0, 0)
         return MockEnd(wall_s=1.0 + stop - start)
 

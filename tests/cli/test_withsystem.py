@@ -1,7 +1,5 @@
 """What --with-system adds to a suite."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyscale.errors import UserError

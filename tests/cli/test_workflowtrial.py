@@ -1,12 +1,9 @@
 """One trial of a workflow: its work directory, the line of its engine, and the times it tells."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -18,7 +15,7 @@ from standinnextflow import HEADER, row, write_nextflow
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     """A workflow with scripts, data by a link, results of an earlier run, and a run of pyscale."""
     root = tmp_path / "mine"
     for name in (
@@ -130,13 +127,13 @@ def test_the_last_lines_of_a_failure_say_what_failed(engine, said, told):
     assert [line[: len(begin)] for line, begin in zip(found, told, strict=True)] == told
 
 
-def keep(folder: Path, name: str, rule: str, start: float, end: float, **more: Any) -> None:
+def keep(folder, name, rule, start, end, **more):
     folder.mkdir(parents=True, exist_ok=True)
     told = {"rule": rule, "input": [], "starttime": start, "endtime": end, **more}
     (folder / name).write_text(json.dumps(told))
 
 
-def told_by(work: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+def told_by(work, engine, monkeypatch):
     monkeypatch.setenv(TOLD_VARIABLE, str(work / "told.jsonl"))
     workflowtrial.tell_times(traced(engine, work))
     lines = map(json.loads, (work / "told.jsonl").read_text().splitlines())

@@ -1,22 +1,15 @@
 """Images for tests: the real ones, built or reused, and toys that take less than a second."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 import pyscale.images.build as build_module
 from movingsquares import write_moving_squares
 from pyscale.doctor.containers import images as images_of
-from pyscale.doctor.findings import Finding
 from pyscale.doctor.stages import stages
 from pyscale.doctor.subject import Subject
-from pyscale.images.build import BuildOptions, BuiltImage, build
-from pyscale.images.buildlog import BuildEvent, BuildProgress
+from pyscale.images.build import BuildOptions, build
+from pyscale.images.buildlog import BuildProgress
 from pyscale.images.catalog import ImageDefinition, definitions
-from pyscale.images.engine import Engine
 from pyscale.images.lockfile import ImageFolder
 from pyscale.settings import load_settings
 from smallsystem import small_system
@@ -40,18 +33,18 @@ From: {{ libraries }}
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _without_figures(without_figures: None) -> None:
+def _without_figures(without_figures):
     """What is drawn is not the point here; tests that look at it have PYTHONPATH without it."""
 
 
 @pytest.fixture
-def labels(tmp_path: Path) -> Path:
+def labels(tmp_path):
     """A movie of labels."""
     return write_moving_squares(tmp_path / "labels.ome.tif")
 
 
 @pytest.fixture
-def containers(tmp_path: Path) -> Path:
+def containers(tmp_path):
     """Definitions of one toy image."""
     folder = tmp_path / "checkout" / "containers"
     (folder / "locks").mkdir(parents=True)
@@ -64,17 +57,17 @@ def containers(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def images(tmp_path: Path) -> ImageFolder:
+def images(tmp_path):
     """An empty folder of images."""
     return ImageFolder(tmp_path / "images")
 
 
 @pytest.fixture(scope="module")
-def with_image(engine: Engine) -> Callable[[str], ImageFolder]:
+def with_image(engine):
     """Build one image where it is not current; give the folder, where others may be old."""
     del engine
 
-    def folder_with(name: str) -> ImageFolder:
+    def folder_with(name):
         folder = ImageFolder(load_settings().images_folder)
         with BuildProgress() as progress:
             build(definitions([name]), folder, BuildOptions(), progress.hear)
@@ -84,10 +77,10 @@ def with_image(engine: Engine) -> Callable[[str], ImageFolder]:
 
 
 @pytest.fixture
-def look(tmp_path: Path) -> Callable[..., dict[str, Finding]]:
+def look(tmp_path):
     """Ask the images of a suite what they can do, with any setting replaced."""
 
-    def look(folder: ImageFolder, suite: str, **changes: object) -> dict[str, Finding]:
+    def look(folder, suite, **changes):
         own = {"images_folder": folder.path, "runs_folder": tmp_path / "runs", "workers": (1,)}
         subject = Subject.of_suite(suite, load_settings(**own | {"runtime": "apptainer"} | changes))
         return {one.check: one for one in (*images_of(subject), *stages(subject))}
@@ -98,34 +91,32 @@ def look(tmp_path: Path) -> Callable[..., dict[str, Finding]]:
 class ToyBuild:
     """Builds the toy image into a folder when called, and remembers what was told."""
 
-    def __init__(self, images: ImageFolder) -> None:
+    def __init__(self, images):
         self.images = images
-        self.events: list[BuildEvent] = []
-        self.on_event: Callable[[BuildEvent], None] = lambda event: None
+        self.events = []
+        self.on_event = lambda event: None
 
-    def __call__(self, **options: object) -> BuiltImage:
+    def __call__(self, **options):
         self.events.clear()
         [built] = build([CONTACT], self.images, BuildOptions(**options), self._hear)
         return built
 
-    def _hear(self, event: BuildEvent) -> None:
+    def _hear(self, event):
         self.events.append(event)
         self.on_event(event)
 
-    def into(self, images: ImageFolder) -> ToyBuild:
+    def into(self, images):
         """The same for another folder."""
         return ToyBuild(images)
 
     @property
-    def made(self) -> list[str]:
+    def made(self):
         """Layers that the last call made, in order."""
         return [event.layer for event in self.events if event.kind == "finished"]
 
 
 @pytest.fixture
-def build_toy(
-    engine: Engine, containers: Path, images: ImageFolder, monkeypatch: pytest.MonkeyPatch
-) -> ToyBuild:
+def build_toy(engine, containers, images, monkeypatch):
     """Call it to build the toy image in this process, with the real container program."""
     del engine
     for module in ("content", "catalog"):

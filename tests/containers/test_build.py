@@ -4,8 +4,6 @@ The images are toys of a shell and two programs, so that a layer takes less than
 code that builds them is the real one.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -13,7 +11,6 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -22,10 +19,7 @@ import pytest
 
 import pyscale.images.build as build_module
 from pyscale.errors import UserError
-from pyscale.images.build import BuiltImage
-from pyscale.images.buildlog import BuildEvent
 from pyscale.images.catalog import ImageDefinition
-from pyscale.images.engine import Engine
 from pyscale.images.listing import is_current
 from pyscale.images.lockfile import ImageFolder, verify_image
 from pyscale_stages.errors import MissingPart, ResourceExhausted
@@ -36,24 +30,26 @@ PATIENCE_S = 300.0
 MORE = "    echo more > /more\n"
 
 
-def add_step(containers: Path, definition: str, step: str) -> None:
+def add_step(containers, definition, step):
     with (containers / f"{definition}.def").open("a", encoding="utf-8") as file:
         file.write(step)
 
 
-def left_over(images: ImageFolder) -> list[str]:
+def left_over(images):
     """All that a build may not leave: half-made files and folders."""
     building = [str(p) for p in (images.path / "building").glob("**/*")]
     return building + [str(p) for p in images.path.rglob("*.partial*")]
 
 
-def contents(engine: Engine, sif: Path, *command: str) -> str:
+def contents(engine, sif, *command):
     return subprocess.run(
         engine.command("exec", str(sif), *command), capture_output=True, text=True, check=True
     ).stdout
 
 
-def test_an_image_is_built_in_three_layers_and_locked(build_toy, images, engine):
+def test_an_image_is_built_in_three_layers_and_locked_and_built_again_where_it_must_be(
+    build_toy, images, engine
+):
     built = build_toy()
     assert build_toy.made == ["base", "libraries", "image"]
     assert contents(engine, built.sif, "cat", "/libraries", "/stage") == "libraries\nstage\n"
@@ -63,53 +59,37 @@ def test_an_image_is_built_in_three_layers_and_locked(build_toy, images, engine)
     assert (built.sha256, built.size_bytes) == (locked.sha256, locked.size_bytes)
     assert locked.engine == f"{engine.name} {engine.version}"
     assert left_over(images) == []
-
-
-def test_what_is_current_is_not_built(build_toy):
-    first = build_toy()
-    again = build_toy()
-    assert build_toy.made == []
+    # What is current is not built.
+    assert build_toy() == built.model_copy(update={"wall_s": None})
     assert [event.kind for event in build_toy.events] == ["current"]
-    assert again == first.model_copy(update={"wall_s": None})
-
-
-def test_only_what_changed_is_built(build_toy, containers):
+    # A damaged or absent image is.
+    with built.sif.open("ab") as file:
+        file.write(b"x")
+    assert not is_current(images, CONTACT)
     build_toy()
+    assert build_toy.made == ["image"]
+    built.sif.unlink()
+    build_toy()
+    assert build_toy.made == ["image"]
+    verify_image(images, "contact")
+    build_toy(force=True)
+    assert build_toy.made == ["base", "libraries", "image"]
+
+
+def test_only_what_changed_is_built_and_layers_that_nothing_stands_on_are_removed(
+    build_toy, containers, images
+):
+    build_toy()
+    before = set((images.path / "layers").glob("*.sif"))
     add_step(containers, "stage", MORE)
     build_toy()
     assert build_toy.made == ["image"]
     add_step(containers, "contact", MORE)
     build_toy()
     assert build_toy.made == ["libraries", "image"]
-
-
-def test_layers_that_nothing_stands_on_are_removed(build_toy, containers, images):
-    build_toy()
-    before = set((images.path / "layers").glob("*.sif"))
-    add_step(containers, "contact", MORE)
-    build_toy()
     after = set((images.path / "layers").glob("*.sif"))
     assert {path.name.split("-")[0] for path in before & after} == {"base"}
     assert len(after) == len(before) == 2
-
-
-def test_a_forced_build_makes_all_layers_anew(build_toy):
-    build_toy()
-    build_toy(force=True)
-    assert build_toy.made == ["base", "libraries", "image"]
-
-
-def test_a_damaged_or_absent_image_is_built_again(build_toy, images):
-    sif = build_toy().sif
-    with sif.open("ab") as file:
-        file.write(b"x")
-    assert not is_current(images, CONTACT)
-    build_toy()
-    assert build_toy.made == ["image"]
-    sif.unlink()
-    build_toy()
-    assert build_toy.made == ["image"]
-    verify_image(images, "contact")
 
 
 def test_a_base_that_is_given_is_built_on(build_toy, images, engine, tmp_path):
@@ -123,14 +103,19 @@ def test_a_base_that_is_given_is_built_on(build_toy, images, engine, tmp_path):
     assert contents(engine, built.sif, "cat", "/stage") == "stage\n"
 
 
-def test_the_machines_own_temporary_files_are_out_of_reach(build_toy, containers, tmp_path_factory):
+def test_temporary_files_of_the_machine_and_what_the_user_exports_are_out_of_reach(
+    build_toy, containers, engine, monkeypatch
+):
     # A definition that clears /tmp clears its own.
     folder = Path("/tmp") / f"pyscale-test-{os.getpid()}"
     folder.mkdir()
+    monkeypatch.setenv(f"{engine.environment_prefix}SECRET", "of the user")
+    monkeypatch.setenv(f"{engine.option_prefix}BIND", "/usr/share:/mnt")
     try:
         add_step(
             containers, "contact", f"    [ ! -e {folder} ]\n    touch /tmp/mine /var/tmp/mine\n"
         )
+        add_step(containers, "contact", '    [ -z "$SECRET" ]\n    [ ! -e /mnt/doc ]\n')
         build_toy()
     finally:
         folder.rmdir()
@@ -141,7 +126,7 @@ def test_the_machines_own_temporary_files_are_out_of_reach(build_toy, containers
 def test_a_user_may_name_another_disk_to_unpack_on(build_toy, engine, tmp_path, monkeypatch):
     local = tmp_path / "local"
     monkeypatch.setenv(f"{engine.option_prefix}TMPDIR", str(local))
-    seen: list[str] = []
+    seen = []
     build_toy.on_event = lambda event: seen.extend(
         path.name for path in local.glob("pyscale-*/*.scratch/*")
     )
@@ -152,39 +137,21 @@ def test_a_user_may_name_another_disk_to_unpack_on(build_toy, engine, tmp_path, 
     assert contents(engine, built.sif, "cat", "/stage") == "stage\n"
 
 
-def test_what_the_user_exports_into_containers_stays_out(
-    build_toy, containers, monkeypatch, engine
+def test_a_broken_definition_is_one_sentence_with_its_log_and_keeps_the_image_that_was_there(
+    build_toy, containers, images
 ):
-    monkeypatch.setenv(f"{engine.environment_prefix}SECRET", "of the user")
-    monkeypatch.setenv(f"{engine.option_prefix}BIND", "/usr/share:/mnt")
-    add_step(containers, "contact", '    [ -z "$SECRET" ]\n    [ ! -e /mnt/doc ]\n')
-    build_toy()
-
-
-def test_a_broken_definition_is_one_sentence_with_its_log(build_toy, containers, images):
+    before = build_toy()
     add_step(containers, "contact", "    echo no such wheel: numpy >&2\n    exit 7\n")
     with pytest.raises(UserError) as raised:
         build_toy()
     said = str(raised.value)
     assert "building contact.def failed: no such wheel: numpy" in said
-    log = Path(said.rpartition(" ")[2])
-    assert "no such wheel" in log.read_text()
-    assert not images.sif("contact").exists()
-    assert left_over(images) == []
-
-
-def test_a_failed_build_keeps_the_image_that_was_there(build_toy, containers, images):
-    before = build_toy()
-    add_step(containers, "stage", "    exit 7\n")
-    with pytest.raises(UserError):
-        build_toy()
-    assert verify_image(images, "contact").sha256 == before.sha256
-
-
-def test_a_definition_that_cannot_be_read_is_one_sentence(build_toy, containers):
+    assert "no such wheel" in Path(said.rpartition(" ")[2]).read_text()
     (containers / "contact.def").write_text("Bootstrap: nonsense\nFrom: nowhere\n")
     with pytest.raises(UserError, match=r"building contact\.def failed: .*nonsense.*\.log$"):
         build_toy()
+    assert verify_image(images, "contact").sha256 == before.sha256
+    assert left_over(images) == []
 
 
 @pytest.mark.parametrize(
@@ -196,7 +163,7 @@ def test_a_disk_that_fills_up_is_one_sentence_and_nothing_half_made(
     disk = mount_in_memory(images.path, "size=48m")
     filler = disk / "filler"
 
-    def fill(event: BuildEvent) -> None:
+    def fill(event):
         if (event.layer, event.kind) == (layer, "started"):
             room = os.statvfs(disk)
             filler.write_bytes(b"x" * (room.f_bavail * room.f_frsize - left_kib * 1024))
@@ -220,25 +187,18 @@ def test_too_small_a_disk_is_told_before_anything_is_started(build_toy, images, 
     assert not images.path.exists()
 
 
-def test_a_folder_that_may_not_be_written_is_one_sentence(build_toy, images):
-    images.path.parent.mkdir(exist_ok=True)
-    images.path.write_text("a file")
-    with pytest.raises(UserError, match="images is a file, but a folder is needed"):
-        build_toy()
-
-
 def test_two_builds_of_one_image_make_each_layer_once(build_toy, images):
     other = build_toy.into(images)
     waiting = threading.Event()
-    second: list[BuiltImage] = []
+    second = []
     thread = threading.Thread(target=lambda: second.append(other()))
 
-    def start_another(event: BuildEvent) -> None:
+    def start_another(event):
         if (event.layer, event.kind) == ("libraries", "started"):
             thread.start()
             assert waiting.wait(PATIENCE_S)
 
-    def note(event: BuildEvent) -> None:
+    def note(event):
         if event.kind == "waiting":
             waiting.set()
 
@@ -251,7 +211,7 @@ def test_two_builds_of_one_image_make_each_layer_once(build_toy, images):
     assert left_over(images) == []
 
 
-def add_second_image(containers: Path) -> ImageDefinition:
+def add_second_image(containers):
     with (containers / "images.toml").open("a") as file:
         file.write('[track]\nstage = "track"\ndefinition = "track"\n')
     (containers / "locks" / "track.txt").write_text("# nothing\n")
@@ -268,7 +228,7 @@ def test_two_images_are_built_at_the_same_time(build_toy, containers, images, mo
     )
     heard = set()
 
-    def hear(event: BuildEvent) -> None:
+    def hear(event):
         heard.add((event.image, event.detail if event.kind == "said" else event.kind))
         if heard >= {("contact", "waits"), ("track", "started")}:
             for folder in images.path.glob("building/contact-*.scratch/inside/tmp"):
@@ -296,9 +256,7 @@ module.build(definitions([]), ImageFolder(Path(sys.argv[1])), options, hear)
 
 
 @pytest.fixture
-def start_build(
-    engine: Engine, containers: Path, images: ImageFolder
-) -> Iterator[Callable[[], subprocess.Popen[str]]]:
+def start_build(engine, containers, images):
     """Start the build of the toy image in a process of its own, from a copy of this checkout."""
     del engine
     checkout = containers.parent
@@ -309,7 +267,7 @@ def start_build(
     environment = os.environ | {"PYTHONPATH": f"{checkout / 'cli'}:{checkout / 'stages'}"}
     with ExitStack() as ends:
 
-        def start() -> subprocess.Popen[str]:
+        def start():
             process = subprocess.Popen(
                 [sys.executable, "-c", DRIVER, str(images.path)],
                 env=environment,
@@ -324,7 +282,7 @@ def start_build(
         yield start
 
 
-def read_until(process: subprocess.Popen[str], text: str) -> None:
+def read_until(process, text):
     """Read what a build tells until a line holds `text`."""
     assert process.stdout is not None
     for line in process.stdout:

@@ -1,19 +1,14 @@
 """The image of Cellpose 4 with weights of one's own: alone, and in a run."""
 
-from __future__ import annotations
-
 import json
 import subprocess
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tifffile
 
 from cellpose4_grid import MAKE_WEIGHTS, TOKEN_PX
-from commandline import Answer, answer_in
-from pyscale.images.engine import Engine
-from pyscale.images.lockfile import ImageFolder
+from commandline import answer_in
 from pyscale_stages.moviewriter import write_movie
 
 SHAPE_YX = (64, 96)
@@ -27,9 +22,7 @@ params = { model = "%s" }
 """
 
 
-def in_image(
-    engine: Engine, images: ImageFolder, folder: Path, verb: str, *arguments: str
-) -> subprocess.CompletedProcess[str]:
+def in_image(engine, images, folder, verb, *arguments):
     """Start the image as somebody without pyscale would."""
     options = ("--containall", "--bind", str(folder), "--pwd", str(folder))
     return subprocess.run(
@@ -40,13 +33,13 @@ def in_image(
     )
 
 
-def run_suite(folder: Path, images: ImageFolder) -> Answer:
+def run_suite(folder, images):
     options = ("--runtime", "apptainer", "--workers", "1", "--repeats", "1")
     words = ("run", "mine.toml", "--data", "movie.ome.tif", *options)
     return answer_in(folder, *words, PYSCALE_IMAGES_FOLDER=images.path)
 
 
-def drawn(labels: Path) -> bool:
+def drawn(labels):
     """Whether every frame holds one cell of 36 pixels for each token of the network."""
     cells = SHAPE_YX[0] // TOKEN_PX * (SHAPE_YX[1] // TOKEN_PX)
     counts = [np.bincount(frame.ravel())[1:] for frame in np.atleast_3d(tifffile.imread(labels))]
@@ -54,9 +47,7 @@ def drawn(labels: Path) -> bool:
 
 
 @pytest.fixture(scope="module")
-def bench(
-    engine: Engine, built_images: ImageFolder, tmp_path_factory: pytest.TempPathFactory
-) -> Path:
+def bench(engine, built_images, tmp_path_factory):
     """A folder with a movie of two frames and weights, which the image itself has made."""
     folder = tmp_path_factory.mktemp("cellpose4")
     frames = np.random.default_rng(0).integers(0, 500, (2, *SHAPE_YX)).astype(np.uint16)

@@ -1,9 +1,5 @@
 """Two builds of one definition give the same packages and files, and a comparison that sees."""
 
-from __future__ import annotations
-
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,19 +16,28 @@ CODE = "code/pyscale_stages/contact/stage.py"
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> ImageFolder:
+def other(tmp_path):
     return ImageFolder(tmp_path / "other")
 
 
-def append(containers: Path, step: str) -> None:
+def append(containers, step):
     with (containers / "stage.def").open("a", encoding="utf-8") as file:
         file.write(step)
 
 
-def test_two_builds_differ_in_the_date_of_the_build_alone(build_toy, other):
-    files, others = compare(build_toy().sif, build_toy.into(other)().sif)
+def test_two_builds_differ_in_the_date_of_the_build_alone_and_files_are_listed_with_what_they_hold(
+    build_toy, other
+):
+    first = build_toy().sif
+    files, others = compare(first, build_toy.into(other)().sif)
     assert files == []
     assert "Python packages: the same 0" in others
+    listing = list_files(first, keep=(CODE,))
+    source = Path(__file__).resolve().parents[2] / "stages/pyscale_stages/contact/stage.py"
+    assert listing.kept == {CODE: source.read_bytes()}
+    assert listing.files[CODE].size_bytes == source.stat().st_size
+    assert (listing.files[CODE].mode, listing.files[CODE].owner) == ("644", "0:0")
+    assert listing.files["code"].kind == "D"
 
 
 def test_every_difference_is_told(build_toy, other, containers):
@@ -54,15 +59,6 @@ def test_every_difference_is_told(build_toy, other, containers):
     assert [text.startswith(line) for text, line in zip(told, lines, strict=True)] == [True] * 6
 
 
-def test_files_are_listed_with_what_they_hold(build_toy):
-    listing = list_files(build_toy().sif, keep=(CODE,))
-    source = Path(__file__).resolve().parents[2] / "stages/pyscale_stages/contact/stage.py"
-    assert listing.kept == {CODE: source.read_bytes()}
-    assert listing.files[CODE].size_bytes == source.stat().st_size
-    assert (listing.files[CODE].mode, listing.files[CODE].owner) == ("644", "0:0")
-    assert listing.files["code"].kind == "D"
-
-
 def test_a_file_that_is_no_image_is_one_sentence(build_toy, tmp_path):
     good = build_toy().sif
     text = tmp_path / "text.sif"
@@ -81,23 +77,16 @@ def test_a_file_that_is_no_image_is_one_sentence(build_toy, tmp_path):
 
 
 def test_the_command_prints_the_differences_and_tells_by_its_exit_code(
-    build_toy, other, containers
+    build_toy, other, containers, capsys
 ):
-    first = build_toy().sif
-    again = build_toy.into(other)().sif
-
-    def told(*names: object) -> tuple[int, str]:
-        command = [sys.executable, compare_images.__file__, *map(str, names)]
-        answer = subprocess.run(command, capture_output=True, text=True, check=False)
-        return answer.returncode, answer.stdout + answer.stderr
-
-    assert told(first, again)[0] == 0
+    first = str(build_toy().sif)
+    assert compare_images.main([first, first]) == 0
     append(containers, "    echo more > /more\n")
-    code, said = told(first, build_toy.into(other)().sif)
-    assert code == 1
-    assert "more: only in the second" in said
-    assert told(first)[0] == 2
-    assert told(first, "nowhere.sif")[1].startswith("error: nowhere.sif does not exist")
+    assert compare_images.main([first, str(build_toy.into(other)().sif)]) == 1
+    assert "more: only in the second" in capsys.readouterr().out
+    assert compare_images.main([first]) == 2
+    assert compare_images.main([first, "nowhere.sif"]) == 2
+    assert "error: nowhere.sif does not exist" in capsys.readouterr().err
 
 
 @pytest.mark.slow

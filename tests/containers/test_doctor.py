@@ -1,9 +1,5 @@
 """What an image can do is asked of its own interpreter, started as a task would start it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from pyscale_stages.measure.gpus import gpu_present
@@ -20,7 +16,7 @@ inputs = { labels = "segment" }
 """
 
 
-def written(folder: Path, text: str) -> str:
+def written(folder, text):
     """Write a suite; return its path."""
     (folder / "part.toml").write_text(text)
     return str(folder / "part.toml")

@@ -1,24 +1,18 @@
 """The image that loads patches: alone, in a run whose ranks meet, and as the doctor finds it."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from commandline import answer_in
-from pyscale.images.lockfile import ImageFolder
 from pyscale.store.folder import find_run
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.loading import Loading
 from pyscale_stages.slides.synthetic import SlidesParams, write_slides
 
-PARAMS: dict[str, Any] = {
+PARAMS = {
     "num_workers": 2,
     "batch_size": 4,
     "batches": 4,
@@ -48,26 +42,26 @@ def make_dataset(*settings):
 
 
 @pytest.fixture(scope="module")
-def folder(with_image: Callable[[str], ImageFolder]) -> ImageFolder:
+def folder(with_image):
     """Folder with the image of the stage."""
     return with_image("loader")
 
 
 @pytest.fixture(scope="module")
-def slides(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def slides(tmp_path_factory):
     """Four small slides, at a place that is hard on shells."""
     place = tmp_path_factory.mktemp("slides") / "my slides, [new]: é"
     return write_slides(place, SlidesParams(slides=4, height_px=512, width_px=512))
 
 
-def loaded(done: subprocess.CompletedProcess[str]) -> Loading:
+def loaded(done):
     """What a stage that ran alone measured."""
     assert done.returncode == 0, done.stderr
     return Loading.model_validate(json.loads(done.stdout)["loading"])
 
 
 @pytest.fixture(scope="module")
-def native(slides: Path, tmp_path_factory: pytest.TempPathFactory) -> Loading:
+def native(slides, tmp_path_factory):
     """What this environment loads from the slides."""
     home = tmp_path_factory.mktemp("native")
     (home / "params.json").write_text(json.dumps(PARAMS))
@@ -118,7 +112,7 @@ def test_two_ranks_in_containers_meet_and_find_a_factory_of_ones_own(
     done = answer_in(tmp_path, *words, "--workers", "1,2", "--repeats", "1", **surroundings)
     assert done.code == 0, done.err
     run = find_run(tmp_path / "runs", None)
-    found: dict[int, list[Loading]] = {}
+    found = {}
     for trial in run.plan.trials:
         for name in trial.window_tasks:
             result = read_task(run.task(trial, name)).result

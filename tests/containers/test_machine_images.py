@@ -1,19 +1,14 @@
 """The images of the stages that measure the machine: what they need is inside, and they run."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import tomllib
-from pathlib import Path
 
 import pytest
 
 from commandline import answer_in
-from pyscale.images.lockfile import ImageFolder
 from pyscale.store.folder import RunFolder
 from pyscale.store.taskfiles import read_task
-from pyscale_stages.contract import TaskResult
 from stagetasks import run_verb
 
 STAGES = ("storage", "decompress", "kernels")
@@ -46,11 +41,10 @@ matrix_size = 64
 repeats = 2
 """
 RUN_SYSTEM = ("run", "system", "--device", "cpu", "--repeats", "1", "--keep-outputs", "all")
-Outputs = dict[str, tuple[Path, TaskResult]]
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def place(tmp_path_factory):
     """A folder to measure, with a file of somebody's in it, and a name that is hard on shells."""
     folder = tmp_path_factory.mktemp("place") / "my place, [new]: é"
     folder.mkdir()
@@ -59,9 +53,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def measured(
-    place: Path, built_images: ImageFolder, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Outputs]:
+def measured(place, built_images, tmp_path_factory):
     """What the suite of the machine left of each stage, natively and in images."""
     found = {}
     for runtime in ("native", "apptainer"):
@@ -75,7 +67,7 @@ def measured(
     return found
 
 
-def outputs(run: RunFolder) -> Outputs:
+def outputs(run):
     """Output folder and result of each stage's one task."""
     found = {}
     for trial in run.plan.trials:

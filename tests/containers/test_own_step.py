@@ -1,10 +1,5 @@
 """A step of the user's own in an image that holds a shell and a few programs, and no pyscale."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from commandline import answer_of
@@ -18,14 +13,12 @@ COPIES = "cat {file} > {output}/{name}.txt"
 
 
 @pytest.fixture
-def image(small_image: Path) -> Path:
+def image(small_image):
     return small_image
 
 
 @pytest.fixture
-def run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], image: Path
-) -> Callable[..., tuple[int, str]]:
+def run(tmp_path, monkeypatch, capsys, image):
     """Run a step over four files of a folder, in the image."""
     monkeypatch.chdir(tmp_path)
     texts = tmp_path / "my texts, [new]"
@@ -33,7 +26,7 @@ def run(
     for number in range(4):
         (texts / f"{number}.txt").write_text(f"text {number}")
 
-    def start(step: str, *more: str) -> tuple[int, str]:
+    def start(step, *more):
         told = answer_of(
             capsys,
             *("pyscale", "run", "--step", step, "--shell", "--split", "files", "--data", texts),
@@ -45,7 +38,7 @@ def run(
     return start
 
 
-def found(tmp_path: Path) -> RunFolder:
+def found(tmp_path):
     (path,) = (tmp_path / "runs").iterdir()
     return RunFolder(path)
 

@@ -1,27 +1,20 @@
 """The image that reconstructs: ranks in containers compute what this environment does."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from commandline import answer_in
-from pyscale.images.lockfile import ImageFolder
 from pyscale.store.folder import find_run
 from pyscale.store.taskfiles import read_task
-from pyscale_stages.contract import TaskResult
-from pyscale_stages.reconstruct.output import Image, read_image
+from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
 from traineddenoiser import NETWORK, SIGMA, write_weights
 
-PARAMS: dict[str, Any] = NETWORK | {
+PARAMS = NETWORK | {
     "problem": "colour_deblur",
     "size_px": 128,
     "operators": 4,
@@ -46,13 +39,13 @@ stage = "reconstruct"
 
 
 @pytest.fixture(scope="module")
-def folder(with_image: Callable[[str], ImageFolder]) -> ImageFolder:
+def folder(with_image):
     """Folder with the image of the stage."""
     return with_image("reconstruct")
 
 
 @pytest.fixture(scope="module")
-def params(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def params(tmp_path_factory):
     """Parameters with weights at a place of their own that is hard on shells."""
     place = tmp_path_factory.mktemp("weights") / "my weights, [new]: é"
     place.mkdir()
@@ -67,7 +60,7 @@ def test_ranks_in_containers_reconstruct_what_this_environment_does(folder, para
     done = answer_in(tmp_path, *words, "--seed", "0", PYSCALE_IMAGES_FOLDER=folder.path)
     assert done.code == 0, done.err
     run = find_run(tmp_path / "runs", None)
-    results: dict[int, list[TaskResult]] = {}
+    results = {}
     for trial in run.plan.trials:
         found = [read_task(run.task(trial, name)).result for name in trial.window_tasks]
         results[trial.workers] = [result for result in found if result is not None]
@@ -94,7 +87,7 @@ def test_ranks_in_containers_reconstruct_what_this_environment_does(folder, para
     assert np.abs(image - native).max() <= ROUNDING * np.abs(native).max()
 
 
-def reconstructed_here(folder: Path, params: dict[str, Any]) -> Image:
+def reconstructed_here(folder, params):
     """The image that one rank computes in this environment."""
     (folder / "params.json").write_text(json.dumps(params))
     subprocess.run(

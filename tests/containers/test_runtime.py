@@ -1,22 +1,18 @@
 """The runtime `apptainer`, for real: same results as natively, the same machine, nothing else."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 import tifffile
 
-from commandline import Answer, answer_in, answer_of
+from commandline import answer_in, answer_of
 from pyscale.executors.containernode import prepared
 from pyscale.images.lockfile import ImageFolder
 from pyscale.runtimes.apptainer import ApptainerRuntime
@@ -25,7 +21,7 @@ from pyscale.store.provenance import ImageFile, read_provenance
 from pyscale.store.tables import SPANS_FILE, TASKS_FILE
 from pyscale.store.taskfiles import read_cache, read_task
 from pyscale_stages.binds import task_binds
-from pyscale_stages.contract import TaskResult, TaskSpec
+from pyscale_stages.contract import TaskSpec
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.measure import pagecache
 from pyscale_stages.moviewriter import write_movie
@@ -45,17 +41,14 @@ MEMORY_OF_THE_MOMENT = {"available_bytes", "swap_used_bytes"}
 OF_THE_SYSTEM = {"operating_system", "libc", "python"}
 OF_A_BIND = {"ro", "rw", "nosuid", "nodev"}
 
-Words = Sequence[str]
-Results = dict[str, TaskResult]
 
-
-def pyscale(folder: Path, images: ImageFolder, *arguments: object, before: Words = ()) -> Answer:
+def pyscale(folder, images, *arguments, before=()):
     """Run a command of pyscale in a working folder."""
     own = {"PYSCALE_DATA_FOLDER": folder / "data", "PYSCALE_IMAGES_FOLDER": images.path}
     return answer_in(folder, *arguments, before=before, **own)
 
 
-def results(run: RunFolder) -> Results:
+def results(run):
     found = {}
     for trial in run.plan.trials:
         for task in trial.tasks:
@@ -65,7 +58,7 @@ def results(run: RunFolder) -> Results:
     return found
 
 
-def files_below(folder: Path) -> dict[Path, tuple[int, int, int]]:
+def files_below(folder):
     """Size, time of change and mode of all that lies below a folder, runs left out.
 
     Folders have no time: a run tries the page cache of a disk by a file that comes and goes.
@@ -81,7 +74,7 @@ def files_below(folder: Path) -> dict[Path, tuple[int, int, int]]:
 
 
 @pytest.fixture(scope="module")
-def laboratory(tmp_path_factory: pytest.TempPathFactory, built_images: ImageFolder) -> Path:
+def laboratory(tmp_path_factory, built_images):
     """A working folder with a synthetic movie, under a name that is hard on shells."""
     folder = tmp_path_factory.mktemp("lab") / "my lab, [new]: é"
     folder.mkdir()
@@ -91,7 +84,7 @@ def laboratory(tmp_path_factory: pytest.TempPathFactory, built_images: ImageFold
 
 
 @pytest.fixture(scope="module")
-def runs(laboratory: Path, built_images: ImageFolder) -> dict[str, RunFolder]:
+def runs(laboratory, built_images):
     """The pipeline natively, and in images with the network off."""
     probe = (
         "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).connect(('192.0.2.1', 9))"
@@ -118,12 +111,12 @@ def runs(laboratory: Path, built_images: ImageFolder) -> dict[str, RunFolder]:
 
 
 @pytest.fixture(scope="module")
-def native(runs: dict[str, RunFolder]) -> Results:
+def native(runs):
     return results(runs["native"])
 
 
 @pytest.fixture(scope="module")
-def contained(runs: dict[str, RunFolder]) -> Results:
+def contained(runs):
     return results(runs["apptainer"])
 
 
@@ -157,7 +150,7 @@ def test_every_result_names_the_image_that_made_it(runs, contained, built_images
     assert set(tasks["image_sha256"]) == {image.sha256 for image in frozen.images}
 
 
-def described(stamp: dict[str, Any]) -> dict[str, Any]:
+def described(stamp):
     """What a stamp says of the machine, and not of the moment or the image's system."""
     found = {k: v for k, v in stamp.items() if k not in OF_THE_MOMENT | OF_THE_SYSTEM}
     cpu = {k: v for k, v in stamp["cpu"].items() if k != "current_mhz"}
@@ -181,7 +174,7 @@ def test_the_machine_looks_the_same_from_inside(native, contained):
 def test_the_page_cache_looks_the_same_from_inside(runs, native, contained, trial):
     """How much a task leaves there is the kernel's choice; where it begins is pyscale's."""
 
-    def seen(look: Residency) -> tuple[Path, str, int, int | None]:
+    def seen(look):
         return look.path, look.method, look.size_bytes, look.resident_bytes
 
     found = {}
@@ -221,16 +214,8 @@ def test_what_lies_in_the_page_cache_is_seen_from_inside(engine, built_images, l
 
 
 @pytest.mark.slow
-def test_inputs_keep_their_true_paths(laboratory, contained):
-    result = contained["register_denoise-n2-b1/w1"]
-    (_, movie) = result.spec.inputs[0]
-    assert movie.is_relative_to(laboratory / "data")
-    assert result.page_cache[0].before.path == movie
-
-
-@pytest.mark.slow
 def test_the_start_of_the_container_is_a_phase_of_its_own(runs, native, contained):
-    outside: dict[str, list[float]] = {stage: [] for stage in STAGES}
+    outside = {stage: [] for stage in STAGES}
     for name, result in contained.items():
         phases = [span.phase for span in result.spans]
         assert phases[:3] == ["container_start", "python_start", "import"], name
@@ -350,19 +335,14 @@ def test_a_task_writes_into_its_own_folder_and_scratch_alone(
 
 
 @pytest.fixture
-def command(
-    tmp_path: Path,
-    built_images: ImageFolder,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> Callable[..., Answer]:
+def command(tmp_path, built_images, capsys, monkeypatch):
     """Run pyscale in a folder of the test's own; `images` may replace the built ones.
 
     It is a process of its own where another program is to start it, `before`.
     """
     monkeypatch.chdir(tmp_path)
 
-    def run(*arguments: object, images: ImageFolder = built_images, before: Words = ()) -> Answer:
+    def run(*arguments, images=built_images, before=()):
         if before:
             return pyscale(tmp_path, images, *arguments, before=before)
         monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(images.path))
@@ -372,7 +352,7 @@ def command(
 
 
 @pytest.fixture
-def own_images(tmp_path: Path, built_images: ImageFolder) -> ImageFolder:
+def own_images(tmp_path, built_images):
     """A copy of the smallest image with its lock, to be spoilt."""
     folder = ImageFolder(tmp_path / "images")
     folder.make()
@@ -387,7 +367,7 @@ CONTACT = (
 )
 
 
-def refused(said: Answer, *fragments: str) -> None:
+def refused(said, *fragments):
     assert said.code == 2, said
     sentence = said.err.strip().splitlines()[-1]
     assert sentence.startswith("error: ")
@@ -396,7 +376,7 @@ def refused(said: Answer, *fragments: str) -> None:
         assert fragment in sentence
 
 
-def flip_a_byte(sif: Path) -> None:
+def flip_a_byte(sif):
     with sif.open("r+b") as file:
         file.seek(sif.stat().st_size // 2)
         byte = file.read(1)
@@ -411,16 +391,20 @@ def test_a_dry_run_names_the_images(command, labels):
     assert row.replace("│", " ").split()[-1] == "contact"
 
 
-def test_an_image_that_is_not_there_is_named_with_the_way_to_get_it(command, labels, tmp_path):
+def test_an_image_that_is_absent_changed_or_for_another_machine_does_not_run(
+    command, labels, own_images, tmp_path
+):
     said = command(*CONTACT, labels, images=ImageFolder(tmp_path / "none"))
     refused(said, "no image contact at", "pyscale image build contact")
-    assert not (tmp_path / "runs").exists()
-
-
-def test_an_image_with_one_changed_byte_does_not_run(command, labels, own_images, tmp_path):
     flip_a_byte(own_images.sif("contact"))
     said = command(*CONTACT, labels, images=own_images)
     refused(said, "contact.sif has sha256", "--unlocked-images")
+    with own_images.sif("contact").open("r+b") as file:
+        # Launch script, magic and version come before the architecture.
+        file.seek(32 + 10 + 3)
+        file.write(b"04\0")
+    said = command(*CONTACT, labels, "--unlocked-images", images=own_images)
+    refused(said, "is for aarch64, but this machine is")
     assert not (tmp_path / "runs").exists()
 
 
@@ -444,15 +428,6 @@ def test_an_image_of_other_code_is_warned_of(command, labels, own_images):
     said = command(*CONTACT, labels, images=own_images)
     assert said.code == 0, said
     assert "warning: the image contact was made from other code" in said.err
-
-
-def test_an_image_for_another_machine_does_not_run_even_when_unlocked(command, labels, own_images):
-    with own_images.sif("contact").open("r+b") as file:
-        # Launch script, magic and version come before the architecture.
-        file.seek(32 + 10 + 3)
-        file.write(b"04\0")
-    said = command(*CONTACT, labels, "--unlocked-images", images=own_images)
-    refused(said, "is for aarch64, but this machine is")
 
 
 @pytest.mark.slow
@@ -505,9 +480,11 @@ def test_broken_fuse_is_one_sentence_before_anything_starts(command, labels, mis
     refused(said, "FUSE does not work here")
 
 
-def test_without_a_container_program_the_way_to_get_one_is_said(command, labels, tmp_path):
-    said = command(*CONTACT, labels, before=["env", f"PATH={tmp_path}"])
-    refused(said, "Apptainer, which is not on PATH", "--runtime native")
+def test_without_a_container_program_the_way_to_get_one_is_said(
+    command, labels, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    refused(command(*CONTACT, labels), "Apptainer, which is not on PATH", "--runtime native")
 
 
 def test_a_stage_that_fails_inside_says_why_in_its_own_words(command, tmp_path):

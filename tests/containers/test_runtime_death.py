@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -19,15 +17,13 @@ from commandline import commands
 from pyscale.executors.containernode import left_scratch, scratch_prefix
 from pyscale.executors.local import CONTAINER_HELPERS, CONTAINER_PROGRAMS, LocalExecutor
 from pyscale.executors.protocol import Batch
-from pyscale.images.engine import Engine
-from pyscale.images.lockfile import ImageFolder
 from pyscale.placement import local_placement
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import ContainerOrder, TaskOrder
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.binds import OPTIONS, task_binds
-from trials import one_trial
+from trials import one_trial, wait_until_it_says
 
 PATIENCE_S = 300
 WAITS_FOREVER = "echo ready; exec sleep 1000"
@@ -47,13 +43,13 @@ class Started:
 class Waiting:
     """A container that waits forever, and the processes that it is made of."""
 
-    def __init__(self, started: Started) -> None:
+    def __init__(self, started):
         self.folder = started.folder
         self.end = started.end
         controller = psutil.Process(started.controller)
         self.family = [controller, *controller.children(recursive=True)]
 
-    def one(self, wanted: str) -> psutil.Process:
+    def one(self, wanted):
         """The process that is meant: the launcher, the container program, or its helper."""
         if wanted == "helper":
             return next(p for p in self.family if p.name() in CONTAINER_HELPERS)
@@ -66,7 +62,7 @@ class Waiting:
             return next(p for p in self.family if SUBMISSION in p.cmdline())
         return self.family[0]
 
-    def ends(self) -> None:
+    def ends(self):
         """Wait for the end of every process; fail where one goes on."""
         _, alive = psutil.wait_procs(self.family, timeout=PATIENCE_S)
         left = [p for p in alive if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
@@ -74,7 +70,7 @@ class Waiting:
 
 
 @pytest.fixture
-def run_folder(tmp_path: Path) -> Path:
+def run_folder(tmp_path):
     """The folder of a run with a name that no other run has."""
     folder = tmp_path / f"death-{os.getpid()}-{tmp_path.name}"
     folder.mkdir()
@@ -82,23 +78,23 @@ def run_folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def executor(run_folder: Path) -> Iterator[LocalExecutor]:
+def executor(run_folder):
     made = executor_of(run_folder)
     yield made
     made.end_all()
 
 
-def executor_of(run_folder: Path) -> LocalExecutor:
+def executor_of(run_folder):
     return LocalExecutor(run_folder / "submitit", local_placement)
 
 
 @pytest.fixture
-def start_order(executor: LocalExecutor) -> Iterator[Callable[[Path, TaskOrder], Started]]:
+def start_order(executor):
     """Start a task while the test goes on."""
     with ThreadPoolExecutor() as pool:
 
-        def begin(folder: Path, order: TaskOrder) -> Started:
-            controller: Future[int] = Future()
+        def begin(folder, order):
+            controller = Future()
             batch = Batch(
                 trial=one_trial("contact"),
                 name="windows",
@@ -115,15 +111,10 @@ def start_order(executor: LocalExecutor) -> Iterator[Callable[[Path, TaskOrder],
 
 
 @pytest.fixture
-def start(
-    start_order: Callable[[Path, TaskOrder], Started],
-    engine: Engine,
-    built_images: ImageFolder,
-    run_folder: Path,
-) -> Callable[[str], Started]:
+def start(start_order, engine, built_images, run_folder):
     """Start a shell command in a container as a task of the run."""
 
-    def begin(program: str) -> Started:
+    def begin(program):
         folder = run_folder / "task"
         folder.mkdir()
         options = [*OPTIONS, "--pwd", str(folder)]
@@ -146,19 +137,18 @@ def start(
 
 
 @pytest.fixture
-def waiting(start: Callable[[str], Started]) -> Waiting:
+def waiting(start):
     started = start(WAITS_FOREVER)
-    said = started.folder / "stdout"
-    for _ in watch(
-        started.folder, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None
-    ):
-        if said.exists() and said.read_text():
-            break
+    wait_until_it_says(started.folder)
     return Waiting(started)
 
 
-def test_a_container_has_scratch_of_its_own_while_it_runs(waiting, run_folder, executor):
+def test_a_container_has_scratch_of_its_own_and_those_of_other_runs_go_on(
+    waiting, run_folder, executor, tmp_path
+):
     assert len(left_scratch(run_folder)) == 1
+    assert executor_of(tmp_path / "other").end_all() == 0
+    assert waiting.one("program").is_running()
     executor.end_all()
     waiting.ends()
     assert left_scratch(run_folder) == {}
@@ -201,12 +191,6 @@ def test_a_container_that_lost_launcher_and_guard_is_found_and_ended(waiting, ex
     assert left_scratch(run_folder) == {}
 
 
-def test_containers_of_other_runs_go_on(waiting, tmp_path):
-    other = executor_of(tmp_path / "other")
-    assert other.end_all() == 0
-    assert waiting.one("program").is_running()
-
-
 def test_a_polite_end_is_heard_by_the_container(waiting, run_folder):
     waiting.one("launcher").terminate()
     waiting.end.result()
@@ -246,9 +230,7 @@ RUN = ("run", "labels", "--only", "track", "--workers", "1,2", "--repeats", "1")
 
 
 @pytest.fixture
-def pyscale(
-    tmp_path: Path, built_images: ImageFolder, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def pyscale(tmp_path, built_images, monkeypatch):
     """Start a command of pyscale as a process of its own."""
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(built_images.path))
     monkeypatch.setenv("PYSCALE_RUNTIME", "apptainer")
@@ -256,7 +238,7 @@ def pyscale(
         yield begin
 
 
-def of_the_run(run: RunFolder) -> list[psutil.Process]:
+def of_the_run(run):
     """Processes that work for a run, and helpers that have lost their container."""
     sessions = set(left_scratch(run.path).values())
     found = []
@@ -272,7 +254,7 @@ def of_the_run(run: RunFolder) -> list[psutil.Process]:
     return found
 
 
-def begun(tmp_path: Path, process: subprocess.Popen[str]) -> RunFolder:
+def begun(tmp_path, process):
     """Return when the first container of the only run is there."""
     (tmp_path / "runs").mkdir(exist_ok=True)
     for _ in watch(

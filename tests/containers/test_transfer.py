@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,17 +18,14 @@ import pytest
 from ports import free_ports
 from pyscale.data.progress import SilentReport
 from pyscale.errors import UserError
-from pyscale.images.engine import Engine
-from pyscale.images.lockfile import ImageFolder, LockedImage, sha256_of, verify_image
-from pyscale.images.registrycall import Reference, parse_reference
-from pyscale.images.sif import image_labels, read_sif
+from pyscale.images.lockfile import ImageFolder, sha256_of, verify_image
+from pyscale.images.registrycall import parse_reference
 from pyscale.images.stepimages import with_images_here
 from pyscale.images.transfer import PullOptions, pull, push
 from pyscale.suite import Suite
 from pyscale_stages.errors import ResourceExhausted
 from smallsystem import small_system_in
 
-SifMaker = Callable[..., Path]
 ARCHITECTURE_AT = 45
 PATIENCE_S = 300.0
 # Of the user `reader` with the password `secret`, made by htpasswd.
@@ -44,11 +40,11 @@ class Registry:
     address: str
     storage: Path
 
-    def place(self, path: str) -> Reference:
+    def place(self, path):
         return parse_reference(f"oras://{self.address}/{path}")
 
 
-def wait_for_answer(process: subprocess.Popen[bytes], host: str, port: int, log: Path) -> None:
+def wait_for_answer(process, host, port, log):
     """Return once the registry takes connections; its own end is what is waited for between."""
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until:
@@ -64,14 +60,14 @@ def wait_for_answer(process: subprocess.Popen[bytes], host: str, port: int, log:
 
 
 @pytest.fixture
-def start(missing: Callable[[str, str], None], tmp_path: Path) -> Iterator[Callable[..., Registry]]:
+def start(missing, tmp_path):
     """Start registries with storage of their own, and end them with the test."""
     program = shutil.which("docker-registry")
     if program is None:
         missing("docker-registry", "run scripts/provide_registry.sh as root")
-    running: list[subprocess.Popen[bytes]] = []
+    running = []
 
-    def begin(more: str = "", *, host: str = "127.0.0.1", http: str = "") -> Registry:
+    def begin(more="", *, host="127.0.0.1", http=""):
         (port,) = free_ports(1, host)
         home = tmp_path / f"registry{len(running)}"
         home.mkdir()
@@ -94,57 +90,37 @@ def start(missing: Callable[[str, str], None], tmp_path: Path) -> Iterator[Calla
 
 
 @pytest.fixture
-def registry(start: Callable[..., Registry]) -> Registry:
+def registry(start):
     """A registry that uses plain http and asks nobody who he is."""
     return start()
 
 
 @pytest.fixture
-def ours(make_sif: SifMaker, tmp_path: Path) -> ImageFolder:
+def ours(make_sif, lock_image, tmp_path):
     """A folder with one locked image."""
     folder = ImageFolder(tmp_path / "ours")
-    locked(folder, make_sif(folder.sif("contact")))
+    lock_image(make_sif(folder.sif("contact")))
     return folder
 
 
 @pytest.fixture
-def theirs(tmp_path: Path) -> ImageFolder:
+def theirs(tmp_path):
     """The folder of another machine."""
     return ImageFolder(tmp_path / "theirs")
 
 
-def locked(folder: ImageFolder, sif: Path) -> None:
-    """Lock an image as its build does."""
-    header = read_sif(sif)
-    labels = image_labels(sif, header)
-    image = LockedImage(
-        sha256=sha256_of(sif),
-        size_bytes=header.size_bytes,
-        content_sha256=labels.content_sha256,
-        pyscale_version=labels.version,
-        git_commit=labels.git_commit,
-        lock_sha256=labels.lock_sha256,
-        built_utc=header.created_utc,
-        engine=labels.engine,
-        architecture=header.architecture,
-    )
-    folder.record(sif.stem, image)
-
-
-def sent(engine: Engine, sif: Path, place: Reference) -> Reference:
+def sent(engine, sif, place):
     """Push any SIF as it is, by the container program alone."""
     command = [engine.program, "push", "--no-https", str(sif), str(place)]
     subprocess.run(command, check=True, capture_output=True)
     return place
 
 
-def fetched(
-    folder: ImageFolder, source: Reference, engine: Engine, options: PullOptions = PLAIN
-) -> tuple[str, LockedImage]:
+def fetched(folder, source, engine, options=PLAIN):
     return pull(folder, source, engine, SilentReport(), options)
 
 
-def left_in(folder: ImageFolder) -> set[str]:
+def left_in(folder):
     """Files of a folder but for the locks that programs hold while they work."""
     if not folder.path.exists():
         return set()
@@ -152,6 +128,10 @@ def left_in(folder: ImageFolder) -> set[str]:
 
 
 def test_what_was_pushed_is_pulled_byte_for_byte_and_locked(registry, ours, theirs, engine):
+    # What a killed pull left goes with the next one.
+    left = theirs.path / ".arriving" / "killed"
+    left.mkdir(parents=True)
+    (left / "image.sif").write_bytes(b"half")
     place = registry.place("lab/contact:1")
     pushed = push(ours, "contact", place, engine, SilentReport(), no_https=True)
     name, arrived = fetched(theirs, place, engine)
@@ -160,10 +140,7 @@ def test_what_was_pushed_is_pulled_byte_for_byte_and_locked(registry, ours, thei
     assert arrived == pushed.model_copy(update={"origin": str(place)})
     assert verify_image(theirs, "contact") == arrived
     assert left_in(theirs) == {"contact.sif", "images.lock"}
-
-
-def test_an_image_is_pulled_by_digest_and_under_another_name(registry, ours, theirs, engine):
-    push(ours, "contact", registry.place("lab/contact:1"), engine, SilentReport(), no_https=True)
+    # And by its digest, under another name.
     (manifest,) = registry.storage.glob("**/_manifests/revisions/sha256/*")
     place = registry.place(f"lab/contact@sha256:{manifest.name}")
     name, _ = fetched(theirs, place, engine, PullOptions(as_name="mine", no_https=True))
@@ -171,7 +148,10 @@ def test_an_image_is_pulled_by_digest_and_under_another_name(registry, ours, the
     verify_image(theirs, "mine")
 
 
-def test_an_image_that_is_not_as_locked_is_not_pushed(registry, ours, engine):
+def test_what_is_not_as_locked_is_not_pushed_nor_anything_to_a_digest(registry, ours, engine):
+    place = registry.place(f"lab@sha256:{'a' * 64}")
+    with pytest.raises(UserError, match="name a tag"):
+        push(ours, "contact", place, engine, SilentReport(), no_https=True)
     with ours.sif("contact").open("r+b") as file:
         file.seek(30000)
         file.write(b"changed")
@@ -179,12 +159,6 @@ def test_an_image_that_is_not_as_locked_is_not_pushed(registry, ours, engine):
     with pytest.raises(UserError, match="has sha256"):
         push(ours, "contact", place, engine, SilentReport(), no_https=True)
     assert not list(registry.storage.glob("docker/**/*"))
-
-
-def test_a_digest_is_no_place_to_push_to(registry, ours, engine):
-    place = registry.place(f"lab@sha256:{'a' * 64}")
-    with pytest.raises(UserError, match="name a tag"):
-        push(ours, "contact", place, engine, SilentReport(), no_https=True)
 
 
 def test_another_file_than_the_locked_one_is_installed_only_when_told_to(
@@ -217,11 +191,32 @@ def test_a_file_that_nothing_locks_is_not_written_over(registry, ours, theirs, e
     assert theirs.sif("contact").read_bytes() == own
 
 
-def test_another_sha256_than_asked_for_is_not_installed(registry, ours, theirs, engine):
+def test_what_was_not_asked_for_or_does_not_run_here_is_not_installed(
+    registry, ours, theirs, engine, make_sif, tmp_path
+):
     place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
-    with pytest.raises(UserError, match="instead of a{64}: nothing was installed"):
-        fetched(theirs, place, engine, PullOptions(sha256="a" * 64, no_https=True))
-    assert left_in(theirs) == set()
+    foreign = make_sif(tmp_path / "foreign.sif")
+    with foreign.open("r+b") as file:
+        file.seek(ARCHITECTURE_AT)
+        file.write(b"04\0")
+    of_others = make_sif(tmp_path / "other.sif", image="", stage="")
+    for source, options, said in (
+        (place, {"sha256": "a" * 64}, "instead of a{64}: nothing was installed"),
+        (place, {"as_name": "track"}, "runs the stage contact, but track is an image of track"),
+        (
+            sent(engine, of_others, registry.place("lab/other:1")),
+            {},
+            "lab/other:1 is not an image of pyscale.*nothing was installed",
+        ),
+        (
+            sent(engine, foreign, registry.place("lab/foreign:1")),
+            {},
+            "lab/foreign:1 is for aarch64.*nothing was installed",
+        ),
+    ):
+        with pytest.raises(UserError, match=said):
+            fetched(theirs, source, engine, PullOptions(no_https=True, **options))
+        assert left_in(theirs) == set()
     right = PullOptions(sha256=sha256_of(ours.sif("contact")), no_https=True)
     assert fetched(theirs, place, engine, right)[0] == "contact"
 
@@ -240,37 +235,6 @@ def test_a_wrong_option_is_refused_before_anything_is_asked(theirs, engine, opti
     assert not theirs.path.exists()
 
 
-def test_an_image_of_another_stage_does_not_take_a_name_of_the_catalog(
-    registry, ours, theirs, engine
-):
-    place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
-    with pytest.raises(UserError, match="runs the stage contact, but track is an image of track"):
-        fetched(theirs, place, engine, PullOptions(as_name="track", no_https=True))
-    assert left_in(theirs) == set()
-
-
-def test_an_image_that_is_none_of_pyscale_is_not_installed(
-    registry, theirs, engine, make_sif, tmp_path
-):
-    other = make_sif(tmp_path / "other.sif", image="", stage="")
-    place = sent(engine, other, registry.place("lab/other:1"))
-    with pytest.raises(
-        UserError, match="lab/other:1 is not an image of pyscale.*nothing was installed"
-    ):
-        fetched(theirs, place, engine)
-    assert left_in(theirs) == set()
-
-
-def test_an_image_for_another_machine_is_not_installed(registry, ours, theirs, engine):
-    with ours.sif("contact").open("r+b") as file:
-        file.seek(ARCHITECTURE_AT)
-        file.write(b"04\0")
-    place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
-    with pytest.raises(UserError, match="lab/contact:1 is for aarch64.*nothing was installed"):
-        fetched(theirs, place, engine)
-    assert left_in(theirs) == set()
-
-
 def test_a_reference_that_the_registry_does_not_know_is_one_sentence(
     registry, ours, theirs, engine
 ):
@@ -281,7 +245,7 @@ def test_a_reference_that_the_registry_does_not_know_is_one_sentence(
     assert left_in(theirs) == set()
 
 
-def step_in(image: str) -> Suite:
+def step_in(image):
     """A suite of one step of the user's own in an image."""
     return Suite.model_validate(
         {"name": "mine", "summary": "Mine", "stages": {"mine": {"command": "a", "image": image}}}
@@ -390,7 +354,7 @@ def test_a_full_disk_is_one_sentence_and_nothing_stays(
 
 
 @pytest.fixture
-def silent_registry() -> Iterator[str]:
+def silent_registry():
     """An address that takes connections and never answers."""
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
@@ -398,7 +362,7 @@ def silent_registry() -> Iterator[str]:
         yield f"127.0.0.1:{listener.getsockname()[1]}"
 
 
-def is_pull(process: psutil.Process, engine: Engine) -> bool:
+def is_pull(process, engine):
     try:
         return process.cmdline()[:2] == [engine.program, "pull"]
     except psutil.Error:
@@ -417,7 +381,7 @@ def test_a_pull_that_dies_ends_its_program_and_leaves_nothing_under_the_name(
         stderr=subprocess.DEVNULL,
     )
     until = time.monotonic() + PATIENCE_S
-    children: list[psutil.Process] = []
+    children = []
     # The program is asked for its version before.
     while not any(is_pull(child, engine) for child in children):
         assert process.poll() is None
@@ -429,12 +393,3 @@ def test_a_pull_that_dies_ends_its_program_and_leaves_nothing_under_the_name(
     assert alive == []
     assert not theirs.sif("contact").exists()
     assert theirs.read_lock().images == {}
-
-
-def test_what_a_killed_pull_left_goes_with_the_next_one(registry, ours, theirs, engine):
-    place = sent(engine, ours.sif("contact"), registry.place("lab/contact:1"))
-    left = theirs.path / ".arriving" / "killed"
-    left.mkdir(parents=True)
-    (left / "image.sif").write_bytes(b"half")
-    fetched(theirs, place, engine)
-    assert left_in(theirs) == {"contact.sif", "images.lock"}

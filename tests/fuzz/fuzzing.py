@@ -3,8 +3,6 @@
 Usage: python -m fuzz.fuzzing [--seconds N] [--seed N] [--target NAME] [--cases N] [--input PATH]
 """
 
-from __future__ import annotations
-
 import argparse
 import faulthandler
 import io
@@ -17,14 +15,12 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from itertools import count
 from pathlib import Path
 from random import Random
-from types import FrameType
 
-from fuzz.targets import TARGETS, Target, damaged
+from fuzz.targets import TARGETS, damaged
 from pyscale.errors import UserError
 from pyscale_stages.errors import as_stage_error
 
@@ -38,7 +34,7 @@ class Hangs(BaseException):
     """An input takes longer than any may."""
 
 
-def failure_of(target: Target, path: Path) -> BaseException | None:
+def failure_of(target, path):
     """Read an input; return what comes out where it is not a sentence for users."""
     try:
         with _bounded(), redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
@@ -52,10 +48,10 @@ def failure_of(target: Target, path: Path) -> BaseException | None:
 
 
 @contextmanager
-def _bounded() -> Iterator[None]:
+def _bounded():
     """End what takes too long; where it does not even hear a signal, end this program."""
 
-    def hang(number: int, frame: FrameType | None) -> None:
+    def hang(number, frame):
         raise Hangs(f"takes longer than {LONGEST_S} s")
 
     handler = signal.signal(signal.SIGALRM, hang)
@@ -70,7 +66,7 @@ def _bounded() -> Iterator[None]:
         signal.signal(signal.SIGALRM, handler)
 
 
-def fuzz(names: list[str], seed: int, seconds: float, cases: int | None) -> int:
+def fuzz(names, seed, seconds, cases):
     """Read damaged inputs of each target in turn; return how many kinds of failures there are.
 
     It goes on until time is up, or where a number of cases is asked for until all are read.
@@ -104,18 +100,18 @@ def fuzz(names: list[str], seed: int, seconds: float, cases: int | None) -> int:
     return len(seen)
 
 
-def _kind(error: BaseException) -> str:
+def _kind(error):
     """Say what came out and from which line of this project."""
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if "site-packages" not in frame.filename]
     return f"{type(error).__name__} at {own[-1].filename}:{own[-1].lineno}"
 
 
-def _say(text: str) -> None:
+def _say(text):
     sys.stderr.write(f"{text}\n")
 
 
-def main() -> int:
+def main():
     """Fuzz, or read one input again and show where it fails."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=300)

@@ -1,15 +1,12 @@
 """Ways to damage an input: each takes bytes and a source of chance, and gives other bytes."""
 
-from __future__ import annotations
-
 import copy
 import io
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from random import Random
-from typing import Any
 
 import tifffile
 
@@ -27,7 +24,7 @@ _WORD = re.compile(rb"[\w.+-]+")
 _DEPTH = 20_000
 
 
-def flips(data: bytes, random: Random) -> bytes:
+def flips(data, random):
     """Other bytes at a few places."""
     damaged = bytearray(data)
     for _ in range(random.choice((1, 1, 2, 4, 16))):
@@ -37,18 +34,18 @@ def flips(data: bytes, random: Random) -> bytes:
     return bytes(damaged)
 
 
-def cut(data: bytes, random: Random) -> bytes:
+def cut(data, random):
     """The beginning alone, as a broken copy leaves it."""
     return data[: random.randrange(len(data))]
 
 
-def hole(data: bytes, random: Random) -> bytes:
+def hole(data, random):
     """Zeros at a stretch, as of blocks that were never written."""
     start, end = sorted(random.randrange(len(data) + 1) for _ in range(2))
     return data[:start] + bytes(end - start) + data[end:]
 
 
-def splice(data: bytes, random: Random) -> bytes:
+def splice(data, random):
     """A stretch that is left out, told twice or put elsewhere."""
     start = random.randrange(len(data))
     stretch = data[start : start + random.choice((1, 8, 64, 1_000))]
@@ -57,7 +54,7 @@ def splice(data: bytes, random: Random) -> bytes:
     return rest[:at] + stretch * random.choice((0, 1, 1, 50)) + rest[at:]
 
 
-def words(data: bytes, random: Random) -> bytes:
+def words(data, random):
     """Other words, most often numbers, at a few places."""
     for _ in range(random.choice((1, 1, 1, 2, 5))):
         found = list(_WORD.finditer(data))
@@ -69,7 +66,7 @@ def words(data: bytes, random: Random) -> bytes:
     return data
 
 
-def lines(data: bytes, random: Random) -> bytes:
+def lines(data, random):
     """Lines that are left out, told twice or in another order."""
     own = data.split(b"\n")
     at, other = random.randrange(len(own)), random.randrange(len(own))
@@ -83,7 +80,7 @@ def lines(data: bytes, random: Random) -> bytes:
     return b"\n".join(own)
 
 
-def depth(data: bytes, random: Random) -> bytes:
+def depth(data, random):
     """A value that holds another, and that one more, and so on."""
     word = random.choice(list(_WORD.finditer(data)) or [None])
     start, end = word.span() if word else (0, 0)
@@ -92,7 +89,7 @@ def depth(data: bytes, random: Random) -> bytes:
     return data[:start] + opened * n + b"1" + closed * n + data[end:]
 
 
-def tree(data: bytes, random: Random) -> bytes:
+def tree(data, random):
     """Values of JSON that are left out, of another kind, or another's; words where it is none."""
     try:
         told = json.loads(data)
@@ -110,7 +107,7 @@ def tree(data: bytes, random: Random) -> bytes:
     return json.dumps(told).encode()
 
 
-def _places(told: Any) -> Iterator[tuple[Any, Any]]:
+def _places(told):
     """Every value in JSON, as what holds it and its key there."""
     pairs = told.items() if isinstance(told, dict) else enumerate(told)
     for key, value in pairs:
@@ -119,7 +116,7 @@ def _places(told: Any) -> Iterator[tuple[Any, Any]]:
             yield from _places(value)
 
 
-def tags(data: bytes, random: Random) -> bytes:
+def tags(data, random):
     """Other kinds, counts and values of tags of one page of a TIFF; flips where it is none."""
     damaged = bytearray(data)
     try:
@@ -139,7 +136,7 @@ def tags(data: bytes, random: Random) -> bytes:
     return bytes(damaged)
 
 
-def described(data: bytes, random: Random) -> bytes:
+def described(data, random):
     """Another description, as in OME-XML, of the same length; flips where there is none."""
     found = re.search(rb"<OME.*?</OME>|ImageJ=.*?\0|\{\"shape\".*?\}", data, re.DOTALL)
     if found is None:
@@ -149,6 +146,6 @@ def described(data: bytes, random: Random) -> bytes:
     return data[: found.start()] + text + data[found.end() :]
 
 
-BINARY: tuple[Mutator, ...] = (flips, cut, hole, splice)
-OF_TIFF: tuple[Mutator, ...] = (*BINARY, tags, tags, tags, described, described)
-OF_TEXT: tuple[Mutator, ...] = (*BINARY, words, words, words, lines, lines, tree, tree, tree, depth)
+BINARY = (flips, cut, hole, splice)
+OF_TIFF = (*BINARY, tags, tags, tags, described, described)
+OF_TEXT = (*BINARY, words, words, words, lines, lines, tree, tree, tree, depth)

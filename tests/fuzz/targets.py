@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from contextlib import chdir
 from functools import cache
 from pathlib import Path
-from random import Random
 from typing import NamedTuple
 
 import numpy as np
@@ -36,7 +35,7 @@ class Target(NamedTuple):
     """Reads an input as a user would have it read."""
 
 
-def damaged(target: Target, whole: Path, folder: Path, random: Random) -> Path:
+def damaged(target, whole, folder, random):
     """Put a damaged copy of one of the whole inputs into a folder."""
     source = random.choice(sorted(whole.iterdir()))
     copy = folder / source.name
@@ -57,7 +56,7 @@ def damaged(target: Target, whole: Path, folder: Path, random: Random) -> Path:
     return copy
 
 
-def make_movies(folder: Path) -> None:
+def make_movies(folder):
     """Stacks in every form that writers give them."""
     import tifffile
 
@@ -87,7 +86,7 @@ def make_movies(folder: Path) -> None:
         tifffile.imwrite(folder / "folder" / f"f{number}.tif", frame, photometric="minisblack")
 
 
-def read_movie(path: Path) -> None:
+def read_movie(path):
     """Read every frame, or the first of a movie that claims many."""
     from pyscale_stages.movie import Movie
 
@@ -97,7 +96,7 @@ def read_movie(path: Path) -> None:
             pass
 
 
-def make_slides(folder: Path) -> None:
+def make_slides(folder):
     """Slides that each reader opens."""
     import tifffile
     import zarr
@@ -117,7 +116,7 @@ def make_slides(folder: Path) -> None:
         group.attrs.update(attributes if version == 2 else {"ome": attributes})
 
 
-def read_slide(path: Path) -> None:
+def read_slide(path):
     """Read a region of each level."""
     from pyscale_stages.slides.reading import open_slide
 
@@ -127,7 +126,7 @@ def read_slide(path: Path) -> None:
     slide.close()
 
 
-def make_tables(folder: Path) -> None:
+def make_tables(folder):
     """Tables of wall times, of trials and of tasks."""
     trials = ["stage,workers,wall_s,repeat,energy_j"]
     tasks = ["stage,workers,repeat,task,wall_s,start,end,cpus,node"]
@@ -143,7 +142,7 @@ def make_tables(folder: Path) -> None:
     (folder / "tasks.csv").write_text("\n".join(tasks))
 
 
-def read_table(path: Path) -> None:
+def read_table(path):
     """Advise from it, which analyses it as a report does."""
     from pyscale.advising import advise
 
@@ -151,7 +150,7 @@ def read_table(path: Path) -> None:
     advise(None, path, **choices, as_json=True)
 
 
-def make_traces(folder: Path) -> None:
+def make_traces(folder):
     """Traces of every format, each named by it."""
     day = "2026-03-17T11:4"
     dates = [f"{day}0:24|{day}{n}:25|{day}{n}:59" for n in range(3)]
@@ -186,7 +185,7 @@ def make_traces(folder: Path) -> None:
 OPTIONS = {"snakemake": {"workers": "workers"}, "jobstats": {"workers": "cpus", "stage": "a"}}
 
 
-def read_trace(path: Path) -> None:
+def read_trace(path):
     """Import it; what is accepted must be a table that is accepted."""
     from pyscale.report.table import read_wall_times
     from pyscale.traces.command import import_traces
@@ -203,7 +202,7 @@ NOT_SUITES = {"edges", "pyproject"}
 """Files of the example of a package: its suite names a stage that nobody installed."""
 
 
-def make_settings(folder: Path) -> None:
+def make_settings(folder):
     """Suites, sites and files of settings, each in a folder of its own."""
     from pyscale.shipped import shipped
 
@@ -218,7 +217,7 @@ def make_settings(folder: Path) -> None:
     shutil.copyfile(config / "defaults.toml", folder / "settings" / "pyscale.toml")
 
 
-def read_settings(path: Path) -> None:
+def read_settings(path):
     """Load it; of a site, write its batch scripts."""
     from pyscale.sbatch.emit import render
     from pyscale.settings import load_settings
@@ -236,7 +235,8 @@ def read_settings(path: Path) -> None:
 
 @cache
 def _plan():
-    from pyscale.planning import Dataset, make_plan
+    from pyscale.planentry import Dataset
+    from pyscale.planning import make_plan
     from pyscale.settings import Settings
     from pyscale.suite import load_suite
 
@@ -245,7 +245,7 @@ def _plan():
     return make_plan(load_suite("pipeline"), movie, run_id="r", settings=settings, workers=(2,))
 
 
-def make_runs(folder: Path) -> None:
+def make_runs(folder):
     """A run with all its records."""
     from pretendedrun import make_run
 
@@ -254,7 +254,7 @@ def make_runs(folder: Path) -> None:
     shutil.rmtree(folder / "made")
 
 
-def read_run(path: Path) -> None:
+def read_run(path):
     """Ask for its state, its story, its results and its advice."""
     from pyscale.report.terminal import summary_of
     from pyscale.results import results_of
@@ -266,13 +266,13 @@ def read_run(path: Path) -> None:
     summary_of(results_of(find_run(path.parent, str(path))))
 
 
-def make_descriptions(folder: Path) -> None:
+def make_descriptions(folder):
     """A tool in every format that describes one."""
     for name, given in EVERY.items():
         (folder / name).write_text(written(name, given))
 
 
-def read_description(path: Path) -> None:
+def read_description(path):
     """Make a suite of it, which must be one that is accepted."""
     from pyscale.descriptions.importing import import_stage
     from pyscale.suite import load_suite

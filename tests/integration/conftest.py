@@ -1,29 +1,22 @@
 """The command line as a user has it, and real movies small enough to run in seconds."""
 
-from __future__ import annotations
-
 import os
-import subprocess
-from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
 
-from commandline import Answer, answer_of, commands
+from commandline import answer_of, commands
 from heldtasks import HeldTasks
 from movingsquares import write_moving_squares
 
-CommandLine = Callable[..., Answer]
-
 
 @pytest.fixture(autouse=True, scope="module")
-def _without_figures(without_figures: None) -> None:
+def _without_figures(without_figures):
     """What is drawn is not the point here; tests that look at it have PYTHONPATH without it."""
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Path) -> Path:
+def home(tmp_path, monkeypatch, shared_data):
     """A working folder whose runs and datasets are its own, and whose mirror is a folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYSCALE_DATA_FOLDER", str(tmp_path / "data"))
@@ -32,20 +25,20 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: Path) -> 
 
 
 @pytest.fixture
-def pyscale(home: Path, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+def pyscale(home, capsys):
     """Run a command in this process."""
     return partial(answer_of, capsys, "pyscale")
 
 
 @pytest.fixture
-def start(home: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def start(home):
     """Start a command as a process of its own, which does not outlive the test."""
     with commands() as begin:
         yield begin
 
 
 @pytest.fixture
-def held(home: Path, monkeypatch: pytest.MonkeyPatch) -> HeldTasks:
+def held(home, monkeypatch):
     """The first tasks of a run stand still, so that it does not end before it is disturbed."""
     folder = home / "python_path"
     folder.mkdir()
@@ -54,6 +47,6 @@ def held(home: Path, monkeypatch: pytest.MonkeyPatch) -> HeldTasks:
 
 
 @pytest.fixture
-def labels(home: Path) -> Path:
+def labels(home):
     """A movie of labels in the working folder."""
     return write_moving_squares(home / "labels.ome.tif")

@@ -1,8 +1,5 @@
 """The user's mistakes end in one sentence, exit code 2, and nothing lost."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +12,7 @@ from pyscale_stages.moviewriter import write_movie
 PLAN = ("run", "pipeline", "--dry-run", "--workers", "1", "--data")
 
 
-def refused(answer: object, *fragments: str) -> None:
+def refused(answer, *fragments):
     assert answer.code == 2, answer
     sentence = answer.err.strip().splitlines()[-1]
     assert sentence.startswith("error: ")
@@ -25,11 +22,11 @@ def refused(answer: object, *fragments: str) -> None:
 
 
 @pytest.fixture
-def bad_movie(home: Path) -> Callable[[str], Path]:
+def bad_movie(home):
     """Make a movie that is wrong in a named way."""
     good = np.arange(8 * 32 * 32, dtype=np.uint16).reshape(8, 32, 32)
 
-    def make(what: str) -> Path:
+    def make(what):
         path = home / f"{what}.ome.tif"
         if what == "empty":
             path.touch()

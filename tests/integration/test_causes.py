@@ -1,12 +1,8 @@
 """Causes of lost efficiency, provoked in real runs, are named for what they are."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -47,16 +43,8 @@ CROWDED_LATE = (
     "density_peak=20",
 )
 
-MovieMaker = Callable[..., Path]
-Limit = dict[str, Any]
 
-
-def pyscale(
-    folder: Path,
-    *arguments: object,
-    groups: tuple[Path, ...] = (),
-    env: Mapping[str, str] | None = None,
-) -> str:
+def pyscale(folder, *arguments, groups=(), env=None):
     """Run a command in a folder of its own and return its answer."""
     own = {"PYSCALE_DATA_FOLDER": folder / "data", "PYSCALE_RUNS_FOLDER": folder / "runs"}
     before = started_in(*groups)
@@ -66,11 +54,11 @@ def pyscale(
 
 
 @pytest.fixture(scope="module")
-def labels_of(tmp_path_factory: pytest.TempPathFactory) -> MovieMaker:
+def labels_of(tmp_path_factory):
     """Make a synthetic movie and give its exact labels."""
     folder = tmp_path_factory.mktemp("movies")
 
-    def make(*how: str) -> Path:
+    def make(*how):
         settings = [f"--set={name}={value}" for name, value in SMALL_CELLS.items()]
         name = f"cells{len(list(folder.glob('data/*')))}"
         movie = Path(pyscale(folder, "data", "synth", name, *how, *settings).strip())
@@ -80,13 +68,13 @@ def labels_of(tmp_path_factory: pytest.TempPathFactory) -> MovieMaker:
 
 
 @pytest.fixture(scope="module")
-def even(labels_of: MovieMaker) -> Path:
+def even(labels_of):
     """Labels with as many cells in every frame."""
     return labels_of(*EVENLY_CROWDED)
 
 
 @pytest.fixture
-def cores(missing: Callable[[str, str], None]) -> tuple[int, ...]:
+def cores(missing):
     """Cores that two workers run on, one on each."""
     found = first_threads(usable_cpus())
     if len(found) < 2:
@@ -95,7 +83,7 @@ def cores(missing: Callable[[str, str], None]) -> tuple[int, ...]:
 
 
 @pytest.fixture
-def first_in_line(missing: Callable[[str, str], None]) -> Iterator[Path]:
+def first_in_line(missing):
     """The group of processes that other work of this machine does not disturb."""
     if not can_provoke():
         missing("control groups and loop devices", HOW_TO_GET_THEM)
@@ -104,15 +92,13 @@ def first_in_line(missing: Callable[[str, str], None]) -> Iterator[Path]:
 
 
 @pytest.fixture
-def measured(tmp_path: Path, cores: tuple[int, ...], first_in_line: Path) -> Callable[..., Limit]:
+def measured(tmp_path, cores, first_in_line):
     """Measure the suite on labels at N = 1 and 2, and give what is said to limit N = 2."""
     del cores
     suite = tmp_path / "linking.toml"
     suite.write_text(SUITE)
 
-    def measure(
-        labels: Path, *groups: Path, cache: str = "warm", env: Mapping[str, str] | None = None
-    ) -> Limit:
+    def measure(labels, *groups, cache="warm", env=None):
         options = ("--workers", "1,2", "--repeats", "1", "--cache", cache)
         all_groups = (first_in_line, *groups)
         pyscale(tmp_path, "run", suite, "--data", labels, *options, groups=all_groups, env=env)
@@ -123,7 +109,7 @@ def measured(tmp_path: Path, cores: tuple[int, ...], first_in_line: Path) -> Cal
     return measure
 
 
-def main_cause(limit: Limit) -> str:
+def main_cause(limit):
     """Name of the first cause, which gains enough to be called the main one."""
     first = limit["causes"][0]
     assert first["efficiency"] > 1.05 * limit["efficiency"], limit

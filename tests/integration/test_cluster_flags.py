@@ -1,7 +1,5 @@
 """Flags of a run on a cluster: where they have no meaning, and what a dry run shows of them."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -3,16 +3,13 @@
 Two threads against one are compared as a GPU is with a CPU: the same suite with another `versus`.
 """
 
-from __future__ import annotations
-
 import json
 import re
-from pathlib import Path
 
 import polars as pl
 import pytest
 
-from commandline import Answer, answer_in
+from commandline import answer_in
 from pyscale.store.folder import RunFolder
 
 pytestmark = pytest.mark.slow
@@ -39,14 +36,14 @@ SIZES_PX = (96, 224)
 POINTS = {f"segment_{size}_{n}threads" for size in ("96px", "full") for n in (1, 2)}
 
 
-def pyscale(folder: Path, *arguments: str, fails: bool = False) -> Answer:
+def pyscale(folder, *arguments, fails=False):
     done = answer_in(folder, *arguments, PYSCALE_DATA_FOLDER=folder / "data")
     assert (done.code != 0) is fails, done.err
     return done
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("sweep")
     (folder / "threads.toml").write_text(SUITE)
     pyscale(folder, "data", "synth", "cells", "--frames", "1", "--size", "224", "--cells", "30")
@@ -54,14 +51,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def run(folder: Path) -> RunFolder:
+def run(folder):
     pyscale(folder, "run", "threads.toml", "--data", "cells")
     (path,) = (folder / "runs").iterdir()
     return RunFolder(path)
 
 
 @pytest.fixture(scope="module")
-def points(run: RunFolder) -> pl.DataFrame:
+def points(run):
     return pl.read_csv(run.report / "benchmark_points.csv")
 
 
@@ -135,7 +132,7 @@ def test_what_cannot_be_measured_is_refused_in_a_sentence_before_anything_runs(
 
 
 @pytest.fixture(scope="module")
-def shipped(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, str]:
+def shipped(tmp_path_factory):
     """The shipped suite on its own data, as someone without a GPU would begin."""
     folder = tmp_path_factory.mktemp("device")
     sizes = ("--sizes", "224", "--device", "cpu", "--repeats", "1")

@@ -1,7 +1,5 @@
 """`pyscale run --emit-sbatch`: what it writes, and what it refuses."""
 
-from __future__ import annotations
-
 import pytest
 
 

@@ -1,7 +1,5 @@
 """A finished run is extended on the command line and stands there as one run."""
 
-from __future__ import annotations
-
 import json
 
 import polars as pl

@@ -1,37 +1,30 @@
 """A run folder that somebody else made: what is done with it stays inside it."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import stat
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 from filelock import FileLock
 
-from commandline import Answer
-from pyscale.store.folder import RunFolder
 from pyscale.store.lock import LockHolder
 from pyscale_stages.measure.nodename import host_name
 from waitingforruns import only_run
 
-CommandLine = Callable[..., Answer]
 OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-outputs", "all")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def made(tmp_path_factory):
     """Where the run of this module is kept."""
     return tmp_path_factory.mktemp("made")
 
 
 @pytest.fixture
-def foreign(home: Path, made: Path, labels: Path, pyscale: CommandLine) -> RunFolder:
+def foreign(home, made, labels, pyscale):
     """A run that was interrupted in its last trial, which resuming it starts anew."""
     if not any(made.iterdir()):
         assert pyscale("run", "labels", "--data", labels, *OPTIONS).code == 0
@@ -47,7 +40,7 @@ def foreign(home: Path, made: Path, labels: Path, pyscale: CommandLine) -> RunFo
 
 
 @pytest.fixture
-def victim(home: Path) -> Path:
+def victim(home):
     """A folder of the user that looks like one of a trial."""
     folder = home / "victim"
     for task in ("w0", "project"):
@@ -56,43 +49,43 @@ def victim(home: Path) -> Path:
     return folder
 
 
-def everything_in(folder: Path) -> dict[str, bytes]:
+def everything_in(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def rewrite_plan(run: RunFolder, change: Callable[[Any], None]) -> None:
+def rewrite_plan(run, change):
     file = run.path / "plan.json"
     plan = json.loads(file.read_text())
     change(plan)
     file.write_text(json.dumps(plan))
 
 
-def out_of_the_folder(plan: Any) -> None:
+def out_of_the_folder(plan):
     plan["trials"][0]["id"] = plan["trials"][0]["reference_trial"] = "../../../victim"
 
 
-def another_reference(plan: Any) -> None:
+def another_reference(plan):
     plan["trials"][1]["reference_trial"] = "../../../victim"
 
 
-def no_such_reference(plan: Any) -> None:
+def no_such_reference(plan):
     plan["trials"][1]["reference_trial"] = "contact-n9-b9"
 
 
-def an_absolute_entry(plan: Any) -> None:
+def an_absolute_entry(plan):
     plan["trials"][0]["entry"] = "/victim"
 
 
-def a_file_elsewhere(plan: Any) -> None:
+def a_file_elsewhere(plan):
     given = plan["trials"][1]["inputs"][0]
     given |= {"path": None, "from_trial": "contact-n1-b1", "file": "../../../../../victim/w0"}
 
 
-def the_jobs_of_all(plan: Any) -> None:
+def the_jobs_of_all(plan):
     plan["run_id"] = "x,pyscale-20260317T114224Z-k3f9"
 
 
-def one_name_for_two(plan: Any) -> None:
+def one_name_for_two(plan):
     plan["trials"][1]["id"] = plan["trials"][0]["id"]
 
 
@@ -119,25 +112,25 @@ def test_a_plan_that_names_what_is_outside_is_refused(foreign, victim, pyscale, 
     assert everything_in(victim) == before
 
 
-def a_trial_elsewhere(run: Path, victim: Path) -> Path:
+def a_trial_elsewhere(run, victim):
     shutil.rmtree(run / "tasks" / "contact-n2-b1")
     (run / "tasks" / "contact-n2-b1").symlink_to(victim)
     return run / "tasks" / "contact-n2-b1"
 
 
-def an_output_elsewhere(run: Path, victim: Path) -> Path:
+def an_output_elsewhere(run, victim):
     shutil.rmtree(run / "tasks" / "contact-n2-b1" / "w1" / "out")
     (run / "tasks" / "contact-n2-b1" / "w1" / "out").symlink_to(victim / "w0" / "out")
     return run / "tasks" / "contact-n2-b1" / "w1" / "out"
 
 
-def a_log_elsewhere(run: Path, victim: Path) -> Path:
+def a_log_elsewhere(run, victim):
     (run / "journal.jsonl").replace(victim / "journal.jsonl")
     (run / "journal.jsonl").symlink_to(victim / "journal.jsonl")
     return run / "journal.jsonl"
 
 
-def a_file_that_is_not_there_yet(run: Path, victim: Path) -> Path:
+def a_file_that_is_not_there_yet(run, victim):
     (run / "lock").unlink()
     (run / "lock").symlink_to(victim / "new")
     return run / "lock"

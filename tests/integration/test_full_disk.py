@@ -1,10 +1,6 @@
 """A disk that fills up ends a run in one sentence, and the run can be finished later."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -15,17 +11,17 @@ OPTIONS = ("--workers", "1", "--repeats", "1", "--only", "contact")
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _without_figures() -> None:
+def _without_figures():
     """The disk may also fill up while figures are written, so here they are."""
 
 
 @pytest.fixture
-def small_disk(home: Path, mount_in_memory: Callable[[Path, str], Path]) -> Path:
+def small_disk(home, mount_in_memory):
     """A disk of four megabytes where the runs go."""
     return mount_in_memory(home / "runs", "size=4m")
 
 
-def fill(disk: Path, *, but_kib: int) -> Path:
+def fill(disk, *, but_kib):
     """Take all space of a disk but a little."""
     filler = disk / "filler"
     free = os.statvfs(disk)

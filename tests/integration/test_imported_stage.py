@@ -1,25 +1,16 @@
 """A tool that another format describes, from its description to the report."""
 
-from __future__ import annotations
-
 import shutil
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
-from commandline import Answer
 from pyscale.store.folder import RunFolder
-
-CommandLine = Callable[..., Answer]
 
 pytestmark = pytest.mark.slow
 
 
-def test_a_tool_of_cwl_runs_over_the_files_of_a_folder(
-    pyscale: CommandLine, home: Path, shared_data: Path
-) -> None:
+def test_a_tool_of_cwl_runs_over_the_files_of_a_folder(pyscale, home, shared_data):
     images = home / "my images"
     images.mkdir()
     for path in sorted((shared_data / "drosophila-nuclei").glob("*.tif"))[:4]:

@@ -1,7 +1,5 @@
 """Ctrl-C, kill -9, cancel: then `--resume` gives what an undisturbed run gives."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty
@@ -17,7 +15,6 @@ import psutil
 import pytest
 
 from commandline import answer_in
-from heldtasks import HeldTasks
 from movingsquares import write_moving_squares
 from pyscale.processes import wait_until_ended
 from pyscale.running import executor_for
@@ -37,7 +34,7 @@ Outputs = dict[str, tuple[str, ...]]
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Outputs:
+def undisturbed(tmp_path_factory):
     """Outputs of a run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("undisturbed")
     data = write_moving_squares(folder / "labels.ome.tif")
@@ -47,7 +44,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Outputs:
 
 
 @pytest.fixture
-def process(start: Start, labels: Path, held: HeldTasks) -> Process:
+def process(start, labels, held):
     """A pyscale that has begun a run, whose first tasks stand still."""
     begun = start("run", "labels", "--data", labels, *OPTIONS)
     wait_for_event("submitted", begun)
@@ -147,7 +144,7 @@ def test_what_else_ends_a_process_ends_a_run_as_ctrl_c_does(process, number):
     assert living(run) == []
 
 
-def on_a_terminal(*words: object) -> tuple[subprocess.Popen[bytes], int]:
+def on_a_terminal(*words):
     """Start a command on a terminal of its own; return it with the other end."""
     ours, its = pty.openpty()
     process = subprocess.Popen(

@@ -9,7 +9,7 @@ import subprocess
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 import psutil
@@ -21,7 +21,6 @@ from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.records import CACHE_FILE, LAUNCH_FILE
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.libraries import how_to_install
-from pyscale_stages.loading import BatchWindow, Loading
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.slides.synthetic import SlidesParams, slide_name, write_slides
 
@@ -31,7 +30,7 @@ PATIENCE_S = 500.0
 """How long a command may take, on a machine that has other work too."""
 ONCE = ("--repeats", "1")
 SLIDES = 4
-SMALL: dict[str, Any] = {
+SMALL = {
     "num_workers": 1,
     "batch_size": 4,
     "batches": 4,
@@ -95,7 +94,7 @@ if "pyscale_stages" in sys.orig_argv and Path.cwd().name == "w1":
 """
 
 
-def write_suite(folder: Path, **entries: dict[str, Any]) -> Path:
+def write_suite(folder, **entries):
     """Write a suite of small entries, each with parameters of its own."""
     lines = ['name = "tiny"', 'summary = "Some patches, in a moment"', 'data = "slides"']
     for entry, params in entries.items():
@@ -109,7 +108,7 @@ def write_suite(folder: Path, **entries: dict[str, Any]) -> Path:
 
 
 @pytest.fixture(scope="module")
-def slides(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def slides(tmp_path_factory):
     """A folder of four small slides."""
     folder = tmp_path_factory.mktemp("of slides") / "slides"
     return write_slides(folder, SlidesParams(slides=SLIDES, height_px=1024, width_px=1024))
@@ -121,7 +120,7 @@ class Left(NamedTuple):
     answer: Answer
     run: RunFolder
 
-    def loading(self, entry: str, workers: int) -> list[Loading]:
+    def loading(self, entry, workers):
         """What each rank of a trial measured."""
         (trial,) = (
             trial
@@ -131,15 +130,13 @@ class Left(NamedTuple):
         results = [read_task(self.run.task(trial, name)).result for name in trial.window_tasks]
         return [result.loading for result in results if result and result.loading]
 
-    def table(self, name: str) -> pl.DataFrame:
+    def table(self, name):
         """A table of the report."""
         return pl.read_csv(self.run.report / name)
 
 
 @pytest.fixture(scope="module")
-def left(
-    slides: Path, tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str, str], None]
-) -> Left:
+def left(slides, tmp_path_factory, missing):
     """A run of both shipped factories, and of one that cannot be sent to loader processes."""
     if find_spec("wsistream") is None:
         missing("wsistream", how_to_install("loader_wsistream"))
@@ -152,7 +149,7 @@ def left(
     return Left(answer, find_run(folder / "runs", None))
 
 
-def rate(window: BatchWindow) -> float:
+def rate(window):
     return window.patches / window.wall_s
 
 
@@ -264,11 +261,11 @@ class Held(NamedTuple):
     home: Path
 
     @property
-    def loader_processes(self) -> list[int]:
+    def loader_processes(self):
         """Those that wait."""
         return [int(file.suffix[1:]) for file in self.home.glob("waiting.*")]
 
-    def left_over(self) -> list[psutil.Process]:
+    def left_over(self):
         """Processes that still work for the run."""
         return [
             process
@@ -281,13 +278,13 @@ class Held(NamedTuple):
             )
         ]
 
-    def release(self) -> None:
+    def release(self):
         """Let what comes from now on load patches."""
         (self.home / "pipe").unlink()
 
 
 @pytest.fixture
-def held(start: Start, home: Path, slides: Path, monkeypatch: pytest.MonkeyPatch) -> Held:
+def held(start, home, slides, monkeypatch):
     """Start the run and wait until it is in its middle."""
     (home / "held.py").write_text(HELD)
     os.mkfifo(home / "pipe")

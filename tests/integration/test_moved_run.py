@@ -1,7 +1,5 @@
 """A run whose folder goes away while it runs ends, and no folder of its name is made anew."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

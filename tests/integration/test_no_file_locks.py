@@ -1,27 +1,20 @@
 """Filesystems without flock: one pyscale at a time writes a run, and every command works."""
 
-from __future__ import annotations
-
 import errno
 import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from commandline import Answer, answer_in
-from heldtasks import HeldTasks
+from commandline import answer_in
 from noflock import without_flock
-from pyscale.store.folder import RunFolder
 from waitingforruns import living, only_run, wait_for_event
 
 OPTIONS = ("--workers", "1", "--repeats", "1", "--only", "contact")
-
-CommandLine = Callable[..., Answer]
 
 
 command = partial(answer_in, Path(), COLUMNS=2000)
@@ -29,14 +22,10 @@ command = partial(answer_in, Path(), COLUMNS=2000)
 
 
 @pytest.fixture
-def forbid_flock(
-    tmp_path_factory: pytest.TempPathFactory,
-    monkeypatch: pytest.MonkeyPatch,
-    missing: Callable[[str, str], None],
-) -> Callable[[int], None]:
+def forbid_flock(tmp_path_factory, monkeypatch, missing):
     """Let flock fail by this number in every process that is started from then on."""
 
-    def forbid(number: int) -> None:
+    def forbid(number):
         folder = tmp_path_factory.mktemp("noflock")
         for name, text in without_flock(folder, number, missing).items():
             monkeypatch.setenv(name, text)
@@ -68,7 +57,7 @@ def test_a_file_is_held_by_one_alone_however_flock_fails(forbid_flock, home, num
 
 
 @pytest.fixture
-def no_flock(forbid_flock: Callable[[int], None]) -> None:
+def no_flock(forbid_flock):
     forbid_flock(errno.ENOSYS)
 
 
@@ -117,7 +106,7 @@ def test_what_a_killed_pyscale_held_is_free(start, labels, held):
 
 
 @pytest.fixture
-def planned(home: Path, labels: Path, held: HeldTasks, pyscale: CommandLine) -> RunFolder:
+def planned(home, labels, held, pyscale):
     """A finished run that was made where files have locks."""
     held.spare_others()
     assert pyscale("run", "labels", "--data", labels, *OPTIONS).code == 0

@@ -1,7 +1,5 @@
 """Paths that no run can have, and limits of a shell, are told in one sentence."""
 
-from __future__ import annotations
-
 import os
 import resource
 import subprocess

@@ -1,7 +1,5 @@
 """Steps of a user's own, asked for as a user would, from the command line to the report."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -24,18 +22,18 @@ FEW = ("--workers", "1,2", "--repeats", "1", "--keep-outputs", "all")
 
 
 @pytest.fixture
-def movie(shared_data: Path) -> Path:
+def movie(shared_data):
     return shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
 
 
-def example(name: str, home: Path) -> None:
+def example(name, home):
     """Copy an example into the working folder, and let it run with this Python."""
     for path in (EXAMPLES / name).iterdir():
         text = path.read_text().replace("python ", f"{sys.executable} ")
         (home / path.name).write_text(text if path.suffix == ".toml" else path.read_text())
 
 
-def outputs(home: Path, entry: str) -> tuple[Path, Path]:
+def outputs(home, entry):
     """Outputs of the only run at N = 1 and N = 2."""
     (path,) = (home / "runs").iterdir()
     run = RunFolder(path)

@@ -1,22 +1,16 @@
 """Whole workflows of a user's own, from the command line to the report."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from commandline import Answer
 from pyscale.store.folder import RunFolder
 from standinnextflow import write_nextflow
-
-CommandLine = Callable[..., Answer]
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +21,7 @@ SNAKEMAKE_VARIABLE = "PYSCALE_TEST_SNAKEMAKE"
 
 
 @pytest.fixture
-def snakemake(missing: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def snakemake(missing, monkeypatch):
     """Snakemake is in PATH, behind the Python that runs tests."""
     places = [str(Path(sys.executable).parent)]
     if given := os.environ.get(SNAKEMAKE_VARIABLE):
@@ -42,7 +36,7 @@ def snakemake(missing: Callable[[str, str], None], monkeypatch: pytest.MonkeyPat
 
 
 @pytest.fixture
-def images(home: Path, shared_data: Path) -> Path:
+def images(home, shared_data):
     """Four real images, beside the example and what an earlier run of it left."""
     shutil.copytree(EXAMPLE, home, dirs_exist_ok=True)
     (home / "results").mkdir()
@@ -54,14 +48,12 @@ def images(home: Path, shared_data: Path) -> Path:
     return folder
 
 
-def measures(home: Path) -> pl.DataFrame:
+def measures(home):
     (report,) = (home / "runs").glob("*/report")
     return pl.read_csv(report / "benchmark_measures.csv")
 
 
-def test_a_workflow_of_snakemake_over_cores(
-    pyscale: CommandLine, home: Path, images: Path, snakemake: None
-) -> None:
+def test_a_workflow_of_snakemake_over_cores(pyscale, home, images, snakemake):
     told = pyscale(
         *("run", "--snakemake", "Snakefile --config images={input}", "--sweep", "cores=1,2"),
         *("--data", images, "--repeats", "1", "--keep-outputs", "all"),
@@ -96,9 +88,7 @@ def test_a_workflow_of_snakemake_over_cores(
     assert "#SBATCH --ntasks=1" in advised.out
 
 
-def test_a_rule_that_fails_is_told_with_its_own_words(
-    pyscale: CommandLine, home: Path, images: Path, snakemake: None
-) -> None:
+def test_a_rule_that_fails_is_told_with_its_own_words(pyscale, home, images, snakemake):
     (home / "count.py").write_text("raise SystemExit('oh no, no cells')")
     told = pyscale(
         *("run", "--snakemake", "Snakefile --config images={input}", "--sweep", "cores=1"),
@@ -109,9 +99,7 @@ def test_a_rule_that_fails_is_told_with_its_own_words(
     assert "Error in rule count:" in told.err
 
 
-def test_a_workflow_of_nextflow_over_forks(
-    pyscale: CommandLine, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_workflow_of_nextflow_over_forks(pyscale, home, monkeypatch):
     """A stand-in: no test has Nextflow."""
     write_nextflow(home / "bin")
     monkeypatch.setenv("PATH", str(home / "bin"), prepend=os.pathsep)
@@ -130,8 +118,8 @@ def test_a_workflow_of_nextflow_over_forks(
 
 
 def test_a_workflow_without_its_engine_ends_before_the_first_trial(
-    pyscale: CommandLine, home: Path, images: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    pyscale, home, images, monkeypatch
+):
     monkeypatch.setenv("PATH", "/usr/nowhere")
     told = pyscale("run", "--snakemake", "Snakefile", "--sweep", "cores=1,2", "--data", images)
     assert told.code == 2

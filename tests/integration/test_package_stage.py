@@ -1,11 +1,8 @@
 """A stage of another package, from its entry point to report, comparison and advice."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +16,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "docs" / "examples" / "edges"
 
 
 @pytest.fixture
-def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def package(tmp_path, monkeypatch):
     """The example as an installer leaves it, where this Python and those of tasks find it."""
     declared = tomllib.loads((EXAMPLE / "pyproject.toml").read_text())["project"]
     site = tmp_path / "site"
@@ -40,7 +37,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def movie(shared_data: Path) -> Path:
+def movie(shared_data):
     return shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
 
 

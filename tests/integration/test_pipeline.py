@@ -1,13 +1,8 @@
 """The whole pipeline, for real: synthetic movie, four stages, two worker counts, one report."""
 
-from __future__ import annotations
-
 import csv
 import json
 import subprocess
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -44,7 +39,7 @@ PROMISED_COLUMNS = [
 STAGES = ["register_denoise", "segment", "contact", "track"]
 
 
-def pyscale(folder: Path, *arguments: str) -> str:
+def pyscale(folder, *arguments):
     own = {"PYSCALE_DATA_FOLDER": folder / "data", "PYTHONPATH": ""}
     answer = answer_in(folder, *arguments, **own)
     assert answer.code == 0, answer.err
@@ -52,7 +47,7 @@ def pyscale(folder: Path, *arguments: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, str]:
+def finished(tmp_path_factory):
     """A run on a synthetic movie and what it printed."""
     folder = tmp_path_factory.mktemp("pipeline")
     pyscale(folder, "data", "synth", "cells", "--frames", "10", "--size", "160", "--cells", "20")
@@ -63,12 +58,12 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> tuple[RunFolder, str]:
 
 
 @pytest.fixture(scope="module")
-def run(finished: tuple[RunFolder, str]) -> RunFolder:
+def run(finished):
     return finished[0]
 
 
 @pytest.fixture(scope="module")
-def rows(run: RunFolder) -> dict[tuple[str, int], dict[str, str]]:
+def rows(run):
     """The report's table by stage and N."""
     with (run.report / "benchmark_results_aggregated.csv").open() as file:
         return {(row["stage"], int(row["workers"])): row for row in csv.DictReader(file)}
@@ -125,7 +120,7 @@ def test_spans_of_a_task_cover_its_time(run):
 def test_every_result_carries_where_and_with_what_it_ran(run):
     for trial in run.plan.trials:
         for task in trial.tasks:
-            record: Any = read_task(run.task(trial, task)).result
+            record = read_task(run.task(trial, task)).result
             assert record.stamp["cpu"]["model"]
             assert record.stamp["kernel"]
             assert record.versions["numpy"]
@@ -160,14 +155,14 @@ def test_a_stage_runs_alone_as_its_record_says(run, tmp_path):
     """The command line in the order gives the same bytes in whichever folder it runs."""
     trial = run.plan.trial("segment-n2-b1")
     folder = run.task(trial, "w1")
-    order: Any = read_task(folder).order
+    order = read_task(folder).order
     subprocess.run(order.argv, cwd=tmp_path, check=True, capture_output=True)
     name = "labels.ome.tif"
     assert (tmp_path / "out" / name).read_bytes() == (folder / "out" / name).read_bytes()
 
 
 @pytest.fixture
-def answer(run: RunFolder) -> Callable[..., str]:
+def answer(run):
     return lambda *arguments: pyscale(run.path.parents[1], *arguments)
 
 

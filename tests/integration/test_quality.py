@@ -1,7 +1,5 @@
 """`pyscale run quality`, for real: every stage and backend is as right as its suite asks."""
 
-from __future__ import annotations
-
 import json
 
 import polars as pl

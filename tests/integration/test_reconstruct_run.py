@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import polars as pl
 import pytest
@@ -17,13 +15,13 @@ from pyscale.store.ranktables import reconstruction_schema
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.reconstruct.problems import Problem, problem_of
+from pyscale_stages.reconstruct.problems import problem_of
 from pyscale_stages.reconstruction import COMPONENTS, DENOISER_TOLERANCE, GRADIENT_TOLERANCE
 from traineddenoiser import NETWORK, SIGMA, write_weights
 
 ITERATIONS = 3
 # The network looks 53 px far: in images of 128 px some pixels see nothing that a cut has changed.
-SMALL: dict[str, Any] = NETWORK | {
+SMALL = NETWORK | {
     "size_px": 128,
     "operators": 4,
     "angles": 16,
@@ -32,8 +30,8 @@ SMALL: dict[str, Any] = NETWORK | {
     "warmup_iterations": 1,
     "iterations": ITERATIONS,
 }
-COLOUR: dict[str, Any] = {"problem": "colour_deblur", "noise": 0.05, "sigma": SIGMA}
-PROBLEMS: dict[str, dict[str, Any]] = {
+COLOUR = {"problem": "colour_deblur", "noise": 0.05, "sigma": SIGMA}
+PROBLEMS = {
     "colour": COLOUR,
     "beams": {"problem": "tomography_2d"},
     "cones": {"problem": "tomography_3d", "size_px": 32, "tile_px": 16, "overlap_px": 8},
@@ -43,7 +41,7 @@ BEYOND_ALL_MEMORY_PX = 40_000
 """A volume of this length is larger than what a process can address."""
 
 
-def write_suite(folder: Path, **entries: dict[str, Any]) -> Path:
+def write_suite(folder, **entries):
     """Write a suite of small entries, each with parameters of its own; several sizes are a grid."""
     lines = ['name = "tiny"', 'summary = "A small image, in a moment"', 'data = "phantom"']
     for entry, params in entries.items():
@@ -68,30 +66,30 @@ class Left(NamedTuple):
     run: RunFolder
 
     @property
-    def said(self) -> str:
+    def said(self):
         """The answer without its line breaks."""
         return self.answer.text
 
     @property
-    def rows(self) -> pl.DataFrame:
+    def rows(self):
         """All iterations of all ranks."""
         return pl.read_parquet(self.run.path / "reconstruction.parquet")
 
     @property
-    def points(self) -> pl.DataFrame:
+    def points(self):
         """An entry at one N a row."""
         table = pl.read_csv(self.run.report / "benchmark_reconstruct_points.csv")
         return table.sort("stage", "workers")
 
 
-def run(folder: Path, suite: Path, *options: str) -> Left:
+def run(folder, suite, *options):
     """Run a suite at N = 1 and 2 as users do."""
     answer = answer_in(folder, "run", suite, "--workers", "1,2", *options, PYTHONPATH="")
     return Left(answer, find_run(folder / "runs", None))
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str, str], None]) -> Path:
+def folder(tmp_path_factory, missing):
     """A working folder, where the engine is installed."""
     if find_spec("deepinv") is None:
         missing("deepinv", how_to_install("reconstruct"))
@@ -99,7 +97,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, missing: Callable[[str, str
 
 
 @pytest.fixture(scope="module")
-def left(folder: Path) -> Left:
+def left(folder):
     """A run of the three problems, of which one has a denoiser that denoises."""
     home = folder / "three problems"
     home.mkdir()
@@ -176,7 +174,7 @@ def test_a_trained_denoiser_betters_what_was_measured_and_drift_is_told(left):
     assert "Timing only: the denoiser's weights are random" in left.said
 
 
-def psnr_db(problem: Problem, index: int) -> float:
+def psnr_db(problem, index):
     """Of what one operator measured."""
     error = (problem.measurement(index, "cpu") - problem.image).square().mean()
     return float(-10 * error.log10())
@@ -214,7 +212,7 @@ def test_status_and_advise_say_what_such_a_run_is(left, pyscale):
 
 
 @pytest.fixture(scope="module")
-def failing(folder: Path) -> Left:
+def failing(folder):
     """A run of an image that cannot be cut for two ranks, and of one beyond all memory."""
     home = folder / "failing"
     home.mkdir()

@@ -1,7 +1,5 @@
 """A stage whose windows really compute other links than the whole movie, and what is said of it."""
 
-from __future__ import annotations
-
 import csv
 import shutil
 from functools import partial
@@ -9,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from commandline import Answer, answer_in
+from commandline import answer_in
 from pyscale.store.folder import RunFolder
 from pyscale_stages.moviewriter import write_movie
 
@@ -31,7 +29,7 @@ overlap_frames = 4
 """
 
 
-def competing_gaps() -> np.ndarray:
+def competing_gaps():
     """Cells that are lost and found in a chain longer than windows can see.
 
     Each lost cell has two places to reappear, 14 px away in the next frame or 13.9 px away in the
@@ -53,9 +51,7 @@ pyscale = partial(answer_in, COLUMNS=300)
 
 
 @pytest.fixture(scope="module")
-def finished(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[RunFolder, Answer]:
+def finished(tmp_path_factory):
     """A run without --strict, and how it ended."""
     folder = tmp_path_factory.mktemp("strict")
     write_movie(folder / "chain.ome.tif", competing_gaps(), "TYX")
@@ -66,11 +62,11 @@ def finished(
 
 
 @pytest.fixture(scope="module")
-def run(finished: tuple[RunFolder, Answer]) -> RunFolder:
+def run(finished):
     return finished[0]
 
 
-def again(run: RunFolder, *arguments: object) -> Answer:
+def again(run, *arguments):
     return pyscale(run.path.parents[1], *arguments)
 
 

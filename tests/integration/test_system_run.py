@@ -1,9 +1,5 @@
 """A suite of the machine, from the command line: what it leaves, and nothing else."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 from watchfiles import watch
 
@@ -36,7 +32,7 @@ MINE = b"no input of anybody's"
 
 
 @pytest.fixture
-def disk(home: Path) -> Path:
+def disk(home):
     """A folder to measure, with a file of somebody else in it."""
     folder = home / "disk"
     folder.mkdir()
@@ -44,7 +40,7 @@ def disk(home: Path) -> Path:
     return folder
 
 
-def suite(home: Path, repeats: int) -> Path:
+def suite(home, repeats):
     path = home / "tiny.toml"
     path.write_text(TINY.format(repeats=repeats))
     return path

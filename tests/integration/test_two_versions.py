@@ -1,10 +1,7 @@
 """Two environments measured in one run, killed in its middle and finished by `--resume`."""
 
-from __future__ import annotations
-
 import json
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -19,7 +16,7 @@ SHORT = "Distances(0.5, 0.5, 0.5)"
 
 
 @pytest.fixture
-def base(home: Path) -> Path:
+def base(home):
     """An environment whose tracking links cells only where they hardly move."""
     stage = base_environment(home / "env") / "pyscale_stages" / "track" / "stage.py"
     replace_in(stage, LINK, LINK.replace("distances", SHORT))
@@ -48,8 +45,8 @@ def test_both_environments_are_measured_and_compared_after_a_kill(pyscale, start
 
     compared = pyscale("compare", run.path.name, "--json")
     found = json.loads(compared.out)
-    assert [row["workers"] for row in found["configurations"]] == [1, 2]
-    assert {row["verdict"] for row in found["configurations"]} == {"not enough data"}
+    assert [row["workers"] for row in found["judged"]] == [1, 2]
+    assert {row["verdict"] for row in found["judged"]} == {"not enough data"}
     assert [one["what"] for one in found["differences"]] == ["code of the stages (sha256)"]
     assert found["outputs"][0]["found"] == "different"
     assert "track: the outputs of the two versions differ" in resumed.text

@@ -1,19 +1,15 @@
 """`pyscale run validation`, for real: a right installation, and what is said where one is not."""
 
-from __future__ import annotations
-
 import json
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 
-from commandline import Answer, answer_in
+from commandline import answer_in
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import RESULT_FILE
 from pyscale.validation import ofrun
-from pyscale.validation.expected import Expected, load_expected
+from pyscale.validation.expected import load_expected
 from renew_validation import renewed
 
 pytestmark = pytest.mark.slow
@@ -23,9 +19,7 @@ STAGES = ["register_denoise", "segment", "contact", "track"]
 
 
 @pytest.fixture(scope="module")
-def finished(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[RunFolder, Answer]:
+def finished(tmp_path_factory):
     """A run of the suite with one and with two workers, in an empty folder without a network."""
     folder = tmp_path_factory.mktemp("validation")
     own = {"PYSCALE_MIRROR": folder / "none", "PYSCALE_DATA_FOLDER": folder / "data"}
@@ -37,19 +31,15 @@ def finished(
 
 
 @pytest.fixture
-def run(
-    finished: tuple[RunFolder, Answer],
-    home: Path,
-) -> RunFolder:
+def run(finished, home):
     """A copy of it in the working folder, to be changed."""
     original = finished[0].path
     shutil.copytree(original, home / "runs" / original.name)
     return RunFolder(home / "runs" / original.name)
 
 
-def told(run: RunFolder) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((run.report / "validation.json").read_bytes())
-    return found
+def told(run):
+    return json.loads((run.report / "validation.json").read_bytes())
 
 
 def test_a_right_installation_passes_at_every_n(finished):
@@ -90,7 +80,7 @@ def test_a_wrong_output_ends_the_command_with_1_and_is_named(pyscale, run, monke
     assert told(run)["verdict"] == "wrong"
 
 
-def better(expected: Expected) -> Expected:
+def better(expected):
     """Expect a segmentation that no model gives."""
     segment = expected.stages["segment"]
     perfect = segment.measures["ap_iou50"].model_copy(update={"value": 1.0})

@@ -1,9 +1,5 @@
 """Training: a short one leaves weights that run and a record that says how."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from pyscale_stages.hashing import sha256_of
@@ -25,7 +21,7 @@ SHORT = TrainingPlan(
 
 
 @pytest.mark.slow
-def test_the_same_plan_gives_the_same_weights(tmp_path: Path) -> None:
+def test_the_same_plan_gives_the_same_weights(tmp_path):
     records = [train_embedded_model(SHORT, tmp_path / name, None) for name in ("a", "b")]
     for name, record in zip(("a", "b"), records, strict=True):
         weights = tmp_path / name / "pyscale-tiny.pt"
@@ -44,7 +40,7 @@ def test_the_same_plan_gives_the_same_weights(tmp_path: Path) -> None:
     assert of_size[0] == of_size[1]
 
 
-def test_training_movies_vary_and_repeat_with_their_seed() -> None:
+def test_training_movies_vary_and_repeat_with_their_seed():
     movies = training_movies(12, seed=5)
     assert movies == training_movies(12, seed=5)
     assert {movie.cell_types for movie in movies} == {1, 2}
@@ -54,7 +50,7 @@ def test_training_movies_vary_and_repeat_with_their_seed() -> None:
     assert all(24 <= movie.height_px / movie.radius_px <= 28 for movie in movies)
 
 
-def test_examples_pair_each_frame_with_labels_of_its_cells() -> None:
+def test_examples_pair_each_frame_with_labels_of_its_cells():
     movie = held_out_movies()["default"]
     pairs = list(examples(movie))
     assert len(pairs) == movie.frames * movie.cell_types
@@ -63,9 +59,7 @@ def test_examples_pair_each_frame_with_labels_of_its_cells() -> None:
         assert frame[labels > 0].mean() > frame[labels == 0].mean()
 
 
-def test_training_without_cellpose_3_says_how_to_get_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_training_without_cellpose_3_says_how_to_get_it(tmp_path, monkeypatch):
     from pyscale_stages.errors import MissingPart
     from pyscale_stages.segment import models
 

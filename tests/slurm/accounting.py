@@ -1,13 +1,10 @@
 """The accounting of a cluster: slurmdbd on a MariaDB of its own, reached by a socket alone."""
 
-from __future__ import annotations
-
 import getpass
 import subprocess
-from collections.abc import Callable
 
 from slurm.configuration import CLUSTER
-from slurm.daemons import DEADLINE_S, Daemons, listens
+from slurm.daemons import DEADLINE_S, listens
 
 PROGRAMS = ("slurmdbd", "mariadbd", "mariadb-install-db", "my_print_defaults", "sacct", "sacctmgr")
 ACCOUNT = "lab"
@@ -39,14 +36,12 @@ class Accounting:
         Runs a client of the cluster; its `check` says whether a failure is raised.
     """
 
-    def __init__(
-        self, daemons: Daemons, run: Callable[..., subprocess.CompletedProcess[str]]
-    ) -> None:
+    def __init__(self, daemons, run):
         self._daemons = daemons
         self._run = run
         self._socket = daemons.folder / "mariadb.socket"
 
-    def start(self) -> None:
+    def start(self):
         """Make an empty database, start both daemons on it, and open the user's account."""
         user = getpass.getuser()
         # No file of this machine's own MariaDB is read.
@@ -66,14 +61,14 @@ class Accounting:
         qos = (f"QOS=normal,{QOS}", "DefaultQOS=normal")
         self._change("add", "user", user, f"Account={ACCOUNT}", f"DefaultAccount={ACCOUNT}", *qos)
 
-    def start_slurmdbd(self) -> None:
+    def start_slurmdbd(self):
         """Start slurmdbd and wait until it answers."""
         # Its configuration cannot name the socket of its database.
         self._daemons.start("slurmdbd", ["slurmdbd", "-D"], MYSQL_UNIX_PORT=str(self._socket))
         self._daemons.wait_for(self._answers, "slurmdbd answered")
 
-    def _answers(self) -> bool:
+    def _answers(self):
         return self._run("sacctmgr", "show", "cluster", check=False).returncode == 0
 
-    def _change(self, *words: str) -> None:
+    def _change(self, *words):
         self._run("sacctmgr", "--immediate", "--quiet", *words)

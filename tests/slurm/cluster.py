@@ -6,16 +6,12 @@ kernel ends them when the tests die; what jobs leave behind then is cleared by t
 starts.
 """
 
-from __future__ import annotations
-
 import getpass
 import os
 import secrets
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from pyscale.slurm.queue import ENDED
 from slurm import accounting
@@ -28,14 +24,14 @@ PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "scontrol", "sinfo", "squ
 NODES = ("n1", "n2")
 
 
-def absent_programs(*, with_accounting: bool = False) -> list[str]:
+def absent_programs(*, with_accounting=False):
     """Names of the programs that a cluster needs and this machine has not."""
     programs = (*PROGRAMS, *accounting.PROGRAMS) if with_accounting else PROGRAMS
     return [program for program in programs if shutil.which(program) is None]
 
 
 @contextmanager
-def running_cluster(*, with_accounting: bool = False) -> Iterator[SlurmCluster]:
+def running_cluster(*, with_accounting=False):
     """A cluster that answers; it is gone after the block, with all that ran on it."""
     clear_leftovers()
     with owned_folder() as folder:
@@ -59,7 +55,7 @@ class SlurmCluster:
         Whether ended jobs go into a database, so that `sacct` answers.
     """
 
-    def __init__(self, folder: Path, *, with_accounting: bool = False) -> None:
+    def __init__(self, folder, *, with_accounting=False):
         self.folder = folder
         self.nodes = NODES
         self.config_file = folder / CONFIG_FILE
@@ -67,11 +63,11 @@ class SlurmCluster:
         self._accounting = Accounting(self._daemons, self.run) if with_accounting else None
 
     @property
-    def environment(self) -> dict[str, str]:
+    def environment(self):
         """What a client of this cluster needs beside its own environment."""
         return {"SLURM_CONF": str(self.config_file)}
 
-    def start(self) -> None:
+    def start(self):
         """Start every daemon and wait until all nodes are idle."""
         write_configuration(self.folder, self.nodes, with_accounting=self._accounting is not None)
         key = self.folder / "munge.key"
@@ -85,12 +81,12 @@ class SlurmCluster:
             self._accounting.start()
         self.heal()
 
-    def stop(self) -> None:
+    def stop(self):
         """End every process of the cluster and of its jobs."""
         self._daemons.kill_all()
         end(self.folder)
 
-    def heal(self) -> None:
+    def heal(self):
         """Bring the cluster back to its first state: an empty queue, every node idle."""
         if self._accounting is not None and "slurmdbd" not in self._daemons:
             self.start_slurmdbd()
@@ -103,15 +99,15 @@ class SlurmCluster:
         for node in self.nodes:
             self._wait_until_free(node)
 
-    def _is_cleared(self) -> bool:
+    def _is_cleared(self):
         """Cancel what is queued; a command that was killed may have submitted just now."""
         self.run("scancel", "--user", getpass.getuser(), check=False)
         return self.has_no_job()
 
-    def _wait_until_free(self, node: str) -> None:
+    def _wait_until_free(self, node):
         self.wait_for(lambda: self._is_free(node), f"{node} was free")
 
-    def _is_free(self, node: str) -> bool:
+    def _is_free(self, node):
         """Whether a node takes jobs now; let it, where it was told otherwise."""
         told = self._node(node)
         state = told.get("State", "").lower()
@@ -121,32 +117,32 @@ class SlurmCluster:
         # The controller may not have noticed that a node was away, and calls it idle all along.
         return state == "idle" and listens(int(told["Port"]))
 
-    def start_slurmctld(self) -> None:
+    def start_slurmctld(self):
         """Start the controller with what it saved when it was stopped, and wait for its answer."""
         self._daemons.start("slurmctld", ["slurmctld", "-D"])
         self.wait_for(lambda: "UP" in self.say("scontrol", "ping"), "slurmctld answered")
 
-    def stop_slurmctld(self) -> None:
+    def stop_slurmctld(self):
         """Stop the controller; jobs run on, and clients get no answer."""
         self._daemons.stop("slurmctld")
 
-    def restart_slurmctld(self) -> None:
+    def restart_slurmctld(self):
         """Stop the controller and start it again: no job is lost."""
         self.stop_slurmctld()
         self.start_slurmctld()
 
-    def start_slurmdbd(self) -> None:
+    def start_slurmdbd(self):
         """Start the keeper of the accounts; what the controller kept for it arrives."""
         if self._accounting is None:
             raise RuntimeError("this cluster was started without accounting")
         self._accounting.start_slurmdbd()
 
-    def stop_slurmdbd(self) -> None:
+    def stop_slurmdbd(self):
         """Stop the keeper of the accounts: `sacct` fails, jobs run on."""
         self._daemons.stop("slurmdbd")
 
     @contextmanager
-    def forgetting_ended_jobs(self) -> Iterator[None]:
+    def forgetting_ended_jobs(self):
         """Let the controller forget a job soon after its end, not after five minutes.
 
         It looks for such jobs every ten seconds, and only where it was told so when it started.
@@ -159,7 +155,7 @@ class SlurmCluster:
             set_option(self.folder, "MinJobAge", before)
             self.restart_slurmctld()
 
-    def start_node(self, node: str, *through: str) -> None:
+    def start_node(self, node, *through):
         """Start the slurmd of a node, and wait until it takes jobs.
 
         Parameters
@@ -171,27 +167,27 @@ class SlurmCluster:
         self._start_slurmd(node, *through)
         self._wait_until_free(node)
 
-    def _start_slurmd(self, node: str, *through: str) -> None:
+    def _start_slurmd(self, node, *through):
         self._daemons.start(f"slurmd {node}", [*through, "slurmd", "-D", "-N", node])
 
-    def kill_slurmd(self, node: str) -> None:
+    def kill_slurmd(self, node):
         """Kill the slurmd of a node; the jobs on the node run on."""
         self._daemons.kill(f"slurmd {node}")
 
-    def kill_node(self, node: str) -> None:
+    def kill_node(self, node):
         """Kill the slurmd of a node and every job on it, as a power cut does."""
         self.kill_slurmd(node)
         end(self.folder, node)
 
-    def preempt(self, node: str) -> None:
+    def preempt(self, node):
         """Submit an urgent job, to which those on a node give way."""
         self.submit("--partition=urgent", f"--nodelist={node}", "--exclusive", "--wrap=true")
 
-    def drain(self, node: str) -> None:
+    def drain(self, node):
         """Let a node take no further jobs."""
         self.run("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=test")
 
-    def node_state(self, node: str) -> str:
+    def node_state(self, node):
         """State of a node in Slurm's words, like `idle` or `idle+drain`.
 
         Whether it answers is left out. sinfo is not asked: after a restart of the controller it can
@@ -200,56 +196,56 @@ class SlurmCluster:
         state = self._node(node).get("State", "").lower()
         return state.removesuffix("+not_responding").rstrip("*")
 
-    def wait_for_node(self, node: str, state: str) -> None:
+    def wait_for_node(self, node, state):
         """Wait until a node is in a state."""
         self.wait_for(lambda: self.node_state(node) == state, f"{node} was {state}")
 
-    def wait_until_heard(self, node: str) -> None:
+    def wait_until_heard(self, node):
         """Wait until a controller that was started again has heard of a node."""
         self.wait_for(
             lambda: self._node(node).get("SlurmdStartTime", "None") != "None",
             f"{node} was heard of",
         )
 
-    def _node(self, node: str) -> dict[str, str]:
+    def _node(self, node):
         words = self.say("scontrol", "--oneliner", "show", "node", node).split()
         return dict(_pair(word) for word in words)
 
-    def has_no_job(self) -> bool:
+    def has_no_job(self):
         """Whether the controller answers that every job has ended."""
         answer = self.run("squeue", "--noheader", check=False)
         return answer.returncode == 0 and answer.stdout == ""
 
-    def known_jobs(self) -> set[str]:
+    def known_jobs(self):
         """Ids of all jobs that the controller knows, also of those that ended some minutes ago."""
         return set(self.run("squeue", "--noheader", "--states=all", "--format=%i").stdout.split())
 
-    def submit(self, *arguments: object) -> str:
+    def submit(self, *arguments):
         """Call sbatch; return the id of the job."""
         return self.run("sbatch", "--parsable", *arguments).stdout.strip()
 
-    def job(self, job_id: str) -> list[dict[str, str]]:
+    def job(self, job_id):
         """What Slurm knows of a job, one mapping for each task of an array."""
         lines = self.say("scontrol", "--oneliner", "show", "job", job_id).splitlines()
         return [dict(_pair(word) for word in line.split()) for line in lines]
 
-    def reason(self, job_id: str) -> str:
+    def reason(self, job_id):
         """Why a job waits, in Slurm's word."""
         return ", ".join(task["Reason"] for task in self.job(job_id))
 
-    def is_forgotten(self, job_id: str) -> bool:
+    def is_forgotten(self, job_id):
         """Whether the controller answers that it does not know a job."""
         answer = self.run("scontrol", "show", "job", job_id, check=False)
         return "Invalid job id" in answer.stderr
 
-    def wait_until_running(self, *job_ids: str) -> None:
+    def wait_until_running(self, *job_ids):
         """Wait until every task of jobs runs.
 
         The controller calls a job running before its node has begun it, so the processes are
         looked at too.
         """
 
-        def run() -> bool:
+        def run():
             tasks = [self.job(job_id) for job_id in job_ids]
             states = {task["JobState"] for each in tasks for task in each}
             ids = {task["JobId"] for each in tasks for task in each}
@@ -257,38 +253,34 @@ class SlurmCluster:
 
         self.wait_for(run, f"the jobs {', '.join(job_ids)} ran")
 
-    def wait_for_jobs(self, *job_ids: str, deadline_s: float = DEADLINE_S) -> dict[str, set[str]]:
+    def wait_for_jobs(self, *job_ids, deadline_s=DEADLINE_S):
         """Wait until jobs have ended; return the states in which their tasks ended."""
-        states: dict[str, set[str]] = {}
+        states = {}
 
-        def ended() -> bool:
+        def ended():
             states.update({i: {task["JobState"] for task in self.job(i)} for i in job_ids})
             return all(each and each <= ENDED for each in states.values())
 
         self.wait_for(ended, f"the jobs {', '.join(job_ids)} had ended", deadline_s=deadline_s)
         return states
 
-    def wait_for(
-        self, condition: Callable[[], bool], what: str, *, deadline_s: float = DEADLINE_S
-    ) -> None:
+    def wait_for(self, condition, what, *, deadline_s=DEADLINE_S):
         """Ask until a condition holds; raises as `Daemons.wait_for` does."""
         self._daemons.wait_for(condition, what, deadline_s=deadline_s)
 
-    def end_time_of(self, job_id: str) -> None:
+    def end_time_of(self, job_id):
         """Let a running job reach its time limit now; Slurm sees it within half a minute."""
         self.run("scontrol", "update", f"JobId={job_id}", "EndTime=now+1")
 
-    def log(self, daemon: str) -> str:
+    def log(self, daemon):
         """Return the last lines that a daemon said; `slurmctld`, `munged`, `slurmd n1` …."""
         return self._daemons.log(daemon)
 
-    def say(self, *command: object) -> str:
+    def say(self, *command):
         """Run a client; return its answer, empty where the controller does not answer yet."""
         return self.run(*command, check=False).stdout.strip()
 
-    def run(
-        self, *command: object, check: bool = True, deadline_s: float = DEADLINE_S
-    ) -> subprocess.CompletedProcess[str]:
+    def run(self, *command, check=True, deadline_s=DEADLINE_S):
         """Run a client of this cluster."""
         done = subprocess.run(
             [str(word) for word in command],
@@ -303,6 +295,6 @@ class SlurmCluster:
         return done
 
 
-def _pair(word: str) -> tuple[str, str]:
+def _pair(word):
     key, _, value = word.partition("=")
     return key, value

@@ -1,11 +1,7 @@
 """What Slurm is told: nodes on one machine with pretended cores, memory and GPUs."""
 
-from __future__ import annotations
-
 import getpass
 import re
-from collections.abc import Sequence
-from pathlib import Path
 
 from ports import free_ports
 from slurm import cgroups
@@ -108,7 +104,7 @@ LogFile={folder}/slurmdbd.log
 """
 
 
-def write_configuration(folder: Path, nodes: Sequence[str], *, with_accounting: bool) -> None:
+def write_configuration(folder, nodes, *, with_accounting):
     """Write the files of a cluster into its folder, and make the folders that they name.
 
     One with accounting stands for a site that has all, so it limits memory by cgroups where
@@ -154,7 +150,7 @@ def write_configuration(folder: Path, nodes: Sequence[str], *, with_accounting: 
             (folder / name / f"gpu{gpu}").symlink_to("/dev/null")
 
 
-def set_option(folder: Path, name: str, value: object) -> str:
+def set_option(folder, name, value):
     """Change an option of a written configuration; return what it was."""
     file = folder / CONFIG_FILE
     before = _option(folder, name)
@@ -162,7 +158,7 @@ def set_option(folder: Path, name: str, value: object) -> str:
     return before
 
 
-def job_ids(folder: Path) -> range:
+def job_ids(folder):
     """Ids that jobs of a cluster get; none where its configuration was never written."""
     try:
         first = int(_option(folder, "FirstJobId"))
@@ -171,7 +167,7 @@ def job_ids(folder: Path) -> range:
     return range(first, first + MOST_JOBS)
 
 
-def _option(folder: Path, name: str) -> str:
+def _option(folder, name):
     text = (folder / CONFIG_FILE).read_text()
     (value,) = re.findall(rf"^{name}=(.*)$", text, re.MULTILINE)
     return str(value)

@@ -1,22 +1,16 @@
 """Real Slurm clusters for the tests of a session, one of each kind."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-from slurm.cluster import SlurmCluster, absent_programs, running_cluster
+from slurm.cluster import absent_programs, running_cluster
 from slurm.runs import ClusterRuns
-
-Missing = Callable[[str, str], None]
 
 
 @contextmanager
-def _cluster(missing: Missing, *, with_accounting: bool) -> Iterator[SlurmCluster]:
+def _cluster(missing, *, with_accounting):
     absent = absent_programs(with_accounting=with_accounting)
     if absent:
         missing(
@@ -29,7 +23,7 @@ def _cluster(missing: Missing, *, with_accounting: bool) -> Iterator[SlurmCluste
 
 
 @contextmanager
-def _in_use(cluster: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[SlurmCluster]:
+def _in_use(cluster, monkeypatch):
     for name, value in cluster.environment.items():
         monkeypatch.setenv(name, value)
     # Jobs of each task are what most of these tests look at; test_allocation*.py hold one job.
@@ -39,28 +33,26 @@ def _in_use(cluster: SlurmCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _without_figures(without_figures: None) -> None:
+def _without_figures(without_figures):
     """What is drawn is not the point here; tests that look at it have PYTHONPATH without it."""
 
 
 @pytest.fixture(scope="session")
-def cluster_of_the_session(missing: Missing) -> Iterator[SlurmCluster]:
+def cluster_of_the_session(missing):
     """One cluster for all tests."""
     with _cluster(missing, with_accounting=False) as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="session")
-def accounting_cluster_of_the_session(missing: Missing) -> Iterator[SlurmCluster]:
+def accounting_cluster_of_the_session(missing):
     """One cluster with accounting for all tests: starting it takes seconds."""
     with _cluster(missing, with_accounting=True) as cluster:
         yield cluster
 
 
 @pytest.fixture
-def slurm(
-    cluster_of_the_session: SlurmCluster, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[SlurmCluster]:
+def slurm(cluster_of_the_session, monkeypatch):
     """A plain cluster with every node idle; sbatch and its kin speak to it during the test.
 
     It keeps no accounts, so `sacct` fails.
@@ -70,9 +62,7 @@ def slurm(
 
 
 @pytest.fixture
-def slurm_with_accounting(
-    accounting_cluster_of_the_session: SlurmCluster, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[SlurmCluster]:
+def slurm_with_accounting(accounting_cluster_of_the_session, monkeypatch):
     """A cluster like `slurm`, of a site that has more.
 
     `sacct` answers, jobs are paid for by an account, and the kernel limits their memory.
@@ -82,7 +72,7 @@ def slurm_with_accounting(
 
 
 @pytest.fixture
-def broken_sacct(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def broken_sacct(tmp_path, monkeypatch):
     """A `sacct` that fails comes first on PATH."""
     folder = tmp_path / "broken"
     folder.mkdir()
@@ -93,13 +83,13 @@ def broken_sacct(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def holding(monkeypatch: pytest.MonkeyPatch) -> None:
+def holding(monkeypatch):
     """Runs hold one job, which is the default; `slurm` says otherwise."""
     monkeypatch.setenv("PYSCALE_ALLOCATION", "hold")
 
 
 @pytest.fixture
-def endless(tmp_path: Path) -> Path:
+def endless(tmp_path):
     """A batch script that does not end by itself."""
     script = tmp_path / "endless.sh"
     script.write_text("#!/bin/sh\nexec sleep infinity\n")
@@ -107,27 +97,21 @@ def endless(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def runs(
-    slurm: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[ClusterRuns]:
+def runs(slurm, tmp_path, monkeypatch):
     """Runs on the plain cluster, in a working folder of their own."""
     with _runs_on(slurm, tmp_path, monkeypatch) as made:
         yield made
 
 
 @pytest.fixture
-def runs_with_accounting(
-    slurm_with_accounting: SlurmCluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[ClusterRuns]:
+def runs_with_accounting(slurm_with_accounting, tmp_path, monkeypatch):
     """Runs on the cluster with accounting."""
     with _runs_on(slurm_with_accounting, tmp_path, monkeypatch) as made:
         yield made
 
 
 @contextmanager
-def _runs_on(
-    cluster: SlurmCluster, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[ClusterRuns]:
+def _runs_on(cluster, home, monkeypatch):
     monkeypatch.chdir(home)
     made = ClusterRuns(cluster, home)
     monkeypatch.setenv("PYTHONPATH", str(made.python_path), prepend=os.pathsep)

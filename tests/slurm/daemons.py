@@ -1,13 +1,9 @@
 """The daemons of a cluster: each has a name, says what it says into a file, and dies with us."""
 
-from __future__ import annotations
-
 import os
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 
 from slurm.leftovers import end_with_parent
 
@@ -18,7 +14,7 @@ MOST_POLL_S = 0.5
 """Each look starts clients of Slurm, which take the time of what is waited for."""
 
 
-def listens(address: Path | int) -> bool:
+def listens(address):
     """Whether something takes connections at a socket's path, or at a port of this machine.
 
     A socket's file is there a moment before.
@@ -43,15 +39,15 @@ class Daemons:
         What all are told beside our own environment.
     """
 
-    def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
+    def __init__(self, folder, environment):
         self.folder = folder
         self.environment = environment
-        self._running: dict[str, subprocess.Popen[bytes]] = {}
+        self._running = {}
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name):
         return name in self._running
 
-    def start(self, name: str, command: Sequence[str], **environment: str) -> None:
+    def start(self, name, command, **environment):
         """Start one; `environment` is for it alone."""
         with self._log_file(name).open("ab") as log:
             self._running[name] = subprocess.Popen(
@@ -66,26 +62,24 @@ class Daemons:
                 preexec_fn=end_with_parent,  # noqa: PLW1509 - no other thread runs here
             )
 
-    def stop(self, name: str) -> None:
+    def stop(self, name):
         """Ask one to end, so that it saves what it knows, and wait until it has."""
         daemon = self._running.pop(name)
         daemon.terminate()
         daemon.wait(DEADLINE_S)
 
-    def kill(self, name: str) -> None:
+    def kill(self, name):
         """End one as a crash does."""
         daemon = self._running.pop(name)
         daemon.kill()
         daemon.wait()
 
-    def kill_all(self) -> None:
+    def kill_all(self):
         """End all, the last started first."""
         for name in reversed(list(self._running)):
             self.kill(name)
 
-    def wait_for(
-        self, condition: Callable[[], bool], what: str, *, deadline_s: float = DEADLINE_S
-    ) -> None:
+    def wait_for(self, condition, what, *, deadline_s=DEADLINE_S):
         """Ask until a condition holds.
 
         Raises
@@ -106,10 +100,10 @@ class Daemons:
             time.sleep(poll_s)
             poll_s = min(1.2 * poll_s, MOST_POLL_S)
 
-    def log(self, name: str, lines: int = 15) -> str:
+    def log(self, name, lines=15):
         """Return the last lines that one said; `slurmctld`, `munged`, `slurmd n1` …."""
         text = self._log_file(name).read_text(errors="replace")
         return "\n".join(text.splitlines()[-lines:])
 
-    def _log_file(self, name: str) -> Path:
+    def _log_file(self, name):
         return self.folder / f"{name.replace(' ', '-')}.said"

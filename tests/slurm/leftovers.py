@@ -1,14 +1,11 @@
 """What a cluster leaves behind when the tests die, and how it is found and ended."""
 
-from __future__ import annotations
-
 import ctypes
 import fcntl
 import shutil
 import signal
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from os import getpid
 from pathlib import Path
@@ -27,7 +24,7 @@ PR_SET_PDEATHSIG = 1
 
 
 @contextmanager
-def owned_folder() -> Iterator[Path]:
+def owned_folder():
     """A folder for a cluster, which nobody takes for a leftover while this process lives."""
     folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
     unlocked = folder / f"{OWNER_FILE}.new"
@@ -38,7 +35,7 @@ def owned_folder() -> Iterator[Path]:
         yield folder
 
 
-def clear_leftovers() -> None:
+def clear_leftovers():
     """End and remove the clusters of tests that died."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_PREFIX}*"):
         # Another session may own it, or clear it at this moment.
@@ -51,7 +48,7 @@ def clear_leftovers() -> None:
             shutil.rmtree(folder)
 
 
-def end(folder: Path, node: str | None = None) -> None:
+def end(folder, node=None):
     """Kill what works in a cluster, or on one node of it, until nothing does.
 
     What is killed may have forked since it was found. The keepers of jobs go first, as they would
@@ -74,18 +71,18 @@ def end(folder: Path, node: str | None = None) -> None:
         end_group(group)
 
 
-def _keeps_no_job(process: psutil.Process) -> bool:
+def _keeps_no_job(process):
     return names_of([process]) != {"slurmstepd"}
 
 
-def processes_of(folder: Path, node: str | None = None) -> list[psutil.Process]:
+def processes_of(folder, node=None):
     """Processes of a cluster, or of one node of it, and what they started.
 
     They work in its folder, hold a file of it open or name it, or Slurm gave them its name. The
     keeper of a job's step has overwritten its environment; its log and folder tell it.
     """
     within = folder / node if node else folder
-    found: dict[int, psutil.Process] = {}
+    found = {}
     for process in psutil.process_iter():
         with suppress(psutil.Error):
             variables = process.environ()
@@ -103,7 +100,7 @@ def processes_of(folder: Path, node: str | None = None) -> list[psutil.Process]:
     return list(found.values())
 
 
-def names_of(processes: Iterable[psutil.Process]) -> set[str]:
+def names_of(processes):
     """Names of the programs that some processes run, as far as they still do."""
     found = set()
     for process in processes:
@@ -112,7 +109,7 @@ def names_of(processes: Iterable[psutil.Process]) -> set[str]:
     return found
 
 
-def running_jobs() -> set[str]:
+def running_jobs():
     """Ids of the jobs, of whichever cluster, whose own programs run on this machine."""
     found = set()
     for process in psutil.process_iter():
@@ -123,6 +120,6 @@ def running_jobs() -> set[str]:
     return found
 
 
-def end_with_parent() -> None:
+def end_with_parent():
     """Ask the kernel to kill this process when the one that started it dies."""
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,14 +1,11 @@
 """`pyscale run` on the tests' cluster, with faults that strike when a task is in its middle."""
 
-from __future__ import annotations
-
 import io
 import os
 import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from unittest.mock import patch
@@ -21,10 +18,9 @@ from movingsquares import write_moving_squares
 from pyscale import app
 from pyscale.slurm.queue import job_name, jobs_named
 from pyscale.store.folder import RunFolder
-from pyscale.store.journal import Event, Journal
+from pyscale.store.journal import Journal
 from pyscale.store.records import LAUNCH_FILE, LaunchRecord
 from pyscale.store.taskfiles import read_jobs, read_task
-from slurm.cluster import SlurmCluster
 
 SITE = """\
 name = "tests"
@@ -47,13 +43,13 @@ if "pyscale_stages" in sys.orig_argv:
 """
 
 
-def submit_scripts(slurm: SlurmCluster, folder: Path) -> dict[str, str]:
+def submit_scripts(slurm, folder):
     """Submit a folder's emitted scripts; return the job of each."""
     said = slurm.run(folder / "submit.sh").stdout
     return dict(re.findall(r"^(\S+): job (\d+)$", said, re.MULTILINE))
 
 
-def complete_scripts(slurm: SlurmCluster, folder: Path) -> list[str]:
+def complete_scripts(slurm, folder):
     """Submit a folder's emitted scripts, and wait until all have completed; return their names."""
     jobs = submit_scripts(slurm, folder)
     ended = slurm.wait_for_jobs(*jobs.values())
@@ -72,10 +68,10 @@ class ClusterRuns:
         The working folder of this process.
     """
 
-    def __init__(self, slurm: SlurmCluster, home: Path) -> None:
+    def __init__(self, slurm, home):
         self.slurm = slurm
         self.home = home
-        self._processes: list[subprocess.Popen[str]] = []
+        self._processes = []
         self.movie = write_moving_squares(home / "labels.ome.tif")
         self.python_path = home / "python_path"
         self._to_be_held = home / "to_be_held"
@@ -84,13 +80,13 @@ class ClusterRuns:
         stop = STOP_WHERE_ASKED.format(folder=str(self._to_be_held))
         (self.python_path / "sitecustomize.py").write_text(NO_FIGURES.read_text() + stop)
 
-    def site(self, partition: str = "cpu", memory_gib: float = 1.0, more: str = "") -> Path:
+    def site(self, partition="cpu", memory_gib=1.0, more=""):
         """Write the file of a site."""
         path = self.home / f"{partition}.toml"
         path.write_text(SITE.format(partition=partition, memory_gib=memory_gib) + more)
         return path
 
-    def start(self, *arguments: object, site: Path | None = None) -> subprocess.Popen[str]:
+    def start(self, *arguments, site=None):
         """Start a run of contacts at N = 2 as a process of its own."""
         return self.command(
             *("run", "labels", "--data", self.movie, "--only", "contact", "--workers", "2"),
@@ -98,7 +94,7 @@ class ClusterRuns:
             *("--site", site or self.site(), *arguments),
         )
 
-    def command(self, *arguments: object) -> subprocess.Popen[str]:
+    def command(self, *arguments):
         """Start a command as a process of its own."""
         process = subprocess.Popen(
             [sys.executable, "-m", "pyscale", *map(str, arguments)],
@@ -110,7 +106,7 @@ class ClusterRuns:
         self._processes.append(process)
         return process
 
-    def say(self, *arguments: object) -> str:
+    def say(self, *arguments):
         """Run a command that succeeds, in this process; return what it said on stdout."""
         out, err = io.StringIO(), io.StringIO()
         with (
@@ -123,7 +119,7 @@ class ClusterRuns:
         assert not end.value.code, err.getvalue()
         return out.getvalue()
 
-    def end(self) -> None:
+    def end(self):
         """Kill what a test left running."""
         for process in self._processes:
             if process.poll() is None:
@@ -132,24 +128,24 @@ class ClusterRuns:
             process.communicate(timeout=PATIENCE_S)
 
     @property
-    def run(self) -> RunFolder:
+    def run(self):
         """The only run in the working folder, or where runs were told to go."""
         (path,) = Path(os.environ.get("PYSCALE_RUNS_FOLDER", self.home / "runs")).iterdir()
         return RunFolder(path)
 
     @property
-    def trial(self) -> Path:
+    def trial(self):
         """Folder of the only trial of the only run."""
         (trial,) = self.run.plan.trials
         return self.run.trial(trial)
 
-    def launched(self, process: subprocess.Popen[str], task: str = "w0") -> LaunchRecord:
+    def launched(self, process, task="w0"):
         """Wait until a task's process has been started on its node, and its job recorded.
 
         The job may begin before pyscale has written down which it is.
         """
 
-        def is_there() -> bool:
+        def is_there():
             assert process.poll() in {None, 0}, process.communicate()
             found = any((self.home / "runs").glob(f"*/tasks/*/{task}/{LAUNCH_FILE}"))
             return found and task in read_jobs(self.trial)
@@ -158,9 +154,7 @@ class ClusterRuns:
         return LaunchRecord.model_validate_json((self.trial / task / LAUNCH_FILE).read_bytes())
 
     @contextmanager
-    def in_its_middle(
-        self, process: subprocess.Popen[str], *tasks: str
-    ) -> Iterator[list[LaunchRecord]]:
+    def in_its_middle(self, process, *tasks):
         """Hold the processes of tasks where they are while the block runs.
 
         Call it before pyscale has submitted anything: at their start they look whether they are
@@ -184,38 +178,38 @@ class ClusterRuns:
                 with suppress(psutil.NoSuchProcess):
                     each.resume()
 
-    def _wait_until_stopped(self, process: psutil.Process, task: str) -> None:
+    def _wait_until_stopped(self, process, task):
         self.slurm.wait_for(
             lambda: process.status() == psutil.STATUS_STOPPED, f"{task} stood still"
         )
 
-    def job_of(self, task: str) -> str:
+    def job_of(self, task):
         """Id of the job that a task was submitted as."""
         return read_jobs(self.trial)[task]
 
-    def living_jobs(self) -> list[str]:
+    def living_jobs(self):
         """Jobs of the run that Slurm has not ended."""
         jobs = jobs_named(job_name(self.run.plan.run_id))
         return [job_id for job_id, job in jobs.items() if job.alive]
 
-    def events(self, *kinds: str) -> list[Event]:
+    def events(self, *kinds):
         """Events of the only run, of some kinds or all."""
         found = Journal(self.run.journal_file).read()
         return [event for event in found if not kinds or event.kind in kinds]
 
-    def finished(self, process: subprocess.Popen[str]) -> tuple[int, str]:
+    def finished(self, process):
         """Wait until a command has ended; return its exit code and what it said on stderr."""
         _, said = process.communicate(timeout=PATIENCE_S)
         assert "Traceback" not in said
         return process.returncode, said
 
-    def completed(self, process: subprocess.Popen[str]) -> None:
+    def completed(self, process):
         """Wait until a command has succeeded; every task of the run is done then."""
         code, said = self.finished(process)
         assert code == 0, said
         assert set(self.states().values()) == {"done"}
 
-    def states(self) -> dict[str, str]:
+    def states(self):
         """State of every task of the run."""
         run = self.run
         return {
@@ -224,6 +218,6 @@ class ClusterRuns:
             for task in trial.tasks
         }
 
-    def set_aside(self) -> Sequence[str]:
+    def set_aside(self):
         """Names of the attempts that did not become the trial."""
         return sorted(f.name for f in (self.run.path / "tasks").iterdir() if "." in f.name)

@@ -1,9 +1,6 @@
 """What `pyscale advise` gives to paste is what a real sbatch takes."""
 
-from __future__ import annotations
-
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +11,8 @@ from pyscale.sites import Site
 from pyscale_stages.registry import load_stage
 
 
-def advised(site: Site, **changes: object) -> str:
-    fields: dict[str, object] = {
+def advised(site, **changes):
+    fields = {
         "suite": "demo",
         "stage": "contact",
         "device": "cpu",
@@ -33,7 +30,7 @@ def advised(site: Site, **changes: object) -> str:
     return directives("sbatch", [(request, load_stage("contact"))], site)
 
 
-def told(folder: Path, lines: str) -> subprocess.CompletedProcess[str]:
+def told(folder, lines):
     """Paste the lines into a script, and ask Slurm whether it would run."""
     script = folder / "pasted.sh"
     script.write_text(f"#!/bin/sh\n{lines}\ntrue\n")

@@ -1,7 +1,5 @@
 """A run that holds one job: what is submitted, what runs in it, and what it leaves."""
 
-from __future__ import annotations
-
 import json
 
 import polars as pl

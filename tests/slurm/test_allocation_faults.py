@@ -1,11 +1,7 @@
 """Each fault that a cluster has while a run holds one job: nothing is lost, nothing is doubled."""
 
-from __future__ import annotations
-
 import os
 import signal
-import subprocess
-from collections.abc import Callable
 from random import Random
 
 import psutil
@@ -13,7 +9,6 @@ import pytest
 
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
-from slurm.runs import ClusterRuns
 from slurm.test_faults_of_jobs import assert_failed_for, assert_resume_completes
 from trials import outputs
 
@@ -21,12 +16,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("holding")]
 KILLS = int(os.environ.get("PYSCALE_TEST_KILLS", "3"))
 
 
-def jobs(runs: ClusterRuns) -> tuple[str, ...]:
+def jobs(runs):
     """Allocations that were submitted for the run."""
     return read_allocations(runs.run.path).job_ids
 
 
-def pilots_of(runs: ClusterRuns) -> list[psutil.Process]:
+def pilots_of(runs):
     """Processes that work off the run inside its job: one, or none."""
     return [
         process
@@ -36,9 +31,7 @@ def pilots_of(runs: ClusterRuns) -> list[psutil.Process]:
     ]
 
 
-def assert_whole(
-    runs: ClusterRuns, process: subprocess.Popen[str], *words: str, allocations: int
-) -> None:
+def assert_whole(runs, process, *words, allocations):
     """The run becomes whole, its trial begun anew and in no other way tried again."""
     runs.completed(process)
     assert len(runs.events("trial_finished")) == len(runs.run.plan.trials)
@@ -71,7 +64,7 @@ def test_a_time_limit_of_a_task_is_named_and_not_tried_again(runs):
     assert_resume_completes(runs)
 
 
-STRIKES: dict[str, tuple[Callable[[ClusterRuns, str], object], str]] = {
+STRIKES = {
     "cancelled": (lambda runs, _: runs.slurm.run("scancel", jobs(runs)[0]), "was cancelled"),
     "its time limit": (lambda runs, _: runs.slurm.end_time_of(jobs(runs)[0]), "time limit"),
     "an urgent job": (lambda runs, node: runs.slurm.preempt(node), "was preempted"),
@@ -177,7 +170,7 @@ def test_kills_of_the_pilot_at_random_moments_lose_and_double_nothing(runs, tmp_
     assert outputs(held) == outputs(RunFolder(path))
 
 
-def wait_for_events(runs: ClusterRuns, count: int) -> None:
+def wait_for_events(runs, count):
     """Wait until the journal has so many events, or the run has finished."""
     runs.slurm.wait_for(
         lambda: len(runs.events()) >= count or bool(runs.events("run_finished")),
@@ -185,10 +178,10 @@ def wait_for_events(runs: ClusterRuns, count: int) -> None:
     )
 
 
-def next_pilot(runs: ClusterRuns, process: subprocess.Popen[str], number: int) -> int | None:
+def next_pilot(runs, process, number):
     """Events there are when a further pilot has begun; None where the run was stopped before."""
 
-    def begun() -> bool:
+    def begun():
         if process.poll() is not None:
             return True
         if not any((runs.home / "runs").glob("*/plan.json")):

@@ -1,20 +1,15 @@
 """Before anything is submitted: what Slurm would refuse is refused; a dry run shows the rest."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
-from commandline import Answer, answer_of
+from commandline import answer_of
 from movingsquares import write_moving_squares
-from slurm.cluster import SlurmCluster
 from slurm.configuration import set_option
 
 LIMIT_S = 600
@@ -23,7 +18,7 @@ SMALL = "[request]\nmemory_gib = 1\ntime_min = 30\n"
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     """A working folder with a small movie of labels."""
     monkeypatch.chdir(tmp_path)
     write_moving_squares(tmp_path / "labels.ome.tif")
@@ -31,10 +26,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]:
+def run(home, capsys):
     """Run contacts on the cluster, for a site of which some lines are given."""
 
-    def start(*flags: object, site: str = SMALL) -> Answer:
+    def start(*flags, site=SMALL):
         (home / "mine.toml").write_text(HEAD + site)
         command = ["run", "labels", "--data", "labels.ome.tif", "--only", "contact"]
         command += ["--repeats", "1", "--executor", "slurm", "--site", "mine.toml"]
@@ -44,10 +39,10 @@ def run(home: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., Answer]
 
 
 @pytest.fixture
-def refused(run: Callable[..., Answer], home: Path) -> Callable[..., str]:
+def refused(run, home):
     """Start a run that is refused in one sentence, and leaves no job and no run; return it."""
 
-    def sentence(cluster: SlurmCluster, *flags: object, site: str) -> str:
+    def sentence(cluster, *flags, site):
         flags = flags or ("--workers", "1,2")
         answer = run(*flags, site=site)
         assert answer.code == 2, answer.err
@@ -62,7 +57,7 @@ def refused(run: Callable[..., Answer], home: Path) -> Callable[..., str]:
 
 
 @contextmanager
-def partition_limited_to(cluster: SlurmCluster, minutes: int) -> Iterator[None]:
+def partition_limited_to(cluster, minutes):
     """Let jobs of the partition `cpu` run so long at most."""
     cluster.run("scontrol", "update", "PartitionName=cpu", f"MaxTime={minutes}")
     try:
@@ -72,7 +67,7 @@ def partition_limited_to(cluster: SlurmCluster, minutes: int) -> Iterator[None]:
 
 
 @contextmanager
-def configured(cluster: SlurmCluster, option: str, value: object) -> Iterator[None]:
+def configured(cluster, option, value):
     """Let the controller begin anew with another value of an option."""
     before = set_option(cluster.folder, option, value)
     cluster.restart_slurmctld()
@@ -86,11 +81,11 @@ def configured(cluster: SlurmCluster, option: str, value: object) -> Iterator[No
 
 
 @contextmanager
-def most_submitted_jobs(cluster: SlurmCluster, count: int) -> Iterator[None]:
+def most_submitted_jobs(cluster, count):
     """Let the user have so many jobs at most."""
     change = ("sacctmgr", "--immediate", "--quiet", "modify", "qos", "normal", "set")
 
-    def too_many() -> bool:
+    def too_many():
         more = ("sbatch", "--test-only", f"--array=0-{count}", "--wrap=true")
         return cluster.run(*more, check=False).returncode != 0
 
@@ -167,7 +162,7 @@ def test_a_partition_whose_nodes_are_all_out_is_refused(refused, slurm):
     assert "0 of 2 nodes of cpu take jobs" in refused(slurm, site=SMALL)
 
 
-def shown(output: str) -> dict[str, str]:
+def shown(output):
     """Scripts of a dry run, by what they are for."""
     _, *parts = re.split(r"^==> script \d+ of \d+, .* <==\n", output, flags=re.MULTILINE)
     # The table of the cost follows the last.
@@ -175,11 +170,11 @@ def shown(output: str) -> dict[str, str]:
     return {purposes: text for purposes, _, text in texts}
 
 
-def assert_taken(slurm: SlurmCluster, script: Path) -> None:
+def assert_taken(slurm, script):
     """Slurm would take a script; it may need a moment after its nodes were out."""
     said = ""
 
-    def taken() -> bool:
+    def taken():
         nonlocal said
         answer = slurm.run("sbatch", "--test-only", script, check=False)
         said = answer.stderr

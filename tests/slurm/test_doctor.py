@@ -1,33 +1,23 @@
 """`pyscale doctor` on a real cluster: every node answers, is named, or is given up in time."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
 import signal
-import subprocess
-from collections.abc import Callable, Iterator
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from commandline import commands
 from pyscale.doctor.command import Diagnosis
-from pyscale.doctor.findings import Finding
 from pyscale_stages.moviewriter import write_movie
-from slurm.cluster import SlurmCluster
 
-Doctor = Callable[..., Diagnosis]
 LIMIT_S = 600
 
 
 @pytest.fixture
-def command(
-    tmp_path: Path, slurm: SlurmCluster, monkeypatch: pytest.MonkeyPatch
-) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+def command(tmp_path, slurm, monkeypatch):
     """Start the command on a small movie of labels, in a folder of its own."""
     movie = tmp_path / "data" / "labels.ome.tif"
     movie.parent.mkdir()
@@ -39,10 +29,10 @@ def command(
 
 
 @pytest.fixture
-def doctor(command: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> Doctor:
+def doctor(command, tmp_path):
     """Run it to its end; no job and no file stays behind."""
 
-    def run(*arguments: str) -> Diagnosis:
+    def run(*arguments):
         process = command("--json", *arguments)
         out, err = process.communicate(timeout=LIMIT_S)
         assert process.returncode in {0, 1}, err
@@ -56,10 +46,10 @@ def doctor(command: Callable[..., subprocess.Popen[str]], tmp_path: Path) -> Doc
 
 
 @pytest.fixture
-def hide_on_n2(slurm: SlurmCluster) -> Iterator[Callable[[Path], None]]:
+def hide_on_n2(slurm):
     """Put an empty disk on a folder as n2 sees it, and n2 alone."""
 
-    def hide(folder: Path) -> None:
+    def hide(folder):
         slurm.kill_slurmd("n2")
         program = 'mount -t tmpfs tmpfs "$0" && exec "$@"'
         slurm.start_node("n2", "unshare", "--mount", "sh", "-c", program, str(folder))
@@ -70,7 +60,7 @@ def hide_on_n2(slurm: SlurmCluster) -> Iterator[Callable[[Path], None]]:
 
 
 @pytest.fixture
-def busy(slurm: SlurmCluster) -> str:
+def busy(slurm):
     """Occupy n1 by a job that does not end by itself; give its name."""
     job = slurm.submit(
         "--nodelist=n1", "--exclusive", "--output=/dev/null", "--wrap=sleep infinity"
@@ -79,11 +69,11 @@ def busy(slurm: SlurmCluster) -> str:
     return slurm.job(job)[0]["JobName"]
 
 
-def of(found: Diagnosis, check: str) -> Finding:
+def of(found, check):
     return next(finding for finding in found.findings if finding.check == check)
 
 
-def jobs(slurm: SlurmCluster) -> str:
+def jobs(slurm):
     return slurm.say("squeue", "--noheader", "--format=%j")
 
 

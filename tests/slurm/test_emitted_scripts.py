@@ -1,7 +1,5 @@
 """Emitted batch scripts on a real Slurm: they compute what `pyscale run` computes."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -34,7 +32,7 @@ gpu_type = "pretended"
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     """A working folder with a blank in its name."""
     folder = tmp_path / "my work, 1"
     folder.mkdir()
@@ -43,13 +41,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture(scope="module")
-def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def movie(tmp_path_factory):
     """Six frames of cells that move and touch."""
     return write_moving_squares(tmp_path_factory.mktemp("movie") / "labels, [of] cells.ome.tif")
 
 
 @pytest.fixture(scope="module")
-def of_a_run(movie: Path) -> dict[str, bytes]:
+def of_a_run(movie):
     """What a run of both stages on this machine leaves."""
     words = ("run", "labels", "--data", movie, "--workers", "1,2", "--seed", "3")
     options = ("--repeats", "1", "--cache", "asis", "--keep-outputs", "all")
@@ -58,13 +56,13 @@ def of_a_run(movie: Path) -> dict[str, bytes]:
     return outputs(run / "tasks")
 
 
-def emit(folder: str, *arguments: object) -> None:
+def emit(folder, *arguments):
     """Write scripts into a folder."""
     answer = answer_in(Path(), "run", "labels", "--emit-sbatch", folder, *arguments)
     assert answer.code == 0, answer.err
 
 
-def outputs(folder: Path) -> dict[str, bytes]:
+def outputs(folder):
     """Every file of every output below a folder, by configuration, task and name."""
     return {
         "/".join(file.relative_to(folder).parts).replace("-b1/", "/"): file.read_bytes()
@@ -109,7 +107,7 @@ def test_scripts_compute_the_same_bytes_as_a_run(
         assert all(log.startswith("loaded something\n") for log in logs)
 
 
-def of_stages(files: dict[str, bytes], *stages: str) -> dict[str, bytes]:
+def of_stages(files, *stages):
     return {name: file for name, file in files.items() if name.partition("-n")[0] in stages}
 
 

@@ -1,18 +1,11 @@
 """Why a real Slurm ended a job, as its queue and its accounts tell."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Mapping
-from pathlib import Path
-
 import pytest
 
-from pyscale.slurm.accounts import JobEnd, ask_accounts, ends_of
+from pyscale.slurm.accounts import ask_accounts, ends_of
 from pyscale.slurm.endings import cause_of, ended_by_slurm
-from pyscale.slurm.queue import QueuedJob, SlurmSilent, jobs_named
-from pyscale_stages.contract import TaskError
+from pyscale.slurm.queue import SlurmSilent, jobs_named
 from slurm import cgroups
-from slurm.cluster import SlurmCluster
 
 NAME = "pyscale-ends"
 MIB = 1 << 20
@@ -20,10 +13,10 @@ OVER_ITS_MEMORY = "exec python3 -c 'held = bytes(1) * (400 << 20); import time; 
 
 
 @pytest.fixture
-def submit(slurm_with_accounting: SlurmCluster, tmp_path: Path) -> Callable[..., str]:
+def submit(slurm_with_accounting, tmp_path):
     """Submit a batch script of one command."""
 
-    def call(command: str, *options: str) -> str:
+    def call(command, *options):
         script = tmp_path / "job.sh"
         script.write_text(f"#!/bin/sh\n{command}\n")
         usual = (f"--job-name={NAME}", "--output=/dev/null", "--no-requeue")
@@ -32,14 +25,12 @@ def submit(slurm_with_accounting: SlurmCluster, tmp_path: Path) -> Callable[...,
     return call
 
 
-def told(
-    slurm: SlurmCluster, *job_ids: str
-) -> tuple[Mapping[str, QueuedJob], Mapping[str, JobEnd]]:
+def told(slurm, *job_ids):
     """Wait for the ends of jobs; return what the queue and what the accounts tell of them."""
-    jobs: dict[str, QueuedJob] = {}
-    ends: dict[str, JobEnd] = {}
+    jobs = {}
+    ends = {}
 
-    def known() -> bool:
+    def known():
         # The accounts may tell some seconds long that an element never began which did.
         jobs.update(jobs_named(NAME))
         ends.update(ends_of(job_ids))
@@ -54,7 +45,7 @@ def told(
     return jobs, ends
 
 
-def causes(slurm: SlurmCluster, *job_ids: str) -> tuple[list[TaskError], list[TaskError]]:
+def causes(slurm, *job_ids):
     """Wait for the ends of jobs; return why by the queue alone, and by the accounts alone."""
     jobs, ends = told(slurm, *job_ids)
     return (

@@ -1,20 +1,16 @@
 """Each fault that a cluster has, on a real one: the others go on, and the run becomes whole."""
 
-from __future__ import annotations
-
 import os
 import signal
-import subprocess
 
 import pytest
 
 from pyscale.store.taskfiles import read_task
-from slurm.runs import ClusterRuns
 
 pytestmark = pytest.mark.slow
 
 
-def assert_retried_once(runs: ClusterRuns, process: subprocess.Popen[str], *words: str) -> None:
+def assert_retried_once(runs, process, *words):
     """The run becomes whole by a second attempt, and the journal says why in these words."""
     runs.completed(process)
     assert runs.set_aside() == ["contact-n2-b1.failed-1"]
@@ -26,7 +22,7 @@ def assert_retried_once(runs: ClusterRuns, process: subprocess.Popen[str], *word
     assert runs.living_jobs() == []
 
 
-def assert_the_other_finished(runs: ClusterRuns) -> None:
+def assert_the_other_finished(runs):
     """The worker that the fault left alone finished its work in the attempt that failed."""
     aside = runs.run.path / "tasks" / "contact-n2-b1.failed-1"
     assert read_task(aside / "w1").state == "done"

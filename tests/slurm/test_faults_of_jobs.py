@@ -1,22 +1,16 @@
 """What Slurm itself does to jobs: limits, preemption, requeues, lost submissions, full disks."""
 
-from __future__ import annotations
-
 import json
 import os
-import subprocess
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from pyscale.slurm.queue import job_name
-from slurm.runs import ClusterRuns
 
 pytestmark = pytest.mark.slow
 
 
-def assert_failed_for(runs: ClusterRuns, process: subprocess.Popen[str], *words: str) -> None:
+def assert_failed_for(runs, process, *words):
     """The run ends without its trial, tried once, and says why in these words."""
     code, said = runs.finished(process)
     assert code == 1, said
@@ -29,7 +23,7 @@ def assert_failed_for(runs: ClusterRuns, process: subprocess.Popen[str], *words:
     assert runs.living_jobs() == []
 
 
-def assert_resume_completes(runs: ClusterRuns) -> None:
+def assert_resume_completes(runs):
     runs.completed(runs.command("run", "--resume", runs.run.path.name))
 
 
@@ -135,7 +129,7 @@ def test_a_job_whose_submission_was_not_recorded_is_ended_by_a_resume(runs):
 
 
 @pytest.fixture
-def small_disk(runs: ClusterRuns, mount_in_memory: Callable[[Path, str], Path]) -> Path:
+def small_disk(runs, mount_in_memory):
     """A disk of two megabytes where the runs go."""
     return mount_in_memory(runs.home / "runs", "size=2m")
 

@@ -1,27 +1,22 @@
 """pyscale is killed at each of its steps, or Slurm is away then: nothing is lost or doubled."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from heldtasks import HeldTasks
 from pyscale.store.taskfiles import forget_jobs, read_task
-from slurm.runs import ClusterRuns
 
 pytestmark = pytest.mark.slow
 
-Instead = Callable[[str, str], None]
 KILL_PYSCALE = "kill -9 $PPID"
 
 
 @pytest.fixture
-def once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Instead:
+def once(tmp_path, monkeypatch):
     """Let a command of Slurm be other lines of shell the next time that it is called.
 
     They know the command itself as $real. Questions that submit nothing are answered as ever.
@@ -30,7 +25,7 @@ def once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Instead:
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
 
-    def put(command: str, lines: str) -> None:
+    def put(command, lines):
         program = folder / command
         real = shutil.which(command)
         program.write_text(
@@ -44,15 +39,13 @@ def once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Instead:
 
 
 @pytest.fixture
-def endless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> HeldTasks:
+def endless(tmp_path, monkeypatch):
     """Tasks wait at their start."""
     monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     return HeldTasks(tmp_path)
 
 
-def assert_resume_counts_no_failure(
-    runs: ClusterRuns, *set_aside: str, or_none: bool = False
-) -> None:
+def assert_resume_counts_no_failure(runs, *set_aside, or_none=False):
     runs.completed(runs.command("run", "--resume", runs.run.path.name))
     assert tuple(runs.set_aside()) in ({set_aside, ()} if or_none else {set_aside})
     assert runs.events("trial_failed", "trial_retried") == []

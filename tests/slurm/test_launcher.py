@@ -1,14 +1,10 @@
 """The launcher in jobs of a real cluster: nodes, jobs, ranks, prepared inputs, requeued jobs."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -23,7 +19,6 @@ from pyscale.store.records import (
     TaskOrder,
 )
 from pyscale.store.taskfiles import has_ended, read_node, read_task
-from slurm.cluster import SlurmCluster
 
 ENDLESS = "import signal; print('ready', flush=True); signal.pause()"
 WAITS_FOR_GO = "open('../go').close()"
@@ -48,10 +43,10 @@ launch_rank({folders})"
 
 
 @pytest.fixture
-def order(trial: Path) -> Callable[..., list[Path]]:
+def order(trial):
     """Order a Python program as each of some tasks; return their folders."""
 
-    def write(tasks: int, program: str, **options: Any) -> list[Path]:
+    def write(tasks, program, **options):
         folders = [trial / f"w{task}" for task in range(tasks)]
         for folder in folders:
             folder.mkdir()
@@ -68,10 +63,10 @@ def order(trial: Path) -> Callable[..., list[Path]]:
 
 
 @pytest.fixture
-def submit(slurm: SlurmCluster, tmp_path: Path) -> Callable[..., str]:
+def submit(slurm, tmp_path):
     """Submit a batch script whose log lies beside it; return the job."""
 
-    def call(text: str, *options: str, **words: object) -> str:
+    def call(text, *options, **words):
         script = tmp_path / "job.sh"
         script.write_text(text.format(python=sys.executable, **words))
         return slurm.submit(f"--output={tmp_path}/log-%A-%a", *options, script)
@@ -79,11 +74,11 @@ def submit(slurm: SlurmCluster, tmp_path: Path) -> Callable[..., str]:
     return call
 
 
-def launched(folder: Path) -> LaunchRecord:
+def launched(folder):
     return LaunchRecord.model_validate_json((folder / LAUNCH_FILE).read_bytes())
 
 
-def by_node(folders: Sequence[Path]) -> dict[str, list[LaunchRecord]]:
+def by_node(folders):
     records = [launched(folder) for folder in folders]
     return {
         node: [each for each in records if each.node == node]

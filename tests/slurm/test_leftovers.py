@@ -1,7 +1,5 @@
 """Killed tests leave nothing behind: their daemons die along, the next cluster clears the rest."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -73,7 +71,7 @@ def test_killed_tests_leave_no_process_no_folder_and_no_cgroup(slurm_with_accoun
     _, survivors = psutil.wait_procs(started, timeout=END_S)
     assert survivors == []
 
-    def cleared() -> bool:
+    def cleared():
         # Tests of another session may be clearing it at this moment.
         clear_leftovers()
         return not folder.exists()

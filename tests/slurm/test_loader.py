@@ -1,16 +1,12 @@
 """Two ranks on two nodes of a real cluster meet, by a job of pyscale's and by emitted scripts."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import polars as pl
 import pytest
 
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.slides.synthetic import SlidesParams, write_slides
-from slurm.runs import ClusterRuns, complete_scripts
+from slurm.runs import complete_scripts
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +31,7 @@ start_method = "fork"
 
 
 @pytest.fixture
-def suite(runs: ClusterRuns) -> Path:
+def suite(runs):
     """A suite of one configuration."""
     path = runs.home / "tiny.toml"
     path.write_text(SUITE)
@@ -43,7 +39,7 @@ def suite(runs: ClusterRuns) -> Path:
 
 
 @pytest.fixture
-def options(runs: ClusterRuns) -> tuple[object, ...]:
+def options(runs):
     """Which slides two ranks are to load, and how large their job is."""
     slides = runs.home / "my slides, [new]"
     write_slides(slides, SlidesParams(slides=3, height_px=512, width_px=512))
@@ -53,7 +49,7 @@ def options(runs: ClusterRuns) -> tuple[object, ...]:
     return ("--data", slides, "--site", site)
 
 
-def require_met(ranks: list[TaskResult]) -> None:
+def require_met(ranks):
     """See that both ranks were timed in step, on slides of their own."""
     found = [result.loading for result in ranks]
     loading = [each for each in found if each is not None]

@@ -1,7 +1,5 @@
 """Steps of a user's own on the nodes of a real cluster: over frames, threads, and as ranks."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

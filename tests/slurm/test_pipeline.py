@@ -1,7 +1,5 @@
 """The whole pipeline on a real movie, in one job of a real cluster, from the images."""
 
-from __future__ import annotations
-
 import json
 
 import polars as pl

@@ -1,15 +1,10 @@
 """What the controller of a real Slurm tells of the jobs of one name."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pytest
 
-from pyscale.slurm.queue import QueuedJob, SlurmSilent, cancel, job_of, jobs_named
-from slurm.cluster import SlurmCluster
+from pyscale.slurm.queue import SlurmSilent, cancel, job_of, jobs_named
 from slurm.configuration import CPUS
 
 
@@ -22,20 +17,20 @@ class OurJobs:
     name : str
     """
 
-    def __init__(self, slurm: SlurmCluster, name: str) -> None:
+    def __init__(self, slurm, name):
         self.slurm = slurm
         self.name = name
 
-    def submit(self, *arguments: object) -> str:
+    def submit(self, *arguments):
         """Call sbatch; return the id of the job."""
         usual = (f"--job-name={self.name}", "--output=/dev/null", "--no-requeue")
         return self.slurm.submit(*usual, *arguments)
 
-    def seen(self) -> dict[str, QueuedJob]:
+    def seen(self):
         """What the queue tells now."""
         return jobs_named(self.name)
 
-    def when(self, states: Mapping[str, str]) -> dict[str, QueuedJob]:
+    def when(self, states):
         """What the queue tells as soon as jobs are in states."""
         self.slurm.wait_for(
             lambda: states.items() <= {i: job.state for i, job in self.seen().items()}.items(),
@@ -45,7 +40,7 @@ class OurJobs:
 
 
 @pytest.fixture
-def ours(slurm: SlurmCluster, tmp_path: Path) -> OurJobs:
+def ours(slurm, tmp_path):
     """Jobs of one name, which is an odd one."""
     return OurJobs(slurm, f"pyscale-a run: of 'mine'|{tmp_path.name}")
 

@@ -1,11 +1,7 @@
 """Ranks on nodes of a real cluster reconstruct one image, by pyscale's jobs and emitted scripts."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 
 import polars as pl
 import psutil
@@ -16,7 +12,7 @@ from pyscale_stages.contract import TaskResult
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruction import COMPONENTS, DENOISER_TOLERANCE, GRADIENT_TOLERANCE
-from slurm.runs import ClusterRuns, complete_scripts
+from slurm.runs import complete_scripts
 
 pytestmark = pytest.mark.slow
 
@@ -56,7 +52,7 @@ if "pyscale_stages" in sys.orig_argv and os.path.basename(os.getcwd()) == "w1":
 
 
 @pytest.fixture
-def suite(runs: ClusterRuns, missing: Callable[[str, str], None]) -> Path:
+def suite(runs, missing):
     """A suite of one image."""
     if find_spec("deepinv") is None:
         missing("deepinv", how_to_install("reconstruct"))
@@ -65,7 +61,7 @@ def suite(runs: ClusterRuns, missing: Callable[[str, str], None]) -> Path:
     return path
 
 
-def ranks_on_a_node(runs: ClusterRuns, most: int) -> tuple[object, ...]:
+def ranks_on_a_node(runs, most):
     """Options of a site whose nodes take so many ranks each."""
     return ("--site", runs.site(more=f"tasks_per_node = {most}\n"))
 

@@ -1,7 +1,5 @@
 """A run on a real cluster: what is submitted, what it leaves, and what ends it."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -18,31 +16,29 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import read_jobs
 from pyscale_stages.moviewriter import write_movie
-from slurm.runs import ClusterRuns
 from trials import outputs
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def odd_folder(runs: ClusterRuns, monkeypatch: pytest.MonkeyPatch) -> None:
+def odd_folder(runs, monkeypatch):
     """Runs go into a folder whose name is not plain."""
     folder = runs.home / """a b, [c] 'd' "e" $f #g"""
     monkeypatch.setenv("PYSCALE_RUNS_FOLDER", str(folder))
 
 
-def assert_submitted_as_a_dry_run_shows(folder: RunFolder) -> None:
+def assert_submitted_as_a_dry_run_shows(folder):
     assert folder.plan.site is not None
     shown = [
         script(
             folder.plan.site,
             submission,
-            threads=1,
             run_id=folder.plan.run_id,
             folder=folder.submissions,
         )
         for trial in folder.plan.trials
-        for submission in submissions(trial)
+        for submission in submissions(folder.plan, trial)
     ]
     submitted = [file.read_text() for file in folder.submissions.glob("*_submission.sh")]
     # Which job each of them waits for is known when it is submitted.

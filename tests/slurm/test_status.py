@@ -1,23 +1,19 @@
 """Where the tasks of a run are, as a real Slurm tells it beside their records."""
 
-from __future__ import annotations
-
 import getpass
 import os
-from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from pyscale import statusview
-from pyscale.plan import Trial
-from pyscale.planning import Dataset, make_plan
+from pyscale.planentry import Dataset
+from pyscale.planning import make_plan
 from pyscale.settings import Settings
 from pyscale.sites import load_site
 from pyscale.slurm.queue import job_name
-from pyscale.status import RunStatus, run_status
+from pyscale.status import run_status
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Journal
 from pyscale.store.lock import run_lock
@@ -32,14 +28,13 @@ from pyscale.store.records import (
 )
 from pyscale.store.taskfiles import write_jobs, write_order
 from pyscale.suite import load_suite
-from slurm.cluster import SlurmCluster
 
 N_TASKS = 4
 HOUR_S = 3600
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> RunFolder:
+def run(tmp_path):
     """A run on a cluster with one trial of four windows."""
     movie = tmp_path / "movie.tif"
     movie.write_bytes(b"frames")
@@ -62,11 +57,11 @@ def run(tmp_path: Path) -> RunFolder:
     return run
 
 
-def trial_of(run: RunFolder) -> Trial:
+def trial_of(run):
     return run.plan.trials[0]
 
 
-def submit(slurm: SlurmCluster, run: RunFolder, script: Path, *options: str) -> str:
+def submit(slurm, run, script, *options):
     """Submit the windows as an array and record their jobs."""
     job = slurm.submit(
         f"--array=0-{N_TASKS - 1}{options[0] if options else ''}",
@@ -81,7 +76,7 @@ def submit(slurm: SlurmCluster, run: RunFolder, script: Path, *options: str) -> 
     return job
 
 
-def record_launch(run: RunFolder, task: str, node: str) -> str:
+def record_launch(run, task, node):
     folder = run.task(trial_of(run), task)
     token = TaskOrder.model_validate_json((folder / ORDER_FILE).read_bytes()).token
     now = datetime.now(UTC)
@@ -90,30 +85,30 @@ def record_launch(run: RunFolder, task: str, node: str) -> str:
     return token
 
 
-def record_end(run: RunFolder, task: str) -> None:
+def record_end(run, task):
     token = record_launch(run, task, "n1")
     ended = ExitRecord(token=token, returncode=-9, end_utc=datetime.now(UTC))
     (run.task(trial_of(run), task) / EXIT_FILE).write_text(ended.model_dump_json())
 
 
 @contextmanager
-def attended(run: RunFolder) -> Iterator[None]:
+def attended(run):
     """A pyscale writes the run."""
     with run_lock(run.path):
         yield
 
 
-def states(status: RunStatus) -> dict[str, str]:
+def states(status):
     (trial,) = status.trials
     return {task.task: task.state for task in trial.tasks if task.task.startswith("w")}
 
 
-def why(status: RunStatus) -> dict[str, str]:
+def why(status):
     (trial,) = status.trials
     return {task.task: task.why for task in trial.tasks if task.task.startswith("w")}
 
 
-def running(slurm: SlurmCluster, job: str) -> int:
+def running(slurm, job):
     return [task["JobState"] for task in slurm.job(job)].count("RUNNING")
 
 

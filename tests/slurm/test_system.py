@@ -1,18 +1,13 @@
 """Every node of a real cluster is measured at once, and those that take no jobs are named."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
-import subprocess
-from pathlib import Path
 
 import polars as pl
 import pytest
 
 from pyscale.store.tables import build_tables
-from slurm.runs import ClusterRuns
 
 pytestmark = pytest.mark.slow
 
@@ -33,7 +28,7 @@ SMALL = {
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path, monkeypatch):
     """A folder that both nodes see, of which little is asked."""
     monkeypatch.setenv("PYSCALE_STAGES", json.dumps({"storage": SMALL}))
     folder = tmp_path / "to be measured"
@@ -41,7 +36,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def start(runs: ClusterRuns, place: Path, *flags: str) -> subprocess.Popen[str]:
+def start(runs, place, *flags):
     """Start a run of the storage of a place on every node."""
     return runs.command(
         *("run", "system", "--only", "storage", "--path", place, "--executor", "slurm"),
@@ -50,7 +45,7 @@ def start(runs: ClusterRuns, place: Path, *flags: str) -> subprocess.Popen[str]:
     )
 
 
-def measured(runs: ClusterRuns) -> pl.DataFrame:
+def measured(runs):
     tasks = build_tables(runs.run).tasks
     return tasks.filter(pl.col("verb") == "run").sort("node")
 

@@ -1,12 +1,9 @@
 """What is made of a real sacct's answer, beside what the controller says of the same jobs."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from collections.abc import Callable
 from datetime import datetime
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -14,7 +11,6 @@ import pytest
 from pyscale.reporting import report_table
 from pyscale.traces.command import import_traces
 from pyscale.traces.sacct import COMMAND
-from slurm.cluster import SlurmCluster
 
 WORK = "exec python3 -c 'held = bytes(1) * (100 << 20); import time; time.sleep({seconds})'"
 # However late Slurm begins one of them, so many of an array run at once.
@@ -26,10 +22,10 @@ Submit = Callable[..., str]
 
 
 @pytest.fixture
-def submit(slurm_with_accounting: SlurmCluster, tmp_path: Path) -> Submit:
+def submit(slurm_with_accounting, tmp_path):
     """Submit an array of one command, as people do who never heard of pyscale."""
 
-    def call(name: str, indices: str, command: str) -> str:
+    def call(name, indices, command):
         script = tmp_path / f"{name}.sh"
         script.write_text(f"#!/bin/sh\n{command}\n")
         options = (
@@ -44,10 +40,10 @@ def submit(slurm_with_accounting: SlurmCluster, tmp_path: Path) -> Submit:
     return call
 
 
-def trace(slurm: SlurmCluster, path: Path, *job_ids: str) -> Path:
+def trace(slurm, path, *job_ids):
     """Write what sacct tells by the command that we advise, when it knows that all have ended."""
 
-    def told() -> bool:
+    def told():
         done = subprocess.run(
             ["bash", "-c", f"{COMMAND} --jobs={','.join(job_ids)}"],
             env=os.environ | slurm.environment,
@@ -72,7 +68,7 @@ def trace(slurm: SlurmCluster, path: Path, *job_ids: str) -> Path:
     return path
 
 
-def elapsed_s(slurm: SlurmCluster, job_id: str) -> list[float]:
+def elapsed_s(slurm, job_id):
     """How long each element ran, as the controller tells."""
     return [
         (

@@ -1,10 +1,5 @@
 """Warm workers in a held job: kept over trials, the same bytes, and replaced when they die."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import polars as pl
 import psutil
 import pytest
@@ -14,7 +9,6 @@ from pyscale.store.allocations import read_allocations
 from pyscale.store.records import LAUNCH_FILE, WORKER_FILE
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import read_task
-from slurm.runs import ClusterRuns
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("holding")]
 # A worker's fork is to be held in its task as `runs.in_its_middle` holds a new process.
@@ -28,7 +22,7 @@ os.register_at_fork(after_in_child=stop)
 
 
 @pytest.fixture
-def held_fork(runs: ClusterRuns) -> Iterator[Path]:
+def held_fork(runs):
     """A file: as long as it is there, a worker's fork stops where it begins."""
     file = runs.home / "stop_forks"
     file.touch()
@@ -39,7 +33,7 @@ def held_fork(runs: ClusterRuns) -> Iterator[Path]:
         process.kill()
 
 
-def forks_of(runs: ClusterRuns) -> list[psutil.Process]:
+def forks_of(runs):
     """Processes that stand still in the first window of a warm worker."""
     return [
         process
@@ -74,7 +68,7 @@ def test_workers_are_kept_over_trials_and_compute_what_new_processes_do(runs):
     assert (windows["queue_s"] > 0).all()
 
 
-def bytes_of(folder: Path) -> dict[str, bytes]:
+def bytes_of(folder):
     return {
         str(file.relative_to(folder)): file.read_bytes()
         for file in sorted(folder.rglob("*"))

@@ -1,11 +1,6 @@
 """Movies that stages run on."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,10 +12,10 @@ os.environ["ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS"] = "1"
 
 
 @pytest.fixture
-def movie_of(tmp_path: Path) -> Callable[..., Path]:
+def movie_of(tmp_path):
     """Write frames as a movie with named axes."""
 
-    def write(frames: Any, name: str = "movie.ome.tif", axes: str = "TYX") -> Path:
+    def write(frames, name="movie.ome.tif", axes="TYX"):
         write_movie(tmp_path / name, np.asarray(frames), axes)
         return tmp_path / name
 

@@ -1,7 +1,5 @@
 """A file that can be seen is whole, and on the disk."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -11,11 +9,11 @@ from pyscale_stages.atomic import atomic_path, naming, write_atomically
 
 
 @pytest.fixture
-def flushed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, list[str]]]:
+def flushed(monkeypatch):
     """What was flushed to the disk, and the names that could be seen then."""
-    found: list[tuple[Path, list[str]]] = []
+    found = []
 
-    def flush(path: Path) -> None:
+    def flush(path):
         folder = path if path.is_dir() else path.parent
         names = sorted(file.name for file in folder.iterdir() if not file.name.startswith("."))
         found.append((path, names))

@@ -1,7 +1,5 @@
 """A container sees each file at its own path, whatever its name and however it is linked."""
 
-from __future__ import annotations
-
 import csv
 import os
 from pathlib import Path
@@ -22,33 +20,27 @@ def test_any_name_stands_whole_in_the_option(name):
     assert fields == ["type=bind", f"source={path}", f"destination={path}", "ro"]
 
 
-def test_only_the_output_can_be_written(tmp_path):
+def test_only_the_output_can_be_written_and_what_is_not_there_is_left_to_the_stage(tmp_path):
     movie, output = tmp_path / "movie.tif", tmp_path / "out"
     movie.touch()
     output.mkdir()
     binds = task_binds(output, [movie, movie])
     assert {bind.seen_at: bind.writable for bind in binds} == {movie: False, output: True}
+    binds = task_binds(tmp_path, [tmp_path / "absent.tif"])
+    assert [bind.seen_at for bind in binds] == [tmp_path]
 
 
-def test_a_folder_to_write_into_can_be_written_and_its_links_are_not_followed(tmp_path):
+def test_an_output_inside_a_folder_to_write_into_or_an_input_is_mounted_over_it(tmp_path):
     place, output = tmp_path / "place", tmp_path / "place" / "runs" / "w0"
     output.mkdir(parents=True)
     (tmp_path / "elsewhere").touch()
     (place / "link").symlink_to(tmp_path / "elsewhere")
     binds = task_binds(output, [], [place, tmp_path / "absent"])
     assert [(bind.seen_at, bind.writable) for bind in binds] == [(place, True), (output, True)]
-
-
-def test_an_output_inside_an_input_is_mounted_over_it(tmp_path):
     output = tmp_path / "movie" / "runs" / "w0"
     output.mkdir(parents=True)
     binds = task_binds(output, [tmp_path / "movie"])
     assert [bind.seen_at for bind in binds] == [tmp_path / "movie", output]
-
-
-def test_what_is_not_there_is_left_to_the_stage(tmp_path):
-    binds = task_binds(tmp_path, [tmp_path / "absent.tif"])
-    assert [bind.seen_at for bind in binds] == [tmp_path]
 
 
 def test_a_relative_path_is_seen_where_it_lies(tmp_path, monkeypatch):
@@ -58,7 +50,7 @@ def test_a_relative_path_is_seen_where_it_lies(tmp_path, monkeypatch):
     assert seen == {tmp_path / "movie.tif", tmp_path / "out"}
 
 
-def test_the_links_of_a_folder_lead_to_their_files(tmp_path):
+def test_links_of_a_folder_lead_to_their_files_from_where_it_is_named(tmp_path):
     store, movie = tmp_path / "store", tmp_path / "movie"
     for folder in (store, movie / "deeper"):
         folder.mkdir(parents=True)
@@ -77,10 +69,7 @@ def test_the_links_of_a_folder_lead_to_their_files(tmp_path):
         (store / "real.tif", store / "real.tif"),
         (store, store),
     }
-
-
-def test_a_relative_link_is_followed_from_where_the_folder_is_named(tmp_path):
-    """Outside, the link on the way to the folder decides where `..` is; inside there is none."""
+    # Outside, the link on the way to the folder decides where `..` is; inside there is none.
     real = tmp_path / "disk" / "lab" / "movie"
     real.mkdir(parents=True)
     (tmp_path / "disk" / "lab" / "store").mkdir()

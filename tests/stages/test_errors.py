@@ -1,7 +1,5 @@
 """What libraries raise when a resource runs out, in the words of pyscale."""
 
-from __future__ import annotations
-
 import errno
 
 import cv2
@@ -29,7 +27,7 @@ MPS_SAID = (
 """As aten/src/ATen/mps/MPSAllocator.mm puts it together."""
 
 
-def translated(error: BaseException) -> str:
+def translated(error):
     """The sentence for an error, which must be one of a resource that ran out."""
     found = as_stage_error(error)
     assert isinstance(found, ResourceExhausted)
@@ -39,7 +37,7 @@ def translated(error: BaseException) -> str:
 
 
 @pytest.fixture
-def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+def on_a_gpu(monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
     names = {0: "NVIDIA RTX 4070", 1: "NVIDIA A100"}
     monkeypatch.setattr(torch.cuda, "get_device_name", names.__getitem__)
@@ -54,9 +52,13 @@ def test_a_gpu_that_is_too_small_is_named_with_what_to_lower(on_a_gpu):
     assert "NVIDIA A100 (7.93 GiB)" in translated(torch.OutOfMemoryError(other))
 
 
-def test_a_gpu_that_tells_neither_name_nor_size_is_a_gpu_all_the_same():
+def test_a_gpu_that_tells_neither_name_nor_size_and_one_of_apple_run_out_of_memory_too():
     assert translated(torch.OutOfMemoryError("Out of memory.")).startswith(
         "the memory of the GPU ran out: lower batch_size or length_px"
+    )
+    assert translated(RuntimeError(MPS_SAID)) == (
+        "the memory of the Apple GPU, of which torch may have 9.07 GiB, ran out: lower batch_size "
+        "or length_px, or let fewer workers share it"
     )
 
 
@@ -70,13 +72,6 @@ def test_a_gpu_that_tells_neither_name_nor_size_is_a_gpu_all_the_same():
 def test_memory_can_run_out_below_torch_too(said, on_a_gpu):
     for kind in (torch.AcceleratorError, RuntimeError):
         assert "NVIDIA RTX 4070 ran out: lower batch_size" in translated(kind(said))
-
-
-def test_an_apple_gpu_runs_out_of_what_torch_may_have():
-    assert translated(RuntimeError(MPS_SAID)) == (
-        "the memory of the Apple GPU, of which torch may have 9.07 GiB, ran out: lower batch_size "
-        "or length_px, or let fewer workers share it"
-    )
 
 
 def test_memory_of_the_machine_is_not_taken_for_that_of_a_gpu():
@@ -93,27 +88,21 @@ def test_memory_of_the_machine_is_not_taken_for_that_of_a_gpu():
     assert translated(MemoryError()).startswith("memory ran out (MemoryError)")
 
 
-def test_a_full_disk_is_named():
+def test_a_disk_that_takes_no_more_is_named():
     full = OSError(errno.ENOSPC, "No space left on device", "/runs/labels.tif")
     assert translated(full).startswith("the disk of /runs/labels.tif is full")
     # So numpy says it, of an array that goes into an open file.
     cut_short = OSError("49152 requested and 24504 written")
     assert translated(cut_short).startswith("the disk of the output folder is full")
-
-
-def test_a_file_that_is_larger_than_a_limit_of_the_shell_is_named():
     too_large = OSError(errno.EFBIG, "File too large", "/runs/labels.tif")
     assert translated(too_large).startswith("/runs/labels.tif would exceed this shell's limit")
     assert "`ulimit -f unlimited`" in translated(too_large)
 
 
-def test_what_onednn_has_no_room_for_is_memory_and_what_it_cannot_compute_is_not():
+def test_what_is_no_lack_of_a_resource_stays_what_it_is():
     said = "could not create a primitive"
     assert translated(RuntimeError(said)).startswith(f"memory ran out ({said})")
     assert as_stage_error(RuntimeError(f"{said} descriptor for a convolution")) is None
-
-
-def test_other_errors_stay_what_they_are():
     assert as_stage_error(RuntimeError("shapes do not fit")) is None
     assert as_stage_error(torch.AcceleratorError("CUDA error: unspecified launch failure")) is None
     known = ResourceExhausted("the disk is full")

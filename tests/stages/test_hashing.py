@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import subprocess
 
 import pytest
@@ -18,15 +16,10 @@ def test_a_checksum_is_that_of_sha256sum(tmp_path, size_bytes):
 def test_progress_adds_up_to_the_size(tmp_path):
     file = tmp_path / "data"
     file.write_bytes(b"a" * (2 * CHUNK_BYTES + 5))
-    read: list[int] = []
+    read = []
     assert sha256_of(file, read.append) == sha256_of(file)
     assert sum(read) == file.stat().st_size
     assert len(read) >= 3
-
-
-def test_a_file_that_is_not_there_is_an_os_error(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        sha256_of(tmp_path / "absent")
 
 
 def test_a_copy_has_the_same_fingerprint_wherever_it_lies(tmp_path):
@@ -50,12 +43,10 @@ def test_a_folder_differs_by_the_size_of_any_file(tmp_path):
     files = [tmp_path / str(place) for place in range(9)]
     for file in files:
         file.write_bytes(b"frame")
+    (tmp_path / "empty").touch()
     before = fingerprint_of(files)
     files[3].write_bytes(b"frame!")
-    assert fingerprint_of(files) != before
-    assert fingerprint_of(files[:8]) != fingerprint_of(files)
-
-
-def test_an_empty_file_has_a_fingerprint(tmp_path):
-    (tmp_path / "empty").touch()
-    assert len(fingerprint_of([tmp_path / "empty"])) == 64
+    told = {before, fingerprint_of(files), fingerprint_of(files[:8])}
+    told.add(fingerprint_of([tmp_path / "empty"]))
+    assert {len(each) for each in told} == {64}
+    assert len(told) == 4

@@ -1,19 +1,14 @@
 """Stages as processes that hear Ctrl-C: they end with one sentence and leave nothing half."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
-import numpy as np
 import pytest
 
-from pyscale_stages.moviewriter import write_movie
+from movingsquares import write_moving_squares
 
 pytestmark = pytest.mark.slow
 
@@ -41,14 +36,12 @@ sys.stdin.readline()
 """A library whose import takes a line."""
 SENTENCE = "interrupted by Ctrl-C: run the same command again\n"
 
-Begin = Callable[..., subprocess.Popen[str]]
-
 
 @pytest.fixture
-def begin(tmp_path: Path) -> Iterator[Begin]:
+def begin(tmp_path):
     """Start Python with some arguments, hearing what it says first."""
 
-    def start(first: str, *line: object, **more: str) -> subprocess.Popen[str]:
+    def start(first, *line, **more):
         process = subprocess.Popen(
             [sys.executable, *(str(word) for word in line)],
             stdin=subprocess.PIPE,
@@ -60,7 +53,6 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         )
         ends.enter_context(process)
         ends.callback(process.kill)
-        assert process.stdout is not None
         assert process.stdout.readline() == f"{first}\n"
         return process
 
@@ -68,12 +60,10 @@ def begin(tmp_path: Path) -> Iterator[Begin]:
         yield start
 
 
-def tracking(folder: Path) -> tuple[object, ...]:
-    """Arguments of a stage that links a cell of two frames, and writes into `out`."""
-    labels = np.zeros((2, 24, 24), np.uint16)
-    labels[:, 3:9, 3:9] = 1
-    write_movie(folder / "labels.ome.tif", labels, "TYX")
-    return ("track", "run", "--input", folder / "labels.ome.tif", "--output", folder / "out")
+def tracking(folder):
+    """Arguments of a stage that links a few cells, and writes into `out`."""
+    movie = write_moving_squares(folder / "labels.ome.tif")
+    return ("track", "run", "--input", movie, "--output", folder / "out")
 
 
 def test_a_stage_that_hears_ctrl_c_while_it_writes_leaves_nothing_that_looks_whole(begin, tmp_path):

@@ -1,7 +1,5 @@
 """What a user runs to get a stage's libraries."""
 
-from __future__ import annotations
-
 import shlex
 import tomllib
 from pathlib import Path
@@ -39,21 +37,12 @@ def test_each_stage_names_an_extra_that_there_is(name):
     assert load_stage(name).extra in {*libraries.OF_EXTRA, ""}
 
 
-def test_absent_libraries_are_named_with_their_versions():
+def test_libraries_are_named_with_their_versions_as_pip_takes_them():
     assert how_to_install("segment", ["cellpose"]) == "pip install cellpose==3.1.1.3"
     assert shlex.split(how_to_install("loader"))[2:] == list(libraries.OF_EXTRA["loader"])
-
-
-def test_an_absent_library_of_every_stage_is_named_alone():
     said = how_to_install("contact", ["scipy.spatial.distance"])
     assert said == "pip install 'scipy>=1.14.1,<1.15'"
-
-
-def test_a_stage_without_libraries_of_its_own_needs_those_of_every_stage():
     assert shlex.split(how_to_install("storage"))[2:] == list(libraries.EVERY_STAGE)
-
-
-def test_broken_libraries_are_installed_again_beside_a_numpy_that_pyscale_can_use():
     words = shlex.split(how_to_install("track", again=True))
     assert words[2:4] == ["--force-reinstall", "laptrack==0.17.0"]
     assert "numpy>=2.0,<2.1" in words

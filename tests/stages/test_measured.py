@@ -1,7 +1,5 @@
 """What a line tells that names a number, and what one is told that does not."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyscale_stages.measured import Measured, read_measured

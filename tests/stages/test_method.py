@@ -1,12 +1,7 @@
 """The algorithm that each stage names by its parameters."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
-from pyscale_stages.contract import Method
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 
 VERSIONS = {
@@ -20,7 +15,7 @@ VERSIONS = {
 }
 
 
-def method_of(stage: str, **params: Any) -> Method:
+def method_of(stage, **params):
     declared = load_stage(stage)
     return declared.method(declared.params(**params), "cpu")
 
@@ -64,15 +59,12 @@ def test_the_packages_of_an_algorithm_are_recorded(stage):
     assert {*method.packages, *filter(None, [method.versioned])} <= set(load_stage(stage).packages)
 
 
-def test_the_embedded_model_stands_in_for_cellpose():
+def test_what_stands_in_for_a_published_model_is_said():
     assert method_of("segment").stand_in == (
         "pyscale-tiny, a small nuclei model of 3 MB for timing: its times are not those of "
         "Cellpose's published models"
     )
     assert method_of("segment", model="cyto3").stand_in is None
-
-
-def test_a_smaller_network_stands_in_for_the_published_one():
     assert method_of("reconstruct").stand_in is None
     smaller = method_of("reconstruct", channels=(16, 32, 64, 64), blocks=1)
     assert smaller.shown(VERSIONS) == "DeepInverse 0.5, colour deblurring with a smaller DRUNet"

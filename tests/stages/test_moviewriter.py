@@ -1,7 +1,5 @@
 """Frames that are written have their axes and pixels, and the same bytes each time."""
 
-from __future__ import annotations
-
 import zlib
 
 import numpy as np

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 from importlib.metadata import EntryPoint
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +13,7 @@ def test_every_stage_is_present_in_an_installation():
 
 
 @pytest.fixture
-def image(tmp_path: Path) -> Path:
+def image(tmp_path):
     """A package with the code of one stage."""
     (tmp_path / "track").mkdir()
     (tmp_path / "track" / "stage.py").touch()
@@ -24,19 +21,20 @@ def image(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_an_image_has_the_one_stage_whose_code_it_holds(image):
+def test_an_image_has_the_one_stage_whose_code_it_holds_and_tells_so_of_others(image, monkeypatch):
     assert present_stages(image) == ("track",)
-
-
-def test_a_stage_of_another_image_is_told(image, monkeypatch):
     monkeypatch.setattr(registry, "_PACKAGE", image)
     with pytest.raises(MissingPart, match="contact is not in this image, which runs track"):
         load_stage("contact")
 
 
-def test_an_unknown_stage_is_refused():
+def test_an_unknown_stage_is_refused_with_the_nearest_name(monkeypatch):
     with pytest.raises(BadInput, match="unknown stage 'trak': did you mean"):
         load_stage("trak")
+    point = EntryPoint("edges", "edges_stage:STAGE", registry.OTHERS)
+    monkeypatch.setattr(registry, "others_stages", lambda: {"edges": point})
+    with pytest.raises(BadInput, match="did you mean 'edges'"):
+        load_stage("edgs")
 
 
 @pytest.mark.parametrize(
@@ -52,10 +50,3 @@ def test_a_package_that_gives_no_such_stage_is_told(value, why, monkeypatch):
     monkeypatch.setattr(registry, "others_stages", lambda: {"edges": point})
     with pytest.raises(MissingPart, match=f"the stage edges of the package .*{why}"):
         load_stage("edges")
-
-
-def test_a_misspelt_stage_of_a_package_is_told_its_name(monkeypatch):
-    point = EntryPoint("edges", "edges_stage:STAGE", registry.OTHERS)
-    monkeypatch.setattr(registry, "others_stages", lambda: {"edges": point})
-    with pytest.raises(BadInput, match="did you mean 'edges'"):
-        load_stage("edgs")

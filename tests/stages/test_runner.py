@@ -1,12 +1,15 @@
 """What the record of a task tells of its inputs."""
 
-from __future__ import annotations
-
+import math
 import time
 from pathlib import Path
 
+import pytest
+
 from pyscale_stages.contract import Agreement, Method, Slot, Stage, StageParams, TaskSpec
+from pyscale_stages.errors import StageError
 from pyscale_stages.measure.spans import SpanRecorder
+from pyscale_stages.registry import load_stage
 from pyscale_stages.runner import run_task
 from pyscale_stages.task import Task
 
@@ -15,16 +18,16 @@ class NoParams(StageParams):
     """None."""
 
 
-def nothing(_task: Task) -> None:
+def nothing(_task):
     """Do nothing."""
 
 
-def same(_task: Task) -> Agreement:
+def same(_task):
     """Compare nothing."""
     return Agreement(same=True, identical=True, score=1, measure="none", tolerance=1)
 
 
-def record_of(slot: Slot, path: Path, output: Path) -> dict[str, object]:
+def record_of(slot, path, output):
     """Input files that a stage with one input tells of, and the filesystems in its stamp."""
     stage = Stage(
         name="storage",
@@ -55,6 +58,16 @@ def test_files_in_a_folder_that_is_measured_are_no_input(tmp_path):
     (folder / "of-somebody-else").write_bytes(b"1234")
     place = record_of(Slot("place", "", is_place=True), folder, tmp_path / "out")
     assert (place["files"], place["probed"]) == (0, 0)
-    assert folder in place["folders"]  # type: ignore[operator]
+    assert folder in place["folders"]
     frames = record_of(Slot("frames", ""), folder, tmp_path / "out")
     assert (frames["files"], frames["probed"]) == (1, 1)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_quality_that_is_no_number_fails_the_task_and_not_the_reading_of_its_record(value):
+    stage = load_stage("contact")
+    spec = TaskSpec(stage=stage.name, verb="check", inputs=())
+    task = Task(stage, spec, stage.params(), SpanRecorder(time.monotonic()))
+    with pytest.raises(StageError, match="contact measured a recall that is not a number"):
+        task.set_quality(precision=1.0, recall=value)
+    assert task.quality == {}

@@ -1,25 +1,19 @@
 """A warm worker: it loads once, and each task is a fork of it, or done by itself and forgotten."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
 
-import numpy as np
 import psutil
 import pytest
 
+from movingsquares import write_bright_squares, write_moving_squares
 from pyscale_stages.contract import TaskResult, WorkerRecord
-from pyscale_stages.moviewriter import write_movie
-
-Answer = dict[str, Any]
+from pyscale_stages.registry import load_stage
+from stagetasks import run_verb
 
 PLAIN = ("-m", "pyscale_stages")
 CHANGED = """
@@ -40,7 +34,7 @@ LOADS_NOTHING = CHANGED.format(change="preload=fails")
 class Served:
     """A worker that runs, and what is said to it."""
 
-    def __init__(self, home: Path, program: tuple[str, ...], stage: str) -> None:
+    def __init__(self, home, program, stage):
         home.mkdir()
         self.stage = stage
         self.home = home
@@ -53,53 +47,46 @@ class Served:
         )
         self.first = self.hear()
 
-    def hear(self) -> Answer | None:
-        assert self.process.stdout is not None
+    def hear(self):
         line = self.process.stdout.readline()
         return json.loads(line) if line else None
 
-    def ask(self, folder: Path, *arguments: object) -> Answer | None:
+    def ask(self, folder, *arguments):
         self.tell(folder, *arguments)
         return self.hear()
 
-    def tell(self, folder: Path, *arguments: object) -> None:
+    def tell(self, folder, *arguments):
         folder.mkdir(exist_ok=True)
         asked = {
             "folder": str(folder),
             "arguments": [self.stage, *map(str, arguments)],
             "spawn_monotonic_s": time.monotonic(),
         }
-        assert self.process.stdin is not None
         self.process.stdin.write(json.dumps(asked).encode() + b"\n")
         self.process.stdin.flush()
 
-    def window(self, folder: Path, labels: Path) -> TaskResult:
+    def window(self, folder, labels):
         """Do a window, and return its record."""
         options = ("--output", "out", "--result", "result.json", "--seed", 3)
         answer = self.ask(folder, "run", "--input", labels, *options)
         assert answer == {"returncode": 0}, (folder / "stderr").read_text()
         return TaskResult.model_validate_json((folder / "result.json").read_bytes())
 
-    def record(self) -> WorkerRecord:
+    def record(self):
         return WorkerRecord.model_validate_json((self.home / "worker.json").read_bytes())
 
-    def end(self) -> int:
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
+    def end(self):
         self.process.stdin.close()
         code = self.process.wait()
         self.process.stdout.close()
         return code
 
 
-Serve = Callable[..., Served]
-
-
 @pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    started: list[Served] = []
+def serve(tmp_path):
+    started = []
 
-    def start(*program: str, stage: str = "contact") -> Served:
+    def start(*program, stage="contact"):
         started.append(Served(tmp_path / "worker", program or PLAIN, stage))
         return started[-1]
 
@@ -110,67 +97,46 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
 
 
 @pytest.fixture
-def labels(tmp_path: Path) -> Path:
-    frames = np.zeros((2, 24, 24), np.uint16)
-    frames[:, 3:9, 3:9] = 1
-    frames[:, 9:18, 3:9] = 2
+def labels(tmp_path):
     folder = tmp_path / "movie of Zürich, 日本"
     folder.mkdir()
-    write_movie(folder / "labels.ome.tif", frames, "TYX")
-    return folder / "labels.ome.tif"
+    return write_moving_squares(folder / "labels.ome.tif")
 
 
-@pytest.fixture
-def frames(tmp_path: Path) -> Path:
-    """Two frames with bright discs in noise, the second moved by a pixel."""
-    y, x = np.mgrid[:64, :64]
-    noise = np.random.default_rng(0).normal(100, 3, (2, 64, 64))
-    for frame in range(2):
-        for cy, cx in ((16, 20), (40, 44)):
-            noise[frame] += 400 * ((y - cy - frame) ** 2 + (x - cx) ** 2 < 64)
-    write_movie(tmp_path / "frames.ome.tif", noise.astype(np.uint16), "TYX")
-    return tmp_path / "frames.ome.tif"
-
-
-def test_it_loads_once_and_says_how_long_that_took(serve):
+def test_it_loads_once_and_each_task_is_a_fork_that_begins_when_it_was_asked_for(
+    serve, labels, tmp_path
+):
+    """Whatever the path, and with what it uses alone in its record."""
     served = serve()
     assert served.first == {"ready": True}
     record = served.record()
     assert (record.stage, record.why_unforked, record.error) == ("contact", "", "")
     assert {span.phase for span in record.spans} == {"python_start", "import"}
-    assert sum(span.wall_s for span in record.spans) <= record.wall_s
-    assert served.end() == 0
-
-
-def test_each_task_is_a_fork_that_begins_when_it_was_asked_for(serve, labels, tmp_path):
-    """Whatever the path, and with what it uses alone in its record."""
-    served = serve()
+    worker_s = sum(span.wall_s for span in record.spans)
+    assert worker_s <= record.wall_s
     first, second = (served.window(tmp_path / name, labels) for name in ("w0 ü", "w1"))
     assert [one.origin for one in (first, second)] == ["fork", "fork"]
     assert first.outputs == second.outputs
     assert second.spans[0].start_monotonic_s >= first.spans[-1].end_monotonic_s
-    worker = sum(span.wall_s for span in served.record().spans)
-    assert first.counters.cpu_s < worker + first.wall_s
+    assert first.counters.cpu_s < worker_s + first.wall_s
     imports = sum(span.wall_s for span in second.spans if span.phase == "import")
-    assert imports < served.record().wall_s
+    assert imports < record.wall_s
+    assert served.end() == 0
 
 
 @pytest.mark.parametrize("stage", ["register_denoise", "segment", "contact", "track"])
-def test_a_window_has_the_bytes_that_a_new_process_gives(serve, labels, frames, tmp_path, stage):
-    movie = labels if stage in {"contact", "track"} else frames
+def test_a_window_has_the_bytes_that_a_run_by_itself_gives(serve, tmp_path, stage):
+    write = write_moving_squares if stage in {"contact", "track"} else write_bright_squares
+    movie = write(tmp_path / "movie.ome.tif")
     warm = serve(stage=stage).window(tmp_path / "warm", movie)
-    cold = tmp_path / "cold"
-    cold.mkdir()
-    asked = ("--output", "out", "--result", "result.json", "--seed", "3")
-    command = [sys.executable, *PLAIN, stage, "run", "--input", str(movie), *asked]
-    subprocess.run(command, cwd=cold, check=True)
-    record = TaskResult.model_validate_json((cold / "result.json").read_bytes())
-    assert (record.origin, warm.origin) == ("start", "fork")
-    assert record.outputs == warm.outputs
-    assert record.versions == warm.versions
+    slot = load_stage(stage).inputs[0].name
+    cold = run_verb(stage, "run", [(slot, movie)], output=tmp_path / "cold", seed=3)
+    assert (cold.origin, warm.origin) == ("start", "fork")
+    assert cold.outputs == warm.outputs
+    assert cold.versions == warm.versions
 
 
-def test_a_task_that_is_wrong_says_so_and_the_next_is_done(serve, labels, tmp_path):
+def test_a_task_that_is_wrong_or_killed_leaves_the_worker_and_ends_with_it(serve, labels, tmp_path):
     served = serve()
     wrong = tmp_path / "wrong"
     assert served.ask(wrong, "run", "--nonsense") == {"returncode": 2}
@@ -179,26 +145,15 @@ def test_a_task_that_is_wrong_says_so_and_the_next_is_done(serve, labels, tmp_pa
     asked = ("--input", labels, "--frames", "0:9", "--output", "out", "--result", "result.json")
     assert served.ask(beyond, "run", *asked) == {"returncode": 2}
     assert "does not lie inside" in (beyond / "stderr").read_text()
-    assert served.window(tmp_path / "right", labels).status == "done"
-
-
-def test_a_task_that_is_killed_leaves_the_worker(serve, labels, tmp_path):
-    served = serve()
     pipe = tmp_path / "never.tif"
     os.mkfifo(pipe)
     # Whoever opens it waits for somebody who writes.
-    served.tell(tmp_path / "killed", "run", "--input", pipe, "--output", "out")
-    child = forked(served.process.pid)
-    child.send_signal(signal.SIGSEGV)
+    for_ever = ("run", "--input", pipe, "--output", "out")
+    served.tell(tmp_path / "killed", *for_ever)
+    forked(served.process.pid).send_signal(signal.SIGSEGV)
     assert served.hear() == {"returncode": -signal.SIGSEGV}
-    assert served.window(tmp_path / "next", labels).status == "done"
-
-
-def test_a_task_ends_with_a_worker_that_is_killed(serve, tmp_path):
-    served = serve()
-    pipe = tmp_path / "never.tif"
-    os.mkfifo(pipe)
-    served.tell(tmp_path / "lost", "run", "--input", pipe, "--output", "out")
+    assert served.window(tmp_path / "right", labels).status == "done"
+    served.tell(tmp_path / "lost", *for_ever)
     child = forked(served.process.pid)
     served.process.kill()
     assert served.hear() is None
@@ -223,7 +178,7 @@ def test_what_cannot_be_loaded_is_told_and_left_to_the_tasks(serve, labels, tmp_
     assert served.window(tmp_path / "w0", labels).status == "done"
 
 
-def forked(worker: int) -> psutil.Process:
+def forked(worker):
     """The fork of a worker that does a task."""
     process = psutil.Process(worker)
     while not (children := process.children()):

@@ -1,17 +1,13 @@
 """What all stages of the pipeline do alike with a movie, its windows and their outputs."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pytest
 import tifffile
 
-from movingsquares import write_moving_squares
-from pyscale_stages.moviewriter import write_movie
+from movingsquares import write_bright_squares, write_moving_squares
 from pyscale_stages.registry import load_stage
 from stagetasks import Bench
 
@@ -26,37 +22,34 @@ PHASES = {
 
 
 @pytest.fixture(scope="module", params=STAGES)
-def bench(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+def bench(request, tmp_path_factory):
     """A stage, with a movie of six frames in its folder."""
     folder = tmp_path_factory.mktemp(request.param)
-    write_moving_squares(folder / "movie.ome.tif")
-    if request.param in OF_FRAMES:
-        labels = tifffile.imread(folder / "movie.ome.tif")
-        noise = np.random.default_rng(0).normal(100, 3, labels.shape)
-        write_movie(folder / "movie.ome.tif", (noise + 400 * (labels > 0)).astype("u2"), "TYX")
+    write = write_bright_squares if request.param in OF_FRAMES else write_moving_squares
+    write(folder / "movie.ome.tif")
     return Bench(request.param, folder)
 
 
 @pytest.fixture(scope="module")
-def movie(bench: Bench) -> Path:
+def movie(bench):
     return bench.folder / "movie.ome.tif"
 
 
 @pytest.fixture(scope="module")
-def whole(bench: Bench, movie: Path) -> Path:
+def whole(bench, movie):
     return bench.done("run", movie, output="whole")
 
 
 @pytest.fixture(scope="module")
-def windows(bench: Bench, movie: Path) -> list[Path]:
+def windows(bench, movie):
     return bench.windows(movie, (0, 1), (1, 4), (4, 6))
 
 
-def cut(path: Path) -> None:
+def cut(path):
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
 
 
-def with_axes_zyx(path: Path) -> None:
+def with_axes_zyx(path):
     tifffile.imwrite(path, tifffile.imread(path), ome=True, metadata={"axes": "ZYX"})
 
 

@@ -1,9 +1,5 @@
 """A device that does not work is refused in one sentence, from what torch really says of it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 import torch
 
@@ -28,7 +24,7 @@ NO_KERNEL = (
 """As c10/cuda/CUDAFunctions.cpp and CUDAException.cpp put them together."""
 
 
-def refusal(name: str) -> str:
+def refusal(name):
     """The sentence with which a device is refused."""
     with pytest.raises(MissingPart) as refused:
         require_working(torch.device(name))
@@ -40,11 +36,11 @@ def refusal(name: str) -> str:
 
 
 @pytest.fixture
-def saying(monkeypatch: pytest.MonkeyPatch) -> Any:
+def saying(monkeypatch):
     """Let the first use of a device raise what it does elsewhere, on a CUDA build of torch."""
 
-    def say(error: Exception) -> None:
-        def ones(*_shape: object, **_options: object) -> None:
+    def say(error):
+        def ones(*_shape, **_options):
             raise error
 
         monkeypatch.setattr(torch, "ones", ones)
@@ -93,13 +89,10 @@ def test_a_node_without_a_gpu_says_where_to_run(said, saying):
     assert f"({said.partition('. ')[0]}): run on a node with an NVIDIA GPU" in sentence
 
 
-def test_a_gpu_that_serves_one_process_is_told_from_a_broken_one(saying):
+def test_a_gpu_that_others_use_is_told_from_a_broken_one(saying):
     said = "CUDA error: CUDA-capable device(s) is/are busy or unavailable\nSearch for"
     saying(torch.AcceleratorError(said))
     assert "another process uses the GPU" in refusal("cuda")
-
-
-def test_a_gpu_whose_memory_others_hold_is_no_missing_part(saying):
     saying(torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 MiB. GPU 0 has a"))
     with pytest.raises(ResourceExhausted, match="let fewer workers share one GPU"):
         require_working(torch.device("cuda"))

@@ -1,7 +1,5 @@
 """Warnings have a code and a sentence; those that count add up."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -16,15 +14,15 @@ from pyscale_stages.warned import Warned
 LEFT = "were not moved"
 
 
-def left(concerned: int, seen: int, above: float = 0.0) -> Warned:
-    return Warned(
-        code="unregistered-frames", text=LEFT, concerned=concerned, seen=seen, above=above
-    )
+def left(concerned, seen, **more):
+    return Warned(code="unregistered-frames", text=LEFT, concerned=concerned, seen=seen, **more)
 
 
-def test_counts_of_two_windows_add_up_to_one_sentence():
+def test_counts_of_windows_add_up_and_no_more_than_there_is_can_be_concerned():
     both = left(30, 40) + left(7, 8)
     assert both.sentence == f"37 of 48 frames {LEFT}"
+    with pytest.raises(ValidationError, match="concerns 3 of 2 frames"):
+        left(3, 2)
 
 
 @pytest.mark.parametrize(
@@ -35,16 +33,13 @@ def test_counts_of_two_windows_add_up_to_one_sentence():
         (left(5, 10, above=0.5), False),
         (left(6, 10, above=0.5), True),
         (left(0, 0), False),
+        (left(1, 9, above=0.05, fewest=10), False),
+        (left(10, 20, above=0.05, fewest=10), True),
         (Warned(text="the disk is slow"), True),
     ],
 )
 def test_a_warning_is_said_where_it_concerns_enough(warning, is_said):
     assert warning.is_said == is_said
-
-
-def test_more_than_there_is_cannot_be_concerned():
-    with pytest.raises(ValidationError, match="concerns 3 of 2 frames"):
-        left(3, 2)
 
 
 def test_a_task_says_at_once_what_is_worth_it(capsys):
@@ -80,9 +75,3 @@ def test_records_of_plain_sentences_stay_readable():
     assert result.warnings == ("the disk is slow",)
     assert result.warned[0].code == "other"
     assert TaskResult.model_validate_json(result.model_dump_json()) == result
-
-
-@pytest.mark.parametrize(("concerned", "seen", "is_said"), [(1, 9, False), (10, 20, True)])
-def test_of_few_nothing_is_said(concerned, seen, *, is_said):
-    warning = Warned(text="touch", concerned=concerned, seen=seen, above=0.05, fewest=10)
-    assert warning.is_said == is_said

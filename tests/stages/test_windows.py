@@ -1,57 +1,37 @@
 """Windows are joined only where they are of one movie."""
 
-from __future__ import annotations
+import shutil
 
-import time
-from pathlib import Path
+import pytest
+import tifffile
 
-import numpy as np
-
-from pyscale_stages.commandline import main
-from pyscale_stages.moviewriter import write_movie
+from movingsquares import write_moving_squares
 from pyscale_stages.windows import read_window, same_bytes
+from stagetasks import Bench
 
 
-def moving_cells(path: Path, step_px: int) -> Path:
-    """Four frames of two cells: other movies of one size by another step."""
-    labels = np.zeros((4, 40, 60), np.uint16)
-    for frame, image in enumerate(labels):
-        image[5:12, 5 + step_px * frame : 12 + step_px * frame] = 1
-        image[25:32, 40 - step_px * frame : 47 - step_px * frame] = 2
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_movie(path, labels, "TYX")
-    return path
+@pytest.fixture
+def bench(tmp_path):
+    return Bench("track", tmp_path)
 
 
-def track(verb: str, *inputs: Path, output: Path, frames: str | None = None) -> int:
-    line = ["track", verb, "--output", str(output)]
-    for path in inputs:
-        line += ["--input", str(path)]
-    return main([*line, *(("--frames", frames) if frames else ())], time.monotonic())
-
-
-def test_windows_of_two_movies_of_equal_length_and_parameters_are_not_joined(tmp_path, capsys):
-    for name, step_px, frames in (("early", 1, "0:2"), ("late", 2, "2:4")):
-        movie = moving_cells(tmp_path / name / "movie.ome.tif", step_px)
-        assert track("run", movie, output=tmp_path / name / "out", frames=frames) == 0
-    parts = tmp_path / "early" / "out", tmp_path / "late" / "out"
-    capsys.readouterr()
-    assert track("merge", *parts, output=tmp_path / "merged") == 2
-    said = capsys.readouterr().err
-    assert f"{parts[1]} was computed from another movie than {parts[0]}" in said
-    assert not list((tmp_path / "merged").glob("*"))
-
-
-def test_windows_of_copies_of_one_movie_are_joined(tmp_path):
-    for name, frames in (("scratch", "0:2"), ("home", "2:4")):
-        movie = moving_cells(tmp_path / name / f"{name}.ome.tif", 1)
-        assert track("run", movie, output=tmp_path / name / "out", frames=frames) == 0
-    parts = tmp_path / "scratch" / "out", tmp_path / "home" / "out"
-    assert track("merge", *parts, output=tmp_path / "merged") == 0
-    whole = read_window(tmp_path / "merged")
-    assert whole.frames == (0, 4)
-    assert whole.inputs == read_window(parts[0]).inputs
+def test_windows_of_copies_of_one_movie_are_joined_and_of_two_movies_of_one_length_are_not(
+    bench, tmp_path
+):
+    movie = write_moving_squares(tmp_path / "movie.ome.tif")
+    copy = shutil.copy(movie, tmp_path / "copy.ome.tif")
+    other = tmp_path / "other.ome.tif"
+    tifffile.imwrite(other, tifffile.imread(movie)[..., ::-1], ome=True, metadata={"axes": "TYX"})
+    first, of_copy, of_other = (
+        bench.done("run", path, output=path.name.partition(".")[0], frames=frames)
+        for path, frames in ((movie, (0, 2)), (copy, (2, 6)), (other, (2, 6)))
+    )
+    whole = read_window(bench.done("merge", first, of_copy, output="merged"))
+    assert whole.frames == (0, 6)
+    assert whole.inputs == read_window(first).inputs
     assert set(whole.inputs) == {"labels"}
+    said = bench.refused("merge", first, of_other)
+    assert f"{of_other} was computed from another movie than {first}" in said
 
 
 def test_outputs_have_the_same_bytes_only_if_every_file_has(tmp_path):

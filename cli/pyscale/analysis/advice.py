@@ -111,24 +111,11 @@ def choices(
 
     Of equal ones the fewest workers are chosen. A configuration that is `invalid` never is.
 
-    Parameters
-    ----------
-    configurations : polars.DataFrame
-        As `pyscale.analysis.scaling.configurations` gives it.
-    trials : polars.DataFrame
-        The trials that it was made from.
-    objectives : sequence of str
-        `budget` is left out where no worker-hours are given.
-    worker_hours : float or None
-        What one pass over the movie may cost, in hours of one worker.
-    interleaved : bool
-        Whether equal blocks ran close in time: whole blocks are resampled then, those in which
-        every candidate has a timed trial, so that what a block's trials share cancels.
-
-    Returns
-    -------
-    list of Choice
-        Curves in the order of `configurations`, each by objective.
+    The trials are those that the configurations were made from. `budget` is left out where no
+    `worker_hours` are given, what one pass over the movie may cost in hours of one worker.
+    `interleaved` is whether equal blocks ran close in time: whole blocks are resampled then, those
+    in which every candidate has a timed trial, so that what a block's trials share cancels. Curves
+    are in the order of `configurations`, each by objective.
 
     Notes
     -----

@@ -12,7 +12,7 @@ import polars as pl
 from pyscale.analysis.declared import declared
 from pyscale.analysis.intervals import median_interval, with_ends
 from pyscale.analysis.schema import REAL, Schema
-from pyscale.analysis.trials import sum_if_all
+from pyscale.analysis.workers import sum_if_all
 from pyscale_stages.metric import Derived, OverRanks, OverTrials
 from pyscale_stages.record import Record
 
@@ -109,20 +109,7 @@ def meanings(record: type[Record]) -> dict[str, str]:
 
 
 def over_ranks(table: pl.DataFrame, record: type[Record]) -> pl.DataFrame:
-    """Take the ranks of each trial together.
-
-    Parameters
-    ----------
-    table : polars.DataFrame
-        One row a rank of a trial.
-    record : type of Record
-        What a rank measured.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row a trial: `trial`, and what the record declares.
-    """
+    """Take the ranks of each trial together: a row a trial, with what the record declares."""
     own = folded(record)
     sums = {
         _on_node(each): sum_if_all(pl.col(each.of)).over("trial", "node")
@@ -161,26 +148,13 @@ def trials_of_ranks(
 ) -> pl.DataFrame:
     """Say of each trial whether it counts, and what its ranks declare, taken together.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        One row a rank of a trial, with the columns of `pyscale.store.ranktables.rank_schema`.
-    record : type of Record
-        What a rank measured.
-    *own : polars.Expr
-        More columns of a trial, made of those of its ranks.
-    measured : str
-        Column that every rank has which measured.
-    count_retried : bool
-        Whether trials that succeeded only when tried again count too.
+    `table` has one row a rank of a trial (see `pyscale.store.ranktables.rank_schema`), `own` are
+    more columns of a trial, made of those of its ranks, and `measured` is a column that every rank
+    has which measured.
 
-    Returns
-    -------
-    polars.DataFrame
-        One row a trial. `complete` is whether every rank measured, `valid` whether the trial
-        counts, `exhausted` whether memory ran out; `error` is of the rank where it did, as all
-        others tell that they were left, else of the first that failed. Where a rank failed there
-        are facts alone, and no numbers.
+    `complete` is whether every rank measured, `valid` whether the trial counts, `exhausted` whether
+    memory ran out; `error` is of the rank where it did, as all others tell that they were left,
+    else of the first that failed. Where a rank failed there are facts alone, and no numbers.
     """
     done = (pl.col("status") == "done") & pl.col(measured).is_not_null()
     all_ranks = pl.col("rank").n_unique() == pl.col("workers").first()

@@ -87,18 +87,9 @@ def limits(trials: pl.DataFrame, workers: pl.DataFrame | None = None) -> list[Li
     The confidence comes from resampling the trials of N and of N0, each by themselves: what
     both arms of a block share changes all efficiencies alike, and so not their order.
 
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        As `trial_table` or `trials_from_wall_times` gives them.
-    workers : polars.DataFrame or None
-        As `worker_table` gives it. Without it the causes are imbalance and `busy`, the growth of
-        whole tasks; where these were not timed either there are none.
-
-    Returns
-    -------
-    list of Limits
-        Curves in the order of `trials`, each by rising worker count.
+    Without `workers`, the table of workers, the causes are imbalance and `busy`, the growth of
+    whole tasks; where these were not timed either there are none. Curves are in the order of
+    `trials`, each by rising worker count.
     """
     if not trials["valid"].any():
         return []

@@ -111,12 +111,12 @@ def spread_between(
     return None if largest is None else float(largest)
 
 
-def unit_between(table: pl.DataFrame) -> float | None:
+def unit_between(ratios: Sequence[float | None]) -> float | None:
     """Tell which of `UNITS` all ratios of a comparison are close to, if any."""
-    ratios = table["ratio"].drop_nulls().to_list()
-    for factor in UNITS if ratios else ():
+    known = [ratio for ratio in ratios if ratio is not None]
+    for factor in UNITS if known else ():
         for exact in (factor, 1 / factor):
-            if all(1 / UNIT_TOLERANCE < ratio / exact < UNIT_TOLERANCE for ratio in ratios):
+            if all(1 / UNIT_TOLERANCE < ratio / exact < UNIT_TOLERANCE for ratio in known):
                 return factor
     return None
 

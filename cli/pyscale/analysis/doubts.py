@@ -28,40 +28,17 @@ def flag_codes(
     timed = trials.filter("valid").sort("block", "position")
     walls = timed["wall_s"].to_list()
     warmed_up = first_stands_apart(walls)
-    # All at once: a query of its own for each doubt takes most of the time of a small table.
-    of_any = timed.select(
-        oversubscribed=pl.col("oversubscribed").any(),
-        disturbed=pl.col("disturbed").any(),
-        apart=(_together_beyond_half_s() < 0).any(),
-        clocks=_clocks_leave_doubt().any(),
-        retried=(pl.col("attempt") > 1).any(),
-    ).row(0, named=True)
-    of_all = trials.select(
-        retried=(pl.col("complete") & ~pl.col("valid")).any(),
-        failed=(~pl.col("complete")).any(),
-        disagrees=(~pl.col("agreement_same")).any(),
-        unchecked=pl.col("check_failed").any(),
-    ).row(0, named=True)
-    machines = set(timed["hardware"].explode().drop_nulls())
-    base_machines = set(baseline.filter("valid")["hardware"].explode().drop_nulls())
     found = {
+        **flags_of_any(trials, walls[1:] if warmed_up else walls, baseline.filter("valid")),
+        **cache_flags(timed),
         "few-repeats": len(walls) < repeats_needed(),
-        "unstable": is_unstable(walls[1:] if warmed_up else walls),
         "first-trial": warmed_up,
         "drift": drifting,
         "superlinear": superlinear,
-        **cache_flags(timed),
-        "oversubscribed": of_any["oversubscribed"],
-        "disturbed": of_any["disturbed"],
-        "workers-did-not-overlap": of_any["apart"],
-        "clocks-unknown": of_any["clocks"],
-        "retried": of_all["retried"],
-        "retried-counted": of_any["retried"],
-        "failed-trials": of_all["failed"],
-        "mixed-hardware": len(machines) > 1
-        or bool(machines and base_machines and machines != base_machines),
-        "disagrees": of_all["disagrees"],
-        "check-failed": of_all["unchecked"],
+        "workers-did-not-overlap": _any(timed, _together_beyond_half_s() < 0),
+        "clocks-unknown": _any(timed, _clocks_leave_doubt()),
+        "disagrees": _any(trials, ~pl.col("agreement_same")),
+        "check-failed": _any(trials, pl.col("check_failed")),
     }
     return raised(found)
 
@@ -77,10 +54,10 @@ def cache_flags(timed: pl.DataFrame) -> dict[str, bool]:
     }
 
 
-def flags_of_ranks(
+def flags_of_any(
     trials: pl.DataFrame, times_s: Sequence[float], base: pl.DataFrame | None = None
 ) -> dict[str, bool]:
-    """Which doubts that all kinds have hold of a configuration's trials by ranks.
+    """Which doubts that all kinds have hold of a configuration's trials.
 
     `base` are trials that it is compared with, where it is compared.
     """
@@ -91,9 +68,8 @@ def flags_of_ranks(
     )
     return {
         "failed-trials": not trials["complete"].all(),
-        "exhausted": bool(trials["exhausted"].any()),
-        "retried": not trials.filter(pl.col("complete") & ~pl.col("valid")).is_empty(),
-        "retried-counted": not counted.filter(pl.col("attempt") > 1).is_empty(),
+        "retried": _any(trials, pl.col("complete") & ~pl.col("valid")),
+        "retried-counted": _any(counted, pl.col("attempt") > 1),
         "few-repeats": 0 < counted.height < repeats_needed(),
         "unstable": any(times_s) and is_unstable(times_s),
         "disturbed": bool(counted["disturbed"].any()),
@@ -101,6 +77,11 @@ def flags_of_ranks(
         "mixed-hardware": len(machines) > 1
         or bool(machines and base_machines and machines != base_machines),
     }
+
+
+def _any(trials: pl.DataFrame, doubt: pl.Expr) -> bool:
+    """Whether a doubt holds of any trial; what is not known is none."""
+    return bool(trials.select(doubt.any()).item())
 
 
 def _together_beyond_half_s() -> pl.Expr:

@@ -78,18 +78,9 @@ def drifts(trials: pl.DataFrame) -> list[Drift]:
     compared with the level of the later blocks or, where these drift, with their line, and are left
     out of the drift where they differ: one warm-up is no drift.
 
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        As `trial_table` or `trials_from_wall_times` gives them; `position` is null where the
-        order of execution is not known. Trials that are not `valid` are left out, and so are
-        configurations with fewer than three.
-
-    Returns
-    -------
-    list of Drift
-        No item for a curve with fewer than six later trials or fewer blocks than `LEAST_BLOCKS`,
-        or in an order that is not known.
+    `position` is null where the order of execution is not known, and nothing is then said; nor is
+    it of a curve with fewer than six later trials or fewer blocks than `LEAST_BLOCKS`. Trials that
+    are not valid are left out, and so are configurations with fewer than three.
 
     Notes
     -----

@@ -40,15 +40,8 @@ def experiments(
 ) -> Iterator[Experiment]:
     """Name the runs that would settle a choice, the most needed first.
 
-    Parameters
-    ----------
-    choice : Choice
-    fewest_repeats : int
-        Timed trials of the candidate that has fewest.
-    found : sequence of Limits
-        What limits scaling near the choice.
-    frames : int or None
-        Length of the movie, which bounds N.
+    `fewest_repeats` are the timed trials of the candidate that has fewest, `found` what limits
+    scaling near the choice, and `frames` is the length of the movie, which bounds N.
     """
     best, base, rival = choice.workers, choice.baseline_workers, choice.rival
     if best is None or base is None:

@@ -34,12 +34,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class PointFindings(Findings):
-    """Findings that have a row for each entry at each N.
-
-    Attributes
-    ----------
-    points : polars.DataFrame
-    """
+    """Findings that have a row for each entry at each N."""
 
     points: pl.DataFrame
 

@@ -15,20 +15,14 @@ from pyscale.analysis.growth import ScalingKind, curve_work
 from pyscale.analysis.intervals import CONFIDENCE, Array
 from pyscale.analysis.laws import (
     LEAST_DEGREES,
+    OUTSIDE,
     POOR_FIT,
     Fit,
     LawName,
     OnLaw,
     Parameter,
-    Refusal,
     Residual,
-    other_problem,
-    outside,
-    poor_fit,
-    too_few_counts,
-    too_few_counts_for_misfit,
-    too_few_degrees,
-    undetermined,
+    refusal,
 )
 from pyscale.analysis.leastsquares import TIMED_TO, UPPER, Scatter, Solution, scatter_of, solve
 from pyscale.analysis.losses import GROUP, OfCurve
@@ -59,14 +53,9 @@ def curve_fits(trials: pl.DataFrame, *, interleaved: bool = True) -> list[CurveF
     Where the work grows with N the times are those for as much work as the baseline's, so that
     the universal law is fitted to work done per second.
 
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        As `trial_table` or `trials_from_wall_times` gives them; those not `valid` are left out.
-        Without those of invalid configurations (see `pyscale.analysis.flags.without_invalid`).
-    interleaved : bool
-        Whether equal blocks ran close in time, one after the other, as pyscale's do: what a block
-        shares is then no scatter.
+    Trials that are not valid are left out; those of invalid configurations must not be given (see
+    `pyscale.analysis.flags.without_invalid`). `interleaved` is whether equal blocks ran close in
+    time, one after the other, as pyscale's do: what a block shares is then no scatter.
     """
     found = []
     for key, curve in trials.filter("valid").group_by(GROUP, maintain_order=True):
@@ -113,18 +102,9 @@ def fit(
     and values of N less parameters their degrees of freedom. A law that misses by more than
     `POOR_FIT`, and by more than the trials scatter where that is known, is refused.
 
-    Parameters
-    ----------
-    law : {"amdahl", "usl"}
-    workers : sequence of int, shape (trials,)
-        N of each trial.
-    wall_s : sequence of float, shape (trials,)
-        Wall time of each trial, above 0; where the work grew with N, divided by its growth.
-    blocks : sequence of int, shape (trials,), optional
-        Block of each trial, where equal blocks ran close in time.
-    scaling : {"strong", "weak", "mixed"}, optional
-        How the work of the curve grew with N, where that is known. Amdahl's law is refused where
-        it did: all of it is about one problem.
+    `wall_s` are the times of trials, divided by the growth of the work where it grew with N, and
+    `blocks` those that ran close in time. Amdahl's law is refused where it is known that `scaling`
+    is not strong: all of it is about one problem.
 
     Notes
     -----
@@ -146,12 +126,14 @@ def _fit(law: LawName, data: Means, scaling: ScalingKind | None) -> Fit:
         "superlinear_at": _superlinear(data),
     }
     if law == "amdahl" and scaling in {"weak", "mixed"}:
-        return _refused(about, other_problem(law, scaling))
+        how = "grew with N" if scaling == "weak" else "differed between N"
+        return _refused(about, "problem-grew", how=how)
     if len(data.workers) < needed:
-        return _refused(about, too_few_counts(law, len(data.workers), needed))
+        return _refused(about, "few-counts", needed=needed, counts=len(data.workers))
     degrees = len(data.workers) - needed + 1 + data.degrees
     if degrees < LEAST_DEGREES:
-        return _refused(about, too_few_degrees(law, degrees))
+        left = f"{degrees} degree{'s' * (degrees != 1)}"
+        return _refused(about, "few-degrees", degrees=left, least=LEAST_DEGREES)
     return _fitted(law, data, about)
 
 
@@ -166,21 +148,22 @@ def _fitted(law: LawName, data: Means, about: dict[str, Any]) -> Fit:
         "residuals": _residuals(data, free),
     }
     if _is_poor(scatter):
-        return _refused(about, poor_fit(law, scatter.miss, repeated=data.degrees > 0))
+        return _refused(about, "poor-fit", **_missed(scatter, data))
     if scatter.degrees < LEAST_DEGREES:
-        return _refused(about, too_few_counts_for_misfit(law, scatter.miss, len(data.workers)))
+        return _refused(about, "misfit", miss=100 * scatter.miss, counts=len(data.workers))
     if free.spread is None:
-        return _refused(about, undetermined(law))
+        return _refused(about, "undetermined")
     covariance = free.spread * max(scatter.sd, TIMED_TO) ** 2
     lows, highs = _reach(free, covariance, scatter.degrees, CONFIDENCE)
     far_lows, far_highs = _reach(free, covariance, scatter.degrees, OUTSIDE_CONFIDENCE)
     for name, low, high, upper in zip(names, far_lows[1:], far_highs[1:], uppers, strict=True):
         if high < 0 or low > upper:
-            return _refused(about, outside(law, name, low, high))
+            code, what = OUTSIDE[name, low > 0]
+            return _refused(about, code, name=name, low=low, high=high, what=what)
     allowed = ((free.values[1:] >= 0) & (free.values[1:] <= uppers)).all()
     best = free if allowed else solve(data, len(names), bounded=True)
     if _is_poor(within := scatter_of(data, best)):
-        return _refused(about, poor_fit(law, within.miss, repeated=data.degrees > 0))
+        return _refused(about, "poor-fit", **_missed(within, data))
     lows[1:] = np.where(lows[1:] > uppers, far_lows[1:], lows[1:])
     highs[1:] = np.where(highs[1:] < 0, far_highs[1:], highs[1:])
     # Blocks move all N alike, which is T1's alone.
@@ -219,6 +202,15 @@ def _fitted(law: LawName, data: Means, about: dict[str, Any]) -> Fit:
 def _is_poor(scatter: Scatter) -> bool:
     """Whether a law misses by too much, and by more than the trials scatter if that is known."""
     return scatter.miss > POOR_FIT and not scatter.within_scatter
+
+
+def _missed(scatter: Scatter, data: Means) -> dict[str, Any]:
+    why = (
+        "more than the trials scatter: it does not describe this curve."
+        if data.degrees > 0
+        else "with one trial at each N this may be noise or another law: time more trials."
+    )
+    return {"miss": 100 * scatter.miss, "limit": 100 * POOR_FIT, "why": why}
 
 
 def _reach(
@@ -294,5 +286,5 @@ def _superlinear(data: Means) -> list[int]:
     return found
 
 
-def _refused(about: dict[str, Any], refusal: Refusal) -> Fit:
-    return Fit(**about, refusal=refusal)
+def _refused(about: dict[str, Any], code: str, **numbers: Any) -> Fit:
+    return Fit(**about, refusal=refusal(code, about["law"], **numbers))

@@ -228,15 +228,7 @@ def is_invalid(codes: Collection[str]) -> bool:
 
 
 def without_invalid(trials: pl.DataFrame, configurations: pl.DataFrame) -> pl.DataFrame:
-    """Leave out the trials of invalid configurations.
-
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        As `pyscale.analysis.trials.trial_table` gives them.
-    configurations : polars.DataFrame
-        As `pyscale.analysis.scaling.configurations` gives them for these trials.
-    """
+    """Leave out the trials of invalid configurations, as the table made of them says."""
     one = [*GROUP, "workers"]
     invalid = configurations.filter("invalid").select(one)
     return trials.join(invalid, on=one, how="anti", nulls_equal=True, maintain_order="left")

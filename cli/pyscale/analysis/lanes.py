@@ -15,15 +15,8 @@ Interval = tuple[datetime, datetime]
 def with_lanes(tasks: pl.DataFrame) -> pl.DataFrame:
     """Fill in the lanes of trials in which the scheduler decided who does what.
 
-    Parameters
-    ----------
-    tasks : polars.DataFrame
-        `lane` is the worker of a window's task where pyscale chose it, else null.
-
-    Returns
-    -------
-    polars.DataFrame
-        The same rows. A window's task without times keeps no lane; merge and check have none.
+    `lane` is the worker of a window's task where pyscale chose it, else null. A window's task
+    without times keeps no lane; merge and check have none.
     """
     places = tasks.with_row_index("place").filter(pl.col("verb") == "run")
     open_trials = places.filter(
@@ -49,17 +42,7 @@ def lanes_of(intervals: Sequence[Interval], workers: int) -> list[int]:
     clocks are off, there are N lanes all the same: a task that starts while every lane is busy
     goes to the one that is free first. N tasks or fewer have a lane each.
 
-    Parameters
-    ----------
-    intervals : sequence of (datetime, datetime)
-        Start and end of each task.
-    workers : int
-        N, the number of lanes.
-
-    Returns
-    -------
-    list of int
-        Lane of each task, from 0, in the order of `intervals`.
+    Lanes are numbered from 0, in the order of `intervals`.
     """
     lanes = [0] * len(intervals)
     free_at: list[tuple[datetime, int]] = []
@@ -92,17 +75,8 @@ def on_one_clock(tasks: pl.DataFrame, spans: pl.DataFrame) -> tuple[pl.DataFrame
     each task's own would move tasks of one clock against each other. Where no task of the
     trial on that node has one, the times stay as the node told them.
 
-    Parameters
-    ----------
-    tasks : polars.DataFrame
-        With `clock_offset_s` (the node's clock minus the orchestrator's) and `clock_error_s` as
-        each launcher found them, null where it got no answer.
-    spans : polars.DataFrame
-
-    Returns
-    -------
-    tasks, spans : polars.DataFrame
-        With corrected times; `clock_offset_s` and `clock_error_s` are those that were used.
+    Of the tasks `clock_offset_s` (the node's clock minus the orchestrator's) and `clock_error_s`
+    are as each launcher found them, null where it got no answer, and then those that were used.
     """
     best = [
         pl.col(column).sort_by("clock_error_s", nulls_last=True).first().over("trial", "node")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
-from pyscale.analysis.growth import ScalingKind
 from pyscale_stages.contract import Record
 
 LawName = Literal["amdahl", "usl"]
@@ -112,94 +111,38 @@ class Fit(Record):
     )
 
 
-def other_problem(law: LawName, scaling: ScalingKind) -> Refusal:
-    """Refuse a law of one problem where N workers had another one than N0."""
-    how = "grew with N" if scaling == "weak" else "differed between N"
-    return Refusal(
-        code="problem-grew",
-        sentence=f"{WRITTEN[law]} is a law of one problem; here the work {how}.",
-    )
-
-
-def too_few_counts(law: LawName, counts: int, needed: int) -> Refusal:
-    """Refuse a curve with no value of N beyond those that fix the parameters."""
-    return Refusal(
-        code="few-counts",
-        sentence=f"{WRITTEN[law]} needs at least {needed} values of N; {counts} were measured.",
-    )
-
-
-def too_few_degrees(law: LawName, degrees: int) -> Refusal:
-    """Refuse a fit whose error cannot be told from so little."""
-    return Refusal(
-        code="few-degrees",
-        sentence=(
-            f"{WRITTEN[law]} leaves {_degrees(degrees)} of freedom, and needs {LEAST_DEGREES}: "
-            "measure at more values of N."
-        ),
-    )
-
-
-def poor_fit(law: LawName, miss: float, *, repeated: bool) -> Refusal:
-    """Refuse a law that misses the curve by more than noise, where noise is known."""
-    why = (
-        "more than the trials scatter: it does not describe this curve."
-        if repeated
-        else "with one trial at each N this may be noise or another law: time more trials."
-    )
-    return Refusal(
-        code="poor-fit",
-        sentence=(
-            f"{WRITTEN[law]} misses the wall times by {100 * miss:.0f} % (root mean square over N; "
-            f"limit {100 * POOR_FIT:.0f} %), {why}"
-        ),
-    )
-
-
-def too_few_counts_for_misfit(law: LawName, miss: float, counts: int) -> Refusal:
-    """Refuse a law that misses by more than the trials scatter, with too few N to say how far."""
-    return Refusal(
-        code="misfit",
-        sentence=(
-            f"{WRITTEN[law]} misses the mean wall times by {100 * miss:.2g} % (root mean square "
-            "over N), more than the trials scatter; "
-            f"{counts} values of N are too few for intervals that include this misfit."
-        ),
-    )
-
-
-def undetermined(law: LawName) -> Refusal:
-    """Refuse a curve that other parameters describe as well as the best ones."""
-    return Refusal(
-        code="undetermined",
-        sentence=f"These trials do not determine the parameters of {WRITTEN[law]}.",
-    )
-
-
-def outside(law: LawName, name: str, low: float, high: float) -> Refusal:
-    """Refuse a curve whose parameter lies outside what the law allows, beyond noise."""
-    meaning = {
-        ("f", False): ("superlinear", "N workers together were more than N times as fast as one"),
-        ("sigma", False): ("superlinear", "a few workers were more than proportionally fast"),
-        ("f", True): ("slowing", "more workers took longer than one"),
-        ("sigma", True): ("slowing", "a second worker made it slower"),
-        ("kappa", False): ("convex", "efficiency recovers at large N"),
-    }
-    code, what = meaning[name, low > 0]
-    return Refusal(
-        code=code,
-        sentence=(
-            f"{name} would be {low:.3g} to {high:.3g} (99 % interval), outside the range of "
-            f"{WRITTEN[law]}: {what}."
-        ),
-    )
-
-
 WRITTEN: dict[LawName, str] = {
     "amdahl": "Amdahl's law",
     "usl": "the universal scalability law",
 }
+OUTSIDE = {
+    ("f", False): ("superlinear", "N workers together were more than N times as fast as one"),
+    ("sigma", False): ("superlinear", "a few workers were more than proportionally fast"),
+    ("f", True): ("slowing", "more workers took longer than one"),
+    ("sigma", True): ("slowing", "a second worker made it slower"),
+    ("kappa", False): ("convex", "efficiency recovers at large N"),
+}
+"""Code and meaning of a parameter that lies, beyond noise, below what its law allows, or above."""
+REFUSALS = {
+    "problem-grew": "{law} is a law of one problem; here the work {how}.",
+    "few-counts": "{law} needs at least {needed} values of N; {counts} were measured.",
+    "few-degrees": "{law} leaves {degrees} of freedom, and needs {least}: measure at more values "
+    "of N.",
+    "poor-fit": "{law} misses the wall times by {miss:.0f} % (root mean square over N; limit "
+    "{limit:.0f} %), {why}",
+    "misfit": "{law} misses the mean wall times by {miss:.2g} % (root mean square over N), more "
+    "than the trials scatter; {counts} values of N are too few for intervals that include this "
+    "misfit.",
+    "undetermined": "These trials do not determine the parameters of {law}.",
+    **{
+        code: "{name} would be {low:.3g} to {high:.3g} (99 % interval), outside the range of "
+        "{law}: {what}."
+        for code, _ in OUTSIDE.values()
+    },
+}
+"""Why a law is not fitted, by code."""
 
 
-def _degrees(count: int) -> str:
-    return "1 degree" if count == 1 else f"{count} degrees"
+def refusal(code: str, law: LawName, **numbers: Any) -> Refusal:
+    """Refuse a law for one of `REFUSALS`."""
+    return Refusal(code=code, sentence=REFUSALS[code].format(law=WRITTEN[law], **numbers))

@@ -9,7 +9,8 @@ import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.growth import curve_work
-from pyscale.analysis.phasesums import TASK_PHASES
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
+from pyscale.analysis.workers import TASK_PHASES
 from pyscale_stages.contract import Record
 
 GROUP = ("suite", "stage", "device")
@@ -62,10 +63,7 @@ def middle_trials(trials: pl.DataFrame) -> pl.DataFrame:
     phase) holds exactly for their mean; no part can be negative or be measured in one trial
     and subtracted in another.
 
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        The timed trials of one configuration, at least one row.
+    There must be at least one trial.
     """
     ordered = trials.sort("wall_s", "block", "trial")
     count = ordered.height
@@ -110,17 +108,8 @@ def loss_table(trials: pl.DataFrame) -> pl.DataFrame:
     work alone does not explain. The parts of a configuration sum to `N * T` exactly (see
     `middle_trials`).
 
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        Trials as `trial_table` gives them, or `trials_from_wall_times`.
-
-    Returns
-    -------
-    polars.DataFrame
-        `suite, stage, device, workers, baseline_workers, part, worker_seconds, growth_s`, one
-        row per configuration and part. Parts are `idle` and the phases; where no phases were
-        recorded, `idle` and `busy`; a curve without the times of single tasks has no rows.
+    Parts are `idle` and the phases, a row each; where no phases were recorded, `idle` and `busy`; a
+    curve without the times of single tasks has no rows.
     """
     rows: list[dict[str, object]] = []
     for _, curve in trials.filter("valid").group_by(GROUP, maintain_order=True):
@@ -142,17 +131,13 @@ def loss_table(trials: pl.DataFrame) -> pl.DataFrame:
                 }
                 for part in parts
             ]
-    return pl.DataFrame(
-        rows,
-        schema={
-            **dict.fromkeys(GROUP, pl.String),
-            "workers": pl.Int64,
-            "baseline_workers": pl.Int64,
-            "part": pl.String,
-            "worker_seconds": pl.Float64,
-            "growth_s": pl.Float64,
-        },
+    schema = columns(
+        (TEXT, " ".join(GROUP)),
+        (WHOLE, "workers baseline_workers"),
+        (TEXT, "part"),
+        (REAL, "worker_seconds growth_s"),
     )
+    return pl.DataFrame(rows, schema)
 
 
 def _parts(curve: pl.DataFrame) -> dict[str, str]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.intervals import median_interval, with_ends
+from pyscale.analysis.intervals import median_with_ends
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.losses import GROUP
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
@@ -30,18 +29,8 @@ def measured_trials(measures: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFram
 
     What a merge tells is of the whole output, so that it counts in place of what windows tell.
 
-    Parameters
-    ----------
-    measures : polars.DataFrame
-        One row a number of a task (see `pyscale.store.tables.measure_schema`).
-    trials : polars.DataFrame
-        As `pyscale.analysis.trials.trial_table` gives it.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row a trial and number: the columns of a curve, `workers`, `trial`, `name`, `value`, and
-        those of `DECLARED`.
+    There is a row a trial and number: the columns of a curve, `workers`, `trial`, `name`, `value`,
+    and those of `DECLARED`.
     """
     one = ["trial", "name"]
     is_merged = pl.col("verb") == "merge"
@@ -86,7 +75,7 @@ def measured_points(of_trials: pl.DataFrame) -> pl.DataFrame:
             row = {name: at[name][0] for name in (*one, *DECLARED)} | {
                 "workers": workers,
                 "repeats": len(values),
-                **with_ends("value", median(values), median_interval(values)),
+                **median_with_ends("value", values),
             }
             base = base or row
             row["baseline_workers"] = base["workers"]

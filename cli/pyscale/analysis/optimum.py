@@ -23,18 +23,9 @@ def optimum(
     `1 - sigma - kappa * N**2` is not distinguishable from 0. It has no upper end exactly where
     kappa is not distinguishable from 0.
 
-    Parameters
-    ----------
-    best : numpy.ndarray, shape (2,)
-        The best sigma and kappa within their ranges.
-    free : numpy.ndarray, shape (2,)
-        Those without ranges, to which `covariance` belongs.
-    covariance : numpy.ndarray, shape (2, 2)
-        Of sigma and kappa.
-    quantile : float
-        Student's t for the interval.
-    counts : sequence of int
-        Every N that was measured, rising.
+    `best` are sigma and kappa within their ranges, `free` those without, to which `covariance`,
+    shape (2, 2), belongs; `quantile` is Student's t for the interval, and `counts` are every N that
+    was measured, rising.
 
     Notes
     -----

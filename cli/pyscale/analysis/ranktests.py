@@ -27,20 +27,14 @@ its longest: every pair of 50,000 against 50,000 would fill the memory."""
 
 @dataclass(frozen=True)
 class RankTest:
-    """Ratio of the wall times of two arms, as tested.
-
-    Attributes
-    ----------
-    ratios : array, shape (k,)
-        Single ratios, new over base, sorted: how many of them exceed a value is the statistic of
-        the test that this value is the true ratio.
-    at_most : array, shape (k + 1,)
-        Probability of at most 0, 1, ..., k single ratios above the true one. By symmetry, those
-        of at most as many below.
-    """
+    """Ratio of the wall times of two arms, as tested."""
 
     ratios: Array
+    """Single ratios, new over base, sorted, of shape (k,): how many of them exceed a value is the
+    statistic of the test that this value is the true ratio."""
     at_most: Array
+    """Probability of at most 0, 1, ..., k single ratios above the true one. By symmetry, those of
+    at most as many below."""
 
     @property
     def ratio(self) -> float:

@@ -1,22 +1,54 @@
-"""Resources to request of a scheduler at one N, from the use of its trials."""
+"""Resources that tasks requested beside their use, and those to request at one N."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.losses import OfCurve, in_curve
-from pyscale.analysis.requested import largest, memory_to_request
 
+GIB = 1 << 30
 MEMORY_MARGIN = 1.2
 """By which `memory_to_request` multiplies the peak, before it rounds up to whole GiB."""
 TIME_MARGIN = 2.0
 """Other nodes, a busy filesystem and cells in other places take longer; a job over its limit is
 lost, and one below it waits hardly longer."""
 TIME_STEP_S = 300
+
+
+def memory_to_request(peak_bytes: int) -> int:
+    """Memory to ask for, given the peak: a fifth more, in whole GiB.
+
+    `ceil(1.2 x peak)` is the rule of Princeton's jobstats.
+    """
+    tenths_of_gib = 10 * GIB
+    return max(1, -(-12 * peak_bytes // tenths_of_gib)) * GIB
+
+
+def requested_and_used(timed: pl.DataFrame) -> dict[str, Any]:
+    """Requests of one configuration beside their use, over its timed trials (one or more)."""
+    peak = largest(timed["peak_rss_bytes"])
+    requested = largest(timed["requested_memory_bytes"])
+    share, enough = None, None
+    if peak is not None and requested is not None:
+        share, enough = peak / requested, memory_to_request(peak)
+    return {
+        "peak_rss_bytes": peak,
+        "requested_memory_bytes": requested,
+        "memory_used_share": share,
+        "memory_to_request_bytes": enough,
+        "cores_used": timed["cores_used"].median(),
+        "requested_cpus": largest(timed["requested_cpus"]),
+    }
+
+
+def largest(values: pl.Series) -> Any:
+    """Return the largest of what is known; None where nothing is."""
+    return max(values.drop_nulls().to_list(), default=None)
 
 
 class Request(OfCurve):
@@ -41,18 +73,8 @@ class Request(OfCurve):
 def request_of(choice: Choice, trials: pl.DataFrame, *, cpus: int | None = None) -> Request | None:
     """Derive what to ask for from the timed trials of the N that was chosen.
 
-    Parameters
-    ----------
-    choice : Choice
-    trials : polars.DataFrame
-        As `trial_table` or `trials_from_wall_times` gives them.
-    cpus : int or None
-        Cores of each worker, where its trials asked no scheduler for them.
-
-    Returns
-    -------
-    Request or None
-        None where no N was chosen.
+    `cpus` are the cores of each worker, where its trials asked no scheduler for them. Nothing is
+    requested where no N was chosen.
     """
     if choice.workers is None:
         return None

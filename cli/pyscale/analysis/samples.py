@@ -20,25 +20,16 @@ Better = Literal["higher", "lower"]
 
 @dataclass(frozen=True)
 class Measure:
-    """What counts of one kind of work.
-
-    Attributes
-    ----------
-    title, unit : str
-    trials : callable
-        Gives a row for each trial from the stored table, with `valid` where it counts.
-    values : mapping of str to str
-        What is measured, and its column of the trials. The first decides; others tell why.
-    work : tuple of str
-        Columns of the stored table that are equal where trials did the same work.
-    better : {"higher", "lower"}
-    """
+    """What counts of one kind of work."""
 
     title: str
     unit: str
     trials: Callable[[pl.DataFrame], pl.DataFrame]
+    """Gives a row for each trial from the stored table, with `valid` where it counts."""
     values: Mapping[str, str]
+    """What is measured, and its column of the trials. The first decides; others tell why."""
     work: tuple[str, ...]
+    """Columns of the stored table that are equal where trials did the same work."""
     better: Better = "lower"
 
     @property
@@ -80,18 +71,10 @@ def samples(
 ) -> pl.DataFrame:
     """Give every value of every trial that counts.
 
-    Parameters
-    ----------
-    tables : mapping of str to polars.DataFrame
-        Stored tables by their key of `MEASURES`.
-    measured : polars.DataFrame, optional
-        As `pyscale.analysis.measured.measured_trials` gives it.
-
-    Returns
-    -------
-    polars.DataFrame
-        The columns of `KEY`, `work` in words, `amount` in `unit`, and `better`. What took no time
-        is left out: nothing can be so many times as long.
+    `tables` are the stored ones by their key of `MEASURES`, `measured` is as
+    `pyscale.analysis.measured.measured_trials` gives it. Beside the columns of `KEY` there are
+    `work` in words, `amount` in `unit`, and `better`. What took no time is left out: nothing can be
+    so many times as long.
     """
     schema = columns(
         (TEXT, "kind value stage"), (WHOLE, "workers"), (TEXT, "work unit better"), (REAL, "amount")

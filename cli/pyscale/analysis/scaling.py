@@ -15,7 +15,7 @@ from pyscale.analysis.flags import is_invalid
 from pyscale.analysis.growth import CurveWork, curve_work, scaled_serial_fraction
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block, with_ends
 from pyscale.analysis.losses import GROUP, Sums, factors, sums
-from pyscale.analysis.requested import requested_and_used
+from pyscale.analysis.requests import requested_and_used
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, Schema, columns
 from pyscale.analysis.warned import codes
 
@@ -45,26 +45,16 @@ def configurations(
     that in work done per second (Gustafson 1988, CACM 31:532); where it does not, or is not known,
     growth is 1 and all of it is that of strong scaling.
 
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        As `trial_table` or `trials_from_wall_times` gives them.
-    interleaved : bool
-        Whether equal blocks ran close in time, one after the other, as pyscale's do: the
-        bootstrap of the speedup then resamples those in which both arms have a timed trial.
-    drifts : sequence of Drift
-        Found in `trials` by `pyscale.analysis.drift`; flagged at every N of their curve.
+    `interleaved` is whether equal blocks ran close in time, one after the other, as pyscale's do:
+    the bootstrap of the speedup then resamples those in which both arms have a timed trial.
+    `drifts`, found in these trials, are flagged at every N of their curve.
 
-    Returns
-    -------
-    polars.DataFrame
-        Curves in the order of `trials`, each by rising worker count; columns as docs/columns.md
-        has them. Speedup and efficiency: `S = growth * T(N0) / T(N)` with its bootstrap
-        interval and `S * N0 / N`. `karp_flatt` is only where N0 is 1 and the work is the same
-        at every N or not known, `gustafson` where N0 is 1 and scaling is weak. `flags` are
-        codes of `pyscale.analysis.flags.SENTENCES`, `warnings` are like
-        "unregistered-frames=37/48". Memory is of tasks that asked for as much as the windows
-        did. What was not measured, or has no interval, is null.
+    Curves are in the order of `trials`, each by rising worker count; columns as docs/columns.md
+    has them. Speedup and efficiency: `S = growth * T(N0) / T(N)` with its bootstrap interval and
+    `S * N0 / N`. `karp_flatt` is only where N0 is 1 and the work is the same at every N or not
+    known, `gustafson` where N0 is 1 and scaling is weak. `warnings` are like
+    "unregistered-frames=37/48". Memory is of tasks that asked for as much as the windows did.
+    What was not measured, or has no interval, is null.
     """
     rows: list[dict[str, Any]] = []
     drifting = {

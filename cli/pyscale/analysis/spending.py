@@ -48,22 +48,13 @@ def trial_costs(
 ) -> pl.DataFrame:
     """Price every trial.
 
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        As `trial_table` gives them. `requested_cpus` and `requested_gpus` are what one worker
-        asks for; `energy_j` is the energy of a trial.
-    held : {"task", "gang", "machine"} or None
-        What is held while workers wait for each other; None where that is not known, so that
-        only energy is.
-    prices : Prices or None
+    `requested_cpus` and `requested_gpus` of the trials are what one worker asks for; `energy_j` is
+    the energy of a trial. `held` is what is held while workers wait for each other; None where that
+    is not known, so that only energy is.
 
-    Returns
-    -------
-    polars.DataFrame
-        The trials with `held_s`, the worker-seconds that are paid for, and the columns `COSTS`;
-        what cannot be known is null. Money is the sum of all that is held and priced: null where
-        GPUs or cores are held, or may be, whose price is not known.
+    Added are `held_s`, the worker-seconds that are paid for, and the columns `COSTS`; what cannot
+    be known is null. Money is the sum of all that is held and priced: null where GPUs or cores are
+    held, or may be, whose price is not known.
     """
     held_s = {
         "task": pl.col("busy_s"),
@@ -91,14 +82,8 @@ def held_on_one_machine(
 
     Where workers shared these, nothing is known of what one held.
 
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        As `trial_table` gives them.
-    cpus_of : mapping of str to int
-        Cores of a worker of each stage.
-    sharing : collection of str
-        Stages whose workers are on one GPU together.
+    `cpus_of` are the cores of a worker of each stage, and the workers of the stages in `sharing`
+    are on one GPU together.
     """
     alone = ~pl.col("oversubscribed")
     own_gpu = alone & ~pl.col("stage").is_in(list(sharing))
@@ -134,18 +119,8 @@ def with_costs(
 ) -> pl.DataFrame:
     """Give every configuration what it cost.
 
-    Parameters
-    ----------
-    configurations : polars.DataFrame
-        As `pyscale.analysis.scaling.configurations` gives them for these trials.
-    trials, held, prices
-        As `trial_costs` takes them.
-
-    Returns
-    -------
-    polars.DataFrame
-        The configurations with `COSTS`, each also `*_per_work`, and `currency`, the unit of
-        `money`; null is what is not known.
+    Added are `COSTS`, each also `*_per_work`, and `currency`, the unit of `money`; null is what is
+    not known.
     """
     one = [*GROUP, "workers"]
     currency = pl.lit(prices.currency if prices else None, dtype=pl.String)

@@ -8,64 +8,29 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
+
 MANY = 100
 """Movies of the second answer: what a group has after a season at the microscope."""
 
 
-def start_schema() -> dict[str, Any]:
-    """Columns of `starts`; times are means over the timed trials.
-
-    family, stage, warm_stage, device, workers
-        Entry of the suite's file; its point whose windows are new processes, and the one whose
-        windows are done by warm workers; their device and N.
-    origin
-        fork or kept: what does a window of the warm one.
-    worker_start_s
-        From the start of a warm worker until it can begin: container, interpreter, imports, model.
-    window_cold_s, window_warm_s
-        Wall time of a window.
-    windows_to_repay
-        Windows after which a worker has saved its start; null where a warm window saves nothing.
-    movie_cold_s, movie_warm_s, movies_cold_s, movies_warm_s
-        Time to the result of one movie, and of a hundred one after the other; the start of the
-        workers is in the warm ones, once.
-    identical
-        Whether both starts gave the same bytes; null where that was not compared.
-    """
-    text, real = pl.String, pl.Float64
-    return {
-        "family": text,
-        "stage": text,
-        "warm_stage": text,
-        "device": text,
-        "workers": pl.Int64,
-        "origin": text,
-        "worker_start_s": real,
-        "window_cold_s": real,
-        "window_warm_s": real,
-        "windows_to_repay": pl.Int64,
-        "movie_cold_s": real,
-        "movie_warm_s": real,
-        "movies_cold_s": real,
-        "movies_warm_s": real,
-        "identical": pl.Boolean,
-    }
+def start_schema() -> Schema:
+    """Columns of `starts`, as docs/columns.md has them; times are means over the timed trials."""
+    return columns(
+        (TEXT, "family stage warm_stage device"),
+        (WHOLE, "workers"),
+        (TEXT, "origin"),
+        (REAL, "worker_start_s window_cold_s window_warm_s"),
+        (WHOLE, "windows_to_repay"),
+        (REAL, "movie_cold_s movie_warm_s movies_cold_s movies_warm_s"),
+        (FLAG, "identical"),
+    )
 
 
 def starts(tasks: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
     """Set each entry of warm workers beside the one of new processes that does the same.
 
-    Parameters
-    ----------
-    tasks : polars.DataFrame
-        As `pyscale.store.tables.task_schema` describes them.
-    trials : polars.DataFrame
-        As `trial_table` gives them for these tasks; those that are not valid are left out.
-
-    Returns
-    -------
-    polars.DataFrame
-        See `start_schema`; a row for each N that both were timed at.
+    There is a row for each N that both were timed at.
     """
     valid = trials.filter("valid")
     windows = tasks.filter((pl.col("verb") == "run") & pl.col("trial").is_in(valid["trial"]))

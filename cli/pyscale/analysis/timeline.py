@@ -21,15 +21,8 @@ def timeline_of(
 ) -> pl.DataFrame:
     """Lay out every trial in time or, where that is too much to show, the middle one of each N.
 
-    Parameters
-    ----------
-    tasks, spans : polars.DataFrame
-        As `timeline_table` takes them.
-    trials : polars.DataFrame
-        Of these tasks, as `pyscale.analysis.trials.trial_table` gives them.
-    at_most : int
-        With more rows than this, only the timed trial whose wall time is the median (or next
-        below it) is kept of each configuration.
+    With more rows than `at_most`, only the timed trial whose wall time is the median (or next below
+    it) is kept of each configuration.
     """
     table = timeline_table(tasks, spans)
     if table.height <= at_most:
@@ -48,28 +41,11 @@ def timeline_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     `pyscale.analysis.trials.trial_table`); a worker that has ended is idle until the last one
     has, and again during the merge. The scheduler's time before and between tasks stays empty.
 
-    Parameters
-    ----------
-    tasks : polars.DataFrame
-        One row per finished task, on one clock; every window's task with its lane. Checks, and
-        tasks without times, are left out.
-    spans : polars.DataFrame
-        One row per span of these tasks: `trial`, `task`, `phase`, `start_utc`, `wall_s`.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per piece, in the order of `tasks` by trial, then by lane and time:
-
-        stage, device, suite, trial, workers, block
-            Which trial.
-        task, verb, lane, node
-            What was done by which worker and where; where it was idle, `task` is the one that it
-            waited for, `verb` is null and `node` is that of the worker's last task.
-        part : str
-            A phase, "unattributed" or "idle".
-        start_s, wall_s : float
-            Since the start of the trial's first task, and how long.
+    Tasks are on one clock, every window's with its lane. Checks, and tasks without times, are left
+    out. There is a row per piece, in the order of `tasks` by trial, then by lane and time: the
+    columns `TRIAL` and `PIECE`. Where a worker was idle, `task` is the one that it waited for,
+    `verb` is null and `node` is that of the worker's last task. `part` is a phase, "unattributed"
+    or "idle", and `start_s` is since the start of the trial's first task.
     """
     timed = _timed(tasks)
     pieces = _gathered(_pieces(timed, spans), timed)

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import polars as pl
 
-from pyscale.analysis.phasesums import PHASE_COLUMNS, phase_sums
 from pyscale.analysis.warned import of_tasks
-from pyscale.analysis.workers import nodes_used, worker_times
+from pyscale.analysis.workers import (
+    PHASE_COLUMNS,
+    nodes_used,
+    phase_sums,
+    sum_if_all,
+    worker_times,
+)
 from pyscale_stages.residency import LEAST_PROVED_FIRST
 
 TIMING_COLUMNS = (
@@ -133,11 +138,6 @@ def _headers(tasks: pl.DataFrame) -> pl.DataFrame:
         _has_all_tasks=(run.sum() == pl.col("windows").first())
         & (merges == pl.col("joins").first().cast(pl.UInt32)),
     )
-
-
-def sum_if_all(values: pl.Expr) -> pl.Expr:
-    """Sum up what is known of every task; a sum of some would leave others out."""
-    return pl.when(values.null_count() == 0).then(values.sum())
 
 
 def least_proved(states: pl.Expr) -> pl.Expr:

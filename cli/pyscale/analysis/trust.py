@@ -59,15 +59,10 @@ def graded(
 ) -> Trusted:
     """Grade numbers by their flags: the one rule for every kind of result.
 
-    Parameters
-    ----------
-    raised : iterable of Raised
-        `no` where an answer rests on what did, or may have done, other work; `with care` where
-        the answer could be another; else a note.
-    against, reasons, notes, in_favour : iterable of str
-        What no flag says: against all trust, for care, beside, and for trust.
-    of_rates : bool
-        Whether rates of reading are the answer.
+    It is `no` where an answer rests on what did, or may have done, other work; `with care` where
+    the answer could be another; else a flag is a note. `against`, `reasons`, `notes` and
+    `in_favour` are what no flag says: against all trust, for care, beside, and for trust.
+    `of_rates` is whether rates of reading are the answer.
     """
     said: dict[Trust, list[str]] = {"no": [*against], "with care": [], "yes": []}
     places = list(FLAGS)
@@ -95,16 +90,8 @@ def raised_by(
 ) -> Iterator[Raised]:
     """Raise every flag of some rows, with their names where not all have it.
 
-    Parameters
-    ----------
-    rows : iterable of (str, collection of str)
-        Names and flags.
-    what : str
-        What so many rows are called that they are counted, not named.
-    all_of : int
-        How many rows could have a flag.
-    indecisive : collection of str
-        Flags on which no answer rests.
+    More rows than `MOST_NAMED` are counted, as so many `what` of `all_of`, which could have the
+    flag. On flags that are `indecisive` no answer rests.
     """
     names: dict[str, list[str]] = {}
     for name, codes in rows:
@@ -119,20 +106,9 @@ def raised_by(
 def trust_in(rows: Sequence[Row], choice: Choice | None, shown: int | None) -> Trusted:
     """Judge the N that was chosen on a curve, and the speedup shown.
 
-    Parameters
-    ----------
-    rows : sequence of mapping
-        One curve of the table of configurations, by rising N.
-    choice : Choice or None
-        The best value.
-    shown : int or None
-        N of the speedup: that of another where the baseline was chosen.
-
-    Returns
-    -------
-    Trusted
-        `no` where the numbers answer another question or none, `with care` where something that
-        is known could change the answer, else `yes`.
+    `rows` are one curve of the table of configurations, by rising N, and `shown` is the N of the
+    speedup: that of another where the baseline was chosen. It is `no` where the numbers answer
+    another question or none, `with care` where something that is known could change the answer.
     """
     decisive = set() if choice is None else {choice.workers, choice.baseline_workers, shown}
     return graded(

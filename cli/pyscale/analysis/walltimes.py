@@ -6,7 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.trials import TIMING_COLUMNS, sum_if_all
+from pyscale.analysis.trials import TIMING_COLUMNS
+from pyscale.analysis.workers import seconds, sum_if_all
 
 TIMES = ("slowest_s", "shortest_s", "busy_s")
 TOLD = (
@@ -34,21 +35,10 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
     worker. Work and energy add up over tasks. Dates are those of one clock, as schedulers write
     them; where every trial has a start, they give the order of execution.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        `stage, workers, wall_s` and any of `repeat, block, task, tasks, mean_task_s, work,
-        energy_j, tasks_done, start, end, cpus, gpus, cpu_s, requested_memory_bytes,
-        peak_memory_bytes, node`.
-    suite : str
-        What to call the table.
-
-    Returns
-    -------
-    polars.DataFrame
-        Columns of `trial_table`; what was not measured is null. Repeats are numbered by
-        `repeat`, else by `block`, else 0. `position` is null where the order of the trials is not
-        known.
+    A table has `stage, workers, wall_s` and any of `repeat, block, task, tasks, mean_task_s, work,
+    energy_j, tasks_done, start, end, cpus, gpus, cpu_s, requested_memory_bytes, peak_memory_bytes,
+    node`. Repeats are numbered by `repeat`, else by `block`, else 0; `position` is null where the
+    order of the trials is not known. What was not measured is null.
     """
     table = table.with_columns(
         pl.lit(None, dtype=dtype).alias(column)
@@ -97,13 +87,7 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
 
 
 def is_interleaved(table: pl.DataFrame) -> bool:
-    """Whether a table says which of its trials ran close together in time: it has blocks.
-
-    Parameters
-    ----------
-    table : polars.DataFrame
-        As for `trials_from_wall_times`.
-    """
+    """Whether a table says which of its trials ran close together in time: it has blocks."""
     return "block" in table.columns
 
 
@@ -127,7 +111,7 @@ def _told_beside() -> dict[str, pl.Expr]:
     one_each = (pl.col("tasks_done").fill_null(1) == 1).all()
     in_turn = (pl.col("tasks").fill_null(pl.col("_size")) > pl.col("_size")).any()
     dated = apart & (start.null_count() == 0)
-    together_s = _seconds(end.min() - start.max()).clip(0.0)
+    together_s = seconds(end.min() - start.max()).clip(0.0)
     lasting = dated & one_each & (end.null_count() == 0)
     nodes = pl.col("node").str.extract_all(r"[^,\s]+")
     # Slurm writes many nodes as `n[01-04]`.
@@ -144,7 +128,7 @@ def _told_beside() -> dict[str, pl.Expr]:
         "nodes": pl.when(named).then(nodes.explode().n_unique().cast(pl.Int64)),
         "clock_error_s": pl.when(named).then(0.0),
         "longest_task_s": pl.when(one_each & ~in_turn).then(wall_s.max()),
-        "start_stagger_s": pl.when(dated).then(_seconds(start.max() - start.min())),
+        "start_stagger_s": pl.when(dated).then(seconds(start.max() - start.min())),
         "overlap": pl.when(lasting).then((together_s / wall_s.max()).clip(0.0, 1.0)),
         "start": pl.when(start.null_count() == 0).then(start.min()),
     }
@@ -156,10 +140,6 @@ def _of_one_worker(column: str) -> pl.Expr:
     shared = pl.when(value % size == 0).then(value // size)
     own = pl.when("_is_worker").then(value).otherwise(shared)
     return pl.when(own.null_count() == 0, own.n_unique() == 1).then(own.first())
-
-
-def _seconds(duration: pl.Expr) -> pl.Expr:
-    return duration.dt.total_microseconds() / 1e6
 
 
 def _not_measured() -> dict[str, Any]:

@@ -6,7 +6,7 @@ import polars as pl
 
 from pyscale.analysis.growth import curve_work
 from pyscale.analysis.losses import GROUP
-from pyscale.analysis.trials import sum_if_all
+from pyscale.analysis.workers import sum_if_all
 
 HELD = {
     "start-up": (
@@ -68,29 +68,16 @@ def what_if(trials: pl.DataFrame, workers: pl.DataFrame | None) -> pl.DataFrame:
       the work differs, `growth` times it. At the baseline nothing is scaled.
     - busy: the same with whole tasks, where no phases are known.
 
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        As `trial_table` or `trials_from_wall_times` gives them.
-    workers : polars.DataFrame or None
-        As `worker_table` gives it; None where only whole tasks were timed.
+    Without `workers`, the table of workers, only whole tasks were timed. The timed trials are given
+    with
 
-    Returns
-    -------
-    polars.DataFrame
-        The timed trials, with
-
-        baseline_workers, growth
-            N0, the smallest of the curve; work over the baseline's, 1 where it is not known.
-        without_*_s : float
-            Wall time without each cause of `BY_PHASE` or `BY_TASK`; null where the cause was not
-            measured.
-        computed_s, inflation, slope_s : float
-            Worker-seconds that `u_i` sum to; their median over that of the baseline times
-            `growth`; and by how much the wall time without inflation would change for a change
-            of 1 in what the work is scaled by: the `u_i` of the slowest worker.
-        cpu_s : float
-            Processor time of all workers; null where it is not known.
+    - `baseline_workers`, N0, and `growth`, the work over the baseline's, 1 where it is not known;
+    - `without_*_s`, the wall time without each cause of `BY_PHASE` or `BY_TASK`; null where the
+      cause was not measured;
+    - `computed_s`, the worker-seconds that `u_i` sum to, `inflation`, their median over that of the
+      baseline times `growth`, and `slope_s`, by how much the wall time without inflation would
+      change for a change of 1 in what the work is scaled by: the `u_i` of the slowest worker;
+    - `cpu_s`, the processor time of all workers; null where it is not known.
     """
     timed = pl.concat(
         [_beside_base(curve) for _, curve in trials.group_by(GROUP, maintain_order=True)]

@@ -1,8 +1,40 @@
-"""Workers of a trial: their work and its place in time."""
+"""Workers of a trial: their work and its place in time, and what they spent in each phase."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
+
+from pyscale_stages.contract import PHASES
+
+TASK_PHASES = tuple(phase for phase in PHASES if phase not in {"queue", "unattributed"})
+"""Phases that a task records as spans. Queue wait comes before a task, and what no span
+covers is found by subtraction."""
+PHASE_COLUMNS = tuple(f"phase_{phase}_s" for phase in TASK_PHASES)
+
+
+def phase_sums(spans: pl.DataFrame, tasks: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+    """Sum the spans of some tasks by phase."""
+    # A column for each phase, then plain sums: polars does these far faster than filtered ones.
+    return (
+        spans.select("trial", "task", "phase", "wall_s")
+        .join(tasks.select({"trial", "task", *by}), on=("trial", "task"))
+        .select(
+            *by,
+            *(
+                pl.when(pl.col("phase") == phase).then("wall_s").otherwise(0.0).alias(column)
+                for phase, column in zip(TASK_PHASES, PHASE_COLUMNS, strict=True)
+            ),
+        )
+        .group_by(by)
+        .agg(pl.col(PHASE_COLUMNS).sum())
+    )
+
+
+def sum_if_all(values: pl.Expr) -> pl.Expr:
+    """Sum up what is known of every task; a sum of some would leave others out."""
+    return pl.when(values.null_count() == 0).then(values.sum())
 
 
 def worker_times(timed: pl.DataFrame) -> pl.DataFrame:
@@ -24,6 +56,35 @@ def worker_times(timed: pl.DataFrame) -> pl.DataFrame:
         # The two ends of one task come from two clocks; a fraction above 1 would be theirs.
         .with_columns(overlap=(pl.col("together_s") / pl.col("slowest_s")).clip(0.0, 1.0))
         .drop("together_s")
+    )
+
+
+def worker_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
+    """Sum up the windows of each worker; merges and checks are no worker's.
+
+    Tasks and spans are as `pyscale.analysis.trials.trial_table` takes them. There is a row per
+    trial and lane, in the order of the tasks: `trial`, `lane`, `workers` (N of the trial); `wall_s`
+    is the sum over its windows, to which its phases and `unattributed_s` add up. `cpu_s` and
+    `cpu_wait_s`, in which its threads were ready and had no core, are summed over threads; null
+    where any window's is not known.
+    """
+    windows = tasks.filter(
+        pl.col("attempt") == pl.col("attempt").max().over("trial", "task"),
+        pl.col("verb") == "run",
+        pl.col("lane").is_not_null(),
+    )
+    one = ("trial", "lane")
+    return (
+        windows.group_by(one, maintain_order=True)
+        .agg(
+            pl.col("workers").first(),
+            pl.col("wall_s").sum(),
+            cpu_s=sum_if_all(pl.col("cpu_s")),
+            cpu_wait_s=sum_if_all(pl.col("cpu_wait_s")),
+        )
+        .join(phase_sums(spans, windows, one), on=one, how="left", maintain_order="left")
+        .with_columns(pl.col(PHASE_COLUMNS).fill_null(0.0))
+        .with_columns(unattributed_s=pl.col("wall_s") - pl.sum_horizontal(PHASE_COLUMNS))
     )
 
 
@@ -56,7 +117,7 @@ def _lanes(windows: pl.DataFrame) -> pl.DataFrame:
             start=start.min(),
             # Later windows of a worker wait for its earlier ones, not for the cluster.
             queue_s=pl.col("queue_s").first(),
-            gap_s=_seconds(start - end.cum_max().shift()).clip(0.0).sum(),
+            gap_s=seconds(start - end.cum_max().shift()).clip(0.0).sum(),
         )
     )
     return lanes.group_by("trial").agg(
@@ -65,7 +126,7 @@ def _lanes(windows: pl.DataFrame) -> pl.DataFrame:
         gap_s=pl.col("gap_s").sum(),
         queue_s=pl.col("queue_s").median(),
         queue_worst_s=pl.col("queue_s").max(),
-        start_stagger_s=_seconds(pl.col("start").max() - pl.col("start").min()),
+        start_stagger_s=seconds(pl.col("start").max() - pl.col("start").min()),
     )
 
 
@@ -87,7 +148,7 @@ def _together(windows: pl.DataFrame) -> pl.DataFrame:
         .sort("trial", "at")
         .with_columns(
             running=pl.col("step").cum_sum().over("trial"),
-            lasting_s=_seconds(pl.col("at").shift(-1) - pl.col("at")).over("trial"),
+            lasting_s=seconds(pl.col("at").shift(-1) - pl.col("at")).over("trial"),
         )
     )
     return running.group_by("trial").agg(
@@ -95,5 +156,6 @@ def _together(windows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _seconds(duration: pl.Expr) -> pl.Expr:
+def seconds(duration: pl.Expr) -> pl.Expr:
+    """Length of a duration."""
     return duration.dt.total_microseconds() / 1e6

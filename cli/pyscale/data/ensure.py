@@ -14,7 +14,7 @@ from pyscale.data.progress import TerminalReport, asked, given
 from pyscale.data.registry import SYNTH_FILE, SYNTH_MOVIE, Kind, Registry, load_registry, made_kind
 from pyscale.data.registry import Dataset as Entry
 from pyscale.errors import UserError
-from pyscale.planning import Dataset
+from pyscale.planentry import Dataset
 from pyscale.settings import Settings
 from pyscale.shipped import shipped
 from pyscale.suite import OWN_STEP, Suite

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.executors.protocol import WINDOWS
-from pyscale.executors.submission import Submission, options_of, submissions
+from pyscale.executors.submission import Submission, submissions
 from pyscale.plan import Plan
 from pyscale.sbatch.held import held_by, is_held, limit_of
 from pyscale.sbatch.options import allocation, as_words, slurm_options
@@ -93,7 +93,7 @@ def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
         return [replace(_request(own[0], options, None), entries=tuple(own))]
     largest: dict[tuple[str, str], Submission] = {}
     for trial in plan.trials:
-        for submission in submissions(trial):
+        for submission in submissions(plan, trial):
             place = (trial.entry, submission.batch_name)
             if place not in largest or largest[place].tasks < submission.tasks:
                 largest[place] = submission
@@ -107,7 +107,7 @@ def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
 
 
 def _plan_request(entry: Entry, submission: Submission, site: Site) -> JobRequest:
-    options = options_of(site, submission, entry.threads)
+    options = submission.options(site)
     if submission.tasks > 1 and not submission.is_gang:
         options["array"] = f"0-{submission.tasks - 1}%{submission.at_once}"
     if submission.batch_name != WINDOWS:

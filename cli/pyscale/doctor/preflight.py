@@ -9,9 +9,7 @@ no stage's library is imported: `pyscale doctor` does that.
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -28,34 +26,14 @@ from pyscale.doctor.slurm import refusals
 from pyscale.doctor.stages import distinct
 from pyscale.doctor.subject import Entry, Subject
 from pyscale.errors import UserError
-from pyscale.images.engine import find_engine
 from pyscale.mps import absent, is_installed
 from pyscale.plan import Plan
 from pyscale_stages.contract import Stage
 from pyscale_stages.errors import ResourceExhausted, StageError
 from pyscale_stages.libraries import how_to_install
 
-Looks = Mapping[str, Callable[[Entry], None]]
-"""How to look for what a stage needs beside libraries, by the name of a stage that does."""
-
 AMPLE = 8
 """Times the movie's size that the outputs of a whole run stay below."""
-_OF_CHOICE = {
-    ("backend", "opencl"): (("pyclesperanto", "scipy"), "contact"),
-    ("backend", "trackmate"): (("jpype", "scyjava"), "track_trackmate"),
-    ("factory", "wsistream"): (
-        ("torch", "cv2", "openslide", "tiffslide", "wsistream"),
-        "loader_wsistream",
-    ),
-    ("projector", "astra"): (("torch", "torchvision", "deepinv", "astra"), "reconstruct_astra"),
-}
-"""Modules, and the extra that has them, where a parameter has a value that needs others."""
-_ASK_PLATFORMS = """
-import ctypes, sys
-number = ctypes.c_uint(0)
-code = ctypes.CDLL(sys.argv[1]).clGetPlatformIDs(0, None, ctypes.byref(number))
-print(number.value if code == 0 else 0)
-"""
 
 
 def before_run(plan: Plan, *, asks_slurm: bool = True) -> None:
@@ -95,7 +73,7 @@ def _here(subject: Subject, movie: Path | None) -> Iterator[Finding]:
         yield from torch_without_cuda(subject)
         if subject.shares_gpu and not is_installed():
             yield refused("gpu.mps", absent())
-    yield from _parts(subject, _LOOKS)
+    yield from _parts(subject, here=True)
     yield from _surroundings(subject, movie)
     yield from memory(subject)
     if movie is not None and subject.cache == "cold":
@@ -106,125 +84,40 @@ def _here(subject: Subject, movie: Path | None) -> Iterator[Finding]:
 
 def _beside_the_nodes(subject: Subject, movie: Path | None) -> Iterator[Finding]:
     """Look at what the nodes of a cluster see as this machine does, and at what jobs inherit."""
-    yield from _parts(subject, _LOOKS_FOR_FILES)
+    yield from _parts(subject, here=False)
     yield from _surroundings(subject, movie)
     yield from out_of_nodes_sight(subject.runs_folder, movie)
     yield from misread_by_slurm(subject.runs_folder)
     yield from overriding(os.environ)
 
 
-def _parts(subject: Subject, looks: Looks) -> Iterator[Finding]:
+def _parts(subject: Subject, *, here: bool) -> Iterator[Finding]:
     """Look for what the stages need in this environment; an image has its own."""
     for entry in distinct(subject.entries):
         if subject.runtime == "native" or entry.definition.runs_outside:
-            yield from _native(entry, looks)
+            yield from _native(entry, here=here)
 
 
-def _native(entry: Entry, looks: Looks) -> Iterator[Finding]:
-    wanted, extra = libraries(entry.definition, entry.params)
-    absent = [name for name in wanted if find_spec(name) is None]
+def _native(entry: Entry, *, here: bool) -> Iterator[Finding]:
+    stage = entry.definition
+    absent = [name for name in top_level(stage, entry.params) if find_spec(name) is None]
     if absent:
         yield problem(
             f"stage.{entry.name}.libraries",
             f"{entry.name} needs {' and '.join(absent)}, which "
             f"{'is' if len(absent) == 1 else 'are'} not installed here",
-            how_to_install(extra, absent),
+            how_to_install(stage.libraries(entry.params)[1], absent),
         )
         return
     try:
-        if entry.stage in looks:
-            looks[entry.stage](entry)
+        stage.needs.look(stage.params.model_validate(entry.params), entry.device, here)
     except StageError as error:
         yield refused(f"stage.{entry.name}.works", error, f"{entry.name}: ")
 
 
-def libraries(stage: Stage, params: Mapping[str, object]) -> tuple[tuple[str, ...], str]:
-    """Modules that a stage imports with given parameters, and the extra that installs them."""
-    top_level = tuple(dict.fromkeys(name.partition(".")[0] for name in stage.modules))
-    chosen = (_OF_CHOICE.get((name, str(value))) for name, value in params.items())
-    return next(filter(None, chosen), (top_level, stage.extra))
-
-
-def _look_for_weights(entry: Entry) -> None:
-    from pyscale_stages.segment import models
-    from pyscale_stages.segment.params import SegmentParams
-
-    models.find_model(SegmentParams.model_validate(entry.params))
-
-
-def _look_for_denoiser(entry: Entry) -> None:
-    from pyscale_stages.reconstruct.denoiser import weights_of
-    from pyscale_stages.reconstruct.params import ReconstructParams
-
-    weights_of(ReconstructParams.model_validate(entry.params))
-
-
-def _look_for_program(entry: Entry) -> None:
-    from pyscale_stages.command.environment import found_program, versions_of
-    from pyscale_stages.command.params import CommandParams
-
-    params = CommandParams.model_validate(entry.params)
-    if params.pulled_from is not None and params.image is not None and not params.image.exists():
-        find_engine()  # The first run pulls it.
-        return
-    found_program(params)
-    versions_of(params)
-
-
-def _look_for_opencl(entry: Entry) -> None:
-    """Count OpenCL's platforms by the loader that pyclesperanto brings."""
-    from pyscale_stages.contact.device import HOW_TO_GET
-    from pyscale_stages.contact.params import ContactParams
-    from pyscale_stages.errors import MissingPart
-
-    if not ContactParams.model_validate(entry.params).uses_opencl(entry.device):
-        return
-    spec = find_spec("pyclesperanto_opencl")
-    if spec is None or spec.origin is None:
-        return  # Another backend, or another way of packing it: the stage itself will say.
-    loaders = sorted(
-        Path(spec.origin).parent.with_name("pyclesperanto_opencl.libs").glob("libOpenCL*")
-    )
-    if not loaders:
-        return
-    asked = [sys.executable, "-S", "-c", _ASK_PLATFORMS, str(loaders[0])]
-    told = subprocess.run(asked, capture_output=True, text=True, check=False)
-    if told.stdout.strip() == "0":
-        raise MissingPart(f"no OpenCL device found on this machine: {HOW_TO_GET[entry.device]}")
-
-
-def _look_for_java(entry: Entry) -> None:
-    from pyscale_stages.track import jvm
-
-    _look_for_jars(entry)
-    if entry.params["backend"] == "trackmate":
-        jvm.configure(from_maven=False, threads=1, heap_mib=None)
-
-
-def _look_for_jars(entry: Entry) -> None:
-    from pyscale_stages.track import jvm
-
-    if entry.params["backend"] != "trackmate":
-        return
-    given = entry.params["trackmate_jars"]
-    jars = jvm.jars_folder(None if given is None else str(given), os.environ)
-    if jars is not None:
-        jvm.trackmate_jars(jars)
-
-
-_LOOKS: Looks = {
-    "segment": _look_for_weights,
-    "contact": _look_for_opencl,
-    "track": _look_for_java,
-    "reconstruct": _look_for_denoiser,
-    "command": _look_for_program,
-}
-# Without what each node has of its own: drivers and Java.
-_LOOKS_FOR_FILES: Looks = {
-    "segment": _look_for_weights,
-    "track": _look_for_jars,
-    "reconstruct": _look_for_denoiser,
-}
+def top_level(stage: Stage, params: Mapping[str, object]) -> tuple[str, ...]:
+    """Packages that a stage imports with given parameters."""
+    return tuple(dict.fromkeys(name.partition(".")[0] for name in stage.libraries(params)[0]))
 
 
 def _surroundings(subject: Subject, movie: Path | None) -> Iterator[Finding]:

@@ -7,11 +7,9 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from pydantic import ValidationError
 
-from pyscale.doctor import inside
 from pyscale.doctor.containers import missing_engine
 from pyscale.doctor.findings import Finding, problem, refused
 from pyscale.doctor.subject import Entry, Subject
@@ -26,24 +24,13 @@ from pyscale_stages.measure.stamp import SLURM_VARIABLES, THREAD_VARIABLES
 
 TIME_LIMIT_S = 300.0
 """A cold network filesystem can take minutes to serve torch; what takes longer hangs."""
-_DECIDING_PARAMS = (
-    "model",
-    "estimate_diameter",
-    "backend",
-    "projector",
-    "weights",
-    "trackmate_jars",
-    "trackmate_heap_mib",
-    "factory",
-)
-"""Parameters that decide which parts a stage needs."""
 
 
 def distinct(entries: Sequence[Entry]) -> list[Entry]:
     """Entries that need different parts; the first of those that need the same."""
     kept: dict[str, Entry] = {}
     for entry in entries:
-        deciding = {name: entry.params.get(name) for name in _DECIDING_PARAMS}
+        deciding = {name: entry.params.get(name) for name in entry.definition.needs.deciding}
         kept.setdefault(json.dumps([entry.stage, entry.device, deciding]), entry)
     return list(kept.values())
 
@@ -98,16 +85,14 @@ def asked(
     request = {
         "entry": entry.name,
         "stage": entry.stage,
-        # An image may hold an older stage, that does not say it.
-        "modules": entry.definition.modules,
         "params": entry.params,
         "device": entry.device,
         "threads": entry.threads,
     }
     try:
         done = subprocess.run(
-            [*interpreter, "-", json.dumps(request)],
-            input=Path(inside.__file__).read_bytes(),
+            [*interpreter, "-m", "pyscale_stages.trying", json.dumps(request)],
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=time_limit_s,
             check=False,

@@ -13,10 +13,12 @@ from pyscale.images.catalog import image_for
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.stepimages import with_images_here
 from pyscale.plan import Plan
-from pyscale.planning import Dataset, make_plan, powers_of_two
+from pyscale.planentry import Dataset
+from pyscale.planning import make_plan
 from pyscale.settings import Settings
 from pyscale.sites import Site
 from pyscale.suite import load_suite
+from pyscale.sweep import powers_of_two
 from pyscale.withsystem import with_system
 from pyscale_stages.contract import Device, Record, Stage
 from pyscale_stages.measure.cpus import first_threads, usable_cpus

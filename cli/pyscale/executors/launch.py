@@ -1,7 +1,8 @@
 """The launcher: starts one task's process on the node, watches it, and records how it ended.
 
-It runs inside the job that submitit starts, before anything heavy is imported, so it knows
-the records it reads and writes by their keys alone.
+It runs inside the job that submitit starts or, for the ranks of a step, as
+`python -m pyscale.executors.launch FOLDER TOKEN [FOLDER TOKEN …]`. Nothing heavy is imported, so it
+knows the records it reads and writes by their keys alone.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -224,6 +226,9 @@ def _write(path: Path, **record: Any) -> None:
 
 def settle_in(order: dict[str, Any]) -> None:
     """Lead the processes that the order starts, adopt what they leave behind, and pin them."""
+    # The lines of shell that a job begins with made it on the first of its nodes alone.
+    with suppress(OSError, KeyError):
+        Path(os.environ["TMPDIR"]).mkdir(parents=True, exist_ok=True)
     # Whoever leads a session or a group of processes already has what this is for.
     with suppress(PermissionError):
         os.setsid()
@@ -284,3 +289,7 @@ def end_orphans() -> None:
             for child in psutil.Process().children():
                 child.kill()
             os.wait()
+
+
+if __name__ == "__main__":
+    launch_rank(sys.argv[1::2], sys.argv[2::2])

@@ -14,7 +14,7 @@ import psutil
 
 from pyscale.executors.containernode import dead_scratch, left_scratch, scratch_prefix
 from pyscale.executors.launch import launch
-from pyscale.executors.protocol import WINDOWS, Batch
+from pyscale.executors.protocol import WINDOWS, Batch, Executor
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.executors.warmworkers import (
     Key,
@@ -60,7 +60,7 @@ class LocalJob:
         """Nobody knows: this machine keeps no account of it."""
 
 
-class LocalExecutor:
+class LocalExecutor(Executor):
     """Starts tasks as processes of this machine.
 
     `submissions` is the folder for submitit's own files; `placement` says which cores and GPUs each
@@ -126,14 +126,6 @@ class LocalExecutor:
             starts, lambda folder: worker_here(folder, memory_bytes), memory_bytes
         )
         return {slot: found[key] for slot, key in keys.items()}
-
-    def queue(self, batch: Batch) -> str:  # noqa: ARG002 - the signature is given
-        """Refuse: on this machine nothing waits in a queue."""
-        return "on this machine tasks start at once"
-
-    def take_up(self, batch: Batch) -> bool:  # noqa: ARG002 - the signature is given
-        """Leave it: processes of a dead pyscale were ended with it."""
-        return False
 
     def end_strays(self) -> int:
         """End all: a process that has lost its pyscale cannot be waited for."""

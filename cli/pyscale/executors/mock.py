@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from pyscale.executors.protocol import Batch
+from pyscale.executors.protocol import Batch, Executor
 from pyscale.store.records import (
     EXIT_FILE,
     LAUNCH_FILE,
@@ -54,7 +54,7 @@ What it raises kills the pretended pyscale, and leaves this task running and the
 """
 
 
-class MockExecutor:
+class MockExecutor(Executor):
     """Writes the records that real tasks would leave, and keeps what was asked of it.
 
     With `takes_up` tasks of a killed pyscale go on, and are waited for by the next; its queue has
@@ -109,10 +109,6 @@ class MockExecutor:
             self.taken_up.append((batch.trial.id, folder.name))
             self._pretend(folder)
         return True
-
-    def end_strays(self) -> int:
-        """Find nothing."""
-        return 0
 
     def end_all(self) -> int:
         """Find nothing."""

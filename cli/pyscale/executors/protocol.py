@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from pyscale.plan import Trial
 from pyscale.store.records import TaskOrder
@@ -45,27 +45,33 @@ class Batch:
     """Absent where each task is a new process."""
 
 
-class Executor(Protocol):
+class Executor(ABC):
     """Starts tasks; it neither decides what to run nor judges how it ended."""
 
-    @property
-    def on_this_node(self) -> bool:
-        """Whether tasks run on the machine of pyscale itself, sharing its page cache."""
+    on_this_node = False
+    """Whether tasks run on the machine of pyscale itself, sharing its page cache."""
 
+    @abstractmethod
     def run(self, batch: Batch) -> None:
         """Start the tasks of a batch and return when all have an exit record."""
 
-    def queue(self, batch: Batch) -> str | None:
-        """Queue the tasks of a batch behind all others, and do not wait; say why if that fails."""
+    @abstractmethod
+    def end_all(self) -> int:
+        """End everything that runs for this run; return how many processes or jobs."""
 
-    def take_up(self, batch: Batch) -> bool:
+    # What follows is of a place where tasks start at once and end with their pyscale.
+
+    def queue(self, batch: Batch) -> str | None:  # noqa: ARG002 - for those that have a queue
+        """Queue the tasks of a batch behind all others, and do not wait; say why if that fails."""
+        return "tasks start at once here"
+
+    def take_up(self, batch: Batch) -> bool:  # noqa: ARG002 - for those whose tasks go on
         """Wait for tasks that an earlier pyscale started, until all have an exit record.
 
         False, and nothing was done, where none of them was left running.
         """
+        return False
 
     def end_strays(self) -> int:
         """End what a dead pyscale left of this run and nothing can take up; return how many."""
-
-    def end_all(self) -> int:
-        """End everything that runs for this run; return how many processes or jobs."""
+        return 0

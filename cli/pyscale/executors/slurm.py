@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import threading
 import time
 from collections.abc import Collection, Mapping
-from contextlib import ExitStack, redirect_stderr
+from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from pyscale.errors import UserError
 from pyscale.executors.clock import telling_time
 from pyscale.executors.launch import launch, launch_rank
-from pyscale.executors.protocol import Batch
+from pyscale.executors.protocol import Batch, Executor
 from pyscale.executors.slurmjobs import POLL_S, JobBook, SlurmJob
-from pyscale.executors.submission import (
-    Submission,
-    outside_of_any_job,
-    parameters,
-    refusal,
-    requested,
-)
+from pyscale.executors.submission import Submission, parameters, submit
 from pyscale.executors.waiting import wait_for_any
 from pyscale.interruption import ENDING, blocked
 from pyscale.sites import Site
@@ -42,13 +36,11 @@ PATIENCE_S = 120.0
 """How long jobs may take to end: Slurm itself gives them 30 s between asking and killing."""
 
 
-class SlurmExecutor:
+class SlurmExecutor(Executor):
     """Starts tasks as jobs of the cluster that the run's plan names.
 
     The journal is told when Slurm falls silent, and when it answers again.
     """
-
-    on_this_node = False
 
     def __init__(self, run: RunFolder, site: Site, journal: Journal) -> None:
         if not slurm_is_here():
@@ -111,7 +103,7 @@ class SlurmExecutor:
 
     def _ordered(self, batch: Batch) -> Mapping[Path, str]:
         """Order the tasks of a batch, and submit them by one call of sbatch, which may refuse."""
-        asked = requested(self._site, batch.trial, batch.threads, batch.name)
+        asked = Submission.of(batch).requested(self._site)
         known = {"requested": asked, "clock": self._clock}
         # An earlier try of what follows the windows may have left its own.
         forget_jobs(self._run.trial(batch.trial), batch.name)
@@ -143,38 +135,25 @@ class SlurmExecutor:
     def _submit_once(
         self, batch: Batch, tokens: Mapping[Path, str], behind: str | None
     ) -> dict[Path, str] | None:
-        import submitit
-        from submitit.core.utils import FailedJobError, FailedSubmissionError
-
         names = [str(folder) for folder in tokens]
-        wanted = Submission(batch.trial, batch.name, len(names), batch.at_once)
-        executor = submitit.SlurmExecutor(self._run.submissions)
-        executor.update_parameters(
-            **parameters(
-                self._site,
-                wanted,
-                threads=batch.threads,
-                run_id=self._run.plan.run_id,
-                behind=behind,
-            )
-        )
-        try:
-            # What sbatch complains of is in the error too.
-            with outside_of_any_job(), redirect_stderr(io.StringIO()):
-                jobs = (
-                    [executor.submit(launch_rank, names, list(tokens.values()))] * len(names)
-                    if wanted.is_gang
-                    else executor.map_array(launch, names, tokens.values())
-                )
-        except (FailedJobError, FailedSubmissionError) as error:
-            said = refusal(error)
-            if said is None:
-                return None
-            raise UserError(
+        wanted = Submission.of(batch)
+
+        def tasks(executor: Any) -> list[Any]:
+            if wanted.is_gang:
+                return [executor.submit(launch_rank, names, list(tokens.values()))] * len(names)
+            jobs: list[Any] = executor.map_array(launch, names, tokens.values())
+            return jobs
+
+        job_ids = submit(
+            self._run.submissions,
+            parameters(self._site, wanted, run_id=self._run.plan.run_id, behind=behind),
+            tasks,
+            lambda said: (
                 f"Slurm rejects the {batch.name} of {batch.trial.id} ({said}): change the request "
                 f"of the site {self._site.name}, or free what the account may use"
-            ) from error
-        return {folder: job.job_id for folder, job in zip(tokens, jobs, strict=True)}
+            ),
+        )
+        return None if job_ids is None else dict(zip(tokens, job_ids, strict=True))
 
     def _wait(self, job_ids: Mapping[Path, str]) -> None:
         """Return when every task has an exit record, and those that were killed a reason."""

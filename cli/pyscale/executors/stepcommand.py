@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyscale.executors.protocol import WINDOWS, Batch
-from pyscale.executors.submission import OF_THE_CLUSTER, asked_for
+from pyscale.executors.submission import OF_THE_CLUSTER, Submission
 from pyscale.sbatch.options import Allocation, ranks_over_nodes
 from pyscale.sites import Site
 
@@ -21,13 +21,13 @@ def step_command(
 
     Several are the ranks of a gang. `overlap` lets it use cores that idle steps hold.
     """
-    wanted = asked_for(site, batch.trial, batch.name, batch.threads)
+    wanted = Submission.of(batch).asked(site)
     return [
         *_srun(site, batch, wanted, len(tokens), job_id),
         "--input=none",
         *(["--overlap"] if overlap else []),
         f"--time={wanted.time_min}",
-        *_program(),
+        *_program("launch"),
         *(word for folder, token in tokens.items() for word in (str(folder), token)),
     ]
 
@@ -37,9 +37,14 @@ def worker_command(site: Site, batch: Batch, folder: Path, job_id: str) -> list[
 
     The step may last as long as the job: its time limit would be that of all its tasks together.
     """
-    wanted = asked_for(site, batch.trial, batch.name, batch.threads)
+    wanted = Submission.of(batch).asked(site)
     # Each answer is waited for, and srun would keep it until more have come.
-    return [*_srun(site, batch, wanted, 1, job_id), "--unbuffered", *_program(), str(folder)]
+    return [
+        *_srun(site, batch, wanted, 1, job_id),
+        "--unbuffered",
+        *_program("resident"),
+        str(folder),
+    ]
 
 
 def step_environment() -> dict[str, str]:
@@ -71,8 +76,8 @@ def _srun(site: Site, batch: Batch, wanted: Allocation, tasks: int, job_id: str)
     ]
 
 
-def _program() -> list[str]:
-    return [sys.executable, "-u", "-m", "pyscale.executors.step"]
+def _program(module: str) -> list[str]:
+    return [sys.executable, "-u", "-m", f"pyscale.executors.{module}"]
 
 
 def _on_nodes(wanted: Allocation, tasks: int, named: Sequence[str]) -> list[str]:

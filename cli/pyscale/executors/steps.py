@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pyscale.executors.clock import telling_time
-from pyscale.executors.protocol import WINDOWS, Batch
+from pyscale.executors.protocol import WINDOWS, Batch, Executor
 from pyscale.executors.stepcommand import step_command, step_environment
 from pyscale.executors.stepends import (
     PERIOD_S,
@@ -19,7 +19,7 @@ from pyscale.executors.stepends import (
     ended_by_another,
     own_state,
 )
-from pyscale.executors.submission import is_gang, requested
+from pyscale.executors.submission import Submission
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.executors.warmsteps import WarmSteps
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
@@ -34,13 +34,11 @@ from pyscale.store.taskfiles import (
 )
 
 
-class StepExecutor:
+class StepExecutor(Executor):
     """Starts tasks as steps of one job, which this process runs in.
 
     The journal is told when Slurm falls silent, and when it answers again.
     """
-
-    on_this_node = False
 
     def __init__(self, run: RunFolder, site: Site, journal: Journal, job_id: str) -> None:
         self._run = run
@@ -59,7 +57,7 @@ class StepExecutor:
         if batch.name == WINDOWS:
             # Slurm gives their cores to no other step before.
             self._workers.end()
-        gang = is_gang(batch.trial, batch.name)
+        gang = Submission.of(batch).is_gang
         with telling_time() as clock:
 
             def start(slots: Mapping[Group, int]) -> Mapping[Path, StepJob]:
@@ -71,18 +69,6 @@ class StepExecutor:
 
             groups = [tuple(batch.orders)] if gang else [(folder,) for folder in batch.orders]
             keep_busy(groups, 1 if gang else batch.at_once, start, self._settled)
-
-    def queue(self, batch: Batch) -> str:  # noqa: ARG002 - the signature is given
-        """Refuse: inside a job nothing waits in a queue."""
-        return "inside a job tasks start at once"
-
-    def take_up(self, batch: Batch) -> bool:  # noqa: ARG002 - the signature is given
-        """Leave it: steps have ended with the job that they were part of."""
-        return False
-
-    def end_strays(self) -> int:
-        """Find nothing: Slurm has ended every step of a job that has ended."""
-        return 0
 
     def end_all(self) -> int:
         """End the steps of this job, and take back the orders of their tasks."""
@@ -98,7 +84,7 @@ class StepExecutor:
 
     def _start(self, batch: Batch, tasks: Sequence[Path], clock: str, slot: int | None) -> Step:
         """Order tasks, and start the step that runs them."""
-        asked = requested(self._site, batch.trial, batch.threads, batch.name)
+        asked = Submission.of(batch).requested(self._site)
         known = {"requested": asked, "clock": clock, "slot": slot}
         # A Ctrl-C between the start of a step and its record would leave it unknown.
         with blocked(*ENDING):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import shlex
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pyscale.errors import UserError
-from pyscale.executors.protocol import WINDOWS
+from pyscale.executors.protocol import WINDOWS, Batch
 from pyscale.plan import Plan, Trial
 from pyscale.sbatch.options import Allocation, allocation, slurm_options
 from pyscale.sites import Site
@@ -32,7 +33,7 @@ AWAY = ("unable to contact", "timed out", "connection refused", "try again", "ze
 
 @dataclass(frozen=True)
 class Submission:
-    """Tasks of a trial that one call of sbatch submits."""
+    """Tasks of a trial that one call of sbatch submits, and what each of them asks for."""
 
     trial: Trial
     batch_name: str
@@ -40,18 +41,60 @@ class Submission:
     tasks: int
     at_once: int
     """How many of them may run at the same time."""
+    threads: int = 1
+    """Cores and threads of each task."""
+
+    @classmethod
+    def of(cls, batch: Batch) -> Submission:
+        """All tasks of a batch."""
+        return cls(batch.trial, batch.name, len(batch.orders), batch.at_once, batch.threads)
 
     @property
     def is_gang(self) -> bool:
         """Whether the tasks are ranks of one job, and not jobs of an array."""
-        return is_gang(self.trial, self.batch_name)
+        return self.trial.layout == "gang" and self.batch_name == WINDOWS
+
+    def asked(self, site: Site) -> Allocation:
+        """What one task asks of a site.
+
+        Joining windows and comparing outputs needs no GPU, wherever they were computed.
+        """
+        device = self.trial.device if self.batch_name == WINDOWS else "cpu"
+        stage = load_stage(self.trial.stage)
+        return allocation(site, stage, device, self.threads, self.trial.gpus)
+
+    def requested(self, site: Site) -> Requested:
+        """What one task asks of a site, as its order records it."""
+        asked = self.asked(site)
+        return Requested(
+            cpus=asked.cpus,
+            memory_bytes=None if site.memory_option == "none" else asked.memory_mib << 20,
+            time_limit_s=60 * asked.time_min,
+            gpus=asked.gpus,
+        )
+
+    def options(self, site: Site) -> dict[str, str | None]:
+        """Options of sbatch by which a job asks a site for what it needs.
+
+        The job of a gang has all its tasks, one of an array one. A site's file that leaves open
+        what it needs to say is a UserError.
+        """
+        if not self.is_gang:
+            return slurm_options(site, self.asked(site))
+        return slurm_options(site, self.asked(site), self.tasks, self.trial.nodes)
 
 
-def submissions(trial: Trial) -> Iterator[Submission]:
-    """All that a trial submits, in the order in which it does."""
-    yield Submission(trial, WINDOWS, len(trial.windows), trial.processes)
+def submissions(plan: Plan, trial: Trial) -> Iterator[Submission]:
+    """All that a trial submits, in the order in which it does: its windows come first."""
+    threads = plan.threads_of(trial)
+    yield Submission(trial, WINDOWS, len(trial.windows), trial.processes, threads)
     for task in trial.tasks[len(trial.windows) :]:
-        yield Submission(trial, task, 1, 1)
+        yield Submission(trial, task, 1, 1, threads)
+
+
+def asked_by_window(plan: Plan, trial: Trial, site: Site) -> Allocation:
+    """What one window of a trial asks of a site."""
+    return next(submissions(plan, trial)).asked(site)
 
 
 def refuse_shared_gpus(plan: Plan) -> None:
@@ -69,63 +112,51 @@ def refuse_shared_gpus(plan: Plan) -> None:
         )
 
 
-def is_gang(trial: Trial, batch_name: str) -> bool:
-    """Whether the tasks of a batch are ranks of one job."""
-    return trial.layout == "gang" and batch_name == WINDOWS
-
-
-def asked_for(site: Site, trial: Trial, batch_name: str, threads: int) -> Allocation:
-    """What one task of a batch asks of a site.
-
-    Joining windows and comparing outputs needs no GPU, wherever they were computed.
-    """
-    device = trial.device if batch_name == WINDOWS else "cpu"
-    return allocation(site, load_stage(trial.stage), device, threads, trial.gpus)
-
-
-def options_of(site: Site, submission: Submission, threads: int) -> dict[str, str | None]:
-    """Options of sbatch by which a job of a submission asks a site for what it needs.
-
-    The job of a gang has all its tasks, one of an array one. A site's file that leaves open what it
-    needs to say is a UserError.
-    """
-    trial = submission.trial
-    wanted = asked_for(site, trial, submission.batch_name, threads)
-    if not submission.is_gang:
-        return slurm_options(site, wanted)
-    return slurm_options(site, wanted, submission.tasks, trial.nodes)
-
-
-def requested(site: Site, trial: Trial, threads: int, batch_name: str = WINDOWS) -> Requested:
-    """What one task of a batch asks of a site, as its order records it."""
-    wanted = asked_for(site, trial, batch_name, threads)
-    return Requested(
-        cpus=wanted.cpus,
-        memory_bytes=None if site.memory_option == "none" else wanted.memory_mib << 20,
-        time_limit_s=60 * wanted.time_min,
-        gpus=wanted.gpus,
-    )
-
-
 def parameters(
-    site: Site, submission: Submission, *, threads: int, run_id: str, behind: str | None = None
+    site: Site, submission: Submission, *, run_id: str, behind: str | None = None
 ) -> dict[str, Any]:
     """What submitit's Slurm executor is told, by `update_parameters`, to submit tasks.
 
     None of them may start before the end of the job that they are `behind`.
     """
     trial, gang = submission.trial, submission.is_gang
-    wanted = asked_for(site, trial, submission.batch_name, threads)
     return {
         "job_name": job_name(run_id),
         "comment": f"{trial.id}/{submission.batch_name}",
         "array_parallelism": submission.at_once,
         "setup": setup_lines(site, in_image=trial.image is not None) or None,
         "use_srun": gang,
-        "srun_args": _srun_options(wanted) if gang else None,
+        "srun_args": _srun_options(submission.asked(site)) if gang else None,
         "wckey": None,
-        "additional_parameters": of_sbatch(options_of(site, submission, threads), behind),
+        "additional_parameters": of_sbatch(submission.options(site), behind),
     }
+
+
+def submit(
+    folder: Path,
+    told: Mapping[str, Any],
+    tasks: Callable[[Any], list[Any]],
+    refused: Callable[[str], str],
+) -> list[str] | None:
+    """Ids of jobs that submitit's Slurm executor submits; None where the controller was away.
+
+    It keeps its files in a folder, and is told by `update_parameters`; `tasks` gives it what to
+    run, and `refused` tells the user what sbatch says where it rejects them.
+    """
+    import submitit
+    from submitit.core.utils import FailedJobError, FailedSubmissionError
+
+    executor = submitit.SlurmExecutor(folder)
+    executor.update_parameters(**told)
+    try:
+        # What sbatch complains of is in the error too.
+        with outside_of_any_job(), redirect_stderr(io.StringIO()):
+            return [str(job.job_id) for job in tasks(executor)]
+    except (FailedJobError, FailedSubmissionError) as error:
+        said = str(error).strip().rpartition("\n")[2].removeprefix("sbatch: ")
+        if any(word in said.lower() for word in AWAY):
+            return None
+        raise UserError(refused(said)) from error
 
 
 def of_sbatch(
@@ -139,12 +170,6 @@ def of_sbatch(
         "signal": HARMLESS_SIGNAL,
         **({"dependency": f"afterany:{behind}"} if behind else {}),
     }
-
-
-def refusal(error: Exception) -> str | None:
-    """What sbatch says to a job that it refuses; None where the controller was away."""
-    said = str(error).strip().rpartition("\n")[2].removeprefix("sbatch: ")
-    return None if any(word in said.lower() for word in AWAY) else said
 
 
 def setup_lines(site: Site, *, in_image: bool) -> list[str]:
@@ -163,10 +188,10 @@ def setup_lines(site: Site, *, in_image: bool) -> list[str]:
     return lines
 
 
-def script(site: Site, submission: Submission, *, threads: int, run_id: str, folder: Path) -> str:
+def script(site: Site, submission: Submission, *, run_id: str, folder: Path) -> str:
     """The text that submitit, with its own files in a folder, gives to sbatch for a batch."""
     arrayed = submission.tasks > 1 and not submission.is_gang
-    asked = parameters(site, submission, threads=threads, run_id=run_id)
+    asked = parameters(site, submission, run_id=run_id)
     return script_of(asked, folder, submission.tasks if arrayed else None)
 
 

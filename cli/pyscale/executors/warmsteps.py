@@ -13,7 +13,7 @@ from pyscale.executors.clock import telling_time
 from pyscale.executors.protocol import Batch, WarmStart
 from pyscale.executors.stepcommand import step_environment, worker_command
 from pyscale.executors.stepends import PERIOD_S, TO_END_S, Step, StepLog, ended_by_another
-from pyscale.executors.submission import requested
+from pyscale.executors.submission import Submission
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.executors.warmworkers import Key, WarmWorker, WarmWorkers, attended, give_tasks
 from pyscale.interruption import ENDING, blocked
@@ -96,7 +96,7 @@ class WarmSteps:
 
     def run(self, batch: Batch, warm: WarmStart) -> None:
         """Have workers do the tasks of a batch; those that it does not use are ended."""
-        asked = requested(self._site, batch.trial, batch.threads, batch.name)
+        asked = Submission.of(batch).requested(self._site)
 
         def start(slots: Mapping[Group, int]) -> Mapping[Path, WarmStep]:
             workers = self._ready(batch, warm, slots.values())
@@ -132,7 +132,7 @@ class WarmSteps:
 
     def _ready(self, batch: Batch, warm: WarmStart, slots: Iterable[int]) -> dict[int, WarmStep]:
         """Workers of slots that can begin at once, as soon as the controller starts steps."""
-        asked = requested(self._site, batch.trial, batch.threads, batch.name)
+        asked = Submission.of(batch).requested(self._site)
 
         def draft(folder: Path) -> TaskOrder:
             return warm.draft(folder).model_copy(update={"requested": asked})

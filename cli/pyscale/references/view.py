@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -61,7 +60,7 @@ def show_one(loaded: Loaded, *, as_json: bool) -> None:
             "configurations": None if found is None else found.to_dicts(),
             "ratios": [row for grid in loaded.grids() for row in grid.ratios.to_dicts()],
             "tests": None if tests is None else tests.to_dicts(),
-            "ceilings": [asdict(one) for grid in loaded.grids() for one in grid.ceilings],
+            "ceilings": [one.model_dump() for grid in loaded.grids() for one in grid.ceilings],
         }
         print(json.dumps(told, indent=1, default=str))  # noqa: T201 - the command's answer
         return

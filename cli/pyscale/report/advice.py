@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pydantic import Field
 
@@ -18,10 +20,11 @@ from pyscale.report import limits as limit_sentences
 from pyscale.report import scalingkind, sentences
 from pyscale.report.bottomline import BottomLine
 from pyscale.report.curves import Curve
-from pyscale.report.gate import disagreement
+from pyscale.report.sentences import disagreement
 from pyscale.report.wording import (
     ABSENT,
     amount,
+    coarse,
     gib,
     listing,
     number,
@@ -65,6 +68,10 @@ HOW_SURE = (
     f"{percent(LIKELY)}, else undecided; unknown where an N has fewer than {repeats_needed()} "
     "timed trials, or there is no other"
 )
+
+
+MEMORY_SETTING = "`memory_gib` in the site's file"
+CORES_SETTING = "`cpus` in the site's file, or `--cpus-per-worker`"
 
 
 class StageAdvice(Record):
@@ -281,3 +288,47 @@ def speedup_of(choice: Choice) -> str:
     """Speedup with its interval."""
     ends = (choice.speedup, choice.speedup_low, choice.speedup_high)
     return with_interval(*map(ratio, ends))
+
+
+def too_much(found: Sequence[Curve]) -> Iterator[str]:
+    """State what the tasks of each stage requested and did not use, and what suffices.
+
+    A request is one for all N, so the worker count that used most decides.
+    """
+    for curve in found:
+        parts = [part for part in (_memory(curve.timed), _cores(curve.timed)) if part]
+        if parts:
+            yield f"{curve.name}: {'; '.join(parts)}."
+
+
+def _memory(timed: Sequence[dict[str, Any]]) -> str | None:
+    asked = [row for row in timed if row["memory_to_request_bytes"] is not None]
+    enough = _most(asked, "memory_to_request_bytes")
+    requested = _most(asked, "requested_memory_bytes")
+    if enough >= requested:
+        return None
+    return (
+        f"a task requested {gib(requested)} GiB of memory and used at most "
+        f"{gib(_most(asked, 'peak_rss_bytes'))}; {gib(enough)} GiB (1.2 times that, in "
+        f"whole GiB) suffices{_lowered_by(timed, MEMORY_SETTING)}"
+    )
+
+
+def _cores(timed: Sequence[dict[str, Any]]) -> str | None:
+    asked = [row for row in timed if None not in {row["requested_cpus"], row["cores_used"]}]
+    used, requested = _most(asked, "cores_used"), _most(asked, "requested_cpus")
+    if math.ceil(used) >= requested:
+        return None
+    return (
+        f"a task requested {requested} cores and used {coarse(used)} on average"
+        f"{_lowered_by(timed, CORES_SETTING)}"
+    )
+
+
+def _lowered_by(timed: Sequence[dict[str, Any]], setting: str) -> str:
+    """Name the setting, where pyscale itself submitted the tasks: then it knows their wait."""
+    return f" ({setting})" if any(row["queue_s"] is not None for row in timed) else ""
+
+
+def _most(rows: Sequence[dict[str, Any]], column: str) -> Any:
+    return max((row[column] for row in rows), default=0)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, get_args
 
 from pydantic import Field
 
@@ -13,7 +13,6 @@ from pyscale.analysis.flags import UNCHECKED
 from pyscale.analysis.requests import Request
 from pyscale.analysis.trust import Trust, refusal, trust_in
 from pyscale.report.curves import Curve, curves
-from pyscale.report.grid.scope import about_workers
 from pyscale.report.limits import SHORT
 from pyscale.report.results import Results
 from pyscale.report.wording import gib, listing, percent, ratio, resampled_share, score
@@ -109,13 +108,13 @@ class BottomLine(Record):
 
 def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
     """Sum a report up; without stages over N there is nothing in it."""
-    own = about_workers(results)
+    own = results.about_workers()
     found = curves(own.configurations)
     stages = tuple(_stage(curve, own) for curve in found)
     if not stages:
         return BottomLine(stages=())
+    chosen = {curve.name: _choice(curve, own, objective) for curve in found}
     outputs, told = _outputs(found)
-    grades: tuple[Trust, ...] = ("no", "with care", "yes")
     said = [(stage, reason) for stage in stages for reason in stage.reasons]
     needed = next((one for one in own.next_runs if one.command), None)
     return BottomLine(
@@ -123,9 +122,9 @@ def bottom_line(results: Results, objective: Objective = "knee") -> BottomLine:
         total=_total(found, own),
         outputs=outputs,
         outputs_sentence=told,
-        request=tuple(_request(stages, own, objective)),
-        confidence=_confidence(found, stages, own, objective),
-        trust=min((stage.trust for stage in stages), key=grades.index),
+        request=tuple(_request(stages, chosen, objective)),
+        confidence=_confidence(found, stages, chosen),
+        trust=max((stage.trust for stage in stages), key=get_args(Trust).index),
         against=_merged([(s.name, one) for s, one in said if s.trust == "no"], stages),
         care=_merged([(s.name, one) for s, one in said if s.trust == "with care"], stages),
         notes=_merged([(s.name, one) for s in stages for one in s.notes], stages),
@@ -239,11 +238,7 @@ def _total(found: Sequence[Curve], results: Results) -> Total | None:
     is_one = results.context.adds_up
     if len(found) < 2 or len(suites) > 1 or len({*names}) < len(names) or is_one is False:
         return None
-    timed = [
-        {row["workers"]: row for row in curve.timed if not row["invalid"]}
-        for curve in found
-        if curve.rows
-    ]
+    timed = [{row["workers"]: row for row in curve.timed if not row["invalid"]} for curve in found]
     counts = sorted(set.intersection(*(set(rows) for rows in timed)))
     strong = all(row["scaling"] in {None, "strong"} for rows in timed for row in rows.values())
     if not counts or not strong:
@@ -296,12 +291,15 @@ def _is_checked(rows: Sequence[Row]) -> bool:
     return compared and all(set(UNCHECKED).isdisjoint(row["flags"]) for row in rows)
 
 
-def _request(stages: Sequence[StageLine], results: Results, objective: Objective) -> Iterator[str]:
+def _request(
+    stages: Sequence[StageLine], chosen: Mapping[str, Choice | None], objective: Objective
+) -> Iterator[str]:
     """Say what to request; of one N the cores, memory and time of a task."""
     scaled = [stage for stage in stages if len(_valid(stage)) > 1 and stage.best_value]
     alone = [stage for stage in stages if len(_valid(stage)) == 1 and stage.best_value]
     if scaled:
-        best = {stage.name: _wanted(stage, results, objective) for stage in scaled}
+        wanted = {name: choice.workers for name, choice in chosen.items() if choice}
+        best = {one.name: wanted.get(one.name) or one.best_value or 0 for one in scaled}
         named = _n_of(best, stages)
         meaning = {"knee": " (best value)", "fastest": " (fastest)", "budget": " (within budget)"}
         price = f"; {_price(scaled, stages)}" if objective == "knee" else ""
@@ -311,16 +309,6 @@ def _request(stages: Sequence[StageLine], results: Results, objective: Objective
     for stage in stages:
         if stage.best_value is None:
             yield f"No N is advised for {stage.name}: {stage.refusal}."
-
-
-def _wanted(stage: StageLine, results: Results, objective: Objective) -> int:
-    own = (
-        one.workers
-        for one in results.choices
-        if one.objective == objective
-        and (one.suite, one.stage, one.device) == (stage.suite, stage.stage, stage.device)
-    )
-    return next(own, None) or stage.best_value or 0
 
 
 def _valid(stage: StageLine) -> list[Point]:
@@ -358,15 +346,12 @@ def _at(stage: StageLine, field: str) -> Point:
 
 def _spent(points: Sequence[Point], stages: Sequence[StageLine]) -> tuple[float, float]:
     """Time and worker-time of one point of each stage, for the baseline's work."""
-    times_s = [one.wall_s / _growth(one, stage) for one, stage in zip(points, stages, strict=True)]
-    return sum(times_s), sum(
-        one.workers * time_s for one, time_s in zip(points, times_s, strict=True)
-    )
-
-
-def _growth(one: Point, stage: StageLine) -> float:
-    """How much more work was done at this N than at the baseline."""
-    return (one.speedup or 1.0) * one.wall_s / stage.points[0].wall_s
+    times_s = [
+        stage.points[0].wall_s / (one.speedup or 1.0)
+        for one, stage in zip(points, stages, strict=True)
+    ]
+    held_s = (one.workers * time_s for one, time_s in zip(points, times_s, strict=True))
+    return sum(times_s), sum(held_s)
 
 
 def _right_size(alone: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
@@ -384,15 +369,12 @@ def _right_size(alone: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
 
 
 def _confidence(
-    found: Sequence[Curve],
-    stages: Sequence[StageLine],
-    results: Results,
-    objective: Objective,
+    found: Sequence[Curve], stages: Sequence[StageLine], chosen: Mapping[str, Choice | None]
 ) -> str:
     """Name each confidence with its stages; choices with one candidate have none."""
     groups: dict[str, list[str]] = {}
     for curve in found:
-        choice = _choice(curve, results, objective)
+        choice = chosen[curve.name]
         if choice is not None and choice.workers is not None and len(choice.candidates) > 1:
             groups.setdefault(confidence_of(choice, curve), []).append(curve.name)
     if len(groups) == 1 and len(next(iter(groups.values()))) == len(stages):

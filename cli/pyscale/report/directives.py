@@ -7,8 +7,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Literal
 
-from pyscale.analysis.requested import GIB
-from pyscale.analysis.requests import Request
+from pyscale.analysis.requests import GIB, Request
 from pyscale.report.templating import templates
 from pyscale.sbatch.options import Allocation, asked_at, slurm_options
 from pyscale.sites import Site

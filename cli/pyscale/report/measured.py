@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
+from pyscale.report.page.table import Table, laid_out
 from pyscale.report.page.values import MEASURES
 from pyscale.report.wording import number, ratio
 
@@ -17,20 +17,9 @@ def table(found: pl.DataFrame | None) -> Table | None:
     """Lay every number out over N; None where none was measured."""
     if found is None:
         return None
-    columns: Columns = [
-        words("Measures", lambda row: row["name"]),
-        numbers("N", MEASURES.plain("workers", str), "Workers that run at once"),
-        numbers("Trials", MEASURES.plain("repeats", str), "Timed trials that tell it"),
-        numbers("Value", MEASURES.interval("value"), "Median over trials; 95 % interval"),
-        words("Unit", lambda row: row["unit"]),
-        numbers(
-            "Over N0's", MEASURES.plain("over_baseline", ratio), "Over that at the fewest workers"
-        ),
-        words("Better", lambda row: row["better"]),
-        words("Meaning", lambda row: row["means"]),
-    ]
+    names = ("name", "workers", "repeats", "value", "unit", "over_baseline", "better", "means")
     rows = [(row["stage"], row) for row in found.iter_rows(named=True)]
-    return laid_out("Numbers that stages measure", rows, columns)
+    return laid_out("Numbers that stages measure", rows, MEASURES.columns(*names))
 
 
 def worse(found: pl.DataFrame | None) -> Iterator[str]:

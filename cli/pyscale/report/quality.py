@@ -8,9 +8,8 @@ from typing import Any
 
 from pyscale.report.context import Work
 from pyscale.report.curves import Curve, curves
-from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
-from pyscale.report.page.tables import WORKERS
-from pyscale.report.page.values import CONFIGURATIONS, Row
+from pyscale.report.page.table import Table, laid_out, numbers, words
+from pyscale.report.page.values import CONFIGURATIONS, Columns, Row
 from pyscale.report.results import Results
 from pyscale.report.wording import ABSENT, number, quality
 
@@ -24,7 +23,7 @@ def right(found: Sequence[Curve], works: Mapping[str, Work]) -> Table | None:
     Worker counts that give the same as the one before them are left out.
     """
     columns: Columns = [
-        WORKERS,
+        *CONFIGURATIONS.columns("workers"),
         words("Dataset", lambda row: _work(row, works).data),
         words("Algorithm", lambda row: _work(row, works).how),
         words(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import polars as pl
@@ -14,6 +14,8 @@ from pyscale.analysis.drift import Drift
 from pyscale.analysis.experiments import Experiment
 from pyscale.analysis.findings import Findings
 from pyscale.analysis.fits import CurveFits
+from pyscale.analysis.grid.findings import GridFindings
+from pyscale.analysis.losses import GROUP, OfCurve
 from pyscale.analysis.requests import Request
 from pyscale.references.model import Referred
 from pyscale.report.comparison import VersionComparison
@@ -22,81 +24,52 @@ from pyscale.report.page.pictures import Pictures
 from pyscale.validation.findings import ValidationFindings
 
 F = TypeVar("F", bound=Findings)
+C = TypeVar("C", bound=OfCurve)
 
 
 @dataclass(frozen=True)
 class Results:
-    """Findings of the analysis, and the origin of the numbers.
-
-    Attributes
-    ----------
-    configurations : polars.DataFrame
-        One row for each stage and worker count, with what it cost (see
-        `pyscale.analysis.spending`).
-    trials : polars.DataFrame
-        One row for each trial.
-    losses : polars.DataFrame
-        Where the worker-seconds went.
-    fits : list of CurveFits
-        Scaling laws fitted to each curve.
-    drifts : list of Drift
-        What changed over the run; empty where the order of trials is not known.
-    limits : list of Limits
-        Limits of each configuration beyond the baseline, the invalid ones too.
-    choices : list of Choice
-        The N to request, for each curve and objective.
-    requests : list of Request
-        What to ask for at the knee of each curve.
-    context : ReportContext
-        Where the numbers come from.
-    interleaved : bool
-        Whether trials of the same block ran close together in time, so that blocks are resampled.
-    timeline : polars.DataFrame or None
-        What every task did when (see `pyscale.analysis.timeline`); None where no phases are known.
-    references : list of Referred
-        What others measured of the same stages over numbers of workers.
-    kinds : tuple of Findings
-        What every kind of work tells beside stages over N: each grid of points, tests of the
-        machine, ranks that work together.
-    beside : mapping of str to list of Referred
-        By the kind of the findings: what others measured of the same work (see
-        `pyscale.references.matching` and `pyscale.references.matchingranks`). Of a grid it is
-        findings, with the stages named as here, else rows of a table.
-    validation : ValidationFindings or None
-        Whether the installation computes what it should; None where the suite expects nothing.
-    next_runs : tuple of Experiment
-        Runs that would make the choice of best value surer, the most needed first.
-    versions : VersionComparison or None
-        What the two versions that the run measured show; None where it measured one.
-    starts : polars.DataFrame or None
-        Warm workers beside new processes (see `pyscale.analysis.starts`); None of a table.
-    measured : polars.DataFrame or None
-        Numbers that stages measure of their work (see `pyscale.analysis.measured`); None of a
-        table.
-    pictures : Pictures or None
-        What it computed, in small; None where it kept no outputs of the kind.
-    """
+    """Findings of the analysis, and the origin of the numbers."""
 
     configurations: pl.DataFrame
+    """A row a stage and worker count, with what it cost (see `pyscale.analysis.spending`)."""
     trials: pl.DataFrame
     losses: pl.DataFrame
+    """Where the worker-seconds went."""
     fits: list[CurveFits]
+    """Scaling laws fitted to each curve."""
     drifts: list[Drift]
+    """What changed over the run; empty where the order of trials is not known."""
     limits: list[Limits]
+    """Of each configuration beyond the baseline, the invalid ones too."""
     choices: list[Choice]
+    """The N to request, for each curve and objective."""
     requests: list[Request]
+    """What to ask for at the knee of each curve."""
     context: ReportContext
     interleaved: bool = True
+    """Whether trials of a block ran close together in time, so that blocks are resampled."""
     timeline: pl.DataFrame | None = None
+    """What every task did when (see `pyscale.analysis.timeline`), where phases are known."""
     references: list[Referred[pl.DataFrame]] = field(default_factory=list)
+    """What others measured of the same stages over numbers of workers."""
     kinds: tuple[Findings, ...] = ()
+    """What every kind of work tells beside stages over N: each grid, tests, ranks."""
     beside: Mapping[str, Sequence[Referred[Any]]] = field(default_factory=dict)
+    """By the kind of the findings: what others measured of the same work. Of a grid it is findings,
+    with the stages named as here, else rows of a table."""
     validation: ValidationFindings | None = None
+    """Whether the installation computes what it should, where the suite expects anything."""
     next_runs: tuple[Experiment, ...] = ()
+    """Runs that would make the choice of best value surer, the most needed first."""
     versions: VersionComparison | None = None
+    """What the two versions that the run measured show."""
     starts: pl.DataFrame | None = None
+    """Warm workers beside new processes (see `pyscale.analysis.starts`); None of a table."""
     measured: pl.DataFrame | None = None
+    """Numbers that stages measure of their work; None of a table."""
     pictures: Pictures | None = None
+    """What it computed, in small, where it kept outputs of the kind."""
 
     @property
     def apart(self) -> frozenset[str]:
@@ -110,3 +83,59 @@ class Results:
     def every(self, kind: type[F]) -> list[F]:
         """All findings of one kind: a run may have several grids."""
         return [one for one in self.kinds if isinstance(one, kind)]
+
+    def about_workers(self) -> Results:
+        """Leave out entries without a speedup over N: points of grids at one N, and `apart`.
+
+        Entries without a grid stay, whatever N they have, and so do points at several N. N workers
+        that test a machine or load patches share no work: each does all of it. Ranks that
+        reconstruct an image share it in every iteration, which is reported by component.
+        """
+        grids = self.every(GridFindings)
+        if not grids and not self.apart:
+            return self
+        curves = self.configurations.group_by(GROUP, maintain_order=True).agg(
+            counts=pl.col("workers").n_unique()
+        )
+        is_out = pl.col("stage").is_in(list(self.apart))
+        if grids:
+            points = pl.concat([grid.points.select("suite", "stage") for grid in grids]).unique()
+            curves = curves.join(
+                points.with_columns(is_point=True),
+                on=["suite", "stage"],
+                how="left",
+                nulls_equal=True,
+            )
+            is_out |= (pl.col("counts") == 1) & pl.col("is_point").is_not_null()
+        out = curves.filter(is_out).select(GROUP)
+
+        def other(table: pl.DataFrame) -> pl.DataFrame:
+            return table.join(out, on=GROUP, how="anti", nulls_equal=True, maintain_order="left")
+
+        trials = other(self.trials)
+        own = other(self.configurations).select(GROUP).unique().rows()
+        timeline = self.timeline
+
+        def of_own(found: list[C]) -> list[C]:
+            return [one for one in found if tuple(one.curve.values()) in own]
+
+        return replace(
+            self,
+            configurations=other(self.configurations),
+            trials=trials,
+            losses=other(self.losses),
+            timeline=None
+            if timeline is None
+            else timeline.join(
+                trials.select("trial"), on="trial", how="semi", maintain_order="left"
+            ),
+            fits=of_own(self.fits),
+            drifts=of_own(self.drifts),
+            limits=of_own(self.limits),
+            choices=of_own(self.choices),
+            requests=of_own(self.requests),
+        )
+
+    def without_apart(self) -> pl.DataFrame:
+        """Configurations but those of `apart`, whose outputs and wall times are told elsewhere."""
+        return self.configurations.filter(~pl.col("stage").is_in(list(self.apart)))

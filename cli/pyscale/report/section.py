@@ -54,96 +54,64 @@ class Answered:
 
 @dataclass(frozen=True)
 class Block:
-    """Facts, sentences and tables under one heading.
-
-    Attributes
-    ----------
-    heading : str
-        Empty where the first has none.
-    facts : mapping of str to str
-    said : tuple of str
-    tables : tuple of Table
-    folded : tuple of Table
-        Long tables that the page folds, and the text leaves out.
-    in_short : tuple of Table
-        The rows of those that the text has.
-    note : str
-        What the tables hold.
-    is_folded : bool
-        Whether the page folds all of it.
-    is_on_page_alone : bool
-        Whether it is too long for the text.
-    """
+    """Facts, sentences and tables under one heading, which the first may lack."""
 
     heading: str = ""
     facts: Mapping[str, str] = field(default_factory=dict)
     said: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     folded: tuple[Table, ...] = ()
+    """Long tables that the page folds, and the text leaves out."""
     in_short: tuple[Table, ...] = ()
+    """The rows of those that the text has."""
     note: str = ""
+    """What the tables hold."""
     is_folded: bool = False
+    """Whether the page folds all of it."""
     is_on_page_alone: bool = False
+    """Whether it is too long for the text."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """All that page, text, terminal and advice say of one kind of work.
-
-    Attributes
-    ----------
-    kind, nav : str
-        Of the section's id, and its name in the page's list of sections.
-    title, heading, subject : str
-        The question; the kind of work; and what a report on it alone is about.
-    ran : str
-        What ran, in a line.
-    answered : tuple of Answered
-        The first screen.
-    blocks : tuple of Block
-    short : tuple of Table
-        The tables for a terminal.
-    narrow : int
-        Columns that a narrow terminal has room for.
-    note : str
-        What the numbers are.
-    figures : tuple of str
-        Charts of the page; the first that there is may stand on the first screen.
-    scales : tuple of str
-        Choices for the axes of that one, the first of which is chosen.
-    leads : bool
-        Whether its answers stand above those on stages over N.
-    advises : bool
-        Whether its answers say what to ask for.
-    published : list of dict
-        References beside the run.
-    doubts, not_measured : tuple of str
-    paste : tuple of (str, str)
-        What a line is, and the line.
-    pasted : str
-        Whose settings these are.
-    """
+    """All that page, text, terminal and advice say of one kind of work."""
 
     kind: str
     nav: str
+    """Its name in the page's list of sections."""
     title: str
+    """The question."""
     heading: str
+    """The kind of work."""
     subject: str
+    """What a report on it alone is about."""
     ran: str
+    """What ran, in a line."""
     answered: tuple[Answered, ...]
+    """The first screen."""
     blocks: tuple[Block, ...]
     short: tuple[Table, ...]
+    """The tables for a terminal."""
     note: str
+    """What the numbers are."""
     figures: tuple[str, ...]
+    """Charts of the page; the first that there is may stand on the first screen."""
     narrow: int = 0
+    """Columns that a narrow terminal has room for."""
     scales: tuple[str, ...] = ()
+    """Choices for the axes of the chart on the first screen; the first is chosen."""
     leads: bool = True
+    """Whether its answers stand above those on stages over N."""
     advises: bool = False
+    """Whether its answers say what to ask for."""
     published: list[dict[str, Any]] = field(default_factory=list)
+    """References beside the run."""
     doubts: tuple[str, ...] = ()
     not_measured: tuple[str, ...] = ()
     paste: tuple[tuple[str, str], ...] = ()
+    """What a line is, and the line."""
     pasted: str = ""
+    """Whose settings these are."""
 
     @property
     def on_page_alone(self) -> str:

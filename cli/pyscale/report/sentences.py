@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from pyscale.analysis.drift import Drift
-from pyscale.analysis.flags import SENTENCES, flags_of, flags_of_trials
+from pyscale.analysis.flags import SENTENCES, UNCHECKED, flags_of, flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report import scalingkind, wording
 from pyscale.report.curves import Curve, curves
-from pyscale.report.gate import disagreement
 from pyscale.report.wording import (
     INVALID,
     growth,
@@ -21,6 +20,7 @@ from pyscale.report.wording import (
     number,
     phase,
     ratio,
+    score_below,
     seconds,
 )
 
@@ -171,6 +171,33 @@ def not_measured(found: list[Curve], largest_px: float | None = None) -> Iterato
             "Caches outside the node: verified-cold covers the node's own page cache, not those of "
             "storage servers and hypervisors."
         )
+
+
+def not_to_be_trusted(configurations: pl.DataFrame) -> Iterator[str]:
+    """Name every configuration that is invalid, or may be because its check failed.
+
+    These fail `pyscale run --strict`.
+    """
+    for curve in curves(configurations):
+        for row in curve.rows:
+            where = f"{curve.name} at N = {row['workers']}"
+            if row["invalid"]:
+                yield f"{where} is invalid: {disagreement(row)}."
+            if not set(UNCHECKED).isdisjoint(row["flags"]):
+                yield (
+                    f"{where} may be invalid: the comparison of its output with the baseline's "
+                    "failed."
+                )
+
+
+def disagreement(row: Mapping[str, Any]) -> str:
+    """Say how far the output of an invalid configuration is from the baseline's."""
+    tolerance = row["agreement_tolerance"]
+    return (
+        "in the worst trial its output agrees with the baseline's by "
+        f"{score_below(row['agreement'], tolerance)}, and {tolerance:g} is the least that counts "
+        f"as the same (the score is: {row['agreement_measure']})"
+    )
 
 
 def _unlike_itself(base: Row) -> str:

@@ -10,8 +10,8 @@ import polars as pl
 from pyscale.analysis.grid.axes import SIZE
 from pyscale.analysis.grid.tablepoints import BASE_KIND, KINDS, device_of
 from pyscale.errors import UserError
-from pyscale.report.table import ONE_OF_BOTH, REQUIRED
-from pyscale.report.tabletext import check_columns, parsed_rows, read_text
+from pyscale.report.table import REQUIRED
+from pyscale.report.tabletext import check_columns, parsed_rows, read_text, typed
 
 TIME, OTHER_TIME = "wall_s", "time_s"
 """Column of times, and another name that it may have."""
@@ -61,21 +61,11 @@ def read_sizes(path: Path) -> pl.DataFrame:
     time = OTHER_TIME if OTHER_TIME in table.columns else TIME
     needed = ("device", SIZE, time)
     check_columns(path, table.columns, needed=needed, known=(*needed, *OPTIONAL))
-    if "repeat" in table.columns and "block" in table.columns:
-        raise UserError(f"{path} has both 'repeat' and 'block': {ONE_OF_BOTH}")
     given = [column for column in table.columns if column in {*needed, *OPTIONAL}]
-    rows = list(parsed_rows(path, table.select(given), needed=given))
-    if not rows:
-        raise UserError(f"{path} has no rows: add one row per measured time")
+    rows = parsed_rows(path, table.select(given), needed=given, what="time")
     _check_devices(path, rows)
     _check_repeats(path, rows)
-    kinds: dict[str, Any] = {
-        **dict.fromkeys(("stage", "device"), pl.String),
-        **dict.fromkeys((SIZE, time), pl.Float64),
-        **dict.fromkeys(("repeat", "block"), pl.Int64),
-    }
-    read = pl.DataFrame([row for _, row in rows], schema={name: kinds[name] for name in given})
-    return read.rename({time: TIME})
+    return typed(rows, given).rename({time: TIME})
 
 
 def _check_devices(path: Path, rows: list[tuple[int, dict[str, Any]]]) -> None:

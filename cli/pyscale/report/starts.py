@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.starts import MANY
-from pyscale.report.page.table import Columns, Table, laid_out, numbers, words, yes_no
+from pyscale.report.page.table import Table, laid_out
 from pyscale.report.page.values import STARTS, Row
 from pyscale.report.wording import number
 
@@ -62,17 +62,9 @@ def _gain(row: Row) -> str:
 
 def _table(found: pl.DataFrame) -> Table | None:
     """Both starts at each N, each number tied to the CSV."""
-    columns: Columns = [
-        numbers("N", STARTS.plain("workers", str)),
-        numbers("Start (s)", STARTS.plain("worker_start_s")),
-        numbers("Window cold (s)", STARTS.plain("window_cold_s")),
-        numbers("Window warm (s)", STARTS.plain("window_warm_s")),
-        numbers("Windows to repay", STARTS.plain("windows_to_repay", str)),
-        numbers("One movie cold (s)", STARTS.plain("movie_cold_s")),
-        numbers("One movie warm (s)", STARTS.plain("movie_warm_s")),
-        numbers(f"{MANY} movies cold (s)", STARTS.plain("movies_cold_s")),
-        numbers(f"{MANY} movies warm (s)", STARTS.plain("movies_warm_s")),
-        words("Same bytes", lambda row: yes_no(row["identical"])),
-    ]
+    columns = STARTS.columns(
+        *("workers", "worker_start_s", "window_cold_s", "window_warm_s", "windows_to_repay"),
+        *("movie_cold_s", "movie_warm_s", "movies_cold_s", "movies_warm_s", "identical"),
+    )
     rows = [(row["family"], row) for row in found.iter_rows(named=True)]
     return laid_out("New processes and warm workers", rows, columns)

@@ -9,8 +9,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.errors import UserError
-from pyscale.report.tablecells import DATES, NUMBERS, SMALLEST
-from pyscale.report.tabletext import check_columns, parsed_rows, read_text
+from pyscale.report.tabletext import DATES, check_columns, parsed_rows, read_text, typed
 
 REQUIRED = ("stage", "workers", "wall_s")
 COLUMNS = (
@@ -31,9 +30,6 @@ BESIDE = (
 """Columns that `pyscale import` writes beside; other tables may have them too."""
 NOT_ANALYSED = ("trial", "state")
 """Columns for people, over which the analysis passes."""
-ONE_OF_BOTH = (
-    "keep 'block' if trials with the same number ran close together in time, else 'repeat'"
-)
 ROUNDING = 1.01
 """Published means and wall times are rounded, so that one may seem to exceed the other."""
 KEY = ("stage", "workers", "repeat", "task")
@@ -64,19 +60,10 @@ def read_wall_times(path: Path) -> pl.DataFrame:
     analysed = [column for column in (*COLUMNS, *BESIDE) if column not in NOT_ANALYSED]
     given = [column for column in analysed if column in table.columns]
     needed = (*REQUIRED, "repeat", "block", "task")
-    rows = list(parsed_rows(path, table.select(given), needed=needed))
-    if not rows:
-        raise UserError(f"{path} has no rows: add one row per measured wall time")
-    kinds: dict[str, Any] = {
-        **dict.fromkeys(NUMBERS, pl.Float64),
-        **dict.fromkeys(SMALLEST, pl.Int64),
-        **dict.fromkeys(DATES, pl.Datetime("us", "UTC")),
-        **dict.fromkeys(("stage", "task", "node"), pl.String),
-    }
+    rows = parsed_rows(path, table.select(given), needed=needed, what="wall time")
     _check_rows(path, rows)
     _put_on_one_clock(path, rows)
-    schema = {column: kinds[column] for column in given}
-    return pl.DataFrame([row for _, row in rows], schema=schema)
+    return typed(rows, given)
 
 
 def _check_columns(path: Path, columns: list[str]) -> None:
@@ -86,8 +73,6 @@ def _check_columns(path: Path, columns: list[str]) -> None:
             f"{path} has both 'task' and 'mean_task_s': keep one (a row is one task, or the mean "
             "of all)"
         )
-    if "repeat" in columns and "block" in columns:
-        raise UserError(f"{path} has both 'repeat' and 'block': {ONE_OF_BOTH}")
 
 
 def _check_rows(path: Path, rows: list[tuple[int, dict[str, Any]]]) -> None:

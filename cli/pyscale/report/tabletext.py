@@ -1,22 +1,64 @@
-"""Text of a user's CSV: its columns, and its rows as values, or an error of one sentence."""
+"""A user's CSV: its columns, and its rows as values, or an error of one sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from pyscale.console import talk
-from pyscale.errors import UserError
-from pyscale.report.tablecells import cell
+from pyscale.errors import UserError, why_no_name
 from pyscale_stages.wording import did_you_mean
+
+if TYPE_CHECKING:
+    # A limit of numbers is taken from here where nothing heavy may be imported.
+    import polars as pl
+
+Value = str | int | float | datetime
+
+TIME, ENERGY, AMOUNT = "a time in seconds", "an energy in joules", "an amount of work"
+LENGTH = "a length in pixels"
+NUMBERS = {
+    "wall_s": TIME,
+    "time_s": TIME,
+    "length_px": LENGTH,
+    "mean_task_s": TIME,
+    "sd_task_s": TIME,
+    "cpu_s": TIME,
+    "energy_j": ENERGY,
+    "work": AMOUNT,
+}
+"""Columns of numbers, and their meaning."""
+ABOVE_ZERO = frozenset({"wall_s", "time_s", "length_px", "work"})
+SMALLEST = {
+    "workers": 1,
+    "repeat": 0,
+    "block": 0,
+    "tasks": 1,
+    "tasks_done": 1,
+    "cpus": 1,
+    "gpus": 0,
+    "requested_memory_bytes": 0,
+    "peak_memory_bytes": 0,
+}
+"""Columns of whole numbers, and the smallest of each."""
+DATES = ("start", "end")
+ZERO_IS_UNKNOWN = frozenset({"cpu_s", "energy_j", "requested_memory_bytes", "peak_memory_bytes"})
+"""Columns in which schedulers write 0 where they measured nothing: no task is without them."""
+LARGEST = 2**63 - 1
+"""Whole number that a table can hold."""
+LEAST = 1e-12
+"""Of what is above zero; with `LARGEST` it keeps ratios and figures within floating point."""
 
 SEPARATORS = ",;\t"
 MISSPELT = 0.8
 """Likeness of an unknown column to a known one above which it is taken for a slip."""
+ONE_OF_BOTH = (
+    "keep 'block' if trials with the same number ran close together in time, else 'repeat'"
+)
 _TWICE = "_duplicated_"
 """How the reader of CSV marks the second of two equal names."""
 
@@ -27,6 +69,7 @@ def read_text(path: Path, needed: Sequence[str]) -> pl.DataFrame:
     Columns are separated by what occurs most often in the header: commas, semicolons or tabs.
     Columns with neither a name nor a value are left out: spreadsheets write them.
     """
+    import polars as pl
     from polars.exceptions import PolarsError
 
     advice = "save it as plain UTF-8 text with commas, semicolons or tabs between the columns"
@@ -91,15 +134,18 @@ def check_columns(
             raise UserError(
                 f"{path} has an unknown column {column!r}: {did_you_mean(column, absent)}"
             )
+    if "repeat" in columns and "block" in columns:
+        raise UserError(f"{path} has both 'repeat' and 'block': {ONE_OF_BOTH}")
     if unknown:
         names = dict.fromkeys(_own_name(column) or "one without a name" for column in unknown)
         talk(f"{path}: unknown columns are ignored: {', '.join(names)}")
 
 
 def parsed_rows(
-    path: Path, table: pl.DataFrame, *, needed: Sequence[str]
-) -> Iterator[tuple[int, dict[str, Any]]]:
+    path: Path, table: pl.DataFrame, *, needed: Sequence[str], what: str
+) -> list[tuple[int, dict[str, Any]]]:
     """Turn text into values, each row with its line as the user counts them, but for blank ones."""
+    rows = []
     for line, texts in enumerate(table.iter_rows(named=True), start=2):
         stripped = {column: (told or "").strip() for column, told in texts.items()}
         if not any(stripped.values()):
@@ -108,5 +154,83 @@ def parsed_rows(
         for column, text in stripped.items():
             if not text and column in needed:
                 raise UserError(f"{path}, line {line}: {column!r} is blank: fill it in")
-            row[column] = cell(f"{path}, line {line}", column, text) if text else None
-        yield line, row
+            row[column] = _cell(f"{path}, line {line}", column, text) if text else None
+        rows.append((line, row))
+    if not rows:
+        raise UserError(f"{path} has no rows: add one row per measured {what}")
+    return rows
+
+
+def typed(rows: Sequence[tuple[int, dict[str, Any]]], columns: Sequence[str]) -> pl.DataFrame:
+    """Rows as a table, each column of its own type."""
+    import polars as pl
+
+    kinds: dict[str, Any] = {
+        **dict.fromkeys(NUMBERS, pl.Float64),
+        **dict.fromkeys(SMALLEST, pl.Int64),
+        **dict.fromkeys(DATES, pl.Datetime("us", "UTC")),
+    }
+    schema = {column: kinds.get(column, pl.String) for column in columns}
+    return pl.DataFrame([row for _, row in rows], schema=schema)
+
+
+def _cell(where: str, column: str, text: str) -> Value | None:
+    """Turn the text of a cell into its value."""
+    if column in NUMBERS:
+        value: float = _real(where, column, text)
+    elif column in SMALLEST:
+        value = _whole(where, column, text)
+    else:
+        return _date(where, column, text) if column in DATES else _name(where, column, text)
+    return None if value == 0 and column in ZERO_IS_UNKNOWN else value
+
+
+def _real(where: str, column: str, text: str) -> float:
+    number = _number(where, column, text, float, "a number, such as 12.5")
+    if not math.isfinite(number) or number > LARGEST or 0 < number < LEAST:
+        raise UserError(f"{where}: {column} {text} is not {NUMBERS[column]}")
+    if number < 0 or (number == 0 and column in ABOVE_ZERO):
+        least = "above zero" if column in ABOVE_ZERO else "zero or more"
+        raise UserError(f"{where}: {column} {text} must be {least} ({NUMBERS[column]})")
+    return number
+
+
+def _whole(where: str, column: str, text: str) -> int:
+    whole = int(_number(where, column, text, _int, "a whole number"))
+    if whole < SMALLEST[column]:
+        raise UserError(f"{where}: {column} {text} must be at least {SMALLEST[column]}")
+    if whole > LARGEST:
+        raise UserError(f"{where}: {column} {text} is too large")
+    return whole
+
+
+def _int(text: str) -> int:
+    """Whole number of a text, like 8 or, as pandas writes columns with blanks, 8.0."""
+    whole, _, decimals = text.partition(".")
+    if decimals.strip("0"):
+        raise ValueError
+    return int(whole)
+
+
+def _number(where: str, column: str, text: str, kind: Callable[[str], float], what: str) -> float:
+    try:
+        # Python takes 1_000 for a number; a table that has it does not mean that.
+        return kind(text.replace("_", "?"))
+    except ValueError:
+        raise UserError(f"{where}: {column} {text!r} is not {what}") from None
+
+
+def _name(where: str, column: str, text: str) -> str:
+    why_not = why_no_name(text)
+    if why_not is not None:
+        raise UserError(f"{where}: {column} {text!r} cannot be a name: {why_not}; write another")
+    return text
+
+
+def _date(where: str, column: str, text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise UserError(
+            f"{where}: {column} {text!r} is not a date, such as 2026-03-17T11:42:24"
+        ) from None

@@ -9,20 +9,23 @@ import polars as pl
 
 from pyscale.analysis.flags import LETTERS, SENTENCES
 from pyscale.analysis.grid.findings import GridFindings
-from pyscale.report import beside, quality, scalingkind, sentences
+from pyscale.report import advice, quality, scalingkind, sentences
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.bottomview import BottomView
-from pyscale.report.comparison import conclusion, shown
+from pyscale.report.comparison import conclusion
+from pyscale.report.comparisonview import shown
 from pyscale.report.context import Work
 from pyscale.report.curves import Curve, curves
-from pyscale.report.fitted import Fitted, empty_table
-from pyscale.report.grid.scope import about_workers
+from pyscale.report.fitted import Fitted, empty_table, terminal_table
+from pyscale.report.judged import judged
 from pyscale.report.kinds import sections_of
 from pyscale.report.measured import worse
+from pyscale.report.page import tables as page_tables
 from pyscale.report.results import Results
 from pyscale.report.section import summary as summary_of_kind
+from pyscale.report.section import there
 from pyscale.report.starts import headlines
-from pyscale.report.validation.text import lines as validation_lines
+from pyscale.report.validation import lines as validation_lines
 from pyscale.report.warned import Said, said, shortly
 from pyscale.report.wording import ABSENT, agreement, factor, ranged, speedup, wall_time_or_range
 
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
+TOO_WIDE = "This table needs a wider terminal; the report has it."
 NO_RESULTS = "No trial has a record, so there are no results."
 FACTORS = {
     "efficiency": "effi-\nciency",
@@ -38,11 +42,6 @@ FACTORS = {
     "computation_scaling": "comput.\nscaling",
     "useful_share": "useful\nshare",
 }
-
-BESIDE = (
-    *("win-\ndows", "nodes", "queue\nwait s", "longest\nwait s", "stagger\ns", "over-\nlap"),
-    *("gaps\ns", "memory\nGiB", "cores"),
-)
 
 
 def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
@@ -58,7 +57,7 @@ def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
     from rich.text import Text
 
     of_kinds = [line for one in sections_of(results) for line in summary_of_kind(one)]
-    about_n = about_workers(results)
+    about_n = results.about_workers()
     line = bottom_line(results)
     told: list[RenderableType] = [*validation_lines(results.validation), *of_kinds]
     left = about_n.configurations
@@ -69,8 +68,9 @@ def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
         told += _right(curves(left), results.context.works)
     versions = results.versions
     if versions is not None:
-        concluded = conclusion(versions.context, versions.table)
-        told += [Text(), shown(versions.context, versions.table)]
+        rows = judged(versions.table)
+        concluded = conclusion(versions.context, rows)
+        told += [Text(), shown(versions.context, rows)]
         told += [Text(concluded, "bold")] if concluded else []
     if results.starts is not None:
         told += map(Text, headlines(results.starts))
@@ -101,7 +101,7 @@ def summary(
     Flags are letters, which lines below the table explain; quality has as many measures as a
     stage likes and a table of its own. In a narrow terminal names of stages fold; where
     that is not enough, the factors of efficiency are left out, which a line says. Of runs on a
-    cluster a second table says how long workers waited and what they asked for and used.
+    cluster more tables say how long workers waited and what they asked for and used.
     """
     from rich.console import Group
     from rich.text import Text
@@ -124,7 +124,7 @@ def summary(
         Text.assemble((f"{letter} {code}", "bold"), f": {SENTENCES[code]}")
         for code, letter in letters.items()
     ]
-    tables = [
+    tables: list[RenderableType] = [
         Fitted(
             _table(drawn, letters, FACTORS),
             _table(drawn, letters, {}),
@@ -132,14 +132,9 @@ def summary(
         )
     ]
     if configurations["requested_cpus"].is_not_null().any():
-        notes += map(Text, beside.too_much(drawn))
-        tables.append(
-            Fitted(
-                _beside(drawn),
-                None,
-                "Waiting, overlap and requests need a wider terminal; the report has them.",
-            )
-        )
+        notes += map(Text, advice.too_much(drawn))
+        for shown in there(page_tables.waiting(drawn), page_tables.memory(drawn)):
+            tables += [Text(f"\n{shown.caption}"), Fitted(terminal_table(shown), None, TOO_WIDE)]
     return Group(*tables, *notes, *_right(drawn, works or {}))
 
 
@@ -157,23 +152,6 @@ def _right(drawn: list[Curve], works: Mapping[str, Work]) -> list[Table]:
     for row in rows:
         table.add_row(*map(Text, row))
     return [table]
-
-
-def _beside(drawn: list[Curve]) -> Table:
-    from rich.text import Text
-
-    table = empty_table()
-    table.add_column("N", justify="right", no_wrap=True)
-    table.title = "\nBeside the wall time (scaling_analysis.md says what each column is)"
-    table.title_justify, table.title_style = "left", ""
-    for header in BESIDE:
-        table.add_column(header, justify="right", no_wrap=True)
-    for curve in drawn:
-        for place, cells in enumerate(beside.rows([curve])):
-            name = Text(cells[0] if place == 0 else "")
-            table.add_row(name, *cells[1:])
-        table.add_section()
-    return table
 
 
 def _table(drawn: list[Curve], letters: Mapping[str, str], factors: Mapping[str, str]) -> Table:

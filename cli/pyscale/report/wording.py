@@ -98,11 +98,6 @@ def gib(size_bytes: int | None) -> str:
     return coarse(size_bytes / 2**30) if rest else str(whole)
 
 
-def of_requested(used: str, requested: str) -> str:
-    """Put what was used beside what was asked for, where something was."""
-    return used if requested == ABSENT else f"{used} of {requested}"
-
-
 def with_interval(text: str, low: str, high: str) -> str:
     """Put an interval beside a number, where there is one."""
     return text if ABSENT in {low, high} else f"{text} [{low}, {high}]"

@@ -15,7 +15,7 @@ from pyscale.report.markdown import write_markdown
 from pyscale.report.methods import write_methods
 from pyscale.report.page.write import write_page
 from pyscale.report.results import Results
-from pyscale.report.validation.text import write_validation
+from pyscale.report.validation import write_validation
 
 FULL = {errno.ENOSPC, errno.EDQUOT}
 

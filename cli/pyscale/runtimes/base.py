@@ -12,7 +12,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from pyscale.baseversion import BaseVersion, Identity, refuse_in_vain
-from pyscale.doctor.preflight import libraries
+from pyscale.doctor.preflight import top_level
 from pyscale.errors import UserError
 from pyscale.images.engine import find_engine
 from pyscale.plan import Plan, Trial
@@ -36,14 +36,9 @@ class _Answer:
 def fitted_to_base(plan: Plan) -> Plan:
     """Ask the base of a plan whether it can run its trials, and keep to parameters that it knows.
 
-    Parameters that it does not know are left out of its trials where the run has their default.
-
-    Raises
-    ------
-    UserError
-        If it cannot run a stage, has another contract, or lacks a parameter that the run sets.
-    MissingPart
-        If it holds images and this machine has no container program.
+    Parameters that it does not know are left out of its trials where the run has their default. A
+    UserError says that the base cannot run a stage, has another contract, or lacks a parameter that
+    the run sets; a MissingPart that it holds images and this machine has no container program.
     """
     base = plan.base
     if base is None:
@@ -93,7 +88,7 @@ def refuse_changed_base(plan: Plan, run: str) -> None:
 
 def _asked(base: BaseVersion, trial: Trial) -> _Answer:
     """What the base says of the stage of a trial."""
-    modules = libraries(load_stage(trial.stage), trial.params)[0]
+    modules = top_level(load_stage(trial.stage), trial.params)
     if trial.image is None:
         return _identity_of([str(base.python)], trial.stage, modules, f"--against {base.path}")
     sif = base.sif(trial.image)

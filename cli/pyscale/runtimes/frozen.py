@@ -37,10 +37,8 @@ def freeze_containers(plan: Plan, report: Report) -> Containers | None:
 def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
     """Verify every image that a plan needs, all its bytes, with no container program.
 
-    Raises
-    ------
-    UserError
-        If one is absent, damaged, for another kind of machine, or not the locked one.
+    A UserError says that one is absent, damaged, for another kind of machine, or not the locked
+    one.
     """
     names = sorted({trial.image for trial in plan.trials if trial.image is not None})
     folder = ImageFolder(Path(plan.settings["images_folder"]).absolute())

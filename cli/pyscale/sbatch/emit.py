@@ -20,7 +20,7 @@ from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
 from pyscale.executors.submission import refuse_shared_gpus
 from pyscale.plan import Plan, Trial
-from pyscale.rankrules import warn_of_too_many_workers
+from pyscale.planning import warn_of_too_many_workers
 from pyscale.report.wording import listing
 from pyscale.runsettings import settings_for
 from pyscale.runtimes.frozen import frozen_images

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pydantic import Field
 
 from pyscale.executors.protocol import WINDOWS
-from pyscale.executors.submission import Submission, asked_for, submissions
+from pyscale.executors.submission import asked_by_window, submissions
 from pyscale.plan import Plan
 from pyscale.report.wording import listing
 from pyscale.sbatch.options import Allocation, ranks_over_nodes, slurm_options
@@ -66,7 +66,7 @@ def why_not_held(plan: Plan, site: Site) -> str | None:
     """Why one allocation cannot serve all trials of a plan, in a clause; None where it can."""
     kinds: dict[str, set[str | None]] = {name: set() for name in OF_A_KIND}
     for trial in plan.trials:
-        wanted = asked_for(site, trial, WINDOWS, plan.threads_of(trial))
+        wanted = asked_by_window(plan, trial, site)
         for name, values in kinds.items():
             values.add(getattr(wanted.request, name))
     # A GPU's type tells nothing of trials that need no GPU.
@@ -87,7 +87,7 @@ def why_not_held(plan: Plan, site: Site) -> str | None:
 
 def held_by(plan: Plan, site: Site) -> Held:
     """The smallest job of equal tasks that every trial of a plan fits into."""
-    asked = [(one, _asked(plan, site, one)) for t in plan.trials for one in submissions(t)]
+    asked = [(one, one.asked(site)) for t in plan.trials for one in submissions(plan, t)]
     windows = [wanted for one, wanted in asked if one.batch_name == WINDOWS]
     cpus = max(wanted.cpus for _, wanted in asked)
     memory_mib = max(wanted.memory_mib for _, wanted in asked)
@@ -128,10 +128,6 @@ def limit_of(held: Held) -> int:
     request = held.slot.request
     asked_min = 60 * (request.hold_limit_hours or DEFAULT_LIMIT_HOURS)
     return max(1, int(min(asked_min, longest_of_partition_min(request.partition))))
-
-
-def _asked(plan: Plan, site: Site, one: Submission) -> Allocation:
-    return asked_for(site, one.trial, one.batch_name, plan.threads_of(one.trial))
 
 
 def _in_one_slot(wanted: Allocation, cpus: int, memory_mib: int, gpus: int) -> int:

@@ -62,12 +62,8 @@ def allocation(
 
     It gets at least as many cores as threads. On cuda it gets its number of GPUs, all that the site
     says of a node, or for None what the site says of such a job, which is one where it says
-    nothing.
-
-    Raises
-    ------
-    UserError
-        If all GPUs of a node are asked for, and the site does not say how many that are.
+    nothing. A UserError says that all GPUs of a node are asked for, and that the site does not give
+    their number.
     """
     request = asked_at(site, stage.name, device)
     memory_gib = request.memory_gib or stage.resources.memory_gib
@@ -101,12 +97,9 @@ def slurm_options(
 
     `ranks` are tasks that share the job, on as many nodes as it takes. Unless the site says how
     many a node takes, what it says by the node is asked for by the task then, as nobody knows how
-    many tasks a node will have. `nodes` are names of those that have one of these tasks each.
-
-    Raises
-    ------
-    UserError
-        If the site's way to ask for GPUs names their type, and the site says none, or the reverse.
+    many tasks a node will have. `nodes` are names of those that have one of these tasks each. A
+    UserError says that the site's way to ask for GPUs names their type, and the site has none, or
+    the reverse.
     """
     request = wanted.request
     spread = None if nodes else ranks_over_nodes(wanted, ranks)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pyscale.errors import UserError, why_no_name
-from pyscale.report.tablecells import LEAST
+from pyscale.report.tabletext import LEAST
 
 if TYPE_CHECKING:
     # It would bring polars, and a workflow in place reads its trace while its time runs.

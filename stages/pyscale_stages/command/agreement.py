@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pyscale_stages.command.calling import execute, params_of
-from pyscale_stages.command.params import CHECKS
+from pyscale_stages.command.calling import execute
+from pyscale_stages.command.params import CHECKS, CommandParams
 from pyscale_stages.command.tables import read_table
 from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
@@ -38,15 +38,9 @@ class Difference:
         return Difference(self.same + more.same, self.of + more.of, max(self.largest, more.largest))
 
 
-def check(task: Task) -> Agreement:
-    """Compare pixels, rows or bytes, by the ending of each file's name.
-
-    Raises
-    ------
-    BadInput
-        If one of the folders is no output of the step.
-    """
-    params = params_of(task)
+def check(task: Task[CommandParams]) -> Agreement:
+    """Compare pixels, rows or bytes, by the ending of each file's name."""
+    params = task.params
     reference, other = (folder / params.output_name for folder in folders_to_check(task))
     if params.check == "labels":
         return _of_labels(reference, other)
@@ -68,9 +62,9 @@ def check(task: Task) -> Agreement:
     )
 
 
-def _by_command(task: Task, reference: Path, other: Path) -> Agreement:
+def _by_command(task: Task[CommandParams], reference: Path, other: Path) -> Agreement:
     """Let a command of the user's own judge: 0 is the same, 1 is not."""
-    params = params_of(task)
+    params = task.params
     files = {"reference": str(reference.absolute()), "other": str(other.absolute())}
     values = {**files, "folder": str(params.folder)}
     heard = execute(task, params.words_of(params.check), values, fine=(0, 1))

@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from pyscale_stages.command.container import in_container
-from pyscale_stages.command.environment import environment_of
+from pyscale_stages.command.environment import environment_of, in_container
 from pyscale_stages.command.heard import Heard
 from pyscale_stages.command.meeting import Party
 from pyscale_stages.command.params import CommandParams
@@ -26,15 +25,9 @@ OF_NETWORKS = ("SLURM_", "PMI", "NCCL_", "GLOO_", "UCX_", "OMPI_", "FI_")
 """What variables begin with by which ranks in an image find each other on a cluster."""
 
 
-def params_of(task: Task) -> CommandParams:
-    """Parameters of a step."""
-    assert isinstance(task.params, CommandParams)
-    return task.params
-
-
-def common(task: Task) -> dict[str, str]:
+def common(task: Task[CommandParams]) -> dict[str, str]:
     """What placeholders stand for in every call of a task."""
-    params = params_of(task)
+    params = task.params
     return {
         **{slot: str(path.absolute()) for slot, path in task.spec.inputs},
         **{f"{PARAMS}{name}": _as_text(value) for name, value in params.own.items()},
@@ -47,28 +40,22 @@ def common(task: Task) -> dict[str, str]:
     }
 
 
-def output_of(task: Task) -> Path:
+def output_of(task: Task[CommandParams]) -> Path:
     """Path of the output of the step: a file, or a folder that is there."""
-    return task.output / params_of(task).output_name
+    return task.output / task.params.output_name
 
 
-def fresh_output(task: Task) -> Path:
-    """Path of the output of the step; the folder is there that it lies in, or is.
-
-    Raises
-    ------
-    BadInput
-        If something is there already, which would be taken for what it writes.
-    """
+def fresh_output(task: Task[CommandParams]) -> Path:
+    """Path of the output of the step, whose folder is there; refused where something is."""
     output = output_of(task)
     if output.is_file() or (output.is_dir() and any(output.iterdir())):
         raise BadInput(f"{output} is there already: remove it, or name another --output")
-    (output if params_of(task).writes_folder else output.parent).mkdir(parents=True, exist_ok=True)
+    (output if task.params.writes_folder else output.parent).mkdir(parents=True, exist_ok=True)
     return output
 
 
 def execute(
-    task: Task,
+    task: Task[CommandParams],
     command: Sequence[str],
     values: Mapping[str, Value],
     reads: Iterable[Path] = (),
@@ -80,7 +67,7 @@ def execute(
 
     `fine`: exit codes that are no failure. `party`: ranks that it is one of.
     """
-    params = params_of(task)
+    params = task.params
     own = party.variables if party else {}
     inputs = [*(path for _, path in task.spec.inputs), *reads]
     with TemporaryDirectory(prefix="pyscale-step-") as scratch:
@@ -132,36 +119,24 @@ def execute(
     return heard
 
 
-def warn_of_nothing_read(task: Task) -> None:
+def warn_of_nothing_read(task: Task[CommandParams]) -> None:
     """Say that a command never opened its input."""
     task.warn("the command never opened what it should read: see its words", "input-unread")
 
 
 def left_at(
-    task: Task, output: Path, *, frames: int | None = None, calls: int = 1
+    task: Task[CommandParams], output: Path, *, frames: int | None = None, calls: int = 1
 ) -> Sequence[Path]:
-    """Files that the command left at a path.
+    """Files that the command left at a path: as many as there were calls, or more.
 
-    Parameters
-    ----------
-    task : Task
-    output : Path
-    frames : int, optional
-        Frames that it must hold; None looks at none.
-    calls : int
-        How often the command was called: each must have left a file of its own.
-
-    Raises
-    ------
-    BadInput
-        If there is nothing, or less than that.
+    `frames`: how many it must hold as a movie; None looks at none.
     """
     if output.is_dir():
         files = [path for path in sorted(output.rglob("*")) if path.is_file()]
     else:
         files = [output] if output.is_file() and output.stat().st_size else []
     if not files:
-        elsewhere = params_of(task).folder / output.name
+        elsewhere = task.params.folder / output.name
         hint = f"; there is {elsewhere}, which is another place" if elsewhere.exists() else ""
         raise BadInput(f"the command ended and left nothing at {output.absolute()}{hint}")
     if len(files) < calls:

@@ -1,4 +1,4 @@
-"""Where a step runs: its variables, its program, and the versions of what it uses."""
+"""Where a step runs: its variables, program, image, and the versions of what it uses."""
 
 from __future__ import annotations
 
@@ -6,16 +6,70 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
 
-from pyscale_stages.command.container import engine_for
+from pyscale_stages.binds import OPTIONS, task_binds
 from pyscale_stages.command.params import CommandParams
 from pyscale_stages.command.placeholders import fields_of
+from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.hashing import sha256_of
+
+ENGINES = ("apptainer", "singularity")
+AMD_DEVICE, NVIDIA_DEVICE = Path("/dev/kfd"), Path("/dev/nvidiactl")
+
+
+def in_container(
+    words: Sequence[str],
+    image: Path,
+    folder: Path,
+    *,
+    reads: Iterable[Path],
+    writes: Iterable[Path],
+    output: Path,
+    scratch: Path,
+    environment: Mapping[str, str],
+    device: Device,
+) -> list[str]:
+    """Command line that runs words in an image, which need not know pyscale.
+
+    It runs in `folder`. Inputs (`reads`) and that folder are seen at their own paths and cannot be
+    written; `writes`, and the folder of the output, can.
+    """
+    # Root needs no privileges of the host here, and where it is one of a sandbox it has none.
+    userns = ["--userns"] if os.geteuid() == 0 else []
+    line = [engine_for(image), "exec", *userns, *OPTIONS, "--pwd", str(folder)]
+    # A container's own /tmp lies in memory, with room for 64 MB in some installations.
+    line += ["--workdir", str(scratch)]
+    if device == "cuda":
+        line.append("--rocm" if AMD_DEVICE.exists() and not NVIDIA_DEVICE.exists() else "--nv")
+    for bind in task_binds(output, [*reads, folder], writes):
+        line += bind.option()
+    for name, value in environment.items():
+        line += ["--env", f"{name}={value}"]
+    return [*line, str(image), *words]
+
+
+def engine_for(image: Path) -> str:
+    """Container program of this machine, for an image that is there."""
+    if not image.is_file():
+        raise BadInput(f"there is no image {image}: name the path of a .sif file")
+    return container_program(image)
+
+
+def container_program(image: Path) -> str:
+    """Container program of this machine, for an image that may still have to be pulled."""
+    engine = next(filter(None, map(shutil.which, ENGINES)), None)
+    if engine is None:
+        raise MissingPart(
+            f"the step runs in {image.name}, and this machine has neither "
+            f"{' nor '.join(ENGINES)}: install Apptainer, or name an environment"
+        )
+    return engine
+
 
 MOST_HASHED_BYTES = 1 << 20
 """A larger program is known by its own version, and reading it all would take measured time."""
@@ -71,13 +125,7 @@ def _loaded(modules: tuple[str, ...]) -> dict[str, str]:
 
 
 def found_program(params: CommandParams) -> str:
-    """Where the program of a step lies, or the image that should have it.
-
-    Raises
-    ------
-    BadInput, MissingPart
-        If there is no such program, environment, image or container program.
-    """
+    """Where the program of a step lies, or the image that should have it."""
     if params.image is not None:
         engine_for(params.image)
         return str(params.image)
@@ -98,15 +146,7 @@ def found_program(params: CommandParams) -> str:
 
 
 def versions_of(params: CommandParams) -> dict[str, str]:
-    """Versions of the packages and modules of the step, and what its scripts are known by.
-
-    Of each script or small program that the command names, the beginning of its SHA-256.
-
-    Raises
-    ------
-    BadInput
-        If the step names a package that its environment does not have.
-    """
+    """Versions of the step's packages and modules, and a checksum of each script it names."""
     words = [word for text in params.command for word in text.split()]
     files = (params.folder / word for word in words if not fields_of(word))
     return {

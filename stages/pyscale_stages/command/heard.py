@@ -103,8 +103,7 @@ class Heard:
     def phases(self) -> Iterator[Lasted]:
         """What it did all the time, one phase after the other.
 
-        What it tells itself counts; without that it computes from when it first reads. What comes
-        before is start-up, and time between phases is computing.
+        Without its own word it computes from when it first reads; what comes before is start-up.
         """
         at = self.begin
         if self.in_container is not None:

@@ -7,10 +7,10 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyscale_stages.command.calling import common, execute, fresh_output, left_at, params_of
-from pyscale_stages.command.cutting import join_frames
+from pyscale_stages.command.calling import common, execute, fresh_output, left_at
+from pyscale_stages.command.params import CommandParams
 from pyscale_stages.command.tables import appended, write_table
-from pyscale_stages.command.tiles import TILES_FOLDER, join_tiles, kept_shape, tiles_of
+from pyscale_stages.command.tiles import TILES_FOLDER, join_frames, join_tiles, kept_shape, tiles_of
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
@@ -20,29 +20,17 @@ Part = tuple[Path, tuple[int, int]]
 """Folder of a window, with its first frame and end (excluded)."""
 
 
-def merge(task: Task) -> None:
-    """Join the outputs of all windows.
-
-    Raises
-    ------
-    BadInput
-        If they are not those of one whole, or cannot be joined so.
-    """
+def merge(task: Task[CommandParams]) -> None:
+    """Join the outputs of all windows."""
     windows = ordered_windows(task)
     fresh_output(task)
     join(task, [(folder, window.frames) for folder, window in windows])
     task.write_whole(windows[0][1])
 
 
-def join(task: Task, windows: Sequence[Part]) -> None:
-    """Join the outputs of windows, which are all, in their order, to the output of the task.
-
-    Raises
-    ------
-    BadInput
-        If they cannot be joined so.
-    """
-    params = params_of(task)
+def join(task: Task[CommandParams], windows: Sequence[Part]) -> None:
+    """Join the outputs of windows, which are all, in their order, to the output of the task."""
+    params = task.params
     output = task.output / params.output_name
     if params.split == "tiles":
         outputs = [

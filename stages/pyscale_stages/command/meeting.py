@@ -96,15 +96,7 @@ class Party:
         }
 
     def run(self, call: Call) -> Heard:
-        """Run the command of this rank; where another rank ends badly, it is ended.
-
-        Raises
-        ------
-        BadInput, MissingPart
-            If it cannot be started.
-        StageError
-            If it fails, or another rank does.
-        """
+        """Run the command of this rank; where another rank ends badly, it is ended."""
         running = Running(call)
         ends, ended = socket.socketpair()
         with ends, ended:
@@ -170,19 +162,8 @@ class Party:
 def met(spec: TaskSpec, output: Path, timeout_s: float = TIMEOUT_S) -> Iterator[Party]:
     """Meet the other ranks of a task, and part from them at the end of the block.
 
-    Parameters
-    ----------
-    spec : TaskSpec
-        Says which rank this is, how many there are, and by which file they find each other.
-    output : Path
-        Where the step's output belongs, as this rank knows it; the first one's counts.
-    timeout_s : float
-        How long to wait for the others.
-
-    Raises
-    ------
-    StageError
-        If a rank does not come, cannot be reached, or ends.
+    `output`: where the step's output belongs, as this rank knows it; the first one's counts. A rank
+    that does not come, cannot be reached or ends is a `StageError`.
     """
     with ExitStack() as stack:
         if spec.rank == 0:

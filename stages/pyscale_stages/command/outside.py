@@ -25,13 +25,8 @@ ENGINE_PROGRAMS = (
 class FirstOpen:
     """Tells by inotify when processes of a session open one of several files or folders.
 
-    `paths`: files, and folders of which any file counts. Whether other processes opened them is not
-    told by the kernel, so those of the session are asked for what they hold open.
-
-    Raises
-    ------
-    OSError
-        If the kernel watches no more.
+    Of a folder any file counts. The kernel also tells of other processes, so those of the session
+    are asked for what they hold open. `OSError` where the kernel watches no more.
     """
 
     def __init__(self, paths: Iterable[Path]) -> None:

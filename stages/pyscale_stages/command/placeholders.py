@@ -13,13 +13,7 @@ PARAMS = "params."
 
 
 def fields_of(word: str) -> set[str]:
-    """Names that a word holds in braces; doubled braces are braces.
-
-    Raises
-    ------
-    ValueError
-        If a brace is alone, or holds more than a name.
-    """
+    """Names that a word holds in braces; doubled braces are braces."""
     try:
         parts = list(Formatter().parse(word))
     except ValueError as error:
@@ -36,13 +30,7 @@ def filled(words: Sequence[str], values: Mapping[str, Value], *, shell: bool) ->
     """Put values into the place of names in the words of a command.
 
     A word stays one, whatever the values hold; only a list that is named alone is as many words.
-
-    Parameters
-    ----------
-    words : sequence of str
-    values : mapping of str to str or sequence of str
-    shell : bool
-        Whether `sh` will split the only word: then values are quoted.
+    With `shell`, `sh` will split the only word: then values are quoted.
     """
     if shell:
         return ["/bin/sh", "-c", *(_filled(word, values, shlex.quote) for word in words)]

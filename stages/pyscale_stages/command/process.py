@@ -41,13 +41,7 @@ class Call:
 
 
 class Running:
-    """A command that runs; what it says goes to the stderr of this process.
-
-    Raises
-    ------
-    BadInput, MissingPart
-        If it cannot be started.
-    """
+    """A command that runs; what it says goes to the stderr of this process."""
 
     def __init__(self, call: Call) -> None:
         self._call = call
@@ -95,10 +89,7 @@ class Running:
             end_group(self._process)
 
     def why_failed(self, fine: Collection[int] = (0,)) -> str | None:
-        """Say how it failed, with its last lines; None where it did not.
-
-        `fine`: exit codes that are no failure.
-        """
+        """Say how it failed, with its last lines; None where it did not."""
         heard = self.heard
         if heard.is_late:
             how = f"was ended, as it took longer than {self._call.at_most_s:g} s"
@@ -114,8 +105,7 @@ class Running:
     def _listen(self) -> bool:
         """Hear it until it ends; return whether it did so in time.
 
-        What it started may hold its stderr open for longer, so its end is waited for and not that
-        of its words.
+        What it started may hold its stderr open, so its end is waited for, not that of its words.
         """
         process, heard, opened = self._process, self.heard, self._opened
         assert process.stderr is not None
@@ -160,17 +150,7 @@ class Running:
 
 
 def run_command(call: Call, fine: Collection[int] = (0,)) -> Heard:
-    """Run a command to its end.
-
-    `fine`: exit codes that are no failure.
-
-    Raises
-    ------
-    BadInput, MissingPart
-        If it cannot be started.
-    StageError
-        If it fails, or takes too long.
-    """
+    """Run a command to its end; `fine`: exit codes that are no failure."""
     running = Running(call)
     heard = running.follow()
     why = running.why_failed(fine)

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from pyscale_stages.command.params import CommandParams
-from pyscale_stages.command.tiles import TILES_FOLDER, cut_tile, tiles_of
+from pyscale_stages.command.tiles import TILES_FOLDER, cut_frames, cut_tile, tiles_of
 from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.movie import Movie, natural_order
@@ -33,32 +33,20 @@ class Share:
 
 
 @contextmanager
-def share_of(task: Task, params: CommandParams) -> Iterator[Share]:
-    """Give a worker its part, with files that are removed when the work is done.
-
-    Raises
-    ------
-    BadInput
-        If an input cannot be used, or the window does not lie in it.
-    """
+def share_of(task: Task[CommandParams]) -> Iterator[Share]:
+    """Give a worker its part, with files that are removed when the work is done."""
     path = task.input("input")
     if path is None:
         raise BadInput("a step needs what it reads: give --input input=PATH")
     with TemporaryDirectory(prefix="pyscale-step-") as scratch:
-        split = {"files": _of_files, "tiles": _of_tiles}.get(params.split, _of_frames)
+        split = {"files": _of_files, "tiles": _of_tiles}.get(task.params.split, _of_frames)
         with task.span("read"):
-            share = split(task, params, path.absolute(), Path(scratch))
+            share = split(task, path.absolute(), Path(scratch))
         yield share
 
 
 def files_of(folder: Path) -> tuple[Path, ...]:
-    """Files of a folder in the natural order of their names, but for hidden ones.
-
-    Raises
-    ------
-    BadInput
-        If it is no folder, or has no file.
-    """
+    """Files of a folder in the natural order of their names, but for hidden ones."""
     if not folder.is_dir():
         raise BadInput(f"{folder} is no folder: a step that shares files needs a folder of them")
     files = (file for file in folder.iterdir() if file.is_file() and file.name[0] != ".")
@@ -68,7 +56,7 @@ def files_of(folder: Path) -> tuple[Path, ...]:
     return tuple(found)
 
 
-def _of_files(task: Task, params: CommandParams, folder: Path, scratch: Path) -> Share:
+def _of_files(task: Task[CommandParams], folder: Path, scratch: Path) -> Share:
     files = files_of(folder)
     start, stop = task.spec.frames or (0, len(files))
     if not 0 <= start < stop <= len(files):
@@ -76,7 +64,7 @@ def _of_files(task: Task, params: CommandParams, folder: Path, scratch: Path) ->
     task.know_input("input", fingerprint_of(files))
     own = files[start:stop]
     values = {"input": str(folder)}
-    if params.a_call_per_file:
+    if task.params.a_call_per_file:
         calls = tuple(values | {"file": str(file), "name": file.stem} for file in own)
         return Share((start, stop), len(files), calls)
     listed = scratch / "files.txt"
@@ -84,7 +72,8 @@ def _of_files(task: Task, params: CommandParams, folder: Path, scratch: Path) ->
     return Share((start, stop), len(files), (values | {"files": str(listed)},), (listed,))
 
 
-def _of_tiles(task: Task, params: CommandParams, path: Path, scratch: Path) -> Share:
+def _of_tiles(task: Task[CommandParams], path: Path, scratch: Path) -> Share:
+    params = task.params
     movie = Movie.open(path, axes=task.spec.axes)
     task.know_input("input", fingerprint_of(movie.files))
     tiles = tiles_of(movie.shape_yx, params.tile_px, params.margin_px)
@@ -104,17 +93,15 @@ def _of_tiles(task: Task, params: CommandParams, path: Path, scratch: Path) -> S
     return Share((start, stop), len(tiles), tuple(calls), tuple(reads), movie.shape_yx)
 
 
-def _of_frames(task: Task, params: CommandParams, path: Path, scratch: Path) -> Share:
+def _of_frames(task: Task[CommandParams], path: Path, scratch: Path) -> Share:
     whole = task.spec.movie_frames
     reads: tuple[Path, ...] = ()
-    if params.window == "file" or whole is None or task.spec.frames is None:
+    if task.params.window == "file" or whole is None or task.spec.frames is None:
         movie = task.movie("input")
         whole = movie.n_frames
         start, stop = task.window(movie)
-        if params.window == "file":
-            from pyscale_stages.command.cutting import cut
-
-            path = cut(movie, (start, stop), scratch / "window.ome.tif")
+        if task.params.window == "file":
+            path = cut_frames(movie, (start, stop), scratch / "window.ome.tif")
             reads = (path,)
     else:
         # It may be a table or a folder that another step wrote of these frames.

@@ -15,13 +15,7 @@ SEPARATORS = {".csv": ",", ".tsv": "\t"}
 
 
 def read_table(path: Path) -> pl.DataFrame:
-    """Read a table that a step wrote.
-
-    Raises
-    ------
-    BadInput
-        If it is none.
-    """
+    """Read a table that a step wrote."""
     import polars as pl
 
     separator = SEPARATORS.get(path.suffix.lower())
@@ -45,20 +39,7 @@ def write_table(table: pl.DataFrame, path: Path) -> None:
 
 
 def appended(parts: Sequence[tuple[Path, tuple[int, int]]], offset: str | None) -> pl.DataFrame:
-    """Rows of all windows, one below the other.
-
-    Parameters
-    ----------
-    parts : sequence of (Path, (int, int))
-        Each with its first frame and end (excluded).
-    offset : str or None
-        Column that counts from 0 in every window, to which its first frame is added.
-
-    Raises
-    ------
-    BadInput
-        If a table lacks that column, or columns differ.
-    """
+    """Rows of all windows below each other; the column `offset` counts from 0 in each of them."""
     import polars as pl
 
     read = [(path, window, read_table(path)) for path, window in parts]
@@ -78,7 +59,6 @@ def appended(parts: Sequence[tuple[Path, tuple[int, int]]], offset: str | None) 
 
 
 def _moved(table: pl.DataFrame, offset: str | None, by: int, path: Path) -> pl.DataFrame:
-    """A table whose column that counts from 0 counts from another number."""
     import polars as pl
 
     if offset is None or table.is_empty():

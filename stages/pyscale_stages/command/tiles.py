@@ -1,4 +1,4 @@
-"""Regions of an image: what workers share of it, and how their outputs become one image."""
+"""Parts of a movie that workers share, frames or regions: cut out, and joined to one movie."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
@@ -77,25 +77,29 @@ def kept_shape(folder: Path) -> tuple[int, int]:
     return height, width
 
 
-def cut_tile(movie: Movie, tile: Tile, path: Path) -> Path:
-    """Write the region of a tile, of all frames and channels, to a TIFF; return its path."""
-    pages = (
-        page[tile.outer]
-        for frame in movie.frames(0, movie.n_frames)
-        for page in frame.reshape(-1, *movie.shape_yx)
-    )
-    _write(path, movie, _size(tile.outer), pages)
+def cut_frames(movie: Movie, window: tuple[int, int], path: Path) -> Path:
+    """Write the frames of a window to a TIFF, in bounded memory; return its path."""
+    shape = _shape(movie, window[1] - window[0], movie.shape_yx)
+    write_pages(path, _pages(movie, *window), shape, movie.dtype)
     return path
 
 
-def join_tiles(paths: Sequence[Path], tiles: Sequence[Tile], whole: Path) -> None:
-    """Put the outputs of all tiles, without their margins, into one image of all frames.
+def cut_tile(movie: Movie, tile: Tile, path: Path) -> Path:
+    """Write the region of a tile, of all frames and channels, to a TIFF; return its path."""
+    pages = (page[tile.outer] for page in _pages(movie, 0, movie.n_frames))
+    write_pages(path, pages, _shape(movie, movie.n_frames, _size(tile.outer)), movie.dtype)
+    return path
 
-    Raises
-    ------
-    BadInput
-        If one has another size than its region, or other frames, channels or pixels than the first.
-    """
+
+def join_frames(movies: Sequence[Movie], whole: Path) -> None:
+    """Write all frames of movies of one shape, one after the other."""
+    pages = chain.from_iterable(_pages(movie, 0, movie.n_frames) for movie in movies)
+    first, frames = movies[0], sum(movie.n_frames for movie in movies)
+    write_pages(whole, pages, _shape(first, frames, first.shape_yx), first.dtype)
+
+
+def join_tiles(paths: Sequence[Path], tiles: Sequence[Tile], whole: Path) -> None:
+    """Put the outputs of all tiles, without their margins, into one image of all frames."""
     movies = [Movie.open(path) for path in paths]
     first = movies[0]
     kind = (first.n_frames, first.n_channels)
@@ -123,18 +127,17 @@ def join_tiles(paths: Sequence[Path], tiles: Sequence[Tile], whole: Path) -> Non
                 page[:, *tile.inner] = found[:, *inside]
             yield from page
 
-    _write(whole, first, size, pages(), dtype)
+    write_pages(whole, pages(), _shape(first, first.n_frames, size), dtype)
 
 
-def _write(
-    path: Path,
-    like: Movie,
-    size: tuple[int, int],
-    pages: Iterator[Pixels],
-    dtype: np.dtype[np.generic] | None = None,
-) -> None:
+def _pages(movie: Movie, start: int, stop: int) -> Iterator[Pixels]:
+    for frame in movie.frames(start, stop):
+        yield from frame.reshape(-1, *movie.shape_yx)
+
+
+def _shape(like: Movie, frames: int, size: tuple[int, int]) -> tuple[int, ...]:
     channels = (like.n_channels,) if like.n_channels > 1 else ()
-    write_pages(path, pages, (like.n_frames, *channels, *size), dtype or like.dtype)
+    return (frames, *channels, *size)
 
 
 def _size(region: Region) -> tuple[int, int]:

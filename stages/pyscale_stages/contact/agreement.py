@@ -94,9 +94,8 @@ def _shift_px() -> pl.Expr:
 def _set_quality(task: Task, folder: Path, tables: Tables, truth: Path) -> None:
     """Measure precision and recall of touching pairs against the truth.
 
-    Measured labels are not the truth's track ids, so each measured cell is first matched to
-    the true cell of its type and frame: the two must be each other's nearest by centroid, and
-    nearer than the radius of a disc with the measured cell's area.
+    Measured cells are first matched to true ones of their type and frame: the two must be each
+    other's nearest, and nearer than the radius of a disc with the measured cell's area.
     """
     window = read_window(folder)
     frames, n_types = window.frames, len(window.inputs)

@@ -52,10 +52,9 @@ def read_labels(movie: Movie, start: int, stop: int) -> npt.NDArray[Any]:
 
 @dataclass(frozen=True)
 class DenseLabels:
-    """One label image with its labels renumbered without gaps.
+    """One label image with its labels renumbered without gaps, in ascending order.
 
-    `labels`: shape (n,); the true labels in ascending order: number k of the image stands for
-    `labels[k - 1]`. `area_px`: shape (n,). `image`: shape (Y, X); 0 for background and 1 to n.
+    Number k of the `image` stands for `labels[k - 1]`; 0 is background.
     """
 
     labels: npt.NDArray[np.uint32]

@@ -6,10 +6,16 @@ from dataclasses import astuple
 
 from pyscale_stages.contact import host, pixels
 from pyscale_stages.contact.agreement import check
-from pyscale_stages.contact.device import import_pyclesperanto, keep_no_kernels, select_device
 from pyscale_stages.contact.labels import DenseLabels, densify, open_labels, pieces, read_labels
+from pyscale_stages.contact.needs import NEEDS
 from pyscale_stages.contact.params import ContactParams, method
-from pyscale_stages.contact.pixels import build_kernels, fits_sums
+from pyscale_stages.contact.pixels import (
+    build_kernels,
+    fits_sums,
+    import_pyclesperanto,
+    keep_no_kernels,
+    select_device,
+)
 from pyscale_stages.contact.strips import Layout, layout_of
 from pyscale_stages.contact.tables import Rows, Tables, frame_rows, merge, tables_of, write
 from pyscale_stages.contract import Device, Resources, Slot, Stage
@@ -146,4 +152,6 @@ STAGE = Stage(
     folders=("truth",),
     preload=preload,
     why_unforkable=why_unforkable,
+    needs=NEEDS,
+    judged_by="labels",
 )

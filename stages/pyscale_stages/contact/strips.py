@@ -40,9 +40,8 @@ class Layout:
 class Pairs:
     """Pairs of touching cells, each once, in the order of a, then b.
 
-    `a`, `b`: shape (pairs,); places in the labels of the first type and of the second, or of the
-    one type with a < b. `contact_px`: shape (pairs,); pairs of touching pixels. `overlap_px`: shape
-    (pairs,); pixels in both cells.
+    `a`, `b`: places in the labels of the first type and of the second, or of the one type with a <
+    b.
     """
 
     a: Counts
@@ -53,10 +52,9 @@ class Pairs:
 
 @dataclass(frozen=True)
 class PixelMeasures:
-    """What the pixels of one frame say, for n cells: those of the first type, then the second's.
+    """What the pixels of one frame say: of the cells of the first type, then of the second's.
 
-    `pairs`: the cells that touch, and along how many pixels; nothing overlaps with one type.
-    `y_px`, `x_px`: shape (n,); centroids; from a device as accurate as its float32.
+    Centroids from a device are as accurate as its float32.
     """
 
     pairs: Pairs
@@ -67,18 +65,13 @@ class PixelMeasures:
 def capacity_for(n_cells: int) -> int:
     """Number of labels that the kernels are built for, with background and the marker.
 
-    clesperanto writes the size of every array into the kernel's source. Matrices of exactly
-    n cells would be compiled again in each frame with another n (about a second, against
-    milliseconds of work), so the size goes up in powers of two.
+    Sizes of arrays are part of a kernel's source: in powers of two, few have to be compiled.
     """
     return max(SMALLEST_CAPACITY, 1 << (n_cells + 1).bit_length())
 
 
 def layout_of(types: Sequence[DenseLabels]) -> Layout:
-    """Choose strips for a frame: the whole, or its halves, quarters … until labels are few.
-
-    A single row is never cut, however many labels cross it.
-    """
+    """Choose strips for a frame: the whole, or its halves, quarters … until labels are few."""
     frame_capacity = capacity_for(sum(len(cells.labels) for cells in types))
     height = len(types[0].image)
     strip_capacity = frame_capacity
@@ -96,10 +89,7 @@ def layout_of(types: Sequence[DenseLabels]) -> Layout:
 
 
 def strips_of(types: Sequence[DenseLabels], height: int) -> Iterator[list[DenseLabels]]:
-    """Cut the images of a frame into strips of that height, the last filled up with background.
-
-    In each strip the cells are numbered anew; its `labels` are their numbers in the frame.
-    """
+    """Cut a frame into strips; `labels` of the cells in each are their numbers in the frame."""
     rows = len(types[0].image)
     if height >= rows:
         yield [
@@ -142,10 +132,9 @@ def summed(parts: Iterable[Pairs], n_b: int) -> Pairs:
 
 
 def met(a: Counts, b: Counts, *, of_one: bool, overlap: bool = False) -> Pairs:
-    """Give each pair of cells that meet in the pixels of two images the count 1.
+    """Give each pair of cells that meet in the pixels of two images the count 1; background is -1.
 
-    Background is -1. With `of_one` type no cell meets itself; with `overlap` a pair of pixels is
-    at one place, and counts as an overlap too.
+    With `overlap` a pair of pixels is at one place, and counts as an overlap too.
     """
     touching = (a >= 0) & (b >= 0)
     if of_one:

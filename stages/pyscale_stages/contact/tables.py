@@ -147,11 +147,7 @@ def _cells(
 
 
 def merge(task: Task) -> None:
-    """Put the tables of all windows one below the other, in the order of their frames.
-
-    Frames are absolute and labels true in every window, so that nothing has to be renumbered:
-    the files are those that one window would have given.
-    """
+    """Put the tables of all windows one below the other, in the order of their frames."""
     windows = ordered_windows(task)
     tables = joined(read_tables(folder) for folder, _ in windows)
     if tables["cells"].is_empty():

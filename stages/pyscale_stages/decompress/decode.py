@@ -47,10 +47,7 @@ class Memory:
 
 @contextmanager
 def memory_for(size_bytes: int, folder: Path = SHARED_MEMORY) -> Iterator[Memory]:
-    """Yield room for a file in /dev/shm, or else in the process, with the reason.
-
-    The file in /dev/shm has no name: nothing stays of it, however the process ends.
-    """
+    """Yield room for a file, without a name in /dev/shm or else in the process, with the reason."""
     reason = _why_not(folder, size_bytes)
     if not reason:
         with TemporaryFile(dir=folder) as file:
@@ -108,10 +105,7 @@ class Packed:
     dtype: np.dtype[Any]
 
     def room(self) -> Frame:
-        """Memory for all decoded frames, which the kernel has given already.
-
-        Fresh memory costs a page fault for every 4 KiB, which is more than what fast codecs take.
-        """
+        """Memory for all decoded frames, given by the kernel already: page faults take longer."""
         room = np.empty(self.shape, self.dtype)
         room.fill(0)
         return room
@@ -129,10 +123,7 @@ class Decoding:
 
 
 def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
-    """Prepare the decoding of each frame.
-
-    Headers are read here, from the file: what remains is what the library of the codec does.
-    """
+    """Prepare the decoding of each frame: what remains is what the library of the codec does."""
     if name == "mrc":
         mapped = open_mrc(path)
         assert isinstance(mapped, np.memmap)
@@ -192,10 +183,7 @@ def running_threads(count: int) -> Iterator[ThreadPoolExecutor]:
 
 
 def decode_all(movie: Packed, room: Frame, pool: ThreadPoolExecutor, threads: int) -> Decoding:
-    """Decode every frame once, each on one thread: whichever has nothing to do takes the next.
-
-    `room`: shape (T, Y, X); zeros, in which the decoded frames are left.
-    """
+    """Decode every frame once into `room`, which holds zeros; a free thread takes the next."""
     todo = deque(range(len(movie.decoders)))
 
     def work(_worker: int) -> int | None:

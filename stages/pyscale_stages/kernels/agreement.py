@@ -43,10 +43,7 @@ def agreement_of(reference: pl.DataFrame, other: pl.DataFrame, *, identical: boo
 
 
 def _results(table: pl.DataFrame) -> dict[str, list[float] | None]:
-    """Checksums of each test's repeats; empty where one is wrong or missing.
-
-    None where the test does not apply to the device.
-    """
+    """Checksums of each test's repeats, empty where one is wrong; None where it does not apply."""
     found: dict[str, list[float] | None] = {}
     spoilt: set[str] = set()
     checksums: defaultdict[str, list[float]] = defaultdict(list)

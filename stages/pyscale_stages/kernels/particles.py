@@ -157,10 +157,7 @@ class Particles:
     """True shift of each particle, as an index of `SHIFTS_PX`."""
 
     def explains(self, particle: int, pose: int, shift: int) -> bool:
-        """Whether a particle's image looks as one in a pose, as far as its noise lets one tell.
-
-        Views of a small or symmetric object can be so alike that the true one is not the nearest.
-        """
+        """Whether a pose explains a particle's image as well as the true one, for views alike."""
         true = self.pose[particle], self.shift[particle]
         if (pose, shift) == true:
             return True

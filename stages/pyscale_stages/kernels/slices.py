@@ -23,11 +23,7 @@ PADDING = 2
 
 
 def disc(box_px: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Frequencies of an image that are compared and inserted.
-
-    Returns where they lie in a flattened, centred transform of an image, and what they are: (n,
-    xyz) in cycles per box, z being 0.
-    """
+    """Places of the compared coefficients in a flattened, centred transform; their frequencies."""
     axis = torch.arange(box_px) - box_px // 2
     y, x = torch.meshgrid(axis, axis, indexing="ij")
     # Two short of the edge, so that all 64 neighbours lie on the grid at any rotation.

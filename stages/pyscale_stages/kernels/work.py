@@ -140,8 +140,8 @@ class Step:
 class StepClock:
     """The clock of one repeat of one test.
 
-    A GPU is given work and answers at once, so that it is waited for before each reading. The
-    whole of a test contains the waits between its steps.
+    A GPU answers at once, so it is waited for before each reading; a test's whole contains the
+    waits.
     """
 
     wait: Callable[[], None]

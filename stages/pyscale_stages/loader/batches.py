@@ -10,7 +10,8 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import connection
-from typing import TYPE_CHECKING, Any, Self, cast
+from multiprocessing.process import BaseProcess
+from typing import Any, Self, cast
 
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, Sampler
@@ -24,10 +25,6 @@ from pyscale_stages.errors import (
 )
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.threads import begin_loader_process
-
-if TYPE_CHECKING:
-    from multiprocessing.process import BaseProcess
-
 
 ENDING_S = 10.0
 """For a loader process to end after it was told to; then it is killed."""
@@ -89,10 +86,7 @@ class Batches:
                 process.join()
 
     def begin(self) -> None:
-        """Begin a pass over the data set with empty queues; living loader processes go on.
-
-        Batches that were asked for before are waited for and dropped.
-        """
+        """Begin a pass over the data set with empty queues; batches asked for are dropped."""
         with warnings.catch_warnings():
             # torch warns of what it then raises; the stage says it once.
             warnings.filterwarnings("ignore", message="Got pickle error")

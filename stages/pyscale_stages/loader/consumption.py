@@ -26,8 +26,7 @@ def measured_consumption(
 ) -> tuple[float, str]:
     """Train a small convolutional network on made-up patches that already lie on the device.
 
-    A step is forward, backward and stochastic gradient descent, in single precision. The rate is
-    from the median step: no loader and no copy is in it.
+    The rate is from the median step, in single precision: no loader and no copy is in it.
     """
     if len(shape) != 4:
         raise BadInput(

@@ -77,10 +77,7 @@ def dataset_of(params: LoaderParams, slide_paths: list[str], seed: int) -> Datas
 
 
 def refuse_unsaid(params: LoaderParams, slides: list[str]) -> None:
-    """Refuse slides that wsistream leaves out, or takes from another level, without failing.
-
-    It opens every slide, so it is for after the timing.
-    """
+    """Refuse slides that wsistream would leave out silently; it opens each, so after the timing."""
     if params.factory != "wsistream":
         return
     for path in slides:

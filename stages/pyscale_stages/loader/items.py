@@ -29,11 +29,9 @@ CHANNELS = (1, 3, 4)
 
 @dataclass(frozen=True)
 class Places:
-    """Where the patches of one batch lie.
+    """Where the patches of one batch lie, each by its slide; empty where a data set does not say.
 
-    `slides`: the slide of each patch. `x_px`, `y_px`: corner of each patch in pixels of the slide's
-    largest level; empty where unknown. `levels`: level that each was read from; empty where
-    unknown.
+    `x_px`, `y_px`: corner of each patch in pixels of the slide's largest level.
     """
 
     slides: tuple[str, ...]
@@ -55,10 +53,7 @@ def pixels_of(batch: object) -> torch.Tensor:
 
 
 def places_in(batch: object) -> Places | None:
-    """Where the patches of a batch lie; None where it does not say the slides.
-
-    The numbers are copied: a tensor from a loader process keeps a file open as long as it lives.
-    """
+    """Where the patches of a batch lie, copied from it; None where it does not say the slides."""
     if not isinstance(batch, Mapping):
         return None
     slides = next((batch[key] for key in SLIDE_KEYS if key in batch), None)
@@ -105,11 +100,7 @@ def on_device(part: Any, device: torch.device) -> Any:
 
 
 def diversity_of(batches: Sequence[Places | None]) -> Diversity | None:
-    """Say how many slides are mixed in batches and in runs, and how far apart patches lie.
-
-    `batches`: in the order in which training would be given them. Returns: None where a batch does
-    not say its slides, or there is none.
-    """
+    """How slides are mixed, and how far apart patches lie; None where slides are unknown."""
     known = [places for places in batches if places is not None and places.slides]
     if not known or len(known) < len(batches):
         return None
@@ -125,10 +116,8 @@ def diversity_of(batches: Sequence[Places | None]) -> Diversity | None:
 def effective_slides(slides: Sequence[str], run_patches: int = RUN_PATCHES) -> float:
     """Slides of equal share that are as diverse as those of patches in runs of some length.
 
-    In a run where slide s has the share p_s, Simpson's index is the sum of p_s squared: the
-    chance that two patches, drawn with replacement, are of one slide (Simpson 1949,
-    DOI 10.1038/163688a0). Its inverse is the number of equally common slides that gives the same
-    chance. The index is averaged over runs, as a chance may be.
+    The inverse of the mean over runs of Simpson's index, the chance that two patches are of one
+    slide (Simpson 1949, DOI 10.1038/163688a0).
     """
     n_runs = max(1, len(slides) // run_patches)
     runs = (slides[start * run_patches : (start + 1) * run_patches] for start in range(n_runs))
@@ -157,10 +146,9 @@ def _points_by_slide(places: Places) -> Iterator[NDArray[np.float64]]:
 
 
 def checksum_of(take: Callable[[], Any], n_batches: int) -> tuple[str | None, int]:
-    """Sum up the first patches, so that the same ones in another order give the same.
+    """Sum up slides, places, levels and pixels of the first patches, whatever their order.
 
-    Of each patch the name of its slide, its place, its level and its pixels count. A sum and no
-    exclusive or: a patch that comes twice would vanish from the latter.
+    A sum and no exclusive or: a patch that comes twice would vanish from the latter.
     """
     total, patches = 0, 0
     for _ in range(n_batches):
@@ -199,8 +187,7 @@ def channels_first(patch: NDArray[Any]) -> NDArray[Any]:
 def grey_values(patch: NDArray[Any]) -> NDArray[Any]:
     """Undo the division of whole grey values by the largest, where that is what was done.
 
-    A data set may deliver the 8 or 16 bits of the file, or floats from 0 to 1 made of them: both
-    are the same patch. Floats that are not whole grey values are left as they are.
+    Bits of the file and floats from 0 to 1 made of them are the same patch.
     """
     if patch.dtype.kind != "f" or patch.size == 0 or patch.min() < 0 or patch.max() > 1:
         return patch

@@ -60,10 +60,7 @@ class Places:
         self._found_any = False
 
     def draw(self, generator: np.random.Generator) -> Place | None:
-        """Draw places until one has enough tissue.
-
-        Returns: None where no place of `TRIES` had enough, which ends this slide's turn.
-        """
+        """Draw places until one has enough tissue; None ends this slide's turn after `TRIES`."""
         integers = generator.integers
         for _ in range(TRIES):
             plane = int(integers(self._planes)) if self._planes > 1 else 0

@@ -139,10 +139,7 @@ def method(params: LoaderParams, _device: Device) -> Method:
 
 
 def folder_of_factory(params: LoaderParams) -> Surroundings:
-    """Name the folder of PYTHONPATH that holds a user's own factory; shipped ones need none.
-
-    A module that none of them holds is looked for where the task runs, which says what is absent.
-    """
+    """Name the folder of PYTHONPATH that holds a user's own factory, where one does."""
     module, colon, _ = params.factory.partition(":")
     if not colon:
         return Surroundings()

@@ -32,11 +32,10 @@ class Use:
 
 @dataclass(frozen=True)
 class Memory:
-    """What processes hold.
+    """What processes hold; None where the kernel does not tell.
 
-    `pss_bytes`: each page divided by the processes that map it, and batches in shared memory that
-    wait in a queue and are mapped by none. None where the kernel does not tell. `rss_bytes`: every
-    page counted in each process that maps it.
+    `pss_bytes`: each page divided by the processes that map it, and batches that wait in shared
+    memory. `rss_bytes`: every page counted in each process that maps it.
     """
 
     pss_bytes: int | None
@@ -111,11 +110,7 @@ def _rollup(pid: int) -> dict[str, int]:
 
 
 def _shared_memory_bytes(pids: Sequence[int]) -> int:
-    """Size of all files in shared memory that the processes have open, each counted once.
-
-    A batch that waits in a queue is such a file, which its loader process maps no more and the
-    rank not yet: no process's memory holds it.
-    """
+    """Size of the files in shared memory that processes have open, each once: batches that wait."""
     sizes = {}
     for pid in pids:
         for descriptor in _descriptors(pid):

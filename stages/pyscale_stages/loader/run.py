@@ -44,10 +44,7 @@ class Measured:
 
 
 def run(task: Task[LoaderParams]) -> None:
-    """Time batches free of the other ranks and in step with them, and write what was timed.
-
-    Checksum and model come after all timing; what they take is in no phase.
-    """
+    """Time batches free of the other ranks and in step with them; checksum and model come after."""
     params = task.params
     spec = task.spec
     with joined(spec.rank, spec.ranks, spec.meeting) as group:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Slot, Stage
+from pyscale_stages.loader.needs import NEEDS
 from pyscale_stages.loader.params import LOADING, LoaderParams, folder_of_factory, method
 from pyscale_stages.registry import later
 
@@ -30,4 +31,5 @@ STAGE = Stage(
     surroundings=folder_of_factory,
     work="own",
     data=("slides",),
+    needs=NEEDS,
 )

@@ -27,8 +27,7 @@ VARIABLES = (*THREAD_VARIABLES, "BLOSC_NTHREADS", "OPENCV_FOR_THREADS_NUM", "TIF
 def one_thread_each() -> Iterator[None]:
     """Pin this process and the processes that it starts to one thread each, until it is left.
 
-    Loader processes are the parallelism that is measured: threads inside them would be another
-    one, of unknown number.
+    Loader processes are the parallelism that is measured.
     """
     before = {name: os.environ.get(name) for name in VARIABLES}
     threads = torch.get_num_threads()
@@ -48,8 +47,7 @@ def one_thread_each() -> Iterator[None]:
 def begin_loader_process(_number: int) -> None:
     """Pin a loader process, and let it end at once when its work has ended.
 
-    One that is spawned would else take Python down in order, while a thread of its own may still
-    move a batch: torch then aborts it, and calls it killed.
+    One that takes Python down in order while a thread moves a batch is aborted by torch.
     """
     pin_this_process()
     atexit.register(os._exit, 0)
@@ -64,10 +62,7 @@ def pin_this_process() -> None:
 
 @dataclass(frozen=True)
 class Crew:
-    """The processes of one rank, and where they may run.
-
-    `cpus`: CPUs that the scheduler may put them on. `cores`: how many of these they may keep busy.
-    """
+    """The processes of one rank, the CPUs that they may run on, and how many they may keep busy."""
 
     node: str
     cpus: tuple[int, ...]
@@ -76,10 +71,7 @@ class Crew:
 
 
 def oversubscription(crews: Sequence[Crew], node: str) -> str:
-    """Say in a sentence that a node has fewer cores than processes; empty where it has enough.
-
-    Ranks that may run on the same CPUs share them; ranks with CPUs of their own do not.
-    """
+    """Say in a sentence that a node has fewer cores than processes; empty where it has enough."""
     here = [crew for crew in crews if crew.node == node]
     cpus = {cpu for crew in here for cpu in crew.cpus}
     cores = min(len(cpus), sum(crew.cores for crew in here))

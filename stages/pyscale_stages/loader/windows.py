@@ -61,8 +61,7 @@ def late_start(starts_s: Sequence[float], walls_s: Sequence[float]) -> str:
 def batches_to_time(params: LoaderParams) -> int:
     """Batches of a window, in whole rounds of the loader processes.
 
-    They begin a window at the same moment, after a pause, and give a batch each in turn: where
-    it ended within a round, the work on the others' next batches would be done and not counted.
+    Where it ended within a round, work on the others' next batches would be done and not counted.
     """
     if params.opening == "published" or params.num_workers == 0:
         return params.batches

@@ -52,13 +52,7 @@ def with_spare(n_bytes: int) -> int:
 
 
 def refuse_lack_of_space(needed: Mapping[Path, int], lower: str) -> None:
-    """Refuse folders whose filesystems have not the room for what will be written.
-
-    A quota that the filesystem does not tell as free space is met only when it is used up.
-
-    `needed`: bytes by folder; folders of one filesystem are added up. `lower`: what to do for
-    smaller files, like "lower movies".
-    """
+    """Refuse folders whose filesystems have not the room, in bytes, that files in them need."""
     by_device: dict[int, list[Path]] = {}
     for folder in needed:
         by_device.setdefault(folder.stat().st_dev, []).append(folder)

@@ -67,11 +67,7 @@ def read_table(folder: Path, name: str = TIMINGS) -> pl.DataFrame:
 
 
 def merge(task: Task, others: tuple[str, ...] = ()) -> None:
-    """Put the tables of all workers one below the other, and number the workers.
-
-    Each did all tests, at the same time as the others or on another node: their rows stand beside
-    each other, and none replaces another. `others`: names of tables beside the timings.
-    """
+    """Put the tables of all workers, each of which did all tests, below each other."""
     # Workers that measured the same thing at once may have the same frames; then the order given
     # is kept.
     found = of_one_measurement(task, "workers")

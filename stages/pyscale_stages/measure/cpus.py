@@ -38,11 +38,9 @@ class Cpu(Record):
 
 
 def usable_cpus() -> list[int]:
-    """CPUs that this process may keep busy, never none.
+    """CPUs that this process may keep busy, never none: each physical core once before any twice.
 
-    The affinity mask (which holds the cpuset), the CPU quota of the control groups and, inside a
-    Slurm job, the CPUs of a task (else those of the job on this node) each set a bound. Taking the
-    CPUs in order fills each physical core once before any is used twice.
+    The affinity mask, the CPU quota of the control groups and what Slurm granted each set a bound.
     """
     allowed = one_thread_per_core_first(affinity())
     bounds = [len(allowed)]

@@ -27,11 +27,7 @@ class PackageEnergy(NamedTuple):
 
 
 def package_energies(folder: Path = POWERCAP_FOLDER) -> dict[str, PackageEnergy] | None:
-    """Read the counter of every package; None where there is none, or one cannot be read.
-
-    Zones within a package (cores, memory controller) are in it already, and the zone of the whole
-    platform holds the packages: neither is read.
-    """
+    """Counter of every package, but not of zones in it; None where one cannot be read."""
     found = {}
     for zone in sorted(folder.glob("intel-rapl:*")):
         if not kernel_text(zone / "name").startswith("package-"):
@@ -46,10 +42,7 @@ def package_energies(folder: Path = POWERCAP_FOLDER) -> dict[str, PackageEnergy]
 def joules_between(
     before: dict[str, PackageEnergy] | None, after: dict[str, PackageEnergy] | None
 ) -> float | None:
-    """Energy of all packages from one reading to the next, in J.
-
-    None where either reading is, or where they are not of the same packages.
-    """
+    """Energy of all packages between two readings, in J; None where they cannot be compared."""
     if before is None or after is None or before.keys() != after.keys():
         return None
     # A counter that began anew reads less than before.
@@ -60,10 +53,7 @@ def joules_between(
 
 
 def gpu_energy_mj(nvml: Any, handle: Any) -> int | None:
-    """Energy of a GPU since its driver was loaded, in mJ; None where the GPU does not count it.
-
-    GPUs before Volta do not, and parts of a divided GPU (MIG) have no counter of their own.
-    """
+    """Energy of a GPU since its driver was loaded, in mJ; None where it does not count it."""
     try:
         return int(nvml.nvmlDeviceGetTotalEnergyConsumption(handle))
     except nvml.NVMLError:

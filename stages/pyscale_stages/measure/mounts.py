@@ -43,11 +43,7 @@ class Filesystem(Record):
 
 
 def filesystem_of(path: Path) -> Filesystem:
-    """Describe what a path lies on; of a path that does not exist yet, what its parent does.
-
-    The kernel names the mount of an open file itself, so links, bind mounts and mounts on top
-    of each other cannot mislead.
-    """
+    """Describe what a path, or its nearest parent, lies on, by the mount that the kernel names."""
     if sys.platform != "linux":
         return Filesystem(path=path, fs_type="unknown", reason="only Linux has /proc to look in")
     try:

@@ -9,11 +9,7 @@ NODE_VARIABLE = "SLURMD_NODENAME"
 
 
 def node_name() -> str:
-    """Name of this node: Slurm's in a job, else the host's.
-
-    Slurm's is the one that its messages and commands use; a host may have another, and several
-    nodes of a test cluster share one host.
-    """
+    """Name of this node: in a job Slurm's, which its messages and commands use, else the host's."""
     return os.environ.get(NODE_VARIABLE) or host_name()
 
 

@@ -71,9 +71,7 @@ class _Unusable(Exception):  # noqa: N818 - a reason, caught in this module
 def probe(path: Path) -> Residency:
     """Say how much of a file lies in this node's page cache, without changing it.
 
-    `resident_bytes` is None, with the reason, where it cannot be known, also of what is missing or
-    not a regular file. Opening a file on a network file system may refresh its cached attributes,
-    never its data.
+    `resident_bytes` is None, with the reason, where it cannot be known, also of what is not a file.
     """
     try:
         with _opened(path) as file:
@@ -83,10 +81,7 @@ def probe(path: Path) -> Residency:
 
 
 def state_of(residency: Residency) -> CacheState:
-    """Name the state that a probe proves.
-
-    One resident page is enough for "warm": the record holds how many there were.
-    """
+    """Name the state that a probe proves; one resident page is enough for warm."""
     if residency.resident_bytes is None:
         return "unsupported"
     if residency.resident_bytes == 0 and residency.method in {"cachestat", "mincore"}:
@@ -120,10 +115,7 @@ def evict_all(paths: Iterable[Path]) -> tuple[Eviction, ...]:
 
 
 def warm(path: Path) -> Residency:
-    """Read a file from end to end and say how much of it then lies in the page cache.
-
-    Less than its size stays where memory, or the task's limit of it, is too small.
-    """
+    """Read a file from end to end and say how much of it then lies in the page cache."""
     try:
         with _opened(path) as file:
             _read(file)

@@ -102,10 +102,7 @@ def _direct_loop(minor: int) -> bool:
 
 
 def by_cachestat(descriptor: int, magic: int) -> int | None:
-    """Bytes in the page cache, by cachestat(2), Linux 6.5 and later; None where it refuses.
-
-    On overlayfs it looks at the wrong inode and finds every file absent, so it is not asked.
-    """
+    """Bytes in the page cache, by cachestat(2); None where it refuses, or errs, as on overlayfs."""
     if magic == _OVERLAYFS:
         return None
     whole, found = _Range(0, 0), _CacheStat()
@@ -116,19 +113,12 @@ def by_cachestat(descriptor: int, magic: int) -> int | None:
 
 
 def mincore_is_honest(path: Path, owner: int) -> bool:
-    """Whether mincore(2) tells the truth: to a file's owner and to whoever may write it.
-
-    To anybody else the kernel reports every page as resident, so as not to leak what other
-    users read.
-    """
+    """Whether mincore(2) tells this user the truth: to others it calls every page resident."""
     return owner == os.geteuid() or os.access(path, os.W_OK, effective_ids=True)
 
 
 def by_mincore(descriptor: int, size_bytes: int) -> int | None:
-    """Bytes in the page cache, by mincore(2) on a mapping that is never touched.
-
-    None where the file cannot be mapped. Ask only where `mincore_is_honest`.
-    """
+    """Bytes in the page cache, by mincore(2) on a mapping that is never touched; else None."""
     resident_pages = 0
     for offset in range(0, size_bytes, _CHUNK_BYTES):
         length = min(_CHUNK_BYTES, size_bytes - offset)
@@ -151,8 +141,7 @@ def by_mincore(descriptor: int, size_bytes: int) -> int | None:
 def by_sampling(descriptor: int, size_bytes: int) -> int | None:
     """Estimate the bytes in the page cache from evenly spaced pages, by preadv2(RWF_NOWAIT).
 
-    It reads in what it finds absent: evict again afterwards. None where the file system
-    does not support it.
+    It reads in what it finds absent: evict again afterwards. None where it is not supported.
     """
     if sys.platform != "linux":
         return None

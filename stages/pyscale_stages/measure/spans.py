@@ -88,11 +88,7 @@ class SpanRecorder:
 
 
 def process_start_monotonic_s() -> float:
-    """Start of this process on the monotonic clock, to the kernel's 10 ms.
-
-    `/proc/self/stat` counts clock ticks since boot on the boot-time clock, which differs from
-    the monotonic clock by the time that the machine was suspended.
-    """
+    """Start of this process on the monotonic clock, to the kernel's 10 ms."""
     with open("/proc/self/stat", encoding="ascii") as stat:  # noqa: PTH123 - /proc, no Path needed
         # The second field is the command in parentheses and may hold blanks.
         fields = stat.read().rpartition(")")[2].split()

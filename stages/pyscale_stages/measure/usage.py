@@ -21,11 +21,9 @@ GPU_PERIOD_S = 0.1
 class UsageMeter:
     """Measures from its construction to `stop`.
 
-    CPU time and bytes are differences, and hold those of child processes that have ended and been
-    waited for. Peak memory is that of the process since its program was started, the interpreter
-    and every import included, because that is what a memory request must cover. With the device
-    "cuda" a thread samples the GPU that CUDA calls device 0. Its memory and energy are those of all
-    processes on that GPU.
+    CPU time and bytes hold those of child processes that were waited for. Peak memory is that of
+    the process since its program was started. With the device "cuda" a thread samples the GPU that
+    CUDA calls device 0: memory and energy are those of all processes on it.
     """
 
     def __init__(self, device: Device) -> None:
@@ -133,10 +131,7 @@ def _cpu_s() -> float:
 
 
 def _cpu_wait_s() -> dict[str, float]:
-    """How long each thread has waited for a core; empty where the kernel does not tell.
-
-    Of a thread that has ended the kernel tells nothing more.
-    """
+    """How long each living thread has waited for a core; empty where the kernel does not tell."""
     found = {}
     for thread in Path("/proc/self/task").glob("*"):
         # Time on a core, time in wait for one, both in nanoseconds, and the number of turns.
@@ -155,8 +150,7 @@ def _io_bytes() -> dict[str, int]:
 def peak_rss_bytes() -> int:
     """Peak resident memory of this program, in bytes, since it was started.
 
-    `ru_maxrss` survives `exec`: started from a large launcher, a small program would inherit
-    the launcher's peak. The kernel's high-water mark of the address space does not.
+    `ru_maxrss` survives `exec`, and so may be the launcher's peak; the high-water mark does not.
     """
     for line in kernel_text(Path("/proc/self/status")).splitlines():
         if line.startswith("VmHWM:"):

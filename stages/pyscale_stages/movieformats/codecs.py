@@ -142,10 +142,7 @@ class MovieFile:
 
 
 def write_movie_file(name: CodecName, camera: Camera, seed: int, folder: Path) -> MovieFile:
-    """Write a synthetic movie in one codec.
-
-    Frames are drawn, noted and written one by one, so that no movie has to fit into memory.
-    """
+    """Write a synthetic movie in one codec, frame by frame: no movie has to fit into memory."""
     codec = CODECS[name]
     movie = MovieFile(name, folder / f"{name}{codec.suffix}")
 

@@ -50,8 +50,7 @@ K2). The doses are chosen so that files here are about as large as published: 1.
 def counting_frames(camera: Camera, seed: int) -> Iterator[npt.NDArray[np.uint8]]:
     """Draw the frames (Y, X) of a movie one by one; more than 255 electrons on a pixel are 255.
 
-    Electrons arrive independently of each other and of the place, so the count of each pixel is a
-    Poisson variable: their number is drawn first, and then where each one lands.
+    Counts are Poisson variables: the number of electrons is drawn first, then where each lands.
     """
     for number in range(camera.frames):
         # Each frame has a stream of its own, so that a longer movie begins with the same frames.

@@ -26,10 +26,7 @@ _UNDEFINED = 7
 
 
 def write_eer(path: Path, frames: Frames) -> None:
-    """Write a movie of electron events, its frames bool or uint8.
-
-    A pixel of a frame is 0 or 1: the format has room for one electron, and more is a `ValueError`.
-    """
+    """Write a movie of electron events; more than one on a pixel of a frame is a `ValueError`."""
     import tifffile
 
     with tifffile.TiffWriter(path, bigtiff=True) as writer:
@@ -55,11 +52,7 @@ def write_eer(path: Path, frames: Frames) -> None:
 
 
 def encode_events(frame: Frame) -> bytes:
-    """Encode which pixels of a frame were hit.
-
-    `frame`: shape (Y, X); 0 or 1. Returns: codes with the lowest bit first, filled up to whole
-    words of 16 bits. Electrons are said to have hit the same quarter of their pixels.
-    """
+    """Encode which pixels of a frame were hit, each in one quarter, in whole words of 16 bits."""
     if frame.max(initial=0) > 1:
         raise ValueError("EER holds at most one electron per pixel of a frame")
     hit = np.flatnonzero(frame)

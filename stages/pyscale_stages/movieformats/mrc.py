@@ -55,10 +55,7 @@ def mrc_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def write_mrc(path: Path, frames: Frames) -> None:
-    """Write a movie as a stack of images of int8, int16, uint16 or float32.
-
-    uint8 is written as uint16, because MRC has no unsigned byte.
-    """
+    """Write a movie as a stack of images; uint8 as uint16, because MRC has no unsigned byte."""
     shape_yx: tuple[int, ...] = ()
     kept: np.dtype[Any] = np.dtype(np.int8)
     count = 0

@@ -54,10 +54,7 @@ class Group:
             dist.barrier()
 
     def all_gather(self, value: Any) -> list[Any]:
-        """Give every rank the values of all, small and of JSON, in the order of ranks.
-
-        A tuple arrives as a list.
-        """
+        """Give every rank the values of all, small and of JSON, in the order of ranks."""
         text = json.dumps(value).encode()
         if self._meeting is None:
             return [json.loads(text)]
@@ -102,10 +99,7 @@ class Group:
 
     @contextmanager
     def heard(self) -> Iterator[None]:
-        """Say in a sentence how ranks were parted, where a call of `torch.distributed` fails.
-
-        torch's own error tells neither which rank is gone nor why.
-        """
+        """Say in a sentence how ranks were parted, where a call of `torch.distributed` fails."""
         try:
             yield
         except RuntimeError as raised:

@@ -20,11 +20,7 @@ _NAMESPACE = Path("/proc/self/ns/net")
 
 
 def this_network() -> str:
-    """Name what processes share that reach each other by the loopback address.
-
-    Returns: the running kernel and the network namespace in it; the host's name where the kernel
-    tells neither.
-    """
+    """Name what processes share that reach each other by the loopback address."""
     try:
         return f"{_BOOT.read_text().strip()} {_NAMESPACE.readlink()}"
     except OSError:
@@ -77,8 +73,7 @@ def _interfaces() -> list[str]:
 def _require_address() -> None:
     """See that the host's name leads to an address that other nodes may reach.
 
-    Gloo takes the first address of that name that is this host's own. Where there is none it
-    takes the loopback address, which no other node reaches.
+    Gloo takes the first of its addresses that is this host's own, else the loopback address.
     """
     host = host_name()
     try:

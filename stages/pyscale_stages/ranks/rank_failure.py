@@ -26,10 +26,7 @@ def ended_file(meeting: Path, rank: int) -> Path:
 def tell_end(meeting: Path, rank: int, sentence: str) -> None:
     """Tell all who wait at a meeting how a rank ended, if nobody has told them yet.
 
-    Who tells first is nearest to the cause: a rank speaks before what started it.
-
-    Nothing is told where the folder of the meeting is gone, or cannot be written: those who wait
-    do so until their timeout, and the rank's own record is written all the same.
+    Who tells first is nearest to the cause. Nothing is told where the folder is gone.
     """
     file = ended_file(meeting, rank)
     with suppress(OSError):
@@ -80,10 +77,7 @@ def note_coming(meeting: Path) -> None:
 
 
 def tell_absence(meeting: Path, rank: int, error: BaseException) -> None:
-    """Tell all who wait at a meeting why a rank does not come, unless it came.
-
-    Nothing is told where ranks could not meet at all: the others find that out themselves.
-    """
+    """Tell all who wait at a meeting why a rank does not come, unless it came."""
     with suppress(OSError):
         if meeting not in _CAME and may_meet_at(meeting):
             tell_end(meeting, rank, LastWord.of(rank, error).sentence)
@@ -92,7 +86,7 @@ def tell_absence(meeting: Path, rank: int, error: BaseException) -> None:
 def refuse_own_end(meeting: Path, rank: int) -> None:
     """Refuse a meeting at which a rank of this one's number is said to have ended.
 
-    The others, who hear of it too, do not come: they would be waited for in vain.
+    The others, who hear of it too, do not come.
     """
     file = ended_file(meeting, rank)
     try:

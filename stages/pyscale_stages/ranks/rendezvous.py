@@ -36,11 +36,7 @@ _ANOTHER_FILE = "give the ranks of each attempt a file that does not exist yet"
 
 
 class Meeting:
-    """One rank's view of the file.
-
-    Ranks are numbered as they arrive, so that a rank too many, two of one number and a file that
-    was used before are all known when the last one has come.
-    """
+    """One rank's view of the file, in which ranks are numbered as they arrive."""
 
     def __init__(self, path: Path, number: int, count: int, timeout_s: float) -> None:
         if not may_meet_at(path):

@@ -47,11 +47,9 @@ class ConeBeam:
         return DETECTOR_LENGTHS * self.size
 
     def vectors(self) -> torch.Tensor:
-        """Describe each angle as ASTRA does (`cone_vec`).
+        """Describe each angle as ASTRA does (`cone_vec`), in voxels: (angles, 12).
 
-        Returns: float64, (angles, 12), in voxels; as x, y, z from the volume's middle: the source,
-        the detector's middle, the step from a column to the next, and the step from a row to the
-        next.
+        As x, y, z: the source, the detector's middle, and the steps to the next column and row.
         """
         source, detector = self.source_distance, self.detector_distance
         rows = []

@@ -113,12 +113,9 @@ def backend_of(kind: Device) -> str:
 
 
 def prepared(kind: Device, rank: int, threads: int) -> torch.device:
-    """Set torch up for one rank, and return its device, which works.
+    """Set torch up for one rank, with unshortened single precision, and return its device.
 
-    Single precision is not shortened (TF32), so that ranks compute what one alone does.
-
-    `rank`: of all ranks; it tells which GPU is this rank's where all are visible and no scheduler
-    says which process of the node this is.
+    `rank`, of all ranks, tells which visible GPU is its own where no scheduler does.
     """
     if kind == "mps":
         raise BadInput(
@@ -141,18 +138,15 @@ def prepared(kind: Device, rank: int, threads: int) -> torch.device:
 def memory_total_bytes(device: torch.device) -> int:
     """Memory of the GPU, or what this process may have of its node's."""
     if device.type == "cuda":
-        import torch
-
         return int(torch.cuda.get_device_properties(device).total_memory)
     of_node = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return min(of_node, limits().memory_bytes or of_node)
 
 
 def memory_left_bytes(device: torch.device) -> int | None:
-    """Memory of the node that this process may still take; None for that of a GPU.
+    """Memory of the node that this process may still take; None for a GPU, which refuses more.
 
-    A GPU refuses what it does not have. A processor is given memory before it is there, and who
-    then uses it is killed.
+    A processor is given memory before it is there, and who then uses it is killed.
     """
     if device.type == "cuda":
         return None
@@ -166,8 +160,6 @@ def memory_left_bytes(device: torch.device) -> int | None:
 def memory_peak_bytes(device: torch.device) -> int:
     """Most that this process has held: of the GPU's memory, or of the node's."""
     if device.type == "cuda":
-        import torch
-
         return torch.cuda.max_memory_reserved(device)
     return peak_rss_bytes()
 

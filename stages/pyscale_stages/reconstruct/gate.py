@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import torch
 
@@ -12,11 +11,9 @@ from pyscale_stages.reconstruct.denoiser import memory_needed_bytes
 from pyscale_stages.reconstruct.device import memory_left_bytes, what_ran_out
 from pyscale_stages.reconstruct.iterate import Solver
 from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.problems import Problem
 from pyscale_stages.reconstruct.tiles import interior_mask
 from pyscale_stages.reconstruction import Gate
-
-if TYPE_CHECKING:
-    from pyscale_stages.reconstruct.problems import Problem
 
 
 def gate_of(
@@ -24,11 +21,8 @@ def gate_of(
 ) -> Gate | None:
     """Compare gradient and denoised image of all ranks with those of the first one alone.
 
-    All ranks call this. Only the first compares, and meets nobody while it does. What is
-    compared is an image of noise: near a solution the gradient would be as small as what
-    rounding leaves of it.
-
-    Returns: None on all ranks but the first, and where there is one alone.
+    All ranks call this; only the first compares, meets nobody meanwhile, and returns a gate. The
+    image is of noise: near a solution the gradient would be as small as what rounding leaves of it.
     """
     context = solver.context
     if context.world_size == 1:

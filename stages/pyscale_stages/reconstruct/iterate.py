@@ -13,12 +13,12 @@ import torch
 from pyscale_stages.errors import StageError
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct.params import ReconstructParams
+from pyscale_stages.reconstruct.problems import Problem
 from pyscale_stages.reconstruct.tiles import Grid
 from pyscale_stages.reconstruction import Iteration
 
 if TYPE_CHECKING:
     from pyscale_stages.reconstruct.context import TimedContext
-    from pyscale_stages.reconstruct.problems import Problem
 
 _POWER_ITERATIONS = 20
 """A fixed number: a tolerance could be met sooner by another number of ranks, which sum in
@@ -122,10 +122,8 @@ def timed_iterations(
 ) -> tuple[torch.Tensor, tuple[Iteration, ...]]:
     """Iterate from an image of nothing, and time the iterations after warm-up.
 
-    The first step is then along the back projection, which no problem needs to know beforehand.
-
-    All ranks begin each iteration together. Nothing is computed between iterations: the objective
-    there would leave in the caches what the next gradient begins with.
+    All ranks begin each together. Nothing is computed between iterations: the objective there would
+    leave in the caches what the next gradient begins with.
     """
     components = solver.context.components
     image = torch.zeros((1, *solver.shape), device=solver.context.device)
@@ -161,8 +159,7 @@ def timed_objectives(
 def _squared_norm(normal: Callable[[torch.Tensor], torch.Tensor], image: torch.Tensor) -> float:
     """Largest eigenvalue of A^T A, by power iterations.
 
-    No operator here has a negative weight, so that the eigenvector has none: an image of ones is
-    near it from the beginning, and needs no random numbers.
+    No operator here has a negative weight, so an image of ones is near its eigenvector.
     """
     image = image / image.norm()
     for _ in range(_POWER_ITERATIONS):

@@ -93,9 +93,8 @@ def merge(task: Task) -> None:
 def check(task: Task) -> Agreement:
     """Say how far two images are the same, away from the image's edge.
 
-    The images need not be of equally many ranks. The details tell the largest difference, as a
-    share of the largest value, of the pixels of which tiles of the second output hold all that the
-    denoiser looks at, and of all others; a class without pixels is left out.
+    The details tell the largest difference of pixels of which tiles hold all that the denoiser
+    looks at, and of all others.
     """
     folders = folders_to_check(task)
     reference, other = (read_image(folder) for folder in folders)

@@ -50,11 +50,7 @@ HEAD_3D = (
 
 
 def phantom(params: ReconstructParams, seed: int) -> torch.Tensor:
-    """Make the image that a problem reconstructs.
-
-    Returns: float32 on the CPU, values from 0 to 1; (1, 3, y, x) of a colour image, (1, 1, y, x)
-    and (1, 1, z, y, x) of a head.
-    """
+    """Make the image of a problem, (1, channels, *lengths) from 0 to 1, on the CPU."""
     size = params.size_px
     if params.problem == "colour_deblur":
         pixels = _colour_image(size, seed)

@@ -13,7 +13,7 @@ from pyscale_stages.libraries import how_to_install
 from pyscale_stages.reconstruct.conebeam import ConeBeam
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.phantoms import phantom
-from pyscale_stages.torchvision_cpu import make_importable
+from pyscale_stages.torchdevice import make_torchvision_importable
 
 if TYPE_CHECKING:
     from deepinv.physics import LinearPhysics
@@ -31,11 +31,7 @@ HALF_TURN, TURN = 180.0, 360.0
 
 @dataclass(frozen=True)
 class Problem:
-    """One image and the operators through which it is known.
-
-    `seed`: what the noise of each operator follows from. `image`: float32 on the CPU; the truth,
-    (1, channels, *lengths), values from 0 to 1.
-    """
+    """One image, (1, channels, *lengths) on the CPU, and operators through which it is known."""
 
     params: ReconstructParams
     seed: int
@@ -61,7 +57,7 @@ class Problem:
 
         It is not normalised: operators scaled apart would no longer be parts of one.
         """
-        make_importable()
+        make_torchvision_importable()
         import deepinv.physics
 
         params = self.params
@@ -82,8 +78,8 @@ class Problem:
     ) -> torch.Tensor:
         """Measure the image by one operator, with noise.
 
-        The noise follows from the seed and the operator's number alone: it is drawn on the CPU,
-        and is the same on every device and for every number of ranks.
+        The noise follows from the seed and the operator's number alone, on any device and number of
+        ranks.
         """
         with torch.no_grad():
             sees = operator if operator is not None else self.operator(index, device)
@@ -100,11 +96,7 @@ def problem_of(params: ReconstructParams, seed: int) -> Problem:
 
 
 def angles_of(params: ReconstructParams, index: int) -> tuple[float, ...]:
-    """Angles of one operator of a tomography, in degrees.
-
-    All angles are spread evenly, and shared out in order: no two operators differ by more than
-    one angle.
-    """
+    """Angles of one operator of a tomography, in degrees, of all that are spread evenly."""
     whole = HALF_TURN if params.problem == "tomography_2d" else TURN
     first, stop = (number * params.angles // params.operators for number in (index, index + 1))
     return tuple(whole * number / params.angles for number in range(first, stop))

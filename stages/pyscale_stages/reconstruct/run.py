@@ -33,8 +33,7 @@ from pyscale_stages.reconstruct.problems import Problem, problem_of
 from pyscale_stages.reconstruct.tiles import Grid, grid_of, interior_mask
 from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
 from pyscale_stages.task import Task
-from pyscale_stages.torchdevice import name_of, wait_for
-from pyscale_stages.torchvision_cpu import make_importable
+from pyscale_stages.torchdevice import make_torchvision_importable, name_of, wait_for
 
 Psnrs = tuple[float | None, float | None, float | None]
 
@@ -66,13 +65,10 @@ class Solved:
 
 
 def run(task: Task[ReconstructParams]) -> None:
-    """Reconstruct the image of the task's seed, timing every iteration, and write what came out.
-
-    Comparisons with one rank alone and with the truth come after all timing, in no phase.
-    """
+    """Reconstruct the image of the task's seed, timing every iteration; comparisons come after."""
     params, spec = task.params, task.spec
     with task.span("import"):
-        make_importable()
+        make_torchvision_importable()
         import deepinv.distributed  # noqa: F401 - the import is what is timed
     backend = backend_of(spec.device)
     with joined(spec.rank, spec.ranks, spec.meeting, backend) as group, torch.no_grad():
@@ -180,11 +176,7 @@ def _record(task: Task, params: ReconstructParams, ready: Ready, solved: Solved)
 
 
 def psnr_db(image: Image, truth: Image, where: npt.NDArray[np.bool_] | None = None) -> float | None:
-    """Peak signal-to-noise ratio in dB, where the largest possible value is 1.
-
-    None where no pixel counts, or the two are equal. `where`: which pixels count, of the shape of
-    the lengths; None is all.
-    """
+    """Peak signal-to-noise ratio in dB, of pixels that count; None of equal images or of none."""
     squares = np.square(image.astype(np.float64) - truth).mean(axis=0)
     if where is not None:
         squares = squares[where]

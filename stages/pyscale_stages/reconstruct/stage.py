@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pyscale_stages.contract import Resources, Stage
+from pyscale_stages.reconstruct.needs import NEEDS
 from pyscale_stages.reconstruct.params import IMAGE, ReconstructParams, method, weights_file
 from pyscale_stages.registry import later
 
@@ -38,4 +39,5 @@ STAGE = Stage(
     work="shared",
     refuse_workers=refuse_ranks,
     data=("phantom",),
+    needs=NEEDS,
 )

@@ -93,8 +93,7 @@ def grid_of(shape: Sequence[int], params: ReconstructParams, ranks: int) -> Grid
 def receptive_field_px(blocks: int) -> int:
     """How far, in pixels, the denoiser looks to any side of a pixel, along each axis.
 
-    Where a pixel lies among the eight that share one at the coarsest scale shifts its view; this
-    is the farthest of all.
+    The farthest of all pixels: where one lies at the coarsest scale shifts its view.
     """
     period = 2**_HALVINGS
     steps = _STEPS_OF_A_BLOCK * blocks
@@ -116,14 +115,10 @@ def receptive_field_px(blocks: int) -> int:
 def interior(
     shape: Sequence[int], params: ReconstructParams
 ) -> tuple[npt.NDArray[np.bool_], ...] | None:
-    """Pixels whose whole view lies in their tile's window and in the image, for tiles as given.
+    """Pixels, by each axis, whose whole view lies in their tile's window and in the image.
 
-    It does not depend on how many ranks there are, so that the same pixels are compared for one
-    that cuts nothing and for many.
-
-    `shape`: channels and lengths of the image, in pixels. Returns: for each axis of length n, shape
-    (n,): a pixel is of the interior where all axes say so (`numpy.ix_` selects these). None where
-    tiles of this size cut no such image, or leave no such pixel.
+    It does not depend on how many ranks there are, so that the same pixels are compared. None where
+    tiles of this size cut no such image (`shape`), or leave no such pixel.
     """
     lengths = tuple(shape[1:])
     if not _can_be_cut(lengths, params):

@@ -1,7 +1,8 @@
-"""Agreement of two outputs, and distance of an output from the true drift."""
+"""Agreement of two outputs, and distance of one from the true drift and the true clean frames."""
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,11 @@ import polars as pl
 from pyscale_stages.contract import Agreement, Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.register_denoise.denoisingquality import judge_denoising
 from pyscale_stages.register_denoise.frames import FRAMES_FILE
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import (
     TRANSFORMS_FILE,
+    LinearTransform,
     centre_and_corners,
     mapped,
     read_transforms,
@@ -34,12 +35,7 @@ Vector = npt.NDArray[np.float64]
 
 
 def check(task: Task) -> Agreement:
-    """Compare two outputs frame by frame, and the second with the true drift if given.
-
-    The score is the share of frames whose transforms map the image's corners to within
-    `CORNER_TOLERANCE_PX` of each other and whose pixels correlate by at least
-    `CORRELATION_TOLERANCE` in every channel.
-    """
+    """Compare two outputs frame by frame, and the second with the true drift if given."""
     reference, other = folders_to_check(task)
     window = common_window(reference, other)
     movies = [Movie.open(folder / FRAMES_FILE) for folder in (reference, other)]
@@ -80,8 +76,7 @@ def drift_errors(
 ) -> dict[str, float]:
     """Drift that is left after the linear part of the correction.
 
-    The reference frame, which is right by definition, is not counted. `drift` is the true drift
-    (dy, dx) of each frame of the movie, in pixels, shape (frames, 2).
+    The reference frame, which is right by definition, is not counted.
     """
     params = RegisterDenoiseParams.model_validate(window.params)
     rows = np.arange(*window.frames)
@@ -147,3 +142,92 @@ def _correlation(first: Pixels, second: Pixels) -> float:
     if spread == 0:
         return float(np.array_equal(first, second))
     return float(np.clip((a @ b) / spread, -1, 1))
+
+
+LEAST_GAIN_DB = 3.0
+"""Half of the noise's power is left; the mean of two frames gains as much."""
+BRIGHTEST_SHARE = 0.1
+ROUNDING = 1 / 12
+"""Variance of rounding the truth to whole counts: no error below it can be measured."""
+NOISE_FILE = "noise.parquet"
+IDENTITY = asdict(LinearTransform())
+
+Image = npt.NDArray[np.float64]
+
+
+def judge_denoising(task: Task, folder: Path, window: Window) -> None:
+    """Measure denoised frames against the true ones without noise, and warn of a small gain.
+
+    Only frames that registration left in place count: moving one by parts of a pixel averages its
+    noise too. `psnr_gain_db` is above the movie's ratio, `bias_brightest` the signed error of the
+    brightest tenth of the true pixels as a share of the range of all.
+    """
+    truth = task.spec.truth
+    params = RegisterDenoiseParams.model_validate(window.params)
+    if truth is None or params.denoiser == "none" or not (truth / NOISE_FILE).exists():
+        return
+    output = Movie.open(folder / FRAMES_FILE)
+    clean = [
+        _clean_movie(truth / f"clean_ch{channel}.ome.tif", output, window)
+        for channel in range(output.n_channels)
+    ]
+    noise_rms = _noise_rms(truth)
+    first = window.frames[0]
+    judged = []
+    for frame in _unmoved(read_transforms(folder, window.frames)):
+        for channel, movie in enumerate(clean):
+            denoised = output.read(frame - first, frame - first + 1, channel)[0]
+            true = movie.read(frame, frame + 1, 0)[0].astype(np.float64)
+            noise = noise_rms.get((channel, frame), 0.0)
+            if noise > 0 and np.ptp(true) > 0:
+                judged.append(_gain_and_bias(denoised.astype(np.float64), true, noise))
+    if not judged:
+        return
+    gain_db, bias = np.mean(judged, axis=0)
+    task.set_quality(psnr_gain_db=float(gain_db), bias_brightest=float(bias))
+    if gain_db < LEAST_GAIN_DB:
+        task.warn(
+            f"denoising by {params.denoiser} gains {gain_db:.2f} dB against the truth, less than "
+            f"{LEAST_GAIN_DB:g} dB (images that registration left in place: {len(judged)}): "
+            "choose another denoiser, or none",
+            "weak-denoising",
+        )
+
+
+def _clean_movie(path: Path, output: Movie, window: Window) -> Movie:
+    movie = Movie.open(path)
+    # The truth may hold more frames than count.
+    if movie.shape_yx != output.shape_yx or movie.n_frames < window.movie_frames:
+        height, width = output.shape_yx
+        raise BadInput(
+            f"{path} does not hold {window.movie_frames} frames of {height} x {width} pixels: "
+            "name the truth of the denoised movie"
+        )
+    return movie
+
+
+def _gain_and_bias(denoised: Image, true: Image, noise_rms: float) -> tuple[float, float]:
+    """Gain in dB and share of the range, as `judge_denoising` tells their means."""
+    error = denoised - true
+    gain_db = 10 * np.log10(noise_rms**2 / max(np.mean(error**2), ROUNDING))
+    brightest = true >= np.quantile(true, 1 - BRIGHTEST_SHARE)
+    return float(gain_db), float(error[brightest].mean() / np.ptp(true))
+
+
+def _unmoved(transforms: pl.DataFrame) -> list[int]:
+    """Frames whose transform is the identity."""
+    return transforms.filter(
+        *(pl.col(name) == value for name, value in IDENTITY.items()), pl.col("warp_max_px") == 0
+    )["frame"].to_list()
+
+
+def _noise_rms(truth: Path) -> dict[tuple[int, int], float]:
+    """Root mean square noise of the movie, in counts, by channel and frame."""
+    try:
+        table = pl.read_parquet(truth / NOISE_FILE, glob=False)
+        rows = table.select("channel", "frame", "noise_rms_counts").rows()
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise BadInput(
+            f"{truth / NOISE_FILE} is not a readable table of noise: make the movie again"
+        ) from error
+    return {(channel, frame): rms for channel, frame, rms in rows}

@@ -28,10 +28,9 @@ class RegistrationFailed(Exception):  # noqa: N818 - what happened, not a defect
 class Correction:
     """The transform that ANTs found for one frame.
 
-    `files`: the whole transform as ANTs' files, in the order that `move` needs. `warp_max_px`,
-    `warp_mean_px`: largest and mean length of the deformation's displacement; 0 without
-    deformation. `correlation`, `correlation_unmoved`: Pearson correlation of the reference with the
-    moved frame, and with the frame where it was; None where nothing was registered.
+    `files`: as ANTs wrote it, in the order that `move` needs. The warp's lengths are 0 without a
+    deformation. Correlations with the reference, of the moved frame and where it was, are None
+    where nothing was registered.
     """
 
     linear: LinearTransform
@@ -101,12 +100,10 @@ def register(
 
 
 def move(images: list[FloatImage], files: tuple[str, ...]) -> tuple[list[FloatImage], Mask]:
-    """Show the channels of a frame where the reference has them, linearly interpolated.
+    """Show the channels of a frame where the reference has them, and where the camera saw them.
 
-    `images`: shape (Y, X). Returns: shape (Y, X); what the camera did not see is filled with the
-    channel's background. 0 would lie far below a camera's offset: a segmentation that scales a
-    frame by its percentiles would then lose the dim cells. Returns: shape (Y, X); where the camera
-    saw the specimen.
+    The rest is filled with the channel's background: 0 would lie far below a camera's offset, and a
+    segmentation that scales a frame by its percentiles would lose the dim cells.
     """
     fills = [float(np.percentile(image, BACKGROUND_PERCENTILE)) for image in images]
     moved = [_moved(image, files, fill) for image, fill in zip(images, fills, strict=True)]
@@ -139,17 +136,13 @@ def _moved(image: FloatImage, files: tuple[str, ...], fill: float) -> FloatImage
 def _positive(image: FloatImage) -> FloatImage:
     """Lift an image to just above 0, so that ANTs' 0 marks what the camera did not see.
 
-    ANTs starts from the centres of mass, which a camera's offset would pull to the middle of
-    the image and negative values could put anywhere.
+    A camera's offset would pull the centre of mass, from which ANTs starts, to the middle.
     """
     return np.asarray(image - image.min() + np.float32(1e-3) * np.ptp(image))
 
 
 def _likeness(first: FloatImage, second: FloatImage) -> float:
-    """Pearson correlation of two images in blocks of `LIKENESS_BLOCK_PX`; 0 without contrast.
-
-    Blocks with a pixel of 0 in the second image, which were not seen whole, do not count.
-    """
+    """Pearson correlation of two images in blocks that the second has seen; 0 without contrast."""
     height, width = (side // LIKENESS_BLOCK_PX for side in first.shape)
     a, b = (
         image[: height * LIKENESS_BLOCK_PX, : width * LIKENESS_BLOCK_PX]

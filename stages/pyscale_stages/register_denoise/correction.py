@@ -31,11 +31,9 @@ IDENTITY = Correction(LinearTransform())
 
 @dataclass(frozen=True)
 class CorrectedFrame:
-    """One frame of the output.
+    """One frame of the output, and its row in the table of transforms.
 
-    `pixels`: shape (C, Y, X). `seen`: shape (Y, X); which of them the camera saw; the others were
-    filled. `row`: the frame's row in the table of transforms. `fallbacks`: what the noise of each
-    channel was taken for; empty without a denoiser.
+    `seen`: which pixels the camera saw. `fallbacks`: what the noise of each channel was taken for.
     """
 
     pixels: Pixels
@@ -45,11 +43,7 @@ class CorrectedFrame:
 
 
 def reference_image(movie: Movie, start: int, params: RegisterDenoiseParams) -> FloatImage | None:
-    """Driving channel of what the frame `start` is registered to.
-
-    Returns: shape (Y, X); None where nothing is registered: nothing was asked for, or the first
-    frame has none before it.
-    """
+    """Driving channel of what the frame `start` is registered to; None where nothing is."""
     if not params.registration:
         return None
     index = start - 1 if params.adds_up else params.reference_frame
@@ -119,9 +113,8 @@ def _found(
 ) -> tuple[Correction, Status]:
     """The transform of a frame and why it has it.
 
-    ANTs moves even the reference frame by some hundredths of a pixel, a frame of one value by
-    any amount, and a frame of cells that went elsewhere to some other cells: these keep the
-    identity.
+    ANTs moves even the reference frame a little, a frame of one value by any amount, and cells that
+    went elsewhere to others: these keep the identity.
     """
     if not params.registration:
         return IDENTITY, "not_registered"
@@ -156,10 +149,7 @@ def _corrected(
 
 
 class Composition:
-    """Where the specimen has drifted since frame 0, frame by frame.
-
-    The same frames and steps give the same pixels, whether one task added them up or `merge` did.
-    """
+    """Where the specimen has drifted since frame 0, added up alike in a task and in `merge`."""
 
     def __init__(self) -> None:
         self._so_far = NOWHERE

@@ -46,20 +46,14 @@ WHAT_WAS_DONE: dict[Fallback, tuple[str, str]] = {
 class CameraNoise:
     """Noise of photons and reading: its variance is `gain * value + intercept`, in counts^2.
 
-    The camera's offset is in the intercept, where neither has to be known.
-
-    `gain`: counts a photo-electron; above 0. `intercept`: variance of reading, less the gain times
-    the offset.
+    `gain`: counts a photo-electron. The camera's offset is in the intercept.
     """
 
     gain: float
     intercept: float
 
     def stabilise(self, image: Image) -> Image:
-        """Make the standard deviation of the noise 1: the generalised Anscombe transform.
-
-        Its source is Starck, Murtagh and Bijaoui, Image Processing and Data Analysis (1998).
-        """
+        """Make the noise's deviation 1: the generalised Anscombe transform (Starck et al. 1998)."""
         gain = self.gain
         variance = gain * image + 3 / 8 * gain**2 + self.intercept
         return np.asarray(2 / gain * np.sqrt(np.maximum(variance, 0)))
@@ -67,8 +61,8 @@ class CameraNoise:
     def restore(self, stable: Image) -> Image:
         """Counts of a denoised stabilised image, by the closed form of the unbiased inverse.
 
-        Its source is Mäkitalo and Foi, IEEE Transactions on Image Processing 22, 91 (2013). The
-        plain algebraic inverse is too dark, by a quarter of a photon and more.
+        Mäkitalo and Foi, IEEE Transactions on Image Processing 22, 91 (2013); the algebraic one is
+        too dark.
         """
         d = np.maximum(stable, DARKEST)
         photons = d**2 / 4 + SQRT_3_2 / 4 / d - 11 / 8 / d**2 + 5 / 8 * SQRT_3_2 / d**3 - 1 / 8
@@ -78,10 +72,9 @@ class CameraNoise:
 def camera_noise(image: Image) -> CameraNoise | None:
     """Estimate the noise of one frame of one channel from its own pixels.
 
-    The diagonal difference of 2 x 2 pixels holds the noise and little of what is shown. Its
-    median in bins of brightness leaves out edges, and a line of median slope (Theil-Sen) leaves
-    out bins that are mostly edges. The way is that of Foi et al., IEEE Transactions on Image
-    Processing 17, 1737 (2008), in short. None where the noise does not grow with brightness.
+    From the diagonal differences of 2 x 2 pixels: medians in bins of brightness leave out edges, a
+    line of median slope (Theil-Sen) the bins that are mostly edges (Foi et al., IEEE Transactions
+    on Image Processing 17, 1737, 2008). None where noise does not grow with brightness.
     """
     from scipy.stats import theilslopes
 
@@ -192,10 +185,7 @@ def _of_even_noise(image: Image, params: RegisterDenoiseParams) -> Image | None:
 
 
 def _wavelet(image: Image, sigma: float) -> Image:
-    """Hard thresholds of BayesShrink (Chang et al. 2000), which keep peaks as bright as they are.
-
-    Soft ones gain as much and darken the brightest tenth by up to three times as much.
-    """
+    """Hard thresholds of BayesShrink (Chang et al. 2000): soft ones darken the brightest more."""
     import pywt
     from skimage.restoration import cycle_spin, denoise_wavelet
 

@@ -30,6 +30,7 @@ from pyscale_stages.register_denoise.frames import (
     output_shape,
     refuse_unusable,
 )
+from pyscale_stages.register_denoise.needs import NEEDS
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams, method
 from pyscale_stages.register_denoise.transforms import (
     TRANSFORMS_FILE,
@@ -43,10 +44,7 @@ from pyscale_stages.windows import ordered_windows
 
 
 def run(task: Task[RegisterDenoiseParams]) -> None:
-    """Register and denoise the task's window, a block of frames in memory at a time.
-
-    Each frame depends on itself and the reference frame alone, not on the window.
-    """
+    """Register and denoise the window; a frame depends on itself and the reference frame alone."""
     params = task.params
     with task.span("import"):
         import tifffile  # noqa: F401 - so that its import is not taken for reading
@@ -193,4 +191,5 @@ STAGE = Stage(
     extra="register_denoise",
     modules=("ants", "pywt", "skimage"),
     preload=preload,
+    needs=NEEDS,
 )

@@ -140,8 +140,7 @@ def read_transforms(folder: Path, frames: tuple[int, int]) -> pl.DataFrame:
 def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
     """Whether a transform is hardly drift, so that a frame is better left where it is.
 
-    It is where the moved frame shows little likeness to the reference, or less than it had
-    unmoved, or where it moved by more than half its size or changed its area twofold.
+    It is little like the reference, or less than unmoved, or far, or of another area.
     """
     height, width = shape_yx
     linear = found.linear
@@ -154,10 +153,7 @@ def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
 
 
 def doubts(transforms: pl.DataFrame, params: RegisterDenoiseParams) -> list[Warned]:
-    """Count the frames that were not registered although registration was asked for.
-
-    Returns: one for each reason, also where no frame of this window has it: those of others may.
-    """
+    """Count the frames that were not registered although it was asked for, by reason, also none."""
     if params.adds_up:
         left = "were moved like the frame before them"
         constant = "they have one value everywhere, or the frame before them has,"

@@ -23,11 +23,7 @@ TOLERANCE = 0.99
 
 
 def check(task: Task) -> Agreement:
-    """Compare the labels in two folders and, where truth is given, the second with it.
-
-    Counts are summed over the frames before the ratio is taken, so that a frame weighs as
-    much as the cells it has.
-    """
+    """Compare the labels in two folders and, where truth is given, the second with it."""
     reference_folder, other_folder = folders_to_check(task)
     window = common_window(reference_folder, other_folder)
     length = window.frames[1] - window.frames[0]

@@ -1,26 +1,56 @@
-"""Segments frames by calls of a model, each of which is timed and recorded."""
+"""Segments frames by calls of a model, on a device made ready; each call is timed and recorded."""
 
 from __future__ import annotations
 
+import os
 import time
+import warnings
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pyscale_stages.contract import Call
+from pyscale_stages.contract import Call, Device
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Pixels
-from pyscale_stages.segment import device
 from pyscale_stages.segment.doubts import Doubts
 from pyscale_stages.segment.models import Labels, Limits, Model, Segmenter
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.segment.parts import HOOKS, SIZE_HOOK, timed_parts
 from pyscale_stages.task import Task
-from pyscale_stages.torchdevice import held_bytes, wait_for
+from pyscale_stages.torchdevice import first_used, held_bytes, wait_for
 
 if TYPE_CHECKING:
     import torch
+
+
+def prepared_device(name: Device, *, threads: int, seed: int) -> torch.device:
+    """Set torch up for a reproducible task and return a device that works."""
+    import cv2
+    import torch
+
+    torch.set_num_threads(threads)
+    cv2.setNumThreads(threads)
+    torch.manual_seed(seed)
+    # Cellpose draws from NumPy's global generator.
+    np.random.seed(seed)  # noqa: NPY002
+    # cuBLAS reads this when it is first used; without it, it may choose other kernels each time.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    torch.backends.cudnn.benchmark = False
+    # Not every kernel that Cellpose calls has a reproducible form: those only warn. The same
+    # switch under its better known name imports torch's compiler, which takes over a second.
+    torch.set_deterministic_debug_mode("warn")
+    warnings.filterwarnings("ignore", message=".*does not have a deterministic implementation")
+    # Cellpose's sparse tensors are sound; torch would print a warning until someone chooses.
+    torch.sparse.check_sparse_tensor_invariants.disable()  # type: ignore[no-untyped-call]
+    # The results do not depend on memory that was never written, so clearing it is wasted time.
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
+    device = torch.device(name)
+    if name != "cpu":
+        with first_used(device):
+            image = torch.ones((1, 1, 8, 8), device=device)
+            float(torch.nn.functional.conv2d(image, image[:, :, :3, :3]).sum())
+    return device
 
 
 class _Loaded(NamedTuple):
@@ -44,7 +74,7 @@ def load_for_tasks(task: Task, model: Model) -> None:
 
     spec = task.spec
     with task.span("model_load"):
-        segmenter = model.build(device.prepare(spec.device, threads=1, seed=spec.seed))
+        segmenter = model.build(prepared_device(spec.device, threads=1, seed=spec.seed))
         states = (torch.get_rng_state(), np.random.get_state())  # noqa: NPY002 - Cellpose's
         _LOADED[model, spec.device, spec.seed] = _Loaded(segmenter, _weights_of(model), states)
 
@@ -57,10 +87,7 @@ def _weights_of(model: Model) -> dict[str, str]:
 
 
 class ModelCalls:
-    """Calls of one model in one task.
-
-    The model is built at the first call, which thereby knows what it cost.
-    """
+    """Calls of one model in one task; the first call builds it, and knows what that cost."""
 
     def __init__(self, task: Task, params: SegmentParams, model: Model) -> None:
         self._task = task
@@ -71,10 +98,7 @@ class ModelCalls:
         self.doubts = Doubts(params)
 
     def segment(self, frame: Pixels, number: int, limits: Limits | None = None) -> Labels:
-        """Label a frame as often as the parameters say; the labels are the last call's.
-
-        What warns of them is counted in `doubts`.
-        """
+        """Label a frame as often as the parameters say; the labels are the last call's."""
         for _ in range(self._params.calls - 1):
             self._call(frame, number, limits)
         labels = self._call(frame, number, limits)
@@ -145,7 +169,7 @@ class ModelCalls:
     @cached_property
     def _device(self) -> torch.device:
         spec = self._task.spec
-        return device.prepare(spec.device, threads=spec.threads, seed=spec.seed)
+        return prepared_device(spec.device, threads=spec.threads, seed=spec.seed)
 
     def _wait(self) -> None:
         wait_for(self._device)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -11,9 +11,6 @@ from pyscale_stages.movie import Pixels
 from pyscale_stages.segment.models import Labels, Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, EMBEDDED_PURPOSE, SegmentParams
 from pyscale_stages.warned import Warned
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TIMES_TRAINED = 2.0
 """How far the median object may be from the size that the model was trained on."""

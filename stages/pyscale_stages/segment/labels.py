@@ -55,10 +55,7 @@ class Crop:
 
 
 def centre_crop(movie: Movie, length_px: int | None) -> Crop:
-    """The square of that side in the middle of a movie's frames; with None, the whole frame.
-
-    Where the rest is odd, its larger half lies below and to the right.
-    """
+    """The square of that side in the middle of a movie's frames; with None, the whole frame."""
     height, width = movie.shape_yx
     if length_px is None:
         return Crop(0, 0, movie.shape_yx)

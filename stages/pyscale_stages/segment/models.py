@@ -152,9 +152,9 @@ def import_cellpose(cellpose: int) -> None:
     if "cellpose.models" in sys.modules:
         return
     if cellpose == 4:
-        from pyscale_stages import torchvision_cpu
+        from pyscale_stages.torchdevice import make_torchvision_importable
 
-        torchvision_cpu.make_importable()
+        make_torchvision_importable()
         import_module("cellpose.models")
         return
     from pyscale_stages.segment.networks import kept_by_numba
@@ -170,10 +170,7 @@ def model_folder() -> Path:
 
 
 def image_of(params: SegmentParams) -> str:
-    """Name of the image with the Cellpose that runs a model.
-
-    A path does not say which: Cellpose 3 is taken, and refuses weights of Cellpose 4 by name.
-    """
+    """Name of the image with the Cellpose that runs a model; of a path Cellpose 3 is taken."""
     return IMAGE_OF_CELLPOSE[CELLPOSE_OF_MODEL.get(params.model, 3)]
 
 
@@ -193,10 +190,7 @@ def surroundings(params: SegmentParams) -> Surroundings:
 
 
 def read_state(path: Path, *, mapped: bool = False) -> State:
-    """Read a file of network weights on the CPU; nothing in it is executed.
-
-    `mapped`: leave the values on the disk until they are used; only for files of over a gigabyte.
-    """
+    """Read network weights on the CPU, executing nothing; `mapped` leaves values on the disk."""
     import torch
 
     try:

@@ -93,11 +93,7 @@ class Cellpose3Segmenter:
 
 
 def build_net(widths: list[int], *, mkldnn: bool | None = False) -> Any:
-    """Build a CPnet that also works in Cellpose when its last level is narrow.
-
-    `widths`: channels of the input and of each level. `mkldnn`: use oneDNN's own layout of
-    tensors, as Cellpose does on a CPU; not for training.
-    """
+    """Build a CPnet, of the channels of input and levels, whose last level may be narrow."""
     from cellpose.resnet_torch import CPnet
 
     net = CPnet(list(widths), nout=OUTPUTS, sz=3, mkldnn=mkldnn, max_pool=True)
@@ -146,8 +142,7 @@ def kept_by_numba() -> Iterator[None]:
     """Have numba keep all that is compiled while modules are imported.
 
     Three functions of `cellpose.dynamics` have signatures and no cache: compiling them takes more
-    than half of the CPU time of the import, in every task. What numba keeps depends on the source
-    and on the processor, so that another Cellpose or node compiles its own.
+    than half of the CPU time of the import, in every task.
     """
     _take_from_image()
     import numba

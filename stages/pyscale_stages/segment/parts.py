@@ -84,9 +84,7 @@ SIZE_HOOK = Hook("diameter", "cellpose.models", "SizeModel.eval", whole=True)
 class PartTimes:
     """Seconds by part; each moment counts once, for the innermost part that is open.
 
-    `names`: the parts that are told, also where they took no time. `wait`: returns when the device
-    has done its work; called wherever a part begins or ends, so that work counts where it was asked
-    for.
+    `wait`: called wherever a part begins or ends, so that work counts where it was asked for.
     """
 
     def __init__(self, names: tuple[str, ...], wait: Callable[[], None]) -> None:

@@ -84,8 +84,7 @@ def find_size_weights(model: str) -> Path:
 def size_files(model: str) -> tuple[Path, ...]:
     """Where the size model of a model lies, or would have to lie.
 
-    Beside weights that are given by path it has one of the two names that Cellpose gives it: that
-    of its training or that of its own models.
+    Beside weights given by path it has one of the two names that Cellpose gives it.
     """
     if model == EMBEDDED_MODEL:
         return (embedded_model(model).with_name(f"{model}-size.json"),)
@@ -98,11 +97,7 @@ def size_files(model: str) -> tuple[Path, ...]:
 
 
 def load_size_model(path: Path, cellpose_model: Any) -> Any:
-    """Build Cellpose's size model on a loaded network.
-
-    Returns: its `eval` estimates the diameter in pixels, first from the style alone, then from the
-    cells found at that size.
-    """
+    """Build Cellpose's size model on a loaded network; its `eval` estimates diameters in pixels."""
     from cellpose.models import SizeModel
 
     weights = read_size_weights(path)

@@ -15,6 +15,7 @@ from pyscale_stages.segment.agreement import check
 from pyscale_stages.segment.calls import ModelCalls, load_for_tasks
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, centre_crop, open_labels
 from pyscale_stages.segment.models import CELLPOSE_OF_MODEL, Limits
+from pyscale_stages.segment.needs import NEEDS
 from pyscale_stages.segment.params import SegmentParams, method
 from pyscale_stages.task import Task
 from pyscale_stages.windows import ordered_windows
@@ -41,10 +42,7 @@ LEAST_CONTRAST = 1e-3
 
 
 def run(task: Task[SegmentParams]) -> None:
-    """Segment the task's window frame by frame.
-
-    Each frame is given to Cellpose alone, so that its labels do not depend on the window.
-    """
+    """Segment the window frame by frame: labels of a frame do not depend on the window."""
     params = task.params
     with task.span("read"):
         movie = task.movie("frames")
@@ -124,11 +122,7 @@ def _write(task: Task, stack: LabelStack) -> None:
 
 
 def limits_of(frame: Pixels, seen: Pixels) -> Limits | None:
-    """Percentiles of the pixels that the camera saw.
-
-    `frame`, `seen`: shape (Y, X); where the latter is 0 the frame was filled. Returns: None where
-    all was seen, or nothing with any contrast: the frame's own percentiles do.
-    """
+    """Percentiles of the pixels that the camera saw; None where the frame's own do."""
     is_seen = seen > 0
     if is_seen.all() or not is_seen.any():
         return None
@@ -172,4 +166,6 @@ STAGE = Stage(
     image=models.image_of,
     surroundings=models.surroundings,
     preload=preload,
+    needs=NEEDS,
+    judged_by="labels",
 )

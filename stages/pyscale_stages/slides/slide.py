@@ -59,11 +59,7 @@ class Region:
 
 
 def levels_of(shapes: list[tuple[int, int]]) -> tuple[Level, ...]:
-    """Describe levels from their sizes, the finest first.
-
-    How much coarser one is follows from both sides: their ratios differ where a side was rounded,
-    and the mean is taken.
-    """
+    """Describe levels from their sizes, the finest first; downsamples are means of both sides."""
     height, width = shapes[0]
     return tuple(Level(h, w, (height / h + width / w) / 2) for h, w in shapes)
 
@@ -128,10 +124,7 @@ class Slide(ABC):
     def read_on_glass(
         self, level: int, y0: int, x0: int, height_px: int, width_px: int, *, plane: int = 0
     ) -> Pixels:
-        """Read a region with what was never scanned in the colour of glass, for looking at it.
-
-        Parameters and errors are those of `read`, which leaves such pixels as the file has them.
-        """
+        """Read a region with what was never scanned in the colour of glass, for looking at it."""
         return self.read(level, y0, x0, height_px, width_px, plane=plane)
 
     @abstractmethod
@@ -158,11 +151,8 @@ class Slide(ABC):
 class PerProcess(Generic[Handle]):
     """Open a handle when it is first needed, and once more in every process that inherits this.
 
-    A handle of a C library is no use after pickling, and after a fork two processes would move
-    one file's position under each other's feet.
-
-    `opener`: opens the handle; must be picklable. `closer`: closes it; must be picklable. Without
-    one it closes when nothing refers to it any more.
+    A handle of a C library is no use after pickling, and after a fork two processes would move one
+    file's position. `opener` and `closer` must be picklable.
     """
 
     def __init__(
@@ -190,11 +180,10 @@ class PerProcess(Generic[Handle]):
 
 
 def level_for(slide: Slide, mpp: float | None) -> int:
-    """Choose the level whose pixels are nearest in size to those asked.
+    """Choose the level whose pixels are nearest in size to those asked, the finer of equals.
 
-    Patches are taken from it as they are, never resampled; of two levels equally near the finer one
-    is taken. Refused is a slide without a pixel size, one whose finest level is coarser than asked
-    by more than a quarter, or whose coarsest is more than 2.5 times finer.
+    Patches are never resampled: a finest level coarser by more than a quarter is refused, and a
+    coarsest more than 2.5 times finer.
     """
     if mpp is None:
         return 0

@@ -53,12 +53,8 @@ def write_slides(
 ) -> Path:
     """Write slides as pyramidal TIFF in Aperio's layout; the folder appears whole or not at all.
 
-    A folder that already holds the slides of these parameters is kept, and any other is refused.
-    The same parameters give the same bytes, with the same versions of the libraries on the same
-    kind of processor. The slides are `slide_000.svs` and so on, and `slides.json` says how they
-    were made.
-
-    `advance`: told the uncompressed bytes as they are drawn, `params.uncompressed_bytes` in all.
+    The same parameters give the same bytes, with the same libraries and kind of processor.
+    `advance`: told the uncompressed bytes as they are drawn.
     """
 
     def write(partial: Path) -> None:

@@ -35,8 +35,7 @@ def write_pyramid(
 ) -> None:
     """Write a slide as an Aperio scanner lays it out: JPEG tiles at three resolutions.
 
-    The full resolution comes first, then a thumbnail in strips, then a quarter and a sixteenth
-    of the resolution. These are made while the full one is drawn, and wait on the disk.
+    Lower ones and a thumbnail are made while the full one is drawn, and wait on the disk.
     """
     from tifffile import TiffWriter
 

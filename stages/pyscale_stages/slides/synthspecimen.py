@@ -135,11 +135,7 @@ class Specimen:
         self._salt = np.uint64(random.integers(2**63))
 
     def tile(self, y0: int, x0: int, side: int) -> NDArray[np.uint8]:
-        """Draw a square tile.
-
-        `y0`, `x0`: its corner in pixels, a multiple of its side. It may reach beyond the slide.
-        `side`: its side in pixels, a multiple of `NODE_PX`. Returns: RGB, (side, side, 3), uint8.
-        """
+        """Draw a tile, RGB: its corner is a multiple of its side, and this one of `NODE_PX`."""
         stains = self._stains
         nodes = side // NODE_PX + 1
         node_y, node_x = y0 // NODE_PX + np.arange(nodes), x0 // NODE_PX + np.arange(nodes)

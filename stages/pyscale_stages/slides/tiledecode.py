@@ -159,8 +159,7 @@ def _refusal(page: tifffile.TiffPage) -> str:
 def is_whole(data: bytes) -> bool:
     """Find whether the scans of a JPEG image end where they should.
 
-    Decoders fill what they cannot decode with grey, and only warn of it. This finds damage that
-    cuts a scan short; changed bytes that still decode to something cannot be found.
+    Decoders fill what they cannot decode with grey; changed bytes that still decode are not found.
     """
     try:
         scan = _scan_after(data, 2)

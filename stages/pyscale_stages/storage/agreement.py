@@ -22,10 +22,7 @@ def check(task: Task) -> Agreement:
 
 
 def results(timings: pl.DataFrame) -> pl.DataFrame:
-    """Reduce timings to what does not depend on time: which test, whether it ran, its checksum.
-
-    Several workers that read the same give one row.
-    """
+    """Reduce timings to which test, whether it ran, its checksum; of workers that agree one row."""
     return (
         timings.filter(pl.col("step").is_null())
         .select(
@@ -40,8 +37,8 @@ def results(timings: pl.DataFrame) -> pl.DataFrame:
 def agreement_of(reference: pl.DataFrame, other: pl.DataFrame, *, identical: bool) -> Agreement:
     """Compare the results of two outputs.
 
-    A test that only one of the two could run is no disagreement: machines differ in what they
-    can do. A test that only one of the two knows is one.
+    A test that one could not run is no disagreement, as machines differ; one that it does not know
+    is.
     """
     both = reference.join(other, on=KEY, suffix="_other")
     ran = both.filter(pl.col("ran") & pl.col("ran_other"))

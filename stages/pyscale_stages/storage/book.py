@@ -74,11 +74,7 @@ class Proof:
 
 
 def prepare(files: Sequence[Path], mode: Mode) -> Proof:
-    """Drive files out of the page cache, or read them into it, and look what came of it.
-
-    Files that are read past the page cache are driven out as well: pages that it holds would
-    have to be written or dropped first, which is not the storage's time.
-    """
+    """Drive files out of the page cache, also for direct reads, or read them in; then look."""
     if mode == "warm":
         return Proof(mode, tuple(_warmed(path) for path in files))
     return Proof(mode, pagecache.evict_all(files))
@@ -177,9 +173,7 @@ class FileSet:
 def latency_details(latency_ns: Sequence[int]) -> dict[str, float]:
     """Give percentiles, mean and maximum in seconds.
 
-    A percentile is a latency that was observed, the smallest that at least this share of the
-    samples do not exceed. It is left out where no sample lies beyond it: the 99.9th percentile
-    of 500 samples would be their maximum under another name.
+    A percentile is a latency that was observed; it is left out where no sample lies beyond it.
     """
     seconds = np.asarray(latency_ns) / 1e9
     details = {"latency_mean_s": float(seconds.mean()), "latency_max_s": float(seconds.max())}

@@ -55,8 +55,7 @@ def fio_sequentially(book: Book, case: Case, stack: Stack) -> None:
 def fio_at_random(book: Book, case: Case, stack: Stack) -> None:
     """Let fio read particle after particle in the very order of `read_at_random`.
 
-    Its own random order would take the next block where one was read already: neighbours follow
-    each other in it, which a disk reads faster.
+    In its own random order neighbours follow each other, which a disk reads faster.
     """
     direct = case.mode == "direct" and not why_not_direct(stack.files[0])
     alignment_bytes = alignment_of(stack.files[0]) if direct else 1
@@ -68,10 +67,7 @@ def fio_at_random(book: Book, case: Case, stack: Stack) -> None:
 
 
 def replay_of(pieces: Sequence[Piece], names: Sequence[str], alignment_bytes: int) -> str:
-    """Write down reads as fio replays them, in version 2 of its log.
-
-    A piece that no block of the disk begins with is read from the beginning of its block on.
-    """
+    """Write reads as version 2 of fio's log; a piece begins where its block of the disk does."""
     lines = ["fio version 2 iolog"]
     lines += [f"{name} {action}" for action in ("add", "open") for name in names]
     for piece in pieces:

@@ -33,9 +33,7 @@ class Piece:
 class Reader:
     """Reads by `preadv` into a buffer that is allocated, touched and aligned beforehand.
 
-    `largest_bytes`: the largest block or piece that will be read. `direct`: read by O_DIRECT. What
-    is asked for is widened to whole blocks, as any program must. `alignment_bytes`: size of these
-    blocks.
+    `direct`: by O_DIRECT, where what is asked for is widened to whole blocks of `alignment_bytes`.
     """
 
     def __init__(

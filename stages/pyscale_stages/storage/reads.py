@@ -165,8 +165,7 @@ def why_not_direct(path: Path) -> str:
 def alignment_of(path: Path) -> int:
     """Find the size of blocks that a file can be read in directly: a sector's, or a page's.
 
-    A filesystem whose blocks are larger refuses a sector, or reads it through the page cache
-    without a word: a sector counts only where it leaves nothing there.
+    A filesystem of larger blocks may read a sector through the page cache: none may be left there.
     """
     pagecache.evict(path)
     try:

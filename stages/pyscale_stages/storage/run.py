@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import shutil
+import time
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import imagecodecs  # noqa: F401 - else its import would be taken for writing
+import numpy as np
 import tifffile  # noqa: F401 - as above
 
+from pyscale_stages.atomic import flush_to_disk
 from pyscale_stages.machine import timingtable
 from pyscale_stages.machine.place import (
     filesystem_versions,
@@ -19,21 +26,42 @@ from pyscale_stages.machine.place import (
     scratch_folder,
 )
 from pyscale_stages.machine.timingtable import timings_table, write_results
-from pyscale_stages.storage.book import RESIDENCY, Book, residency_table
-from pyscale_stages.storage.fio import fio_version
-from pyscale_stages.storage.params import LOWER, StorageParams, room_bytes
-from pyscale_stages.storage.plan import Bench, tests_of
-from pyscale_stages.storage.testfiles import write_movies
+from pyscale_stages.storage.book import RESIDENCY, Book, Case, FileSet, prepare, residency_table
+from pyscale_stages.storage.fio import fio_at_random, fio_sequentially, fio_version
+from pyscale_stages.storage.metadata import measure_metadata
+from pyscale_stages.storage.parallel import read_in_parallel
+from pyscale_stages.storage.params import LOWER, MovieFormat, StorageParams, room_bytes
+from pyscale_stages.storage.reading import Reader
+from pyscale_stages.storage.reads import read_at_random, read_sequentially, verified
+from pyscale_stages.storage.testfiles import Stack, write_movies, write_stack
 from pyscale_stages.task import Task
+
+NO_CACHE = "no cache_folder was given under stages.storage"
+COPY = "particle_cache_copy"
 
 merge = partial(timingtable.merge, others=(RESIDENCY,))
 """The tables of all workers one below the other."""
 
 
+@dataclass
+class Bench:
+    """What the tests of a task work on."""
+
+    book: Book
+    folder: Path
+    """Work folder in the measured place."""
+    cache: Path | None
+    """Work folder in the cache folder."""
+    movies: dict[MovieFormat, FileSet]
+    stacks: dict[str, Stack] = field(default_factory=dict)
+    """The stack of this repeat: as `particle` in the place, as `cache` its copy."""
+
+
 def run(task: Task[StorageParams]) -> None:
     """Do every test as often as asked and write what was timed, with its proofs."""
-    book = Book(task, task.params)
-    place, cache = _folders(task, task.params)
+    params = task.params
+    book = Book(task, params)
+    place, cache = _folders(task, params)
     _describe(book, place, cache)
     scratch = partial(scratch_folder, stage=task.stage.name, warn=task.warn)
     with ExitStack() as stack:
@@ -41,33 +69,27 @@ def run(task: Task[StorageParams]) -> None:
         folder = stack.enter_context(scratch(place))
         cache_folder = stack.enter_context(scratch(cache)) if cache is not None else None
         with task.span("compute"):
-            kinds = tuple(dict.fromkeys(task.params.movie_formats))
+            kinds = tuple(dict.fromkeys(params.movie_formats))
             movies = {
                 kind: write_movies(book, folder / kind, kind)
                 for kind in task.progress(kinds, len(kinds), "writing movies")
             }
-        _measure(Bench(book, folder, cache_folder, movies))
+        bench = Bench(book, folder, cache_folder, movies)
+        tests = [test for repeat in range(params.repeats) for test in _tests_of(bench, repeat)]
+        for test in task.progress(tests, len(tests), "measuring storage"):
+            test()
     write_results(task, timings_table(task.timings), {RESIDENCY: residency_table(book.proofs)})
-
-
-def _measure(bench: Bench) -> None:
-    params = bench.book.params
-    tests = [(test, repeat) for repeat in range(params.repeats) for test in tests_of(bench, repeat)]
-    for test, repeat in bench.book.task.progress(tests, len(tests), "measuring storage"):
-        test(repeat)
 
 
 def _folders(task: Task, params: StorageParams) -> tuple[Path, Path | None]:
     """The place and the cache folder, with room for what will be written."""
     place = place_of(task)
     needed = {place: room_bytes(params)}
-    if params.cache_folder is None:
-        refuse_lack_of_space(needed, LOWER)
-        return place, None
-    cache = ready(
-        params.cache_folder, "the cache_folder", "name another cache_folder of stages.storage"
-    )
-    needed[cache] = needed.get(cache, 0) + params.stack_bytes
+    cache = None
+    if params.cache_folder is not None:
+        give = "name another cache_folder of stages.storage"
+        cache = ready(params.cache_folder, "the cache_folder", give)
+        needed[cache] = needed.get(cache, 0) + params.stack_bytes
     refuse_lack_of_space(needed, LOWER)
     return place, cache
 
@@ -91,3 +113,82 @@ def _describe(book: Book, place: Path, cache: Path | None) -> None:
             "compare rates with it, not times",
             "other-stack-size",
         )
+
+
+def _tests_of(bench: Bench, repeat: int) -> list[Callable[[], None]]:
+    """List the tests of one repeat: writing and copying, then all that reads, in a drawn order.
+
+    What else the machine does then hits no test in each repeat; none depends on what came before.
+    """
+    others = [*_reading_tests(bench, repeat)]
+    rng = np.random.default_rng([bench.book.task.spec.seed, repeat])
+    writing = [partial(_write, bench, repeat), partial(_copy, bench, repeat)]
+    return [*writing, *(others[index] for index in rng.permutation(len(others)))]
+
+
+def _reading_tests(bench: Bench, repeat: int) -> Iterator[Callable[[], None]]:
+    book, params = bench.book, bench.book.params
+
+    def of_stack(
+        read: Callable[[Book, Case, Stack], None], case: Case, where: str = "particle"
+    ) -> Callable[[], None]:
+        # Which files these are is known only when they are written in this repeat.
+        return lambda: read(book, case, bench.stacks[where])
+
+    yield partial(measure_metadata, book, bench.folder / "small", repeat)
+    for mode in params.modes:
+        for kind, files in bench.movies.items():
+            case = Case(f"movie_read_{kind}", mode, repeat)
+            yield partial(read_sequentially, book, case, files)
+        for where in ("particle", *(["cache"] if bench.cache is not None else [])):
+            case = Case(f"{where}_sequential_read", mode, repeat)
+            yield of_stack(read_sequentially, case, where)
+            yield of_stack(read_at_random, replace(case, name=f"{where}_random_read"), where)
+        if params.fio:
+            yield of_stack(fio_sequentially, Case("fio_sequential_read", mode, repeat))
+            yield of_stack(fio_at_random, Case("fio_random_read", mode, repeat))
+        for readers in dict.fromkeys(params.readers):
+            yield of_stack(read_in_parallel, Case("parallel_read", mode, repeat, readers))
+
+
+def _write(bench: Bench, repeat: int) -> None:
+    bench.stacks["particle"] = write_stack(bench.book, bench.folder / "stack", repeat)
+
+
+def _copy(bench: Bench, repeat: int) -> None:
+    if bench.cache is None:
+        bench.book.add(COPY, None, repeat=repeat, why_not=NO_CACHE, bottleneck="storage")
+        return
+    with in_words(bench.cache.parent, LOWER):
+        original = bench.stacks["particle"]
+        bench.stacks["cache"] = _copied(bench.book, original, bench.cache / "stack", repeat)
+
+
+def _copied(book: Book, stack: Stack, folder: Path, repeat: int) -> Stack:
+    """Copy the stack, cold where that can be had, anew, and time copying and flushing."""
+    folder.mkdir(exist_ok=True)
+    for old in folder.iterdir():
+        old.unlink()
+    copies = replace(stack, folder=folder, files=tuple(folder / f.name for f in stack.files))
+    with book.task.span("compute"):
+        proof = prepare(stack.files, "cold")
+        book.prove(COPY, repeat, 1, proof)
+    copy_s = flush_s = 0.0
+    with book.task.span("write"):
+        for source, copy in zip(stack.files, copies.files, strict=True):
+            begin = time.perf_counter()
+            shutil.copyfile(source, copy)
+            flushing = time.perf_counter()
+            flush_to_disk(copy)
+            flush_s += time.perf_counter() - flushing
+            copy_s += flushing - begin
+    with book.task.span("compute"):
+        block_bytes = book.params.block_bytes
+        checksum = float(verified(Reader(block_bytes), copies, block_bytes))
+    of_all: dict[str, Any] = {"repeat": repeat, "amount": stack.total_bytes, "unit": "B"}
+    of_all["bottleneck"] = "storage"
+    details = proof.details | {"checksum_crc32": checksum}
+    book.add(COPY, copy_s + flush_s, **of_all, cache=proof.state, details=details)
+    book.add(COPY, copy_s, **of_all, cache=proof.state, step="copy")
+    book.add(COPY, flush_s, **of_all, step="flush")
+    return copies

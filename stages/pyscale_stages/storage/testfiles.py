@@ -42,20 +42,13 @@ def particles_by_file(params: StorageParams) -> list[int]:
 
 
 def particles_of(seed: int, number: int, count: int, side_px: int) -> npt.NDArray[np.float32]:
-    """Draw the particles of one file, which no compression makes smaller.
-
-    Returns: shape (count, side_px, side_px); normally distributed, mean 0 and standard deviation 1,
-    as in CryoSPARC's benchmark.
-    """
+    """Draw the normally distributed particles of one file, which no compression makes smaller."""
     rng = np.random.default_rng([seed, number])
     return rng.standard_normal((count, side_px, side_px), dtype=np.float32)
 
 
 def write_stack(book: Book, folder: Path, repeat: int) -> Stack:
-    """Write the stack as MRC files and time it: writing, and then flushing to storage.
-
-    Drawing the particles is not in the time. Files of an earlier repeat are removed before.
-    """
+    """Write the stack as MRC files anew and time it: writing, and then flushing to storage."""
     params = book.params
     folder.mkdir(exist_ok=True)
     for old in folder.iterdir():

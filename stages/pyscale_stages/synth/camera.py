@@ -54,11 +54,9 @@ class Microscope:
     def picture(
         self, cells: Cells, coverage: Coverage, labels: Labels, rng: np.random.Generator
     ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-        """One channel of one frame, with its noise and without any.
+        """One channel of one frame as camera counts (Y, X), with its noise and without any.
 
-        `coverage`: the pixels they cover, in camera coordinates. `labels`: label image (Y, X) of
-        the same coverage. Returns `noisy, clean`: camera counts (Y, X), uint16. The clean ones are
-        those of a camera of even offset.
+        The clean ones are those of a camera of even offset.
         """
         from scipy.ndimage import gaussian_filter
 

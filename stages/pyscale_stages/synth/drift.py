@@ -28,10 +28,7 @@ class Drifting(Protocol):
 
 
 def drift_path(params: Drifting) -> npt.NDArray[np.float64]:
-    """Position of the specimen in each frame minus its position in frame 0.
-
-    A random walk, reflected at `max_drift_px`, in fractions of a pixel.
-    """
+    """Position of the specimen since frame 0: a random walk, reflected at `max_drift_px`."""
     limit = params.max_drift_px
     path = np.zeros((params.frames, 2))
     if limit == 0:

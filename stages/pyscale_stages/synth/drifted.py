@@ -69,9 +69,8 @@ def write_drifted_movie(
 ) -> Path:
     """Write a movie of a real image with the files and truth of a synthetic movie.
 
-    The cells do not move, so each keeps its label as its track. True labels in specimen coordinates
-    end where the camera's view of that frame ends. A folder that already holds the movie of these
-    parameters is kept, and any other is refused.
+    Cells do not move: each keeps its label as its track. True labels end where the camera's view
+    does.
     """
     return make_whole(
         folder, params, KIND, lambda into: _write_into(into, params, source, progress)

@@ -35,9 +35,7 @@ Progress = Callable[[int, int], None]
 class RenderedFrame:
     """One frame: its cells, what the camera sees, and which pixels are whose.
 
-    `cells`: all live cells, in specimen coordinates, also those out of view. `image`: camera
-    counts, shape (C, Y, X), uint16. `clean`: the same without noise. `labels`: for "camera" and,
-    where asked for, "specimen": a label image (Y, X) for each channel.
+    `cells`: in specimen coordinates, also those out of view. `labels`: an image for each channel.
     """
 
     cells: Cells
@@ -83,10 +81,8 @@ def write_synthetic_movie(
 ) -> Path:
     """Write a movie and its exact truth; the folder appears whole or not at all.
 
-    While it is made, about the uncompressed size of the movie and its truth lies beside it. A
-    folder that already holds the movie of these parameters is kept, and any other is refused. The
-    same parameters give the same bytes, with the same versions of the libraries on the same kind of
-    processor.
+    The same parameters give the same bytes, with the same libraries and kind of processor. While it
+    is made, about its uncompressed size lies beside it.
     """
     return make_whole(folder, params, KIND, lambda partial: _write_into(partial, params, progress))
 
@@ -112,11 +108,9 @@ def _write_into(folder: Path, params: SynthParams, progress: Progress | None) ->
 
 
 class FrameSpool:
-    """Stacks of frames that grow together, kept on disk so that memory stays bounded.
+    """Stacks of frames that grow together on disk, each an OME-TIFF when the block ends well.
 
-    A compressed OME-TIFF is written in one go, but the files of a movie are rendered side by
-    side. When the block ends without an error, each stack becomes an OME-TIFF; in any case
-    nothing of the spool stays behind.
+    A compressed OME-TIFF is written in one go, but the files of a movie are rendered side by side.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -93,11 +93,10 @@ def pushed_apart(domain: Domain, cells: Cells, rounds: int) -> Cells:
 
 
 def simulate(params: SynthParams) -> Iterator[Cells]:
-    """Live cells of each frame, in specimen coordinates.
+    """Live cells of each frame, in specimen coordinates, in a domain larger than the field of view.
 
-    Cells live in a domain larger than the field of view, so that they enter and leave it
-    and a drifting camera never sees an edge of the world. The density profile sets how many
-    there are: divisions fill up first, then cells arrive; a surplus leaves.
+    The density profile sets how many there are: divisions fill up first, then cells arrive; a
+    surplus leaves.
     """
     domain = Domain(params)
     next_id = 1 + domain.capacity(0) * params.cell_types

@@ -38,15 +38,11 @@ class Coverage:
 
 
 def cover(cells: Cells, shift_yx: npt.NDArray[np.float64], shape_yx: tuple[int, int]) -> Coverage:
-    """Find the pixels whose centre lies in a cell.
+    """Find the pixels whose centre lies in a cell that has `MIN_VISIBLE_PX` of them in view.
 
-    An outline is an ellipse with three- and four-fold lobes, star-shaped about its centre.
-    Where outlines overlap, a pixel goes to the cell of least power distance (squared distance
-    minus squared radius): borders between cells are straight, and the part of a star-shaped
-    cell on its own side of them stays in one piece.
-
-    `cells`: cells of one type, in specimen coordinates. `shift_yx`: drift that is added to their
-    position. Returns: without the cells that have fewer than `MIN_VISIBLE_PX` pixels in view.
+    An outline is an ellipse with three- and four-fold lobes. Where outlines overlap, a pixel goes
+    to the cell of least power distance (squared distance minus squared radius): borders between
+    cells are straight, and what is left of a cell stays in one piece.
     """
     chunks = [
         _inside(cells, start, shift_yx, shape_yx) for start in range(0, len(cells), CELLS_AT_ONCE)

@@ -47,12 +47,10 @@ class TruthTables:
             self._noise.append((channel, frame, float(np.sqrt(np.mean((counted - true) ** 2)))))
 
     def tracks(self) -> pl.DataFrame:
-        """Table `tracks`: one row for each cell in view in each frame.
+        """Table `tracks`: one row for each cell in view in each frame, its pixels' centroid.
 
-        `y_px` and `x_px` are the centroid of the cell's pixels in the label image. `parent_id`
-        is the mother where she is in view in the frame before the daughter's first, else 0:
-        a division that nobody can see is no division to be found. A cell that leaves the view
-        and comes back keeps its track id; the frames between have no row.
+        `parent_id` is 0 where the mother is not in view just before: a division that nobody can see
+        is none.
         """
         rows = np.concatenate(self._tracks)
         table = pl.DataFrame(

@@ -36,11 +36,9 @@ def check(task: Task) -> Agreement:
 
 
 def agreement(expected: Tracks, found: Tracks, *, identical: bool) -> Agreement:
-    """How far two outputs link the same detections.
+    """How far two outputs link the same detections; splits are links too.
 
-    A link is a pair of (frame, label); splits are links too. F1 is the harmonic mean of
-    precision and recall. Cells are compared as well, as outputs without any link would
-    otherwise always agree.
+    Cells are compared as well, as outputs without any link would otherwise always agree.
     """
     links = _Overlap(_link_keys(expected), _link_keys(found))
     cells = _Overlap(expected.detections.keys[:, None], found.detections.keys[:, None])
@@ -81,15 +79,10 @@ def _link_keys(tracks: Tracks) -> Ints:
 def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[str, float]:
     """Compare links with the true ones.
 
-    Detections are matched to true centroids one to one within `MATCH_PX`, frame by frame.
-    A true link joins two matched cells that follow each other in one true track, or the
-    last of a parent and the first of its child, after unmatched cells are left out: so the
-    link measures judge the tracking, and the detection measures the segmentation before it.
-
-    Returns: `link_precision`, `link_recall`, `detection_precision` and `detection_recall`, and
-    where there are any, `division_precision` and `division_recall`: a division is right where the
-    mother and all her daughters are. With a truth of the Cell Tracking Challenge also its own
-    measures (`ctc_measures`).
+    Detections are matched to true centroids one to one within `MATCH_PX`. A true link joins two
+    matched cells that follow each other, after unmatched ones are left out: link measures judge the
+    tracking, detection measures the segmentation before it. A division is right where the mother
+    and all her daughters are.
     """
     candidates = [channel.within(*frames) for channel in _true_tracks(truth / TRACKS_FILE)]
     matches = [_matched(found.detections, true.detections) for true in candidates]
@@ -180,14 +173,10 @@ def _matched(found: Detections, true: Detections) -> Ints:
 def ctc_measures(
     found: Tracks, true: Tracks, pairs: Ints, frames: tuple[int, int]
 ) -> dict[str, float]:
-    """Measure two graphs of tracks by what it takes to make one into the other.
+    """Measure two graphs of tracks by what makes one into the other (Matula et al. 2015).
 
-    The challenge matches masks; here detections are matched by their centroids, which is the same
-    where the labels that were tracked are those of the truth.
-
-    `pairs`: shape (m, 2); positions of detections and of true cells that stand for each other.
-    Returns: `ctc_det`, `ctc_tra` and `ctc_lnk` (Matula et al. 2015), 1 where nothing has to be
-    changed; none where there is no true link or nothing was found.
+    The challenge matches masks; here centroids are matched, `pairs` of positions, which is the same
+    where the labels tracked are those of the truth. Without a true link there are no measures.
     """
     # One frame has no links, and of none the library counts nothing.
     if frames[1] - frames[0] < 2 or not (len(found.detections) and len(true.detections)):

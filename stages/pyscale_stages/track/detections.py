@@ -50,11 +50,7 @@ class Detections:
 
 
 def detect(labels: Pixels, frame: int) -> Detections:
-    """Centroids of all labels of one frame.
-
-    Sums of pixel coordinates are whole numbers below 2**53, so float64 holds them exactly
-    and the centroids do not depend on the order of summation.
-    """
+    """Centroids of all labels of one frame, exact: sums of coordinates are whole numbers."""
     places = np.flatnonzero(labels)
     values = labels.ravel()[places]
     if len(values) and not 0 < int(values.min()) <= int(values.max()) <= LARGEST_LABEL:

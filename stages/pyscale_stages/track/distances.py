@@ -45,8 +45,7 @@ class Distances:
 def distances_of(labels: Movie, params: TrackParams) -> Distances:
     """Distances that the parameters give, or the first frame with cells.
 
-    The frame is that of the movie and not of a window, so that every window of a movie works
-    with the same distances.
+    It is the movie's, not the window's, so that every window works with the same distances.
     """
     moving, gap = params.max_distance_px, params.gap_distance_px
     splitting = params.splitting_distance_px

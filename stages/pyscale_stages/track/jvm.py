@@ -58,11 +58,7 @@ def is_running() -> bool:
 
 
 def start(jars: Path | None) -> None:
-    """Start the machine of this process with TrackMate on its class path.
-
-    `jars`: Fiji folder or folder of jars; None takes `MAVEN_COORDINATES` from Maven's cache or,
-    where that lacks them, from the network.
-    """
+    """Start the machine of this process with TrackMate, of a folder of jars or of Maven."""
     if jars is None:
         _start_from_maven()
         return
@@ -82,11 +78,8 @@ def options(*, threads: int, heap_mib: int | None) -> list[str]:
 def fitting_heap_mib(wanted: int | None, environment: Mapping[str, str]) -> int | None:
     """Heap that fits into the job's memory; None where nothing is wanted or limits it.
 
-    More than the job has is refused: Java would end the process without a word.
-
-    `wanted`: heap that the user asks for; None takes `HEAP_SHARE` of the job's memory.
-    `environment`: Slurm names the job's memory there, in MiB per node or per CPU (0 is the whole
-    node); the control group may set less.
+    More than the job has is refused: Java would end the process without a word. Slurm names its
+    memory in MiB per node or per CPU (0 is the whole node).
     """
     per_node = int(environment.get("SLURM_MEM_PER_NODE", 0))
     per_cpu = int(environment.get("SLURM_MEM_PER_CPU", 0))
@@ -135,8 +128,7 @@ def trackmate_jars(folder: Path) -> list[str]:
 def java_map(settings: Mapping[str, Setting]) -> Any:
     """Settings as `java.util.HashMap` with exactly the Java types that TrackMate asks for.
 
-    scyjava's own conversion makes `java.lang.Float` of a number that fits one, and TrackMate
-    refuses any class but Double.
+    scyjava makes `java.lang.Float` of a number that fits one, and TrackMate refuses any but Double.
     """
     from scyjava import jimport
 

@@ -46,8 +46,7 @@ def _without_lone_daughters(
 ) -> Ints:
     """Drop moves that are farther than a cell may move.
 
-    laptrack takes the end of a track for a mother, too: a cell that moved as far as a daughter
-    may lie would be her only one.
+    laptrack takes the end of a track for a mother, too, which may lie as far as a daughter.
     """
     earlier, later = links.T
     apart_px2 = (detections.y_px[later] - detections.y_px[earlier]) ** 2

@@ -12,19 +12,15 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.parquet import read_table, write_tables
+from pyscale_stages.task import Task
 from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.distances import DISTANCES_FILE, Distances
-
-if TYPE_CHECKING:
-    from pyscale_stages.task import Task
-
 
 NO_LINKS = np.zeros((0, 2), dtype=np.int64)
 TRACKS_FILE = "tracks.parquet"
@@ -55,11 +51,9 @@ class Tracks:
 
 
 def tracks_of(detections: Detections, links: Ints) -> Tracks:
-    """Number the tracks that the links make.
+    """Number the tracks that the links make, of detections in the order of frame, then label.
 
-    `detections`: in the order of frame, then label. `links`: shape (m, 2); earlier and later
-    detection of each link, as positions in `detections`; a detection is the later one of at most
-    one link.
+    `links`: (m, 2) positions, earlier and later; a detection is the later one of one link at most.
     """
     predecessor = np.full(len(detections), -1, dtype=np.int64)
     predecessor[links[:, 1]] = links[:, 0]

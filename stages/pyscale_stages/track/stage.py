@@ -12,8 +12,7 @@ from pyscale_stages.track import jvm, laptrack_backend, trackmate_backend
 from pyscale_stages.track.agreement import check
 from pyscale_stages.track.detections import Detections, Ints, detect, joined
 from pyscale_stages.track.distances import Distances, cut_links, distances_of, unlinked_cells
-from pyscale_stages.track.export_trackmate import export_trackmate
-from pyscale_stages.track.exports import export_csv, export_ctc
+from pyscale_stages.track.exports import export_csv, export_ctc, export_trackmate
 from pyscale_stages.track.lineage import (
     TRACKS_FILE,
     copy_distances,
@@ -21,6 +20,7 @@ from pyscale_stages.track.lineage import (
     write_distances,
     write_tracks,
 )
+from pyscale_stages.track.needs import NEEDS
 from pyscale_stages.track.overlap_backend import OverlapLinker
 from pyscale_stages.track.params import TrackParams, method
 from pyscale_stages.track.stitch import stitch, without_forks
@@ -29,11 +29,7 @@ from pyscale_stages.windows import ordered_windows
 
 
 def run(task: Task[TrackParams]) -> None:
-    """Track the task's window and the context around it.
-
-    The tables hold the context too, because its links show `merge` where the window's tracks
-    go on; `window.json` names the window itself.
-    """
+    """Track the window and the context around it, whose links show `merge` where tracks go on."""
     params = task.params
     with task.span("read"):
         labels = task.label_movie("labels")
@@ -195,4 +191,6 @@ STAGE = Stage(
     preload=preload,
     why_unforkable=why_unforkable,
     exports={"csv": export_csv, "ctc": export_ctc, "trackmate": export_trackmate},
+    needs=NEEDS,
+    judged_by="tracks",
 )

@@ -74,8 +74,7 @@ def stitch(windows: Sequence[tuple[Path, Window]]) -> Stitched:
 def without_forks(stitched: Stitched, *, splitting: bool) -> Ints:
     """Leave one successor to each detection whose successors no window saw together.
 
-    Two windows can give one lost cell two different returns. The one on which both agree is
-    kept, then the nearer in time, as all trackers prefer short gaps. A division that one window
+    The one on which both windows agree is kept, then the nearer in time. A division that one window
     found is kept where tracks may divide.
     """
     links, agreed = stitched.links, stitched.agreed

@@ -58,11 +58,9 @@ class Matches:
 
 
 def match_cells(reference: Labels, other: Labels) -> Matches:
-    """Match the cells of two label images of shape (Y, X), one to one.
+    """Match the cells of two label images of shape (Y, X), one to one, as many as can be.
 
-    As many cells are matched as one-to-one pairs allow. Above an IoU of 0.5 a cell can have no
-    second partner; at 0.5 itself it can. Only cells that overlap are looked at, so that memory
-    and time grow with the number of cells and not with its square.
+    Only cells that overlap are looked at: memory and time grow with their number, not its square.
     """
     import fastremap
 

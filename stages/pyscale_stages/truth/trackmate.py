@@ -12,11 +12,7 @@ SUFFIX = ".xml"
 
 
 def trackmate_cells(file: Path) -> list[TrueCell]:
-    """Visible spots, linked by the tracks that passed TrackMate's filters.
-
-    What TrackMate calls a track is a family. Here a track ends where it divides, as in the Cell
-    Tracking Challenge.
-    """
+    """Visible spots, linked by tracks that passed TrackMate's filters and end where they divide."""
     try:
         root = ElementTree.parse(file).getroot()
         spots = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import polars as pl
 import pytest
@@ -49,7 +49,7 @@ class Grown(Found):
     )
 
 
-def ranks_of(*found: Found, trial: str = "a") -> pl.DataFrame:
+def ranks_of(*found, trial="a"):
     """Table of the ranks of a trial; the first two are on one node, all others on another."""
     rows = [
         {"trial": trial, "rank": rank, "node": f"n{rank // 2}"} | row_of(one)
@@ -59,7 +59,7 @@ def ranks_of(*found: Found, trial: str = "a") -> pl.DataFrame:
     return pl.DataFrame(rows, header | schema_of(type(found[0])))
 
 
-def trial_of(*found: Found) -> dict[str, Any]:
+def trial_of(*found):
     """The trial of such ranks."""
     return over_ranks(ranks_of(*found), type(found[0])).row(0, named=True)
 

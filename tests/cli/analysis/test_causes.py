@@ -1,9 +1,5 @@
 """What limits scaling is named rightly on tables whose cause is known."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 import pytest
@@ -11,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyscale.analysis.causes import LEAST_GAIN, limits
-from pyscale.analysis.phasesums import TASK_PHASES
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.analysis.workertable import worker_table
+from pyscale.analysis.workers import TASK_PHASES, worker_table
 
 SEEDS, BLOCKS, NOISE = 200, 6, 0.03
 PARTS = [*(f"phase_{phase}_s" for phase in TASK_PHASES), "unattributed_s"]
@@ -33,7 +28,7 @@ CAUSES = (
 )
 
 
-def spent_by(count: int, cause: str | None) -> tuple[dict[str, np.ndarray], float]:
+def spent_by(count, cause):
     """Seconds of each worker in each phase, and of the merge.
 
     One movie is shared evenly, and one thing does not scale as it should.
@@ -72,15 +67,8 @@ def spent_by(count: int, cause: str | None) -> tuple[dict[str, np.ndarray], floa
 
 
 def tables(
-    cause: str | None,
-    counts: Sequence[int] = (1, 4),
-    *,
-    seeds: int = SEEDS,
-    blocks: int = BLOCKS,
-    noise: float = NOISE,
-    threads: int = 1,
-    scaling: str = "strong",
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+    cause, counts=(1, 4), *, seeds=SEEDS, blocks=BLOCKS, noise=NOISE, threads=1, scaling="strong"
+):
     """Trials and workers of a curve for each seed; each phase of each worker scatters by itself."""
     random = np.random.default_rng(1)
     workers = []
@@ -228,14 +216,10 @@ def test_without_noise_each_cause_accounts_for_the_whole_loss(cause):
         assert found.main.share_first == 1
 
 
-def test_a_movie_that_grows_with_n_is_no_cause_by_itself():
+def test_a_movie_that_grows_with_n_is_no_cause_and_hides_none():
     (found,) = limits(*tables(None, seeds=1, noise=0, scaling="weak"))
-    assert found.efficiency == pytest.approx(1)
+    assert (found.efficiency, found.inflation) == pytest.approx((1, 1))
     assert found.main is None
-    assert found.inflation == pytest.approx(1)
-
-
-def test_a_movie_that_grows_with_n_has_its_causes_named_all_the_same():
     for cause in ("imbalance", "contention", "work-inflation"):
         found = limits(*tables(cause, seeds=20, scaling="weak"))
         assert set(main_codes(found)) == {cause}
@@ -399,35 +383,42 @@ def test_processor_time_tells_work_from_waiting_within_computing():
     assert (same.inflation, same.cpu_growth) == pytest.approx((1.3, 1))
 
 
-def with_columns(**columns):
+FILES = 400 * pl.col("windows")
+"""Each of the tasks names all files of the input."""
+STARTING = {"around_s": pytest.approx(120), "useful_s": pytest.approx(100, rel=0.05)}
+
+
+@pytest.mark.parametrize(
+    ("columns", "code", "numbers", "words"),
+    [
+        (
+            {"gpu_mean_utilisation": pl.lit(0.07)},
+            "idle-gpu",
+            {"gpu_mean_utilisation": 0.07},
+            "7 % of the time",
+        ),
+        ({"gpu_mean_utilisation": pl.lit(0.15)}, None, {}, ""),
+        (
+            {"input_files": FILES, "input_bytes": FILES * 2**18},
+            "small-files",
+            {"files": 400, "mean_file_bytes": 2**18},
+            "400 files of 256 KiB",
+        ),
+        ({"input_files": FILES, "input_bytes": 8 * FILES * 2**18}, None, {}, ""),
+        ({"input_files": pl.lit(3), "input_bytes": pl.lit(2**18)}, None, {}, ""),
+        ({"prepare_s": 30 * pl.col("windows")}, "orchestration", STARTING, "Starting tasks"),
+        ({"gap_s": pl.lit(118.0)}, "orchestration", STARTING, "Starting tasks"),
+        # With more windows than workers, the gap holds the preparation of the later ones.
+        ({"prepare_s": pl.lit(120.0), "windows": 2 * pl.col("workers")}, None, {}, ""),
+    ],
+)
+def test_what_wall_times_do_not_show_is_told_beside(columns, code, numbers, words):
     trials, workers = tables(None, seeds=1)
     (found,) = limits(trials.with_columns(**columns), workers)
-    return {beside.code: beside for beside in found.beside}
-
-
-def test_an_idle_gpu_is_told_beside():
-    told = with_columns(gpu_mean_utilisation=pl.lit(0.07))
-    assert told["idle-gpu"].numbers == {"gpu_mean_utilisation": 0.07}
-    assert "7 % of the time" in told["idle-gpu"].sentence
-    assert with_columns(gpu_mean_utilisation=pl.lit(0.15)) == {}
-
-
-def test_many_small_files_are_told_beside():
-    # Each of the tasks names all files of the input.
-    files, size = 400 * pl.col("windows"), 400 * pl.col("windows") * 2**18
-    told = with_columns(input_files=files, input_bytes=size)
-    assert told["small-files"].numbers == {"files": 400, "mean_file_bytes": 2**18}
-    assert "400 files of 256 KiB" in told["small-files"].sentence
-    assert with_columns(input_files=files, input_bytes=8 * size) == {}
-    assert with_columns(input_files=pl.lit(3), input_bytes=pl.lit(2**18)) == {}
-
-
-def test_starting_tasks_for_longer_than_they_compute_is_told_beside():
-    told = with_columns(prepare_s=30 * pl.col("windows"))
-    assert told["orchestration"].numbers["around_s"] == pytest.approx(120)
-    # With more windows than workers, the gap holds the preparation of the later ones.
-    assert with_columns(prepare_s=pl.lit(120.0), windows=2 * pl.col("workers")) == {}
-    assert "orchestration" in with_columns(gap_s=pl.lit(110.0))
+    assert [beside.code for beside in found.beside] == ([code] if code else [])
+    for beside in found.beside:
+        assert beside.numbers == numbers
+        assert words in beside.sentence
 
 
 SECONDS = st.floats(0.05, 1000)
@@ -546,9 +537,12 @@ def by_hand(workers, merge, scale, base=None):
 @pytest.mark.slow
 @given(run=runs(blocks=1))
 @property_test
-def test_each_cause_is_what_is_written_out_by_hand(new_run, run):
+def test_each_cause_is_what_is_written_out_by_hand_and_gives_back_no_more_than_its_seconds(
+    new_run, run
+):
     trials = {len(workers): (workers, merge) for _, workers, merge in run}
     computed = {n: sum(w["compute"] for w in workers) for n, (workers, _) in trials.items()}
+    wall_s = {n: by_hand(*trial, 1.0)["contention"] for n, trial in trials.items()}
     for found in of_run(built(new_run, run)):
         n0, n = found.baseline_workers, found.workers
         base_s = by_hand(*trials[n0], 1.0)
@@ -557,16 +551,6 @@ def test_each_cause_is_what_is_written_out_by_hand(new_run, run):
         assert {cause.code: cause.efficiency for cause in found.causes} == pytest.approx(
             expected, rel=1e-4
         )
-
-
-@pytest.mark.slow
-@given(run=runs(blocks=1))
-@property_test
-def test_no_cause_gives_back_more_than_its_seconds(new_run, run):
-    trials = {len(workers): (workers, merge) for _, workers, merge in run}
-    wall_s = {n: by_hand(*trial, 1.0)["contention"] for n, trial in trials.items()}
-    for found in of_run(built(new_run, run)):
-        n0, n = found.baseline_workers, found.workers
         for cause in found.causes:
             if cause.code not in {"imbalance", "work-inflation"}:
                 assert -1e-6 <= cause.seconds < wall_s[n]

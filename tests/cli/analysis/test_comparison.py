@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 import numpy as np
 import polars as pl
 import pytest
@@ -17,13 +13,11 @@ PIPELINE = 12
 """Configurations of a usual comparison: four stages at three worker counts."""
 
 
-def verdicts(judged: Sequence[Judgement]) -> list[str]:
+def verdicts(judged):
     return [judgement.verdict for judgement in judged]
 
 
-def draws(
-    seed: int, repeats: int, noise: float = 0.03, factors: Sequence[float] = (1.0,) * PIPELINE
-) -> list[tuple[list[float], list[float]]]:
+def draws(seed, repeats, noise=0.03, factors=(1.0,) * PIPELINE):
     """Lognormal wall times of each configuration, of which NEW takes so many times as long."""
     random = np.random.default_rng(seed)
     return [
@@ -35,7 +29,7 @@ def draws(
     ]
 
 
-def told_longer(found: Sequence[str]) -> bool:
+def told_longer(found):
     return bool({"worse", "slower"} & {*found})
 
 
@@ -360,7 +354,7 @@ class TestTables:
         assert (row["device"], row["verdict"]) == (None, "worse")
 
 
-def of_stages(new_run, walls_s, **every_task) -> pl.DataFrame:
+def of_stages(new_run, walls_s, **every_task):
     """Six trials of each stage and worker count, the later ones a little longer."""
     run = new_run()
     for block in range(6):

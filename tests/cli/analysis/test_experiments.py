@@ -1,19 +1,15 @@
 """Which run would settle what the trials leave open."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.causes import Cause, Limits
-from pyscale.analysis.experiments import Experiment, experiments
+from pyscale.analysis.experiments import experiments
 
 
-def choice(**changes: Any) -> Choice:
+def choice(**changes):
     """Choose N = 4 of 1, 2, 4 and 8, surely."""
-    fields: dict[str, Any] = {
+    fields = {
         "suite": "demo",
         "stage": "segment",
         "device": "cpu",
@@ -28,7 +24,7 @@ def choice(**changes: Any) -> Choice:
     return Choice(**(fields | changes))
 
 
-def limit(workers: int, code: str, gain: float = 0.3) -> Limits:
+def limit(workers, code, gain=0.3):
     cause = Cause(code=code, efficiency=0.5 + gain, gain=gain, seconds=1.0, share_first=1.0)
     return Limits(
         suite="demo",
@@ -46,13 +42,11 @@ def limit(workers: int, code: str, gain: float = 0.3) -> Limits:
     )
 
 
-def found(
-    *limits: Limits, repeats: int = 6, frames: int | None = None, **changes: Any
-) -> dict[str, Experiment]:
+def found(*limits, repeats=6, frames=None, **changes):
     return {one.code: one for one in experiments(choice(**changes), repeats, limits, frames=frames)}
 
 
-AT_EDGE: dict[str, Any] = {"workers": 8, "at_edge": True}
+AT_EDGE = {"workers": 8, "at_edge": True}
 BUDGET = AT_EDGE | {"objective": "budget"}
 GREW = limit(8, "work-inflation")
 

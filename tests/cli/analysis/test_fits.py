@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pytest
@@ -38,7 +36,6 @@ def values(found):
 
 def refused(found):
     """Why a law was not fitted, or no best N given."""
-    assert found.refusal is not None
     return found.refusal.code
 
 
@@ -62,7 +59,6 @@ def test_the_universal_law_is_found_again_with_the_n_of_most_throughput(first):
     counts = [first * n for n in EIGHT]
     found = fit("usl", counts, wall_times(counts, sigma=0.1, kappa=0.001))
     assert values(found) == pytest.approx({"lambda_per_s": 0.001, "sigma": 0.1, "kappa": 0.001})
-    assert found.optimum is not None
     assert found.optimum.workers == pytest.approx(30)
     assert (found.optimum.low, found.optimum.high) == pytest.approx((30, 30), rel=1e-3)
 
@@ -115,7 +111,6 @@ def test_the_interval_of_the_best_n_covers_it_in_90_to_99_percent(repeats):
         best = fit(
             "usl", counts, wall_times(counts, sigma=0.05, kappa=0.005, noise=0.03, seed=seed)
         ).optimum
-        assert best is not None
         assert best.workers is not None
         covered += best.low <= truth <= best.high
     assert 0.90 * SEEDS <= covered <= 0.99 * SEEDS
@@ -143,7 +138,6 @@ def test_a_superlinear_curve_is_refused_and_not_made_linear():
     times = [1000 / n**1.1 for n in counts]
     for law in ("amdahl", "usl"):
         found = fit(law, counts, times)
-        assert found.refusal is not None
         assert found.refusal.code in {"superlinear", "poor-fit"}
         assert found.parameters == {}
         assert found.superlinear_at == tuple(counts[1:])
@@ -223,7 +217,6 @@ def test_a_miss_of_more_than_ten_percent_that_trials_explain_is_no_reason_to_ref
     assert found.within_scatter
     assert found.refusal is None
     repeated = fit("amdahl", [1, 2, 4, 8] * 2, [555, 332, 346, 313] * 2)
-    assert repeated.refusal is not None
     assert "does not describe this curve" in repeated.refusal.sentence
 
 
@@ -370,7 +363,6 @@ def test_amdahls_law_is_refused_where_the_problem_was_another():
     assert strong.amdahl.refusal is None
     assert refused(weak.amdahl) == "problem-grew"
     assert weak.amdahl.refusal.sentence.endswith("here the work grew with N.")
-    assert mixed.amdahl.refusal is not None
     assert mixed.amdahl.refusal.sentence.endswith("the work differed between N.")
 
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import polars as pl
 import pytest
 
@@ -149,50 +147,47 @@ def test_one_trial_beside_six_steady_ones_is_enough(new_run, others, one, codes)
     assert flags_of(builder) == codes
 
 
-def pairs(new_run, start_s, second_s=100.0):
+@pytest.mark.parametrize(
+    ("start_s", "second_s", "codes"),
+    [
+        ([0.0, 60.0], 100.0, ["workers-did-not-overlap"]),
+        ([0.0, 40.0], 100.0, []),
+        # Imbalance alone is not taken for missing overlap.
+        ([0.0, 1.0], 10.0, []),
+    ],
+)
+def test_workers_that_ran_one_after_the_other_are_flagged(new_run, start_s, second_s, codes):
     builder = repeated(new_run)
     for block in range(6):
         both = [{"compute": 100.0}, {"compute": second_s}]
         builder.trial("track", both, block=block, start_s=start_s)
-    return builder
+    assert flags_of(builder, workers=2) == codes
 
 
-def test_workers_that_ran_one_after_the_other_are_flagged(new_run):
-    apart = pairs(new_run, [0.0, 60.0])
-    assert flags_of(apart, workers=2) == ["workers-did-not-overlap"]
-    assert flags_of(pairs(new_run, [0.0, 40.0]), workers=2) == []
-
-
-def on_two_nodes(new_run, start_s=(0.0, 0.0), **every_trial):
+@pytest.mark.parametrize(
+    ("second_s", "every_trial", "codes"),
+    [
+        (0.0, {"clock_error_s": None}, ["clocks-unknown"]),
+        # Clocks are trusted as far as the verdict on overlap allows.
+        (0.0, {"clock_error_s": 0.001}, []),
+        (0.0, {"clock_error_s": 20.0}, []),
+        # Together for 60 s, 10 s from the verdict; two clocks may be off by 6 s each.
+        (40.0, {"clock_error_s": 6.0}, ["clocks-unknown"]),
+        (40.0, {"clock_error_s": 4.0}, []),
+        (54.0, {"clock_error_s": 3.0}, ["workers-did-not-overlap", "clocks-unknown"]),
+        # Names of nodes do not matter, their hardware does.
+        (0.0, {"clock_error_s": 0.001, "hardware": ["xeon"]}, []),
+        (0.0, {"clock_error_s": 0.001, "hardware": ["xeon", "epyc"]}, ["mixed-hardware"]),
+    ],
+)
+def test_two_nodes_are_doubted_for_their_clocks_and_their_hardware(
+    new_run, second_s, every_trial, codes
+):
     builder = repeated(new_run, clock_error_s=0.001)
     for block in range(6):
-        both = [{"compute": 100.0}] * 2
-        builder.trial("track", both, block=block, start_s=start_s, nodes=["a", "b"], **every_trial)
-    return flags_of(builder, workers=2)
-
-
-def test_an_overlap_between_clocks_that_nobody_compared_is_not_trusted(new_run):
-    assert on_two_nodes(new_run, clock_error_s=None) == ["clocks-unknown"]
-
-
-def test_clocks_are_trusted_as_far_as_the_verdict_on_overlap_allows(new_run):
-    assert on_two_nodes(new_run, clock_error_s=0.001) == []
-    assert on_two_nodes(new_run, clock_error_s=20.0) == []
-    # Together for 60 s, 10 s from the verdict; two clocks may be off by 6 s each.
-    assert on_two_nodes(new_run, start_s=[0.0, 40.0], clock_error_s=6.0) == ["clocks-unknown"]
-    assert on_two_nodes(new_run, start_s=[0.0, 40.0], clock_error_s=4.0) == []
-    assert on_two_nodes(new_run, start_s=[0.0, 54.0], clock_error_s=3.0) == [
-        "workers-did-not-overlap",
-        "clocks-unknown",
-    ]
-
-
-def test_nodes_of_one_kind_are_no_different_hardware(new_run):
-    """Names of nodes do not matter, their hardware does."""
-    assert on_two_nodes(new_run, clock_error_s=0.001, hardware=["xeon"]) == []
-    assert on_two_nodes(new_run, clock_error_s=0.001, hardware=["xeon", "epyc"]) == [
-        "mixed-hardware"
-    ]
+        told = {"start_s": (0.0, second_s), "nodes": ["a", "b"]} | every_trial
+        builder.trial("track", [{"compute": 100.0}] * 2, block=block, **told)
+    assert flags_of(builder, workers=2) == codes
 
 
 def test_workers_that_took_turns_on_one_core_did_not_overlap(new_run):
@@ -202,10 +197,6 @@ def test_workers_that_took_turns_on_one_core_did_not_overlap(new_run):
         starts = [10.0 * window for window in range(6)]
         builder.trial("track", turns, block=block, lanes=[0, 1] * 3, start_s=starts)
     assert flags_of(builder, workers=2) == ["workers-did-not-overlap"]
-
-
-def test_imbalance_alone_is_not_taken_for_missing_overlap(new_run):
-    assert flags_of(pairs(new_run, [0.0, 1.0], second_s=10.0), workers=2) == []
 
 
 def test_a_retried_trial_that_is_counted_says_so(new_run):

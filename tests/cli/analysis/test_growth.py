@@ -1,7 +1,5 @@
 """Strong and weak scaling: the speedup is that in work done per second."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from hypothesis import given
@@ -82,7 +80,6 @@ def test_the_interval_is_scaled_as_the_speedup_is(new_run):
     row = configurations(trials).row(2, named=True)
     walls = {n: trials.filter(pl.col("workers") == n)["wall_s"].to_list() for n in (1, 4)}
     plain = ratio_interval(walls[1], walls[4], paired=True)
-    assert plain is not None
     ends = (row["speedup_low"], row["speedup_high"])
     assert ends == pytest.approx((4 * plain.low, 4 * plain.high))
     assert ends[0] < row["speedup"] < ends[1]

@@ -1,7 +1,5 @@
 """Windows are dealt to workers by when they ran, and nobody does two at a time."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime, timedelta
 
 import polars as pl

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -61,26 +59,18 @@ property_test = settings(max_examples=30)
 @pytest.mark.slow
 @given(curve=curves())
 @property_test
-def test_parts_of_the_loss_sum_to_the_growth_of_worker_seconds(new_run, curve):
+def test_parts_of_the_loss_sum_up_and_factors_multiply_to_the_efficiency(new_run, curve):
     trials = trials_of(new_run, curve)
-    rows = configurations(trials)
-    base = rows.row(0, named=True)
-    parts = loss_table(trials).group_by("workers").agg(pl.col("worker_seconds", "growth_s").sum())
-    for row in rows.iter_rows(named=True):
+    rows = configurations(trials).to_dicts()
+    base, table = rows[0], loss_table(trials)
+    assert base["workers"] == base["baseline_workers"] == min(row["workers"] for row in rows)
+    assert table["worker_seconds"].min() >= -1e-6
+    parts = table.group_by("workers").agg(pl.col("worker_seconds", "growth_s").sum())
+    for row in rows:
         found = parts.row(by_predicate=pl.col("workers") == row["workers"], named=True)
         assert found["worker_seconds"] == pytest.approx(row["worker_seconds"])
         grown = row["worker_seconds"] - row["work"] / base["work"] * base["worker_seconds"]
         assert found["growth_s"] == pytest.approx(grown, abs=1e-6 * row["worker_seconds"])
-
-
-@pytest.mark.slow
-@given(curve=curves())
-@property_test
-def test_the_factors_multiply_to_the_efficiency(new_run, curve):
-    rows = configurations(trials_of(new_run, curve)).to_dicts()
-    base = rows[0]
-    assert base["workers"] == base["baseline_workers"] == min(row["workers"] for row in rows)
-    for row in rows:
         product = (
             row["load_balance"]
             / base["load_balance"]
@@ -91,14 +81,6 @@ def test_the_factors_multiply_to_the_efficiency(new_run, curve):
         assert product == pytest.approx(row["efficiency"])
         assert 0 < row["load_balance"] <= 1 + 1e-12
         assert 0 < row["useful_share"] <= 1 + 1e-12
-
-
-@pytest.mark.slow
-@given(curve=curves())
-@property_test
-def test_no_part_of_the_worker_seconds_is_negative(new_run, curve):
-    parts = loss_table(trials_of(new_run, curve))
-    assert parts["worker_seconds"].min() >= -1e-6
 
 
 @pytest.mark.slow

@@ -1,10 +1,5 @@
 """Numbers that stages measure: windows taken together, and what is worse than at the baseline."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import polars as pl
 import pytest
 
@@ -16,7 +11,7 @@ from pyscale.store.tables import measure_schema
 REPEATS = 6
 
 
-def told(trial: str, verb: str, *values: float, **declared: str) -> list[dict[str, Any]]:
+def told(trial, verb, *values, **declared):
     """What the tasks of a trial say of one number."""
     number = {"name": "cells", "unit": "", "better": "higher", "over": "sum", "means": ""}
     return [
@@ -26,7 +21,7 @@ def told(trial: str, verb: str, *values: float, **declared: str) -> list[dict[st
 
 
 @pytest.fixture
-def trials(new_run: Callable[[], Any]) -> pl.DataFrame:
+def trials(new_run):
     """Six trials of one worker and six of two."""
     run = new_run()
     for block in range(REPEATS):
@@ -35,11 +30,11 @@ def trials(new_run: Callable[[], Any]) -> pl.DataFrame:
     return trial_table(run.tasks, run.spans)
 
 
-def measures(*rows: list[dict[str, Any]]) -> pl.DataFrame:
+def measures(*rows):
     return pl.DataFrame([row for own in rows for row in own], measure_schema(), orient="row")
 
 
-def at_each_n(trials: pl.DataFrame, one: list[float], two: list[float], **declared: str) -> Any:
+def at_each_n(trials, one, two, **declared):
     """Numbers of all trials of one worker, and of two."""
     values = {1: iter(one), 2: iter(two)}
     rows = [

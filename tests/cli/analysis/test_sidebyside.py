@@ -1,10 +1,5 @@
 """Times of several sets of results beside each other."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any
-
 import polars as pl
 import pytest
 from hypothesis import given, settings
@@ -13,31 +8,23 @@ from hypothesis import strategies as st
 from pyscale.analysis.losses import loss_table
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.sidebyside import (
-    CELL,
     Side,
     stages_beside,
     times_side_by_side,
 )
 from pyscale.analysis.trials import trial_table
 
-ONE = ("side", *CELL)
 SECONDS = st.floats(0.01, 1000, allow_nan=False)
 
 
-def side(run: Any, *alike: Hashable, parts: bool = True) -> Side:
+def side(run, *alike, parts=True):
     """What a builder holds, as a side."""
     trials = trial_table(run.tasks, run.spans)
     losses = loss_table(trials) if parts else None
     return Side(configurations(trials), frozenset(alike), losses, trials)
 
 
-def filled(
-    new_run: Callable[[], Any],
-    seconds: dict[str, float],
-    counts: Sequence[int] = (1, 2),
-    repeats: int = 1,
-    **every_trial: Any,
-) -> Any:
+def filled(new_run, seconds, counts=(1, 2), repeats=1, **every_trial):
     """A run in which each stage takes so long in sum, whatever its number of workers."""
     run = new_run()
     for block in range(repeats):
@@ -49,11 +36,11 @@ def filled(
     return run
 
 
-def speedups(*sides: Side) -> pl.DataFrame:
+def speedups(*sides):
     return stages_beside(sides).speedups
 
 
-def of_stages(table: pl.DataFrame, **where: Any) -> list[dict[str, Any]]:
+def of_stages(table, **where):
     """Rows of whole stages."""
     whole = table.filter(pl.col("part").is_null(), pl.col("stage").is_not_null())
     return whole.filter(**where).to_dicts()

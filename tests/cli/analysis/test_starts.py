@@ -1,10 +1,5 @@
 """Warm workers beside new processes: their start once, and what each window saves."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import polars as pl
 import pytest
 
@@ -15,15 +10,13 @@ from pyscale.analysis.trials import trial_table
 COLD = {"family": "segment", "point": '{"start": "cold"}', "origin": "start"}
 WARM = COLD | {"point": '{"start": "warm"}', "start": "warm", "origin": "fork"}
 
-Builder = Callable[[], Any]
 
-
-def rows(builder: Any) -> list[dict[str, Any]]:
+def rows(builder):
     tasks, spans = builder.tasks, builder.spans
     return starts(tasks, trial_table(tasks, spans)).to_dicts()
 
 
-def both(new_run: Builder, warm_s: float = 2.0, **warm: Any) -> Any:
+def both(new_run, warm_s=2.0, **warm):
     """One trial of each start: windows of 10 s, and a warm worker that takes 20 s to start."""
     own = WARM | {"worker": "segment_warm-s0-1", "worker_start_s": 20.0} | warm
     return (

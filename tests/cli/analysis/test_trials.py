@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyscale.analysis.phasesums import TASK_PHASES
 from pyscale.analysis.trials import TIMING_COLUMNS, trial_table
+from pyscale.analysis.workers import TASK_PHASES
 
 
 @pytest.fixture
@@ -26,37 +24,32 @@ def one_trial(new_run):
     )
 
 
-def row_of(builder) -> dict:
+def row_of(builder):
     table = trial_table(builder.tasks, builder.spans)
     assert table.height == 1
     return table.row(0, named=True)
 
 
-def test_wall_time_is_the_slowest_worker_and_then_the_merge(one_trial):
+def test_a_trial_has_the_times_of_its_workers_and_the_merge(one_trial):
     row = row_of(one_trial)
-    assert row["slowest_s"] == pytest.approx(10)
-    assert row["shortest_s"] == pytest.approx(6)
-    assert row["merge_s"] == pytest.approx(2)
-    assert row["wall_s"] == pytest.approx(12)
-
-
-def test_merge_is_booked_on_one_worker_while_the_others_idle(one_trial):
-    row = row_of(one_trial)
-    assert row["busy_s"] == pytest.approx(18)
-    assert row["idle_s"] == pytest.approx(2 * 12 - 18)
-
-
-def test_phases_are_summed_over_workers_and_merge_and_the_rest_is_unattributed(one_trial):
-    row = row_of(one_trial)
-    assert row["useful_s"] == row["phase_compute_s"] == pytest.approx(10.5)
-    assert row["phase_python_start_s"] == pytest.approx(2.5)
-    assert row["phase_read_s"] == pytest.approx(3)
-    assert row["phase_merge_s"] == pytest.approx(1.5)
-    assert row["phase_model_load_s"] == 0
-    assert row["unattributed_s"] == pytest.approx(0.5)
-    assert sum(row[f"phase_{phase}_s"] for phase in TASK_PHASES) + row[
-        "unattributed_s"
-    ] == pytest.approx(row["busy_s"])
+    expected = {
+        # The slowest worker and then the merge, booked on one worker while the other idles.
+        "slowest_s merge_s wall_s shortest_s busy_s idle_s": (10, 2, 12, 6, 18, 2 * 12 - 18),
+        # Phases are summed over workers and the merge.
+        "useful_s phase_compute_s phase_python_start_s phase_read_s": (10.5, 10.5, 2.5, 3),
+        "phase_merge_s phase_model_load_s unattributed_s": (1.5, 0, 0.5),
+        # Together from 3 s, when the second starts, to 9 s, when it ends.
+        "start_stagger_s overlap queue_s": (3, 0.6, 0.5),
+        # Two windows of 40 frames, each from a file of 1 MiB; the merge reads these again.
+        "work input_bytes input_files": (80, 2 << 20, 2),
+        # The check is carried along and not timed.
+        "agreement agreement_same check_failed": (0.98, True, False),
+    }
+    for names, values in expected.items():
+        assert [row[name] for name in names.split()] == pytest.approx(values), names
+    parts = [*(f"phase_{phase}_s" for phase in TASK_PHASES), "unattributed_s"]
+    assert sum(row[part] for part in parts) == pytest.approx(row["busy_s"])
+    assert (row["quality"], row["hardware"]) == ('{"ap_50": 0.9}', ["xeon"])
 
 
 def test_a_process_keeps_all_its_threads_busy_and_idles_in_none(new_run):
@@ -65,14 +58,6 @@ def test_a_process_keeps_all_its_threads_busy_and_idles_in_none(new_run):
     (row,) = trial_table(tasks, run.spans).rows(named=True)
     assert (row["wall_s"], row["busy_s"], row["idle_s"]) == pytest.approx((6, 24, 0))
     assert (row["phase_compute_s"], row["overlap"]) == pytest.approx((20, 1))
-
-
-def test_stagger_and_overlap_say_when_the_workers_ran(one_trial):
-    row = row_of(one_trial)
-    assert row["start_stagger_s"] == pytest.approx(3)
-    # Together from 3 s, when the second starts, to 9 s, when it ends.
-    assert row["overlap"] == pytest.approx(0.6)
-    assert row["queue_s"] == pytest.approx(0.5)
 
 
 def test_workers_one_after_the_other_have_no_overlap(new_run):
@@ -85,14 +70,6 @@ def test_one_worker_has_no_merge_and_always_runs_with_itself(new_run):
     assert (row["merge_s"], row["wall_s"], row["idle_s"]) == (0, 5, 0)
     assert (row["overlap"], row["start_stagger_s"]) == (1, 0)
     assert row["valid"]
-
-
-def test_check_is_carried_along_but_not_timed(one_trial):
-    row = row_of(one_trial)
-    assert (row["agreement"], row["agreement_same"]) == (0.98, True)
-    assert row["quality"] == '{"ap_50": 0.9}'
-    assert row["check_failed"] is False
-    assert row["hardware"] == ["xeon"]
 
 
 def test_queue_spans_lie_before_the_task_and_are_not_part_of_it(new_run):
@@ -128,12 +105,6 @@ def test_a_failed_check_does_not_take_the_timing_away(new_run):
     assert row["check_failed"]
 
 
-def test_a_retried_trial_is_complete_but_not_timed(new_run):
-    row = row_of(new_run().trial("track", [{"compute": 1.0}], attempt=2))
-    assert row["complete"]
-    assert not row["valid"]
-
-
 def test_of_several_records_of_one_task_the_last_attempt_counts(new_run):
     builder = new_run().trial("track", [{"compute": 1.0}], attempt=2)
     first = builder.tasks.with_columns(attempt=pl.lit(1, pl.Int64), status=pl.lit("failed"))
@@ -165,23 +136,15 @@ def lanes(new_run):
     )
 
 
-def test_a_worker_s_time_is_the_sum_of_its_windows(lanes):
+def test_a_worker_s_time_is_the_sum_of_its_windows_without_what_passes_between(lanes):
     row = row_of(lanes)
     assert (row["workers"], row["windows"], row["valid"]) == (2, 5, True)
-    assert (row["slowest_s"], row["shortest_s"]) == (7, 6)
-    assert row["wall_s"] == 8
+    assert (row["slowest_s"], row["shortest_s"], row["wall_s"]) == (7, 6, 8)
     assert (row["busy_s"], row["idle_s"]) == (14, 2)
-
-
-def test_what_passes_between_a_worker_s_windows_stands_beside_the_wall_time(lanes):
     # From 3 to 4 s the first worker waits, from 4.5 to 5 s the second.
-    assert row_of(lanes)["gap_s"] == pytest.approx(1.5)
-
-
-def test_workers_overlap_only_while_each_has_a_window_at_work(lanes):
-    # From 0.5 to 3, from 4 to 4.5 and from 5 to 7 s.
-    assert row_of(lanes)["overlap"] == pytest.approx(5 / 7)
-    assert row_of(lanes)["start_stagger_s"] == pytest.approx(0.5)
+    assert row["gap_s"] == pytest.approx(1.5)
+    # Each has a window at work from 0.5 to 3, from 4 to 4.5 and from 5 to 7 s.
+    assert (row["overlap"], row["start_stagger_s"]) == pytest.approx((5 / 7, 0.5))
 
 
 def test_only_the_first_window_of_a_worker_waits_for_the_cluster(lanes):
@@ -265,17 +228,13 @@ def test_a_trial_is_as_cold_as_the_node_of_which_least_was_proved(new_run, state
     assert trial_table(tasks, builder.spans)["cache_state"].to_list() == [state]
 
 
-def test_a_retried_trial_is_timed_where_that_is_asked_for(new_run):
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_retried_trial_is_complete_and_timed_where_that_is_asked_for(new_run, counted):
     builder = new_run().trial("track", [{"compute": 1.0}], attempt=2)
     builder.trial("track", [{"compute": 1.0}], failed=["w0"], attempt=2)
-    table = trial_table(builder.tasks, builder.spans, count_retried=True)
-    assert table["valid"].to_list() == [True, False]
-
-
-def test_work_and_what_was_read_are_sums_over_the_windows(one_trial):
-    row = row_of(one_trial)
-    # Two windows of 40 frames, each from a file of 1 MiB; the merge reads these again.
-    assert (row["work"], row["input_bytes"], row["input_files"]) == (80, 2 << 20, 2)
+    table = trial_table(builder.tasks, builder.spans, count_retried=counted)
+    assert table["complete"].to_list() == [True, False]
+    assert table["valid"].to_list() == [counted, False]
 
 
 @pytest.mark.parametrize(

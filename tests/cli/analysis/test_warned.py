@@ -1,9 +1,6 @@
 """Warnings of tasks become one a code of each stage and N."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
@@ -14,15 +11,15 @@ LEFT = Warned(code="unregistered-frames", text="were not moved", doubts_result=T
 SLOW = Warned(code="slow-disk", text="the disk is slow")
 
 
-def left(concerned: int, seen: int = 24) -> Warned:
+def left(concerned, seen=24):
     return LEFT.model_copy(update={"concerned": concerned, "seen": seen})
 
 
-def many(concerned: int) -> Warned:
+def many(concerned):
     return left(concerned).model_copy(update={"code": "touching", "above": 0.5})
 
 
-def told(run: Any, *tasks: list[Warned], block: int = 1) -> Any:
+def told(run, *tasks, block=1):
     """Add a trial of as many windows as there are lists."""
     run.trial("segment", [{"compute": 1.0}] * len(tasks), block=block)
     rows = [row for row in run._tasks if row["verb"] == "run"][-len(tasks) :]
@@ -31,7 +28,7 @@ def told(run: Any, *tasks: list[Warned], block: int = 1) -> Any:
     return run
 
 
-def codes_of(run: Any) -> list[list[str]]:
+def codes_of(run):
     table = configurations(trial_table(run.tasks, run.spans))
     return [list(codes) for codes in table["warnings"]]
 

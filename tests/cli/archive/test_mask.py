@@ -1,7 +1,5 @@
 """One word for each name and path, the same wherever it appears."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyscale.archive.fields import nodes_of
@@ -10,10 +8,10 @@ from pyscale.archive.mask import Mask
 RUN_ID = "20260317T114224Z-k3f9"
 
 
-def mask(**given: object) -> Mask:
+def mask(**given):
     """A mask of a run on the nodes n1 and n11."""
     usual = {"names": {"node": ["n1", "n11", "login.uni.example"], "user": ["ada"]}}
-    return Mask(**(usual | {"run_id": RUN_ID} | given))  # type: ignore[arg-type]
+    return Mask(**(usual | {"run_id": RUN_ID} | given))
 
 
 def test_the_words_of_names_stand_in_the_order_of_the_names():
@@ -24,32 +22,37 @@ def test_the_words_of_names_stand_in_the_order_of_the_names():
     assert len(set(words)) == 12
 
 
-def test_a_trial_keeps_its_name_though_a_node_is_called_like_a_part_of_it():
-    found = mask(trials=r"segment-n\d+-b\d+").text("segment-n1-b1 ran on n1")
-    assert found == "segment-n1-b1 ran on node-2"
+@pytest.mark.parametrize(
+    ("given", "text", "masked"),
+    [
+        # A trial keeps its name though a node is called like a part of it.
+        (
+            {"trials": r"segment-n\d+-b\d+"},
+            "segment-n1-b1 ran on n1",
+            "segment-n1-b1 ran on node-2",
+        ),
+        # What lies in the run keeps its place.
+        (
+            {},
+            f"read /home/a.tif, wrote '/s/{RUN_ID}/tasks/track-n2-b1/w0/out'. Again /home/a.tif.",
+            "read /path-1.tif, wrote '/run/tasks/track-n2-b1/w0/out'. Again /path-1.tif.",
+        ),
+        # A known path with blanks goes to its end.
+        (
+            {"paths": ["/home/ada/my data (old)/movie.tif"]},
+            "cannot open /home/ada/my data (old)/other/frame.tif: no such file",
+            "cannot open /path-1.tif: no such file",
+        ),
+    ],
+)
+def test_what_is_known_of_a_run_decides_how_it_is_masked(given, text, masked):
+    assert mask(**given).text(text) == masked
 
 
 def test_a_word_of_pyscale_stays_where_somebody_has_it_for_a_name():
     found = mask(names={"node": ["cuda"]}, own_words=["cuda"])
     assert found.text("cuda") == "cuda"
     assert found.name("node", "cuda") == "node-1"
-
-
-def test_paths_are_numbered_and_what_lies_in_the_run_keeps_its_place():
-    found = mask()
-    text = (
-        f"read /home/ada/movie.tif, wrote '/scratch/runs/{RUN_ID}/tasks/track-n2-b1/w0/out'. "
-        "Again /home/ada/movie.tif."
-    )
-    assert found.text(text) == (
-        "read /path-1.tif, wrote '/run/tasks/track-n2-b1/w0/out'. Again /path-1.tif."
-    )
-
-
-def test_a_known_path_with_blanks_is_masked_to_its_end():
-    found = mask(paths=["/home/ada/my data (old)/movie.tif"])
-    text = "cannot open /home/ada/my data (old)/other/frame.tif: no such file"
-    assert found.text(text) == "cannot open /path-1.tif: no such file"
 
 
 def test_files_of_the_users_own_are_masked_by_name_and_public_ones_are_not():

@@ -1,16 +1,13 @@
 """What a masked archive says: no text that a user, a site or a library could have chosen."""
 
-from __future__ import annotations
-
 import json
 import re
 import types
 import zipfile
 import zlib
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Literal, Union, get_args, get_origin
 
 import polars as pl
 import pytest
@@ -19,7 +16,8 @@ from pydantic import BaseModel
 
 from mockruns import carry_out
 from pyscale.archive.archive import archive
-from pyscale.planning import Dataset, make_plan
+from pyscale.planentry import Dataset
+from pyscale.planning import make_plan
 from pyscale.runreport import report_run
 from pyscale.settings import Settings
 from pyscale.sites import Request, Site
@@ -41,7 +39,7 @@ from pyscale_stages.measure.stamp import Stamp
 
 TELL = "zqx"
 """Begins every planted word, and no other."""
-MODELS: dict[str, type[BaseModel]] = {
+MODELS = {
     "provenance.json": Provenance,
     "spec.json": TaskSpec,
     "order.json": TaskOrder,
@@ -71,16 +69,16 @@ KEYS = {"caches", "params", "env", "quality", "details", "parts", "slurm", "thre
 class Planter:
     """Puts a word of its own into every text of a record that anybody could have chosen."""
 
-    def __init__(self) -> None:
-        self.planted: dict[str, str] = {}
+    def __init__(self):
+        self.planted = {}
 
-    def word(self, where: str) -> str:
+    def word(self, where):
         """A new word, which is in no other place."""
         word = f"{TELL}{len(self.planted):04}e"
         self.planted[word] = where
         return word
 
-    def record(self, model: type[BaseModel], told: dict[str, Any], where: str) -> dict[str, Any]:
+    def record(self, model, told, where):
         """Fill every field of a record, and replace its texts."""
         return {
             name: told.get(name)
@@ -89,7 +87,7 @@ class Planter:
             for name, field in model.model_fields.items()
         }
 
-    def value(self, kind: Any, told: Any, where: str, name: str) -> Any:
+    def value(self, kind, told, where, name):
         """Fill one value by its annotation; numbers and choices that are there stay."""
         origin, inside = get_origin(kind), get_args(kind)
         if where.endswith("gpus[].name"):
@@ -124,7 +122,7 @@ class Planter:
             return told if told is not None else kind(1)
         return f"{self.word(where)} value"
 
-    def _mapping(self, kind: Any, told: dict[str, Any], where: str, name: str) -> dict[str, Any]:
+    def _mapping(self, kind, told, where, name):
         if name == "stamp":
             return self.record(Stamp, {}, where)
         if name == "versions":
@@ -137,7 +135,7 @@ class Planter:
         }
 
 
-def own_suite(planter: Planter) -> Suite:
+def own_suite(planter):
     """A suite of the user's own, with a word wherever it takes any."""
     first, second = planter.word("entry"), planter.word("entry")
     return Suite(
@@ -152,7 +150,7 @@ def own_suite(planter: Planter) -> Suite:
     )
 
 
-def own_site(planter: Planter) -> Site:
+def own_site(planter):
     """A cluster of the user's own, with a word wherever it takes any."""
     return Site(
         name=planter.word("site"),
@@ -175,13 +173,13 @@ def own_site(planter: Planter) -> Site:
 
 
 @pytest.fixture
-def planter() -> Planter:
+def planter():
     """Words that must not get out."""
     return Planter()
 
 
 @pytest.fixture
-def planted(planter: Planter, tmp_path: Path, movie: Path) -> RunFolder:
+def planted(planter, tmp_path, movie):
     """A run with a word of its own in every text of every record, and in every log."""
     home = tmp_path / "home" / planter.word("user")
     home.mkdir(parents=True)
@@ -224,7 +222,7 @@ def planted(planter: Planter, tmp_path: Path, movie: Path) -> RunFolder:
     return RunFolder(run.path)
 
 
-def everything(zipped: Path) -> Iterator[tuple[str, str]]:
+def everything(zipped):
     """Names and contents of what is in a zip: packed streams and columns unpacked."""
     with zipfile.ZipFile(zipped) as source:
         for name in source.namelist():

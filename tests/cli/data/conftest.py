@@ -1,29 +1,23 @@
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-from datamirror import LONG_S, NOISE, FaultyServer, Talk, registry_of, row, serve
+from datamirror import LONG_S, NOISE, Talk, registry_of, row, serve
 from pyscale.data.download import Patience
 from pyscale.data.fetch import FetchOptions, fetch_dataset
 from pyscale.data.progress import asked
-from pyscale.data.registry import Dataset, Registry
+from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
 
 QUICK = Patience(timeout_s=LONG_S, retries=3, backoff_s=0)
 
 
 @pytest.fixture
-def shared_server(shared_data: Path) -> Iterator[FaultyServer]:
+def shared_server(shared_data):
     """The real microscopy, served as a mirror."""
     yield from serve(shared_data)
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[FaultyServer]:
+def server(tmp_path):
     """A mirror of the dataset `cells` with one file, and others that a test puts there."""
     root = tmp_path / "mirror"
     root.mkdir()
@@ -33,17 +27,17 @@ def server(tmp_path: Path) -> Iterator[FaultyServer]:
 
 
 @pytest.fixture
-def data_root(tmp_path: Path) -> Path:
+def data_root(tmp_path):
     return tmp_path / "data"
 
 
 @pytest.fixture
-def report() -> Talk:
+def report():
     return Talk()
 
 
 @pytest.fixture
-def make_own(data_root: Path, report: Talk) -> Callable[..., Path]:
+def make_own(data_root, report):
     """Make a synthetic movie, or slides, of the user's own."""
     registry = registry_of([row("a.tif", b"a")])
     return lambda name, params, **options: make_synthetic(
@@ -52,12 +46,10 @@ def make_own(data_root: Path, report: Talk) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def fetch(server: FaultyServer, data_root: Path, report: Talk) -> Callable[..., Path]:
+def fetch(server, data_root, report):
     """Fetch the dataset `cells` from the server."""
 
-    def fetch_cells(
-        dataset: Dataset, patience: Patience = QUICK, consent: Any = asked, **options: Any
-    ) -> Path:
+    def fetch_cells(dataset, patience=QUICK, consent=asked, **options):
         return fetch_dataset(
             "cells",
             Registry(datasets={"cells": dataset}),

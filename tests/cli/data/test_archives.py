@@ -1,11 +1,7 @@
-from __future__ import annotations
-
 import io
 import stat
 import tarfile
 import zipfile
-from pathlib import Path
-from typing import Any, Literal
 
 import pytest
 
@@ -13,17 +9,16 @@ from pyscale.data.archives import unpack
 from pyscale.errors import UserError
 
 LIMIT = 1_000_000
-A_LINK = "'bad', which is a link or a device"
 
 
 @pytest.fixture
-def unpacked(tmp_path: Path) -> Any:
+def unpacked(tmp_path):
     """Unpack an archive into `tmp_path/dataset/cells`."""
 
-    def unpack_into(archive: Path, limit_bytes: int = LIMIT) -> Path:
+    def unpack_into(archive, limit_bytes=LIMIT):
         final = tmp_path / "dataset" / "cells"
         final.parent.mkdir(exist_ok=True)
-        kind: Literal["zip", "tar"] = "zip" if archive.suffix == ".zip" else "tar"
+        kind = "zip" if archive.suffix == ".zip" else "tar"
         unpack(archive, kind, final, final.parent / "staging", limit_bytes)
         return final
 
@@ -31,28 +26,27 @@ def unpacked(tmp_path: Path) -> Any:
 
 
 @pytest.fixture
-def refused(unpacked: Any, tmp_path: Path) -> Any:
+def refused(unpacked, tmp_path):
     """Say why an archive is refused, having checked that nothing was written."""
 
-    def refuse(archive: Path, limit_bytes: int = LIMIT) -> str:
-        before = sorted(tmp_path.rglob("*"))
+    def refuse(archive, limit_bytes=LIMIT):
+        before = {tmp_path / "dataset", *tmp_path.rglob("*")}
         with pytest.raises(UserError) as caught:
             unpacked(archive, limit_bytes)
-        after = [path for path in sorted(tmp_path.rglob("*")) if path.name != "dataset"]
-        assert after == before
+        assert {tmp_path / "dataset", *tmp_path.rglob("*")} == before
         return str(caught.value)
 
     return refuse
 
 
-def zip_of(path: Path, members: dict[str | zipfile.ZipInfo, bytes]) -> Path:
+def zip_of(path, members):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
     return path
 
 
-def tar_of(path: Path, *members: tarfile.TarInfo, content: bytes = b"cells") -> Path:
+def tar_of(path, *members, content=b"cells"):
     with tarfile.open(path, "w:gz") as archive:
         for member in members:
             is_file = member.isfile()
@@ -61,46 +55,38 @@ def tar_of(path: Path, *members: tarfile.TarInfo, content: bytes = b"cells") -> 
     return path
 
 
-def tar_member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+def tar_member(name, kind=tarfile.REGTYPE, link=""):
     member = tarfile.TarInfo(name)
     member.type, member.linkname = kind, link
     return member
 
 
-def test_a_zip_is_unpacked_with_its_folders(tmp_path, unpacked):
-    archive = zip_of(tmp_path / "cells.zip", {"01/t000.tif": b"a", "01_GT/man.txt": b"b"})
-    folder = unpacked(archive)
+def test_an_archive_is_unpacked_whole_with_its_folders_and_links_that_stay_inside(
+    tmp_path, unpacked
+):
+    folder = unpacked(zip_of(tmp_path / "one.zip", {"01/t000.tif": b"a", "01_GT/man.txt": b"b"}))
     assert (folder / "01" / "t000.tif").read_bytes() == b"a"
     assert (folder / "01_GT" / "man.txt").read_bytes() == b"b"
     assert not (folder.parent / "staging").exists()
-
-
-def test_a_tar_is_unpacked_with_links_that_stay_inside(tmp_path, unpacked):
+    # An older folder is replaced.
     members = (tar_member("01/t000.tif"), tar_member("01/t001.tif", tarfile.SYMTYPE, "t000.tif"))
-    folder = unpacked(tar_of(tmp_path / "cells.tar.gz", *members))
+    unpacked(tar_of(tmp_path / "two.tar.gz", *members))
     assert (folder / "01" / "t001.tif").read_bytes() == b"cells"
+    assert [path.name for path in folder.iterdir()] == ["01"]
 
 
-def test_an_older_folder_is_replaced_whole(tmp_path, unpacked):
-    unpacked(zip_of(tmp_path / "one.zip", {"old.tif": b"a"}))
-    folder = unpacked(zip_of(tmp_path / "two.zip", {"new.tif": b"b"}))
-    assert [path.name for path in folder.iterdir()] == ["new.tif"]
-
-
+@pytest.mark.parametrize("kind", ["zip", "tar"])
 @pytest.mark.parametrize(
     "name",
     ["../evil", "01/../../evil", "/tmp/evil", "..\\evil", "C:\\evil", "C:evil", "\\\\host\\evil"],
 )
-def test_a_zip_that_leaves_the_folder_is_refused(tmp_path, refused, name):
-    archive = zip_of(tmp_path / "evil.zip", {"good.tif": b"a", name: b"evil"})
+def test_an_archive_that_leaves_the_folder_is_refused(tmp_path, refused, kind, name):
+    archive = (
+        zip_of(tmp_path / "evil.zip", {"good.tif": b"a", name: b"evil"})
+        if kind == "zip"
+        else tar_of(tmp_path / "evil.tar.gz", tar_member("good.tif"), tar_member(name))
+    )
     assert "would land outside" in refused(archive)
-
-
-def test_a_zip_with_a_link_is_refused(tmp_path, refused):
-    link = zipfile.ZipInfo("link")
-    link.external_attr = (stat.S_IFLNK | 0o777) << 16
-    archive = zip_of(tmp_path / "evil.zip", {"good.tif": b"a", link: b"/etc/passwd"})
-    assert "'link', which is a link or a device" in refused(archive)
 
 
 def test_an_encrypted_zip_is_refused(tmp_path, refused):
@@ -112,33 +98,36 @@ def test_an_encrypted_zip_is_refused(tmp_path, refused):
 
 
 @pytest.mark.parametrize(
-    ("bad", "said"),
+    "bad",
     [
-        (("../evil",), "would land outside"),
-        (("01/../../evil",), "would land outside"),
-        (("/tmp/evil",), "would land outside"),
-        (("bad", tarfile.SYMTYPE, "../../../etc/passwd"), A_LINK),
-        (("bad", tarfile.SYMTYPE, "/etc/passwd"), A_LINK),
-        (("bad", tarfile.LNKTYPE, "../../etc/passwd"), A_LINK),
-        (("bad", tarfile.CHRTYPE), A_LINK),
-        (("bad", tarfile.BLKTYPE), A_LINK),
-        (("bad", tarfile.FIFOTYPE), A_LINK),
+        None,
+        (tarfile.SYMTYPE, "../../../etc/passwd"),
+        (tarfile.SYMTYPE, "/etc/passwd"),
+        (tarfile.LNKTYPE, "../../etc/passwd"),
+        (tarfile.CHRTYPE,),
+        (tarfile.BLKTYPE,),
+        (tarfile.FIFOTYPE,),
     ],
 )
-def test_a_tar_that_leaves_the_folder_or_has_a_device_is_refused(tmp_path, refused, bad, said):
-    archive = tar_of(tmp_path / "evil.tar.gz", tar_member("good.tif"), tar_member(*bad))
-    assert said in refused(archive)
+def test_an_archive_with_a_device_or_a_link_that_leaves_the_folder_is_refused(
+    tmp_path, refused, bad
+):
+    if bad is None:
+        link = zipfile.ZipInfo("bad")
+        link.external_attr = (stat.S_IFLNK | 0o777) << 16
+        archive = zip_of(tmp_path / "evil.zip", {"good.tif": b"a", link: b"/etc/passwd"})
+    else:
+        members = (tar_member("good.tif"), tar_member("bad", *bad))
+        archive = tar_of(tmp_path / "evil.tar.gz", *members)
+    assert "'bad', which is a link or a device" in refused(archive)
 
 
-def test_a_zip_bomb_is_refused_by_its_stated_sizes(tmp_path, refused):
-    archive = zip_of(tmp_path / "bomb.zip", {"a": bytes(600_000), "b": bytes(600_000)})
-    assert archive.stat().st_size < 10_000
-    assert "more than the 1000000 bytes that the registry allows" in refused(archive)
-
-
-def test_a_tar_bomb_is_refused_by_its_first_header(tmp_path, refused):
-    archive = tar_of(tmp_path / "bomb.tar.gz", tar_member("a"), content=bytes(1_200_000))
-    assert "more than the 1000000 bytes" in refused(archive)
+def test_a_bomb_is_refused_by_its_stated_sizes(tmp_path, refused):
+    bomb = zip_of(tmp_path / "bomb.zip", {"a": bytes(600_000), "b": bytes(600_000)})
+    assert bomb.stat().st_size < 10_000
+    for archive in (bomb, tar_of(tmp_path / "t.tar.gz", tar_member("a"), content=bytes(1_200_000))):
+        said = refused(archive)
+        assert "more than the 1000000 bytes that the registry allows" in said
 
 
 def test_a_zip_that_lies_about_its_sizes_is_refused(tmp_path, refused):

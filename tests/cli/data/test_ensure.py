@@ -1,8 +1,4 @@
-from __future__ import annotations
-
 import os
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +6,7 @@ import pytest
 from datamirror import MADE_MOVIE, MADE_SLIDES, registry_of, row
 from pyscale.data.ensure import find_movie
 from pyscale.errors import UserError
-from pyscale.planning import Dataset
+from pyscale.planentry import Dataset
 from pyscale.settings import Settings
 from pyscale.suite import Suite, SuiteStage, load_suite
 from pyscale_stages.moviewriter import write_movie
@@ -20,13 +16,13 @@ SMALL_SLIDES = {"slides": 1, "height_px": 512, "width_px": 512}
 
 
 @pytest.fixture
-def find(data_root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """Find the movie of settings that name `data`."""
+def find(data_root, monkeypatch, tmp_path):
+    """Find the movie, or the slides, of settings that name `data`."""
     monkeypatch.chdir(tmp_path)
 
-    def find_named(data: str, mirror: str | None = None, suite: str = "pipeline") -> Any:
-        settings = Settings(data=data, data_folder=data_root, mirror=mirror)
-        return find_movie(settings, load_suite(suite))
+    def find_named(data, mirror=None, suite="pipeline", **changes):
+        settings = Settings(data=str(data), data_folder=data_root, mirror=mirror, **changes)
+        return find_movie(settings, load_suite(suite) if isinstance(suite, str) else suite)
 
     return find_named
 
@@ -44,12 +40,21 @@ def test_a_real_movie_is_fetched_and_its_frames_counted(find, shared_data, name,
     assert found.movie.exists()
 
 
-def test_a_synthetic_movie_brings_its_truth(find, make_own):
+def test_a_synthetic_movie_brings_its_truth_which_alone_holds_labels(find, make_own):
     movie = make_own("dense", SMALL)
-    for data in ("dense", str(movie), str(movie.parent)):
+    for data in ("dense", movie, movie.parent):
         found = find(data)
         assert (found.movie, found.frames, found.truth) == (movie, 3, movie.parent / "truth")
         assert found.shape_yx == (64, 64)
+    for data in ("dense", movie.parent):
+        with pytest.raises(UserError, match="holds a movie, but the suite labels"):
+            find(data, suite="labels")
+    labels = movie.parent / "truth" / "specimen" / "labels_ch0.ome.tif"
+    assert find(labels, suite="labels").movie == labels
+    # Patches are read of any movie that is named by its path.
+    assert find(movie, suite="loader") == Dataset(movie=movie, frames=1)
+    with pytest.raises(UserError, match="dense holds a movie, but the suite loader needs slid"):
+        find("dense", suite="loader")
 
 
 def test_a_synthetic_dataset_of_the_registry_is_made_with_its_truth(find, data_root, monkeypatch):
@@ -83,15 +88,6 @@ def test_a_dataset_of_another_kind_is_refused_before_it_is_fetched(
     assert not data_root.exists()
 
 
-def test_a_synthetic_movie_holds_no_labels_but_its_truth_does(find, make_own):
-    movie = make_own("dense", SMALL)
-    for data in ("dense", str(movie.parent)):
-        with pytest.raises(UserError, match="holds a movie, but the suite labels"):
-            find(data, suite="labels")
-    labels = movie.parent / "truth" / "specimen" / "labels_ch0.ome.tif"
-    assert find(str(labels), suite="labels").movie == labels
-
-
 def test_a_movie_of_real_numbers_holds_no_labels(find, tmp_path):
     write_movie(tmp_path / "own.ome.tif", np.zeros((2, 8, 8), np.float32), "TYX")
     with pytest.raises(UserError, match="holds float32 values, but the suite labels needs"):
@@ -115,108 +111,68 @@ def test_what_is_no_movie_is_one_sentence(find, make_own, tmp_path, data, said):
         find(data)
 
 
-@pytest.fixture
-def find_slides(data_root: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
-    """Find what a suite of slides measures on."""
-    monkeypatch.chdir(tmp_path)
-
-    def find_named(data: str, mirror: str | None = None) -> Any:
-        settings = Settings(data=data, data_folder=data_root, mirror=mirror)
-        suite = Suite(name="loader", summary="Patches", data="slides", stages={})
-        return find_movie(settings, suite)
-
-    return find_named
-
-
-def test_slides_of_the_registry_are_made_and_counted(find_slides, data_root, monkeypatch):
+def test_slides_of_the_registry_are_made_and_counted(find, data_root, monkeypatch):
     monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: MADE_SLIDES)
-    found = find_slides("cells", mirror="http://127.0.0.1:9")
+    found = find("cells", mirror="http://127.0.0.1:9", suite="loader")
     assert found == Dataset(movie=data_root / "cells", frames=2)
 
 
-def test_own_slides_are_found_by_name_and_by_path(find_slides, make_own):
+def test_own_slides_are_found_by_name_and_by_path_and_are_no_movie(find, make_own):
     folder = make_own("own", SMALL_SLIDES, kind="slides")
-    for data in ("own", str(folder)):
-        assert find_slides(data) == Dataset(movie=folder, frames=1)
+    for data in ("own", folder):
+        assert find(data, suite="loader") == Dataset(movie=folder, frames=1)
+        with pytest.raises(UserError, match="holds slides, but the suite pipeline needs a mov"):
+            find(data)
     slide = folder / "slide_000.svs"
-    assert find_slides(str(slide)) == Dataset(movie=slide, frames=1)
+    assert find(slide, suite="loader") == Dataset(movie=slide, frames=1)
 
 
-def test_a_dataset_of_one_slide_is_measured_as_slides(find_slides, server, data_root, monkeypatch):
+def test_a_dataset_of_one_slide_is_measured_as_slides(find, server, data_root, monkeypatch):
     registry = registry_of([row("one.svs", b"slide")], kind="slide", movie="one.svs", axes="YXS")
     server.put("one.svs", b"slide")
     monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: registry)
-    found = find_slides("cells", mirror=server.address)
+    found = find("cells", mirror=server.address, suite="loader")
     assert found == Dataset(movie=data_root / "cells" / "one.svs", frames=1)
 
 
-def test_a_movie_has_patches_where_it_is_named_by_its_path(find_slides, make_own):
-    movie = make_own("dense", SMALL)
-    assert find_slides(str(movie)) == Dataset(movie=movie, frames=1)
-    with pytest.raises(UserError, match="dense holds a movie, but the suite loader needs slid"):
-        find_slides("dense")
-
-
-def test_slides_are_no_movie(find, make_own):
-    folder = make_own("own", SMALL_SLIDES, kind="slides")
-    for data in ("own", str(folder)):
-        with pytest.raises(UserError, match="holds slides, but the suite pipeline needs a mov"):
-            find(data)
-    with pytest.raises(UserError, match="synthetic-slides holds slides, but the suite pipeline"):
-        find("synthetic-slides")
-
-
-def test_a_folder_without_slides_is_one_sentence(find_slides, tmp_path):
+def test_a_folder_holds_slides_or_is_one_as_an_ome_zarr(find, tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(UserError, match="empty holds no slides: put slides there whose names"):
-        find_slides(str(tmp_path / "empty"))
-
-
-def test_an_ome_zarr_is_one_slide(find_slides, tmp_path):
+        find("empty", suite="loader")
     (tmp_path / "image.zarr" / "0").mkdir(parents=True)
-    assert find_slides("image.zarr") == Dataset(movie=tmp_path / "image.zarr", frames=1)
+    zarr = Dataset(movie=tmp_path / "image.zarr", frames=1)
+    assert find("image.zarr", suite="loader") == zarr
 
 
 @pytest.mark.parametrize("suite", ["pipeline", "loader"])
 def test_a_pipe_is_refused_and_not_waited_for(find, tmp_path, suite):
     os.mkfifo(tmp_path / "pipe.tif")
     with pytest.raises(UserError, match="neither a file nor a folder"):
-        find(str(tmp_path / "pipe.tif"), suite=suite)
+        find(tmp_path / "pipe.tif", suite=suite)
 
 
-def test_a_truth_of_the_users_own_must_fit_the_movie(tmp_path, data_root, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write_movie(tmp_path / "own.ome.tif", np.zeros((2, 8, 8), np.uint16), "TYX")
-    write_movie(tmp_path / "short.ome.tif", np.zeros((1, 8, 8), np.uint16), "TYX")
-
-    def found(truth: str) -> Dataset:
-        settings = Settings(data="own.ome.tif", truth=truth, data_folder=data_root)
-        return find_movie(settings, load_suite("pipeline"))
-
-    assert found("own.ome.tif").own_truth == tmp_path / "own.ome.tif"
+def test_a_truth_of_the_users_own_must_fit_the_movie(find, tmp_path):
+    for name, frames in (("own", 2), ("short", 1)):
+        write_movie(tmp_path / f"{name}.ome.tif", np.zeros((frames, 8, 8), np.uint16), "TYX")
+    own = tmp_path / "own.ome.tif"
+    assert find(own, truth=own).own_truth == own
     with pytest.raises(UserError, match="has 1 label images, .* the movie has 2 frames"):
-        found("short.ome.tif")
+        find(own, truth="short.ome.tif")
     with pytest.raises(UserError, match="nowhere holds no truth that pyscale reads"):
-        found("nowhere")
+        find(own, truth="nowhere")
 
 
-@pytest.mark.parametrize(("tile_px", "tiles"), [(None, 1), (64, 9), (130, 1), (100, 4)])
-def test_tiles_of_an_image_are_counted(data_root, shared_data, tile_px, tiles):
+def test_tiles_of_an_image_are_counted_where_all_steps_have_tiles_of_one_size(find, shared_data):
     movie = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
-    suite = tiled_suite("one")
-    given = {} if tile_px is None else {"one": {"tile_px": tile_px}}
-    settings = Settings(data=str(movie), data_folder=data_root, stages=given)
-    assert find_movie(settings, suite).frames == tiles
-
-
-def test_steps_with_tiles_of_several_sizes_are_refused(data_root, shared_data):
-    movie = shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
-    settings = Settings(data=str(movie), data_folder=data_root, stages={"two": {"tile_px": 64}})
+    assert find(movie, suite=tiled_suite("one")).frames == 1
+    for tile_px, tiles in ((64, 9), (130, 1), (100, 4)):
+        given = {"one": {"tile_px": tile_px}}
+        assert find(movie, suite=tiled_suite("one"), stages=given).frames == tiles
     with pytest.raises(UserError, match="tile_px of the suite tiled is 512 and 64: give all its"):
-        find_movie(settings, tiled_suite("one", "two"))
+        find(movie, suite=tiled_suite("one", "two"), stages={"two": {"tile_px": 64}})
 
 
-def tiled_suite(*entries: str) -> Suite:
+def tiled_suite(*entries):
     step = {"command": "a {input} {output}", "split": "tiles", "window": "file"}
     stages = {entry: SuiteStage.model_validate(step) for entry in entries}
     return Suite(name="tiled", summary="Tiles", data="tiles", stages=stages)

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 
@@ -42,9 +40,6 @@ def test_a_name_of_the_registry_comes_before_a_file_of_that_name(data_root, tmp_
     Path("cells").mkdir()
     assert dataset_path("cells", CELLS, data_root) is None
     assert dataset_path("./cells", CELLS, data_root) == Path("cells")
-
-
-def test_what_is_neither_name_nor_path_has_no_path(data_root):
     assert dataset_path("nothing", CELLS, data_root) is None
 
 

@@ -1,11 +1,7 @@
 """Suites to examine, and a small disk to examine them on."""
 
-from __future__ import annotations
-
 import os
-import subprocess
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from itertools import count
 
 import pytest
 
@@ -16,10 +12,10 @@ FOLDERS = ("runs_folder", "data_folder", "images_folder")
 
 
 @pytest.fixture
-def subject(tmp_path: Path) -> Callable[..., Subject]:
+def subject(tmp_path):
     """What a suite asks of a machine, with any setting replaced."""
 
-    def make(suite: str = "labels", **changes: object) -> Subject:
+    def make(suite="labels", **changes):
         given = {name: tmp_path / name for name in FOLDERS} | {"workers": (1, 2)} | changes
         return Subject.of_suite(suite, load_settings(**given))
 
@@ -27,13 +23,13 @@ def subject(tmp_path: Path) -> Callable[..., Subject]:
 
 
 @pytest.fixture
-def put_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def put_on_path(tmp_path, monkeypatch):
     """Put shell programs on PATH by name, in place of those of Slurm."""
     folder = tmp_path / "bin"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
 
-    def put(**programs: str) -> None:
+    def put(**programs):
         for name, body in programs.items():
             (folder / name).write_text(f"#!/bin/sh\n{body}\n")
             (folder / name).chmod(0o755)
@@ -42,23 +38,7 @@ def put_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...
 
 
 @pytest.fixture
-def small_disk(
-    tmp_path: Path, missing: Callable[[str, str], None]
-) -> Iterator[Callable[[str], Path]]:
+def small_disk(tmp_path, mount_in_memory):
     """Mount small disks with the given options; they are gone after the test."""
-    if os.geteuid() != 0:
-        missing("root", "run the tests as root, who alone may mount a small disk")
-    mounted: list[Path] = []
-
-    def mount(options: str) -> Path:
-        folder = tmp_path / f"disk{len(mounted)}"
-        folder.mkdir()
-        command = ["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(folder)]
-        if subprocess.run(command, check=False).returncode != 0:
-            missing("a small disk", "allow this machine to mount a tmpfs")
-        mounted.append(folder)
-        return folder
-
-    yield mount
-    for folder in mounted:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+    number = count()
+    return lambda options: mount_in_memory(tmp_path / f"disk{next(number)}", options)

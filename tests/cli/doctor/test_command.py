@@ -1,13 +1,7 @@
 """`pyscale doctor` as a shell and a script see it."""
 
-from __future__ import annotations
-
-import os
 import re
-import subprocess
-import sys
-from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
@@ -16,33 +10,22 @@ from commandline import answer_of
 from pyscale.doctor.command import Diagnosis
 from pyscale_stages.moviewriter import write_movie
 
-Doctor = Callable[..., subprocess.CompletedProcess[str]]
-
 
 @pytest.fixture
-def doctor(tmp_path: Path) -> Doctor:
+def doctor(tmp_path, monkeypatch, capsys):
     """Run the command on a small movie of labels, in a folder of its own."""
-    movie = tmp_path / "labels.ome.tif"
-    write_movie(movie, np.ones((4, 8, 8), np.uint16), "TYX")
-
-    def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "pyscale", "doctor", "--suite", "labels", *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "PYSCALE_DATA": str(movie), "PYSCALE_WORKERS": "1", **environment},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    return run
+    write_movie(tmp_path / "labels.ome.tif", np.ones((4, 8, 8), np.uint16), "TYX")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYSCALE_DATA", "labels.ome.tif")
+    monkeypatch.setenv("PYSCALE_WORKERS", "1")
+    return partial(answer_of, capsys, "pyscale", "doctor", "--suite", "labels")
 
 
 @pytest.mark.slow
 def test_json_is_the_findings_and_nothing_else_with_one_answer_to_each_check(doctor):
     answer = doctor("--json")
-    found = Diagnosis.model_validate_json(answer.stdout)
-    assert answer.returncode == int(found.has_problem)
+    found = Diagnosis.model_validate_json(answer.out)
+    assert answer.code == int(found.has_problem)
     checks = [one.check for one in found.findings]
     assert {"stage.track.works", "cpu.usable", "disk.runs", "data.movie"} <= set(checks)
     assert len(checks) == len(set(checks))
@@ -50,13 +33,14 @@ def test_json_is_the_findings_and_nothing_else_with_one_answer_to_each_check(doc
 
 
 @pytest.mark.slow
-def test_a_problem_is_exit_code_one_and_stands_in_the_last_line(doctor, tmp_path):
-    by_opencl = '{"contact": {"backend": "opencl"}}'
-    answer = doctor(OCL_ICD_VENDORS=str(tmp_path / "none"), PYSCALE_STAGES=by_opencl)
-    assert answer.returncode == 1
-    assert "✗ problem" in answer.stdout
-    assert re.match(r"Verdict: [1-9]\d* problem", answer.stdout.strip().splitlines()[-1])
-    assert "\x1b" not in answer.stdout + answer.stderr
+def test_a_problem_is_exit_code_one_and_stands_in_the_last_line(doctor, tmp_path, monkeypatch):
+    monkeypatch.setenv("OCL_ICD_VENDORS", str(tmp_path / "none"))
+    monkeypatch.setenv("PYSCALE_STAGES", '{"contact": {"backend": "opencl"}}')
+    answer = doctor()
+    assert answer.code == 1
+    assert "✗ problem" in answer.out
+    assert re.match(r"Verdict: [1-9]\d* problem", answer.out.strip().splitlines()[-1])
+    assert "\x1b" not in answer.out + answer.err
 
 
 @pytest.mark.parametrize(
@@ -67,8 +51,8 @@ def test_a_problem_is_exit_code_one_and_stands_in_the_last_line(doctor, tmp_path
         (("--partition", "x"), "partition"),
     ],
 )
-def test_a_mistake_is_one_sentence(capsys, arguments, said):
-    answer = answer_of(capsys, "pyscale", "doctor", "--suite", "labels", *arguments)
+def test_a_mistake_is_one_sentence(doctor, arguments, said):
+    answer = doctor(*arguments)
     assert answer.code == 2
     assert answer.err.count("\n") == 1
     assert said in answer.err

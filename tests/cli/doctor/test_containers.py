@@ -1,10 +1,6 @@
 """What the container program may do on this machine is tried, and the way to get it is named."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -16,15 +12,10 @@ from pyscale.doctor.containers import (
     installed_setuid,
     user_namespaces,
 )
-from pyscale.doctor.findings import Finding
-from pyscale.doctor.subject import Subject
 from pyscale.images.catalog import catalog
 from pyscale.images.content import content_sha256
 from pyscale.images.engine import Engine, lack_of_user_namespaces
-from pyscale.images.lockfile import ImageFolder, LockedImage
-from pyscale.images.sif import read_sif
-
-SubjectMaker = Callable[..., Subject]
+from pyscale.images.lockfile import ImageFolder
 
 
 @pytest.mark.parametrize(
@@ -68,23 +59,19 @@ def test_a_kernel_without_user_namespaces_is_a_problem_where_images_are_run(tmp_
     assert user_namespaces(None, needed=True).status == "ok"
 
 
-def test_without_fuse_images_are_unpacked_at_each_start(engine, tmp_path):
-    found = fuse(tmp_path / "fuse", engine, needed=True)
-    assert found.status == "warning"
-    assert "no such file" in found.sentence
-    assert "container_start" in found.sentence
-
-
-def test_without_squashfuse_images_are_unpacked_too(tmp_path, monkeypatch):
+def test_without_fuse_or_squashfuse_images_are_unpacked_at_each_start(tmp_path, monkeypatch):
     device, program = tmp_path / "fuse", tmp_path / "bin" / "apptainer"
-    device.touch()
     program.parent.mkdir()
     program.touch()
     monkeypatch.setenv("PATH", str(tmp_path))
     engine = Engine(str(program), "apptainer", "1.4.5")
+    found = fuse(device, engine, needed=True)
+    assert found.status == "warning"
+    assert "no such file" in found.sentence
+    assert "container_start" in found.sentence
+    device.touch()
     assert "no squashfuse" in fuse(device, engine, needed=True).sentence
-    squashfuse = tmp_path / "squashfuse"
-    squashfuse.touch(mode=0o755)
+    (tmp_path / "squashfuse").touch(mode=0o755)
     assert fuse(device, engine, needed=True).status == "ok"
 
 
@@ -96,60 +83,41 @@ def test_what_building_lacks_is_named_and_no_problem(tmp_path, monkeypatch):
         assert "container.building.squashfs-tools" in {finding.check for finding in lacks}
 
 
-Look = Callable[[], dict[str, Finding]]
-
-
 @pytest.fixture
-def look(subject: SubjectMaker) -> Look:
-    def look() -> dict[str, Finding]:
+def look(subject):
+    def look():
         return {one.check: one for one in images(subject("labels", runtime="apptainer"))}
 
     return look
 
 
 @pytest.fixture
-def contact(make_sif: Callable[..., Path], tmp_path: Path) -> Path:
+def contact(make_sif, tmp_path):
     """A small image in the folder of images, which no lock names."""
     return make_sif(tmp_path / "images_folder" / "contact.sif")
 
 
-def lock(sif: Path, **changes: object) -> None:
-    header = read_sif(sif)
-    values: dict[str, object] = {
-        "sha256": "3" * 64,
-        "size_bytes": header.size_bytes,
-        "content_sha256": content_sha256(catalog()["contact"]),
-        "pyscale_version": "0.1.0",
-        "git_commit": None,
-        "lock_sha256": "1" * 64,
-        "built_utc": header.created_utc,
-        "engine": "apptainer 1.4.5",
-        "architecture": header.architecture,
-    }
-    ImageFolder(sif.parent).record("contact", LockedImage.model_validate(values | changes))
-
-
-def test_absent_images_are_problems_with_the_command_that_builds_them(look):
+def test_absent_images_are_problems_of_runs_in_images_with_the_command_that_builds_them(
+    look, subject
+):
     found = look()
     assert set(found) == {"image.contact", "image.track"}
     assert {one.status for one in found.values()} == {"problem"}
     assert found["image.contact"].remedy.startswith("pyscale image build contact")
+    native = images(subject("labels", runtime="native"))
+    assert {one.status for one in native} == {"not applicable"}
 
 
-def test_absent_images_touch_no_native_run(subject):
-    found = list(images(subject("labels", runtime="native")))
-    assert {one.status for one in found} == {"not applicable"}
-
-
-def test_an_image_is_judged_by_its_lock(look, contact):
+def test_an_image_is_judged_by_its_lock(look, contact, lock_image):
     assert "no lock records" in look()["image.contact"].sentence
-    lock(contact)
+    as_now = {"content_sha256": content_sha256(catalog()["contact"])}
+    locked = lock_image(contact, **as_now)
     found = look()["image.contact"]
-    assert (found.status, found.value) == ("ok", "3" * 64)
-    lock(contact, content_sha256="2" * 64)
+    assert (found.status, found.value) == ("ok", locked.sha256)
+    lock_image(contact, content_sha256="2" * 64)
     older = look()["image.contact"]
     assert (older.status, older.remedy) == ("warning", "pyscale image build contact")
-    lock(contact)
+    lock_image(contact, **as_now)
     with contact.open("r+b") as file:
         file.truncate(contact.stat().st_size - 4096)
     assert look()["image.contact"].status == "problem"

@@ -1,9 +1,6 @@
 """Cores and memory are what the kernel and the batch system grant, and never what is installed."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Iterator
 
 import pytest
 
@@ -16,13 +13,10 @@ from pyscale.doctor.cores import (
     thread_variables,
     usable,
 )
-from pyscale.doctor.subject import Subject
-
-SubjectMaker = Callable[..., Subject]
 
 
 @pytest.fixture
-def one_cpu() -> Iterator[int]:
+def one_cpu():
     """This process on one CPU only, as a scheduler binds it."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(before)})
@@ -30,7 +24,7 @@ def one_cpu() -> Iterator[int]:
     os.sched_setaffinity(0, before)
 
 
-def bounds(**changes: object) -> Bounds:
+def bounds(**changes):
     given = {
         "installed": 64,
         "affinity": 4,
@@ -39,18 +33,17 @@ def bounds(**changes: object) -> Bounds:
         "usable": (0, 1, 2, 3),
         "cores": 4,
     }
-    return Bounds(**(given | changes))  # type: ignore[arg-type]
+    return Bounds(**(given | changes))
 
 
-def test_the_affinity_mask_bounds_the_cores(one_cpu, monkeypatch):
+def test_the_affinity_mask_bounds_the_cores_and_more_workers_are_a_warning(
+    one_cpu, subject, monkeypatch
+):
     for name in ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"):
         monkeypatch.delenv(name, raising=False)
     found = Bounds.of_this_process(os.environ)
     assert (found.affinity, list(found.usable), found.cores) == (1, [one_cpu], 1)
     assert usable(found).sentence.startswith(f"1 of {os.cpu_count()} CPUs are usable")
-
-
-def test_workers_beyond_the_cores_are_a_warning(one_cpu, subject):
     by_check = {finding.check: finding for finding in cores(subject(workers=(1, 2)))}
     assert by_check["cpu.workers"].status == "warning"
     assert by_check["cpu.workers"].remedy.startswith("use --workers up to 1,")
@@ -76,10 +69,11 @@ def test_bounds_that_contradict_each_other_or_halt_workers_are_a_warning(changes
     assert said in found.sentence
 
 
-def test_second_threads_of_a_core_are_counted_apart():
+def test_second_threads_of_a_core_are_counted_apart(subject):
     assert "2 of 4 usable CPUs are hyperthreads" in hyperthreads(bounds(cores=2)).sentence
     assert enough(bounds(cores=2), workers=4, cpus_per_worker=1).status == "warning"
     assert enough(bounds(cores=2), workers=1, cpus_per_worker=2).status == "ok"
+    assert subject(workers=(1, 4), cpus_per_worker=2).widest == (4, 2)
 
 
 def test_threads_that_the_user_sets_are_said_to_have_no_effect(subject):
@@ -115,7 +109,3 @@ def test_memory_is_compared_with_the_tightest_limit(subject):
     assert tight.status == "warning"
     assert "may need 8 GiB, more than the job's memory of 6.0 GiB" in tight.sentence
     assert enough_memory(subject(workers=(1,)), limits).status == "ok"
-
-
-def test_the_trial_that_needs_most_cores_is_compared_with_them(subject):
-    assert subject(workers=(1, 4), cpus_per_worker=2).widest == (4, 2)

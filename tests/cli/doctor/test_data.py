@@ -1,30 +1,21 @@
 """A movie that cannot be read, or whose name gets in the way, is found before the run."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from pyscale.doctor.data import data, names
-from pyscale.doctor.findings import Finding
-from pyscale.doctor.subject import Subject
 from pyscale_stages.moviewriter import write_movie
-
-SubjectMaker = Callable[..., Subject]
 
 
 @pytest.fixture
-def look(subject: SubjectMaker) -> Callable[[Path | str], dict[str, Finding]]:
-    def look(movie: Path | str) -> dict[str, Finding]:
+def look(subject):
+    def look(movie):
         return {finding.check: finding for finding in data(subject(data=str(movie)))}
 
     return look
 
 
-def movie_at(path: Path) -> Path:
+def movie_at(path):
     path.parent.mkdir(parents=True, exist_ok=True)
     write_movie(path, np.zeros((3, 8, 16), np.uint16), "TYX")
     return path
@@ -36,7 +27,7 @@ def test_slides_are_counted(subject, tmp_path):
     (slides / "a.svs").touch()
     (slides / "b.zarr").mkdir()
 
-    def found() -> Finding:
+    def found():
         return next(iter(data(subject(suite="loader", data=str(slides), workers=(1,)))))
 
     assert (found().check, found().value) == ("data.slides", "2 slides")
@@ -44,9 +35,6 @@ def test_slides_are_counted(subject, tmp_path):
     (slides / "b.zarr").rmdir()
     assert found().status == "problem"
     assert "holds no slides" in found().sentence
-
-
-Look = Callable[[Path | str], dict[str, Finding]]
 
 
 def test_a_movie_is_opened_as_a_stage_opens_it(look, tmp_path):

@@ -1,8 +1,5 @@
 """Folders are really written, and what their disks cannot do is said before a run needs it."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -20,20 +17,22 @@ from pyscale.doctor.disks import (
     scratch,
     written_bytes,
 )
-from pyscale.doctor.findings import Finding
-from pyscale.doctor.subject import Subject
 from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.machine.place import refuse_lack_of_space
 
-Mount = Callable[[str], Path]
 OTHERWISE = "set runs_folder to another disk"
 UNWRITABLE = Path("/proc/self")
 
 
-def test_a_folder_that_is_not_made_yet_is_judged_by_the_one_above(tmp_path):
-    found = folder("runs", tmp_path / "a" / "b", OTHERWISE)
-    assert found.status == "ok"
+def test_a_folder_that_is_not_made_yet_is_judged_by_the_one_above_and_needs_room_for_files(
+    tmp_path, small_disk
+):
+    assert folder("runs", tmp_path / "a" / "b", OTHERWISE).status == "ok"
+    assert enough_files(tmp_path, tasks=10).status == "ok"
     assert list(tmp_path.iterdir()) == []
+    found = enough_files(small_disk("size=4m,nr_inodes=100"), tasks=10)
+    assert found.status == "problem"
+    assert "room for 9" in found.sentence
 
 
 @pytest.mark.parametrize(
@@ -53,22 +52,12 @@ def test_a_disk_that_runs_cannot_use_well_is_said(small_disk, options, status, s
     assert options is not None or found.remedy == OTHERWISE
 
 
-def test_a_full_disk_is_told_from_one_that_refuses(small_disk):
+def test_a_full_disk_is_told_from_one_that_refuses_and_a_tiny_one_for_scratch(small_disk):
     disk = small_disk("size=1m")
     (disk / "filler").write_bytes(b"x" * (1 << 20))
     assert refusal(disk) == "it is full, or this user's quota is used up"
-
-
-def test_a_tiny_scratch_disk_is_only_a_warning(small_disk):
     found = scratch(small_disk("size=4m"))
     assert (found.status, found.remedy) == ("warning", "set TMPDIR to another disk")
-
-
-def test_a_disk_without_room_for_more_files_is_a_problem(small_disk, tmp_path):
-    found = enough_files(small_disk("size=4m,nr_inodes=100"), tasks=10)
-    assert found.status == "problem"
-    assert "room for 9" in found.sentence
-    assert enough_files(tmp_path, tasks=10).status == "ok"
 
 
 def test_a_home_folder_that_cannot_be_written_or_is_on_the_network_is_named(tmp_path):
@@ -80,30 +69,22 @@ def test_a_home_folder_that_cannot_be_written_or_is_on_the_network_is_named(tmp_
     assert "tasks that start at once share it" in home(tmp_path, {fs_type}).sentence
 
 
-def test_what_lies_in_memory_cannot_be_made_cold(small_disk):
+def test_the_page_cache_is_tried_with_a_file_that_does_not_stay(tmp_path, small_disk):
+    found = page_cache("runs", tmp_path, "cold")
+    assert found.value in {"verified-cold", "evicted-unverified", "unsupported"}
+    assert (found.status == "ok") == (found.value == "verified-cold")
+    assert list(tmp_path.iterdir()) == []
+    # What lies in memory cannot be made cold.
     disk = small_disk("size=4m")
     cold, warm = page_cache("runs", disk, "cold"), page_cache("runs", disk, "warm")
     assert (cold.status, cold.value) == ("warning", "unsupported")
     assert cold.remedy == "use --cache warm or --cache asis"
     assert warm.status == "ok"
+    for asked in ("cold", "asis"):
+        assert page_cache("data", UNWRITABLE, asked).status == "not applicable"
 
 
-def test_the_page_cache_is_tried_with_a_file_that_does_not_stay(tmp_path):
-    found = page_cache("runs", tmp_path, "cold")
-    assert found.value in {"verified-cold", "evicted-unverified", "unsupported"}
-    assert (found.status == "ok") == (found.value == "verified-cold")
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("asked", ["cold", "asis"])
-def test_a_page_cache_that_cannot_be_tried_is_no_finding_of_its_own(asked):
-    assert page_cache("data", UNWRITABLE, asked).status == "not applicable"
-
-
-Subjects = Callable[..., Subject]
-
-
-def found(subject: Subject) -> Finding:
+def found(subject):
     (finding,) = place(subject)
     return finding
 
@@ -117,17 +98,14 @@ def test_a_folder_with_room_is_well_and_that_of_the_runs_need_not_be_there_yet(s
     assert list(place(subject("labels"))) == []
 
 
-@pytest.mark.parametrize(
-    ("name", "what"), [("absent", "does not exist"), ("file", "is not a folder")]
-)
-def test_what_is_no_folder_is_refused(subject, tmp_path, name, what):
+def test_what_is_no_folder_or_cannot_take_what_the_tests_write_is_refused(
+    subject, tmp_path, small_disk
+):
     (tmp_path / "file").touch()
-    finding = found(subject("system_brief", path=tmp_path / name))
-    assert (finding.status, finding.remedy) == ("problem", "give another folder by --path")
-    assert what in finding.sentence
-
-
-def test_a_disk_that_cannot_take_what_the_tests_write_is_refused(subject, small_disk):
+    for name, what in (("absent", "does not exist"), ("file", "is not a folder")):
+        finding = found(subject("system_brief", path=tmp_path / name))
+        assert (finding.status, finding.remedy) == ("problem", "give another folder by --path")
+        assert what in finding.sentence
     full = found(subject("system_brief", path=small_disk("size=1m")))
     assert (full.check, full.status) == (FULL_DISK, "problem")
     read_only = found(subject("system_brief", path=small_disk("ro,size=1g")))
@@ -135,15 +113,11 @@ def test_a_disk_that_cannot_take_what_the_tests_write_is_refused(subject, small_
     assert "cannot be written: read-only file system" in read_only.sentence
 
 
-def test_all_workers_write_at_once(subject):
-    one, three = (written_bytes(subject("system", workers=(n,))) for n in (1, 3))
-    assert one > 0
-    assert three == 3 * one
-
-
-def test_as_much_room_is_wanted_as_the_stages_refuse_to_begin_without(
+def test_as_much_room_is_wanted_for_each_worker_as_the_stages_refuse_to_begin_without(
     subject, tmp_path, monkeypatch
 ):
+    one, three = (written_bytes(subject("system", workers=(n,))) for n in (1, 3))
+    assert three == 3 * one > 0
     # A file of one byte takes a block.
     tiny = {"storage": {"small_files": 10**9, "small_file_bytes": 1}}
     examined = subject("system", workers=(1,), stages=tiny)

@@ -1,21 +1,17 @@
 """What this machine shows of a run whose tasks are on other nodes."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from pyscale.doctor.elsewhere import misread_by_slurm, out_of_nodes_sight, overriding
 
-Mount = Callable[[str], Path]
 SHARED = Path("/home/of us/pyscale")
 
 
 @pytest.fixture(autouse=True)
-def environment_is_shared(monkeypatch: pytest.MonkeyPatch) -> None:
+def environment_is_shared(monkeypatch):
     monkeypatch.setattr(sys, "prefix", "/")
 
 

@@ -1,23 +1,17 @@
 """A GPU that is asked for and is not there is a problem, with the way to one."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from pyscale.doctor.gpu import gpu, missing_device, torch_without_cuda
-from pyscale.doctor.subject import Subject
 from pyscale_stages.measure.gpus import Gpu, gpu_present
 
-SubjectMaker = Callable[..., Subject]
 without_gpu = pytest.mark.skipif(gpu_present(), reason="this machine has a GPU")
 
 
 @pytest.fixture
-def no_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def no_slurm(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
 
 
@@ -58,12 +52,10 @@ def test_mps_needs_a_mac():
 
 
 @pytest.fixture
-def torch_built_for(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[str | None, str], None]:
+def torch_built_for(tmp_path, monkeypatch):
     """Put a torch of some build into this environment, and a GPU whose driver knows some CUDA."""
 
-    def put(build: str | None, driver: str) -> None:
+    def put(build, driver):
         folder = tmp_path / "torch"
         folder.mkdir(exist_ok=True)
         (folder / "__init__.py").write_text("raise ImportError('torch must not be imported')")

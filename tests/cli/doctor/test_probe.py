@@ -1,10 +1,7 @@
 """Findings are read on a terminal, in a pipe and without colour."""
 
-from __future__ import annotations
-
 from asread import printed
 from pyscale.doctor.findings import (
-    Finding,
     beside_the_point,
     differences_table,
     findings_table,
@@ -23,22 +20,18 @@ BROKEN = problem("stage.track.libraries", "laptrack is absent", "pip install lap
 OTHER = beside_the_point("gpu.device", "no GPU is asked for", "ask for --device cuda")
 
 
-def test_each_status_is_a_sign_and_a_word():
-    text = printed(findings_table([FINE, SLOW, BROKEN, OTHER], "labels"))
+def test_findings_are_read_in_groups_with_what_to_do_below_what_is_not_well():
+    text = printed(findings_table([SLOW, FINE, BROKEN, OTHER], "labels"))
     for sign in ("✓ ok", "! warning", "✗ problem", "- n/a"):
         assert sign in text
     assert "\x1b" not in text
-
-
-def test_what_to_do_stands_below_what_is_not_well():
+    assert text.index("Stages") < text.index("Cores and threads") < text.index("System")
     text = printed(findings_table([BROKEN], "labels"))
     assert text.index("laptrack is absent") < text.index("→ pip install laptrack==0.17.0")
     assert text.count("→") == 1
-
-
-def test_groups_come_in_their_order_whatever_that_of_the_findings():
-    text = printed(findings_table([SLOW, FINE, BROKEN], "labels"))
-    assert text.index("Stages") < text.index("Cores and threads") < text.index("System")
+    # A narrow terminal loses no word.
+    text = printed(findings_table([BROKEN], "labels"), width=50)
+    assert "".join(text.split()).count("laptrackisabsent") == 1
 
 
 def test_no_colour_is_left_where_none_is_wanted():
@@ -47,21 +40,11 @@ def test_no_colour_is_left_where_none_is_wanted():
     assert "31m" not in printed(table, force_terminal=True, no_color=True, color_system="standard")
 
 
-def test_a_narrow_terminal_loses_no_word():
-    text = printed(findings_table([BROKEN], "labels"), width=50)
-    assert "".join(text.split()).count("laptrackisabsent") == 1
-
-
 def test_a_difference_names_its_nodes_and_what_the_others_have():
-    gone = problem("disk.path./scratch", "/scratch is missing", "ask the staff")
-    there = ok("disk.path./scratch", "/scratch is there")
-    one = Difference(check=gone.check, nodes=("n2", "n7"), finding=gone, usual=there)
+    one = Difference(check=MISSING.check, nodes=("n2", "n7"), finding=MISSING, usual=HERE)
     text = printed(differences_table([one], 9))
     assert "n2, n7" in text
     assert "the others: /scratch is there" in text
-
-
-def test_many_nodes_are_counted():
     nodes = [f"n{number}" for number in range(9)]
     assert node_names(nodes) == "n0, n1, n2, n3, n4, n5 and 3 more"
     assert node_names(nodes[:2]) == "n0, n1"
@@ -79,21 +62,21 @@ HERE = ok("disk.path./scratch", "/scratch is there", value="xfs")
 MISSING = problem("disk.path./scratch", "/scratch is missing", "ask the staff", value="missing")
 
 
-def answers(**nodes: list[Finding]) -> list[NodeAnswer]:
+def answers(**nodes):
     return [NodeAnswer(node=node, findings=tuple(found)) for node, found in nodes.items()]
 
 
-def test_nodes_that_are_alike_differ_in_nothing():
+def test_nodes_differ_in_what_both_were_asked_and_answered_otherwise():
     assert differences(answers(n1=[HERE], n2=[HERE])) == []
     assert in_common(answers(n1=[HERE], n2=[HERE])) == [HERE]
+    lacking = answers(n1=[HERE], n2=[])
+    assert (differences(lacking), in_common(lacking)) == ([], [])
+    assert (differences([]), in_common([])) == ([], [])
 
 
-def test_the_node_that_lacks_what_most_have_is_named():
+def test_the_node_that_lacks_what_most_or_of_two_the_better_has_is_named():
     (found,) = differences(answers(n1=[HERE], n2=[MISSING], n3=[HERE]))
     assert (found.nodes, found.finding, found.usual) == (("n2",), MISSING, HERE)
-
-
-def test_of_two_equally_frequent_answers_the_better_is_the_usual_one():
     (found,) = differences(answers(n1=[MISSING], n2=[HERE]))
     assert (found.nodes, found.usual) == (("n1",), HERE)
 
@@ -110,13 +93,3 @@ def test_each_kind_of_answer_is_a_difference_of_its_own():
     slow = warning("disk.path./scratch", "/scratch is slow", "wait", value="nfs4")
     found = differences(answers(n1=[HERE], n2=[MISSING], n3=[slow], n4=[HERE]))
     assert {one.nodes for one in found} == {("n2",), ("n3",)}
-
-
-def test_a_node_that_lacks_a_check_is_not_compared_by_it():
-    nodes = answers(n1=[HERE], n2=[])
-    assert differences(nodes) == []
-    assert in_common(nodes) == []
-
-
-def test_nobody_has_nothing_in_common():
-    assert (differences([]), in_common([])) == ([], [])

@@ -1,18 +1,12 @@
 """Why Slurm would not carry out the jobs of a plan, by stand-ins that answer as Slurm does."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import pytest
 
 from mockruns import site
-from pyscale.doctor.findings import Finding
 from pyscale.doctor.jobrequest import plan_requests
 from pyscale.doctor.preflight import preflight
 from pyscale.doctor.slurm import refusals
-from pyscale.plan import Plan
-from pyscale.sites import Site, load_site
+from pyscale.sites import load_site
 
 ONLY = ("contact",)
 SINFO = """
@@ -27,20 +21,13 @@ esac
 """
 VERSION = 'echo "slurm 22.05.8"'
 CONFIG = "printf 'MaxArraySize            = 3\\nAccountingStorageType   = {kind}\\n'"
-TAKES_NO_ARRAY = """
-case "$*" in *--array=*) echo "allocation failure: Invalid job array specification" >&2; exit 1 ;;
-esac
-"""
 TAKES_NOTHING = """
 case "$*" in --version) ;; *) echo "allocation failure: no" >&2; exit 1 ;; esac
 """
 
 
-Cluster = Callable[..., None]
-
-
 @pytest.fixture
-def cluster(put_on_path: Cluster) -> Cluster:
+def cluster(put_on_path):
     """Put stand-ins on PATH; those of a cluster that takes all jobs are there."""
     config = CONFIG.format(kind="accounting_storage/slurmdbd")
     put_on_path(sinfo=SINFO, sbatch=VERSION, squeue=VERSION, scancel=VERSION, scontrol=config)
@@ -48,18 +35,14 @@ def cluster(put_on_path: Cluster) -> Cluster:
     return put_on_path
 
 
-def found(plan: Plan, place: Site | None = None) -> list[Finding]:
+def found(plan, place=None):
     return list(refusals(plan, place or load_site("plain")))
 
 
-def first(plan: Plan, place: Site | None = None) -> str:
+def first(plan, place=None):
     finding = found(plan, place)[0]
     assert finding.status == "problem"
     return f"{finding.sentence}: {finding.remedy}"
-
-
-def test_a_cluster_that_takes_all_jobs_refuses_nothing(cluster, make):
-    assert found(make()) == []
 
 
 def test_each_different_job_is_asked_about_once_at_its_largest(cluster, make):
@@ -95,29 +78,10 @@ def test_where_slurm_is_not_or_does_not_answer_the_run_is_refused(
     assert first(make()).startswith("Slurm's commands are not on PATH")
 
 
-def test_an_array_larger_than_slurm_takes_says_what_to_lower(cluster, make):
-    cluster(sbatch=TAKES_NO_ARRAY)
-    said = first(make(only=ONLY, workers=(4,)))
-    assert "an array of 4 jobs of register_denoise, segment, contact" in said
-    assert "MaxArraySize is 3" in said
-    assert said.endswith("lower --workers or --chunks-per-worker")
-
-
-def test_a_gang_that_does_not_fit_says_what_to_lower(cluster, make):
-    cluster(sbatch=TAKES_NOTHING.replace("--version) ;; *)", "*--ntasks=2*)"))
-    said = first(make(only=ONLY, layout="gang"))
-    assert said.startswith("Slurm refuses a job of contact with --partition=day --nodes=1-2")
-    assert "lower --workers, use --layout array, or change the site's file" in said
-
-
-def test_more_time_than_the_partition_or_the_qos_allows_is_refused(cluster, make):
+def test_time_that_the_partition_and_the_qos_allow_is_not_refused(cluster, make):
     plan = make(only=ONLY)
     assert found(plan, site(request={"time_min": 120})) == []
-    said = first(plan, site(request={"time_min": 121}))
-    assert "asks for 02:01:00, but the partition day allows 2:00:00: lower time_min" in said
-    cluster(sacctmgr="echo '00:10:00|'")
-    said = first(plan, site(request={"time_min": 60, "qos": "short"}))
-    assert "the QOS short allows 00:10:00" in said
+    assert "partition day allows 2:00:00" in first(plan, site(request={"time_min": 121}))
     cluster(sacctmgr="echo '1-00:00:00|PartitionTimeLimit'")
     assert found(plan, site(request={"time_min": 240, "qos": "long"})) == []
 

@@ -1,15 +1,12 @@
 """The launcher, as a process of its own: it runs each order once, and says where and when."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +19,7 @@ from pyscale.store.records import (
     NodeWork,
     TaskOrder,
 )
-from pyscale.store.taskfiles import read_node, read_task
+from pyscale.store.taskfiles import read_task
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.rank_failure import ended_file
 from trials import ended, error_of, launched
@@ -33,8 +30,7 @@ LAUNCH = "import sys; from pyscale.executors.launch import launch; launch(*sys.a
 AWAITS_THE_CLOCK = f"""
 from pyscale.executors import clock
 clock.LIMIT_S = clock.PATIENCE_S = 600.0
-{LAUNCH}
-"""
+{LAUNCH}"""
 LAUNCH_RANK = """
 import sys
 from pyscale.executors.launch import launch_rank
@@ -52,10 +48,10 @@ Order = Callable[..., Path]
 
 
 @pytest.fixture
-def order(tmp_path: Path) -> Order:
+def order(tmp_path):
     """Order a Python program as a task; return its folder."""
 
-    def write(name: str = "w0", program: str = SAYS_SO, **options: Any) -> Path:
+    def write(name="w0", program=SAYS_SO, **options):
         folder = tmp_path / "tasks" / "trial" / name
         folder.mkdir(parents=True, exist_ok=True)
         given = {"token": name, "submit_utc": datetime.now(UTC)} | options
@@ -66,7 +62,7 @@ def order(tmp_path: Path) -> Order:
     return write
 
 
-def launch(*arguments: object, program: str = LAUNCH, env: Mapping[str, str] | None = None) -> str:
+def launch(*arguments, program=LAUNCH, env=None):
     """Start a launcher and wait for it; return what it said."""
     outside = {k: v for k, v in os.environ.items() if not k.startswith("SLURM")}
     return subprocess.run(
@@ -78,16 +74,19 @@ def launch(*arguments: object, program: str = LAUNCH, env: Mapping[str, str] | N
     ).stdout
 
 
-def content(folder: Path) -> dict[str, bytes]:
+def content(folder):
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
-def test_nothing_heavy_is_imported_for_a_usual_task(order):
+def test_a_usual_task_imports_nothing_heavy_and_has_its_clock_compared_before_it_starts(order):
     with telling_time() as clock:
         folder = order(clock=clock)
-        said = launch(folder, program=f"{LAUNCH}; print(*sys.modules)")
+        said = launch(folder, program=f"{AWAITS_THE_CLOCK}; print(*sys.modules)")
     assert ended(folder).returncode == 0
     assert not set(HEAVY) & set(said.split())
+    found = launched(folder)
+    assert abs(found.clock.offset_s) <= found.clock.error_s
+    assert found.begin_utc < found.spawn_utc
 
 
 @pytest.mark.parametrize(
@@ -110,16 +109,6 @@ def test_the_job_is_named_as_squeue_names_it_and_the_node_as_slurm_does(
     assert (launched(folder).job_id, launched(folder).node) == (job_id, node)
 
 
-def test_the_clock_is_compared_before_the_task_starts(order):
-    with telling_time() as clock:
-        folder = order(clock=clock)
-        launch(folder, program=AWAITS_THE_CLOCK)
-    found = launched(folder)
-    assert found.clock is not None
-    assert abs(found.clock.offset_s) <= found.clock.error_s
-    assert found.begin_utc < found.spawn_utc
-
-
 def test_a_task_runs_also_where_no_clock_answers(order):
     with telling_time() as clock:
         pass
@@ -127,29 +116,6 @@ def test_a_task_runs_also_where_no_clock_answers(order):
     launch(folder)
     assert launched(folder).clock is None
     assert ended(folder).returncode == 0
-
-
-def test_a_rank_runs_its_own_task(order):
-    folders = [order("w0"), order("w1")]
-    launch(*folders, program=LAUNCH_RANK, env={"SLURM_PROCID": "1"})
-    assert not (folders[0] / EXIT_FILE).exists()
-    assert ended(folders[1]).returncode == 0
-
-
-def test_the_node_is_prepared_before_the_task_starts(order, tmp_path):
-    trial = tmp_path / "tasks" / "trial"
-    movie = tmp_path / "frames.tif"
-    movie.write_bytes(os.urandom(1 << 16))
-    folder = order(
-        program="import os; print(os.path.exists('../node.n1.json'))",
-        node_work=NodeWork(folder=trial, cache="cold", inputs=(movie,)),
-    )
-    launch(folder, env={"SLURMD_NODENAME": "n1"})
-    assert (folder / "stdout").read_text() == "True\n"
-    found = read_node(trial, "n1")
-    assert found is not None
-    assert found.cache.asked == "cold"
-    assert found.cache.evictions[0].path == movie
 
 
 def test_an_input_that_is_not_there_is_said_by_the_task(order, tmp_path):
@@ -177,7 +143,7 @@ class TestHowARankEnded:
     """Those that wait for it hear of it from its launcher."""
 
     @pytest.fixture
-    def meeting(self, tmp_path: Path) -> Path:
+    def meeting(self, tmp_path):
         """Where ranks meet."""
         (tmp_path / "meeting").mkdir()
         return tmp_path / "meeting" / "ranks"
@@ -228,16 +194,12 @@ class TestHowARankEnded:
             (folder / "launch.json").unlink()
             (folder / EXIT_FILE).unlink()
 
-    def test_is_recorded_though_it_cannot_be_said(self, order, meeting):
+    def test_is_recorded_though_it_cannot_be_said(self, order, meeting, tmp_path):
         ended_file(meeting, 1).mkdir()
-        folder = order(program=KILLED, meeting=meeting, rank=1)
-        launch(folder)
-        assert ended(folder).returncode == -9
-
-    def test_is_recorded_though_the_meeting_is_gone(self, order, tmp_path):
-        folder = order(program=KILLED, meeting=tmp_path / "gone" / "ranks", rank=1)
-        launch(folder)
-        assert ended(folder).returncode == -9
+        for number, place in enumerate((meeting, tmp_path / "gone" / "ranks")):
+            folder = order(f"w{number}", program=KILLED, meeting=place, rank=1)
+            launch(folder)
+            assert ended(folder).returncode == -9
         assert not (tmp_path / "gone").exists()
 
 
@@ -247,19 +209,16 @@ class TestAnOrderThatWasBegunBefore:
     def test_is_not_run_again_and_the_record_says_why(self, order):
         folder = order()
         launch(folder, env={"SLURMD_NODENAME": "n1"})
+        before = content(folder)
+        launch(folder)
+        assert content(folder) == before
+        # Its launcher was killed before it could record the end.
         (folder / EXIT_FILE).unlink()
         launch(folder, env={"SLURMD_NODENAME": "n2"})
         assert (folder / "ran").read_text() == "x"
         error = error_of(folder)
         assert (error.kind, error.exit_code) == ("Requeued", 1)
         assert "after the task had begun on n1" in error.message
-
-    def test_keeps_the_record_of_its_end(self, order):
-        folder = order()
-        launch(folder)
-        before = content(folder)
-        launch(folder)
-        assert content(folder) == before
 
     def test_was_killed_for_it(self, order):
         """Slurm ends the task and the launcher, and who is first is a matter of chance."""
@@ -281,11 +240,9 @@ class TestAnOrderThatWasBegunBefore:
 class TestAnOrderThatDoesNotStand:
     """The trial was set aside while the job waited, or while it ran."""
 
-    def test_is_not_run_where_it_is_gone(self, tmp_path):
+    def test_is_not_run_where_it_is_gone_or_another_took_its_place(self, order, tmp_path):
         launch(tmp_path / "tasks" / "trial" / "w0", "old")
         assert list(tmp_path.iterdir()) == []
-
-    def test_is_not_run_where_another_took_its_place(self, order):
         folder = order(token="new")
         before = content(folder)
         launch(folder, "old")

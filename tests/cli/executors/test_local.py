@@ -1,7 +1,5 @@
 """Tasks on this machine: real processes, pinned, watched, and ended with all they started."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import multiprocessing
@@ -9,15 +7,13 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psutil
 import pytest
-from watchfiles import watch
 
 from pyscale import mps
 from pyscale.executors import local
@@ -25,43 +21,37 @@ from pyscale.executors.local import LocalExecutor
 from pyscale.executors.protocol import Batch
 from pyscale.placement import Placement
 from pyscale.processes import wait_until_ended
-from pyscale.store.records import LAUNCH_FILE, LaunchRecord, TaskOrder
-from pyscale.store.taskfiles import has_ended, read_task, write_order
+from pyscale.store.records import TaskOrder
+from pyscale.store.taskfiles import read_task
 from standinmps import put_on_path
-from trials import ended, error_of, launched, one_trial
+from trials import ended, error_of, launched, one_trial, wait_until_it_says
 
 pytestmark = pytest.mark.slow
 
 WAITS_FOREVER = "import sys, signal; print('ready', flush=True); signal.pause()"
+
+
 CORES = sorted(os.sched_getaffinity(0))
 PATIENCE_S = 300.0
 """With processes that do what they should, on a busy machine."""
 
-Submitted = Callable[[Mapping[str, str]], None]
 
-
-def executor_of(run: Path) -> LocalExecutor:
+def executor_of(run):
     return LocalExecutor(run / "submitit", lambda threads: Placement(CORES, threads, ["GPU-1"]))
 
 
 @pytest.fixture
-def executor(tmp_path: Path) -> Iterator[LocalExecutor]:
+def executor(tmp_path):
     made = executor_of(tmp_path)
     yield made
     made.end_all()
 
 
-def python(program: str, **env: str) -> TaskOrder:
+def python(program, **env):
     return TaskOrder(argv=(sys.executable, "-c", program), env=env)
 
 
-def batch_of(
-    orders: Mapping[Path, TaskOrder],
-    at_once: int | None = None,
-    submitted: Submitted = lambda _jobs: None,
-    threads: int = 1,
-    **trial: object,
-) -> Batch:
+def batch_of(orders, at_once=None, submitted=lambda _jobs: None, threads=1, **trial):
     workers = at_once or len(orders)
     for folder in orders:
         folder.mkdir(parents=True, exist_ok=True)
@@ -76,20 +66,20 @@ def batch_of(
     )
 
 
-def run(executor: LocalExecutor, folder: Path, program: str, **env: str) -> None:
+def run(executor, folder, program, **env):
     """Run one task to its end."""
     executor.run(batch_of({folder: python(program, **env)}))
 
 
 @pytest.fixture
-def start(executor: LocalExecutor) -> Iterator[Callable[[Batch], Future[None]]]:
+def start(executor):
     """Run a batch while the test goes on."""
     with ThreadPoolExecutor() as pool:
         yield lambda batch: pool.submit(executor.run, batch)
         executor.end_all()
 
 
-def start_and_kill_pyscale(executor: LocalExecutor, batch: Batch) -> list[psutil.Process]:
+def start_and_kill_pyscale(executor, batch):
     """Start tasks that wait forever from a process that is then killed; return what it started."""
     pyscale = multiprocessing.get_context("fork").Process(target=executor.run, args=(batch,))
     pyscale.start()
@@ -101,39 +91,34 @@ def start_and_kill_pyscale(executor: LocalExecutor, batch: Batch) -> list[psutil
     return family
 
 
-def lives(pid: int) -> bool:
+def lives(pid):
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
 
 
-def wait_until_ready(folder: Path) -> LaunchRecord:
+def wait_until_ready(folder):
     """Return when the program of a task has said that it runs."""
-    for _ in watch(folder, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
-        said = folder / "stdout"
-        if (folder / LAUNCH_FILE).exists() and said.exists() and said.read_text():
-            return launched(folder)
-    raise AssertionError("the watch ended")
+    wait_until_it_says(folder)
+    return launched(folder)
 
 
-def test_what_a_task_says_and_how_it_ends_is_kept(executor, tmp_path):
+def test_a_task_is_pinned_has_its_variables_and_what_it_says_and_how_it_ends_is_kept(
+    executor, tmp_path
+):
     folder = tmp_path / "task"
-    run(executor, folder, "import sys; print('out'); print('err', file=sys.stderr); sys.exit(7)")
-    assert (folder / "stdout").read_text() == "out\n"
+    program = (
+        "import json, os, sys; print(json.dumps([list(os.sched_getaffinity(0)), os.environ['X']]));"
+        "print('err', file=sys.stderr); sys.exit(7)"
+    )
+    run(executor, folder, program, X="given")
+    assert json.loads((folder / "stdout").read_text()) == [CORES[:1], "given"]
     assert (folder / "stderr").read_text() == "err\n"
     assert ended(folder).returncode == 7
     assert error_of(folder).message == "err"
-
-
-def test_a_task_is_pinned_and_has_its_variables(executor, tmp_path):
-    folder = tmp_path / "task"
-    program = "import json, os; print(json.dumps([list(os.sched_getaffinity(0)), os.environ['X']]))"
-    run(executor, folder, program, X="given")
-    assert json.loads((folder / "stdout").read_text()) == [CORES[:1], "given"]
     assert launched(folder).cpus == (CORES[0],)
     order = read_task(folder).order
-    assert order is not None
     assert (order.cpus, order.slot, order.oversubscribed) == ((CORES[0],), 0, False)
 
 
@@ -155,7 +140,7 @@ class TestWorkersThatShareAGpuAtOnce:
     )
 
     @pytest.fixture(autouse=True)
-    def places(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    def places(self, tmp_path, monkeypatch):
         monkeypatch.setenv("PATH", put_on_path(tmp_path / "bin"))
         monkeypatch.setattr(mps, "LIMIT_S", PATIENCE_S)
         # A socket's path is short, and that of a test is not.
@@ -163,7 +148,7 @@ class TestWorkersThatShareAGpuAtOnce:
             monkeypatch.setattr("tempfile.tempdir", folder)
             yield Path(folder)
 
-    def batch(self, *orders: TaskOrder, folder: Path) -> Batch:
+    def batch(self, *orders, folder):
         folders = {folder / f"w{worker}": order for worker, order in enumerate(orders)}
         return batch_of(folders, at_once=2, device="cuda", gpu_sharing="mps")
 
@@ -201,7 +186,7 @@ class TestWorkersThatShareAGpuAtOnce:
         class Interrupted(BaseException):
             pass
 
-        def interrupt(_jobs: Mapping[str, str]) -> None:
+        def interrupt(_jobs):
             wait_until_ready(tmp_path / "w0")
             raise Interrupted
 
@@ -234,7 +219,7 @@ def test_the_workers_of_a_batch_run_at_once(executor, tmp_path):
 
 class TestMoreTasksThanWorkers:
     @pytest.fixture
-    def folders(self, tmp_path: Path, missing: Callable[[str, str], None]) -> list[Path]:
+    def folders(self, tmp_path, missing):
         if len(CORES) < 2:
             missing("a second core", "run this test on a machine that has two")
         return [tmp_path / f"w{task}" for task in (3, 0, 4, 1, 2)]
@@ -259,28 +244,18 @@ class TestMoreTasksThanWorkers:
             assert order.submit_utc is not None
             assert ended(before).end_utc <= order.submit_utc
 
-    def test_they_start_in_the_order_of_the_batch(self, executor, folders):
-        told: list[str] = []
-        executor.run(
-            batch_of(dict.fromkeys(folders, python("pass")), at_once=2, submitted=told.extend)
-        )
-        assert told == ["w3", "w0", "w4", "w1", "w2"]
-        submitted = [order.submit_utc for folder in folders if (order := read_task(folder).order)]
-        assert submitted[2] >= min(ended(folder).end_utc for folder in folders[:2])
-
-    def test_one_that_fails_ends_no_other(self, executor, folders):
+    def test_they_start_in_the_order_of_the_batch_and_one_that_fails_ends_no_other(
+        self, executor, folders
+    ):
+        told = []
         orders = dict.fromkeys(folders, python("pass"))
         orders[folders[0]] = python("raise SystemExit(1)")
         orders[folders[1]] = python("import os; os.kill(os.getpid(), 9)")
-        executor.run(batch_of(orders, at_once=2))
+        executor.run(batch_of(orders, at_once=2, submitted=told.extend))
+        assert told == ["w3", "w0", "w4", "w1", "w2"]
+        submitted = [order.submit_utc for folder in folders if (order := read_task(folder).order)]
+        assert submitted[2] >= min(ended(folder).end_utc for folder in folders[:2])
         assert [ended(folder).returncode for folder in folders] == [1, -9, 0, 0, 0]
-
-
-def test_a_killed_task_tells_its_signal(executor, tmp_path):
-    folder = tmp_path / "task"
-    run(executor, folder, "import os, signal; os.kill(os.getpid(), signal.SIGKILL)")
-    assert ended(folder).returncode == -signal.SIGKILL
-    assert "SIGKILL" in error_of(folder).message
 
 
 @pytest.mark.parametrize("module", ["pyscale.executors.controller", "submitit.core._submit"])
@@ -297,14 +272,40 @@ def test_nothing_outlives_a_link_of_the_chain_that_is_killed(start, tmp_path, mo
     assert read_task(folder).state == "failed"
 
 
+LEAVES_FILES = (
+    "import os, pathlib, signal, tempfile; "
+    "pathlib.Path(tempfile.mkdtemp(prefix='kernels-'), 'file').touch(); "
+    "print(tempfile.gettempdir(), flush=True); "
+)
+
+
+def scratch_of(folder):
+    """Where a task that leaves temporary files has left them."""
+    own = Path((folder / "stdout").read_text().strip())
+    assert own.parent == Path(tempfile.gettempdir())
+    return own
+
+
+def test_a_killed_task_tells_its_signal_and_its_temporary_files_go_with_it(executor, tmp_path):
+    folder = tmp_path / "task"
+    run(executor, folder, LEAVES_FILES + "os.kill(os.getpid(), signal.SIGKILL)")
+    assert ended(folder).returncode == -signal.SIGKILL
+    assert "SIGKILL" in error_of(folder).message
+    assert not scratch_of(folder).exists()
+
+
 def test_what_a_killed_pyscale_started_ends_with_it_and_has_not_failed(executor, tmp_path):
     """The launcher goes before its task, so it cannot record the task's death."""
-    batch = batch_of({tmp_path / f"task{i}": python(WAITS_FOREVER) for i in range(4)})
+    program = python(LEAVES_FILES + "signal.pause()")
+    batch = batch_of({tmp_path / f"task{i}": program for i in range(4)})
     family = start_and_kill_pyscale(executor, batch)
     assert len(family) == 3 * len(batch.orders), "a controller, a launcher and a task each"
     assert wait_until_ended(family, PATIENCE_S) == []
     assert {read_task(folder).state for folder in batch.orders} == {"running"}
     assert executor.end_strays() == 0
+    # Any pyscale of this machine may have found them before.
+    assert not any(scratch_of(folder).exists() for folder in batch.orders)
+    assert not executor.take_up(batch)
 
 
 HEARS = """
@@ -340,30 +341,16 @@ def test_a_task_is_asked_to_end_and_what_mounts_its_image_is_not(
     assert not any(lives(process.pid) for process in family)
 
 
-def test_nothing_of_a_dead_pyscale_is_taken_up(executor, tmp_path):
-    batch = batch_of({tmp_path / "task": python(WAITS_FOREVER)})
-    start_and_kill_pyscale(executor, batch)
-    assert not executor.take_up(batch)
-
-
-def test_a_launcher_of_an_earlier_attempt_cannot_end_a_new_one(executor, tmp_path):
-    folder = tmp_path / "task"
-    run(executor, folder, "pass")
-    assert has_ended(folder)
-    write_order(folder, TaskOrder(argv=("true",)))
-    assert not has_ended(folder)
-    assert read_task(folder).state == "running"
-
-
 def test_processes_of_this_run_are_ended_and_those_of_another_are_not(executor, start, tmp_path):
     other = executor_of(tmp_path / "other")
     mine, theirs = (tmp_path / name for name in ("mine", "theirs"))
     with ThreadPoolExecutor() as pool:
         running = [
-            start(batch_of({mine: python(WAITS_FOREVER)})),
+            start(batch_of({mine: python(LEAVES_FILES + "signal.pause()")})),
             pool.submit(other.run, batch_of({theirs: python(WAITS_FOREVER)})),
         ]
         my_task, their_task = (wait_until_ready(folder).pid for folder in (mine, theirs))
+        assert scratch_of(mine).is_dir()
         assert executor.end_strays() > 0
         assert not lives(my_task)
         assert lives(their_task)
@@ -371,51 +358,8 @@ def test_processes_of_this_run_are_ended_and_those_of_another_are_not(executor, 
         assert not lives(their_task)
         for each in running:
             each.result()
-
-
-class TestTemporaryFiles:
-    LEAVES_SOME = (
-        "import pathlib, signal, tempfile; "
-        "pathlib.Path(tempfile.mkdtemp(prefix='kernels-'), 'file').touch(); "
-        "print(tempfile.gettempdir(), flush=True); "
-    )
-
-    def test_they_go_with_a_task_that_is_killed(self, executor, tmp_path):
-        folder = tmp_path / "task"
-        run(executor, folder, self.LEAVES_SOME + "import os; os.kill(os.getpid(), 9)")
-        own = Path((folder / "stdout").read_text().strip())
-        assert own.parent == Path(tempfile.gettempdir())
-        assert not own.exists()
-
-    def test_they_go_with_a_run_that_is_ended(self, executor, start, tmp_path):
-        folder = tmp_path / "task"
-        running = start(batch_of({folder: python(self.LEAVES_SOME + "signal.pause()")}))
-        wait_until_ready(folder)
-        own = Path((folder / "stdout").read_text().strip())
-        assert own.is_dir()
-        executor.end_all()
-        running.result()
-        assert not own.exists()
-
-    def test_they_go_with_the_next_pyscale_of_the_run_after_one_that_was_killed(
-        self, executor, tmp_path
-    ):
-        folder = tmp_path / "task"
-        batch = batch_of({folder: python(self.LEAVES_SOME + "signal.pause()")})
-        family = start_and_kill_pyscale(executor, batch)
-        assert wait_until_ended(family, PATIENCE_S) == []
-        own = Path((folder / "stdout").read_text().strip())
-        # Any pyscale of this machine may have found them before.
-        executor.end_strays()
-        assert not own.exists()
-
-
-def test_a_program_that_is_not_there_is_said(executor, tmp_path):
-    folder = tmp_path / "task"
-    executor.run(batch_of({folder: TaskOrder(argv=(str(tmp_path / "none"),))}))
-    error = error_of(folder)
-    assert f"{tmp_path}/none cannot be started on {os.uname().nodename}" in error.message
-    assert "No such file" in error.message
+    executor.end_all()
+    assert not scratch_of(mine).exists()
 
 
 def test_what_a_task_leaves_behind_ends_with_it(executor, tmp_path):

@@ -1,13 +1,8 @@
 """The resident launcher, told its tasks line by line as an executor or a pilot does."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,7 +22,7 @@ for line in sys.stdin:
 class Resident:
     """A resident launcher with a worker."""
 
-    def __init__(self, home: Path) -> None:
+    def __init__(self, home):
         home.mkdir()
         write_order(home, TaskOrder(argv=(sys.executable, "-c", ECHO)))
         self.home = home
@@ -38,12 +33,11 @@ class Resident:
             text=True,
         )
 
-    def hear(self) -> dict[str, Any]:
+    def hear(self):
         assert self.process.stdout is not None
-        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
-        return answer
+        return json.loads(self.process.stdout.readline())
 
-    def ask(self, folder: Path, token: str) -> dict[str, Any]:
+    def ask(self, folder, token):
         assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"folder": str(folder), "token": token}) + "\n")
         self.process.stdin.flush()
@@ -51,19 +45,19 @@ class Resident:
 
 
 @pytest.fixture
-def resident(tmp_path: Path) -> Iterator[Resident]:
+def resident(tmp_path):
     made = Resident(tmp_path / "worker")
     assert made.hear() == {"ready": True, "alive": True}
     yield made
     made.process.communicate()
 
 
-def ordered(folder: Path) -> str:
+def ordered(folder):
     folder.mkdir()
     return write_order(folder, TaskOrder(argv=("cold",), arguments=("contact", "run")))
 
 
-def test_each_order_is_answered_and_leaves_the_records_of_a_launch(resident, tmp_path):
+def test_each_order_that_stands_is_answered_and_leaves_the_records_of_a_launch(resident, tmp_path):
     for name in ("w0", "w1"):
         token = ordered(tmp_path / name)
         answer = resident.ask(tmp_path / name, token)
@@ -72,17 +66,11 @@ def test_each_order_is_answered_and_leaves_the_records_of_a_launch(resident, tmp
             json.loads((tmp_path / name / file).read_text()) for file in (LAUNCH_FILE, EXIT_FILE)
         )
         assert (launch["token"], end["token"], end["returncode"]) == (token, token, 2)
-
-
-@pytest.mark.parametrize("name", ["another", "gone"])
-def test_an_order_that_is_gone_or_another_is_not_done(resident, tmp_path, name):
-    if name == "another":
-        ordered(tmp_path / name)
-    assert resident.ask(tmp_path / name, "of another try")["returncode"] is None
-    assert not (tmp_path / name / LAUNCH_FILE).exists()
-
-
-def test_it_ends_with_its_stdin_and_records_how(resident):
+    ordered(tmp_path / "another")
+    for name in ("another", "gone"):
+        assert resident.ask(tmp_path / name, "of another try")["returncode"] is None
+        assert not (tmp_path / name / LAUNCH_FILE).exists()
+    # It ends with its stdin, and records how.
     resident.process.communicate()
     assert resident.process.returncode == 0
     assert json.loads((resident.home / EXIT_FILE).read_text())["returncode"] == 0

@@ -1,10 +1,7 @@
 """What no real Slurm does when it is told to: fall silent in between, or never end a job."""
 
-from __future__ import annotations
-
 import os
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
@@ -12,10 +9,8 @@ from pyscale.errors import UserError
 from pyscale.executors import slurm
 from pyscale.executors.protocol import Batch
 from pyscale.executors.slurm import SlurmExecutor
-from pyscale.plan import Trial
 from pyscale.sites import Site
 from pyscale.slurm import queue
-from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import EXIT_FILE, ExitRecord, Jobs, TaskOrder
 from pyscale.store.taskfiles import read_jobs, read_task, write_jobs, write_order
@@ -35,27 +30,27 @@ done
 class PretendedSlurm:
     """Commands of a Slurm that holds one array of two, the job 17, in one state."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self._folder = folder
         for command in ("sbatch", "scancel", "sinfo", "srun"):
             self.put(command, "#!/bin/sh\n")
         self.put("squeue", SQUEUE.format(folder=folder))
         self.says("RUNNING")
 
-    def put(self, command: str, lines: str) -> None:
+    def put(self, command, lines):
         (self._folder / command).write_text(lines)
         (self._folder / command).chmod(0o755)
 
-    def says(self, state: str) -> None:
+    def says(self, state):
         """Let every job be in a state."""
         (self._folder / "state").write_text(state)
 
-    def falls_silent_when_cancelled(self) -> None:
+    def falls_silent_when_cancelled(self):
         self.put("scancel", f"#!/bin/sh\ntouch {self._folder}/away\n")
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PretendedSlurm:
+def cluster(tmp_path, monkeypatch):
     folder = tmp_path / "slurm"
     folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
@@ -66,7 +61,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> PretendedSlurm:
 
 
 @pytest.fixture
-def trial(run: RunFolder) -> Trial:
+def trial(run):
     """A trial of two workers, which were submitted as the job 17."""
     trial = run.plan.trial("contact-n2-b1")
     for task in TASKS:
@@ -77,17 +72,17 @@ def trial(run: RunFolder) -> Trial:
 
 
 @pytest.fixture
-def executor(cluster: PretendedSlurm, run: RunFolder) -> SlurmExecutor:
+def executor(cluster, run):
     site = Site(name="here", summary="a pretended cluster")
     return SlurmExecutor(run, site, Journal(run.journal_file))
 
 
-def batch(run: RunFolder, trial: Trial, name: str, *tasks: str) -> Batch:
+def batch(run, trial, name, *tasks):
     orders = {run.task(trial, task): TaskOrder(argv=("true",)) for task in tasks}
     return Batch(trial, name, orders, len(orders), lambda _jobs: None, lambda: None)
 
 
-def end(folder: Path, returncode: int, order: TaskOrder | None = None) -> None:
+def end(folder, returncode, order=None):
     """Write what a launcher writes last."""
     order = order or read_task(folder).order
     assert order is not None

@@ -1,9 +1,5 @@
 """Why a step ended, by what srun says."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from pyscale.executors.stepends import StepLog
@@ -13,7 +9,7 @@ ASKED = Requested(cpus=1, memory_bytes=2**30, time_limit_s=600, gpus=0)
 OF_STEP = "slurmstepd-n1: error: *** STEP 17.4 ON n1 CANCELLED AT 2026-11-23T06:24:16"
 
 
-def log(tmp_path: Path, *lines: str) -> StepLog:
+def log(tmp_path, *lines):
     path = tmp_path / "step.srun"
     path.write_text("\n".join(lines) + "\n")
     return StepLog(path, "17", ASKED)

@@ -1,18 +1,14 @@
 """Waiting ends when a task has ended, by its record or because its job is gone."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 
 from pyscale.executors import waiting
-from pyscale.executors.waiting import Group, keep_busy, wait_for_any
+from pyscale.executors.waiting import keep_busy, wait_for_any
 from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder
 from pyscale.store.taskfiles import read_task, write_order
 from pyscale_stages.atomic import write_atomically
@@ -23,32 +19,26 @@ from trials import error_of
 class PretendedJob:
     """A job that does something when it is asked how it is."""
 
-    def __init__(
-        self,
-        *,
-        alive: bool = True,
-        when_asked: Callable[[], None] = lambda: None,
-        cause: TaskError | None = None,
-    ) -> None:
+    def __init__(self, *, alive=True, when_asked=lambda: None, cause=None):
         self._alive = alive
         self._when_asked = when_asked
         self._cause = cause
 
-    def is_alive(self) -> bool:
+    def is_alive(self):
         self._when_asked()
         return self._alive
 
-    def why_gone(self) -> TaskError | None:
+    def why_gone(self):
         return self._cause
 
 
-def ordered(folder: Path) -> Path:
+def ordered(folder):
     folder.mkdir()
     write_order(folder, TaskOrder(argv=("true",)))
     return folder
 
 
-def end(folder: Path, token: str | None = None) -> None:
+def end(folder, token=None):
     """Leave the exit record that a launcher leaves."""
     order = read_task(folder).order
     assert order is not None
@@ -57,19 +47,21 @@ def end(folder: Path, token: str | None = None) -> None:
 
 
 @pytest.fixture
-def folders(tmp_path: Path) -> list[Path]:
+def folders(tmp_path):
     return [ordered(tmp_path / f"w{task}") for task in range(3)]
 
 
-def test_nobody_to_wait_for_is_no_wait():
+def test_what_has_ended_before_is_told_at_once_and_its_job_not_asked(folders):
+    def asked():
+        raise AssertionError("asked")
+
     assert set(wait_for_any({})) == set()
-
-
-def test_what_has_ended_before_is_told_at_once(folders):
-    end(folders[0])
-    end(folders[2])
-    jobs = {folder: PretendedJob() for folder in folders}
-    assert set(wait_for_any(jobs)) == {folders[0], folders[2]}
+    for folder in folders[1:]:
+        end(folder)
+    # The record of an earlier attempt ends nothing.
+    end(folders[0], token="of an earlier attempt")
+    jobs = dict.fromkeys(folders[1:], PretendedJob(when_asked=asked))
+    assert set(wait_for_any(jobs | {folders[0]: PretendedJob()})) == set(folders[1:])
 
 
 @pytest.mark.parametrize("most_watched", [256, 0], ids=["few", "many"])
@@ -86,7 +78,7 @@ def test_a_few_records_are_seen_though_nobody_asks_for_the_jobs(folders, monkeyp
     monkeypatch.setattr(waiting, "PERIOD_S", 3600.0)
     watched = waiting.watch
 
-    def watch_and_end(*paths: Path, **options: object) -> object:
+    def watch_and_end(*paths, **options):
         watcher = watched(*paths, **options)
         with ThreadPoolExecutor() as pool:
             first = pool.submit(next, watcher)
@@ -99,16 +91,13 @@ def test_a_few_records_are_seen_though_nobody_asks_for_the_jobs(folders, monkeyp
     assert set(wait_for_any(jobs)) == {folders[1]}
 
 
-def test_a_job_that_is_gone_is_given_a_record(folders):
+def test_a_job_that_is_gone_is_given_a_record_which_says_why_where_somebody_knows(folders):
     gone = PretendedJob(alive=False)
     assert set(wait_for_any({folders[0]: gone, folders[1]: PretendedJob()})) == {folders[0]}
     assert error_of(folders[0]).kind == "Lost"
-
-
-def test_where_somebody_knows_why_the_record_says_it(folders):
     cause = TaskError(kind="NodeFail", message="the node n2 went down", exit_code=1)
-    wait_for_any({folders[0]: PretendedJob(alive=False, cause=cause)})
-    assert read_task(folders[0]).error == cause
+    wait_for_any({folders[1]: PretendedJob(alive=False, cause=cause)})
+    assert read_task(folders[1]).error == cause
 
 
 def test_a_job_that_ends_while_it_is_asked_keeps_its_own_record(folders):
@@ -119,32 +108,17 @@ def test_a_job_that_ends_while_it_is_asked_keeps_its_own_record(folders):
     assert record.error.kind == "Failed", "it ended with 0 and left no result: it did not vanish"
 
 
-def test_the_record_of_an_earlier_attempt_ends_nothing(folders):
-    end(folders[0], token="of an earlier attempt")
-    end(folders[1])
-    jobs = {folder: PretendedJob() for folder in folders}
-    assert set(wait_for_any(jobs)) == {folders[1]}
-
-
-def test_jobs_are_not_asked_where_the_record_is_there(folders):
-    def asked() -> None:
-        raise AssertionError("asked")
-
-    end(folders[0])
-    assert wait_for_any({folders[0]: PretendedJob(when_asked=asked)}) == {folders[0]}
-
-
 def test_tasks_that_start_together_free_their_slot_together_and_come_again_where_they_must(folders):
     together, alone = (folders[0], folders[1]), (folders[2],)
-    said: list[tuple[object, ...]] = []
+    said = []
 
-    def start(slots: Mapping[Group, int]) -> dict[Path, PretendedJob]:
+    def start(slots):
         said.extend(("start", group, slot) for group, slot in slots.items())
         for folder in (folder for group in slots for folder in group):
             end(folder)
         return {folder: PretendedJob() for group in slots for folder in group}
 
-    def settle(jobs: Mapping[Path, PretendedJob]) -> bool:
+    def settle(jobs):
         said.append(("end", tuple(jobs)))
         return said.count(("end", together)) != 1
 

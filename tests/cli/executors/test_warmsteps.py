@@ -1,11 +1,8 @@
 """A worker that is a step: what stands here in place of srun is what srun would start."""
 
-from __future__ import annotations
-
 import json
 import signal
 import sys
-from pathlib import Path
 
 from pyscale.executors.stepends import StepLog
 from pyscale.executors.waiting import wait_for_any
@@ -22,7 +19,7 @@ signal.pause()
 LIMIT_S = 60
 
 
-def worker_of(tmp_path: Path, *program: str, limit_s: float = LIMIT_S) -> WarmStep:
+def worker_of(tmp_path, *program, limit_s=LIMIT_S):
     """A worker that does its first task for ever, by a resident launcher or another program."""
     home = tmp_path / "worker"
     home.mkdir()
@@ -32,7 +29,7 @@ def worker_of(tmp_path: Path, *program: str, limit_s: float = LIMIT_S) -> WarmSt
     return WarmStep(home, program, log, limit_s)
 
 
-def ordered(tmp_path: Path) -> tuple[Path, str]:
+def ordered(tmp_path):
     folder = tmp_path / "w0"
     folder.mkdir()
     return folder, write_order(folder, TaskOrder(argv=("cold",)))
@@ -40,7 +37,7 @@ def ordered(tmp_path: Path) -> tuple[Path, str]:
 
 def test_a_task_that_takes_longer_than_its_limit_is_ended_and_it_is_said_why(tmp_path):
     home = str(tmp_path / "worker")
-    attend = (sys.executable, "-m", "pyscale.executors.step", home)
+    attend = (sys.executable, "-m", "pyscale.executors.resident", home)
     worker = worker_of(tmp_path, *attend, limit_s=0)
     assert worker.is_usable()
     folder, token = ordered(tmp_path)

@@ -1,27 +1,23 @@
 """Warm workers on this machine: kept over trials, started again when they die, and never left."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
-from watchfiles import watch
 
 from pyscale.executors.local import LocalExecutor
 from pyscale.executors.protocol import Batch, WarmStart
 from pyscale.placement import Placement
 from pyscale.processes import wait_until_ended
-from pyscale.store.records import ORDER_FILE, WORKER_FILE, TaskOrder, TaskRecord
+from pyscale.store.records import WORKER_FILE, TaskOrder
 from pyscale.store.taskfiles import read_record, read_task
 from pyscale_stages.contract import WorkerRecord
-from trials import one_trial
+from trials import one_trial, wait_until_it_says
 
 WORKER = """
 import argparse, sys
@@ -47,29 +43,29 @@ GIB = 2**30
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
+def run(tmp_path):
     folder = tmp_path / "run ü"
     folder.mkdir()
     return folder
 
 
 @pytest.fixture
-def executor(run: Path) -> Iterator[LocalExecutor]:
+def executor(run):
     made = LocalExecutor(run / "submitit", lambda threads: Placement(CORES, threads, []))
     yield made
     made.end_all()
 
 
 def trial_of(
-    run: Path,
-    number: int,
-    program: str,
-    windows: int = 1,
+    run,
+    number,
+    program,
+    windows=1,
     *,
-    entry: str = "track",
-    worker: tuple[str, ...] = (sys.executable, "-c", WORKER),
-    memory_bytes: int = GIB,
-) -> Batch:
+    entry="track",
+    worker=(sys.executable, "-c", WORKER),
+    memory_bytes=GIB,
+):
     """A trial whose windows are programs for warm workers."""
     folders = [run / "tasks" / f"{entry}-{number}" / f"w{window}" for window in range(windows)]
     for folder in folders:
@@ -88,24 +84,26 @@ def trial_of(
     )
 
 
-def said(batch: Batch) -> list[str]:
+def said(batch):
     return [(folder / "stdout").read_text().strip() for folder in batch.orders]
 
 
-def records(batch: Batch) -> list[TaskRecord]:
+def records(batch):
     return [read_task(folder) for folder in batch.orders]
 
 
-def workers_of(batch: Batch) -> list[str | None]:
+def workers_of(batch):
     return [record.order.worker if record.order else None for record in records(batch)]
 
 
-def returncodes(batch: Batch) -> list[int]:
+def returncodes(batch):
     return [json.loads((folder / "exit.json").read_text())["returncode"] for folder in batch.orders]
 
 
 def test_a_worker_is_kept_for_the_next_trial_and_each_slot_has_its_own(executor, run):
     trials = [trial_of(run, number, TELLS, min(2, len(CORES))) for number in range(2)]
+    # Tests before this one may have left a process that serves all, like a resource tracker.
+    before = psutil.Process().children(recursive=True)
     for batch in trials:
         executor.run(batch)
     first, second = ([line.split(" ", 1)[0] for line in said(batch)] for batch in trials)
@@ -115,19 +113,15 @@ def test_a_worker_is_kept_for_the_next_trial_and_each_slot_has_its_own(executor,
     scratch = [line.rpartition(" ")[2] for batch in trials for line in said(batch)]
     assert len({*scratch}) == len(scratch)
     assert not any(Path(folder).exists() for folder in scratch)
-
-
-def test_orders_are_written_when_the_workers_are_ready(executor, run):
-    batch = trial_of(run, 0, TELLS)
-    executor.run(batch)
-    (folder,) = batch.orders
-    order = read_record(TaskOrder, folder / ORDER_FILE)
+    # Orders are written when the workers are ready.
+    record, *_ = records(trials[0])
     worker = read_record(WorkerRecord, run / "workers" / "track-s0-1" / WORKER_FILE)
-    assert order is not None
-    assert order.submit_utc is not None
-    assert worker is not None
-    assert (order.submit_utc - worker.start_utc).total_seconds() > worker.wall_s
-    assert records(batch)[0].launch is not None
+    assert (record.order.submit_utc - worker.start_utc).total_seconds() > worker.wall_s
+    assert record.launch is not None
+    family = set(psutil.Process().children(recursive=True)) - {*before}
+    assert family
+    assert executor.end_all() > 0
+    assert wait_until_ended(family, 0) == []
 
 
 def test_more_windows_than_workers_are_worked_off(executor, run):
@@ -138,25 +132,18 @@ def test_more_windows_than_workers_are_worked_off(executor, run):
     assert {*workers_of(batch)} == {"track-s0-1"}
 
 
-def test_a_worker_that_a_task_has_killed_is_started_again(executor, run):
-    killed = trial_of(run, 0, "import os; os.kill(os.getppid(), 9)")
-    executor.run(killed)
-    assert returncodes(killed) == [-signal.SIGKILL]
-    error = records(killed)[0].error
-    assert error is not None
-    assert "was killed by SIGKILL" in error.message
-    again = trial_of(run, 1, TELLS)
-    executor.run(again)
-    assert returncodes(again) == [0]
-    assert workers_of(again) == ["track-s0-2"]
-
-
-def test_a_task_that_is_killed_costs_no_worker(executor, run):
-    trials = [trial_of(run, 0, "import os; os.abort()"), trial_of(run, 1, TELLS)]
+def test_a_task_that_is_killed_costs_no_worker_and_one_that_it_kills_is_started_again(
+    executor, run
+):
+    programs = ("import os; os.abort()", TELLS, "import os; os.kill(os.getppid(), 9)", TELLS)
+    trials = [trial_of(run, number, program) for number, program in enumerate(programs)]
     for batch in trials:
         executor.run(batch)
-    assert [returncodes(batch) for batch in trials] == [[-signal.SIGABRT], [0]]
-    assert workers_of(trials[0]) == workers_of(trials[1])
+    codes = [code for batch in trials for code in returncodes(batch)]
+    assert codes == [-signal.SIGABRT, 0, -signal.SIGKILL, 0]
+    workers = [worker for batch in trials for worker in workers_of(batch)]
+    assert workers == [*["track-s0-1"] * 3, "track-s0-2"]
+    assert "was killed by SIGKILL" in records(trials[2])[0].error.message
 
 
 @pytest.mark.parametrize(
@@ -188,21 +175,12 @@ def test_the_worker_that_was_not_used_for_longest_makes_room(executor, run):
     assert started == ["a-s0-1", "b-s0-1", "b-s0-2", "c-s0-1"]
 
 
-def test_none_is_left_when_all_are_ended(executor, run):
-    executor.run(trial_of(run, 0, TELLS))
-    family = psutil.Process().children(recursive=True)
-    assert executor.end_all() > 0
-    assert wait_until_ended(family, 0) == []
-
-
 def test_none_is_left_when_pyscale_is_killed(executor, run):
     batch = trial_of(run, 0, WAITS)
     (folder,) = batch.orders
     pyscale = multiprocessing.get_context("fork").Process(target=executor.run, args=(batch,))
     pyscale.start()
-    for _ in watch(folder, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
-        if (folder / "stdout").exists() and (folder / "stdout").read_text():
-            break
+    wait_until_it_says(folder)
     family = psutil.Process(pyscale.pid).children(recursive=True)
     assert len(family) == 3
     pyscale.kill()

@@ -1,7 +1,5 @@
 """The log of a build holds all, and names the line that tells why it failed."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -54,17 +52,13 @@ def test_the_telling_line_is_found(tmp_path, said, reason):
         assert log.reason() == reason
 
 
-def test_all_that_was_said_is_in_the_file(tmp_path):
-    with BuildLog(tmp_path, "contact") as log:
+def test_all_that_was_said_is_in_the_file_of_each_log(tmp_path):
+    with BuildLog(tmp_path, "contact") as log, BuildLog(tmp_path, "contact") as second:
         for number in range(1000):
             log.write(f"line {number}\n")
     assert len(log.path.read_text().splitlines()) == 1000
     assert log.path.name.startswith("contact-")
-
-
-def test_two_logs_of_one_image_are_two_files(tmp_path):
-    with BuildLog(tmp_path, "contact") as first, BuildLog(tmp_path, "contact") as second:
-        assert first.path != second.path
+    assert log.path != second.path
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The hash of what an image is made from changes with that, and with nothing else."""
 
-from __future__ import annotations
-
 import ast
 import os
 import shutil
@@ -21,7 +19,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.registry import STAGE_NAMES
 
 
-def definition(name: str, stage: str) -> ImageDefinition:
+def definition(name, stage):
     return ImageDefinition(name=name, stage=stage, definition=name)
 
 
@@ -30,7 +28,7 @@ TRACK = definition("track", "track")
 
 
 @pytest.fixture
-def copy_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def copy_of_all(tmp_path, monkeypatch):
     """A copy of definitions and stages elsewhere, from which the hashes are made."""
     shutil.copytree(shipped("containers"), tmp_path / "containers")
     # Whoever imports a module meanwhile writes there.
@@ -43,7 +41,7 @@ def copy_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / "containers" / "locks" / f"{name}.txt").write_text(f"{name}==1\n")
     (tmp_path / "containers" / "stage.def").write_text("Bootstrap: localimage\n")
 
-    def folder(name: str) -> Path:
+    def folder(name):
         return tmp_path / name
 
     for module in ("pyscale.images.content", "pyscale.images.catalog"):
@@ -53,12 +51,12 @@ def copy_of_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def append(path: Path) -> None:
+def append(path):
     with path.open("a", encoding="utf-8") as file:
         file.write("# changed\n")
 
 
-def hashes() -> dict[str, str]:
+def hashes():
     return {
         f"{kind} of {d.name}": function(d)
         for d in (CONTACT, TRACK)
@@ -87,18 +85,14 @@ ALL = {"image of contact", "image of track", "libraries of contact", "libraries 
         ("containers/images.toml", set()),
     ],
 )
-def test_a_change_reaches_what_is_made_from_it(
-    copy_of_all: Path, file: str, expected: set[str]
-) -> None:
+def test_a_change_reaches_what_is_made_from_it(copy_of_all, file, expected):
     before = hashes()
     append(copy_of_all / file)
     after = hashes()
     assert {name for name in before if before[name] != after[name]} == expected
 
 
-def test_a_new_file_of_a_stage_counts_and_times_caches_and_the_place_do_not(
-    copy_of_all: Path,
-) -> None:
+def test_a_new_file_of_a_stage_counts_and_times_caches_and_the_place_do_not(copy_of_all):
     before = hashes()
     cache = copy_of_all / "pyscale_stages" / "contact" / "__pycache__"
     cache.mkdir(exist_ok=True)
@@ -110,7 +104,7 @@ def test_a_new_file_of_a_stage_counts_and_times_caches_and_the_place_do_not(
     assert content.content_sha256(CONTACT) != before["image of contact"]
 
 
-def test_variants_with_one_definition_differ_by_their_locks(copy_of_all: Path) -> None:
+def test_variants_with_one_definition_differ_by_their_locks(copy_of_all):
     cuda = CONTACT.model_copy(update={"name": "contact-cuda", "device": "cuda"})
     locks = copy_of_all / "containers" / "locks"
     shutil.copy(locks / "contact.txt", locks / "contact-cuda.txt")
@@ -119,13 +113,13 @@ def test_variants_with_one_definition_differ_by_their_locks(copy_of_all: Path) -
     assert content.libraries_sha256(cuda) != content.libraries_sha256(CONTACT)
 
 
-def test_an_absent_lock_is_one_sentence(copy_of_all: Path) -> None:
+def test_an_absent_lock_is_one_sentence(copy_of_all):
     (copy_of_all / "containers" / "locks" / "track.txt").unlink()
     with pytest.raises(UserError, match=r"missing file .*track\.txt.*make locks"):
         content.content_sha256(TRACK)
 
 
-def test_eight_hashes_take_no_time_to_speak_of(copy_of_all: Path) -> None:
+def test_eight_hashes_take_no_time_to_speak_of(copy_of_all):
     took = []
     for _ in range(10):
         start = time.perf_counter()
@@ -139,7 +133,7 @@ def test_eight_hashes_take_no_time_to_speak_of(copy_of_all: Path) -> None:
 PACKAGE = Path(pyscale_stages.__file__).parent
 
 
-def described(folder: Path) -> list[tuple[str, int, int, bytes]]:
+def described(folder):
     return [
         (
             path.relative_to(folder).as_posix(),
@@ -151,7 +145,7 @@ def described(folder: Path) -> list[tuple[str, int, int, bytes]]:
     ]
 
 
-def test_an_image_holds_the_core_and_its_own_stage_alone() -> None:
+def test_an_image_holds_the_core_and_its_own_stage_alone():
     names = set(code_files("contact"))
     assert {
         "pyscale_stages/__main__.py",
@@ -170,7 +164,7 @@ def test_an_image_holds_the_core_and_its_own_stage_alone() -> None:
         code_files("segmnt")
 
 
-def module_file(name: str) -> str | None:
+def module_file(name):
     """Path of a module of the package in an image; None where it is none."""
     path = PACKAGE.parent.joinpath(*name.split("."))
     for file in (path.with_suffix(".py"), path / "__init__.py"):
@@ -179,9 +173,9 @@ def module_file(name: str) -> str | None:
     return None
 
 
-def imported_files(file: Path) -> set[str]:
+def imported_files(file):
     """Files of the package that a file imports, wherever in it; movies are made elsewhere."""
-    found: set[str | None] = set()
+    found = set()
     for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             # What is imported from a module may be a module too.
@@ -191,14 +185,14 @@ def imported_files(file: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("stage", [name for name in STAGE_NAMES if name != "command"])
-def test_all_that_a_stage_imports_is_in_its_image(stage: str) -> None:
+def test_all_that_a_stage_imports_is_in_its_image(stage):
     files = code_files(stage)
     for name, path in files.items():
         if path.suffix == ".py":
             assert imported_files(path) <= files.keys(), name
 
 
-def test_two_copies_are_the_same_whatever_the_umask(tmp_path: Path) -> None:
+def test_two_copies_are_the_same_whatever_the_umask(tmp_path):
     before = os.umask(0o077)
     try:
         lay_out(code_files("track"), tmp_path / "a")
@@ -214,35 +208,22 @@ def test_two_copies_are_the_same_whatever_the_umask(tmp_path: Path) -> None:
 DIGEST = "a" * 64
 
 
-def program(folder: Path, name: str, text: str) -> None:
-    file = folder / name
-    file.write_text(f"#!/bin/sh\n{text}\n")
-    file.chmod(0o755)
-
-
-def test_a_mirror_that_is_given_is_taken_and_else_that_of_the_machine(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mirror_that_is_given_is_taken_and_else_that_of_the_machine(tmp_path, monkeypatch):
     assert choose_base(None, "file:///mirror").variables() == {"mirror": "file:///mirror"}
     # It makes no other base.
     assert choose_base(None, "file:///a").sha256 == choose_base(None, "file:///b").sha256
-    program(tmp_path, "apt-get", "echo file:///first/; echo file:///second/")
     monkeypatch.setenv("PATH", str(tmp_path))
+    for apt in (None, "exit 100", "exit 0"):
+        if apt is not None:
+            (tmp_path / "apt-get").write_text(f"#!/bin/sh\n{apt}\n")
+            (tmp_path / "apt-get").chmod(0o755)
+        with pytest.raises(UserError, match=r"mirror of Debian.*--mirror.*docker://.*SIF"):
+            choose_base(None, None).variables()
+    (tmp_path / "apt-get").write_text("#!/bin/sh\necho file:///first/; echo file:///second/\n")
     assert machine_mirror() == "file:///first/"
 
 
-@pytest.mark.parametrize("apt", [None, "exit 100", "exit 0"])
-def test_a_machine_without_mirror_is_told_all_ways(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, apt: str | None
-) -> None:
-    if apt is not None:
-        program(tmp_path, "apt-get", apt)
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UserError, match=r"mirror of Debian.*--mirror.*docker://.*SIF"):
-        choose_base(None, None).variables()
-
-
-def test_an_image_of_a_registry_needs_its_digest() -> None:
+def test_an_image_of_a_registry_needs_its_digest():
     base = choose_base(f"docker://debian@sha256:{DIGEST}", None)
     assert base.variables() == {"from": f"debian@sha256:{DIGEST}"}
     assert choose_base(f"docker://debian@sha256:{'b' * 64}", None).sha256 != base.sha256
@@ -251,7 +232,7 @@ def test_an_image_of_a_registry_needs_its_digest() -> None:
             choose_base(wrong, None)
 
 
-def test_a_sif_is_told_by_its_content(tmp_path: Path) -> None:
+def test_a_sif_is_told_by_its_content(tmp_path):
     for name, said in (("a.sif", b"1"), ("b.sif", b"1"), ("c.sif", b"2")):
         (tmp_path / name).write_bytes(said)
     a, b, c = (choose_base(str(tmp_path / f"{x}.sif"), None).sha256 for x in "abc")

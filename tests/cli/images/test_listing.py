@@ -1,23 +1,20 @@
-from __future__ import annotations
-
 import shutil
 
 import pytest
 
 from pyscale.images.catalog import catalog
 from pyscale.images.content import content_sha256, lock_sha256
-from pyscale.images.listing import ListedImage, listed_images
-from pyscale.images.lockfile import ImageFolder
+from pyscale.images.listing import listed_images
 
 
 @pytest.fixture
-def as_now() -> dict[str, str]:
+def as_now():
     """What the lock says of an image that was built from what is here."""
     contact = catalog()["contact"]
     return {"content_sha256": content_sha256(contact), "lock_sha256": lock_sha256(contact)}
 
 
-def listed(folder: ImageFolder, name: str) -> ListedImage:
+def listed(folder, name):
     return next(image for image in listed_images(folder) if image.name == name)
 
 
@@ -29,16 +26,15 @@ def test_every_image_of_the_catalog_is_listed_where_there_is_none(folder):
     assert not folder.path.exists()
 
 
-def test_an_image_of_what_is_here_is_current(folder, contact, lock, as_now):
+def test_an_image_of_what_is_here_is_current_and_else_says_what_has_changed(
+    folder, contact, lock, as_now
+):
     locked = lock("contact", **as_now)
     image = listed(folder, "contact")
     assert (image.state, image.because) == ("current", "")
     assert (image.stage, image.device, image.path) == ("contact", "cpu", contact)
     assert (image.size_bytes, image.sha256) == (contact.stat().st_size, locked.sha256)
     assert (image.built_utc, image.origin) == (locked.built_utc, "built here")
-
-
-def test_an_image_says_what_has_changed_since_it_was_built(folder, contact, lock, as_now):
     lock("contact", **(as_now | {"content_sha256": "0" * 64}))
     image = listed(folder, "contact")
     assert (image.state, image.because) == ("out of date", "its definition or stage code")
@@ -57,14 +53,14 @@ def test_an_image_of_another_size_or_with_a_broken_header_is_changed_on_disk(
     assert image.size_bytes == contact.stat().st_size
 
 
-def test_an_image_without_a_lock_is_unlocked(folder, make_sif):
-    make_sif(folder.sif("contact"))
+def test_an_image_without_a_lock_is_unlocked_and_one_that_is_gone_absent_all_the_same(
+    folder, make_sif, lock
+):
+    sif = make_sif(folder.sif("contact"))
     image = listed(folder, "contact")
     assert (image.state, image.sha256, image.built_utc) == ("unlocked", None, None)
-
-
-def test_an_image_that_is_gone_is_absent_although_it_is_locked(folder, contact):
-    contact.unlink()
+    lock("contact")
+    sif.unlink()
     image = listed(folder, "contact")
     assert (image.state, image.size_bytes, image.sha256) == ("absent", None, None)
 

@@ -1,12 +1,9 @@
-from __future__ import annotations
-
 import json
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -22,7 +19,7 @@ from pyscale.images.lockfile import (
 )
 
 
-def locked(**changes: Any) -> LockedImage:
+def locked(**changes):
     values = {
         "sha256": "a" * 64,
         "size_bytes": 5,
@@ -35,11 +32,6 @@ def locked(**changes: Any) -> LockedImage:
         "architecture": "x86_64",
     }
     return LockedImage(**(values | changes))
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> ImageFolder:
-    return ImageFolder(tmp_path / "images")
 
 
 def test_a_recorded_image_is_read_back_beside_the_others(folder):
@@ -63,10 +55,7 @@ def test_images_that_are_locked_at_the_same_moment_are_all_kept(folder):
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda name: folder.record(name, locked()), names))
     assert set(folder.read_lock().images) == set(names)
-
-
-def test_what_is_still_arriving_is_no_image(folder):
-    folder.make()
+    # What is still arriving is no image.
     folder.sif("contact").touch()
     (folder.path / ".contact.1f.partial.sif").touch()
     assert folder.sifs() == [folder.sif("contact")]
@@ -103,26 +92,22 @@ def test_a_damaged_lock_is_not_written_over(folder):
         folder.read_lock()
 
 
-def test_a_file_in_the_place_of_the_folder_is_one_sentence(tmp_path):
-    (tmp_path / "images").write_text("here")
-    folder = ImageFolder(tmp_path / "images")
+def test_a_folder_that_cannot_be_made_or_is_a_file_is_one_sentence(folder):
+    folder.path.write_text("here")
     assert folder.read_lock().images == {}
     with pytest.raises(UserError, match="images is a file.*images_folder"):
         folder.record("contact", locked())
     with pytest.raises(UserError, match="is a file"):
-        ImageFolder(tmp_path / "images" / "below").make()
-
-
-@pytest.mark.skipif(not Path("/proc/self").exists(), reason="there is no /proc on this system")
-def test_a_folder_that_cannot_be_made_is_one_sentence():
-    with pytest.raises(UserError, match="/proc/images.*images_folder"):
-        ImageFolder(Path("/proc/images")).make()
+        ImageFolder(folder.path / "below").make()
+    if Path("/proc/self").exists():
+        with pytest.raises(UserError, match="/proc/images.*images_folder"):
+            ImageFolder(Path("/proc/images")).make()
 
 
 ARCHITECTURE_AT = 45
 
 
-def flip(sif: Path, at: int) -> None:
+def flip(sif, at):
     """Change one byte and nothing else, the time of the file included."""
     before = sif.stat()
     with sif.open("r+b") as file:
@@ -177,12 +162,15 @@ def test_an_image_for_another_machine_is_foreign(folder, contact, lock):
 
 
 def test_an_absent_image_says_how_to_get_it(folder, contact):
+    shutil.copy(contact, folder.sif("mine"))
     contact.unlink()
     assert verdict_on(folder, "contact").state == "absent"
     with pytest.raises(UserError, match="`pyscale image build contact`, or pull it"):
         verify_image(folder, "contact")
     with pytest.raises(UserError, match="no image track at"):
         verify_image(folder, "track")
+    # Everything that is locked or lies there is verified.
+    assert names_to_verify(folder) == ["contact", "mine"]
 
 
 def test_an_image_that_nothing_locks_is_unlocked(folder, make_sif):
@@ -193,44 +181,31 @@ def test_an_image_that_nothing_locks_is_unlocked(folder, make_sif):
     assert (verdict.state, verdict.sha256) == ("unlocked", sha256_of(sif))
 
 
-def test_everything_that_is_locked_or_lies_there_is_verified(folder, contact):
-    shutil.copy(contact, folder.sif("track"))
-    contact.unlink()
-    assert names_to_verify(folder) == ["contact", "track"]
-
-
-def test_a_file_elsewhere_is_compared_with_the_image_that_its_labels_name(
+def test_a_file_is_compared_with_the_lock_beside_it_or_the_image_that_its_labels_name(
     folder, contact, tmp_path
 ):
-    elsewhere = tmp_path / "any name.sif"
+    elsewhere, copy = tmp_path / "any name.sif", tmp_path / "copy"
     shutil.copy(contact, elsewhere)
+    shutil.copytree(folder.path, copy)
     assert verdict_on_file(elsewhere, folder).state == "as locked"
     flip(elsewhere, 30000)
     verdict = verdict_on_file(elsewhere, folder)
     assert (verdict.name, verdict.file, verdict.state) == ("contact", elsewhere, "changed")
-
-
-def test_a_file_beside_a_lock_is_compared_with_that_lock(folder, contact, tmp_path):
-    copy = tmp_path / "copy"
-    shutil.copytree(folder.path, copy)
     flip(contact, 30000)
     other = ImageFolder(tmp_path / "none")
     assert verdict_on_file(copy / "contact.sif", other).state == "as locked"
     assert verdict_on_file(contact, ImageFolder(copy)).state == "changed"
 
 
-@pytest.mark.parametrize("state", ["damaged", "absent"])
-def test_a_file_that_is_no_image_or_not_there_is_one_sentence(folder, tmp_path, state):
+def test_a_file_that_is_no_image_of_pyscale_or_not_there_is_one_sentence(
+    folder, make_sif, tmp_path
+):
     path = tmp_path / "other.sif"
-    if state == "damaged":
+    for state, words in (("absent", str(path)), ("damaged", str(path))):
+        verdict = verdict_on_file(path, folder)
+        assert verdict.state == state
+        assert words in verdict.sentence
         path.write_bytes(b"text")
-    verdict = verdict_on_file(path, folder)
-    assert verdict.state == state
-    assert str(path) in verdict.sentence
-
-
-def test_a_sif_that_is_none_of_pyscale_is_called_so(folder, make_sif, tmp_path):
-    sif = make_sif(tmp_path / "other.sif", image="")
-    verdict = verdict_on_file(sif, folder)
+    verdict = verdict_on_file(make_sif(path, image=""), folder)
     assert verdict.state == "unlocked"
     assert "is not an image of pyscale" in verdict.sentence

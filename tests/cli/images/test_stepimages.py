@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from pyscale.data.progress import SilentReport
@@ -11,7 +9,7 @@ from pyscale.suite import Suite
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"
 
 
-def suite_in(image: str) -> Suite:
+def suite_in(image):
     stages = {"mine": {"command": "a", "image": image}, "contact": {}}
     return Suite.model_validate({"name": "mine", "summary": "Mine", "stages": stages})
 

@@ -1,11 +1,5 @@
 """References of one's own in a folder of a test, and the command line on them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 from typer.testing import CliRunner
 
@@ -29,13 +23,13 @@ CSV = "stage,workers,wall_s\ncells,1,80\ncells,2,50\nother,1,9\n"
 
 
 @pytest.fixture
-def toml() -> str:
+def toml():
     """What describes a reference of one's own."""
     return TOML
 
 
 @pytest.fixture
-def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def own(tmp_path, monkeypatch):
     """The user's folder of references, in a working folder without settings."""
     folder = tmp_path / "references"
     monkeypatch.chdir(tmp_path)
@@ -44,10 +38,10 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def write(own: Path) -> Callable[..., Path]:
+def write(own):
     """Write a reference of one's own; None leaves a file out."""
 
-    def write_files(name: str = "ours", toml: str | None = TOML, csv: str | None = CSV) -> Path:
+    def write_files(name="ours", toml=TOML, csv=CSV):
         own.mkdir(exist_ok=True)
         for suffix, text in ((".toml", toml), (".csv", csv)):
             if text is not None:
@@ -58,10 +52,10 @@ def write(own: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture
-def reference(own: Path) -> Callable[..., Any]:
+def reference(own):
     """Run `pyscale reference …`."""
 
-    def run_line(*words: object) -> Any:
+    def run_line(*words):
         result = CliRunner().invoke(reference_app, [str(word) for word in words])
         if isinstance(result.exception, UserError):
             raise result.exception

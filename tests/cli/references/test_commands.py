@@ -1,20 +1,11 @@
 """`pyscale reference list|show|add`, as people and scripts use them."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mockruns import carry_out
 from pyscale.errors import UserError
-from pyscale.store.folder import RunFolder
-
-Write = Callable[..., Path]
-Line = Callable[..., Any]
 
 
 def test_list_shows_all_and_whose_each_is(reference, write):
@@ -44,9 +35,13 @@ def test_list_shows_all_and_whose_each_is(reference, write):
     assert told.exit_code == 0
 
 
-def test_names_are_whole_in_a_narrow_terminal(reference, monkeypatch):
+def test_names_are_whole_in_a_narrow_terminal_and_markup_is_text(
+    reference, write, toml, monkeypatch
+):
     monkeypatch.setenv("COLUMNS", "60")
     assert "deepinverse-speedups" in reference("list").stdout
+    write("ours", toml.replace("Our cluster", "[red]Our[/red] cluster"))
+    assert "[red]Our[/red] cluster" in reference("show", "ours").stdout
 
 
 def test_show_tells_source_hardware_date_caveats_and_numbers(reference):
@@ -90,13 +85,8 @@ def test_a_sweep_over_sizes_is_shown_with_its_ceilings(reference):
     assert "logarithm" not in text.partition("macbook-m1-mps 2351 19.57")[2]
 
 
-def test_markup_in_a_reference_is_text(reference, write, toml):
-    write("ours", toml.replace("Our cluster", "[red]Our[/red] cluster"))
-    assert "[red]Our[/red] cluster" in reference("show", "ours").stdout
-
-
 @pytest.fixture
-def done(own: Path, run: RunFolder) -> RunFolder:
+def done(own, run):
     carry_out(run)
     return run
 

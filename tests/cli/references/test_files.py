@@ -1,30 +1,24 @@
 """A reference is read from its two files, or one sentence says what is wrong with them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from pyscale.errors import UserError
 from pyscale.references.files import all_references, load_reference
 
-Write = Callable[..., Path]
 
-
-def test_a_reference_of_ones_own_is_read_beside_those_of_pyscale(own, write):
-    write("ours")
+def test_a_reference_of_ones_own_is_read_beside_those_of_pyscale(own, write, tmp_path):
+    path = write("ours")
     names = list(all_references(own))
     assert {"pycyto", "cellpose-devices"} <= set(names)
     assert names[-1] == "ours"
     assert load_reference("ours", own).table["wall_s"].to_list() == [80, 50, 9]
-
-
-def test_an_unknown_name_is_told_with_the_nearest_and_no_folder_is_needed(own, tmp_path):
     with pytest.raises(UserError, match="unknown reference 'pycito': did you mean 'pycyto'"):
         load_reference("pycito", own)
+    # No folder is needed.
     assert "pycyto" in all_references(tmp_path / "nowhere")
+    path.write_bytes(b"\xff\xfe")
+    with pytest.raises(UserError, match="not text in UTF-8"):
+        load_reference("ours", own)
 
 
 @pytest.mark.parametrize(
@@ -47,12 +41,6 @@ def test_a_wrong_toml_is_one_sentence(own, write, toml, old, new, sentence):
         load_reference("ours", own)
     assert str(path.parent) in str(refusal.value)
     assert "\n" not in str(refusal.value).partition("no TOML")[0]
-
-
-def test_a_toml_that_is_no_text_is_one_sentence(own, write):
-    write().write_bytes(b"\xff\xfe")
-    with pytest.raises(UserError, match="not text in UTF-8"):
-        load_reference("ours", own)
 
 
 @pytest.mark.parametrize(
@@ -94,7 +82,7 @@ def test_the_name_of_a_shipped_reference_is_taken(own, write):
     with pytest.raises(UserError, match="has the name of a reference that comes with pyscale"):
         all_references(own)
     # A report has the shipped one, and is told.
-    told: list[str] = []
+    told = []
     assert all_references(own, told.append)["pycyto"].reference.title == "pyCyto, A100"
     assert told[0].startswith(f"reference left out: {own / 'pycyto.toml'} has the name")
 
@@ -102,7 +90,7 @@ def test_the_name_of_a_shipped_reference_is_taken(own, write):
 def test_a_report_goes_on_without_a_reference_that_is_wrong_and_is_told_of_it(own, write):
     write("ours", csv=None)
     write("theirs")
-    told: list[str] = []
+    told = []
     found = all_references(own, told.append)
     assert "theirs" in found
     assert "ours" not in found

@@ -1,24 +1,19 @@
 """A run over image sizes becomes a reference by size, with its GPU, versions and conditions."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from mockruns import carried_out
 from pyscale.grid import unfolded
-from pyscale.plan import Trial
-from pyscale.planning import Dataset, make_plan
+from pyscale.planentry import Dataset
+from pyscale.planning import make_plan
 from pyscale.references.adding import write_reference
 from pyscale.references.files import read_reference
 from pyscale.references.fromrun import reference_from
 from pyscale.results import results_of
 from pyscale.settings import Settings
-from pyscale.store.folder import RunFolder, new_run_id
+from pyscale.store.folder import new_run_id
 from pyscale.suite import load_suite
 from pyscale_stages.contract import Call
 
@@ -29,10 +24,10 @@ VERSIONS = {"cellpose": "3.1.1", "torch": "2.5.1+cu124", "weights_sha256": "5" *
 
 
 @pytest.fixture
-def measure(tmp_path: Path, movie: Path) -> Callable[..., RunFolder]:
+def measure(tmp_path, movie):
     """Measure the suite `device` on pretended workers."""
 
-    def measured(n_calls: int = 3, **axes: Any) -> RunFolder:
+    def measured(n_calls=3, **axes):
         grid = {"length_px": (224, 448), "device": ("cpu", "cuda")} | axes
         suite = unfolded(load_suite("device"), grid, device="cpu", cores=lambda _stage, _device: 2)
         settings = Settings(repeats=2, runs_folder=tmp_path / "runs", data=str(movie))
@@ -51,7 +46,7 @@ def measure(tmp_path: Path, movie: Path) -> Callable[..., RunFolder]:
     return measured
 
 
-def _tell(run: RunFolder, trial: Trial, n_calls: int) -> None:
+def _tell(run, trial, n_calls):
     """Let a trial have timed its calls, the first of them ten times as long, on a GPU."""
     file = run.task(trial, "w0") / "result.json"
     length_px = int(str(trial.params["length_px"]))
@@ -68,11 +63,14 @@ def _tell(run: RunFolder, trial: Trial, n_calls: int) -> None:
     file.write_text(json.dumps(record))
 
 
-def test_it_has_the_steady_times_of_each_process_by_device_and_size(measure, tmp_path):
-    loaded = read_reference(write_reference(reference_from(measure(), "ours"), tmp_path / "own"))
-    assert loaded.reference.sweep == "length_px"
-    assert loaded.reference.stages == {"segment": "segment"}
-    assert loaded.reference.figures.startswith("time of a call on a square crop of length_px")
+@pytest.mark.slow
+def test_it_has_the_steady_times_the_ratios_and_the_conditions_of_the_run(measure, tmp_path):
+    run = measure()
+    loaded = read_reference(write_reference(reference_from(run, "ours"), tmp_path / "own"))
+    told = loaded.reference
+    assert told.sweep == "length_px"
+    assert told.stages == {"segment": "segment"}
+    assert told.figures.startswith("time of a call on a square crop of length_px")
     found = {row[:3]: row[3] for row in loaded.table.select(*COLUMNS).iter_rows()}
     assert found == {
         (device, length_px, block): pytest.approx(SECONDS[kind] * length_px * block)
@@ -80,33 +78,27 @@ def test_it_has_the_steady_times_of_each_process_by_device_and_size(measure, tmp
         for length_px in (224, 448)
         for block in (1, 2)
     }
-
-
-@pytest.mark.slow
-def test_a_report_that_reads_it_finds_the_ratios_of_the_run(measure, tmp_path):
-    run = measure()
-    loaded = read_reference(write_reference(reference_from(run, "ours"), tmp_path / "own"))
-    (found,), (own,) = loaded.grids(), results_of(run).kinds
+    # A report that reads it finds the ratios of the run.
+    (grid,), (own,) = loaded.grids(), results_of(run).kinds
     columns = ("length_px", "workers", "ratio")
-    assert found.ratios.filter(measure="steady").select(columns).rows() == [
+    assert grid.ratios.filter(measure="steady").select(columns).rows() == [
         (length_px, workers, pytest.approx(ratio))
         for length_px, workers, ratio in own.ratios.filter(measure="steady")
         .select(columns)
         .iter_rows()
     ]
-
-
-def test_it_tells_the_gpu_the_versions_and_how_it_was_measured(measure):
-    told = reference_from(measure(), "ours").reference
-    assert told.hardware["GPUs"] == "NVIDIA H200 GPU"
-    assert told.hardware["GPU driver"] == "570.1"
-    assert told.hardware["newest CUDA of the GPU driver"] == "12.8"
+    expected = {
+        "GPUs": "NVIDIA H200 GPU",
+        "GPU driver": "570.1",
+        "newest CUDA of the GPU driver": "12.8",
+        "device": "cpu, cuda",
+        "cores of a worker": "2",
+        "model": "pyscale-tiny",
+        "tiles at once": "8",
+        "calls of a process": "3",
+    }
+    assert {name: told.hardware[name] for name in expected} == expected
     assert told.hardware["software"].startswith("cellpose 3.1.1, torch 2.5.1+cu124, Python 3.")
-    assert told.hardware["device"] == "cpu, cuda"
-    assert told.hardware["cores of a worker"] == "2"
-    assert told.hardware["model"] == "pyscale-tiny"
-    assert told.hardware["tiles at once"] == "8"
-    assert told.hardware["calls of a process"] == "3"
     assert "secret" not in told.model_dump_json()
 
 

@@ -1,10 +1,6 @@
 """A run of ranks becomes a reference that stands beside other runs of the same work."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -17,43 +13,39 @@ from pyscale.references.fromranks import of_ranks
 from pyscale.references.fromrun import reference_from
 from pyscale.references.matching import shown_beside
 from pyscale.references.matchingranks import matching_loading, matching_reconstruct
-from pyscale.references.model import Loaded
 from pyscale.references.workid import work_id_of
-from pyscale.report.results import Results
 from pyscale.results import results_of
 from pyscale.store.folder import RunFolder
 from pyscale.store.tables import build_tables
 
-KINDS: dict[str, Callable[..., Path]] = {"loader": loader_run, "reconstruct": reconstruct_run}
+KINDS = {"loader": loader_run, "reconstruct": reconstruct_run}
 SWEEPS = {"loader": "num_workers", "reconstruct": "gpus"}
 MATCHING = {"loader": matching_loading, "reconstruct": matching_reconstruct}
-Made = Callable[..., RunFolder]
 
 
 @pytest.fixture(scope="module", params=KINDS)
-def kind(request: pytest.FixtureRequest) -> str:
+def kind(request):
     return str(request.param)
 
 
 @pytest.fixture(scope="module")
-def made(kind: str, tmp_path_factory: pytest.TempPathFactory) -> Made:
+def made(kind, tmp_path_factory):
     """Make a run of this name, once."""
     folder = tmp_path_factory.mktemp(kind)
     return cache(lambda name, **changes: RunFolder(KINDS[kind](folder, name, **changes)))
 
 
 @pytest.fixture
-def loaded(made: Made, tmp_path: Path) -> Loaded:
+def loaded(made, tmp_path):
     """A reference of the first run, written and read."""
     return read_reference(write_reference(reference_from(made("a1b2"), "ours"), tmp_path / "own"))
 
 
-def found_of(run: RunFolder) -> Results:
-    results: Results = results_of(run)
-    return results
+def found_of(run):
+    return results_of(run)
 
 
-def test_it_has_the_form_of_the_shipped_ones(kind: str, loaded: Loaded, made: Made) -> None:
+def test_it_has_the_form_of_the_shipped_ones(kind, loaded, made):
     reference, run = loaded.reference, made("a1b2")
     assert reference.sweep == SWEEPS[kind]
     assert set(reference.stages.values()) == {kind}
@@ -64,9 +56,7 @@ def test_it_has_the_form_of_the_shipped_ones(kind: str, loaded: Loaded, made: Ma
     assert "/" not in loaded.table.write_csv()
 
 
-def test_it_stands_beside_another_run_of_the_same_work_and_not_beside_itself(
-    kind: str, loaded: Loaded, made: Made
-) -> None:
+def test_it_stands_beside_another_run_of_the_same_work_and_not_beside_itself(kind, loaded, made):
     own, slower = made("a1b2"), made("c3d4", slower=1.2)
     assert shown_beside([loaded], work_id_of(slower)) == [loaded]
     (found,) = MATCHING[kind]([loaded], found_of(slower).kinds[0].points)
@@ -75,7 +65,7 @@ def test_it_stands_beside_another_run_of_the_same_work_and_not_beside_itself(
     assert MATCHING[kind]([loaded], found_of(own).kinds[0].points) == []
 
 
-def test_its_numbers_are_those_of_the_run(kind: str, loaded: Loaded, made: Made) -> None:
+def test_its_numbers_are_those_of_the_run(kind, loaded, made):
     (own,) = found_of(made("a1b2")).kinds
     if kind == "loader":
         whole = own.points.select("stage", "pool_size", "inferred_per_s").rows()
@@ -92,7 +82,7 @@ def test_its_numbers_are_those_of_the_run(kind: str, loaded: Loaded, made: Made)
     assert told == whole
 
 
-def test_other_settings_are_not_shown_beside_it(kind: str, loaded: Loaded, made: Made) -> None:
+def test_other_settings_are_not_shown_beside_it(kind, loaded, made):
     other = {"loader": {"patch_px": 512}, "reconstruct": {"size_px": 256}}[kind]
     run = made("e5f6", **other)
     assert shown_beside([loaded], work_id_of(run)) == []
@@ -100,7 +90,7 @@ def test_other_settings_are_not_shown_beside_it(kind: str, loaded: Loaded, made:
         assert matching_loading([loaded], found_of(run).kinds[0].points) == []
 
 
-def test_a_reconstruction_at_one_n_and_two_kinds_at_once_are_refused(kind: str, made: Made) -> None:
+def test_a_reconstruction_at_one_n_and_two_kinds_at_once_are_refused(kind, made):
     run = made("a1b2")
     (own,) = found_of(run).kinds
     with pytest.raises(UserError, match="holds the table of one of them"):

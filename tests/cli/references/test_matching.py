@@ -1,26 +1,18 @@
 """References stand beside the same stage in the same sweep, and beside nothing else."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
 
-from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
+from pyscale.analysis.grid.findings import grid_findings_of_table
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.references.files import all_references
 from pyscale.references.matching import matching, matching_grids, shown_beside
-from pyscale.references.model import Loaded, Referred
-
-Write = Callable[..., Path]
-Row = tuple[str, int, float]
 
 
-def measured(*rows: Row, work: list[float] | None = None) -> pl.DataFrame:
+def measured(*rows, work=None):
     """Configurations of a table of wall times."""
     table = pl.DataFrame(rows, schema=["stage", "workers", "wall_s"], orient="row")
     if work is not None:
@@ -29,17 +21,17 @@ def measured(*rows: Row, work: list[float] | None = None) -> pl.DataFrame:
 
 
 @pytest.fixture
-def known(own: Path) -> list[Loaded]:
+def known(own):
     return beside_any(own)
 
 
-def beside_any(own: Path) -> list[Loaded]:
+def beside_any(own):
     """References but those of validations."""
     every = all_references(own).values()
     return [one for one in every if not one.reference.name.startswith("validation-")]
 
 
-def by_name(found: list[Referred[pl.DataFrame]]) -> dict[str, pl.DataFrame]:
+def by_name(found):
     return {one.reference.name: one.found for one in found}
 
 
@@ -122,7 +114,7 @@ def test_the_very_measurement_is_not_its_own_reference(own, write):
     assert "ours" in by_name(matching(known, other))
 
 
-def sizes(family: str, *wall_s: float) -> GridFindings:
+def sizes(family, *wall_s):
     """What a table of sizes on one CPU tells."""
     table = pl.DataFrame({"wall_s": wall_s}).with_columns(
         device=pl.lit("cpu"), length_px=224.0 * pl.int_range(1, pl.len() + 1)
@@ -149,7 +141,7 @@ def test_a_sweep_over_sizes_is_not_its_own_reference(own, write, toml):
     write(toml=toml.replace('"workers"', '"length_px"'), csv=csv)
     known = beside_any(own)
 
-    def names(grid: GridFindings) -> list[str]:
+    def names(grid):
         return [reference.name for reference, _ in matching_grids(known, [grid])]
 
     assert names(sizes("segment", 1.0, 4.0)) == ["cellpose-devices"]

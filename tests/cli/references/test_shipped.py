@@ -1,40 +1,32 @@
 """The references that come with pyscale hold what was published, to the last digit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from pyscale.references.files import all_references, read_reference, shipped_folder
-from pyscale.references.model import Loaded
 
 NOWHERE = Path("/nowhere/at/all")
 
 
-def shipped(name: str) -> Loaded:
+def shipped(name):
     return read_reference(shipped_folder() / f"{name}.toml")
 
 
-def test_each_says_what_it_is_and_what_is_wrong_with_it():
-    for loaded in all_references(NOWHERE).values():
+def test_each_has_its_files_and_says_what_it_is_and_what_is_wrong_with_it():
+    every = all_references(NOWHERE)
+    for loaded in every.values():
         reference = loaded.reference
         assert all(sentence.endswith(".") for sentence in reference.caveats)
         assert len(reference.caveats) >= 3
         assert not reference.figures.endswith(".")
-
-
-def test_no_table_of_wall_times_has_speedups_of_its_own():
-    for loaded in all_references(NOWHERE).values():
-        if loaded.reference.has_wall_times:
+        # A table of wall times has no speedups of its own.
+        if reference.has_wall_times:
             assert not {"speedup", "efficiency_pct"} & set(loaded.table.columns)
-
-
-def test_every_file_belongs_to_a_reference():
     files = list(shipped_folder().iterdir())
     assert {path.suffix for path in files} == {".toml", ".csv"}
-    assert {path.stem for path in files} == set(all_references(NOWHERE))
+    assert {path.stem for path in files} == set(every)
 
 
 def test_pycytos_wall_times_and_means_of_jobs(references):
@@ -62,29 +54,21 @@ def test_cellposes_sweep_over_sizes(references):
     assert set(loaded.table["device"]) < set(loaded.reference.hardware)
 
 
-@pytest.mark.parametrize(
-    ("part", "column"),
-    [
+def test_the_times_of_deepinverse_and_the_published_speedups_follow_from_them(references):
+    published = pl.read_csv(references / "deepinverse_scaling_v100.csv")
+    loaded = shipped("deepinverse-v100")
+    for part, column in (
         ("total", "total_s"),
         ("denoiser", "denoise_s"),
         ("physics", "physics_s"),
         ("overhead", "overhead_s"),
-    ],
-)
-def test_the_times_of_deepinverse(references, part, column):
-    published = pl.read_csv(references / "deepinverse_scaling_v100.csv")
-    own = shipped("deepinverse-v100").table.filter(pl.col("stage").str.starts_with(f"{part}_"))
-    expected = published.select(
-        pl.format(f"{part}_{{}}_px", "image_size").alias("stage"), "gpus", column
-    )
-    assert own.select("stage", "workers", "wall_s").rows() == expected.rows()
-
-
-def test_the_published_speedups_of_deepinverse_follow_from_its_times(references):
-    published = pl.read_csv(references / "deepinverse_scaling_v100.csv")
-    found = shipped("deepinverse-v100").configurations()
-    assert found is not None
-    total = found.filter(pl.col("stage").str.starts_with("total_"))
+    ):
+        own = loaded.table.filter(pl.col("stage").str.starts_with(f"{part}_"))
+        expected = published.select(
+            pl.format(f"{part}_{{}}_px", "image_size").alias("stage"), "gpus", column
+        )
+        assert own.select("stage", "workers", "wall_s").rows() == expected.rows()
+    total = loaded.configurations().filter(pl.col("stage").str.starts_with("total_"))
     assert total["speedup"].to_list() == pytest.approx(published["speedup"].to_list(), rel=1e-5)
     percent = (100 * total["efficiency"]).to_list()
     assert percent == pytest.approx(published["efficiency_pct"].to_list(), rel=1e-5)

@@ -1,11 +1,6 @@
 """References of tests of a machine: read, shown beside tests of the same names, made of a run."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -41,19 +36,19 @@ elsewhere,,,1,,,0
 
 
 @pytest.fixture
-def ours(write: Callable[..., Path]) -> Loaded:
+def ours(write):
     """A reference of one's own."""
     return read_reference(write(toml=TOML, csv=CSV))
 
 
 @pytest.fixture(scope="module")
-def guide() -> Loaded:
+def guide():
     """What the guide of CryoSPARC shows."""
     return read_reference(shipped_folder() / "cryosparc-sample.toml")
 
 
 @pytest.fixture(scope="module")
-def tests() -> pl.DataFrame:
+def tests():
     """Those of a made-up run on the processor and on GPUs, of one node."""
     found = made_up(nodes=1).of(MachineFindings)
     assert found is not None
@@ -65,7 +60,7 @@ def tests() -> pl.DataFrame:
     return pl.concat([found.tests, *named])
 
 
-def test_it_is_summed_up_as_a_run_is(ours: Loaded) -> None:
+def test_it_is_summed_up_as_a_run_is(ours):
     found = ours.tests()
     assert found is not None
     whole = [row for row in found.to_dicts() if row["test"] == "fft_3d" and row["device"] is None]
@@ -86,16 +81,12 @@ def test_it_is_summed_up_as_a_run_is(ours: Loaded) -> None:
         ("test,wall_s\n,1\n", "a row without a test"),
     ],
 )
-def test_a_table_that_is_none_is_refused_in_a_sentence(
-    write: Callable[..., Path], csv: str, said: str
-) -> None:
+def test_a_table_that_is_none_is_refused_in_a_sentence(write, csv, said):
     with pytest.raises(UserError, match=said):
         read_reference(write(toml=TOML, csv=csv))
 
 
-def test_only_tests_of_the_run_on_the_same_kind_of_device_stand_beside_it(
-    ours: Loaded, tests: pl.DataFrame
-) -> None:
+def test_only_tests_of_the_run_on_the_same_kind_of_device_stand_beside_it(ours, tests):
     (found,) = matching_tests([ours], tests)
     assert set(found.found["test"]) == {"fft_3d"}
     assert set(found.found["kind"]) == {"kernels"}
@@ -105,51 +96,36 @@ def test_only_tests_of_the_run_on_the_same_kind_of_device_stand_beside_it(
     assert matching_tests([ours], tests.filter(kind="storage")) == []
 
 
-def test_the_very_measurement_is_not_shown_beside_itself(tests: pl.DataFrame, ours: Loaded) -> None:
+def test_the_very_measurement_is_not_shown_beside_itself(tests, ours):
     own = tests.filter(pl.col("test") == "fft_3d", pl.col("device").is_null())
     table = own.select("test", timing="step", wall_s="wall_s")
     assert matching_tests([Loaded(ours.reference, table)], own) == []
 
 
-class TestTheGuide:
-    def test_its_two_timings_are_those_of_our_step_of_the_same_tests(self, guide: Loaded) -> None:
-        found = guide.tests()
-        assert found is not None
-        assert sorted(found.select("test", "step", "wall_s").rows()) == [
-            ("fsc_loose", "put_map_on_device", 0.677032470703125),
-            ("fsc_spherical", "put_map_on_device", 0.5858473777771),
-        ]
-
-    def test_they_stand_beside_gpus_and_have_no_speedup_as_amounts_are_not_known(
-        self, guide: Loaded, tests: pl.DataFrame
-    ) -> None:
-        (found,) = matching_tests([guide], tests)
-        sides = [MachineSide(tests, {}), MachineSide(found.found, found.reference.size_ids)]
-        table = machines_side_by_side(sides)
-        speedups = machine_speedups(table).filter(base=0, side=1)
-        assert speedups.select("test", "device", "step", "speedup", "why_not").rows() == [
-            ("fsc_spherical", "GPU", "put_map_on_device", None, "unknown-amount"),
-            ("fsc_loose", "GPU", "put_map_on_device", None, "unknown-amount"),
-        ]
-        assert matching_tests([guide], tests.filter(pl.col("device").is_null())) == []
-
-    def test_it_says_that_amounts_are_not_known_to_be_equal(self, guide: Loaded) -> None:
-        told = " ".join(guide.reference.caveats)
-        assert "amounts are not known to be equal" in told
-        assert "One value each" in told
+def test_the_two_timings_of_the_guide_stand_beside_our_step_of_the_same_tests_on_gpus(guide, tests):
+    assert sorted(guide.tests().select("test", "step", "wall_s").rows()) == [
+        ("fsc_loose", "put_map_on_device", 0.677032470703125),
+        ("fsc_spherical", "put_map_on_device", 0.5858473777771),
+    ]
+    (found,) = matching_tests([guide], tests)
+    sides = [MachineSide(tests, {}), MachineSide(found.found, found.reference.size_ids)]
+    speedups = machine_speedups(machines_side_by_side(sides)).filter(base=0, side=1)
+    # They have no speedup, as amounts are not known to be equal.
+    assert speedups.select("test", "device", "step", "speedup", "why_not").rows() == [
+        ("fsc_spherical", "GPU", "put_map_on_device", None, "unknown-amount"),
+        ("fsc_loose", "GPU", "put_map_on_device", None, "unknown-amount"),
+    ]
+    assert matching_tests([guide], tests.filter(pl.col("device").is_null())) == []
+    told = " ".join(guide.reference.caveats)
+    assert "amounts are not known to be equal" in told
+    assert "One value each" in told
 
 
-class TestShown:
-    def test_medians_are_shown(
-        self, write: Callable[..., Path], reference: Callable[..., Any]
-    ) -> None:
-        write(toml=TOML, csv=CSV)
-        said = reference("show", "ours").output
-        assert "it appears beside tests of the same names" in said
-        assert "NVIDIA A100" in said
-        assert "0.600" in said
-
-    def test_as_json(self, write: Callable[..., Path], reference: Callable[..., Any]) -> None:
-        write(toml=TOML, csv=CSV)
-        told = json.loads(reference("show", "ours", "--json").output)
-        assert {row["test"] for row in told["tests"]} == {"fft_3d", "elsewhere"}
+def test_medians_are_shown_to_people_and_programs(write, reference):
+    write(toml=TOML, csv=CSV)
+    said = reference("show", "ours").output
+    assert "it appears beside tests of the same names" in said
+    assert "NVIDIA A100" in said
+    assert "0.600" in said
+    told = json.loads(reference("show", "ours", "--json").output)
+    assert {row["test"] for row in told["tests"]} == {"fft_3d", "elsewhere"}

@@ -1,27 +1,21 @@
 """Equal work has an equal fingerprint, wherever and however often it was done."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from pyscale.plan import Plan
 from pyscale.references.workid import work_id_of
 from pyscale.store.folder import RunFolder
 from pyscale_stages.moviewriter import write_movie
 
-Make = Callable[..., Plan]
-
 
 @pytest.fixture
-def id_of(make: Make, tmp_path: Path) -> Callable[..., str]:
+def id_of(make, tmp_path):
     """Fingerprint of the pipeline's work with any setting replaced."""
 
-    def fingerprint(movie: Path | None = None, **changes: object) -> str:
+    def fingerprint(movie=None, **changes):
         plan = make(**changes)
         if movie is not None:
             plan = plan.model_copy(update={"movie": movie})

@@ -1,24 +1,19 @@
 """A whole pipeline's tables, made up after published proportions."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 
 from pyscale.analysis.timeline import timeline_of
 from pyscale.analysis.trials import trial_table
-from pyscale.analysis.workertable import worker_table
+from pyscale.analysis.workers import worker_table
 from pyscale.report.context import ReportContext
-from pyscale.report.results import Results
 from pyscale.results import analysed
 from runbuilder import RunBuilder
 
 # Seconds of one worker on the whole movie, and of what each worker pays whatever its share.
-STAGES: dict[str, dict[str, Any]] = {
+STAGES = {
     "register_denoise": {"compute": 240.0, "import": 2.1, "quality": {"drift_error_px": 0.084}},
     "segment": {
         "compute": 96.0,
@@ -40,7 +35,7 @@ STAGES: dict[str, dict[str, Any]] = {
 }
 
 
-def pipeline(counts: Sequence[int], repeats: int, seed: int = 0, **every_trial: Any) -> Results:
+def pipeline(counts, repeats, seed=0, **every_trial):
     """All four stages on every worker count, with imbalance, inflation and noise."""
     random = np.random.default_rng(seed)
     run = RunBuilder()
@@ -80,25 +75,25 @@ def pipeline(counts: Sequence[int], repeats: int, seed: int = 0, **every_trial: 
 
 
 @pytest.fixture(scope="session")
-def results_from() -> Callable[[RunBuilder], Results]:
+def results_from():
     """What the analysis finds in the run of a builder."""
     return RunBuilder.results
 
 
 @pytest.fixture(scope="session")
-def full() -> Results:
+def full():
     """Four stages at N = 1, 2, 4 and 8, six repeats each."""
     return pipeline((1, 2, 4, 8), 6)
 
 
 @pytest.fixture(scope="session")
-def thin() -> Results:
+def thin():
     """What a first look leaves: N = 1 and 2, two repeats each, warm, oversubscribed."""
     return pipeline((1, 2), 2, cache_state="warm", oversubscribed=True)
 
 
 @pytest.fixture(scope="session")
-def broken() -> Results:
+def broken():
     """Two stages at N = 1, 2 and 4, six repeats each; track at N = 4 disagrees in its last one."""
     run = RunBuilder()
     for block in range(6):
@@ -116,7 +111,7 @@ def broken() -> Results:
 
 
 @pytest.fixture(scope="session")
-def context() -> ReportContext:
+def context():
     return ReportContext(
         title="20260317T114224Z-k3f9",
         settings={"data": "hela-tracking, 80 frames", "executor": "local", "runtime": "native"},
@@ -126,10 +121,10 @@ def context() -> ReportContext:
 
 
 @pytest.fixture(scope="session")
-def results_of() -> Callable[[Any], Results]:
+def results_of():
     """Analyse what a builder holds, the timeline too."""
 
-    def analyse(run: Any) -> Results:
+    def analyse(run):
         trials = trial_table(run.tasks, run.spans)
         found = analysed(
             trials, ReportContext(title="a run"), workers=worker_table(run.tasks, run.spans)
@@ -140,7 +135,7 @@ def results_of() -> Callable[[Any], Results]:
 
 
 @pytest.fixture(scope="session")
-def uneven(new_run, results_of) -> Results:
+def uneven(new_run, results_of):
     """Segment and track at N = 1 and 2, six repeats; at N = 2 one worker of segment is slow."""
     run = new_run()
     for block in range(6):

@@ -1,9 +1,5 @@
 """What is said of a choice follows from its numbers, and from how sure they are."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import polars as pl
 import pytest
 
@@ -25,8 +21,8 @@ from pyscale.report.curves import curves
 GIB = 1 << 30
 
 
-def choice(**changes: Any) -> Choice:
-    fields: dict[str, Any] = {
+def choice(**changes):
+    fields = {
         "suite": "demo",
         "stage": "segment",
         "device": "cpu",
@@ -48,8 +44,8 @@ def choice(**changes: Any) -> Choice:
     return Choice(**(fields | changes))
 
 
-def request(**changes: Any) -> Request:
-    fields: dict[str, Any] = {
+def request(**changes):
+    fields = {
         "suite": "demo",
         "stage": "segment",
         "device": "cpu",

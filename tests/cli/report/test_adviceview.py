@@ -1,7 +1,5 @@
 """What the terminal shows of an advice, and how."""
 
-from __future__ import annotations
-
 import io
 import re
 
@@ -54,7 +52,7 @@ def advice(full):
     )
 
 
-def printed(advice: Advice, width: int = 100) -> str:
+def printed(advice, width=100):
     out = io.StringIO()
     console = Console(file=out, width=width)
     for part in shown(advice, why=True):

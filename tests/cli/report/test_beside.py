@@ -1,18 +1,17 @@
 """Waiting, overlap and requests stand beside the wall time, and say what could be lowered."""
 
-from __future__ import annotations
-
+import re
 from io import StringIO
 
 import polars as pl
 import pytest
 
 from asread import printed
-from pyscale.analysis.requested import GIB
+from pyscale.analysis.requests import GIB
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.report import beside
+from pyscale.report.advice import too_much as too_much_of
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import csv_text
 from pyscale.report.curves import curves
@@ -65,7 +64,7 @@ def test_the_csv_holds_the_same_for_scripts(tmp_path, new_run):
 
 
 def too_much(new_run, **asked):
-    return list(beside.too_much(curves(configurations(on_a_cluster(new_run, **asked)))))
+    return list(too_much_of(curves(configurations(on_a_cluster(new_run, **asked)))))
 
 
 def test_what_nobody_used_is_named_with_what_is_enough(new_run):
@@ -117,14 +116,14 @@ def test_what_a_table_tells_of_its_tasks_stands_beside_and_names_no_setting(tmp_
     section = markdown_of(tmp_path, trials).split("## Waiting, overlap and resources")[1]
     lines = [line for line in section.split("\n## ")[0].splitlines() if line[:4] == "| a "]
     assert lines == ["| a | 1 | 1.00 | 4 |", "| a | 2 | 2.00 | 4 |"]
-    (sentence,) = beside.too_much(curves(configurations(trials)))
+    (sentence,) = too_much_of(curves(configurations(trials)))
     assert sentence == "a: a task requested 4 cores and used 2.00 on average."
 
 
 def test_of_cores_whose_use_nobody_measured_nothing_is_said():
     trials = trials_from_wall_times(TOLD)
-    assert list(beside.too_much(curves(configurations(trials)))) == []
-    assert "- of 4" in shown(trials, 100)
+    assert list(too_much_of(curves(configurations(trials)))) == []
+    assert re.search(r"Cores asked for\n.*\na +1 +4$", shown(trials, 100), re.MULTILINE)
 
 
 def shown(trials, width):
@@ -133,10 +132,10 @@ def shown(trials, width):
 
 def test_the_terminal_shows_it_for_a_cluster_alone(new_run):
     text = shown(on_a_cluster(new_run), 100)
-    assert "1.25 of 8" in text
+    assert re.search(r"segment +1 +1\.25 +8 +0\.95 +4$", text, re.MULTILINE)
     assert "`memory_gib` in the site's file" in " ".join(text.split())
     here = on_a_cluster(new_run, requested_cpus=None, requested_memory_bytes=None)
-    assert "memory" not in shown(here, 100)
+    assert "asked for" not in shown(here, 100)
 
 
 @pytest.mark.parametrize("width", [60, 80, 100])
@@ -144,4 +143,4 @@ def test_a_narrow_terminal_says_where_the_table_is(new_run, width):
     text = shown(on_a_cluster(new_run), width)
     assert max(len(line.rstrip()) for line in text.splitlines()) <= width
     assert "…" not in text
-    assert ("1.25 of 8" in text) != ("Waiting, overlap and requests need a wider" in text)
+    assert ("Queue wait" in text) != ("This table needs a wider terminal" in text)

@@ -1,7 +1,5 @@
 """The bottom line: a row a stage, the whole, what to request, and how sure that is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import polars as pl

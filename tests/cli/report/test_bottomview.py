@@ -1,7 +1,5 @@
 """The verdict in the terminal."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import re
 
 import polars as pl
@@ -11,10 +9,10 @@ from pyscale.report.comparison import (
     ComparisonContext,
     OutputComparison,
     conclusion,
-    named,
     remarks,
-    shown,
 )
+from pyscale.report.comparisonview import shown
+from pyscale.report.judged import judged, named, stage_name
 from pyscale.runfacts import Difference
 
 CONTEXT = ComparisonContext(base="run a", new="run b", measured_here=True)
@@ -24,7 +22,7 @@ CONTEXT = ComparisonContext(base="run a", new="run b", measured_here=True)
 def compared(full):
     """A pipeline of 16 configurations beside one that takes 1.3 times as long."""
     slower = full.trials.with_columns(wall_s=1.3 * pl.col("wall_s"))
-    return comparison(full.trials, slower)
+    return judged(comparison(full.trials, slower))
 
 
 def test_the_answer_is_one_sentence(compared, thin):
@@ -33,18 +31,18 @@ def test_the_answer_is_one_sentence(compared, thin):
     outputs = (OutputComparison(stage="track", found="same"),)
     alike = CONTEXT.model_copy(update={"outputs": outputs})
     assert conclusion(alike, compared).endswith(" Outputs: same bytes.")
-    too_few = conclusion(CONTEXT, comparison(thin.trials, thin.trials))
+    too_few = conclusion(CONTEXT, judged(comparison(thin.trials, thin.trials)))
     assert too_few == "Not enough data for any configuration, see --repeats."
 
 
 def test_what_differs_stands_before_the_verdicts(compared):
     difference = Difference(kind="hardware", what="processor", base="Xeon [1]", new="EPYC")
     text = printed(shown(CONTEXT.model_copy(update={"differences": (difference,)}), compared))
-    assert text.index("Xeon [1]") < text.index("machines, not code alone") < text.index("verdict")
+    assert text.index("Xeon [1]") < text.index("machines, not code alone") < text.index("Verdict")
 
 
 def test_flags_of_both_sides_are_letters_that_the_lines_below_explain(thin):
-    text = " ".join(printed(shown(CONTEXT, comparison(thin.trials, thin.trials))).split())
+    text = " ".join(printed(shown(CONTEXT, judged(comparison(thin.trials, thin.trials)))).split())
     assert "not enough data (1) nwo / nwo" in text
     assert "1: Fewer than 6 timed trials in one of the two" in text
     assert "n few-repeats: Fewer than 6 timed trials" in text
@@ -82,8 +80,11 @@ def test_a_stage_on_two_devices_is_named_by_both():
         for device in ("cpu", "cuda")
         for workers in (1, 2)
     ]
-    assert named(rows) == "segment (cpu) at N = 1 and 2; segment (cuda) at N = 1 and 2"
-    assert named(rows[:2]) == "segment at N = 1 and 2"
+    both, one = (
+        named([row | {"name": stage_name(row, told)} for row in told]) for told in (rows, rows[:2])
+    )
+    assert both == "segment (cpu) at N = 1 and 2; segment (cuda) at N = 1 and 2"
+    assert one == "segment at N = 1 and 2"
 
 
 def test_a_verdict_on_an_invalid_configuration_says_so(broken):
@@ -91,7 +92,7 @@ def test_a_verdict_on_an_invalid_configuration_says_so(broken):
     assert table.filter("base_invalid", "new_invalid")[["stage", "workers"]].rows() == [
         ("track", 4)
     ]
-    text = printed(shown(CONTEXT, table), width=140)
+    text = printed(shown(CONTEXT, judged(table)), width=140)
     marked = [line for line in text.splitlines() if "same, invalid" in line]
     assert [line.split()[0] for line in marked] == ["4"]
     assert text.count("same, invalid") == 1
@@ -108,7 +109,7 @@ def test_a_difference_that_may_not_count_is_shown_and_explained(full):
     assert set(table["verdict"]) <= {"slower", "not enough data"}
     slower = table.filter(verdict="slower").height
     assert slower > 0
-    text = printed(shown(CONTEXT, table))
+    text = printed(shown(CONTEXT, judged(table)))
     assert len(re.findall(r"\] +slower", text)) == slower
     assert "slower, faster: there is a change beyond chance, perhaps of less than 5 %." in (
         " ".join(text.split())
@@ -117,8 +118,8 @@ def test_a_difference_that_may_not_count_is_shown_and_explained(full):
 
 def test_what_is_paired_by_blocks_says_so(full):
     slower = full.trials.with_columns(wall_s=1.3 * pl.col("wall_s"))
-    table = comparison(full.trials, slower, paired=True)
-    text = " ".join(printed(shown(CONTEXT.model_copy(update={"paired": True}), table)).split())
+    rows = judged(comparison(full.trials, slower, paired=True))
+    text = " ".join(printed(shown(CONTEXT.model_copy(update={"paired": True}), rows)).split())
     assert "One-sided Wilcoxon signed-rank tests of the blocks that timed both" in text
     assert "--against" not in text
     # Sixteen configurations are more than six blocks can tell apart.

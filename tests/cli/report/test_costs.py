@@ -1,7 +1,5 @@
 """The report tells what each configuration cost, as far as that is known."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

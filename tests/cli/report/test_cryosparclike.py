@@ -1,18 +1,15 @@
 """Tests of a machine in the shape of CryoSPARC's files: its names, and no gap filled."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from typing import Any
 
 import polars as pl
 import pytest
 
 from madeupmachine import made_up
 from pyscale.analysis.machine.findings import MachineFindings
-from pyscale.report.cryosparclike import ON_GPU, BenchmarkData, Measured, benchmark_files
+from pyscale.report.cryosparclike import ON_GPU, Measured, benchmark_files
 
 MEASURED = Measured(
     version="0.1.0",
@@ -41,7 +38,7 @@ INFO = {
         "total_memory": "256.00GB",
     },
 }
-GOLDEN: dict[str, dict[str, Any]] = {
+GOLDEN = {
     "node1_fs_benchmark_data": {
         "type": "fs",
         "timings": {
@@ -80,23 +77,22 @@ GOLDEN: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture(scope="module")
-def tests() -> pl.DataFrame:
+def tests():
     found = made_up().of(MachineFindings)
     assert found is not None
     return found.tests
 
 
 @pytest.fixture(scope="module")
-def files(tests: pl.DataFrame) -> dict[str, BenchmarkData]:
+def files(tests):
     return benchmark_files(tests, MEASURED)
 
 
-def read(data: BenchmarkData) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(data.as_json)
-    return found
+def read(data):
+    return json.loads(data.as_json)
 
 
-def test_there_is_a_set_for_each_node_and_gpu(files: dict[str, BenchmarkData]) -> None:
+def test_there_is_a_set_for_each_node_and_gpu(files):
     kinds = ("fs", "cpu", "gpu_0", "gpu_1")
     assert list(files) == [
         f"{node}_{kind}_benchmark_data" for node in ("node1", "node2") for kind in kinds
@@ -104,14 +100,14 @@ def test_there_is_a_set_for_each_node_and_gpu(files: dict[str, BenchmarkData]) -
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_the_made_up_run(files: dict[str, BenchmarkData], name: str) -> None:
+def test_the_made_up_run(files, name):
     found, golden = read(files[name]), dict(GOLDEN[name])
     timings, of_golden = (dict(_flat(one.pop("timings"))) for one in (found, golden))
     assert timings == pytest.approx(of_golden, rel=1e-12)
     assert found == golden
 
 
-def _flat(timings: dict[str, Any]) -> list[tuple[str, float]]:
+def _flat(timings):
     found = []
     for test, value in timings.items():
         steps = value if isinstance(value, dict) else {"": value}
@@ -119,15 +115,13 @@ def _flat(timings: dict[str, Any]) -> list[tuple[str, float]]:
     return found
 
 
-def test_no_digit_is_lost(files: dict[str, BenchmarkData], tests: pl.DataFrame) -> None:
+def test_no_digit_is_lost(files, tests):
     found = read(files["node1_fs_benchmark_data"])["timings"]["particle_random_read_time"]
     own = tests.filter(node="node1", test="particle_random_read_cold")
     assert found == own["wall_s"].item()
 
 
-def test_what_was_not_measured_is_absent_and_so_is_a_wrong_result(
-    files: dict[str, BenchmarkData],
-) -> None:
+def test_what_was_not_measured_is_absent_and_so_is_a_wrong_result(files):
     texts = [data.as_json for data in files.values()]
     assert not any("null" in text for text in texts)
     assert "particle_cache_time" not in texts[0]
@@ -136,7 +130,7 @@ def test_what_was_not_measured_is_absent_and_so_is_a_wrong_result(
     assert "fsc_tight" not in read(files["node1_gpu_1_benchmark_data"])["timings"]
 
 
-def test_particles_of_the_cache_folder_come_first(tests: pl.DataFrame) -> None:
+def test_particles_of_the_cache_folder_come_first(tests):
     named = {
         "fio_sequential_read_cold": "particle_cache_copy",
         "particle_random_read_direct": "unused",
@@ -151,7 +145,7 @@ def test_particles_of_the_cache_folder_come_first(tests: pl.DataFrame) -> None:
     assert found["test_info"]["job_params"]["use_ssd"]
 
 
-def test_the_csv_has_the_same_numbers(files: dict[str, BenchmarkData]) -> None:
+def test_the_csv_has_the_same_numbers(files):
     for data in files.values():
         rows = list(csv.DictReader(io.StringIO(data.as_csv)))
         found = {f"{row['test']}/{row['timing']}": float(row["value"]) for row in rows}
@@ -159,7 +153,7 @@ def test_the_csv_has_the_same_numbers(files: dict[str, BenchmarkData]) -> None:
         assert {row["type"] for row in rows} == {data.type}
 
 
-def test_a_gpu_alone_has_no_number(tests: pl.DataFrame) -> None:
+def test_a_gpu_alone_has_no_number(tests):
     one = tests.filter(
         pl.col("node") == "node1",
         pl.col("device").is_null() | (pl.col("device") != "NVIDIA H200 #1"),
@@ -167,15 +161,15 @@ def test_a_gpu_alone_has_no_number(tests: pl.DataFrame) -> None:
     assert "node1_gpu_benchmark_data" in benchmark_files(one, MEASURED)
 
 
-def test_times_of_a_processor_are_none_of_a_gpu(tests: pl.DataFrame) -> None:
+def test_times_of_a_processor_are_none_of_a_gpu(tests):
     found = benchmark_files(tests.filter(pl.col("device").is_null()), MEASURED)
     assert {data.type for data in found.values()} == {"fs", "cpu"}
 
 
-def test_a_run_without_tests_has_no_files(tests: pl.DataFrame) -> None:
+def test_a_run_without_tests_has_no_files(tests):
     assert benchmark_files(tests.clear(), MEASURED) == {}
 
 
-def test_the_tests_of_the_guide_are_twenty() -> None:
+def test_the_tests_of_the_guide_are_twenty():
     assert len(ON_GPU) == 4 + 2 + 14
     assert "disk_single_linear10_max_C1" in ON_GPU

@@ -1,10 +1,7 @@
 """What is written to paste asks for what was measured, in the words of each site."""
 
-from __future__ import annotations
-
 import ast
 import re
-from typing import Any
 
 import pytest
 
@@ -14,11 +11,10 @@ from pyscale.sites import load_site
 from pyscale_stages.registry import load_stage
 
 GIB = 1 << 30
-SITES = ("plain", "modules", "per_cpu", "amd")
 
 
-def request(stage: str = "segment", **changes: Any) -> Request:
-    fields: dict[str, Any] = {
+def request(stage="segment", **changes):
+    fields = {
         "suite": "demo",
         "stage": stage,
         "device": "cpu",
@@ -38,12 +34,12 @@ def request(stage: str = "segment", **changes: Any) -> Request:
 ON_GPU = {"gpus": 1, "device": "cuda", "cpus": 8}
 
 
-def written(dialect: str, site: str, *requests: Request, of_pyscale: bool = True) -> str:
+def written(dialect, site, *requests, of_pyscale=True):
     stage = load_stage("segment") if of_pyscale else None
     return directives(dialect, [(one, stage) for one in requests], load_site(site))
 
 
-def of_rule(text: str) -> dict[str, object]:
+def of_rule(text):
     """Read what a rule of Snakemake gives as resources: Python's arguments."""
     given = text.partition("resources:")[2]
     call = ast.parse(f"dict({given})", mode="eval").body
@@ -66,7 +62,7 @@ def test_sbatch_gets_an_array_of_which_n_run_at_once():
 def test_ranks_are_tasks_of_one_job():
     ranks = request("mine", workers=4, windows=4)
 
-    def asked(dialect: str) -> str:
+    def asked(dialect):
         return directives(dialect, [(ranks, None)], load_site("plain"), {"mine"})
 
     assert asked("sbatch").splitlines()[:4] == [

@@ -1,11 +1,9 @@
-from __future__ import annotations
-
 import polars as pl
 
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.report.gate import not_to_be_trusted
+from pyscale.report.sentences import not_to_be_trusted
 
 
 def said_of(builder):

@@ -1,7 +1,5 @@
 """Fitted laws in words: each number is put as sure as it is."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

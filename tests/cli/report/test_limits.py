@@ -1,7 +1,5 @@
 """What limits scaling, in words: as sure as the resamples are."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyscale.analysis.causes import Beside, Cause, Limits

@@ -1,7 +1,5 @@
 """What a report says of numbers that stages measure."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 
@@ -12,13 +10,13 @@ from rich.console import Console
 from drawn import layers
 from pyscale.analysis.measured import point_schema
 from pyscale.analysis.samples import compared_samples, samples
-from pyscale.report import comparisonsamples
 from pyscale.report.charts.all import charts, datasets
-from pyscale.report.comparison import ComparisonContext
+from pyscale.report.comparison import ComparisonContext, conclusion
+from pyscale.report.comparisonview import shown
 from pyscale.report.figures import NothingToDrawError, measures
+from pyscale.report.judged import judged
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
-from pyscale.report.results import Results
 from pyscale.report.terminal import summary_of
 
 POINT = {
@@ -37,7 +35,7 @@ WORSE = "segment at N = 2: cells is 80.0 cells, 0.80 times that at N = 1; higher
 
 
 @pytest.fixture
-def measured(full: Results) -> Results:
+def measured(full):
     """Cells at N = 1, and fewer at N = 2."""
     at = [(1, 100.0, 1.0, None), (2, 80.0, 0.8, True)]
     rows = [
@@ -86,9 +84,11 @@ def test_a_comparison_says_of_each_number_whether_it_is_worse(better, sentence, 
     rows = [POINT | {"better": better, "workers": 1, "value": 100.0 + n} for n in range(6)]
     base = pl.DataFrame(rows, schema_overrides={"better": pl.String})
     new = base.with_columns(pl.col("value") / 2)
-    table = compared_samples(samples({}, base), samples({}, new))
-    assert list(comparisonsamples.conclusions(table, 0.05)) == ([sentence] if sentence else [])
+    rows = judged(samples=compared_samples(samples({}, base), samples({}, new)))
+    assert conclusion(CONTEXT, rows) == sentence
     out = io.StringIO()
-    Console(file=out, width=100).print(comparisonsamples.shown(table, CONTEXT))
-    assert "cells (cells)" in out.getvalue()
-    assert out.getvalue().splitlines()[4].split()[-1] == word
+    Console(file=out, width=100).print(shown(CONTEXT, rows))
+    head, *lines = out.getvalue().partition("What stages measure")[2].splitlines()[1:]
+    assert head.split() == ["Base", "New"]
+    assert "(cells)" in lines[0]
+    assert lines[2].split()[-1] == word

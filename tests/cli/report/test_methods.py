@@ -1,7 +1,5 @@
 """The Methods paragraph, and the BibTeX of what it cites."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,13 +1,11 @@
 """Colours that stand beside each other are told apart in grey and by any colour vision."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np
 import pytest
 
-from pyscale.analysis.phasesums import TASK_PHASES
+from pyscale.analysis.workers import TASK_PHASES
 from pyscale.report import palette
 
 # Machado, Oliveira and Fernandes (2009), IEEE TVCG 15:1291, severity 1, on linear RGB.

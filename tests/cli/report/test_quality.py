@@ -1,19 +1,15 @@
 """One table of quality beside time, and the bounds that a suite requires."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from pyscale.report.context import ReportContext, Work
 from pyscale.report.curves import curves
 from pyscale.report.quality import missed, right
-from pyscale.report.results import Results
 
 
-def with_work(full: Results, **bounds: Any) -> Results:
+def with_work(full, **bounds):
     works = {"track": Work(data="hela-tracking", how="backend laptrack", **bounds)}
     context = ReportContext(title="a run", works=works)
     return replace(full, context=context)

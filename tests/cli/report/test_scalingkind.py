@@ -1,7 +1,5 @@
 """What the report says of curves whose work grew with N."""
 
-from __future__ import annotations
-
 from io import StringIO
 
 import polars as pl

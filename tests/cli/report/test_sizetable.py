@@ -1,23 +1,17 @@
 """A table of times by device and size is read, or refused in one sentence with the line."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import pytest
 
 from pyscale.errors import UserError
 from pyscale.references.files import shipped_folder
 from pyscale.report.sizetable import has_sizes, read_sizes
 
-Write = Callable[[str], Path]
 HEADER = "device,length_px,wall_s\n"
 
 
 @pytest.fixture
-def csv(tmp_path: Path) -> Write:
-    def write(content: str) -> Path:
+def csv(tmp_path):
+    def write(content):
         path = tmp_path / "sizes.csv"
         path.write_text(content)
         return path

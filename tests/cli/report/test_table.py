@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest
@@ -8,7 +6,7 @@ from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
 from pyscale.report.table import read_wall_times
-from pyscale.report.tablecells import ZERO_IS_UNKNOWN
+from pyscale.report.tabletext import ZERO_IS_UNKNOWN
 
 HEADER = "stage,workers,wall_s\n"
 

@@ -1,7 +1,5 @@
 """Whether a number can be trusted, by the flags of what it rests on."""
 
-from __future__ import annotations
-
 from pyscale.report.bottomline import bottom_line
 
 

@@ -1,7 +1,5 @@
 """What stages warned of stands once on the terminal, the page, the text and in the table."""
 
-from __future__ import annotations
-
 import io
 import json
 from dataclasses import replace
@@ -11,7 +9,6 @@ import pytest
 from rich.console import Console
 
 from pyscale.analysis.scaling import configurations
-from pyscale.report.results import Results
 from pyscale.report.terminal import summary_of
 from pyscale.report.warned import said
 from pyscale.report.write import write_report
@@ -28,7 +25,7 @@ SLOW = Warned(code="slow-disk", text="the disk is slow")
 
 
 @pytest.fixture
-def warned(thin: Results) -> Results:
+def warned(thin):
     """Results of which one stage warned, at every N."""
     is_it = pl.col("stage") == "register_denoise"
     text = json.dumps([one.model_dump() for one in (SLOW, LEFT)])

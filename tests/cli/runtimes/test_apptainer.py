@@ -1,11 +1,8 @@
 """What a task in an image is given of this machine."""
 
-from __future__ import annotations
-
 import csv
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -27,7 +24,7 @@ IMAGE = ImageFile(
 )
 
 
-def mounts(spec: TaskSpec, task: Path) -> dict[Path, bool]:
+def mounts(spec, task):
     """What a task sees, and whether it can write there."""
     engine = Engine("apptainer", "apptainer", "1.4.5")
     runtime = ApptainerRuntime(engine, {"storage": IMAGE}, task.parent)
@@ -40,14 +37,14 @@ def mounts(spec: TaskSpec, task: Path) -> dict[Path, bool]:
 
 
 @pytest.fixture
-def folders(tmp_path: Path) -> dict[str, Path]:
+def folders(tmp_path):
     made = {name: tmp_path / name for name in ("task", "place", "disk")}
     for folder in made.values():
         folder.mkdir()
     return made
 
 
-def spec(folders: dict[str, Path], **fields: Any) -> TaskSpec:
+def spec(folders, **fields):
     params = {"cache_folder": str(folders["disk"])}
     return TaskSpec(stage="storage", params=params, output=folders["task"] / "out", **fields)
 

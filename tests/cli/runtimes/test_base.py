@@ -1,9 +1,6 @@
 """What a base says of itself in its own Python, and bases that a run is refused against."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +9,8 @@ import pytest
 from baseenvironment import base_environment, replace_in
 from pyscale.baseversion import read_base, with_base
 from pyscale.errors import UserError
-from pyscale.plan import Plan
-from pyscale.planning import Dataset, make_plan
+from pyscale.planentry import Dataset
+from pyscale.planning import make_plan
 from pyscale.runtimes.base import fitted_to_base, refuse_changed_base
 from pyscale.settings import Settings
 from pyscale.suite import load_suite
@@ -23,18 +20,18 @@ LABELS = load_suite("labels")
 
 
 @pytest.fixture
-def packages(tmp_path: Path) -> Path:
+def packages(tmp_path):
     """Folder of the packages of a base environment, with a copy of the stages."""
     return base_environment(tmp_path / "env")
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Callable[..., Plan]:
+def plan(tmp_path):
     """Plan the tracking of a few labels against the base environment."""
     movie = tmp_path / "labels.ome.tif"
     write_movie(movie, np.zeros((4, 8, 8), np.uint16), "TYX")
 
-    def planned(base: Path = tmp_path / "env", **settings: object) -> Plan:
+    def planned(base=tmp_path / "env", **settings):
         found = read_base(base, "native")
         return fitted_to_base(
             make_plan(
@@ -51,7 +48,7 @@ def plan(tmp_path: Path) -> Callable[..., Plan]:
     return planned
 
 
-def refusal(function: Callable[..., object], *arguments: object, **named: object) -> str:
+def refusal(function, *arguments, **named):
     with pytest.raises(UserError) as caught:
         function(*arguments, **named)
     assert "\n" not in str(caught.value)
@@ -59,33 +56,31 @@ def refusal(function: Callable[..., object], *arguments: object, **named: object
 
 
 @pytest.mark.slow
-def test_the_plan_freezes_what_both_versions_are_made_from(plan, packages):
-    base = plan().base
-    assert base is not None
-    older, new = base.identities["base"], base.identities["new"]
+def test_the_plan_freezes_what_both_versions_are_made_from_and_a_changed_base_is_refused(
+    plan, packages
+):
+    begun = plan()
+    older, new = begun.base.identities["base"], begun.base.identities["new"]
     assert older.code_folder == packages / "pyscale_stages"
     assert older.code_folder != new.code_folder
     assert older.code_sha256 == new.code_sha256
     assert older.packages["laptrack"] == new.packages["laptrack"]
+    refuse_changed_base(begun, "both")
     replace_in(
         packages / "pyscale_stages" / "track" / "stage.py", "The stage `track`", "Another stage"
     )
-    changed = plan().base
-    assert changed is not None
-    assert changed.identities["base"].code_sha256 != new.code_sha256
-
-
-def test_an_environment_without_the_stages_is_refused(plan, tmp_path):
-    base_environment(tmp_path / "empty", has_stages=False)
-    said = refusal(plan, tmp_path / "empty")
-    assert "cannot run the stage track (ModuleNotFoundError: No module named 'pyscale_stages')" in (
-        said
-    )
-    assert said.endswith("install pyscale with that stage there")
+    assert plan().base.identities["base"].code_sha256 != new.code_sha256
+    said = refusal(refuse_changed_base, begun, "both")
+    assert "has different code or packages than at the start of the run both" in said
 
 
 @pytest.mark.slow
-def test_an_environment_without_this_stage_is_refused(plan, packages):
+def test_an_environment_without_the_stages_or_without_this_one_is_refused(plan, tmp_path, packages):
+    base_environment(tmp_path / "empty", has_stages=False)
+    said = refusal(plan, tmp_path / "empty")
+    why = "cannot run the stage track (ModuleNotFoundError: No module named 'pyscale_stages')"
+    assert why in said
+    assert said.endswith("install pyscale with that stage there")
     shutil.rmtree(packages / "pyscale_stages" / "track")
     assert "cannot run the stage track (" in refusal(plan)
 
@@ -122,34 +117,13 @@ def test_a_missing_library_is_refused_with_what_installs_it(plan, packages):
 
 
 @pytest.mark.slow
-class TestParametersThatTheBaseDoesNotKnow:
-    @pytest.fixture(autouse=True)
-    def older(self, packages: Path) -> None:
-        """An older release, which could not close gaps."""
-        params = packages / "pyscale_stages" / "track" / "params.py"
-        text = params.read_text()
-        assert "gap_frames:" in text
-        params.write_text(text.replace("gap_frames:", "frames_of_gap:"))
-
-    def test_are_left_out_at_their_default(self, plan):
-        found = {trial.entry: trial.params for trial in plan().trials}
-        assert "gap_frames" in found["track"]
-        assert found["track"].keys() - found["track_base"].keys() == {"gap_frames"}
-
-    def test_are_refused_at_any_other_value(self, plan):
-        said = refusal(plan, stages={"track": {"gap_frames": 3}})
-        assert "has no parameter gap_frames of track, which this run sets to 3" in said
-
-
-@pytest.mark.slow
-def test_a_base_that_has_changed_is_refused_when_the_run_goes_on(plan, packages):
-    begun = plan()
-    refuse_changed_base(begun, "both")
-    replace_in(
-        packages / "pyscale_stages" / "track" / "stage.py", "The stage `track`", "Another stage"
-    )
-    said = refusal(refuse_changed_base, begun, "both")
-    assert "has different code or packages than at the start of the run both" in said
+def test_parameters_that_an_older_base_does_not_know_are_left_out_at_their_default(plan, packages):
+    replace_in(packages / "pyscale_stages" / "track" / "params.py", "gap_frames:", "frames_of_gap:")
+    found = {trial.entry: trial.params for trial in plan().trials}
+    assert "gap_frames" in found["track"]
+    assert found["track"].keys() - found["track_base"].keys() == {"gap_frames"}
+    said = refusal(plan, stages={"track": {"gap_frames": 3}})
+    assert "has no parameter gap_frames of track, which this run sets to 3" in said
 
 
 def test_a_base_that_nothing_measured_has_is_refused(plan, tmp_path):

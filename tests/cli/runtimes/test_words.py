@@ -3,8 +3,6 @@
 The lines are those of Apptainer 1.4.5, which the tests of real containers provoke again.
 """
 
-from __future__ import annotations
-
 import signal
 
 import pytest

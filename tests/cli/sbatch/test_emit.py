@@ -1,7 +1,5 @@
 """A folder of scripts is written whole, or nothing of it stays."""
 
-from __future__ import annotations
-
 import errno
 import os
 from pathlib import Path
@@ -25,19 +23,15 @@ def test_scripts_fill_a_new_or_empty_folder_and_those_of_shells_run(tmp_path, th
     assert not (folder / "a" / "one.sbatch").stat().st_mode & 0o111
 
 
-def test_a_folder_that_holds_something_is_left_alone(tmp_path):
-    (tmp_path / "mine").touch()
-    with pytest.raises(UserError, match="the folder is not empty"):
-        write_scripts(tmp_path, TEXTS)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
-
-
-def test_a_file_is_no_folder(tmp_path):
+def test_a_file_and_a_folder_that_holds_something_are_left_alone(tmp_path):
     (tmp_path / "mine").touch()
     with pytest.raises(UserError, match="not a folder"):
         refuse_unusable(tmp_path / "mine")
     with pytest.raises(UserError, match="mine is not a writable folder"):
         refuse_unusable(tmp_path / "mine" / "below")
+    with pytest.raises(UserError, match="the folder is not empty"):
+        write_scripts(tmp_path, TEXTS)
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
 
 
 def test_a_folder_that_may_not_be_written_is_refused():
@@ -54,7 +48,7 @@ def test_a_full_disk_leaves_nothing_behind(tmp_path, there, monkeypatch):
         folder.mkdir()
     write = Path.write_text
 
-    def full(path: Path, text: str, **options: str) -> int:
+    def full(path, text, **options):
         if path.name == "submit.sh":
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(path))
         return write(path, text, **options)

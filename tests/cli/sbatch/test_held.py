@@ -1,16 +1,12 @@
 """The one job that all trials of a plan fit into: its size, its time, and when there is none."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from pyscale.sbatch.held import PILOT_MIB, PILOT_SHARE_MIB, held_by, times_min, why_not_held
 from pyscale.sites import Site
 
 
-def site(override: tuple[dict[str, Any], ...] = (), **request: Any) -> Site:
+def site(override=(), **request):
     given = {"name": "mine", "summary": "a cluster", "request": request, "override": override}
     return Site.model_validate(given)
 

@@ -1,22 +1,17 @@
 """What a task asks of Slurm: in the dialect of the site, and enough."""
 
-from __future__ import annotations
-
 import pytest
 
 from mockruns import site
 from pyscale.errors import UserError
 from pyscale.sbatch.options import allocation, slurm_options, warn_of_no_gpus
-from pyscale.sites import Site, load_site
-from pyscale_stages.contract import Device
+from pyscale.sites import load_site
 from pyscale_stages.registry import load_stage
 
 SEGMENT = load_stage("segment")
 
 
-def options(
-    site: Site, device: Device = "cpu", threads: int = 1, ranks: int = 1
-) -> dict[str, str | None]:
+def options(site, device="cpu", threads=1, ranks=1):
     return slurm_options(site, allocation(site, SEGMENT, device, threads), ranks)
 
 

@@ -1,19 +1,14 @@
 """A command of Slurm answers, or it is known why it did not."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyscale.slurm.commands import Answer, NodeState, ask, without_defaults
 
 
-def test_a_command_that_hangs_answers_with_a_complaint():
+def test_a_command_that_hangs_or_is_absent_answers_with_a_complaint():
     answer = ask("sleep", "60", time_limit_s=0.1)
     assert answer.code != 0
     assert answer.complaint == "sleep does not answer within 0.1 s"
-
-
-def test_a_command_that_is_absent_answers_with_a_complaint():
     assert ask("no-such-program").complaint == "no-such-program is not on PATH"
 
 
@@ -54,32 +49,16 @@ def test_what_a_user_has_set_for_one_program_is_left_out(monkeypatch):
     assert environment["SLURM_CONF"] == "/a/file"
 
 
+ABLE = "idle mixed allocated completing allocated+ idle# mixed-"
+UNABLE = (
+    "idle* idle~ idle% mixed@ idle$ down down* drained draining@ maint reserved failing unknown "
+    "powering_down reboot_requested"
+)
+
+
 @pytest.mark.parametrize(
     ("state", "able"),
-    [
-        ("idle", True),
-        ("mixed", True),
-        ("allocated", True),
-        ("completing", True),
-        ("allocated+", True),
-        ("idle#", True),
-        ("mixed-", True),
-        ("idle*", False),
-        ("idle~", False),
-        ("idle%", False),
-        ("mixed@", False),
-        ("idle$", False),
-        ("down", False),
-        ("down*", False),
-        ("drained", False),
-        ("draining@", False),
-        ("maint", False),
-        ("reserved", False),
-        ("failing", False),
-        ("unknown", False),
-        ("powering_down", False),
-        ("reboot_requested", False),
-    ],
+    [*((state, True) for state in ABLE.split()), *((state, False) for state in UNABLE.split())],
 )
 def test_nodes_that_take_no_job_are_told_by_their_state(state, able):
     assert NodeState("n1", state, "none").able is able

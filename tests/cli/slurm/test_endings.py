@@ -1,7 +1,5 @@
 """Why a job is gone is told in a sentence: what happened, where, and what to do."""
 
-from __future__ import annotations
-
 import os
 import pwd
 
@@ -12,7 +10,7 @@ from pyscale.slurm.endings import cause_of, ended_by_slurm
 from pyscale.slurm.queue import QueuedJob
 
 
-def ended(state: str, **known: object) -> JobEnd:
+def ended(state, **known):
     usual = {
         "cancelled_by": None,
         "exit_code": 0,
@@ -23,10 +21,10 @@ def ended(state: str, **known: object) -> JobEnd:
         "memory_bytes": 3 << 29,
         "peak_memory_bytes": None,
     }
-    return JobEnd(state=state, **(usual | known))  # type: ignore[arg-type]
+    return JobEnd(state=state, **(usual | known))
 
 
-def queued(state: str, node: str = "n2") -> QueuedJob:
+def queued(state, node="n2"):
     return QueuedJob(
         job_id="17_3",
         name="pyscale-a",
@@ -64,9 +62,18 @@ def test_what_slurm_ended_has_its_reason(state, kind, exit_code, words):
     assert ended_by_slurm("17_3", None, ended(state)) == cause
 
 
-def test_of_a_job_with_several_nodes_the_one_where_the_task_ran_is_named():
+def test_the_queue_and_the_accounts_complete_each_other():
+    # Of a job with several nodes the one where the task ran is named.
     cause = cause_of("17_3", queued("NODE_FAIL", node="n[1-2]"), None, "n2")
     assert "lost its node n2," in cause.message
+    assert "was cancelled before it began" in cause_of("17", queued("CANCELLED", ""), None).message
+    # Of a job that Slurm starts by srun, one step without memory fails the whole.
+    cause = cause_of("17_3", queued("FAILED"), ended("OUT_OF_MEMORY"))
+    assert cause.kind == "OutOfMemory"
+    cause = cause_of("17", queued("COMPLETED"), None)
+    assert cause.kind == "Lost"
+    assert "completed on n2" in cause.message
+    assert "filesystem that the nodes share" in cause.message
 
 
 @pytest.mark.parametrize("state", ["OUT_OF_MEMORY", "TIMEOUT", "NODE_FAIL", "PREEMPTED"])
@@ -78,22 +85,12 @@ def test_the_queue_is_enough_where_there_are_no_accounts(state):
     assert "of " not in by_queue.message.partition("n2")[2].partition(":")[0].split()
 
 
-def test_the_accounts_know_more_than_the_queue():
-    # Of a job that Slurm starts by srun, one step without memory fails the whole.
-    cause = cause_of("17_3", queued("FAILED"), ended("OUT_OF_MEMORY"))
-    assert cause.kind == "OutOfMemory"
-
-
 def test_who_cancelled_is_told_where_it_is_known():
     me = pwd.getpwuid(os.getuid())
     by_me = cause_of("17", None, ended("CANCELLED", cancelled_by=me.pw_uid)).message
     assert f"was cancelled by {me.pw_name} on n1" in by_me
     by_stranger = cause_of("17", None, ended("CANCELLED", cancelled_by=4_000_123)).message
     assert "was cancelled by user 4000123 on n1" in by_stranger
-
-
-def test_what_was_cancelled_while_it_waited_never_began():
-    assert "was cancelled before it began" in cause_of("17", queued("CANCELLED", ""), None).message
 
 
 @pytest.mark.parametrize(
@@ -111,13 +108,6 @@ def test_a_job_that_failed_by_itself_tells_how(known, kind, words):
     assert (cause.kind, cause.exit_code) == (kind, 1)
     assert words in cause.message
     assert ended_by_slurm("17", None, end) is None
-
-
-def test_a_job_that_completed_and_left_nothing_may_not_share_the_folder():
-    cause = cause_of("17", queued("COMPLETED"), None)
-    assert cause.kind == "Lost"
-    assert "completed on n2" in cause.message
-    assert "filesystem that the nodes share" in cause.message
 
 
 @pytest.mark.parametrize("job", [None, queued("RUNNING")])

@@ -1,7 +1,5 @@
 """What squeue tells of jobs is understood; the texts are those of Slurm 22.05."""
 
-from __future__ import annotations
-
 from datetime import UTC, datetime
 
 import pytest
@@ -24,31 +22,23 @@ WAITING = "\x1e17_[3,8-9%8]\x1fPENDING\x1f\x1fN/A\x1fResources\x1f(null)\n"
 GANG = "\x1e18\x1fCOMPLETED\x1fn[1-2]\x1f1795249404\x1fNone\x1f\n"
 
 
-def test_a_running_job_has_a_node_and_a_start():
-    assert parse(RUNNING, "pyscale-a") == {
-        "17_0": QueuedJob(
-            job_id="17_0",
-            name="pyscale-a",
-            state="RUNNING",
-            reason="None",
-            node="n1",
-            start=datetime(2026, 11, 21, 8, 23, 24, tzinfo=UTC),
-            comment="t 1/win|dows",
-        )
-    }
-
-
-def test_each_waiting_element_of_an_array_is_a_job():
+def test_each_element_of_an_array_is_a_job_and_a_running_one_has_a_node_and_a_start():
+    assert parse("", "pyscale-a") == {}
     jobs = parse(RUNNING + WAITING + GANG, "pyscale-a")
     assert list(jobs) == ["17_0", "17_3", "17_8", "17_9", "18"]
+    assert jobs["17_0"] == QueuedJob(
+        job_id="17_0",
+        name="pyscale-a",
+        state="RUNNING",
+        reason="None",
+        node="n1",
+        start=datetime(2026, 11, 21, 8, 23, 24, tzinfo=UTC),
+        comment="t 1/win|dows",
+    )
     waiting = jobs["17_9"]
     assert (waiting.job_id, waiting.reason) == ("17_9", "Resources")
     assert (waiting.node, waiting.start, waiting.comment) == ("", None, "")
     assert jobs["18"].node == "n[1-2]"
-
-
-def test_no_jobs_are_no_jobs():
-    assert parse("", "pyscale-a") == {}
 
 
 TEXTS = st.text(st.characters(exclude_characters="\x1e\x1f\x00"))
@@ -77,11 +67,10 @@ def test_a_job_lives_until_nothing_of_it_follows(state):
 
 def test_elements_that_slurm_forgot_are_known_by_their_array():
     jobs = parse(RUNNING + GANG.replace("18", "17"), "a")
-    found = job_of(jobs, "17_5")
-    assert found is not None
-    assert found.job_id == "17"
+    assert job_of(jobs, "17_5").job_id == "17"
     assert job_of(jobs, "17_0") == jobs["17_0"]
     assert job_of(jobs, "19") is None
+    assert [array_of(job_id) for job_id in ("17", "17_3")] == ["17", "17"]
 
 
 @pytest.mark.parametrize(
@@ -112,10 +101,6 @@ def test_every_element_of_every_part_is_found(parts, at_once):
 def test_an_expression_that_was_cut_short_is_refused():
     with pytest.raises(ValueError, match="invalid literal"):
         elements("17_[1,3,5,...]")
-
-
-def test_an_element_belongs_to_its_array():
-    assert [array_of(job_id) for job_id in ("17", "17_3")] == ["17", "17"]
 
 
 @pytest.mark.parametrize(

@@ -1,30 +1,24 @@
 """The journal keeps every event, whatever happens to the process that writes it."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyscale.store.journal import Event, Journal
+from pyscale.store.journal import Journal
 
 
-def test_events_come_back_in_order(tmp_path):
-    journal = Journal(tmp_path / "journal.jsonl")
+def test_events_come_back_in_order_and_the_listener_hears_of_them(tmp_path):
+    heard = []
+    journal = Journal(tmp_path / "journal.jsonl", heard.append)
     journal.append("run_started")
     journal.append("submitted", "segment-n2-b1", ("11", "12"), "two jobs")
     first, second = journal.read()
+    assert heard == [first, second]
     assert (first.kind, first.trial) == ("run_started", None)
     assert (second.trial, second.job_ids, second.detail) == (
         "segment-n2-b1",
         ("11", "12"),
         "two jobs",
     )
-
-
-def test_the_listener_hears_of_what_is_written(tmp_path):
-    heard: list[Event] = []
-    Journal(tmp_path / "journal.jsonl", heard.append).append("run_finished")
-    assert [event.kind for event in heard] == ["run_finished"]
 
 
 @given(cut=st.integers(0, 400))

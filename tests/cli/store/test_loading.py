@@ -1,21 +1,16 @@
 """What ranks loaded is a table: a row for each, with what it measured or why it could not."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from mockruns import PlanMaker, carried_out
+from mockruns import carried_out, tell
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.loader import LoaderFindings
-from pyscale.planning import Dataset
+from pyscale.planentry import Dataset
 from pyscale.results import results_of
-from pyscale.store.folder import RunFolder
 from pyscale.store.ranktables import loading_schema
 from pyscale.store.tables import LOADING_FILE, build_tables, write_tables
 from pyscale.suite import Suite, SuiteStage
@@ -54,7 +49,7 @@ LOADED = Loading(
 
 
 @pytest.fixture
-def run(make_of: PlanMaker, tmp_path: Path) -> RunFolder:
+def run(make_of, tmp_path):
     """A run of one rank and of two, which has ended and in which no rank said what it loaded."""
     slides = tmp_path / "slides"
     slides.mkdir()
@@ -66,37 +61,34 @@ def run(make_of: PlanMaker, tmp_path: Path) -> RunFolder:
     return carried_out(plan, tmp_path)
 
 
-def record(run: RunFolder, trial: str, task: str, **keys: Any) -> None:
-    """Let a rank have said more."""
-    file = run.task(run.plan.trial(trial), task) / "result.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | keys))
-
-
-def loaded(run: RunFolder, trial: str, task: str, loading: Loading = LOADED) -> None:
+def loaded(run, trial, task, loading=LOADED):
     """Let a rank have loaded this."""
-    record(run, trial, task, loading=loading.model_dump(mode="json"))
+    tell(run, trial, task, loading=loading.model_dump(mode="json"))
 
 
-def row(run: RunFolder, trial: str, task: str) -> dict[str, Any]:
+def row(run, trial, task):
     """The row of a rank."""
     return build_tables(run).loading.filter(trial=trial, task=task).row(0, named=True)
 
 
-def test_each_rank_of_a_trial_that_ran_has_a_row(run: RunFolder) -> None:
-    table = build_tables(run).loading
+def test_each_rank_of_a_trial_that_ran_has_a_row(run):
+    tables = build_tables(run)
+    table = tables.loading
     assert dict(table.schema) == loading_schema()
     assert table.select("trial", "task", "rank", "workers").rows() == [
         (ALONE, "w0", 0, 1),
         (BOTH, "w0", 0, 2),
         (BOTH, "w1", 1, 2),
     ]
+    write_tables(run.path, tables)
+    assert pl.read_parquet(run.path / LOADING_FILE).height == 3
     for file in run.trial(run.plan.trial(BOTH)).rglob("*.json"):
         file.unlink()
     assert set(build_tables(run).loading["trial"]) == {ALONE}
 
 
-def test_a_rank_says_what_it_was_and_where(run: RunFolder) -> None:
-    record(run, BOTH, "w1", stamp={"label": "xeon"})
+def test_a_rank_says_what_it_was_and_where(run):
+    tell(run, BOTH, "w1", stamp={"label": "xeon"})
     found = row(run, BOTH, "w1")
     task = build_tables(run).tasks.filter(trial=BOTH, task="w1").row(0, named=True)
     for name in ("suite", "stage", "family", "point", "block", "node", "attempt", "cache_state"):
@@ -107,7 +99,7 @@ def test_a_rank_says_what_it_was_and_where(run: RunFolder) -> None:
     assert (settings["pool_size"], settings["batch_size"], found["batch_size"]) == (5, 64, 64)
 
 
-def test_the_batches_of_both_windows_are_summed_up(run: RunFolder) -> None:
+def test_the_batches_of_both_windows_are_summed_up(run):
     loaded(run, BOTH, "w0")
     found = row(run, BOTH, "w0")
     expected = {
@@ -133,7 +125,7 @@ def test_the_batches_of_both_windows_are_summed_up(run: RunFolder) -> None:
     assert found["free_wait_p99_s"] == pytest.approx(0.4 + 0.96 * 2.6)
 
 
-def test_memory_diversity_and_the_checksum_stand_in_the_row(run: RunFolder) -> None:
+def test_memory_diversity_and_the_checksum_stand_in_the_row(run):
     loaded(run, BOTH, "w0")
     found = row(run, BOTH, "w0")
     expected = LOADED.model_dump(include={"slides", "cores", "patch_bytes", "checksum", "consumer"})
@@ -145,7 +137,7 @@ def test_memory_diversity_and_the_checksum_stand_in_the_row(run: RunFolder) -> N
     assert found["factory"] == "pyscale"
 
 
-def test_one_rank_has_no_others_to_wait_for(run: RunFolder) -> None:
+def test_one_rank_has_no_others_to_wait_for(run):
     copied = FREE.model_copy(update={"copies_s": (0.1, 0.3)})
     changes = {"together": None, "diversity": None, "free": copied}
     loaded(run, ALONE, "w0", LOADED.model_copy(update=changes))
@@ -155,9 +147,9 @@ def test_one_rank_has_no_others_to_wait_for(run: RunFolder) -> None:
     assert found["free_copy_mean_s"] == pytest.approx(0.2)
 
 
-def test_a_rank_that_failed_has_its_error_and_nothing_that_was_measured(run: RunFolder) -> None:
+def test_a_rank_that_failed_has_its_error_and_nothing_that_was_measured(run):
     error = {"kind": "BadInput", "message": "the slide a.svs is damaged", "exit_code": 2}
-    record(run, BOTH, "w1", status="failed", error=error)
+    tell(run, BOTH, "w1", status="failed", error=error)
     loaded(run, BOTH, "w0")
     found = row(run, BOTH, "w1")
     assert (found["status"], found["error"]) == ("failed", "the slide a.svs is damaged")
@@ -165,21 +157,8 @@ def test_a_rank_that_failed_has_its_error_and_nothing_that_was_measured(run: Run
     assert row(run, BOTH, "w0")["status"] == "done"
 
 
-def test_the_table_of_loading_is_written_while_there_is_any(
-    run: RunFolder, make: PlanMaker, tmp_path: Path
-) -> None:
-    write_tables(run.path, build_tables(run))
-    assert pl.read_parquet(run.path / LOADING_FILE).height == 3
-    other = carried_out(make(only=("register_denoise",), repeats=1), tmp_path)
-    (other.path / LOADING_FILE).touch()
-    write_tables(other.path, build_tables(other))
-    assert not (other.path / LOADING_FILE).exists()
-
-
 @pytest.mark.parametrize("keep", ["0.9", None])
-def test_the_asked_diversity_is_read_when_the_run_is_analysed(
-    run: RunFolder, keep: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_asked_diversity_is_read_when_the_run_is_analysed(run, keep, monkeypatch):
     if keep is not None:
         monkeypatch.setenv("PYSCALE_KEEP_DIVERSITY", keep)
     loaded(run, BOTH, "w0")

@@ -1,13 +1,9 @@
 """Two processes cannot write one run; a dead one holds nothing."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from pathlib import Path
 
 import psutil
 import pytest
@@ -27,7 +23,7 @@ with run_lock(Path(sys.argv[1])):
 
 
 @pytest.fixture
-def other(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+def other(tmp_path):
     """Another process that holds the run."""
     process = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)],

@@ -1,9 +1,5 @@
 """What a run was made from: every file of its input, by a name of its own."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from pyscale.errors import UserError
@@ -16,7 +12,7 @@ from pyscale.store.provenance import (
 
 
 @pytest.fixture
-def slides(tmp_path: Path) -> Path:
+def slides(tmp_path):
     """A folder with a slide in a file, one in a folder, one in both, and somebody's notes."""
     folder = tmp_path / "slides"
     for name in ("a.svs", "b.zarr/0/c/0", "b.zarr/1/c/0", "d.mrxs", "d/Dat0.dat", "notes/mine.txt"):
@@ -25,25 +21,15 @@ def slides(tmp_path: Path) -> Path:
     return folder
 
 
-def names(path: Path) -> list[str]:
+def names(path):
     return [file.relative_to(path).as_posix() for file in files_of(path)]
 
 
-def test_an_image_that_is_a_folder_counts_with_all_that_is_in_it(slides):
+def test_an_image_counts_with_all_that_is_in_it_and_the_tiles_that_lie_beside_it(slides):
     assert names(slides) == ["a.svs", "b.zarr/0/c/0", "b.zarr/1/c/0", "d/Dat0.dat", "d.mrxs"]
     assert names(slides / "b.zarr") == ["0/c/0", "1/c/0"]
-
-
-def test_one_slide_counts_with_the_tiles_that_lie_beside_it(slides):
     assert files_of(slides / "d.mrxs") == [slides / "d.mrxs", slides / "d" / "Dat0.dat"]
     assert files_of(slides / "a.svs") == [slides / "a.svs"]
-
-
-def test_chunks_of_equal_name_are_told_apart(slides, tmp_path):
-    write_provenance(tmp_path, {"": slides})
-    found = {file.name: file.sha256 for file in read_provenance(tmp_path).input_files}
-    assert len(found) == 5
-    assert found["b.zarr/0/c/0"] != found["b.zarr/1/c/0"]
 
 
 @pytest.mark.parametrize(
@@ -56,16 +42,15 @@ def test_chunks_of_equal_name_are_told_apart(slides, tmp_path):
 )
 def test_a_chunk_that_is_another_is_another_input(slides, tmp_path, name, sentence):
     write_provenance(tmp_path, {"": slides})
+    found = {file.name: file.sha256 for file in read_provenance(tmp_path).input_files}
+    assert len(found) == 5
+    assert found["b.zarr/0/c/0"] != found["b.zarr/1/c/0"]
+    # What lies in other folders is no input.
+    (slides / "notes" / "more.txt").write_text("mine too")
     refuse_changed_input(tmp_path, {"": slides})
     (slides / name).write_text("something else")
     with pytest.raises(UserError, match=sentence):
         refuse_changed_input(tmp_path, {"": slides})
-
-
-def test_what_lies_in_other_folders_is_no_input(slides, tmp_path):
-    write_provenance(tmp_path, {"": slides})
-    (slides / "notes" / "more.txt").write_text("mine too")
-    refuse_changed_input(tmp_path, {"": slides})
 
 
 def test_files_of_two_datasets_are_told_apart(slides, tmp_path):

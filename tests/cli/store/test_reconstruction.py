@@ -1,16 +1,11 @@
 """What ranks reconstructed is a table: a row for each iteration, or why a rank had none."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from mockruns import PlanMaker, carried_out
-from pyscale.store.folder import RunFolder
+from mockruns import carried_out, tell
 from pyscale.store.ranktables import reconstruction_schema
 from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
 from pyscale.suite import Suite, SuiteStage
@@ -49,42 +44,41 @@ FOUND = Reconstruction(
 
 
 @pytest.fixture
-def run(make_of: PlanMaker, tmp_path: Path) -> RunFolder:
+def run(make_of, tmp_path):
     """A run of one rank and of two, which has ended and in which no rank said what it measured."""
     step = SuiteStage(stage="reconstruct", params={"size_px": 128, "tile_px": 64})
     suite = Suite(name="own", summary="Deblurs", data="phantom", stages={"deblur": step})
     return carried_out(make_of(suite, (1, 2), dataset=None, repeats=1), tmp_path)
 
 
-def record(run: RunFolder, trial: str, task: str, **keys: Any) -> None:
-    """Let a task have said more."""
-    file = run.task(run.plan.trial(trial), task) / "result.json"
-    file.write_text(json.dumps(json.loads(file.read_text()) | keys))
-
-
-def measured(run: RunFolder, trial: str, task: str, found: Reconstruction = FOUND) -> None:
+def measured(run, trial, task, found=FOUND):
     """Let a rank have measured this."""
-    record(run, trial, task, reconstruction=found.model_dump(mode="json"))
+    tell(run, trial, task, reconstruction=found.model_dump(mode="json"))
 
 
-def rows(run: RunFolder, trial: str, task: str) -> list[dict[str, Any]]:
+def rows(run, trial, task):
     """The rows of a rank."""
     return build_tables(run).reconstruction.filter(trial=trial, task=task).to_dicts()
 
 
 def test_each_iteration_of_a_rank_has_a_row(run):
     measured(run, BOTH, "w1")
-    assert dict(build_tables(run).reconstruction.schema) == reconstruction_schema()
+    tables = build_tables(run)
+    assert dict(tables.reconstruction.schema) == reconstruction_schema()
     first, second = rows(run, BOTH, "w1")
     assert [(row["rank"], row["iteration"]) for row in (first, second)] == [(1, 0), (1, 1)]
     assert {name: first[name] for name in FIRST.model_dump()} == FIRST.model_dump()
     assert (second["wall_s"], second["objective_s"], second["objective"]) == (2.0, 0.4, 12.5)
     assert [row["rank"] for row in rows(run, BOTH, "w0")] == [0]
+    # Its ranks load no patches.
+    assert tables.loading.is_empty()
+    write_tables(run.path, tables)
+    assert pl.read_parquet(run.path / RECONSTRUCTION_FILE).height == 4
 
 
 def test_a_row_says_what_the_rank_was_and_on_what(run):
     measured(run, BOTH, "w1")
-    record(run, BOTH, "w1", stamp={"label": "xeon"})
+    tell(run, BOTH, "w1", stamp={"label": "xeon"})
     found = rows(run, BOTH, "w1")[0]
     task = build_tables(run).tasks.filter(trial=BOTH, task="w1").row(0, named=True)
     for name in ("suite", "stage", "family", "workers", "block", "node", "attempt", "device"):
@@ -116,7 +110,7 @@ def test_a_row_says_what_the_rank_was_and_on_what(run):
 def test_how_far_the_image_is_from_that_of_the_fewest_stands_in_all_rows_of_a_trial(run):
     agreement = {"same": True, "identical": False, "score": 0.9, "measure": "m", "tolerance": 0.5}
     details = {"interior_deviation": 1e-6, "border_deviation": 0.1}
-    record(run, BOTH, "check", agreement=agreement | {"details": details})
+    tell(run, BOTH, "check", agreement=agreement | {"details": details})
     for trial, task in ((ALONE, "w0"), (BOTH, "w0"), (BOTH, "w1")):
         measured(run, trial, task)
     table = build_tables(run).reconstruction
@@ -142,7 +136,7 @@ def test_a_rank_that_failed_has_one_row_that_says_whether_its_own_memory_ran_out
     measured(run, BOTH, "w0")
     # It may have iterated, and failed when it wrote the image.
     measured(run, BOTH, "w1")
-    record(
+    tell(
         run,
         BOTH,
         "w1",
@@ -153,14 +147,3 @@ def test_a_rank_that_failed_has_one_row_that_says_whether_its_own_memory_ran_out
     assert (found["status"], found["error"], found["exhausted"]) == ("failed", message, exhausted)
     assert (found["size_px"], found["iteration"], found["wall_s"]) == (128, None, None)
     assert len(rows(run, BOTH, "w0")) == 2
-
-
-def test_its_ranks_load_no_patches_and_others_reconstruct_nothing(run, make, tmp_path):
-    tables = build_tables(run)
-    assert tables.loading.is_empty()
-    write_tables(run.path, tables)
-    assert pl.read_parquet(run.path / RECONSTRUCTION_FILE).height == 3
-    other = carried_out(make(only=("register_denoise",), repeats=1), tmp_path)
-    (other.path / RECONSTRUCTION_FILE).touch()
-    write_tables(other.path, build_tables(other))
-    assert not (other.path / RECONSTRUCTION_FILE).exists()

@@ -1,18 +1,14 @@
 """The rows of a point of a grid: where it stands, its calls, and what it is set beside."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from mockruns import PlanMaker, carried_out
+from mockruns import carried_out, tell
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
-from pyscale.store.tables import CALLS_FILE, build_tables, write_tables
+from pyscale.store.tables import build_tables
 from pyscale_stages.contract import Call
 
 ENTRY = "register_denoise"
@@ -32,13 +28,13 @@ CALLS = (
 
 
 @pytest.fixture
-def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
+def run(make, tmp_path):
     """A run of a point of a grid on one worker, and on two that are set beside it."""
     plan = make(only=(ENTRY,), repeats=1)
     steps = dict(plan.suite.stages)
     point = {"length_px": 224, "device": "cpu"}
     steps[ENTRY] = steps[ENTRY].model_copy(update={"family": "registration", "point": point})
-    changes: dict[str, dict[str, Any]] = {BASE: {"threads": 3}, TRIAL: {"beside_trial": BASE}}
+    changes = {BASE: {"threads": 3}, TRIAL: {"beside_trial": BASE}}
     trials = [trial.model_copy(update=changes[trial.id]) for trial in plan.trials]
     plan = plan.model_copy(
         update={"suite": plan.suite.model_copy(update={"stages": steps}), "trials": tuple(trials)}
@@ -46,15 +42,9 @@ def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
     return carried_out(plan, tmp_path)
 
 
-def change(file: Path, **keys: Any) -> None:
-    """Change a record as a stage would have written it."""
-    file.write_text(json.dumps(json.loads(file.read_text()) | keys))
-
-
-def record_calls(run: RunFolder) -> None:
+def record_calls(run):
     """Let one task have timed two calls."""
-    calls = [call.model_dump(mode="json") for call in CALLS]
-    change(run.task(run.plan.trial(TRIAL), "w1") / "result.json", calls=calls)
+    tell(run, TRIAL, "w1", calls=[call.model_dump(mode="json") for call in CALLS])
 
 
 def test_a_task_says_which_point_of_which_grid_it_is(run):
@@ -82,7 +72,7 @@ def test_the_threads_of_its_own_point_decide_whether_a_trial_had_to_share(run):
 
 def test_memory_and_energy_stand_in_the_row_of_a_task(run):
     used = {"gpu_own_peak_bytes": 2**30, "gpu_energy_j": 40.5, "cpu_energy_j": 12.0}
-    change(run.task(run.plan.trial(BASE), "w0") / "result.json", counters=used)
+    tell(run, BASE, "w0", counters=used)
     (row,) = build_tables(run).tasks.filter(trial=BASE, task="w0").select(*used).to_dicts()
     assert row == used
 
@@ -92,7 +82,7 @@ def test_what_is_set_beside_another_point_is_no_check_of_agreement(run):
     found = json.loads((folder / "result.json").read_text())["agreement"]
     details = {"ap_iou50": 0.9, "cells_other": 12.0}
     found |= {"score": 0.75, "same": False, "identical": False, "details": details}
-    change(folder / "result.json", agreement=found)
+    tell(run, TRIAL, "beside", agreement=found)
     tasks = build_tables(run).tasks
     (beside,) = tasks.filter(task="beside").to_dicts()
     assert (beside["verb"], beside["beside_trial"], beside["beside_agreement"]) == (
@@ -122,18 +112,6 @@ def test_each_call_has_a_row_and_one_for_each_of_its_parts(run):
         (1, None, 2.0, 7),
         (1, "network", 1.9, None),
     ]
-
-
-def test_the_table_of_calls_is_written_while_there_are_any(run):
-    file = run.path / CALLS_FILE
-    write_tables(run.path, build_tables(run))
-    assert not file.exists()
-    record_calls(run)
-    write_tables(run.path, build_tables(run))
-    assert pl.read_parquet(file).height == 6
-    change(run.task(run.plan.trial(TRIAL), "w1") / "result.json", calls=[])
-    write_tables(run.path, build_tables(run))
-    assert not file.exists()
 
 
 def test_a_run_of_an_earlier_version_is_still_read(make, tmp_path):

@@ -1,39 +1,46 @@
 """The tidy tables say of each task where it ran, what it waited for, asked for and used."""
 
-from __future__ import annotations
-
-import json
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
 
-from mockruns import PlanMaker, carried_out
+from mockruns import carried_out, tell
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
-from pyscale.store.tables import build_tables, call_schema, span_schema, task_schema, timing_schema
+from pyscale.store.tables import (
+    CALLS_FILE,
+    LOADING_FILE,
+    RECONSTRUCTION_FILE,
+    TIMINGS_FILE,
+    build_tables,
+    call_schema,
+    span_schema,
+    task_schema,
+    timing_schema,
+    write_tables,
+)
 from pyscale.store.taskfiles import read_task
+from pyscale_stages.contract import Call
+from pyscale_stages.timing import Timing
 
 TRIAL = "register_denoise-n2-b1"
 GIB = 1 << 30
 
 
 @pytest.fixture
-def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
+def run(make, tmp_path):
     """A run of one stage at N = 1 and 2 that has ended."""
     plan = make(only=("register_denoise",), repeats=1)
     return carried_out(plan, tmp_path)
 
 
-def change(run: RunFolder, task: str, record: str, **keys: Any) -> None:
+def change(run, task, record, **keys):
     """Change a record of a task as a cluster would have written it."""
-    path = run.task(run.plan.trial(TRIAL), task) / record
-    path.write_text(json.dumps(json.loads(path.read_text()) | keys, default=str))
+    tell(run, TRIAL, task, record, **keys)
 
 
-def row(run: RunFolder, task: str) -> dict[str, Any]:
+def row(run, task):
     tasks = build_tables(run).tasks
     return tasks.row(by_predicate=(pl.col("trial") == TRIAL) & (pl.col("task") == task), named=True)
 
@@ -47,6 +54,29 @@ def test_the_tables_have_the_columns_that_they_say(run):
     assert dict(tables.timings.schema) == timing_schema()
     assert tasks["windows"].to_list() == [1, 2, 2, 2, 2]
     assert tasks["task"].to_list() == ["w0", "w0", "w1", "merge", "check"]
+
+
+PARTS = {
+    CALLS_FILE: {"calls": [Call(frame=0, index=0, shape_yx=(8, 8), wall_s=1.0)]},
+    TIMINGS_FILE: {"timings": [Timing(test="fft_3d", repeat=0, wall_s=None, why_not="no memory")]},
+    LOADING_FILE: {},
+    RECONSTRUCTION_FILE: {},
+}
+
+
+@pytest.mark.parametrize(("name", "told"), PARTS.items())
+def test_a_table_of_what_not_all_stages_do_is_written_while_there_are_any_rows(run, name, told):
+    for rows in (told, {}) if told else ({},):
+        given = {field: [one.model_dump(mode="json") for one in rows[field]] for field in rows}
+        change(run, "w1", "result.json", **({"calls": [], "timings": []} | given))
+        write_tables(run.path, build_tables(run))
+        assert (run.path / name).exists() == bool(rows)
+        if rows:
+            assert pl.read_parquet(run.path / name).height == 1
+        # One that is left of before goes.
+        (run.path / name).touch()
+    write_tables(run.path, build_tables(run))
+    assert not (run.path / name).exists()
 
 
 @pytest.mark.parametrize("held_s", [0.0, 0.5])
@@ -64,6 +94,9 @@ def test_the_wait_in_the_queue_is_without_that_behind_the_trial_before(run, held
 
 
 def test_what_a_task_asked_for_stands_beside_what_it_used(run):
+    found = row(run, "w0")
+    assert (found["requested_cpus"], found["memory_used_share"], found["job_id"]) == (None,) * 3
+    assert found["cores_used"] is not None
     asked = {"cpus": 4, "memory_bytes": 8 * GIB, "time_limit_s": 3600, "gpus": 1}
     change(run, "w0", "order.json", requested=asked)
     change(run, "w0", "result.json", wall_s=2.0, counters={"cpu_s": 3.0, "peak_rss_bytes": 2 * GIB})
@@ -71,12 +104,6 @@ def test_what_a_task_asked_for_stands_beside_what_it_used(run):
     assert (found["requested_cpus"], found["requested_gpus"]) == (4, 1)
     assert (found["requested_memory_bytes"], found["requested_time_s"]) == (8 * GIB, 3600)
     assert (found["memory_used_share"], found["cores_used"]) == (0.25, 1.5)
-
-
-def test_on_this_machine_nothing_was_asked_for(run):
-    found = row(run, "w0")
-    assert (found["requested_cpus"], found["memory_used_share"], found["job_id"]) == (None,) * 3
-    assert found["cores_used"] is not None
 
 
 def test_times_of_a_node_are_put_on_the_clock_of_pyscale(run):
@@ -112,7 +139,7 @@ def test_lanes_are_those_of_the_order_or_follow_from_the_times(run):
     assert [row(run, task)["lane"] for task in ("w0", "w1")] == [1, 0]
 
 
-def tell_of_node(run: RunFolder, node: str, state: str, runnable: float) -> None:
+def tell_of_node(run, node, state, runnable):
     """Leave what the first task on a node with four cores found there."""
     around = Bystanders(node=node, cores=4, pyscale_tasks=0, runnable=runnable)
     record = NodeRecord(

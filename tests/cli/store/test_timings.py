@@ -1,17 +1,11 @@
 """What tests of the machine took is a table, and what they said of the machine is kept by node."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
-import polars as pl
 import pytest
 
-from mockruns import PlanMaker, carried_out
-from pyscale.store.folder import RunFolder
-from pyscale.store.tables import TIMINGS_FILE, build_tables, write_tables
+from mockruns import carried_out, tell
+from pyscale.store.tables import build_tables
 from pyscale_stages.timing import Timing
 
 ENTRY = "register_denoise"
@@ -32,16 +26,14 @@ ABSENT = Timing(test="fft_3d", repeat=0, wall_s=None, why_not="no memory")
 
 
 @pytest.fixture
-def run(make: PlanMaker, tmp_path: Path) -> RunFolder:
+def run(make, tmp_path):
     """A run that has ended, and timed nothing of the machine."""
     return carried_out(make(only=(ENTRY,), repeats=1), tmp_path)
 
 
-def record(run: RunFolder, *timings: Timing, task: str = "w1", **keys: Any) -> None:
+def record(run, *timings, task="w1", **keys):
     """Let a task have timed this, and said more."""
-    file = run.task(run.plan.trial(TRIAL), task) / "result.json"
-    told = {"timings": [timing.model_dump(mode="json") for timing in timings]} | keys
-    file.write_text(json.dumps(json.loads(file.read_text()) | told))
+    tell(run, TRIAL, task, timings=[one.model_dump(mode="json") for one in timings], **keys)
 
 
 def test_each_timing_has_a_row(run):
@@ -74,17 +66,14 @@ def test_each_timing_has_a_row(run):
     assert (second["wall_s"], second["amount"], second["why_not"]) == (None, None, "no memory")
 
 
-def test_what_is_said_of_a_place_and_of_devices_is_kept_by_node(run):
+def test_what_is_said_of_a_place_and_of_devices_is_kept_by_node_where_it_was_timed(run):
     (node,) = build_tables(run).tasks.filter(trial=TRIAL, task="w1")["node"]
     said = {"place_filesystem": "nfs4", "cache_device": "/dev/sda", "fio": "fio-3.33"}
+    record(run, versions=said)
+    assert build_tables(run).sources.places == {}
     record(run, READ, task="w0", versions=said | {"numpy": "2.0", "python": "3.11"})
     record(run, ABSENT, versions={"device_0": "H200"})
     assert build_tables(run).sources.places == {node: said | {"device_0": "H200"}}
-
-
-def test_a_task_that_timed_nothing_says_nothing_of_a_place(run):
-    record(run, versions={"place_filesystem": "nfs4"})
-    assert build_tables(run).sources.places == {}
 
 
 def test_the_filesystem_of_the_input_stands_with_the_task(run):
@@ -104,15 +93,3 @@ def test_the_filesystem_of_the_input_stands_with_the_task(run):
     record(run, stamp={"filesystems": parts})
     tasks = build_tables(run).tasks.filter(trial=TRIAL, task="w1")
     assert tasks["input_storage"].item() is None
-
-
-def test_the_table_of_timings_is_written_while_there_are_any(run):
-    file = run.path / TIMINGS_FILE
-    write_tables(run.path, build_tables(run))
-    assert not file.exists()
-    record(run, READ, ABSENT)
-    write_tables(run.path, build_tables(run))
-    assert pl.read_parquet(file).height == 2
-    record(run)
-    write_tables(run.path, build_tables(run))
-    assert not file.exists()

@@ -1,10 +1,5 @@
 """Traces as their tools write them."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from pathlib import Path
-
 import polars as pl
 import pytest
 
@@ -21,28 +16,28 @@ SACCT_COLUMNS = (
 class SacctTrace:
     """Lines of `sacct -P`, job by job; each has the step that runs its script."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self._lines = [SACCT_COLUMNS]
         self._next = 100
 
     def job(
         self,
-        job_id: str,
-        name: str = "segment",
+        job_id,
+        name="segment",
         *,
-        raw: str | None = None,
-        start: int = 0,
-        wall: int = 60,
-        state: str = "COMPLETED",
-        submit: int = 0,
-        cpus: int = 1,
-        tasks: int = 1,
-        memory: str = "2000M",
-        gpus: int = 0,
-        comment: str = "",
-        node: str = "n1",
-        energy: Sequence[int | str] = ("", ""),
-    ) -> SacctTrace:
+        raw=None,
+        start=0,
+        wall=60,
+        state="COMPLETED",
+        submit=0,
+        cpus=1,
+        tasks=1,
+        memory="2000M",
+        gpus=0,
+        comment="",
+        node="n1",
+        energy=("", ""),
+    ):
         """Add one job, or one element of an array, and its steps; `energy` is of job and step."""
         raw = raw or job_id
         begin, end = START + start, START + start + wall
@@ -61,9 +56,7 @@ class SacctTrace:
             )
         return self
 
-    def array(
-        self, starts: Sequence[int], name: str = "segment", *, wall: int = 60, cpus: int = 1
-    ) -> str:
+    def array(self, starts, name="segment", *, wall=60, cpus=1):
         """Add an array whose elements began at these times; the last has the array's own id."""
         array = self._next
         self._next += len(starts)
@@ -73,20 +66,20 @@ class SacctTrace:
         return str(array)
 
     @property
-    def text(self) -> str:
+    def text(self):
         return "\n".join(self._lines) + "\n"
 
 
 @pytest.fixture
-def sacct() -> SacctTrace:
+def sacct():
     return SacctTrace()
 
 
 @pytest.fixture
-def write(tmp_path: Path) -> Callable[..., Path]:
+def write(tmp_path):
     """Write a file of a trace."""
 
-    def call(text: str | bytes, name: str = "trace.txt") -> Path:
+    def call(text, name="trace.txt"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
@@ -95,16 +88,13 @@ def write(tmp_path: Path) -> Callable[..., Path]:
     return call
 
 
-Imported = Callable[..., tuple[pl.DataFrame, str]]
-
-
 @pytest.fixture
-def imported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Imported:
+def imported(tmp_path, capsys):
     """Import traces; return the table, and what was said of it."""
 
-    def call(trace_format: str, *files: Path, **options: str) -> tuple[pl.DataFrame, str]:
+    def call(trace_format, *files, **options):
         out = tmp_path / "table.csv"
-        import_traces(trace_format, files, out=out, **options)  # type: ignore[arg-type]
+        import_traces(trace_format, files, out=out, **options)
         words = dict.fromkeys(("stage", "task", "trial"), pl.String)
         return pl.read_csv(out, schema_overrides=words), capsys.readouterr().err
 
@@ -112,10 +102,10 @@ def imported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Imported:
 
 
 @pytest.fixture
-def refused(imported: Imported) -> Callable[..., str]:
+def refused(imported):
     """Import what cannot be; return the one sentence that says why, which begins with the file."""
 
-    def call(trace_format: str, path: Path, **options: str) -> str:
+    def call(trace_format, path, **options):
         with pytest.raises(UserError) as raised:
             imported(trace_format, path, **options)
         said = str(raised.value)

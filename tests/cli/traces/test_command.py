@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import permutations
 
 import polars as pl
@@ -8,7 +6,7 @@ from typer.testing import CliRunner
 
 from pyscale.app import app
 from pyscale.errors import UserError
-from pyscale.report.table import BESIDE, COLUMNS, read_wall_times
+from pyscale.report.table import read_wall_times
 from pyscale.traces.command import READERS
 
 NEXTFLOW = "task_id\tname\tstatus\trealtime\n1\tSEGMENT\tCOMPLETED\t5s\n"
@@ -16,7 +14,7 @@ SNAKEMAKE = "s\th:m:s\tmax_rss\n5.0\t0:00:05\t64.0\n"
 JOBSTATS = '{\n    "gpus": 0,\n    "nodes": {"n1": {}},\n    "total_time": 5\n}\n'
 
 
-def test_the_table_is_printed_where_no_file_is_named(sacct, write, tmp_path):
+def test_the_table_is_printed_where_no_file_is_named_and_a_trace_is_never_overwritten(sacct, write):
     sacct.array([0, 0])
     path = write(sacct.text)
     done = CliRunner().invoke(app, ["import", "sacct", str(path)])
@@ -25,25 +23,9 @@ def test_the_table_is_printed_where_no_file_is_named(sacct, write, tmp_path):
     table = pl.read_csv(done.stdout.encode())
     assert table["workers"].to_list() == [2, 2]
     assert "found 1 trial" in done.stderr
-
-
-@pytest.mark.slow
-def test_an_imported_table_is_reported(sacct, write, tmp_path):
-    for begin in range(2):
-        sacct.array([1000 * begin], wall=100)
-        sacct.array([1000 * begin + 200] * 2, wall=60)
-    table, report = tmp_path / "table.csv", tmp_path / "report"
-    run = CliRunner().invoke
-    made = run(app, ["import", "sacct", str(write(sacct.text)), "--out", str(table)])
-    assert f"pyscale report --table {table}" in made.stderr.replace("\n", "")
-    assert run(app, ["report", "--table", str(table), "--out", str(report)]).exit_code == 0
-    rows = pl.read_csv(report / "benchmark_results_aggregated.csv")
-    assert rows["speedup"].round(4).to_list() == [1, 1.6667]
-
-
-def test_the_report_knows_every_column_that_is_written(sacct, write, imported):
-    sacct.job("7")
-    assert set(imported("sacct", write(sacct.text))[0].columns) <= {*COLUMNS, *BESIDE}
+    done = CliRunner().invoke(app, ["import", "sacct", str(path), "--out", str(path)])
+    assert isinstance(done.exception, UserError)
+    assert path.read_text() == sacct.text
 
 
 @pytest.mark.parametrize(("said", "true"), permutations(READERS, 2))
@@ -110,14 +92,6 @@ def test_what_cannot_be_one_trace_is_refused_and_no_table_written(sacct, write, 
         with pytest.raises(UserError, match=sentence):
             imported(said, *files, **options)
     assert not (tmp_path / "table.csv").exists()
-
-
-def test_a_trace_is_never_overwritten(sacct, write):
-    sacct.job("7")
-    path = write(sacct.text)
-    done = CliRunner().invoke(app, ["import", "sacct", str(path), "--out", str(path)])
-    assert isinstance(done.exception, UserError)
-    assert path.read_text() == sacct.text
 
 
 def test_dates_with_a_time_zone_and_without_become_dates_of_one_kind(write, imported, tmp_path):

@@ -1,7 +1,5 @@
 """Slurm counts energy by node: a job's is believed only where it can be that job's."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyscale.analysis.walltimes import trials_from_wall_times
@@ -13,29 +11,27 @@ NO_VALUE, NO_VALUE_LONG = 4294967294, 18446744073709551614
 
 
 @pytest.mark.parametrize(
-    ("own", "steps", "energy_j"),
+    ("own", "steps", "nodes", "energy_j"),
     [
-        (1200, (), 1200),
+        (1200, (), 1, 1200),
         # The batch and the external step each count the whole node: their sum is no energy.
-        (2400, (1190, 1200), 1200),
-        (None, (1190, None), 1190),
-        (0, (0, 0), None),
-        (1200, (0,), 1200),
-        (NO_VALUE, (NO_VALUE,), None),
-        (NO_VALUE_LONG, (), None),
-        (None, (), None),
-        # 10 MW on one node.
-        (600_000_000, (), None),
-        (-5, (), None),
+        (2400, (1190, 1200), 1, 1200),
+        (None, (1190, None), 1, 1190),
+        (0, (0, 0), 1, None),
+        (1200, (0,), 1, 1200),
+        (NO_VALUE, (NO_VALUE,), 1, None),
+        (NO_VALUE_LONG, (), 1, None),
+        (None, (), 1, None),
+        (-5, (), 1, None),
+        # 1 MW are too much for nine nodes and not for ten.
+        (60_000_000, (), 9, None),
+        (60_000_000, (), 10, 60_000_000),
     ],
 )
-def test_the_largest_step_is_the_job_s_energy_unless_it_was_not_measured(own, steps, energy_j):
-    assert job_energy_j(own, steps, wall_s=60, nodes=1) == energy_j
-
-
-def test_many_nodes_may_draw_more_than_one_does():
-    assert job_energy_j(60_000_000, (), wall_s=60, nodes=9) is None
-    assert job_energy_j(60_000_000, (), wall_s=60, nodes=10) == 60_000_000
+def test_the_largest_step_is_the_job_s_energy_unless_it_was_not_measured(
+    own, steps, nodes, energy_j
+):
+    assert job_energy_j(own, steps, wall_s=60, nodes=nodes) == energy_j
 
 
 def test_energy_is_imported_and_said_to_be_the_nodes(sacct, write, imported, tmp_path):

@@ -1,11 +1,9 @@
-from __future__ import annotations
-
 import pytest
 
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
-from pyscale.report.table import read_wall_times
+from pyscale.report.table import BESIDE, COLUMNS, read_wall_times
 
 
 def rows(table):
@@ -45,7 +43,9 @@ def test_the_table_is_what_the_report_reads(sacct, write, imported, tmp_path):
     for begin in range(6):
         sacct.array([1000 * begin], wall=100 + begin)
         sacct.array([1000 * begin + 200] * 2, wall=60 + begin)
-    imported("sacct", write(sacct.text))
+    table, said = imported("sacct", write(sacct.text))
+    assert set(table.columns) <= {*COLUMNS, *BESIDE}
+    assert f"pyscale report --table {tmp_path / 'table.csv'}" in said.replace("\n", "")
     found = configurations(trials_from_wall_times(read_wall_times(tmp_path / "table.csv")))
     at_2 = found.row(1, named=True)
     assert (at_2["workers"], at_2["repeats"]) == (2, 6)
@@ -53,19 +53,16 @@ def test_the_table_is_what_the_report_reads(sacct, write, imported, tmp_path):
     assert at_2["load_balance"] == 1
 
 
-def test_an_array_that_slurm_held_back_has_as_many_workers_as_ran_at_once(sacct, write, imported):
+def test_an_array_has_as_many_workers_as_ran_at_once(sacct, write, imported):
     sacct.array([0, 0, 60, 60])
     table, said = imported("sacct", write(sacct.text))
     assert rows(table) == [("segment", 2, 0, 120)] * 2
     assert table["tasks_done"].to_list() == [2, 2]
     assert "segment 100 (4 tasks, N = 2)" in said
-
-
-def test_tasks_that_followed_each_other_within_one_second_did_not_run_at_once(
-    sacct, write, imported
-):
-    sacct.array([0, 60, 120])
-    assert rows(imported("sacct", write(sacct.text))[0]) == [("segment", 1, 0, 180)]
+    # Those that followed each other within one second did not run at once.
+    one = type(sacct)()
+    one.array([0, 60, 120])
+    assert rows(imported("sacct", write(one.text))[0]) == [("segment", 1, 0, 180)]
 
 
 def test_the_number_of_workers_can_be_given_and_is_doubted_where_others_ran_at_once(
@@ -207,16 +204,17 @@ def test_steps_that_ran_at_once_are_several_workers(write, imported, sacct):
 def test_a_column_can_tell_the_workers_of_each_job(sacct, write, imported):
     for place, cpus in enumerate([1, 2, 4]):
         sacct.job(str(cpus), cpus=cpus, start=200 * place, wall=100 // cpus)
+    # One that never ran needs none.
+    sacct.job("8", cpus=0, start=900, state="CANCELLED by 1000", wall=0)
     table, said = imported("sacct", write(sacct.text), workers="AllocCPUS")
     assert rows(table) == [("segment", 1, 0, 100), ("segment", 2, 0, 50), ("segment", 4, 0, 25)]
     # Which of the workers did what is not known.
     assert "task" not in table.columns
     assert "each a trial by itself" in said
-
-
-def test_the_workers_of_steps_are_found_at_their_job(sacct, write, imported):
-    sacct.job("7", tasks=4)
-    assert imported("sacct", write(sacct.text), workers="NTasks")[0]["workers"].to_list() == [4]
+    assert "segment 8 (cancelled)" in said
+    # The workers of steps are found at their job.
+    of_steps = write(type(sacct)().job("7", tasks=4).text)
+    assert imported("sacct", of_steps, workers="NTasks")[0]["workers"].to_list() == [4]
 
 
 def test_jobs_of_other_sizes_are_no_repeats(sacct, write, imported):
@@ -275,13 +273,6 @@ def test_a_column_that_holds_no_workers_is_refused(sacct, write, imported, colum
     sacct.job("7")
     with pytest.raises(UserError, match=sentence):
         imported("sacct", write(sacct.text), workers=column)
-
-
-def test_jobs_that_never_ran_need_no_workers_in_their_column(sacct, write, imported):
-    sacct.job("7", cpus=4).job("8", cpus=0, state="CANCELLED by 1000", wall=0)
-    table, said = imported("sacct", write(sacct.text), workers="AllocCPUS")
-    assert table["workers"].to_list() == [4]
-    assert "segment 8 (cancelled)" in said
 
 
 def test_jobs_of_two_clusters_may_have_one_id(sacct, write, imported):

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -50,8 +48,8 @@ def test_a_wildcard_can_tell_the_workers_of_all_jobs_of_a_trial(write, imported)
     assert "found 2 trials of segment in 3 tasks" in said
 
 
-def test_the_lines_of_a_file_are_repeats(write, imported):
-    files = [write(table_of(PLAIN, plain(3), plain(4)), f"w{n}.tsv") for n in range(2)]
+def test_the_lines_of_a_file_are_repeats_and_files_tasks_even_of_one_name(write, imported):
+    files = [write(table_of(PLAIN, plain(3), plain(4)), f"{folder}/w.tsv") for folder in "ab"]
     table = imported("snakemake", *files, workers="2", stage="segment")[0]
     assert rows(table) == [
         ("segment", 2, 0, 3),
@@ -59,11 +57,6 @@ def test_the_lines_of_a_file_are_repeats(write, imported):
         ("segment", 2, 1, 4),
         ("segment", 2, 1, 4),
     ]
-
-
-def test_files_of_one_name_in_several_folders_are_several_tasks(write, imported):
-    files = [write(table_of(PLAIN, plain(3)), f"{folder}/w.tsv") for folder in "ab"]
-    table = imported("snakemake", *files, workers="2", stage="segment")[0]
     assert table["task"].n_unique() == 2
 
 

@@ -1,30 +1,24 @@
 """A pretended run of the suite validation, which gave what is expected."""
 
-from __future__ import annotations
-
 import hashlib
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pyscale.benchmark import execute
-from pyscale.executors.mock import Behaviour, MockEnd, MockExecutor
-from pyscale.plan import Plan
-from pyscale.planning import Dataset
+from pyscale.executors.mock import MockEnd, MockExecutor
+from pyscale.planentry import Dataset
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import RESULT_FILE
 from pyscale.suite import load_suite
-from pyscale.validation.expected import Expected, load_expected
+from pyscale.validation.expected import load_expected
 
 
 @pytest.fixture
-def plan(make_of: Callable[..., Plan], movie: Path) -> Callable[..., Plan]:
+def plan(make_of, movie):
     """Plan the suite validation on a small movie, with any setting replaced."""
 
-    def of(workers: tuple[int, ...] = (1,), **changes: Any) -> Plan:
+    def of(workers=(1,), **changes):
         truth = Dataset(movie, frames=8, truth=movie.parent / "truth")
         given = {"data": "validation-cells"} | changes
         return make_of(load_suite("validation"), workers, dataset=truth, **given)
@@ -33,17 +27,17 @@ def plan(make_of: Callable[..., Plan], movie: Path) -> Callable[..., Plan]:
 
 
 @pytest.fixture
-def expected(movie: Path) -> Expected:
+def expected(movie):
     """What is expected of the suite, but on the small movie."""
     sha256 = hashlib.sha256(movie.read_bytes()).hexdigest()
     return load_expected("validation").model_copy(update={"inputs": {movie.name: sha256}})
 
 
 @pytest.fixture
-def carried_out(expected: Expected, tmp_path: Path) -> Callable[..., RunFolder]:
+def carried_out(expected, tmp_path):
     """Pretend to carry a plan out, in an installation that is right."""
 
-    def of(plan: Plan, behaviour: Behaviour = lambda _trial, _task, _spec: MockEnd()) -> RunFolder:
+    def of(plan, behaviour=lambda _trial, _task, _spec: MockEnd()):
         run = RunFolder.create(tmp_path / "runs", plan)
         execute(run, MockExecutor(behaviour), lambda _event: None)
         for trial in plan.trials:
@@ -58,9 +52,7 @@ def carried_out(expected: Expected, tmp_path: Path) -> Callable[..., RunFolder]:
     return of
 
 
-def _give(
-    told: dict[str, Any], task: str, output_task: str, expected: Expected, entry: str
-) -> None:
+def _give(told, task, output_task, expected, entry):
     """Let the record of a task say what is expected of it."""
     stage = expected.stages[entry]
     if task == output_task:

@@ -1,43 +1,28 @@
 """From the records of a run to its validation."""
 
-from __future__ import annotations
-
-import json
-from collections.abc import Callable
-
 import polars as pl
 import pytest
 
+from mockruns import tell
 from pyscale.executors.mock import MockEnd
-from pyscale.plan import Plan
 from pyscale.references.files import read_reference, shipped_folder
 from pyscale.references.model import Loaded, Reference
 from pyscale.store.folder import RunFolder
-from pyscale.store.records import RESULT_FILE
 from pyscale.suite import load_suite
 from pyscale.validation import ofrun
-from pyscale.validation.expected import Expected
-from pyscale.validation.findings import Speed, ValidationFindings
 from pyscale.validation.ofrun import speeds
-from pyscale_stages.contract import TaskError, TaskSpec
-
-PlanMaker = Callable[..., Plan]
-Carried = Callable[..., RunFolder]
+from pyscale_stages.contract import TaskError
 
 
 @pytest.fixture
-def validated(
-    expected: Expected, monkeypatch: pytest.MonkeyPatch
-) -> Callable[[RunFolder], ValidationFindings]:
+def validated(expected, monkeypatch):
     """Judge a run on the small movie."""
-    import polars as pl
-
     monkeypatch.setattr(ofrun, "load_expected", lambda _name: expected)
     trials = pl.DataFrame(
         schema={"stage": pl.String, "workers": pl.Int64, "wall_s": pl.Float64, "valid": pl.Boolean}
     )
 
-    def of(run: RunFolder) -> ValidationFindings:
+    def of(run):
         found = ofrun.validation_of(run, trials, "work", [])
         assert found is not None
         return found
@@ -45,7 +30,7 @@ def validated(
     return of
 
 
-def verdicts(found: ValidationFindings) -> list[str]:
+def verdicts(found):
     return [stage.verdict for stage in found.stages]
 
 
@@ -58,9 +43,7 @@ def test_a_right_run_is_identical_at_every_n(plan, carried_out, validated):
 
 def test_a_wrong_measure_in_one_record_is_found(plan, carried_out, validated):
     run = carried_out(plan())
-    path = run.task(run.plan.trial("segment-n1-b2"), "check") / RESULT_FILE
-    told = json.loads(path.read_bytes())
-    path.write_text(json.dumps(told | {"quality": {"ap_iou50": 0.2}}))
+    tell(run, "segment-n1-b2", "check", quality={"ap_iou50": 0.2})
     assert verdicts(validated(run)) == ["identical", "wrong", "identical", "identical"]
 
 
@@ -68,9 +51,7 @@ def test_a_record_whose_quality_is_no_number_proves_nothing_and_says_so(
     plan, carried_out, validated
 ):
     run = carried_out(plan(repeats=1))
-    path = run.task(run.plan.trial("segment-n1-b1"), "check") / RESULT_FILE
-    told = json.loads(path.read_bytes())
-    path.write_text(json.dumps(told | {"quality": {"ap_iou50": float("nan")}}))
+    tell(run, "segment-n1-b1", "check", quality={"ap_iou50": float("nan")})
     found = validated(run)
     assert found.stages[1].verdict == "not run"
     assert "has an invalid record: 'quality.ap_iou50'" in found.stages[1].why
@@ -78,7 +59,7 @@ def test_a_record_whose_quality_is_no_number_proves_nothing_and_says_so(
 
 
 def test_a_missing_library_leaves_its_stage_and_those_after_it_out(plan, carried_out, validated):
-    def without_cellpose(_trial: str, _task: str, spec: TaskSpec) -> MockEnd:
+    def without_cellpose(_trial, _task, spec):
         error = TaskError(kind="MissingPart", message="cellpose is not installed", exit_code=3)
         return MockEnd(returncode=3, error=error) if spec.stage == "segment" else MockEnd()
 
@@ -98,19 +79,17 @@ def test_another_movie_proves_nothing(plan, carried_out, expected, monkeypatch, 
 
 
 def test_a_suite_that_expects_nothing_has_no_validation(make_of, tmp_path):
-    import polars as pl
-
     run = RunFolder.create(tmp_path / "runs", make_of(load_suite("pipeline")))
     assert ofrun.validation_of(run, pl.DataFrame(), "work", []) is None
 
 
-def trials(*times: float, workers: int = 1) -> pl.DataFrame:
+def trials(*times, workers=1):
     return pl.DataFrame(
         {"stage": "segment", "workers": workers, "wall_s": list(times), "valid": True}
     )
 
 
-def reference(*times: float, work_id: str | None = "work", sweep: str = "workers") -> Loaded:
+def reference(*times, work_id="work", sweep="workers"):
     told = Reference(
         name="theirs",
         title="Theirs",
@@ -125,39 +104,26 @@ def reference(*times: float, work_id: str | None = "work", sweep: str = "workers
     return Loaded(told, trials(*times).drop("valid"))
 
 
-def found(own: pl.DataFrame, *references: Loaded, work_id: str | None = "work") -> list[Speed]:
+def found(own, *references, work_id="work"):
     return list(speeds(own, work_id, references))
 
 
-def test_a_speedup_is_their_median_over_ours():
+def test_a_speedup_is_their_median_over_ours_with_an_interval_of_six_trials():
     (one,) = found(trials(5, 4, 6), reference(10, 12, 8))
     assert (one.speedup, one.wall_s, one.reference_s) == (2, 5, 10)
     assert one.speedup_low is None, "three trials have no interval"
-
-
-def test_six_trials_have_an_interval():
     (one,) = found(trials(*(5 + n / 10 for n in range(6))), reference(*range(10, 16)))
-    assert one.speedup_low is not None
-    assert one.speedup_high is not None
     assert one.speedup_low < one.speedup < one.speedup_high
-
-
-@pytest.mark.parametrize("work_id", ["other", None])
-def test_other_or_unknown_work_is_not_compared(work_id):
-    assert found(trials(5), reference(10, work_id=work_id)) == []
-    assert found(trials(5), reference(10), work_id=work_id) == []
-
-
-def test_other_numbers_of_workers_are_not_compared():
-    assert found(trials(5, workers=2), reference(10)) == []
-
-
-def test_times_that_were_not_valid_do_not_count():
+    # Times that were not valid do not count.
     own = pl.concat([trials(5), trials(500).with_columns(valid=False)])
     assert found(own, reference(10))[0].wall_s == 5
 
 
-def test_a_reference_that_is_this_run_is_left_out():
+def test_other_or_unknown_work_numbers_of_workers_and_this_run_itself_are_not_compared():
+    for work_id in ("other", None):
+        assert found(trials(5), reference(10, work_id=work_id)) == []
+        assert found(trials(5), reference(10), work_id=work_id) == []
+    assert found(trials(5, workers=2), reference(10)) == []
     assert found(trials(5), reference(5)) == []
 
 

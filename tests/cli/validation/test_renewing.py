@@ -1,40 +1,25 @@
 """Expected results are renewed from a run; what people wrote of them stays."""
 
-from __future__ import annotations
-
-import json
-from collections.abc import Callable
-
 import pytest
 
 import renew_validation
+from mockruns import tell
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd
-from pyscale.plan import Plan
-from pyscale.store.folder import RunFolder
-from pyscale.store.records import RESULT_FILE
 from pyscale.validation.expected import Installation, read_expected
 from renew_validation import as_toml, renewed
 
-PlanMaker = Callable[..., Plan]
-Carried = Callable[..., RunFolder]
-
 
 @pytest.fixture(autouse=True)
-def _installation(monkeypatch: pytest.MonkeyPatch) -> None:
+def _installation(monkeypatch):
     """Pretended records tell of no machine."""
     here = Installation(machine="here", system="some", software="numpy 3")
     monkeypatch.setattr(renew_validation, "_installation", lambda _run: here)
 
 
-def change(run: RunFolder, trial: str, task: str, **fields: object) -> None:
-    path = run.task(run.plan.trial(trial), task) / RESULT_FILE
-    path.write_text(json.dumps(json.loads(path.read_bytes()) | fields))
-
-
 def test_values_come_from_the_run_and_tolerances_stay(plan, carried_out, expected):
     run = carried_out(plan(repeats=1))
-    change(run, "segment-n1-b1", "check", quality={"ap_iou50": 0.75, "ctc_seg": 0.8})
+    tell(run, "segment-n1-b1", "check", quality={"ap_iou50": 0.75, "ctc_seg": 0.8})
     old, new = expected.stages["segment"], renewed(expected, run).stages["segment"]
     assert new.measures["ap_iou50"].value == 0.75
     assert new.measures["ap_iou50"].tolerance == old.measures["ap_iou50"].tolerance
@@ -52,7 +37,7 @@ def test_a_renewed_file_is_read_as_it_was_written(plan, carried_out, expected, t
 
 def test_trials_that_differ_are_nothing_to_expect(plan, carried_out, expected):
     run = carried_out(plan())
-    change(run, "segment-n1-b2", "w0", outputs=[])
+    tell(run, "segment-n1-b2", "w0", outputs=[])
     with pytest.raises(UserError, match="trials of segment left different bytes"):
         renewed(expected, run)
 

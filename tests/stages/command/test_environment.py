@@ -1,9 +1,6 @@
 """What is recorded of the environment of a step."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,7 @@ from pyscale_stages.errors import BadInput, MissingPart
 
 
 @pytest.fixture
-def environment(tmp_path: Path) -> Path:
+def environment(tmp_path):
     """An environment with a package of Python and one of conda."""
     prefix = tmp_path / "environment"
     package = prefix / "lib/python3.12/site-packages/scikit_image-0.25.2.dist-info"
@@ -33,7 +30,7 @@ def environment(tmp_path: Path) -> Path:
     return prefix
 
 
-def step_of(prefix: Path, *packages: str, named: bool = True) -> CommandParams:
+def step_of(prefix, *packages, named=True):
     program = "segment" if named else str(prefix / "bin/segment")
     return CommandParams(
         command=(program, "{input}", "{output}"),
@@ -54,15 +51,8 @@ def test_a_package_that_is_not_there_is_named(environment):
         versions_of(step_of(environment, "stardist"))
 
 
-def test_an_image_has_no_packages_beside_its_checksum():
-    with pytest.raises(ValueError, match="an image is known by its checksum: leave packages out"):
-        CommandParams(command="a {input} {output}", image=Path("a.sif"), packages=("fftw",))
-
-
 @pytest.fixture
-def modules(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: Callable[[str, str], None]
-) -> None:
+def modules(tmp_path, monkeypatch, missing):
     """Environment modules of a site, of which one has a program and loads another."""
     if not Path("/etc/profile.d/modules.sh").is_file():
         missing("environment modules", "run scripts/provide_modules.sh as root")
@@ -81,36 +71,23 @@ def modules(
     environments._loaded.cache_clear()
 
 
-def loading(*names: str) -> CommandParams:
+def loading(*names):
     return CommandParams(command=("segment", "{input}", "{output}"), modules=names)
 
 
 @pytest.mark.usefixtures("modules")
-def test_modules_are_loaded_and_their_versions_recorded(tmp_path: Path) -> None:
+def test_modules_are_loaded_with_their_versions_recorded_and_one_that_is_not_there_is_named(
+    tmp_path,
+):
     assert found_program(loading("tool")) == str(tmp_path / "tool" / "segment")
     assert environment_of(loading("tool"))["LIBRARY"] == "a = b; c"
     assert versions_of(loading("tool/1.2")) == {"module tool": "1.2", "module library": "7"}
-
-
-@pytest.mark.usefixtures("modules")
-def test_a_module_that_is_not_there_is_named() -> None:
     with pytest.raises(BadInput, match=r"modules tool none cannot be loaded \(.*'none'.*avail"):
         environment_of(loading("tool", "none"))
 
 
-def test_a_machine_without_modules_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_machine_without_modules_is_named(monkeypatch):
     monkeypatch.setattr(environments, "LOAD", 'no-such-command "$@"')
     environments._loaded.cache_clear()
     with pytest.raises(MissingPart, match="loads the modules tool, and this machine has no"):
         environment_of(loading("tool"))
-
-
-@pytest.mark.parametrize("name", ["-f", "a b", "$(touch x)", ""])
-def test_what_is_no_name_of_a_module_is_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="modules"):
-        loading(name)
-
-
-def test_modules_are_not_for_images() -> None:
-    with pytest.raises(ValueError, match="modules are not seen in an image"):
-        CommandParams(command="a {input} {output}", image=Path("a.sif"), modules=("tool",))

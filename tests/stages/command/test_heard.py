@@ -1,7 +1,5 @@
 """Phases of a command, from what it says, what it tells and what is seen of it."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyscale_stages.command.heard import Heard
@@ -36,4 +34,4 @@ from pyscale_stages.command.heard import Heard
     ],
 )
 def test_phases_follow_each_other_and_fill_the_call(known, phases):
-    assert list(Heard(0, end=9, **known).phases) == phases  # type: ignore[arg-type]
+    assert list(Heard(0, end=9, **known).phases) == phases

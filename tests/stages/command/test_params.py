@@ -1,11 +1,13 @@
-from __future__ import annotations
-
 import pytest
 from pydantic import ValidationError
 
 from pyscale_stages.command.params import CommandParams, method
 
 GOOD = "segment {input} {output} {first}:{stop}"
+
+
+TILED = {"split": "tiles", "tile_px": 20, "margin_px": 4}
+REGION = "segment {input} {output} {y0} {y1} {x0} {x1}"
 
 
 @pytest.mark.parametrize(
@@ -18,26 +20,41 @@ GOOD = "segment {input} {output} {first}:{stop}"
         ({"command": "segment {input} {output:3}"}, "a placeholder is a name alone"),
         ({"command": "segment 'a {input} {output}"}, "is no command line"),
         ({"command": ""}, "at least 1 item"),
-        ({"command": GOOD, "diamter": 3}, "the command names no {params.diamter}"),
+        ({"diamter": 3}, "the command names no {params.diamter}"),
         ({"command": f"{GOOD} {{params.diameter}}"}, "{params.diameter}, which there is not"),
         ({"command": f"{GOOD} {{file}}"}, "{file}, which there is not"),
+        ({"command": f"{GOOD} {{rank}}"}, "names {rank}, which there is not"),
         ({"command": "a {file} {files} {output}", "split": "files"}, "a list, or one file"),
         ({"command": "a {output}", "split": "files"}, "use {file} and {files}"),
         ({"command": "a {file} {output}", "split": "files", "window": "file"}, "cuts frames"),
-        ({"command": GOOD, "output": "a.csv", "check": "labels"}, "compares label images, and not"),
-        ({"command": GOOD, "output": "cells.json"}, "nothing says how windows of cells.json"),
-        ({"command": GOOD, "output": "../cells.tif"}, "should match pattern"),
-        ({"command": GOOD, "merge": "frame"}, "did you mean 'frames'"),
-        ({"command": GOOD, "image": "docker://a/b"}, "apptainer pull mine.sif docker://a/b"),
-        ({"command": GOOD, "check": "label"}, "did you mean 'labels'"),
-        ({"command": GOOD, "check": "judge {other}"}, "names {other} and {reference}"),
-        ({"command": GOOD, "merge": "join {inputs}"}, "names {inputs} and {output}"),
-        ({"command": GOOD, "merge": "join {inputs} {output} {n}"}, "{n}, which there is not"),
+        ({"output": "a.csv", "check": "labels"}, "compares label images, and not"),
+        ({"output": "cells.json"}, "nothing says how windows of cells.json"),
+        ({"output": "../cells.tif"}, "should match pattern"),
+        ({"merge": "frame"}, "did you mean 'frames'"),
+        ({"image": "docker://a/b"}, "apptainer pull mine.sif docker://a/b"),
+        ({"image": "a.sif", "packages": ["fftw"]}, "is known by its checksum: leave packages out"),
+        ({"image": "a.sif", "modules": ["tool"]}, "modules are not seen in an image"),
+        *(({"modules": [name]}, "modules") for name in ("-f", "a b", "$(touch x)", "")),
+        ({"check": "label"}, "did you mean 'labels'"),
+        ({"check": "judge {other}"}, "names {other} and {reference}"),
+        ({"merge": "join {inputs}"}, "names {inputs} and {output}"),
+        ({"merge": "join {inputs} {output} {n}"}, "{n}, which there is not"),
+        (
+            TILED | {"command": "a {input} {output}"},
+            "never names its region: use {x0} and {x1} and {y0} and {y1}",
+        ),
+        (
+            TILED | {"command": REGION, "offset": "frame", "output": "a.csv"},
+            "offset counts frames",
+        ),
+        ({"command": REGION}, "names {x0}, which there is not"),
+        (TILED | {"split": "frames"}, 'are of tiles: add split = "tiles"'),
+        (TILED | {"command": REGION, "tile_px": 4}, "tile_px"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(keys, words):
     with pytest.raises(ValidationError) as refused:
-        CommandParams(**keys)
+        CommandParams(**({"command": GOOD} | keys))
     assert words in str(refused.value)
 
 

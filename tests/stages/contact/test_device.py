@@ -1,32 +1,24 @@
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from pyscale_stages.contact.device import first_of_kind
+from pyscale_stages.contact.pixels import first_of_kind
 from pyscale_stages.errors import MissingPart
 
 pytestmark = pytest.mark.slow
 
-Contact = Callable[..., subprocess.CompletedProcess[str]]
-
 
 @pytest.fixture
-def contact(tmp_path: Path) -> Contact:
+def contact(tmp_path):
     """Run the stage by OpenCL as its own process, as everyone but a test does."""
     file = tmp_path / "opencl.json"
 
-    def run(
-        *arguments: object, params: dict[str, str] | None = None, **environment: object
-    ) -> subprocess.CompletedProcess[str]:
+    def run(*arguments, params=None, **environment):
         file.write_text(json.dumps({"backend": "opencl", **(params or {})}))
         line = ["-m", "pyscale_stages", "contact", "run", "--params", str(file)]
         return subprocess.run(
@@ -40,7 +32,7 @@ def contact(tmp_path: Path) -> Contact:
     return run
 
 
-def varied_movie(n_frames: int) -> object:
+def varied_movie(n_frames):
     """Frames with another number of cells each."""
     movie = np.zeros((n_frames, 12, 15), np.uint16)
     for frame, image in enumerate(movie):
@@ -48,7 +40,7 @@ def varied_movie(n_frames: int) -> object:
     return movie
 
 
-def device(info: str) -> SimpleNamespace:
+def device(info):
     return SimpleNamespace(name="a device", info=f"(OpenCL) a device\n\t{info}\n")
 
 

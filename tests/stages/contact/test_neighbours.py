@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +8,7 @@ from scipy.spatial.distance import cdist
 from pyscale_stages.contact.neighbours import delaunay_edges, nearest
 
 
-def edges_of(*points: tuple[float, float]) -> list[tuple[int, ...]]:
+def edges_of(*points):
     return [tuple(edge) for edge in delaunay_edges(np.array(points).reshape(-1, 2)).tolist()]
 
 
@@ -35,13 +33,10 @@ def test_cells_on_a_line_are_neighbours_of_the_next_along_it(direction):
     assert edges_of(*np.outer(places, direction).tolist()) == [(0, 2), (0, 3), (1, 3)]
 
 
-def test_a_line_bent_by_float_noise_keeps_its_ends_apart():
+def test_ends_of_a_line_with_float_noise_stay_apart_and_coincident_cells_are_neighbours():
     noise = np.array([1e-15, 0, -1e-15, 2e-15, 0])
     edges = edges_of(*zip(10 + noise, [40, 10, 30, 0, 20], strict=True))
     assert edges == [(0, 2), (1, 3), (1, 4), (2, 4)]
-
-
-def test_coincident_cells_are_neighbours_of_each_other():
     square = [(0.0, 0.0), (0.0, 8.0), (9.0, 0.0), (9.0, 9.0)]
     edges = edges_of(*square, (9.0, 9.0))
     assert (3, 4) in edges
@@ -61,11 +56,18 @@ def test_every_cell_has_a_neighbour_and_every_edge_two_cells(points):
     assert np.array_equal(np.unique(edges), np.arange(len(points)))
 
 
-def test_the_first_of_equally_near_cells_is_the_nearest():
+def test_the_first_of_equally_near_cells_is_the_nearest_and_without_any_nothing_is():
     points = np.array([[0.0, 0.0], [0.0, 2.0], [0.0, -2.0]])
     index, distance = nearest(points, points, same=True)
     assert index.tolist() == [1, 0, 0]
     assert distance.tolist() == [2, 2, 2]
+    points = np.array([[4.0, 4.0]])
+    for index, distance in (
+        nearest(points, points, same=True),
+        nearest(points, np.empty((0, 2)), same=False),
+    ):
+        assert index.tolist() == [-1]
+        assert distance.tolist() == [np.inf]
 
 
 @given(
@@ -85,13 +87,3 @@ def test_the_nearest_is_the_first_smallest_of_all_distances(points, others):
         index, distance = nearest(own, candidates, same=same)
         assert index.tolist() == all_distances.argmin(axis=1).tolist()
         assert distance.tolist() == all_distances.min(axis=1).tolist()
-
-
-def test_without_candidates_nothing_is_near():
-    points = np.array([[4.0, 4.0]])
-    for index, distance in (
-        nearest(points, points, same=True),
-        nearest(points, np.empty((0, 2)), same=False),
-    ):
-        assert index.tolist() == [-1]
-        assert distance.tolist() == [np.inf]

@@ -1,11 +1,7 @@
-from __future__ import annotations
-
 import itertools
 from collections import Counter
-from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -30,9 +26,9 @@ many = settings(
 )
 
 
-def counted(a: Any, b: Any, steps: Any) -> Counter[tuple[int, int]]:
+def counted(a, b, steps):
     """Pairs of labels at each pixel of a and the pixels of b beside it, one by one."""
-    found: Counter[tuple[int, int]] = Counter()
+    found = Counter()
     for y, x in np.ndindex(a.shape):
         for dy, dx in steps:
             v, w = y + dy, x + dx
@@ -41,7 +37,7 @@ def counted(a: Any, b: Any, steps: Any) -> Counter[tuple[int, int]]:
     return found
 
 
-def lengths(contacts: pl.DataFrame, column: str = "contact_px") -> dict[tuple[int, int], int]:
+def lengths(contacts, column="contact_px"):
     return {(row["label_a"], row["label_b"]): row[column] for row in contacts.iter_rows(named=True)}
 
 
@@ -117,7 +113,7 @@ def test_cells_have_their_area_centroid_and_nearest_cell(measured_by_each, image
 @given(images=st.lists(IMAGES, min_size=1, max_size=2))
 def test_a_cell_counts_the_cells_that_touch_it(measured_by_each, images):
     tables = measured_by_each(*images)
-    ends: Counter[tuple[int, int]] = Counter()
+    ends = Counter()
     for a, b in lengths(tables["contacts"]):
         ends[0, a] += 1
         ends[len(images) - 1, b] += 1
@@ -127,16 +123,13 @@ def test_a_cell_counts_the_cells_that_touch_it(measured_by_each, images):
     }
 
 
-def test_cells_that_meet_only_at_a_corner_do_not_touch(measured_by_each):
+def test_cells_that_meet_at_a_corner_or_around_the_edge_do_not_touch(measured_by_each):
     image = np.zeros(SHAPE, np.uint16)
     image[2:4, 2:4], image[4:6, 4:6] = 3, 8
     tables = measured_by_each(image)
     assert tables["contacts"].is_empty()
     assert tables["cells"]["n_touching"].to_list() == [0, 0]
     assert tables["neighbours"].rows() == [(0, 0, 3, 0, 8)]
-
-
-def test_one_pixel_cells_at_opposite_borders_do_not_touch_around_the_edge(measured_by_each):
     image = np.zeros(SHAPE, np.uint16)
     corners = itertools.product((0, -1), (0, -1))
     for label, corner in enumerate(corners, 1):
@@ -150,15 +143,12 @@ def test_one_pixel_cells_at_opposite_borders_do_not_touch_around_the_edge(measur
     )
 
 
-def test_an_empty_frame_gives_tables_without_rows_but_with_all_columns(measured_by_each):
+def test_frames_without_cells_and_with_very_many_are_measured_the_same_way(measured_by_each):
     tables = measured_by_each(np.zeros(SHAPE, np.uint16))
     full = measured_by_each(np.eye(*SHAPE, dtype=np.uint16))
     for name, table in tables.items():
         assert table.is_empty()
         assert table.schema == full[name].schema
-
-
-def test_more_cells_than_the_smallest_capacity_are_measured_the_same_way(measured_by_each):
     image = np.arange(1, 301, dtype=np.uint16).reshape(15, 20)
     contacts = measured_by_each(image)["contacts"]
     assert len(contacts) == 15 * 19 + 14 * 20

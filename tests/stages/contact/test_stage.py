@@ -1,8 +1,4 @@
-from __future__ import annotations
-
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
@@ -20,7 +16,7 @@ KERNELS_OF_THE_HOME = {"backend": "opencl", "kernel_cache": "user"}
 SHAPE = (9, 11)
 
 
-def random_movie(seed: int, n_frames: int = 7, empty: tuple[int, ...] = (0, 1, 4)) -> Any:
+def random_movie(seed, n_frames=7, empty=(0, 1, 4)):
     """Frames full of small cells with far-apart labels; some frames hold nothing."""
     rng = np.random.default_rng(seed)
     labels = np.array([0, 1, 5, 900, 65_536, 3_000_000_000], dtype=np.uint32)
@@ -58,7 +54,7 @@ def test_tables_of_many_rows_are_written_alike_from_one_window_or_many(tmp_path)
     assert written[0] == written[1]
 
 
-def test_frames_are_those_of_the_movie_and_labels_those_of_the_image(bench, movie_of):
+def test_frames_and_labels_are_those_of_the_movie_and_the_record_counts_contacts(bench, movie_of):
     frames = random_movie(3)
     out = bench.done("run", movie_of(frames), frames=(5, 7))
     cells = pl.read_parquet(out / "cells.parquet")
@@ -67,10 +63,13 @@ def test_frames_are_those_of_the_movie_and_labels_those_of_the_image(bench, movi
         of_frame = cells.filter(pl.col("frame") == frame)["label"].to_list()
         assert of_frame == np.unique(frames[frame])[1:].tolist()
     assert cells["label"].max() == 3_000_000_000
+    result = bench.run("run", movie_of(random_movie(1)))
+    assert "opencl_device" not in result.versions
+    assert result.counters.objects == len(pl.read_parquet(bench.folder / "out" / TABLES[0]))
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["one type", "two types"])
-def synthetic(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def synthetic(request, tmp_path_factory):
     """A synthetic movie with exact truth."""
     params = SynthParams(
         frames=4, height_px=160, width_px=160, cells=24, cell_types=request.param, seed=5
@@ -108,22 +107,13 @@ def test_real_labels_of_hela_cells_give_the_contacts_that_numpy_counts(bench, sh
         assert mine["area_px"].to_list() == counts[mine["label"].to_list()].tolist()
 
 
-def test_an_empty_window_gives_empty_tables_and_a_warning(bench, movie_of):
+def test_empty_windows_are_warned_of_and_do_not_merge_without_one_that_has_cells(bench, movie_of):
     result = bench.run("run", movie_of(random_movie(1)), frames=(0, 2))
     assert result.error is None
     assert "empty in the frames 0:2" in " ".join(result.warnings)
     assert all(pl.read_parquet(bench.folder / "out" / name).is_empty() for name in TABLES)
-
-
-def test_windows_of_a_movie_without_cells_do_not_merge_into_an_output(bench, movie_of):
     windows = bench.windows(movie_of(np.zeros((4, *SHAPE), np.uint16)), (0, 2), (2, 4))
     assert "none of the 2 windows" in bench.refused("merge", *windows)
-
-
-def test_the_record_counts_contacts_and_names_no_device(bench, movie_of):
-    result = bench.run("run", movie_of(random_movie(1)))
-    assert "opencl_device" not in result.versions
-    assert result.counters.objects == len(pl.read_parquet(bench.folder / "out" / TABLES[0]))
 
 
 @pytest.mark.usefixtures("opencl")

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,7 +13,7 @@ from pyscale_stages.contact.strips import (
 )
 
 
-def grid(rows: int, columns: int, side: int) -> Any:
+def grid(rows, columns, side):
     """Square cells without gaps."""
     return np.kron(
         np.arange(1, rows * columns + 1, dtype=np.uint32).reshape(rows, columns),

@@ -1,16 +1,12 @@
 """The decompress stage on small movies."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from stagetasks import Bench
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path):
     """The stage."""
     small = {"frames": 3, "height_px": 64, "width_px": 96, "repeats": 2, "threads": [1, 2]}
     return Bench("decompress", tmp_path, **small)

@@ -1,28 +1,32 @@
-"""Decoding on threads that run at the same time."""
+"""Decoding of copies in memory, on threads that run at the same time."""
 
 from __future__ import annotations
 
+import errno
+import os
 import sys
 import threading
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from pyscale_stages.decompress.decode import (
-    Frame,
+    SHARED_MEMORY,
     Packed,
     decode_all,
+    memory_for,
     packed_movie,
+    read_into,
     running_threads,
 )
-from pyscale_stages.errors import ResourceExhausted
+from pyscale_stages.errors import BadInput, ResourceExhausted
+from pyscale_stages.measure.cgroups import refuse_beyond_memory
+from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.movieformats.codecs import (
     CODECS,
-    CodecName,
     first_difference,
     sha256_of_frame,
     write_movie_file,
@@ -32,7 +36,7 @@ from pyscale_stages.movieformats.counting import Camera
 CAMERA = Camera(frames=5, height_px=300, width_px=256, dose_per_px=0.4)
 
 
-def packed(name: CodecName, camera: Camera, folder: Path) -> tuple[Packed, list[str]]:
+def packed(name, camera, folder):
     movie = write_movie_file(name, camera, 0, folder)
     return packed_movie(name, movie.path, memoryview(movie.path.read_bytes())), movie.sha256
 
@@ -65,7 +69,7 @@ class Watched:
     seen: bool = False
 
 
-def lets_others_run(call: Callable[[], object], most_cpu_s: float) -> bool:
+def lets_others_run(call, most_cpu_s):
     """Whether another thread gets to run Python while a call lasts.
 
     The interpreter is told to take its lock from nobody: another thread has its turn only if
@@ -73,7 +77,7 @@ def lets_others_run(call: Callable[[], object], most_cpu_s: float) -> bool:
     """
     watched = Watched()
 
-    def work() -> None:
+    def work():
         while time.thread_time() < most_cpu_s and not watched.seen:
             watched.inside = True
             call()
@@ -98,7 +102,7 @@ def lets_others_run(call: Callable[[], object], most_cpu_s: float) -> bool:
 def test_a_codec_lets_other_threads_run_while_it_decodes(tmp_path, name):
     one_large = Camera(frames=1, height_px=1024, width_px=1024, dose_per_px=0.4)
     movie, _ = packed(name, one_large, tmp_path)
-    room: Frame = movie.room()[0]
+    room = movie.room()[0]
     assert lets_others_run(lambda: movie.decoders[0](room), most_cpu_s=60)
 
 
@@ -106,26 +110,35 @@ def test_a_call_that_keeps_the_interpreter_to_itself_is_found_out():
     assert not lets_others_run(lambda: sum(range(100_000)), most_cpu_s=0.2)
 
 
-def test_the_first_frame_that_differs_is_named(tmp_path):
+def test_the_first_frame_that_differs_is_named_by_checksums_that_tell_shapes_apart(tmp_path):
     movie = write_movie_file("mrc", CAMERA, 0, tmp_path)
     assert first_difference(movie, movie.sha256) == ""
     changed = [*movie.sha256[:3], "0" * 64, *movie.sha256[4:]]
     assert "frame 3 came back" in first_difference(movie, changed)
     assert "4 frames came back of 5" in first_difference(movie, movie.sha256[:4])
-
-
-def test_checksums_tell_shapes_and_types_apart():
     frame = np.zeros((2, 6), np.uint8)
     others = [frame.reshape(3, 4), frame.view(np.int8), frame + 1]
     assert sha256_of_frame(frame) not in {sha256_of_frame(other) for other in others}
     assert sha256_of_frame(frame) == sha256_of_frame(frame.astype(bool))
 
 
-def test_threads_that_wait_for_others_end_when_no_more_can_be_started(monkeypatch):
-    start = threading.Thread.start
-    started: list[threading.Thread] = []
+def test_after_an_error_no_frame_is_begun_and_no_thread_waits_for_those_that_cannot_start(
+    monkeypatch,
+):
+    begun = []
 
-    def only_two(thread: threading.Thread) -> None:
+    def fail(_frame):
+        begun.append(1)
+        raise ValueError("broken strip")
+
+    movie = Packed([fail] * 100, (100, 1, 1), np.dtype(np.uint8))
+    with pytest.raises(ValueError, match="broken strip"), running_threads(2) as pool:
+        decode_all(movie, movie.room(), pool, 2)
+    assert len(begun) <= 2
+    start = threading.Thread.start
+    started = []
+
+    def only_two(thread):
         if len(started) == 2:
             raise RuntimeError("can't start new thread")
         started.append(thread)
@@ -137,14 +150,73 @@ def test_threads_that_wait_for_others_end_when_no_more_can_be_started(monkeypatc
     assert not any(thread.is_alive() for thread in started)
 
 
-def test_after_an_error_no_further_frame_is_begun():
-    begun = []
+CONTENT = os.urandom((9 << 20) + 17)
 
-    def fail(_frame: Frame) -> None:
-        begun.append(1)
-        raise ValueError("broken strip")
+needs_shared_memory = pytest.mark.skipif(
+    not SHARED_MEMORY.is_dir() or filesystem_of(SHARED_MEMORY).fs_type != "tmpfs",
+    reason="no /dev/shm in memory here",
+)
 
-    movie = Packed([fail] * 100, (100, 1, 1), np.dtype(np.uint8))
-    with pytest.raises(ValueError, match="broken strip"), running_threads(2) as pool:
-        decode_all(movie, movie.room(), pool, 2)
-    assert len(begun) <= 2
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "movie.mrc"
+    path.write_bytes(CONTENT)
+    return path
+
+
+def size_of(path):
+    """Size of what may be another program's, and gone by now."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+@needs_shared_memory
+def test_a_file_is_copied_whole_to_shared_memory_without_a_name(file):
+    before = set(SHARED_MEMORY.iterdir())
+    with memory_for(len(CONTENT)) as memory:
+        read_into(memory.buffer, file)
+        assert memory.why_not_shared == ""
+        assert memory.buffer[:] == CONTENT
+        mine = {path for path in SHARED_MEMORY.iterdir() if size_of(path) == len(CONTENT)}
+        assert not mine - before
+
+
+def test_without_shared_memory_it_is_copied_to_the_process_and_says_so(file, tmp_path):
+    with memory_for(len(CONTENT), tmp_path / "shm") as memory:
+        read_into(memory.buffer, file)
+        assert memory.why_not_shared == f"{tmp_path / 'shm'} does not exist"
+        assert memory.buffer[:] == CONTENT
+
+
+@needs_shared_memory
+def test_shared_memory_that_is_full_or_has_less_free_than_the_file_is_told(monkeypatch):
+    def full(_descriptor, _offset, _size):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full)
+    with memory_for(4096) as memory:
+        assert memory.why_not_shared == "/dev/shm is full: No space left on device"
+        memory.buffer[:4] = b"here"
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=4095))
+    with memory_for(4096) as memory:
+        assert "MB free, and the movie" in memory.why_not_shared
+
+
+def test_a_folder_on_disk_does_not_pass_for_memory(tmp_path):
+    kind = filesystem_of(tmp_path).fs_type
+    with memory_for(10, tmp_path) as memory:
+        if kind in {"tmpfs", "ramfs"}:
+            assert memory.why_not_shared == ""
+        else:
+            assert f"is on {kind}" in memory.why_not_shared
+
+
+def test_a_file_that_became_shorter_is_told_and_what_cannot_fit_refused(file):
+    with memory_for(len(CONTENT) + 1) as memory, pytest.raises(BadInput, match="became shorter"):
+        read_into(memory.buffer, file)
+    with pytest.raises(ResourceExhausted, match="GiB of memory"):
+        refuse_beyond_memory(10**17, "decoding", "measure fewer frames")
+    refuse_beyond_memory(1, "decoding", "measure fewer frames")

@@ -1,11 +1,5 @@
 """Small sizes, a bench to prepare one test on, and the stage."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 import torch
 
@@ -13,7 +7,7 @@ import stagetasks
 from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.work import Bench, StepClock
 
-SMALL: dict[str, Any] = {
+SMALL = {
     "repeats": 2,
     "fft_2d_px": 32,
     "fft_images": 2,
@@ -36,31 +30,29 @@ SMALL: dict[str, Any] = {
     "matrix_size": 32,
 }
 
-MakeBench = Callable[..., Bench]
-
 
 @pytest.fixture(scope="session", autouse=True)
-def _one_thread() -> None:
+def _one_thread():
     torch.set_num_threads(1)
 
 
 @pytest.fixture
-def clock() -> StepClock:
+def clock():
     """The clock of a device that has memory of its own and always answers at once."""
     return StepClock(lambda: None, own_memory=True)
 
 
 @pytest.fixture
-def make_bench(tmp_path: Path) -> MakeBench:
+def make_bench(tmp_path):
     """Make a bench on the processor, of small sizes but for those that are given."""
 
-    def make(*, seed: int = 0, device: str = "cpu", **params: Any) -> Bench:
+    def make(*, seed=0, device="cpu", **params):
         return Bench(torch.device(device), KernelParams(**(SMALL | params)), seed, tmp_path)
 
     return make
 
 
 @pytest.fixture
-def kernels(tmp_path: Path) -> stagetasks.Bench:
+def kernels(tmp_path):
     """The stage with small sizes."""
     return stagetasks.Bench("kernels", tmp_path, **SMALL)

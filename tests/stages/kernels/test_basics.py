@@ -1,14 +1,12 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from pyscale_stages.kernels import basics
-from pyscale_stages.kernels.work import Bench, StepClock
+from pyscale_stages.kernels.work import StepClock
 
 
 def test_the_triad_is_that_of_numpy(make_bench, clock):
-    bench: Bench = make_bench()
+    bench = make_bench()
     work = basics.prepare_triad(bench)
     got = work.once(clock)
     rng = bench.rng("triad")
@@ -20,7 +18,7 @@ def test_the_triad_is_that_of_numpy(make_bench, clock):
 
 
 def test_the_product_is_that_of_numpy_in_double_precision(make_bench, clock):
-    bench: Bench = make_bench(matrix_size=48)
+    bench = make_bench(matrix_size=48)
     work = basics.prepare_product(bench)
     got = work.once(clock)
     rng = bench.rng("matrix_product")
@@ -42,8 +40,8 @@ def test_allocated_memory_is_written_to_both_ends(make_bench, clock):
     assert list(clock.steps) == ["allocate", "fill", "free"]
 
 
-def test_every_launch_is_done_and_waited_for(make_bench):
-    waits: list[None] = []
+def test_every_launch_is_done_and_waited_for_and_counted_apart(make_bench):
+    waits = []
     clock = StepClock(lambda: waits.append(None), own_memory=True)
     work = basics.prepare_launches(make_bench(launches=5))
     assert work.once(clock) == 10
@@ -51,9 +49,40 @@ def test_every_launch_is_done_and_waited_for(make_bench):
     assert not work.judge(9).right
     # Twice for each of two steps, and once after each launch that is waited for.
     assert len(waits) == 4 + 5
+    assert {name: (step.amount, step.unit) for name, step in clock.steps.items()} == {
+        "queued": (5, "launch"),
+        "waited": (5, "launch"),
+    }
 
 
-@pytest.mark.parametrize("step", ["queued", "waited"])
-def test_launches_are_counted_apart(make_bench, clock, step):
-    basics.prepare_launches(make_bench(launches=5)).once(clock)
-    assert (clock.steps[step].amount, clock.steps[step].unit) == (5, "launch")
+SINGLE_PRECISION = 1e-5
+"""Of a coefficient, in the root mean square of all."""
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "axes"),
+    [("fft_2d", (2, 32, 32), (-2, -1)), ("fft_3d", (16, 16, 16), (-3, -2, -1))],
+)
+def test_transforms_are_those_of_numpy_in_double_precision(make_bench, clock, name, shape, axes):
+    bench = make_bench()
+    work = {"fft_2d": basics.prepare_2d, "fft_3d": basics.prepare_3d}[name](bench)
+    transform, back = work.once(clock)
+    values = bench.rng(name).standard_normal(shape, dtype=np.float32)
+    expected = np.fft.rfftn(values.astype(np.float64), axes=axes)
+    scale = np.sqrt(np.mean(np.abs(expected) ** 2))
+    assert np.abs(transform.numpy() - expected).max() < SINGLE_PRECISION * scale
+    assert np.abs(back.numpy() - values).max() < SINGLE_PRECISION * np.abs(values).max()
+    assert set(clock.steps) == {"forward", "inverse"}
+
+
+def test_a_transform_that_does_not_come_back_is_wrong_and_its_operations_are_fftws(
+    make_bench, clock
+):
+    work = basics.prepare_2d(make_bench())
+    transform, back = work.once(clock)
+    assert work.judge((transform, back)).right
+    assert not work.judge((transform, back + 0.01)).right
+    assert not work.judge((transform, back * float("nan"))).right
+    params = make_bench(fft_2d_px=64, fft_images=3, fft_3d_px=32).params
+    assert basics.flop_2d(params) == 3 * 2 * 2.5 * 4096 * 12
+    assert basics.flop_3d(params) == 2 * 2.5 * 32768 * 15

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections import Counter
@@ -14,32 +12,20 @@ from pyscale_stages.kernels.work import bottleneck_on
 from pyscale_stages.timing import Bottleneck
 
 
-def test_every_test_has_a_name_of_its_own():
+def test_tests_have_names_of_their_own_by_which_they_are_chosen():
     twice = [name for name, n in Counter(kernel.name for kernel in KERNELS).items() if n > 1]
     assert twice == []
+    names = [kernel.name for kernel in chosen(("picking", "fft", "fsc_tight"))]
+    assert names == ["fft_2d", "fft_3d", "fsc_tight", "picking"]
+    assert chosen(()) == KERNELS
+    with pytest.raises(BadInput, match="unknown test 'fsc_tigt': did you mean 'fsc_tight'"):
+        chosen(("fsc_tigt",))
 
 
 @pytest.mark.parametrize("preset", ["laptop", "large"])
 def test_every_test_says_how_much_it_does(preset):
     params = KernelParams.model_validate({"preset": preset})
     assert [kernel.name for kernel in KERNELS if not kernel.amount(params) > 0] == []
-
-
-def test_the_ancestors_tests_are_there():
-    names = {kernel.name for kernel in KERNELS}
-    masks = {"fsc_spherical", "fsc_loose", "fsc_tight", "fsc_noisesub"}
-    assert masks | {"matched_cv_filter_estimation", "picking"} < names
-
-
-def test_tests_are_chosen_by_name_or_family_in_the_order_of_the_catalog():
-    names = [kernel.name for kernel in chosen(("picking", "fft", "fsc_tight"))]
-    assert names == ["fft_2d", "fft_3d", "fsc_tight", "picking"]
-    assert chosen(()) == KERNELS
-
-
-def test_a_misspelt_test_is_refused_with_the_nearest_name():
-    with pytest.raises(BadInput, match="unknown test 'fsc_tigt': did you mean 'fsc_tight'"):
-        chosen(("fsc_tigt",))
 
 
 @pytest.mark.parametrize("tag", get_args(Bottleneck))

@@ -1,7 +1,5 @@
 """The same tests on an NVIDIA GPU; where there is none, these are skipped and say so."""
 
-from __future__ import annotations
-
 from functools import partial
 
 import pytest

@@ -1,15 +1,10 @@
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 
 from pyscale_stages.kernels import filters
 from pyscale_stages.kernels.particles import half_maps
-from pyscale_stages.kernels.work import Bench
 
 
-def choice_by_numpy(bench: Bench) -> Any:
+def choice_by_numpy(bench):
     """The whole loop in double precision, with the filter and the neighbourhood in full."""
     maps = half_maps(bench.params.map_px, bench.seed)
     n = bench.params.map_px
@@ -18,7 +13,7 @@ def choice_by_numpy(bench: Bench) -> Any:
     radius = np.sqrt(axis[:, None, None] ** 2 + axis[:, None] ** 2 + axis**2)
     neighbours = np.exp(-2 * (np.pi * filters.NEIGHBOURHOOD_PX * radius / n) ** 2)
 
-    def filtered(values: Any, gain: Any) -> Any:
+    def filtered(values, gain):
         return np.fft.ifftn(np.fft.fftn(values) * gain).real
 
     errors = []
@@ -30,7 +25,7 @@ def choice_by_numpy(bench: Bench) -> Any:
 
 
 def test_the_chosen_filters_are_those_of_numpy(make_bench, clock):
-    bench: Bench = make_bench()
+    bench = make_bench()
     choice = filters.prepare(bench).once(clock)
     # Where two filters are equally good, single precision may take the other one.
     assert np.mean(choice == choice_by_numpy(bench)) > 0.999

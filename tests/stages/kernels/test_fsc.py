@@ -1,18 +1,13 @@
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
 from pyscale_stages.kernels import fsc
 from pyscale_stages.kernels.particles import half_maps
-from pyscale_stages.kernels.work import Bench
 
 SINGLE_PRECISION = 1e-4
 
 
-def curve_by_numpy(first: Any, second: Any) -> Any:
+def curve_by_numpy(first, second):
     """FSC over the whole transform, in double precision."""
     n = len(first)
     a, b = (np.fft.fftn(half.astype(np.float64)) for half in (first, second))
@@ -28,7 +23,7 @@ def curve_by_numpy(first: Any, second: Any) -> Any:
 
 @pytest.mark.parametrize("mask", ["spherical", "loose", "tight"])
 def test_the_curve_is_that_of_numpy(make_bench, clock, mask):
-    bench: Bench = make_bench()
+    bench = make_bench()
     curve = fsc.prepare(bench, mask=mask).once(clock)
     maps = half_maps(bench.params.map_px, bench.seed)
     masked = [half * fsc.mask_of(mask, maps) for half in maps.halves]
@@ -38,7 +33,7 @@ def test_the_curve_is_that_of_numpy(make_bench, clock, mask):
 
 
 def test_noise_substitution_is_that_of_numpy(make_bench, clock):
-    bench: Bench = make_bench()
+    bench = make_bench()
     curve = fsc.prepare(bench, mask="tight", noise_substituted=True).once(clock)
     maps = half_maps(bench.params.map_px, bench.seed)
     mask = fsc.mask_of("tight", maps)

@@ -1,19 +1,14 @@
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 from scipy import ndimage
 
 from pyscale_stages.kernels import picking
-from pyscale_stages.kernels.work import Bench
 
 CPU = torch.device("cpu")
 
 
-def scores_of(image: Any, templates: Any) -> Any:
+def scores_of(image, templates):
     """Normalised cross-correlation by the functions of the test."""
     size = image.shape[-1]
     mask = picking.disc(templates.shape[-1], CPU)
@@ -58,7 +53,7 @@ def test_particles_are_found_where_they_were_put(make_bench, clock):
 
 
 def test_all_templates_are_correlated_in_batches(make_bench, clock):
-    bench: Bench = make_bench(template_angles=9, template_batch=4, micrographs=2)
+    bench = make_bench(template_angles=9, template_batch=4, micrographs=2)
     picking.prepare(bench).once(clock)
     assert clock.steps["correlate"].calls == 2 * 5
     assert clock.steps["put_micrograph_on_device"].amount == 2 * 4 * 160**2

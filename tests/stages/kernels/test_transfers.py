@@ -1,31 +1,22 @@
-from __future__ import annotations
-
 import pytest
 
 from pyscale_stages.kernels import transfers
-from pyscale_stages.kernels.work import Bench
 
 KIB, GIB = 1 << 10, 1 << 30
 
 
-def test_sizes_reach_from_4_kib_to_1_gib_where_the_parameter_lets_them(make_bench):
+def test_sizes_reach_from_4_kib_to_1_gib_and_have_a_name_and_a_number_of_copies(make_bench):
     sizes = transfers.sizes(make_bench(transfer_max_bytes=GIB).params)
     assert (sizes[0], sizes[-1], len(sizes)) == (4 * KIB, GIB, 10)
     assert transfers.sizes(make_bench(transfer_max_bytes=20 * KIB).params) == [4 * KIB, 16 * KIB]
-
-
-def test_sizes_are_named_in_binary_units():
     named = {transfers.label(size) for size in (4096, 1 << 20, 256 << 20, GIB)}
     assert named == {"4KiB", "1MiB", "256MiB", "1GiB"}
-
-
-def test_small_sizes_are_copied_often_and_large_ones_once():
     assert [transfers.copies(size) for size in (4096, 1 << 22, GIB)] == [64, 4, 1]
 
 
 @pytest.mark.parametrize("direction", ["host_to_device", "device_to_host"])
 def test_every_byte_arrives(make_bench, clock, direction):
-    bench: Bench = make_bench()
+    bench = make_bench()
     work = transfers.prepare(bench, direction=direction, pinned=False)
     work.before()
     arrived = work.once(clock)

@@ -1,19 +1,13 @@
 """The stage on slides that only have names."""
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
-from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loader.batches import Batches
 from pyscale_stages.loader.factories import dataset_of
@@ -21,7 +15,7 @@ from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.threads import one_thread_each
 from stagetasks import Bench
 
-SMALL: dict[str, Any] = {
+SMALL = {
     "factory": "patchsets:numbered",
     "num_workers": 0,
     "batch_size": 4,
@@ -31,11 +25,9 @@ SMALL: dict[str, Any] = {
     "start_method": "fork",
 }
 
-MakeBatches = Callable[..., Batches]
-
 
 @pytest.fixture(autouse=True)
-def _one_thread_each() -> Iterator[None]:
+def _one_thread_each():
     """Pin this process as the stage does before it forks.
 
     A loader process hangs as soon as it ends threads of OpenCV that only its parent has.
@@ -45,22 +37,26 @@ def _one_thread_each() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _no_loader_process_is_left() -> Iterator[None]:
-    """End what an error still holds, in a circle: in a later test its end would be a surprise."""
+def _no_loader_process_is_left(monkeypatch):
+    """End what an error still holds, in a circle: in a later test its end would be a surprise.
+
+    Torch waits for the processes of a loader that failed, by default 5 s.
+    """
+    monkeypatch.setattr("torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL", 0.5)
     yield
     if multiprocessing.active_children():
         gc.collect()
 
 
 @pytest.fixture
-def wsistream(missing: Callable[[str, str], None]) -> None:
+def wsistream(missing):
     """Need the data set that the shipped one is compared with."""
     if find_spec("wsistream") is None:
         missing("wsistream", how_to_install("loader_wsistream"))
 
 
 @pytest.fixture
-def slides(tmp_path: Path) -> Path:
+def slides(tmp_path):
     """A folder of four slides that only have names."""
     folder = tmp_path / "slides"
     folder.mkdir()
@@ -70,11 +66,11 @@ def slides(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def make_batches(slides: Path) -> Iterator[MakeBatches]:
+def make_batches(slides):
     """Begin batches of a made-up data set; its loader processes end with the test."""
-    made: list[Batches] = []
+    made = []
 
-    def make(*, seed: int = 0, **params: Any) -> Batches:
+    def make(*, seed=0, **params):
         settings = LoaderParams(**(SMALL | params))
         paths = [str(path) for path in sorted(slides.iterdir())]
         dataset = dataset_of(settings, paths, seed)
@@ -89,13 +85,13 @@ def make_batches(slides: Path) -> Iterator[MakeBatches]:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path):
     """The stage with small settings."""
     torch.set_num_threads(1)
     return Bench("loader", tmp_path, **SMALL)
 
 
 @pytest.fixture
-def load(bench: Bench, slides: Path) -> Callable[..., TaskResult]:
+def load(bench, slides):
     """Load from the slides."""
     return partial(bench.run, "run", slides)

@@ -1,24 +1,21 @@
-from __future__ import annotations
-
 import multiprocessing
 import os
-from collections.abc import Iterator
+import signal
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from patchsets import ENDS_AFTER, Ending, Numbered
-from pyscale_stages.errors import BadInput
-from pyscale_stages.loader.batches import Batches, EndlessSampler, sampler_of
+from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
+from pyscale_stages.loader.batches import Batches, EndlessSampler, sampler_of, told
 from pyscale_stages.loader.params import LoaderParams
 
 
-def xs(batch: Any) -> list[int]:
+def xs(batch):
     return list(map(int, batch["x"]))
 
 
@@ -37,30 +34,26 @@ def test_loader_processes_begin_it_again_too(make_batches, opening):
     assert batches.ended == 2
 
 
-def test_a_data_set_without_patches_is_refused(make_batches):
-    batches = make_batches(factory="patchsets:empty")
-    with pytest.raises(BadInput, match="the dataset gives no patch"):
-        batches.take()
-
-
 def test_items_with_numbers_are_shuffled_by_the_seed(make_batches):
-    def first(seed: int) -> list[int]:
+    def first(seed):
         batches = make_batches(factory="patchsets:pairs", batch_size=20, seed=seed)
-        found: list[int] = batches.take()[1].tolist()
-        return found
+        return batches.take()[1].tolist()
 
     assert first(1) == first(1)
     assert first(1) != first(2)
     assert sorted(first(1)) == list(range(20))
 
 
-def test_as_many_batches_lie_ready_as_torch_asks_for(make_batches):
+def test_as_many_batches_lie_ready_as_torch_asks_for_and_no_patch_is_refused(make_batches):
     assert make_batches(num_workers=2, prefetch_factor=3).ready_at_most == 6
     assert make_batches(num_workers=0).ready_at_most == 0
+    batches = make_batches(factory="patchsets:empty")
+    with pytest.raises(BadInput, match="the dataset gives no patch"):
+        batches.take()
 
 
 @pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+def patient(monkeypatch):
     """Let loader processes take their time to end: torch ends them after seconds, and we too."""
     monkeypatch.setattr("torch.utils.data._utils.MP_STATUS_CHECK_INTERVAL", 400.0)
     monkeypatch.setattr("pyscale_stages.loader.batches.ENDING_S", 400.0)
@@ -114,7 +107,7 @@ def test_loader_processes_have_one_thread_each():
     class Threads(Ending):
         """Tells the threads of the process that loads."""
 
-        def item(self, number: int) -> dict[str, Any]:
+        def item(self, number):
             """Count them."""
             threads = torch.get_num_threads()
             return {"image": torch.zeros(1, 2, 2), "threads": threads, "pid": os.getpid()}
@@ -127,19 +120,15 @@ def test_loader_processes_have_one_thread_each():
     assert os.getpid() not in batch["pid"].tolist()
 
 
-def test_every_item_comes_once_before_any_comes_again():
-    drawn = list(islice(EndlessSampler(5, seed=1), 15))
+def test_every_item_comes_once_before_any_comes_again_in_an_order_by_the_seed():
+    def first(seed, items, count):
+        return list(islice(EndlessSampler(items, seed), count))
+
+    drawn = first(1, 5, 15)
     passes = [drawn[0:5], drawn[5:10], drawn[10:15]]
     assert [sorted(one) for one in passes] == [[0, 1, 2, 3, 4]] * 3
     assert passes[0] != passes[1] or passes[1] != passes[2]
-
-
-def test_the_same_seed_gives_the_same_order_and_another_another():
-    def first(seed: int) -> list[int]:
-        return list(islice(EndlessSampler(100, seed), 250))
-
-    assert first(1) == first(1)
-    assert first(1) != first(2)
+    assert first(1, 100, 250) == first(1, 100, 250) != first(2, 100, 250)
 
 
 def test_a_loader_never_comes_to_the_end_of_a_numbered_data_set():
@@ -149,23 +138,86 @@ def test_a_loader_never_comes_to_the_end_of_a_numbered_data_set():
     assert [len(batch) for batch in batches] == [4] * 6
 
 
-def test_a_data_set_with_an_order_of_its_own_keeps_it():
-    class Stream(IterableDataset[int]):
-        def __iter__(self) -> Iterator[int]:
+def test_a_data_set_with_an_order_of_its_own_keeps_it_and_one_without_length_or_items_is_refused():
+    class Stream(IterableDataset):
+        def __iter__(self):
             return iter(range(3))
 
+    class Endless(Dataset):
+        def __getitem__(self, index):
+            return index
+
     assert sampler_of(Stream(), 0, "mine:make") is None
-
-
-def test_a_data_set_without_items_is_refused():
+    with pytest.raises(BadInput, match="give its class __len__"):
+        sampler_of(Endless(), 0, "mine:make")
     with pytest.raises(BadInput, match="the factory mine:make has no items"):
         sampler_of(TensorDataset(torch.arange(0)), 0, "mine:make")
 
 
-def test_a_data_set_without_a_length_is_refused():
-    class Endless(Dataset[int]):
-        def __getitem__(self, index: int) -> int:
-            return index
+PARAMS = LoaderParams(factory="mine:make")
 
-    with pytest.raises(BadInput, match="give its class __len__"):
-        sampler_of(Endless(), 0, "mine:make")
+
+class Failing(IterableDataset[int]):
+    def __init__(self, error):
+        self.error = error
+
+    def __iter__(self):
+        raise self.error
+
+
+class Killed(IterableDataset[int]):
+    def __iter__(self):
+        os.kill(os.getpid(), signal.SIGKILL)
+        yield 0
+
+
+class WithALambda(IterableDataset[int]):
+    def __init__(self):
+        self.double = lambda value: value * 2
+
+    def __iter__(self):
+        yield self.double(1)
+
+
+def said(dataset, num_workers, start_method="fork"):
+    context = start_method if num_workers else None
+    loader = DataLoader(dataset, num_workers=num_workers, multiprocessing_context=context)
+    with pytest.raises(StageError) as raised, told(PARAMS):
+        next(iter(loader))
+    assert "\n" not in str(raised.value)
+    return raised.value
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+@pytest.mark.parametrize("kind", [BadInput, ResourceExhausted, StageError])
+def test_a_sentence_of_a_loader_process_is_that_of_the_rank(kind, num_workers):
+    error = said(Failing(kind("slide a.svs is damaged: copy it again")), num_workers)
+    assert type(error) is kind
+    assert str(error) == "slide a.svs is damaged: copy it again"
+
+
+@pytest.mark.parametrize("num_workers", [0, 1])
+def test_an_error_of_a_users_data_set_is_told_with_its_kind(num_workers, capsys):
+    error = said(Failing(ValueError("no such stain")), num_workers)
+    assert str(error) == (
+        "the dataset of the factory mine:make failed with ValueError (no such stain): see its "
+        "messages above"
+    )
+    assert "Traceback" in capsys.readouterr().err
+
+
+def test_a_dying_loader_process_a_lack_of_memory_and_an_early_end_are_told_apart():
+    assert isinstance(said(Failing(MemoryError()), 0), ResourceExhausted)
+    assert "a loader process of the factory mine:make died" in str(said(Killed(), 1))
+    with pytest.raises(BadInput, match="ended before all batches were timed"), told(PARAMS):
+        next(iter([]))
+
+
+def test_a_data_set_that_cannot_be_sent_serves_forked_processes_and_is_told_of_others():
+    error = said(WithALambda(), 1, "spawn")
+    assert isinstance(error, BadInput)
+    assert "cannot be sent to loader processes" in str(error)
+    assert "--grid start_method=fork" in str(error)
+    loader = DataLoader(WithALambda(), num_workers=1, multiprocessing_context="fork")
+    with told(PARAMS):
+        assert next(iter(loader)).tolist() == [2]

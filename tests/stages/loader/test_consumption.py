@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -9,16 +7,12 @@ from pyscale_stages.loader.consumption import measured_consumption
 CPU = torch.device("cpu")
 
 
-def test_a_model_takes_patches_of_any_channels():
+def test_a_model_takes_patches_of_any_channels_which_may_come_last():
     per_s, name = measured_consumption((2, 5, 16, 16), CPU, threads=1, seed=0)
     assert per_s > 0
     assert name.startswith("convolutional network of 4 layers")
-
-
-def test_patches_may_have_their_channels_last():
-    _, first = measured_consumption((2, 3, 16, 16), CPU, threads=1, seed=0)
-    _, last = measured_consumption((2, 16, 16, 3), CPU, threads=1, seed=0)
-    assert first == last
+    _, last = measured_consumption((2, 16, 16, 5), CPU, threads=1, seed=0)
+    assert name == last
 
 
 @pytest.mark.slow

@@ -1,11 +1,8 @@
 """The shipped data set: what it delivers, and that wsistream delivers the same."""
 
-from __future__ import annotations
-
 import pickle
 import shutil
 from itertools import islice
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,6 +10,7 @@ import tifffile
 import torch
 from torch.utils.data import DataLoader
 
+from omezarr import write_zarr
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.batches import told
 from pyscale_stages.loader.dataset import PatchDataset, Rotation
@@ -20,20 +18,19 @@ from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.slides.synthetic import SlidesParams, write_slides
 
-Item = dict[str, Any]
 SLIDES = SlidesParams(slides=3, height_px=2304, width_px=1536, seed=4)
 """Higher than the picture in which tissue is found, so that it is a smaller picture of them."""
 WHERE = ("x", "y", "level", "patch_size", "mpp")
 
 
 @pytest.fixture(scope="module", name="made")
-def made_slides(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+def made_slides(tmp_path_factory):
     """Paths of three made-up slides at 0.5 micrometres per pixel."""
     folder = write_slides(tmp_path_factory.mktemp("loader") / "slides", SLIDES)
     return [str(path) for path in sorted(folder.glob("*.svs"))]
 
 
-def patches(slides: list[str], count: int, seed: int = 7, **params: Any) -> list[Item]:
+def patches(slides, count, seed=7, **params):
     """The first patches that a loader gives, one a batch."""
     chosen = LoaderParams.model_validate(
         {"pool_size": 2, "patches_per_slide": 5, "num_workers": 0} | params
@@ -48,11 +45,11 @@ def patches(slides: list[str], count: int, seed: int = 7, **params: Any) -> list
         return list(islice(loader, count))
 
 
-def place(item: Item) -> tuple[Any, ...]:
+def place(item):
     return (item["slide_path"], *(item[key] for key in WHERE))
 
 
-def assert_same(ours: list[Item], theirs: list[Item]) -> None:
+def assert_same(ours, theirs):
     assert [place(item) for item in ours] == [place(item) for item in theirs]
     assert all(torch.equal(a["image"], b["image"]) for a, b in zip(ours, theirs, strict=True))
 
@@ -93,7 +90,7 @@ def test_loader_processes_give_the_patches_that_those_of_wsistream_give(made, nu
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("wsistream")
-def test_a_second_pass_gives_the_other_patches_that_wsistream_gives(made):
+def test_a_second_pass_and_places_of_a_coarser_level_are_those_of_wsistream(made):
     passes = []
     for factory in ("pyscale", "wsistream"):
         dataset = dataset_of(LoaderParams(factory=factory), made, 7)
@@ -102,12 +99,7 @@ def test_a_second_pass_gives_the_other_patches_that_wsistream_gives(made):
     assert_same(first, their_first)
     assert_same(second, their_second)
     assert [place(item) for item in first] != [place(item) for item in second]
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("wsistream")
-def test_patches_of_a_coarser_level_lie_where_those_of_wsistream_lie(made):
-    """Their pixels differ: OpenSlide interpolates between pixels, where a place is between."""
+    # Their pixels differ: OpenSlide interpolates between pixels, where a place is between.
     ours, theirs = (
         patches(made, 12, factory=factory, mpp=2.0, patch_px=128)
         for factory in ("pyscale", "wsistream")
@@ -135,15 +127,11 @@ def test_an_item_says_where_it_lies_and_holds_these_pixels(made):
 
 
 @pytest.mark.slow
-def test_loader_processes_share_out_the_slides(made):
+def test_loader_processes_share_out_the_slides_and_one_without_leaves_the_others_to_work(made):
     given = patches(made, 30, num_workers=3, pool_size=8, start_method="fork")
     assert [{item["slide_path"] for item in given[number::3]} for number in range(3)] == [
         {slide} for slide in made
     ]
-
-
-@pytest.mark.slow
-def test_a_loader_process_without_a_slide_leaves_the_others_to_work(made):
     given = patches(made[:1], 10, num_workers=2, start_method="fork")
     assert len(given) == 10
 
@@ -175,23 +163,8 @@ def test_planes_of_a_stack_are_patches_too(tmp_path):
 
 
 def test_patches_of_an_ome_zarr_image_come_from_every_plane(tmp_path):
-    import zarr
-
     image = np.random.default_rng(0).integers(0, 2**16, (2, 3, 60, 70), dtype=np.uint16)
-    group = zarr.create_group(tmp_path / "image.zarr", zarr_format=2)
-    group.create_array("0", data=image, chunks=(1, 1, 32, 32))
-    group.attrs["multiscales"] = [
-        {
-            "version": "0.4",
-            "axes": [{"name": name} for name in "zcyx"],
-            "datasets": [
-                {
-                    "path": "0",
-                    "coordinateTransformations": [{"type": "scale", "scale": [1, 1, 0.5, 0.5]}],
-                }
-            ],
-        }
-    ]
+    write_zarr(tmp_path / "image.zarr", image, "zcyx", version="0.4")
     given = patches([str(tmp_path / "image.zarr")], 20, patch_px=16, tissue=False)
     assert {item["plane"] for item in given} == {0, 1}
     for item in given:

@@ -1,10 +1,6 @@
 """What makes the data set, by name or from a user's own module."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Callable
-from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -20,16 +16,14 @@ from pyscale_stages.loader.factories import (
 )
 from pyscale_stages.loader.params import FOLDER_VARIABLE, LoaderParams, folder_of_factory
 
-WriteModule = Callable[[str], str]
-
 
 @pytest.fixture
-def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModule:
+def module(tmp_path, monkeypatch):
     """Write a user's module, and give its name."""
     monkeypatch.syspath_prepend(tmp_path)
     name = f"patches_of_{abs(hash(tmp_path)):x}"
 
-    def write(source: str) -> str:
+    def write(source):
         (tmp_path / f"{name}.py").write_text(dedent(source))
         monkeypatch.delitem(sys.modules, name, raising=False)
         return name
@@ -37,7 +31,7 @@ def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WriteModule:
     return write
 
 
-def said(factory: str, kind: type[StageError] = BadInput) -> str:
+def said(factory, kind=BadInput):
     with pytest.raises(kind) as raised:
         dataset_of(LoaderParams(factory=factory), ["a.svs", "b.svs"], 3)
     sentence = str(raised.value)
@@ -83,7 +77,7 @@ def test_a_factory_of_ones_own_is_called_with_the_settings(module):
     )
     made = dataset_of(params, ["a.svs"], 8)
     assert isinstance(made, Dataset)
-    assert made.told == (["a.svs"], 5, 6, 7, 8)  # type: ignore[attr-defined]
+    assert made.told == (["a.svs"], 5, 6, 7, 8)
 
 
 @pytest.mark.parametrize("name", ["ours", "ours:", ":make", "pyscale2"])
@@ -127,18 +121,18 @@ def test_a_factory_that_gives_no_data_set_is_refused_with_the_reason(
     assert sentence.format(name=name) in said(f"{name}:make", kind)
 
 
-@pytest.mark.parametrize(("num_workers", "slides", "idle"), [(0, 1, 0), (2, 2, 0), (4, 1, 3)])
-def test_loader_processes_without_a_slide_are_idle(num_workers, slides, idle):
-    assert idle_processes(LoaderParams(num_workers=num_workers), slides) == idle
-
-
-def test_what_loader_processes_of_another_data_set_do_is_not_known():
-    params = LoaderParams(num_workers=4, factory="patches:make")
-    assert idle_processes(params, 1) == 0
+@pytest.mark.parametrize(
+    ("num_workers", "slides", "factory", "idle"),
+    [(0, 1, "pyscale", 0), (2, 2, "pyscale", 0), (4, 1, "pyscale", 3), (4, 1, "patches:make", 0)],
+)
+def test_loader_processes_without_a_slide_are_idle_where_pyscale_shares_them_out(
+    num_workers, slides, factory, idle
+):
+    assert idle_processes(LoaderParams(num_workers=num_workers, factory=factory), slides) == idle
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     package = tmp_path / "groups_own" / "patches"
     package.mkdir(parents=True)
     (package / "__init__.py").touch()
@@ -146,18 +140,17 @@ def folder(tmp_path: Path) -> Path:
     return package.parent
 
 
-def own(factory: str = "patches.loading:make") -> LoaderParams:
+def own(factory="patches.loading:make"):
     return LoaderParams(factory=factory)
 
 
-def test_the_folder_of_an_own_factory_is_given_to_its_image(folder, monkeypatch, tmp_path):
+def test_the_folder_of_an_own_factory_is_given_to_its_image_and_others_need_none(
+    folder, monkeypatch, tmp_path
+):
     monkeypatch.setenv("PYTHONPATH", f"{tmp_path / 'absent'}::{folder}")
     around = folder_of_factory(own())
     assert around.files == (folder,)
     assert around.variables == {FOLDER_VARIABLE: str(folder)}
-
-
-def test_shipped_factories_and_unknown_modules_need_no_folder(folder, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(folder))
     assert folder_of_factory(own("wsistream")).files == ()
     assert folder_of_factory(own("nowhere.to_be:found")).files == ()

@@ -17,25 +17,25 @@ class Counting:
     most = 0
     now = 0
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name):
         type(self).opened.append(name)
         type(self).now += 1
         type(self).most = max(type(self).most, type(self).now)
         self.name = name
 
-    def close(self) -> None:
+    def close(self):
         type(self).now -= 1
 
 
 @pytest.fixture
-def slides() -> type[Counting]:
+def slides():
     class Fresh(Counting):
         opened: list[str] = []  # noqa: RUF012 - of this test alone
 
     return Fresh
 
 
-def drawn(slides: type[Counting], names: str, rotation: Rotation, patches: int) -> str:
+def drawn(slides, names, rotation, patches):
     pool = Pool(list(names), rotation, np.random.default_rng(5), slides)
     return "".join(islice(pool.drawn(lambda slide: slide.name), patches))
 
@@ -46,11 +46,24 @@ def test_the_slides_of_a_pool_take_turns(slides):
     assert given == given[:3] * 3
 
 
-def test_a_visit_takes_several_patches_of_one_slide(slides):
+@pytest.mark.parametrize(
+    ("names", "share"),
+    [("abc", 100), ("ab", 3)],
+    ids=["each of them once", "and those of an order that was begun as far as there is room"],
+)
+def test_a_pool_larger_than_the_slides_begins_with(slides, names, share):
+    given = drawn(slides, names, Rotation(8, share, 1), 30)
+    assert set(given[: len(names)]) == set(names)
+    assert slides.most == 3
+
+
+def test_a_visit_takes_several_patches_of_one_slide_and_ends_where_the_share_does(slides):
     given = drawn(slides, "ab", Rotation(2, 100, 3), 12)
     first, second = given[0], given[3]
     assert given == (first * 3 + second * 3) * 2
     assert first != second
+    given = drawn(slides, "abcdef", Rotation(1, 2, 5), 12)
+    assert [len(set(given[start : start + 2])) for start in range(0, 12, 2)] == [1] * 6
 
 
 def test_a_slide_that_gave_its_share_makes_room_for_another(slides):
@@ -59,28 +72,14 @@ def test_a_slide_that_gave_its_share_makes_room_for_another(slides):
     assert slides.most == 2
 
 
-def test_a_visit_ends_where_the_share_does(slides):
-    given = drawn(slides, "abcdef", Rotation(1, 2, 5), 12)
-    assert [len(set(given[start : start + 2])) for start in range(0, 12, 2)] == [1] * 6
-
-
-def test_a_pool_larger_than_the_slides_begins_with_each_of_them_once(slides):
-    given = drawn(slides, "abc", Rotation(8, 100, 1), 30)
-    assert set(given[:3]) == {"a", "b", "c"}
-    assert slides.most == 3
-
-
-def test_an_order_that_was_begun_is_opened_as_far_as_there_is_room(slides):
-    drawn(slides, "ab", Rotation(8, 3, 1), 30)
-    assert slides.most == 3
-
-
-def test_every_pass_over_the_slides_has_an_order_of_its_own(slides):
+def test_every_pass_over_the_slides_has_an_order_of_its_own_by_the_generator(slides):
     names = "abcdefgh"
     given = drawn(slides, names, Rotation(1, 1, 1), 3 * len(names))
     passes = [given[start : start + 8] for start in range(0, 24, 8)]
     assert all(set(one) == set(names) for one in passes)
     assert len(set(passes)) == 3
+    rotation = Rotation(2, 3, 2)
+    assert drawn(slides, "abcde", rotation, 50) == drawn(slides, "abcde", rotation, 50)
 
 
 def test_a_slide_with_nothing_to_give_is_replaced(slides):
@@ -90,20 +89,18 @@ def test_a_slide_with_nothing_to_give_is_replaced(slides):
     assert slides.now == 1
 
 
-def test_a_pool_that_is_left_closes_its_slides(slides):
+def test_a_pool_that_is_left_or_ends_by_an_error_closes_its_slides(slides):
     pool = Pool(list("abc"), Rotation(3, 100, 1), np.random.default_rng(5), slides)
     stream = pool.drawn(lambda slide: slide.name)
     next(stream)
     assert slides.now == 3
-    stream.close()  # type: ignore[attr-defined]
+    stream.close()
     assert slides.now == 0
 
-
-def test_a_slide_that_cannot_be_opened_ends_the_pool_and_closes_the_others():
     class Brittle(Counting):
         opened: list[str] = []  # noqa: RUF012 - of this test alone
 
-        def __init__(self, name: str) -> None:
+        def __init__(self, name):
             if name == "c":
                 raise OSError("c is broken")
             super().__init__(name)
@@ -112,8 +109,3 @@ def test_a_slide_that_cannot_be_opened_ends_the_pool_and_closes_the_others():
     with pytest.raises(OSError, match="c is broken"):
         next(pool.drawn(lambda slide: slide.name))
     assert Brittle.now == 0
-
-
-def test_the_same_generator_gives_the_same_order(slides):
-    rotation = Rotation(2, 3, 2)
-    assert drawn(slides, "abcde", rotation, 50) == drawn(slides, "abcde", rotation, 50)

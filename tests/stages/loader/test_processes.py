@@ -1,12 +1,9 @@
-from __future__ import annotations
-
 import json
 import os
 import statistics
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -45,7 +42,7 @@ print(json.dumps([asdict(alone), asdict(both)]))
 
 
 @pytest.fixture
-def child() -> Iterator[int]:
+def child():
     """A process that has a child of its own and waits."""
     code = "import subprocess, sys; subprocess.run(['cat'], stdin=sys.stdin)"
     with subprocess.Popen(
@@ -53,8 +50,6 @@ def child() -> Iterator[int]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as process:
-        assert process.stdout is not None
-        assert process.stdin is not None
         process.stdout.readline()
         # What goes through the grandchild has come out of it: so it is there.
         process.stdin.write(b"x\n")
@@ -81,9 +76,7 @@ def test_what_is_read_between_two_moments_is_counted(tmp_path):
         before = uses_of([os.getpid()])
         file.read_bytes()
         used = used_between(before, uses_of([os.getpid()]))
-        assert used.read_bytes is not None
         assert 1 << 20 <= used.read_bytes < 2 << 20
-        assert used.storage_read_bytes is not None
         from_storage.append(used.storage_read_bytes)
     # It was just written, and so lies in memory; the kernel may throw it out at any time.
     assert min(from_storage) < 1 << 20
@@ -94,24 +87,17 @@ def test_processor_time_is_that_of_programs_and_of_the_kernel_for_them():
     before = os.times()
     used_s = uses_of([os.getpid()])[os.getpid()].cpu_s
     after = os.times()
-    assert used_s is not None
     assert before.user + before.system - tick_s < used_s < after.user + after.system + tick_s
 
 
-def test_what_all_processes_used_is_summed_up():
+def test_what_processes_used_is_summed_up_and_unknown_of_one_that_ended():
     before = {1: Use(10, 1, 1.0), 2: Use(20, 2, 2.0)}
     after = {1: Use(11, 3, 1.5), 2: Use(24, 7, 4.0)}
     assert used_between(before, after) == Use(5, 7, 2.5)
     unknown = after | {2: Use(None, 7, 4.0)}
     assert used_between(before, unknown) == Use(None, 7, 2.5)
-
-
-def test_nothing_is_known_of_a_process_that_ended_in_between():
     use = Use(1, 1, 1.0)
     assert used_between({1: use, 2: use}, {1: use}) == Use(None, None, None)
-
-
-def test_a_process_that_has_ended_is_left_out():
     with subprocess.Popen(["true"]) as process:
         process.wait()
         assert uses_of([process.pid]) == {}
@@ -125,13 +111,11 @@ def test_pages_that_two_processes_share_count_once():
         [sys.executable, "-c", FORKING], capture_output=True, text=True, check=True
     )
     alone, both = (Memory(**told) for told in json.loads(answer.stdout))
-    assert alone.pss_bytes is not None
-    assert both.pss_bytes is not None
     assert both.pss_bytes < alone.pss_bytes + FORKED_BYTES / 2
     assert both.rss_bytes > alone.rss_bytes + FORKED_BYTES
 
 
-def added(hold: Callable[[], AbstractContextManager[object]]) -> tuple[float, float]:
+def added(hold):
     """Bytes of PSS and of RSS by which something that is held adds to what this process has.
 
     The median of several: libraries that this process shares with others, like torch, count more
@@ -142,8 +126,6 @@ def added(hold: Callable[[], AbstractContextManager[object]]) -> tuple[float, fl
         before = memory_of([os.getpid()])
         with hold():
             after = memory_of([os.getpid()])
-        assert before.pss_bytes is not None
-        assert after.pss_bytes is not None
         pss.append(after.pss_bytes - before.pss_bytes)
         rss.append(after.rss_bytes - before.rss_bytes)
     return statistics.median(pss), statistics.median(rss)
@@ -151,7 +133,7 @@ def added(hold: Callable[[], AbstractContextManager[object]]) -> tuple[float, fl
 
 def test_a_batch_that_waits_in_shared_memory_counts():
     @contextmanager
-    def waiting() -> Iterator[None]:
+    def waiting():
         # As torch keeps it: a file without a name, that is open and that nobody maps.
         file = os.open("/dev/shm", os.O_RDWR | os.O_TMPFILE)
         try:
@@ -169,7 +151,7 @@ def test_a_batch_that_waits_in_shared_memory_counts():
 @pytest.mark.slow
 def test_a_batch_that_is_mapped_and_open_counts_once():
     @contextmanager
-    def mapped() -> Iterator[None]:
+    def mapped():
         batch = torch.ones(HELD_BYTES, dtype=torch.uint8).share_memory_()
         yield
         assert len(batch) == HELD_BYTES

@@ -1,7 +1,5 @@
 """Where patches lie, on slides that are only as large as they say."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +7,7 @@ import pytest
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.keptslides import Place, Places
-from pyscale_stages.slides.slide import Pixels, Region, Slide, levels_of
+from pyscale_stages.slides.slide import Slide, levels_of
 from pyscale_stages.slides.tissue import LEAST_TISSUE, TissueMap
 
 
@@ -21,24 +19,24 @@ class Sized(Slide):
     channels = 3
     dtype = np.dtype(np.uint8)
 
-    def __init__(self, *shapes: tuple[int, int], planes: int = 1) -> None:
+    def __init__(self, *shapes, planes=1):
         self.levels = levels_of(list(shapes))
         self.planes = planes
 
-    def _pixels(self, region: Region) -> Pixels:
+    def _pixels(self, region):
         raise NotImplementedError
 
-    def close(self) -> None:
+    def close(self):
         pass
 
 
-def drawn(places: Places, count: int, seed: int = 1) -> list[Place]:
+def drawn(places, count, seed=1):
     generator = np.random.default_rng(seed)
     found = [places.draw(generator) for _ in range(count)]
     return [place for place in found if place is not None]
 
 
-def half_of_tissue() -> TissueMap:
+def half_of_tissue():
     """A slide of 400 x 400 pixels at a tenth of its size, with tissue on the right."""
     mask = np.zeros((40, 40), dtype=np.bool_)
     mask[:, 20:] = True
@@ -49,16 +47,9 @@ def test_patches_lie_inside_the_slide_and_reach_its_edges():
     places = drawn(Places(Sized((12, 20)), 0, 10, None), 500)
     assert {place.x for place in places} == set(range(11))
     assert {place.y for place in places} == set(range(3))
-
-
-def test_a_patch_as_large_as_the_slide_has_one_place():
     assert set(drawn(Places(Sized((10, 10)), 0, 10, None), 20)) == {Place(0, 0)}
-
-
-def test_patches_of_a_coarser_level_leave_room_for_what_they_cover():
-    places = drawn(Places(Sized((400, 400), (100, 100)), 1, 90, None), 500)
-    assert max(place.x for place in places) == 40
-    assert max(place.y for place in places) == 40
+    coarser = drawn(Places(Sized((400, 400), (100, 100)), 1, 90, None), 500)
+    assert (max(place.x for place in coarser), max(place.y for place in coarser)) == (40, 40)
 
 
 def test_patches_have_enough_tissue():
@@ -74,21 +65,18 @@ def test_each_plane_of_a_stack_gives_patches():
 
 
 def test_the_same_seed_gives_the_same_places():
-    def first(seed: int) -> list[Place]:
+    def first(seed):
         return drawn(Places(Sized((400, 400)), 0, 100, half_of_tissue()), 20, seed)
 
     assert first(3) == first(3)
     assert first(3) != first(4)
 
 
-def test_a_slide_with_little_tissue_gives_up_its_turn_and_is_not_refused():
+def test_a_slide_with_little_tissue_gives_up_its_turn_and_one_without_is_refused_by_name():
     mask = np.zeros((1000, 1000), dtype=np.bool_)
     mask[:10, :10] = True
     places = Places(Sized((1000, 1000)), 0, 10, TissueMap(mask, 1.0))
     assert places.draw(np.random.default_rng(0)) is None
-
-
-def test_a_slide_without_tissue_is_refused_by_name():
     empty = TissueMap(np.zeros((40, 40), dtype=np.bool_), 10.0)
     places = Places(Sized((400, 400)), 0, 100, empty)
     with pytest.raises(BadInput, match=r"made/up.svs has no place of 100 x 100 .*tissue=false"):

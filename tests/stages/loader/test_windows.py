@@ -1,15 +1,10 @@
 """Which batches are timed: x is the number of a patch, and batches have four."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from patchsets import READ_BYTES
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loader.windows import (
-    Timed,
     batches_to_time,
     late_start,
     time_window,
@@ -17,11 +12,11 @@ from pyscale_stages.loader.windows import (
 from pyscale_stages.ranks.group import Group
 
 
-def params_of(**params: Any) -> LoaderParams:
+def params_of(**params):
     return LoaderParams(**{"num_workers": 1, "batches": 3} | params)
 
 
-def first_x(timed: Timed) -> list[float]:
+def first_x(timed):
     """Number of the first patch of each timed batch."""
     return [places.x_px[0] for places in timed.places if places is not None]
 
@@ -49,18 +44,15 @@ def test_batches_that_may_lie_ready_are_left_out_or_not_as_was_asked(
     assert prefetched is None or timed.window.prefetched_batches == prefetched
 
 
-def test_each_wait_is_within_the_window(make_batches):
+def test_each_wait_is_within_the_window_and_each_step_holds_wait_copy_and_meeting(make_batches):
     window = time_window(make_batches(), params_of(num_workers=0), None, []).window
     assert len(window.waits_s) == 3
     assert 0 < sum(window.waits_s) <= window.wall_s
     assert window.patches == 12
     assert (window.steps_s, window.copies_s) == ((), ())
+    copied = []
 
-
-def test_each_step_holds_its_wait_its_copy_and_its_meeting(make_batches):
-    copied: list[int] = []
-
-    def copy(batch: dict[str, Any]) -> None:
+    def copy(batch):
         copied.append(int(batch["x"][0]))
 
     timed = time_window(make_batches(), params_of(num_workers=0), copy, [], Group(0, 1))
@@ -74,7 +66,7 @@ def test_each_step_holds_its_wait_its_copy_and_its_meeting(make_batches):
 def test_the_clock_runs_for_the_timed_batches_alone(make_batches, monkeypatch):
     """On a clock that goes on by one with each batch."""
     batches = make_batches(num_workers=1, prefetch_factor=3)
-    taken: list[Any] = []
+    taken = []
     take = batches.take
     monkeypatch.setattr(batches, "take", lambda: taken.append(take()))
     monkeypatch.setattr("pyscale_stages.loader.windows.pixels_of", lambda _: range(4))
@@ -86,15 +78,15 @@ def test_the_clock_runs_for_the_timed_batches_alone(make_batches, monkeypatch):
 class Noting(Group):
     """Notes the meetings of one rank that is alone."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         super().__init__(0, 1)
-        self.noted: list[str] = []
+        self.noted = []
 
-    def meet(self) -> None:
+    def meet(self):
         """Note."""
         self.noted.append("meet")
 
-    def barrier(self) -> None:
+    def barrier(self):
         """Note."""
         self.noted.append("barrier")
 
@@ -121,7 +113,6 @@ def test_what_loader_processes_read_counts(make_batches):
     batches = make_batches(factory="patchsets:reading", num_workers=1, prefetch_factor=1)
     window = time_window(batches, params_of(), None, []).window
     # Of the three batches of four patches one may have been read before the clock started.
-    assert window.read_bytes is not None
     assert window.read_bytes >= 2 * 4 * READ_BYTES
     assert window.cpu_s is not None
 

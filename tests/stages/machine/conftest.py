@@ -1,16 +1,10 @@
 """Every stage that measures the machine, small."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import pytest
 
 from stagetasks import Bench
 
-SMALL: dict[str, dict[str, Any]] = {
+SMALL = {
     "storage": {
         "particles": 6,
         "particle_side_px": 18,
@@ -43,23 +37,22 @@ SMALL: dict[str, dict[str, Any]] = {
         "triad_elements": 1024,
     },
 }
-BenchOf = Callable[..., Bench]
 
 
 @pytest.fixture
-def bench_of(tmp_path: Path) -> BenchOf:
+def bench_of(tmp_path):
     """A stage, by its name."""
     return lambda stage, **usual: Bench(stage, tmp_path, **(SMALL[stage] | usual))
 
 
 @pytest.fixture(params=SMALL)
-def bench(request: pytest.FixtureRequest, bench_of: BenchOf) -> Bench:
+def bench(request, bench_of):
     """Each stage that measures the machine."""
     return bench_of(request.param)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path):
     """An empty folder to measure."""
     folder = tmp_path / "place"
     folder.mkdir()

@@ -1,13 +1,10 @@
 """The scratch folder is gone however the task ends: real processes are told to, once and twice."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,22 +40,22 @@ print("done", flush=True)
 STAGE = """
 import sys, time
 from pyscale_stages.commandline import main
-from pyscale_stages.storage import plan
+from pyscale_stages.storage import run
 
 def wait(*_given):
     print("reading", flush=True)
     sys.stdin.readline()
 
-plan.read_sequentially = wait
+run.read_sequentially = wait
 place, output, params = sys.argv[1:]
 given = ["--input", place, "--output", output, "--params", params]
 sys.exit(main(["storage", "run", *given], time.monotonic()))
 """
-SMALL: dict[str, int] = {"particles": 4, "particle_side_px": 16, "particle_files": 2, "movies": 1}
+SMALL = {"particles": 4, "particle_side_px": 16, "particle_files": 2, "movies": 1}
 SMALL |= {"movie_frames": 1, "movie_side_px": 64, "small_files": 2, "fio": False}
 
 
-def python(*line: object) -> subprocess.Popen[str]:
+def python(*line):
     return subprocess.Popen(
         [sys.executable, "-c", *map(str, line)],
         stdin=subprocess.PIPE,
@@ -70,7 +67,7 @@ def python(*line: object) -> subprocess.Popen[str]:
 
 
 @contextmanager
-def program(place: Path) -> Iterator[subprocess.Popen[str]]:
+def program(place):
     """A process that works in a scratch folder until it reads a line, and tells how far it is."""
     with python(TWICE, place) as process:
         hear(process, "working")
@@ -78,20 +75,24 @@ def program(place: Path) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
-def hear(process: subprocess.Popen[str], what: str) -> None:
-    assert process.stdout is not None
+def hear(process, what):
     assert process.stdout.readline().strip() == what
 
 
-def go_on(process: subprocess.Popen[str]) -> None:
-    assert process.stdin is not None
+def go_on(process):
     process.stdin.write("\n")
     process.stdin.flush()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-@pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (signal.SIGTERM, signal.SIGINT),
+        (signal.SIGINT, signal.SIGTERM),
+        (signal.SIGHUP, signal.SIGTERM),
+    ],
+)
 def test_a_second_signal_does_not_stop_the_removal_that_the_first_began(place, first, second):
     with program(place) as process:
         process.send_signal(first)
@@ -110,7 +111,6 @@ def test_a_signal_while_finished_work_is_removed_ends_the_task_after_it(place):
         process.send_signal(signal.SIGINT)
         go_on(process)
         assert process.wait() == -signal.SIGINT
-        assert process.stdout is not None
         assert process.stdout.read() == ""
     assert list(place.iterdir()) == []
 
@@ -130,9 +130,9 @@ def test_a_stage_that_is_politely_killed_leaves_nothing(place, tmp_path):
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_in_the_middle_of_a_test_leaves_nothing(bench_of, place, monkeypatch, end):
-    seen: list[str] = []
+    seen = []
 
-    def ended(*_args: object) -> None:
+    def ended(*_args):
         seen.extend(path.name for path in place.rglob("*"))
         signal.raise_signal(end)
 
@@ -152,14 +152,11 @@ def test_the_folder_is_removed_whatever_is_raised(place, ending):
     assert list(place.iterdir()) == []
 
 
-def test_earlier_answers_to_signals_come_back(place):
+def test_answers_to_signals_come_back_and_what_is_not_to_be_heard_stays_unheard(place):
     before = [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)]
     with scratch_folder(place, "storage", print):
         assert signal.getsignal(signal.SIGTERM) is not before[1]
     assert [signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)] == before
-
-
-def test_a_signal_that_is_not_to_be_heard_stays_unheard(place):
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
         with scratch_folder(place, "storage", print):
@@ -171,7 +168,7 @@ def test_a_signal_that_is_not_to_be_heard_stays_unheard(place):
 
 def test_what_cannot_be_removed_is_named(place, monkeypatch):
     monkeypatch.setattr("shutil.rmtree", lambda *_args, **_more: None)
-    said: list[str] = []
+    said = []
     with scratch_folder(place, "storage", said.append) as folder:
         pass
     assert said == [f"{folder} could not be removed: remove it by hand"]

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 import polars as pl
@@ -23,14 +21,11 @@ def test_the_table_holds_the_timings_of_the_record(bench):
     assert set(table["device"]) == {None}, "a processor computed"
 
 
-def test_details_are_json_so_that_every_test_may_have_its_own():
-    given: tuple[dict[str, float], ...] = {"iops": 3.0}, {}, {"frames": 1.0, "cpu_s": 0.5}
+def test_details_are_json_and_a_stage_may_have_columns_of_its_own():
+    given = {"iops": 3.0}, {}, {"frames": 1.0, "cpu_s": 0.5}
     timings = [Timing(test="t", repeat=0, wall_s=1.0, details=details) for details in given]
     table = timings_table(timings)
     assert [json.loads(text) for text in table["details"]] == list(given)
-
-
-def test_a_stage_may_have_columns_of_its_own_and_none_at_all_is_a_table_too():
     table = timings_table([Timing(test="t", repeat=0, wall_s=1.0)], {"sha256": ["12ab"]})
     assert table.columns == [*TYPES, "sha256"]
     assert table["sha256"].to_list() == ["12ab"]
@@ -52,3 +47,63 @@ def test_another_table_is_told(tmp_path):
     pl.DataFrame({"worker": [0], "cell": [1]}).write_parquet(tmp_path / "timings.parquet")
     with pytest.raises(BadInput, match="has no column 'test'"):
         read_table(tmp_path)
+
+
+@pytest.fixture
+def quick(bench_of):
+    """A stage that does little: no other one is quicker."""
+    return bench_of("kernels", tests=["triad"])
+
+
+@pytest.fixture
+def outputs(quick):
+    """Outputs of three workers."""
+    return [
+        quick.done("run", output=f"worker{n}", frames=(n, n + 1), movie_frames=3) for n in range(3)
+    ]
+
+
+def test_every_row_of_every_worker_is_kept_with_its_number(quick, outputs):
+    # In any order.
+    merged = quick.done("merge", *reversed(outputs), output="merged")
+    table = pl.read_parquet(merged / "timings.parquet")
+    for worker, folder in enumerate(outputs):
+        part = pl.read_parquet(folder / "timings.parquet")
+        assert table.filter(worker=worker).drop("worker").equals(part.drop("worker"))
+    assert len(table) == 3 * len(part)
+    window = json.loads((merged / "window.json").read_text())
+    assert (window["frames"], window["movie_frames"]) == ([0, 3], 3)
+
+
+def test_what_was_joined_can_be_joined_again(quick, outputs):
+    two = quick.done("merge", *outputs[:2], output="two")
+    table = pl.read_parquet(quick.done("merge", two, outputs[2]) / "timings.parquet")
+    assert table["worker"].unique(maintain_order=True).to_list() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("twice", "is given twice"),
+        ("params", "was computed with other parameters"),
+        ("stage", "is the output of kernels, not of decompress"),
+        ("broken", "missing or damaged"),
+        ("nothing", "at least one output of the workers"),
+    ],
+)
+def test_what_cannot_be_joined_is_refused(quick, bench_of, outputs, wrong, said):
+    given = {"twice": [outputs[0], outputs[0]], "nothing": []}.get(wrong, outputs[:1])
+    if wrong == "broken":
+        (outputs[0] / "timings.parquet").write_bytes(b"no table")
+    by = bench_of("decompress") if wrong == "stage" else quick
+    assert said in by.refused("merge", *given, **({"launches": 6} if wrong == "params" else {}))
+
+
+def test_two_runs_agree_whatever_their_times_and_with_another_seed_they_do_not(bench):
+    one, two, other = (
+        bench.done("run", output=name, seed=seed)
+        for name, seed in (("one", 0), ("two", 0), ("other", 1))
+    )
+    found = bench.agreement(one, two)
+    assert (found.same, found.identical, found.score) == (True, False, 1)
+    assert not bench.agreement(one, other).same

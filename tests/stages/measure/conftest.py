@@ -1,14 +1,11 @@
 """Real files on a real disk, seen as root and as somebody who may only read them."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,7 +17,7 @@ NOBODY = 65534
 
 
 @pytest.fixture
-def disk(missing: Callable[[str, str], None]) -> Iterator[Path]:
+def disk(missing):
     """A folder that everybody may read, on a file system that is not in memory."""
     # pytest's own folders are closed to other users.
     folder = Path(tempfile.mkdtemp(prefix="pyscale-", dir="/var/tmp"))
@@ -36,7 +33,7 @@ def disk(missing: Callable[[str, str], None]) -> Iterator[Path]:
 
 
 @pytest.fixture
-def frames(disk: Path) -> Path:
+def frames(disk):
     """A file of 4 MiB, on the disk and in the page cache."""
     path = disk / "frames.tif"
     path.write_bytes(os.urandom(4 * MIB))
@@ -47,7 +44,7 @@ def frames(disk: Path) -> Path:
 
 
 @pytest.fixture
-def in_memory_folder(missing: Callable[[str, str], None]) -> Iterator[Path]:
+def in_memory_folder(missing):
     """A folder on tmpfs."""
     if not Path("/dev/shm").is_dir():
         missing("tmpfs", "mount one at /dev/shm")
@@ -57,12 +54,12 @@ def in_memory_folder(missing: Callable[[str, str], None]) -> Iterator[Path]:
 
 
 @pytest.fixture
-def as_reader(missing: Callable[[str, str], None]) -> Callable[[str, Path], dict[str, object]]:
+def as_reader(missing):
     """Call a function of `pagecache` on a path as a user who owns nothing and may write nothing."""
     if os.geteuid() != 0:
         missing("root", "run the tests as root, who alone can become another user")
 
-    def call(function: str, path: Path) -> dict[str, object]:
+    def call(function, path):
         # Imported and built before the change of user: the checkout may be closed to others.
         program = (
             "import os, sys\n"
@@ -77,18 +74,17 @@ def as_reader(missing: Callable[[str, str], None]) -> Callable[[str, Path], dict
             [sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
-        answer: dict[str, object] = json.loads(done.stdout)
-        return answer
+        return json.loads(done.stdout)
 
     return call
 
 
 @pytest.fixture
-def mounted(disk: Path) -> Iterator[Callable[..., Path]]:
+def mounted(disk):
     """Mount something and unmount it afterwards."""
-    points: list[Path] = []
+    points = []
 
-    def mount(*arguments: str) -> Path:
+    def mount(*arguments):
         point = disk / f"mount{len(points)}"
         point.mkdir()
         done = subprocess.run(

@@ -1,7 +1,5 @@
 """Limits of control groups, from trees laid out as the kernel lays them out."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import uuid
@@ -15,13 +13,13 @@ from pyscale_stages.measure import cgroups
 GIB = 1 << 30
 
 
-def write(file: Path, text: str) -> None:
+def write(file, text):
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(text + "\n")
 
 
 @pytest.fixture
-def version_2(tmp_path: Path) -> Path:
+def version_2(tmp_path):
     """A process in /job/step of a version 2 hierarchy."""
     proc, mount = tmp_path / "proc", tmp_path / "cgroup"
     write(proc / "cgroup", "0::/job/step")
@@ -31,13 +29,10 @@ def version_2(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_no_limit_is_none(version_2):
+def test_no_limit_is_none_and_the_tightest_on_the_way_up_counts(version_2):
     limits = cgroups.limits(version_2 / "proc")
     assert limits.version == "2"
     assert (limits.memory_bytes, limits.cpus) == (None, None)
-
-
-def test_the_tightest_limit_on_the_way_up_counts(version_2):
     mount = version_2 / "cgroup"
     write(mount / "job/memory.max", str(4 * GIB))
     write(mount / "job/step/memory.max", str(8 * GIB))
@@ -48,15 +43,12 @@ def test_the_tightest_limit_on_the_way_up_counts(version_2):
     assert limits.cpus == 1.5
 
 
-def test_inside_a_container_the_path_counts_from_what_is_mounted(tmp_path):
+def test_paths_count_from_what_is_mounted_where_version_1_has_several_hierarchies(tmp_path):
     proc, mount = tmp_path / "proc", tmp_path / "cgroup"
     write(proc / "cgroup", "0::/docker/abc/work")
     write(proc / "mountinfo", f"31 23 0:28 /docker/abc {mount} ro - cgroup2 cgroup2 rw")
     write(mount / "work/memory.max", str(2 * GIB))
     assert cgroups.limits(proc).memory_bytes == 2 * GIB
-
-
-def test_version_1_has_one_hierarchy_for_each_controller(tmp_path):
     proc, memory, cpu = tmp_path / "proc", tmp_path / "memory", tmp_path / "cpu"
     write(proc / "cgroup", "4:memory:/slurm/job_7\n2:cpu,cpuacct:/slurm/job_7")
     write(

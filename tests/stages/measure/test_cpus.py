@@ -1,7 +1,5 @@
 """Which CPUs a process may keep busy."""
 
-from __future__ import annotations
-
 import os
 
 import pytest
@@ -10,17 +8,17 @@ from pyscale_stages.measure import cgroups, cpus
 
 
 @pytest.fixture(autouse=True)
-def no_job(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_job(monkeypatch):
     for name in ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"):
         monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture
-def eight_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+def eight_cpus(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)))
 
 
-def grant(monkeypatch: pytest.MonkeyPatch, quota: float | None) -> None:
+def grant(monkeypatch, quota):
     limits = cgroups.Limits(version="2", memory_bytes=None, cpus=quota)
     monkeypatch.setattr(cgroups, "limits", lambda: limits)
 

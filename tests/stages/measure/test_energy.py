@@ -1,9 +1,5 @@
 """Joules from counters of the kernel, in a folder made like the kernel's, and of NVML."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from pyscale_stages.measure.energy import (
@@ -18,7 +14,7 @@ from pyscale_stages.measure.energy import (
 RANGE_UJ = 65_532_610_987
 
 
-def write_zone(folder: Path, zone: str, name: str, energy_uj: int | None) -> None:
+def write_zone(folder, zone, name, energy_uj):
     (folder / zone).mkdir(parents=True, exist_ok=True)
     (folder / zone / "name").write_text(f"{name}\n")
     (folder / zone / "max_energy_range_uj").write_text(f"{RANGE_UJ}\n")
@@ -39,20 +35,16 @@ def test_packages_are_read_and_neither_their_parts_nor_the_platform(tmp_path):
     }
 
 
-def test_a_machine_without_counters_has_no_energy(tmp_path):
+def test_a_machine_without_counters_or_with_one_that_may_not_be_read_has_no_energy(tmp_path):
     assert package_energies(tmp_path / "absent") is None
     assert package_energies(tmp_path) is None
-    meter = CpuEnergyMeter(tmp_path)
-    assert meter.stop() is None
-
-
-def test_one_package_that_may_not_be_read_leaves_none(tmp_path):
+    assert CpuEnergyMeter(tmp_path).stop() is None
     write_zone(tmp_path, "intel-rapl:0", "package-0", 5_000_000)
     write_zone(tmp_path, "intel-rapl:1", "package-1", None)
     assert package_energies(tmp_path) is None
 
 
-def read(**energies_uj: int) -> dict[str, PackageEnergy]:
+def read(**energies_uj):
     return {name: PackageEnergy(energy, RANGE_UJ) for name, energy in energies_uj.items()}
 
 
@@ -79,15 +71,12 @@ def test_a_meter_adds_up_what_was_used_until_it_is_stopped(tmp_path):
     assert meter.stop() == pytest.approx(4.0)
 
 
-def test_a_counter_may_begin_anew_again_and_again_while_it_is_read():
+def test_a_sum_goes_on_where_counters_begin_anew_and_stays_unknown_where_a_reading_lacks():
     half = RANGE_UJ // 2
     total = EnergySum({"a": PackageEnergy(0, RANGE_UJ)})
     for step in range(1, 7):
         total.add({"a": PackageEnergy(step * half % RANGE_UJ, RANGE_UJ)})
     assert total.joules == pytest.approx(6 * half / 1e6)
-
-
-def test_a_sum_that_lacks_a_reading_stays_unknown():
     total = EnergySum({"a": PackageEnergy(0, RANGE_UJ)})
     for reading in (None, {"a": PackageEnergy(5, RANGE_UJ)}, {"a": PackageEnergy(9, RANGE_UJ)}):
         total.add(reading)
@@ -99,7 +88,7 @@ def test_a_gpu_that_counts_no_energy_tells_none():
         class NVMLError(Exception):
             pass
 
-        def nvmlDeviceGetTotalEnergyConsumption(self, handle: str) -> int:  # noqa: N802
+        def nvmlDeviceGetTotalEnergyConsumption(self, handle):  # noqa: N802
             if handle == "old":
                 raise self.NVMLError("Not Supported")
             return 1_234_567

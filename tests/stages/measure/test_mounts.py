@@ -1,48 +1,33 @@
 """What a path lies on, without names of hosts or people."""
 
-from __future__ import annotations
-
 from pyscale_stages.measure.mounts import filesystem_of
 
 
-def test_tmpfs_is_named(in_memory_folder):
+def test_tmpfs_is_named_also_behind_a_link(in_memory_folder, disk):
     found = filesystem_of(in_memory_folder)
     assert found.fs_type == "tmpfs"
     assert found.device == "none"
-    assert found.size_bytes is not None
     assert found.size_bytes > 0
-
-
-def test_a_disk_has_its_device_and_its_read_ahead(frames):
-    found = filesystem_of(frames)
-    assert found.fs_type not in {"tmpfs", "unknown"}
-    assert "rw" in found.options
-    assert found.read_ahead_bytes is not None
-
-
-def test_a_path_to_be_is_described_by_its_parent(disk):
-    found = filesystem_of(disk / "not" / "yet")
-    assert found.fs_type == filesystem_of(disk).fs_type
-    assert found.path == disk / "not" / "yet"
-
-
-def test_a_link_is_followed_to_where_the_data_is(disk, in_memory_folder):
     link = disk / "link"
     link.symlink_to(in_memory_folder)
     assert filesystem_of(link).fs_type == "tmpfs"
 
 
-def test_a_mount_on_top_hides_what_is_below(mounted):
+def test_a_disk_has_its_device_and_its_read_ahead_also_for_a_path_to_be(frames, disk):
+    found = filesystem_of(frames)
+    assert found.fs_type not in {"tmpfs", "unknown"}
+    assert "rw" in found.options
+    assert found.read_ahead_bytes is not None
+    found = filesystem_of(disk / "not" / "yet")
+    assert found.fs_type == filesystem_of(disk).fs_type
+    assert found.path == disk / "not" / "yet"
+
+
+def test_a_mount_on_top_hides_what_is_below_and_its_source_names_no_host_and_no_person(mounted):
     folder = mounted("-t", "tmpfs", "-o", "size=1m,noatime", "alice@server.example:/home/alice")
     found = filesystem_of(folder / "frames.tif")
-    assert found.fs_type == "tmpfs"
-    assert found.size_bytes == 1 << 20
+    assert (found.fs_type, found.size_bytes) == ("tmpfs", 1 << 20)
     assert {"noatime", "size=1024k"} <= set(found.options)
-
-
-def test_the_source_of_a_network_mount_names_no_host_and_no_person(mounted):
-    folder = mounted("-t", "tmpfs", "alice@server.example:/home/alice")
-    found = filesystem_of(folder)
     assert found.device == "remote"
     assert "alice" not in found.model_dump_json()
     assert "server.example" not in found.model_dump_json()

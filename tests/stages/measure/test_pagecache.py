@@ -1,7 +1,5 @@
 """Looking, evicting and warming, on real files."""
 
-from __future__ import annotations
-
 import mmap
 import os
 import shutil
@@ -18,27 +16,28 @@ pytestmark = pytest.mark.slow
 
 MIB = 1 << 20
 UNKNOWN_CALL = 100_000
+"""A kernel before 6.5 answers ENOSYS to a number that it does not know."""
 
 
 @pytest.fixture
-def without_cachestat(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel before 6.5: it answers ENOSYS to a number that it does not know."""
-    monkeypatch.setattr(residency, "_CACHESTAT", UNKNOWN_CALL)
-
-
-@pytest.fixture
-def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_pauses(monkeypatch):
     monkeypatch.setattr(pagecache, "PAUSES_S", (0.0, 0.0))
 
 
 class TestProbe:
-    def test_a_file_just_written_is_resident(self, frames):
+    @pytest.mark.parametrize("methods", [{"cachestat", "mincore"}, {"mincore"}])
+    def test_a_file_is_resident_until_it_is_evicted_and_not_warmed_by_a_look(
+        self, frames, methods, monkeypatch
+    ):
+        if "cachestat" not in methods:
+            monkeypatch.setattr(residency, "_CACHESTAT", UNKNOWN_CALL)
         seen = pagecache.probe(frames)
         assert seen.resident_bytes == seen.size_bytes == 4 * MIB
-        assert seen.method in {"cachestat", "mincore"}
-
-    def test_it_does_not_warm_what_it_looks_at(self, frames):
-        assert pagecache.evict(frames).state == "verified-cold"
+        eviction = pagecache.evict(frames)
+        assert eviction.before.resident_bytes == 4 * MIB
+        assert (eviction.after.resident_bytes, eviction.state) == (0, "verified-cold")
+        assert {seen.method, eviction.after.method} <= methods
+        assert eviction.node == os.uname().nodename
         for _ in range(3):
             assert pagecache.probe(frames).resident_bytes == 0
 
@@ -49,34 +48,18 @@ class TestProbe:
         os.pread(descriptor, 1, 0)
         os.close(descriptor)
         counted = pagecache.probe(frames).resident_bytes
-        assert counted is not None
         # How much comes in with one byte is the kernel's choice.
         assert residency.PAGE_BYTES <= counted < 4 * MIB
         monkeypatch.setattr(residency, "_CACHESTAT", UNKNOWN_CALL)
         assert pagecache.probe(frames).resident_bytes == counted
 
-    def test_residency_never_exceeds_the_size(self, disk):
-        small = disk / "small.json"
-        small.write_bytes(b"{}")
-        assert pagecache.probe(small).resident_bytes == 2
+    @pytest.mark.parametrize("content", [b"", b"{}"])
+    def test_residency_never_exceeds_the_size(self, disk, content):
+        (disk / "small.json").write_bytes(content)
+        assert pagecache.probe(disk / "small.json").resident_bytes == len(content)
 
-    def test_an_empty_file_has_nothing_to_be_resident(self, disk):
-        (disk / "empty").touch()
-        assert pagecache.probe(disk / "empty").resident_bytes == 0
-
-    @pytest.mark.usefixtures("without_cachestat")
-    def test_an_older_kernel_is_asked_by_mincore(self, frames):
-        seen = pagecache.probe(frames)
-        assert (seen.method, seen.resident_bytes) == ("mincore", 4 * MIB)
-
-    @pytest.mark.usefixtures("without_cachestat")
-    def test_mincore_agrees_that_an_evicted_file_is_cold(self, frames):
-        eviction = pagecache.evict(frames)
-        assert (eviction.after.method, eviction.after.resident_bytes) == ("mincore", 0)
-        assert eviction.state == "verified-cold"
-
-    @pytest.mark.usefixtures("without_cachestat")
     def test_mincore_looks_at_every_chunk_of_a_large_file(self, disk, monkeypatch):
+        monkeypatch.setattr(residency, "_CACHESTAT", UNKNOWN_CALL)
         monkeypatch.setattr(residency, "_CHUNK_BYTES", MIB)
         path = disk / "odd"
         path.write_bytes(os.urandom(3 * MIB + 5))
@@ -94,20 +77,22 @@ class TestProbe:
         # A reader's look must not have warmed the file either.
         assert pagecache.probe(frames).resident_bytes == 0
 
-    def test_a_missing_file_is_a_reason_not_a_crash(self, disk):
-        seen = pagecache.probe(disk / "nothing.tif")
-        assert seen.resident_bytes is None
-        assert seen.reason == "it cannot be opened: No such file or directory"
-
-    def test_a_folder_and_a_pipe_are_no_files(self, disk):
+    def test_what_is_no_file_or_not_there_is_a_reason_not_a_crash(self, disk):
         os.mkfifo(disk / "pipe")
         for path in (disk, disk / "pipe"):
             assert pagecache.probe(path).reason == "it is not a regular file"
+        absent = disk / "nothing.tif"
+        seen, eviction = pagecache.probe(absent), pagecache.evict(absent)
+        assert seen.resident_bytes is None
+        assert seen.reason == "it cannot be opened: No such file or directory"
+        assert eviction.state == "unsupported"
+        assert "No such file" in eviction.reason
+        assert "No such file" in pagecache.warm(absent).reason
 
     def test_it_takes_a_few_milliseconds_at_most(self, frames):
         pagecache.probe(frames)
 
-        def took_s() -> float:
+        def took_s():
             start = time.perf_counter()
             pagecache.probe(frames)
             return time.perf_counter() - start
@@ -117,13 +102,6 @@ class TestProbe:
 
 
 class TestEvict:
-    def test_a_resident_file_becomes_verified_cold(self, frames):
-        eviction = pagecache.evict(frames)
-        assert eviction.before.resident_bytes == 4 * MIB
-        assert eviction.after.resident_bytes == 0
-        assert eviction.state == "verified-cold"
-        assert eviction.node == os.uname().nodename
-
     def test_dirty_pages_are_flushed_first(self, frames):
         with frames.open("r+b") as file:
             file.write(os.urandom(4 * MIB))
@@ -143,9 +121,9 @@ class TestEvict:
         assert pagecache.evict(frames).state == "verified-cold"
 
     def test_pages_that_come_back_are_evicted_in_a_later_round(self, frames, monkeypatch):
-        readings: list[bytes] = []
+        readings = []
 
-        def read_again(descriptor: int, offset: int, length: int, advice: int) -> None:
+        def read_again(descriptor, offset, length, advice):
             advise(descriptor, offset, length, advice)
             if not readings:  # another reader, just after the first eviction
                 readings.append(frames.read_bytes())
@@ -181,11 +159,6 @@ class TestEvict:
         assert eviction.state == "unsupported"
         assert eviction.reason == "tmpfs keeps its files in memory, nowhere else"
         assert eviction.after.resident_bytes == MIB
-
-    def test_a_missing_file_is_unsupported_with_its_reason(self, disk):
-        eviction = pagecache.evict(disk / "nothing.tif")
-        assert eviction.state == "unsupported"
-        assert "No such file" in eviction.reason
 
     def test_many_files_are_answered_in_order(self, disk, frames):
         other = disk / "other.tif"
@@ -256,9 +229,6 @@ class TestWarm:
     def test_a_cold_file_is_brought_in_whole(self, frames):
         pagecache.evict(frames)
         assert pagecache.warm(frames).resident_bytes == 4 * MIB
-
-    def test_a_missing_file_is_a_reason(self, disk):
-        assert "No such file" in pagecache.warm(disk / "nothing").reason
 
     def test_storage_that_fails_is_a_reason(self):
         """The first page of this process's memory is a file's content that cannot be read."""

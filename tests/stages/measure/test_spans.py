@@ -1,7 +1,5 @@
 """Spans add up to the time that passed, however they are nested."""
 
-from __future__ import annotations
-
 import time
 from itertools import pairwise
 
@@ -11,14 +9,14 @@ from pyscale_stages.measure.spans import SpanRecorder
 
 
 @pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+def clock(monkeypatch):
     """The monotonic clock, which stands still until its one value is changed."""
     now = [time.monotonic()]
     monkeypatch.setattr(time, "monotonic", lambda: now[0])
     return now
 
 
-def lengths(recorder: SpanRecorder) -> list[tuple[str, int]]:
+def lengths(recorder):
     """Phases and their seconds; the clock of these tests goes on by whole seconds."""
     return [
         (span.phase, round(span.wall_s)) for span in recorder.spans if span.phase != "python_start"

@@ -1,7 +1,5 @@
 """The stamp: what it holds, and what it must never hold."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
@@ -10,19 +8,17 @@ import time
 
 import pytest
 
-from pyscale_stages.measure import gpus, stamp
+from pyscale_stages.measure import gpus, pagecache, stamp
+from pyscale_stages.measure.nodename import host_name, node_name
 
 
-def test_it_describes_this_machine(frames):
+def test_it_describes_this_machine_in_plain_json(frames):
     found = stamp.take([frames])
     assert found.node == os.uname().nodename
     assert found.cpu.model in found.label
     assert found.memory.total_bytes >= found.memory.available_bytes > 0
     assert found.clock_source
     assert found.filesystems[0].path == frames
-
-
-def test_it_is_plain_json(frames):
     found = stamp.collect([frames])
     assert json.loads(json.dumps(found)) == found
     assert stamp.Stamp.model_validate(found).model_dump(mode="json") == found
@@ -35,7 +31,7 @@ def test_files_of_one_folder_share_an_entry(disk, in_memory_folder):
     assert [entry.path for entry in stamp.take(files).filesystems] == [files[0], files[2]]
 
 
-def test_only_named_variables_leave_the_environment(monkeypatch):
+def test_only_named_variables_leave_the_environment_and_what_the_launcher_said(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.setenv("SLURM_JOB_ID", "42")
     monkeypatch.setenv("SLURM_RESTART_COUNT", "1")
@@ -45,9 +41,6 @@ def test_only_named_variables_leave_the_environment(monkeypatch):
     assert found.threads["OMP_NUM_THREADS"] == "3"
     assert found.slurm == {"SLURM_JOB_ID": "42", "SLURM_RESTART_COUNT": "1"}
     assert "never-to-be-seen" not in found.model_dump_json()
-
-
-def test_the_image_and_the_commit_are_what_the_launcher_said(monkeypatch):
     monkeypatch.setenv(stamp.IMAGE_VARIABLE, "ab" * 32)
     monkeypatch.setenv(stamp.COMMIT_VARIABLE, "c0ffee")
     assert stamp.take().image_sha256 == "ab" * 32
@@ -67,7 +60,7 @@ def test_it_takes_less_than_50_ms_without_a_gpu(frames):
     if gpus.gpu_present():
         pytest.skip("a machine without a GPU is absent: the bound with one is a second")
 
-    def took_s() -> float:
+    def took_s():
         start = time.perf_counter()
         stamp.collect([frames])
         return time.perf_counter() - start
@@ -85,3 +78,16 @@ def test_the_runner_loads_no_library_for_it_before_the_work_begins():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "[]"
+
+
+def test_a_node_is_called_what_slurm_calls_it_and_outside_a_job_what_the_host_is(
+    monkeypatch, frames
+):
+    monkeypatch.delenv("SLURMD_NODENAME", raising=False)
+    assert node_name() == host_name() == os.uname().nodename
+    monkeypatch.setenv("SLURMD_NODENAME", "n17")
+    assert node_name() == "n17"
+    assert host_name() == os.uname().nodename
+    assert stamp.take().node == "n17"
+    assert pagecache.evict(frames).node == "n17"
+    assert "SLURMD_NODENAME" in stamp.SLURM_VARIABLES

@@ -1,17 +1,13 @@
 """Counters of a process, from real work; the GPU's from a scripted NVML."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -26,14 +22,14 @@ BURNT_S = 0.5
 BURN = f"import time\nend = time.process_time() + {BURNT_S}\nwhile time.process_time() < end: pass"
 
 
-def burn() -> None:
+def burn():
     """Keep a core busy in this process for as long as `BURN` does in another."""
     end = time.process_time() + BURNT_S
     while time.process_time() < end:
         pass
 
 
-def used_by(program: str) -> dict[str, Any]:
+def used_by(program):
     """Run a program between start and stop of a meter in a fresh process."""
     whole = (
         "import json, os, sys, subprocess\n"
@@ -45,8 +41,7 @@ def used_by(program: str) -> dict[str, Any]:
     done = subprocess.run(
         [sys.executable, "-c", whole], stdout=subprocess.PIPE, text=True, check=True
     )
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
 def test_cpu_time_is_that_between_start_and_stop():
@@ -69,7 +64,6 @@ def test_waiting_for_a_core_that_another_process_has_is_counted_and_is_no_cpu_ti
     core = min(os.sched_getaffinity(0))
     endless = f"import os; os.sched_setaffinity(0, {{{core}}}); print(flush=True)\nwhile True: pass"
     hog = subprocess.Popen([sys.executable, "-c", endless], stdout=subprocess.PIPE)
-    assert hog.stdout is not None
     try:
         hog.stdout.readline()  # It has the core by now, however busy the machine is.
         shared = used_by(f"os.sched_setaffinity(0, {{{core}}})\n{BURN}")
@@ -87,8 +81,6 @@ def test_bytes_read_and_written_are_counted(disk):
     path.write_bytes(bytes(3 * MIB))
     path.read_bytes()
     used = meter.stop()
-    assert used.read_bytes is not None
-    assert used.write_bytes is not None
     assert 3 * MIB <= used.read_bytes < 4 * MIB
     assert 3 * MIB <= used.write_bytes < 4 * MIB
 
@@ -103,7 +95,6 @@ def test_only_a_cold_read_reaches_the_disk(frames):
         meter = UsageMeter(device="cpu")
         frames.read_bytes()
         warm.append(meter.stop().storage_read_bytes)
-    assert cold.storage_read_bytes is not None
     assert cold.storage_read_bytes >= 4 * MIB
     # The kernel may bring in a page of this very program at any time, or throw out the file's.
     assert None not in warm
@@ -138,35 +129,35 @@ class ScriptedNvml:
 
     NVMLError = NvmlError
 
-    def __init__(self, used: list[int], busy_percent: list[int] | None) -> None:
+    def __init__(self, used, busy_percent):
         self.used = used
         self.busy_percent = busy_percent
-        self.energy_mj: int | None = 90_000_000
+        self.energy_mj = 90_000_000
         self.handle = ""
         self.asked = 0
         self.half_way = threading.Event()
 
-    def nvmlDeviceGetHandleByIndex(self, index: int) -> str:  # noqa: N802 - NVML's name
+    def nvmlDeviceGetHandleByIndex(self, index):  # noqa: N802 - NVML's name
         self.handle = f"gpu{index}"
         return self.handle
 
-    def nvmlDeviceGetHandleByUUID(self, uuid: str) -> str:  # noqa: N802
+    def nvmlDeviceGetHandleByUUID(self, uuid):  # noqa: N802
         self.handle = uuid
         return self.handle
 
-    def nvmlDeviceGetMemoryInfo(self, handle: str) -> SimpleNamespace:  # noqa: N802
+    def nvmlDeviceGetMemoryInfo(self, handle):  # noqa: N802
         at = min(self.asked, len(self.used) - 1)
         self.asked += 1
         if self.asked == len(self.used):
             self.half_way.set()
         return SimpleNamespace(used=self.used[at])
 
-    def nvmlDeviceGetUtilizationRates(self, handle: str) -> SimpleNamespace:  # noqa: N802
+    def nvmlDeviceGetUtilizationRates(self, handle):  # noqa: N802
         if self.busy_percent is None:
             raise NvmlError("Not Supported")
         return SimpleNamespace(gpu=self.busy_percent[min(self.asked, len(self.busy_percent)) - 1])
 
-    def nvmlDeviceGetTotalEnergyConsumption(self, handle: str) -> int:  # noqa: N802
+    def nvmlDeviceGetTotalEnergyConsumption(self, handle):  # noqa: N802
         if self.energy_mj is None:
             raise NvmlError("Not Supported")
         # Each sample of the memory is two joules apart from the one before.
@@ -174,11 +165,11 @@ class ScriptedNvml:
 
 
 @pytest.fixture
-def nvml(monkeypatch: pytest.MonkeyPatch) -> ScriptedNvml:
+def nvml(monkeypatch):
     scripted = ScriptedNvml(used=[1 * MIB, 7 * MIB, 2 * MIB], busy_percent=[50, 100, 0])
 
     @contextmanager
-    def opened() -> Iterator[ScriptedNvml]:
+    def opened():
         yield scripted
 
     monkeypatch.setattr(usage, "opened_nvml", opened)
@@ -187,31 +178,36 @@ def nvml(monkeypatch: pytest.MonkeyPatch) -> ScriptedNvml:
     return scripted
 
 
-def test_gpu_memory_is_the_peak_of_all_samples(nvml):
+def test_gpu_memory_is_the_peak_of_all_samples_and_energy_the_difference_over_the_task(nvml):
     meter = UsageMeter(device="cuda")
     nvml.half_way.wait()
     used = meter.stop()
     assert used.gpu_peak_bytes == 7 * MIB
-    assert used.gpu_mean_utilisation is not None
     # 0.5, 1, then 0 for every further sample
     assert used.gpu_mean_utilisation == pytest.approx(1.5 / nvml.asked)
-    assert meter.warnings == ()
-
-
-def test_gpu_energy_is_the_difference_over_the_task(nvml):
-    meter = UsageMeter(device="cuda")
-    used = meter.stop()
     assert used.gpu_energy_j == pytest.approx(2.0 * nvml.asked)
     assert meter.warnings == ()
 
 
-def test_a_gpu_without_an_energy_counter_leaves_none_and_no_warning(nvml):
-    nvml.energy_mj = None
+@pytest.mark.parametrize(
+    ("absent", "counter", "warnings"),
+    [
+        ("energy_mj", "gpu_energy_j", ()),
+        (
+            "busy_percent",
+            "gpu_mean_utilisation",
+            ("the GPU does not report its utilisation: Not Supported",),
+        ),
+    ],
+    ids=["energy without a warning", "utilisation with one"],
+)
+def test_what_a_gpu_does_not_tell_is_none(nvml, absent, counter, warnings):
+    setattr(nvml, absent, None)
     meter = UsageMeter(device="cuda")
     used = meter.stop()
-    assert used.gpu_energy_j is None
+    assert getattr(used, counter) is None
     assert used.gpu_peak_bytes is not None
-    assert meter.warnings == ()
+    assert meter.warnings == warnings
 
 
 def test_a_task_shorter_than_the_period_is_sampled_all_the_same(nvml):
@@ -229,17 +225,8 @@ def test_the_first_visible_gpu_is_sampled(visible, handle, nvml, monkeypatch):
     assert nvml.handle == handle
 
 
-def test_what_a_gpu_does_not_tell_is_none_with_a_warning(nvml):
-    nvml.busy_percent = None
-    meter = UsageMeter(device="cuda")
-    used = meter.stop()
-    assert used.gpu_mean_utilisation is None
-    assert used.gpu_peak_bytes is not None
-    assert meter.warnings == ("the GPU does not report its utilisation: Not Supported",)
-
-
 def test_without_nvml_the_gpu_counters_are_none_with_a_warning(monkeypatch):
-    def absent() -> None:
+    def absent():
         raise MissingPart("no NVML: pip install nvidia-ml-py")
 
     monkeypatch.setattr(usage, "opened_nvml", absent)

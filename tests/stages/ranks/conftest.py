@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -36,51 +35,42 @@ class Outcome:
 class Ranks:
     """Starts ranks, and ends those that are left."""
 
-    def __init__(self, meeting: Path, ends: ExitStack) -> None:
+    def __init__(self, meeting, ends):
         self.meeting = meeting
         self._ends = ends
 
-    def start(
-        self,
-        deed: str,
-        number: int,
-        count: int,
-        *,
-        timeout_s: float = NEVER_S,
-        variables: Mapping[str, str] | None = None,
-        inside: Sequence[str] = (),
-    ) -> subprocess.Popen[str]:
+    def start(self, deed, number, count, *, timeout_s=NEVER_S, variables=None, inside=()):
         """Start one rank, inside another program where one is named."""
         line = [sys.executable, MEMBER, deed, number, count, self.meeting, timeout_s]
         return started(self._ends, [*inside, *line], variables)
 
-    def until_set(self, key: str) -> None:
+    def until_set(self, key):
         """Wait until a rank has come so far that it sets a key at the meeting."""
         FileStore(str(self.meeting)).wait([key], timedelta(seconds=PATIENCE_S))
 
-    def end(self, process: subprocess.Popen[str]) -> Outcome:
+    def end(self, process):
         """Wait for a rank."""
         out, err = process.communicate(timeout=PATIENCE_S)
         said = json.loads(out) if out else {}
         return Outcome(process.returncode, said.get("given"), said.get("error", ""), err)
 
-    def run(self, deed: str, count: int, **options: Any) -> list[Outcome]:
+    def run(self, deed, count, **options):
         """Start all ranks at once and wait for them."""
         processes = [self.start(deed, number, count, **options) for number in range(count)]
         return [self.end(process) for process in processes]
 
 
 @pytest.fixture
-def ranks(tmp_path: Path) -> Iterator[Ranks]:
+def ranks(tmp_path):
     with ExitStack() as ends:
         yield Ranks(tmp_path / "meeting", ends)
 
 
 @pytest.fixture(scope="session")
-def other_host(missing: Callable[[str, str], None]) -> Callable[[str, bool], list[str]]:
+def other_host(missing):
     """Words before a command that runs it under another host name, or in another network too."""
 
-    def words(name: str, network: bool) -> list[str]:
+    def words(name, network):
         namespaces = ["unshare", "--user", "--map-root-user", "--uts", *["--net"] * network]
         return [*namespaces, "sh", "-c", f'hostname {name} && exec "$@"', "sh"]
 

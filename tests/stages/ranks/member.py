@@ -3,13 +3,11 @@
 Run as `python member.py DEED NUMBER COUNT MEETING TIMEOUT_S`; prints what the deed gave as JSON.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from pyscale_stages.ranks.group import Group, joined
 Deed = Callable[[Group], Any]
 
 
-def talk(group: Group) -> Any:
+def talk(group):
     """Use every call."""
     group.meet()
     group.barrier()
@@ -29,7 +27,7 @@ def talk(group: Group) -> Any:
     return group.all_gather({"number": group.number, "nothing": None, "text": "ä" * group.number})
 
 
-def addresses(group: Group) -> Any:
+def addresses(group):
     """Return this process's own addresses of connections that stand."""
     import psutil
 
@@ -40,12 +38,12 @@ def addresses(group: Group) -> Any:
     return standing
 
 
-def send_a_pickle(group: Group) -> Any:
+def send_a_pickle(group):
     """Send from the first rank what prints a word if it is unpickled, in the way of torch."""
     import torch.distributed as dist
 
     class Trap:
-        def __reduce__(self) -> Any:
+        def __reduce__(self):
             return print, ("executed",)
 
     if group.number == 0:
@@ -56,21 +54,21 @@ def send_a_pickle(group: Group) -> Any:
     return group.all_gather("here")
 
 
-def meet_without_the_last(group: Group) -> None:
+def meet_without_the_last(group):
     """Lose the last rank, which is killed."""
     if group.number == group.count - 1:
         os.kill(os.getpid(), signal.SIGKILL)
     group.meet()
 
 
-def gather_without_the_last(group: Group) -> Any:
+def gather_without_the_last(group):
     """Lose the last rank while values are gathered."""
     if group.number == group.count - 1:
         os.kill(os.getpid(), signal.SIGKILL)
     return group.all_gather("here")
 
 
-def wait_for_the_last(group: Group) -> None:
+def wait_for_the_last(group):
     """Wait for the last rank, which does not come until its stdin is closed."""
     sys.stderr.write("all have met\n")
     sys.stderr.flush()
@@ -79,28 +77,28 @@ def wait_for_the_last(group: Group) -> None:
     group.meet()
 
 
-def fail_in_the_first(group: Group) -> None:
+def fail_in_the_first(group):
     """Lose the first rank by an error that its user can act on."""
     if group.number == 0:
         raise BadInput("slide 7 is no slide: take it away")
     group.meet()
 
 
-def break_in_the_first(group: Group) -> None:
+def break_in_the_first(group):
     """Lose the first rank by a defect."""
     if group.number == 0:
         raise ZeroDivisionError("by nought")
     group.meet()
 
 
-def agree_without_the_first(group: Group) -> Any:
+def agree_without_the_first(group):
     """Give an error in every rank, and then in the first alone."""
     group.agree(f"error {group.number}")
     group.agree("slide 7 is no slide" if group.number == 0 else None)
     return "went on to its own error"
 
 
-def agree_with_the_dead(group: Group) -> Any:
+def agree_with_the_dead(group):
     """Give an error in the first rank, of which a killed one cannot hear."""
     if group.number == group.count - 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -108,7 +106,7 @@ def agree_with_the_dead(group: Group) -> Any:
     return "went on to its own error"
 
 
-def part_early(group: Group) -> Any:
+def part_early(group):
     """End the group inside the block, as training scripts do."""
     import torch.distributed as dist
 
@@ -117,7 +115,7 @@ def part_early(group: Group) -> Any:
     return "parted"
 
 
-def load(group: Group) -> Any:
+def load(group):
     """Take batches from loader processes of every kind, in step with the others."""
     sums = {}
     for start_method in ("fork", "spawn", "forkserver"):
@@ -128,7 +126,7 @@ def load(group: Group) -> Any:
     return group.all_gather(sums)
 
 
-def load_and_die(group: Group, start_method: str) -> None:
+def load_and_die(group, start_method):
     """Lose the last rank while its loader processes live."""
     taken = batches(start_method)
     # A batch of each: one that was still being started would outlive its rank for ever.
@@ -140,7 +138,7 @@ def load_and_die(group: Group, start_method: str) -> None:
     group.meet()
 
 
-def batches(start_method: str) -> Iterator[Any]:
+def batches(start_method):
     """Four batches of two loader processes."""
     from torch.utils.data import DataLoader
 
@@ -154,14 +152,14 @@ def batches(start_method: str) -> Iterator[Any]:
     )
 
 
-def deed(name: str) -> Deed:
+def deed(name):
     """Return the deed of a name; a start method may follow a colon."""
     name, _, start_method = name.partition(":")
     found = globals()[name]
     return (lambda group: found(group, start_method)) if start_method else found
 
 
-def main(name: str, number: str, count: str, meeting: str, timeout_s: str) -> int:
+def main(name, number, count, meeting, timeout_s):
     """Join the others, do the deed, and say what it gave."""
     try:
         with joined(int(number), int(count), Path(meeting), timeout_s=float(timeout_s)) as group:

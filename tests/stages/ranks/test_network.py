@@ -1,7 +1,5 @@
 """By which interface ranks talk: the named one, or one that is sure to serve."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -22,7 +20,7 @@ except BadInput as error:
 """
 
 
-def other_interface() -> tuple[str, set[str]] | None:
+def other_interface():
     """An interface beside the loopback that is up, and its addresses."""
     state = psutil.net_if_stats()
     for name, addresses in psutil.net_if_addrs().items():

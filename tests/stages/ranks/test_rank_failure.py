@@ -1,14 +1,11 @@
 """Ranks as a user starts them by hand, of which one ends before it comes to the others."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
@@ -23,16 +20,16 @@ Start = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
-def meeting(ranks) -> Path:
+def meeting(ranks):
     return ranks.meeting
 
 
 @pytest.fixture
-def start(tmp_path: Path, meeting: Path) -> Iterator[Start]:
+def start(tmp_path, meeting):
     """Start one of two ranks that load patches; words given later win."""
     (tmp_path / "slides").mkdir()
 
-    def begin(rank: int, *words: object, slides: bool = True) -> subprocess.Popen[str]:
+    def begin(rank, *words, slides=True):
         given = ("--input", f"slides={tmp_path / 'slides'}") if slides else ()
         line = [
             *(sys.executable, "-m", "pyscale_stages", "loader", "run", *given),
@@ -48,7 +45,7 @@ def start(tmp_path: Path, meeting: Path) -> Iterator[Start]:
         yield begin
 
 
-def end(process: subprocess.Popen[str]) -> tuple[int, str]:
+def end(process):
     """Wait for a rank; what it said is one line."""
     said = process.communicate(timeout=PATIENCE_S)[1]
     assert "Traceback" not in said
@@ -129,17 +126,13 @@ def test_ranks_that_have_come_leave_no_word_beside_their_meeting(start, meeting)
     assert sorted(meeting.parent.glob("meeting*")) == [meeting]
 
 
-@pytest.mark.parametrize("place", ["absent/meeting", "movie.tif"])
-def test_nothing_is_left_where_ranks_could_not_meet(start, tmp_path, place):
+@pytest.mark.parametrize(
+    ("rank", "place"), [(1, "absent/meeting"), (1, "movie.tif"), (2, "meeting")], ids=str
+)
+def test_nothing_is_left_where_ranks_could_not_meet(start, tmp_path, rank, place):
     (tmp_path / "movie.tif").write_bytes(b"II*\0\x08\0\0\0")
     before = sorted(tmp_path.iterdir())
-    assert end(start(1, "--meeting", tmp_path / place, slides=False))[0] == 2
-    assert sorted(tmp_path.iterdir()) == before
-
-
-def test_a_number_that_is_no_rank_is_not_told(start, tmp_path):
-    before = sorted(tmp_path.iterdir())
-    assert end(start(2))[0] == 2
+    assert end(start(rank, "--meeting", tmp_path / place, slides=False))[0] == 2
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -152,18 +145,16 @@ def test_the_rank_that_ended_first_is_the_one_that_is_named(tmp_path):
     assert first_end(meeting, 0, 3) == (2, "by error 2")
 
 
-def test_a_rank_does_not_hear_of_itself(tmp_path):
-    tell_end(tmp_path / "ranks", 1, "by an error")
-    assert first_end(tmp_path / "ranks", 1, 2) is None
+def test_a_rank_does_not_hear_of_itself_and_what_it_says_itself_stays(tmp_path):
+    meeting = tmp_path / "ranks"
+    tell_end(meeting, 1, "slide 7 is no slide")
+    assert first_end(meeting, 1, 2) is None
+    # Its launcher tells too.
+    tell_end(meeting, 1, "its process ended with exit code 2")
+    assert first_end(meeting, 0, 2) == (1, "slide 7 is no slide")
 
 
 def test_a_folder_that_was_put_away_is_not_made_again(tmp_path):
     tell_end(tmp_path / "meeting" / "ranks", 1, "by an error")
     assert list(tmp_path.iterdir()) == []
     assert first_end(tmp_path / "meeting" / "ranks", 0, 2) is None
-
-
-def test_what_a_rank_says_of_itself_stays_when_its_launcher_tells_too(tmp_path):
-    tell_end(tmp_path / "ranks", 1, "slide 7 is no slide")
-    tell_end(tmp_path / "ranks", 1, "its process ended with exit code 2")
-    assert first_end(tmp_path / "ranks", 0, 2) == (1, "slide 7 is no slide")

@@ -1,12 +1,7 @@
 """How ranks find each other, and how each way of missing each other is said."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any
 
 import pytest
 from torch.distributed import FileStore
@@ -19,20 +14,15 @@ from pyscale_stages.ranks.rank_failure import tell_end
 from pyscale_stages.ranks.rendezvous import Arrival, Meeting, key_of
 
 
-def test_ranks_that_do_not_come_are_named_after_the_timeout(ranks):
-    outcome = ranks.end(ranks.start("talk", 1, 3, timeout_s=1))
-    assert outcome.code == 1
-    assert outcome.error.startswith(
+def test_ranks_that_do_not_come_in_time_are_named_and_told_so_when_they_come(ranks):
+    first = ranks.end(ranks.start("talk", 1, 3, timeout_s=1))
+    late = ranks.end(ranks.start("talk", 0, 3))
+    assert (first.code, late.code) == (1, 1)
+    assert first.error.startswith(
         f"1 of 3 ranks came to {ranks.meeting} within 1 s; missing: ranks 0 and 2: start all"
     )
-
-
-def test_a_rank_that_comes_when_the_others_have_given_up_is_told_why_they_did(ranks):
-    first = ranks.end(ranks.start("talk", 0, 2, timeout_s=1))
-    late = ranks.end(ranks.start("talk", 1, 2))
-    assert (first.code, late.code) == (1, 1)
     assert late.error == (
-        f"rank 0 of 2 had ended when rank 1 came to {ranks.meeting} ({first.error}): give the "
+        f"rank 1 of 3 had ended when rank 0 came to {ranks.meeting} ({first.error}): give the "
         "ranks of each attempt a file that does not exist yet"
     )
 
@@ -56,15 +46,15 @@ def test_two_ranks_of_one_number_are_refused(ranks):
 class LooksLate:
     """A store whose first wait ends too early for what happens right after it."""
 
-    def __init__(self, store: Any, happens: Callable[[], None]) -> None:
+    def __init__(self, store, happens):
         self._store = store
         self._happens = happens
         self._waited = False
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name):
         return getattr(self._store, name)
 
-    def wait(self, *given: Any) -> None:
+    def wait(self, *given):
         """Wait, but for the first time."""
         if self._waited:
             self._store.wait(*given)
@@ -77,14 +67,14 @@ class LooksLate:
 def test_a_rank_of_the_same_number_that_came_and_ended_between_two_looks_is_found_out(tmp_path):
     path = tmp_path / "meeting"
 
-    def other_comes_and_ends() -> None:
+    def other_comes_and_ends():
         other = Meeting(path, 1, 2, timeout_s=60)
         with pytest.raises(BadInput, match="as rank 1") as raised:
             other.await_all()
         other.leave_word(raised.value)
 
     meeting = Meeting(path, 1, 2, timeout_s=60)
-    meeting.store = LooksLate(meeting.store, other_comes_and_ends)  # type: ignore[assignment]
+    meeting.store = LooksLate(meeting.store, other_comes_and_ends)
     with pytest.raises(BadInput, match="2 processes .* as rank 1"):
         meeting.await_all()
 
@@ -130,28 +120,22 @@ def test_ranks_that_expect_different_numbers_of_ranks_are_refused(ranks):
         assert "give all of them the same --ranks" in outcome.error
 
 
-def test_a_file_of_something_else_is_refused_and_left_as_it_is(tmp_path):
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("movie.tif", r"movie.tif is unusable: name a file"),
+        ("absent/meeting", "is unusable"),
+        (".", "is unusable"),
+        (None, "2 ranks need a --meeting to find each other"),
+    ],
+)
+def test_a_place_where_no_meeting_can_be_is_refused_and_left_as_it_is(tmp_path, place, said):
     movie = tmp_path / "movie.tif"
     movie.write_bytes(b"II*\0\x08\0\0\0")
-    with pytest.raises(BadInput, match=r"movie.tif is unusable: name a file"):
-        join(movie)
+    meeting = None if place is None else tmp_path / place
+    with pytest.raises(BadInput, match=said), joined(0, 2, meeting):
+        pytest.fail("a rank alone has met another")
     assert movie.read_bytes() == b"II*\0\x08\0\0\0"
-
-
-@pytest.mark.parametrize("place", ["absent/meeting", "."])
-def test_a_place_where_no_file_can_be_is_refused(tmp_path, place):
-    with pytest.raises(BadInput, match="is unusable"):
-        join(tmp_path / place)
-
-
-def test_ranks_without_a_meeting_are_refused():
-    with pytest.raises(BadInput, match="2 ranks need a --meeting to find each other"):
-        join(None)
-
-
-def join(meeting: Path | None) -> None:
-    with joined(0, 2, meeting):
-        raise AssertionError("a rank alone has met another")
 
 
 def test_a_rank_that_waits_ends_when_another_is_said_to_have_ended(ranks):

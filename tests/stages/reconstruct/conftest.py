@@ -1,32 +1,25 @@
 """Outputs of the stage, without computing them."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.spans import SpanRecorder
-from pyscale_stages.reconstruct.output import Image, write_image
+from pyscale_stages.reconstruct.output import write_image
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.stage import STAGE
 from pyscale_stages.task import Task
 from stagetasks import Bench
 
-SMALL: dict[str, Any] = {"size_px": 32, "blocks": 1, "tile_px": 16, "overlap_px": 8}
-
-WriteOutput = Callable[..., Path]
+SMALL = {"size_px": 32, "blocks": 1, "tile_px": 16, "overlap_px": 8}
 
 
 @pytest.fixture
-def write_output(tmp_path: Path) -> WriteOutput:
+def write_output(tmp_path):
     """Leave what a rank leaves; only the first has an image."""
 
-    def write(name: str, image: Image | None, rank: int = 0, ranks: int = 1, **params: Any) -> Path:
+    def write(name, image, rank=0, ranks=1, **params):
         spec = TaskSpec(stage="reconstruct", inputs=(), output=tmp_path / name)
         settings = ReconstructParams(**(SMALL | params))
         task = Task(STAGE, spec, settings, SpanRecorder(time.monotonic()))
@@ -39,6 +32,6 @@ def write_output(tmp_path: Path) -> WriteOutput:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path):
     """The stage."""
     return Bench("reconstruct", tmp_path, **SMALL)

@@ -1,16 +1,7 @@
 """Tiles may change an image at its edge; nothing may change it elsewhere."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-from pyscale_stages.contract import Agreement
-from pyscale_stages.reconstruct.output import Image
-from stagetasks import Bench
 
 SIZE_PX = 128
 TILES = {"size_px": SIZE_PX, "tile_px": 64, "overlap_px": 56}
@@ -18,15 +9,15 @@ TILES = {"size_px": SIZE_PX, "tile_px": 64, "overlap_px": 56}
 
 
 @pytest.fixture
-def image() -> Image:
+def image():
     return np.random.default_rng(0).standard_normal((3, SIZE_PX, SIZE_PX), np.float32)
 
 
 @pytest.fixture
-def compare(write_output: Callable[..., Path], bench: Bench) -> Callable[[Image, Image], Agreement]:
+def compare(write_output, bench):
     """Check an image of two ranks against that of one."""
 
-    def compared(reference: Image, other: Image) -> Agreement:
+    def compared(reference, other):
         one, two = (
             write_output("one", reference, **TILES),
             write_output("two", other, 0, 2, **TILES),

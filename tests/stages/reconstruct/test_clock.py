@@ -1,7 +1,5 @@
 """The clock of components."""
 
-from __future__ import annotations
-
 import time
 
 import pytest
@@ -9,7 +7,7 @@ import pytest
 from pyscale_stages.reconstruct.clock import Components
 
 
-def passes(at_least_s: float = 0.0) -> None:
+def passes(at_least_s=0.0):
     """Let the clock of this process advance, however fine it is."""
     start = time.perf_counter()
     while time.perf_counter() <= start + at_least_s:
@@ -48,7 +46,7 @@ def test_what_lies_between_components_is_the_iterations_and_in_none():
     assert sum(components.seconds.values()) <= components.wall_s - between_s
 
 
-def test_an_iteration_forgets_the_last_one():
+def test_an_iteration_forgets_the_last_one_and_a_component_that_fails_is_closed():
     components = Components(lambda: None)
     with components.iteration(), components.timed("gradient"):
         passes()
@@ -57,19 +55,16 @@ def test_an_iteration_forgets_the_last_one():
         with components.timed("denoiser"):
             passes()
     assert components.seconds["gradient"] == 0 < components.seconds["denoiser"]
+    components = Components(lambda: None)
+    with pytest.raises(ZeroDivisionError), components.iteration(), components.timed("gradient"):
+        raise ZeroDivisionError
+    assert components.current is None
 
 
 def test_the_device_is_waited_for_on_both_sides_of_all_that_is_timed():
-    waits: list[str | None] = []
+    waits = []
     components = Components(lambda: waits.append(components.current))
     with components.iteration(), components.timed("gradient"), components.timed("barrier"):
         pass
     # The wait at a begin is for what the outer component has given the device.
     assert waits == [None, None, "gradient", "barrier", "gradient", None]
-
-
-def test_a_component_that_fails_is_closed():
-    components = Components(lambda: None)
-    with pytest.raises(ZeroDivisionError), components.iteration(), components.timed("gradient"):
-        raise ZeroDivisionError
-    assert components.current is None

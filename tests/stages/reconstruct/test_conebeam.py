@@ -1,7 +1,5 @@
 """Cone beams, against lines through a ball whose lengths are known."""
 
-from __future__ import annotations
-
 import pytest
 import torch
 
@@ -12,17 +10,17 @@ SIZE = 32
 ANGLES = (0.0, 37.0, 90.0, 200.0)
 
 
-def ball(size: int, centre_xyz: tuple[float, ...], radius: float) -> torch.Tensor:
+def ball(size, centre_xyz, radius):
     """A ball of ones whose border is one voxel wide."""
     axis = torch.arange(size, dtype=torch.float64) - (size - 1) / 2
     z, y, x = torch.meshgrid(axis, axis, axis, indexing="ij")
     off = zip((x, y, z), centre_xyz, strict=True)
     distance = torch.stack([axis - centre for axis, centre in off]).norm(dim=0)
-    voxels: torch.Tensor = (radius - distance + 0.5).clamp(0, 1)
+    voxels = (radius - distance + 0.5).clamp(0, 1)
     return voxels[None, None].float()
 
 
-def dot(a: torch.Tensor, b: torch.Tensor) -> float:
+def dot(a, b):
     return float((a.double() * b.double()).sum())
 
 

@@ -1,7 +1,5 @@
 """Exchanges of two real ranks, as the engine makes them and as they are timed."""
 
-from __future__ import annotations
-
 import pytest
 
 import enginerank
@@ -11,7 +9,7 @@ from pyscale_stages.reconstruction import COMPONENTS
 pytestmark = pytest.mark.slow
 
 
-def test_exchanges_are_timed_as_what_they_serve():
+def test_exchanges_are_timed_as_what_they_serve_after_one_meeting_and_outside_in_none():
     for rank in enginerank.both_ended():
         assert set(rank["seconds"]) == set(COMPONENTS)
         assert all(seconds > 0 for seconds in rank["seconds"].values())
@@ -19,16 +17,8 @@ def test_exchanges_are_timed_as_what_they_serve():
         of_gradient = rank["of_gradient"]
         assert of_gradient["communication"] > of_gradient["gather"] == 0
         assert rank["seconds"]["communication"] == of_gradient["communication"]
-
-
-def test_an_exchange_outside_components_is_in_none():
-    for rank in enginerank.both_ended():
         assert rank["untimed"] == enginerank.RANKS
         assert set(rank["before"].values()) == {0.0}
-
-
-def test_ranks_meet_once_before_the_exchanges_of_a_component():
-    for rank in enginerank.both_ended():
         assert rank["meets"] == [None, "barrier", "barrier"]
         assert rank["flags"] == [0.0, 1.0]
 

@@ -1,9 +1,5 @@
 """The network and its weights."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 import torch
 
@@ -11,22 +7,21 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.reconstruct.denoiser import network_of, weights_of
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.torchvision_cpu import make_importable
+from pyscale_stages.torchdevice import make_torchvision_importable
 
-make_importable()
+make_torchvision_importable()
 CPU = torch.device("cpu")
 SHAPE = (3, 32, 32)
 IMAGE = torch.rand(1, *SHAPE, generator=torch.Generator().manual_seed(1))
 
 
-def params(**given: Any) -> ReconstructParams:
+def params(**given):
     return ReconstructParams(**({"channels": (4, 4, 8, 8), "blocks": 1} | given))
 
 
-def denoised(given: ReconstructParams, seed: int) -> torch.Tensor:
+def denoised(given, seed):
     with torch.no_grad():
-        found: torch.Tensor = network_of(SHAPE, given, seed, CPU)(IMAGE, given.sigma)
-    return found
+        return network_of(SHAPE, given, seed, CPU)(IMAGE, given.sigma)
 
 
 @pytest.mark.slow

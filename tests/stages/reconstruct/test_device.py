@@ -1,11 +1,12 @@
 """What ranks compute on, and which may compute together."""
 
-from __future__ import annotations
+import re
 
 import pytest
 import torch
 
-from pyscale_stages.errors import BadInput, MissingPart, StageError
+from pyscale_stages.errors import BadInput, MissingPart, ResourceExhausted, StageError
+from pyscale_stages.ranks.rank_failure import LostRank
 from pyscale_stages.reconstruct.device import (
     Place,
     Report,
@@ -13,19 +14,19 @@ from pyscale_stages.reconstruct.device import (
     memory_total_bytes,
     prepared,
     refuse_unequal,
+    told,
 )
+from pyscale_stages.reconstruct.params import ReconstructParams
 
 GIB = 2**30
 
 
-def report(
-    rank: int, memory_gib: float, uuid: str = "", weights: str = "random", asked: str = "{}"
-) -> Report:
+def report(rank, memory_gib, uuid="", weights="random", asked="{}"):
     place = Place(rank, 3, f"node{rank // 2}")
     return Report(place, "V100", uuid, int(memory_gib * GIB), weights, asked)
 
 
-def test_a_processor_takes_the_threads_it_is_given_and_tells_its_memory():
+def test_a_processor_takes_the_threads_it_is_given_and_shortens_no_single_precision():
     before = torch.get_num_threads()
     try:
         device = prepared("cpu", rank=0, threads=1)
@@ -33,18 +34,10 @@ def test_a_processor_takes_the_threads_it_is_given_and_tells_its_memory():
     finally:
         torch.set_num_threads(before)
     assert 0 < memory_peak_bytes(device) < memory_total_bytes(device)
-
-
-def test_single_precision_is_not_shortened_whatever_was_set_before():
     torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = True
     prepared("cpu", rank=0, threads=torch.get_num_threads())
     assert not torch.backends.cuda.matmul.allow_tf32
     assert not torch.backends.cudnn.allow_tf32
-
-
-def test_a_device_between_which_nothing_is_exchanged_is_refused():
-    with pytest.raises(BadInput, match="cannot run on the device mps"):
-        prepared("mps", rank=0, threads=1)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="an NVIDIA GPU works here")
@@ -100,3 +93,39 @@ def test_nearly_equal_devices_may_share_an_image(reports):
 def test_ranks_that_differ_are_refused_with_rank_and_node(reports, kind, said):
     with pytest.raises(kind, match=said):
         refuse_unequal(reports)
+
+
+PLACE = Place(1, 4, "node7")
+
+
+def exhaust(place, **given):
+    """Ask torch for more memory than any machine has."""
+    with pytest.raises(ResourceExhausted) as raised, told(place, ReconstructParams(**given)):
+        torch.empty(1 << 50)
+    return str(raised.value)
+
+
+def test_memory_that_ran_out_is_told_with_rank_node_and_what_can_be_lowered():
+    said = exhaust(PLACE, tiles_at_once=4)
+    assert re.match(r"memory ran out \(.*can't allocate memory.*\) in rank 1 of 4 on node7: ", said)
+    assert said.endswith(
+        "lower tiles_at_once (4), tile_px (448) or size_px (256), or give each rank more memory"
+    )
+    assert "tiles_at_once" not in exhaust(PLACE)
+    alone = exhaust(Place(0, 1, "node7"))
+    assert "lower size_px (256), start several ranks, which cut the image into tiles" in alone
+
+
+def test_an_error_that_a_user_can_act_on_is_told_with_its_place():
+    with (
+        pytest.raises(BadInput, match="^rank 1 of 4 on node7: no such weights$"),
+        told(PLACE, ReconstructParams()),
+    ):
+        raise BadInput("no such weights")
+
+
+@pytest.mark.parametrize("error", [LostRank("rank 2 is gone"), ZeroDivisionError("by nought")])
+def test_a_lost_rank_and_a_defect_stay_as_they_are(error):
+    with pytest.raises(type(error)) as raised, told(PLACE, ReconstructParams()):
+        raise error
+    assert raised.value is error

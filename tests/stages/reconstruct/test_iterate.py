@@ -1,11 +1,7 @@
 """Iterations of one rank, which the engine runs without any others."""
 
-from __future__ import annotations
-
 import time
-from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import torch
@@ -14,19 +10,19 @@ from pyscale_stages.errors import StageError
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruct.denoiser import network_of
-from pyscale_stages.reconstruct.iterate import Solver, solver_of, timed_iterations, timed_objectives
+from pyscale_stages.reconstruct.iterate import solver_of, timed_iterations, timed_objectives
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.reconstruct.problems import Problem, problem_of
+from pyscale_stages.reconstruct.problems import problem_of
 from pyscale_stages.reconstruct.tiles import grid_of
 from pyscale_stages.reconstruction import COMPONENTS
-from pyscale_stages.torchvision_cpu import make_importable
+from pyscale_stages.torchdevice import make_torchvision_importable
 
-make_importable()
+make_torchvision_importable()
 from pyscale_stages.reconstruct.context import TimedContext  # noqa: E402
 
 ALONE = Group(0, 1)
 CPU = torch.device("cpu")
-SMALL: dict[str, Any] = {
+SMALL = {
     "size_px": 64,
     "operators": 3,
     "channels": (4, 4, 8, 8),
@@ -39,12 +35,12 @@ SMALL: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def _without_gradients_of_training() -> Iterator[None]:
+def _without_gradients_of_training():
     with torch.no_grad():
         yield
 
 
-def built(**given: Any) -> tuple[Solver, Problem, ReconstructParams]:
+def built(**given):
     params = ReconstructParams(**(SMALL | given))
     problem = problem_of(params, seed=0)
     context = TimedContext(ALONE, CPU, Components(lambda: None))
@@ -77,7 +73,7 @@ def test_the_gradient_is_that_of_the_objective():
     assert float((solver.gradient(image) * direction).sum()) == pytest.approx(rise / 2, rel=1e-3)
 
 
-def test_iterations_after_warm_up_are_timed_in_all_their_components():
+def test_iterations_after_warm_up_are_timed_in_all_their_components_and_objectives_apart():
     solver, problem, params = built()
     image, iterations = timed_iterations(solver, ALONE, params)
     assert len(iterations) == params.iterations
@@ -86,9 +82,6 @@ def test_iterations_after_warm_up_are_timed_in_all_their_components():
         assert min(each.gradient_s, each.denoiser_s) > 0
         assert each.communication_s == each.gather_s == each.barrier_s == 0
         assert each.rest_s >= 0
-
-
-def test_the_objective_is_timed_apart():
     solver, problem, _ = built()
     image = torch.rand(1, *problem.shape, generator=torch.Generator().manual_seed(0))
     objective, seconds = timed_objectives(solver, ALONE, image, 3)
@@ -101,7 +94,7 @@ def test_each_component_is_recorded_under_its_own_name():
     solver, _, params = built()
     components = solver.context.components
 
-    def denoised(image: torch.Tensor) -> torch.Tensor:
+    def denoised(image):
         for name in ("communication", "gather", "barrier"):
             with components.timed(name):
                 image = image + 0
@@ -115,24 +108,24 @@ def test_each_component_is_recorded_under_its_own_name():
 
 def test_ranks_meet_before_an_iteration_and_before_each_objective_after_the_last():
     solver, _, params = built()
-    happened: list[str] = []
-    took_s: list[float] = []
+    happened = []
+    took_s = []
 
     class Fidelity:
         grad = solver.fidelity.grad
 
-        def fn(self, *given: Any) -> torch.Tensor:
+        def fn(self, *given):
             start = time.perf_counter()
-            value: torch.Tensor = solver.fidelity.fn(*given)
+            value = solver.fidelity.fn(*given)
             took_s.append(time.perf_counter() - start)
             happened.append("objective")
             return value
 
     class Meets(Group):
-        def meet(self) -> None:
+        def meet(self):
             happened.append("meeting")
 
-    def denoised(image: torch.Tensor) -> torch.Tensor:
+    def denoised(image):
         happened.append("denoiser")
         return image
 
@@ -146,11 +139,11 @@ def test_ranks_meet_before_an_iteration_and_before_each_objective_after_the_last
 
 def test_no_meeting_is_in_what_an_iteration_or_an_objective_took():
     solver, _, params = built(warmup_iterations=1)
-    begun_s: list[float] = []
-    ended_s: list[float] = []
+    begun_s = []
+    ended_s = []
 
     class Meets(Group):
-        def meet(self) -> None:
+        def meet(self):
             begun_s.append(time.perf_counter())
             # Longer than what lies between an iteration's end and the next meeting.
             while time.perf_counter() < begun_s[-1] + 0.02:
@@ -168,15 +161,14 @@ def test_no_meeting_is_in_what_an_iteration_or_an_objective_took():
 def test_physics_count_as_gradient_and_the_network_as_denoiser():
     solver, _, params = built()
     components = solver.context.components
-    seen: list[tuple[str, str | None]] = []
+    seen = []
 
     class Fidelity:
-        def grad(self, *given: Any) -> torch.Tensor:
+        def grad(self, *given):
             seen.append(("physics", components.current))
-            found: torch.Tensor = solver.fidelity.grad(*given)
-            return found
+            return solver.fidelity.grad(*given)
 
-    def denoised(image: torch.Tensor) -> torch.Tensor:
+    def denoised(image):
         seen.append(("network", components.current))
         return image
 

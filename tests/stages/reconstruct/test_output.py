@@ -1,19 +1,17 @@
 """The image that is left: as it was made, or refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from pyscale_stages.errors import BadInput, StageError
-from pyscale_stages.reconstruct.output import Image, read_image
+from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruct.params import IMAGE
 from pyscale_stages.windows import read_window
 
 GREY = np.full((3, 32, 32), 0.5, np.float32)
 
 
-def noise(*shape: int, seed: int = 0) -> Image:
+def noise(*shape, seed=0):
     """Values of both signs, none like another."""
     return np.random.default_rng(seed).standard_normal(shape, np.float32)
 
@@ -77,12 +75,11 @@ def test_ranks_of_two_trials_are_no_image(write_output, bench, second, said):
     assert not (bench.folder / "refused").exists()
 
 
-def test_ranks_of_other_parameters_are_not_joined(write_output, bench):
+def test_ranks_of_other_parameters_and_an_image_that_was_cut_short_are_not_joined(
+    write_output, bench
+):
     said = bench.refused("merge", write_output("w0", GREY, sigma=0.1))
     assert "give all ranks and the merge the same --params and --seed" in said
-
-
-def test_an_image_that_was_cut_short_is_not_copied(write_output, bench):
     folder = write_output("w0", GREY)
     (folder / IMAGE).write_bytes((folder / IMAGE).read_bytes()[:500])
     assert "is missing or damaged" in bench.refused("merge", folder)

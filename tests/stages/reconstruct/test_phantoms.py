@@ -1,7 +1,5 @@
 """Images that are reconstructed."""
 
-from __future__ import annotations
-
 import math
 
 import pytest
@@ -11,16 +9,13 @@ from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.phantoms import HEAD_2D, HEAD_3D, phantom
 
 
-def colour_image(seed: int, size_px: int = 128) -> torch.Tensor:
+def colour_image(seed, size_px=128):
     return phantom(ReconstructParams(problem="colour_deblur", size_px=size_px), seed)
 
 
-def test_a_colour_image_follows_from_its_seed():
+def test_a_colour_image_follows_from_its_seed_and_has_sharp_edges_and_smooth_areas():
     assert torch.equal(colour_image(3), colour_image(3))
     assert not torch.equal(colour_image(3), colour_image(4))
-
-
-def test_a_colour_image_has_sharp_edges_and_smooth_areas():
     image = colour_image(0)
     assert image.shape == (1, 3, 128, 128)
     assert image.dtype == torch.float32

@@ -1,10 +1,8 @@
 """Operators and measurements of the three problems."""
 
-from __future__ import annotations
-
 import math
 from importlib.util import find_spec
-from typing import Any, get_args
+from typing import get_args
 
 import pytest
 import torch
@@ -16,22 +14,21 @@ from pyscale_stages.reconstruct.problems import (
     KERNEL_PX,
     LENGTHS_PX,
     WIDTHS_PX,
-    Problem,
     angles_of,
     anisotropic_gaussian,
     problem_of,
 )
 
 ALL_PROBLEMS = get_args(settings.Problem)
-SMALL: dict[str, Any] = {"size_px": 32, "operators": 3, "angles": 10}
+SMALL = {"size_px": 32, "operators": 3, "angles": 10}
 NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no NVIDIA GPU works here")
 
 
-def small(name: str, seed: int = 0, **others: Any) -> Problem:
+def small(name, seed=0, **others):
     return problem_of(ReconstructParams(**(SMALL | {"problem": name} | others)), seed)
 
 
-def dot(a: torch.Tensor, b: torch.Tensor) -> float:
+def dot(a, b):
     return float((a.double() * b.double()).sum())
 
 
@@ -70,7 +67,7 @@ def test_a_rank_measures_the_same_whatever_others_measure(name):
     assert not torch.equal(small(name, seed=1).measurement(2, "cpu"), all_of_them[2])
 
 
-def test_no_two_operators_share_their_noise():
+def test_noise_is_a_share_of_the_largest_value_and_no_two_operators_share_it():
     problem = small("colour_deblur", noise=0.1)
     noises = [
         problem.measurement(index, "cpu") - problem.operator(index, "cpu").A(problem.image)
@@ -78,9 +75,6 @@ def test_no_two_operators_share_their_noise():
     ]
     together = torch.corrcoef(torch.stack([noise.flatten() for noise in noises]))
     assert abs(together[0, 1]) < 0.1
-
-
-def test_noise_is_a_share_of_the_largest_value():
     clean = small("tomography_2d", noise=0).measurement(0, "cpu")
     noise = small("tomography_2d", noise=0.1).measurement(0, "cpu") - clean
     assert noise.std().item() == pytest.approx(0.1 * clean.max().item(), rel=0.2)
@@ -137,7 +131,7 @@ def test_astra_sees_along_the_same_rays():
     assert (seen - expected).norm() < 0.02 * expected.norm()
 
 
-def moments(kernel: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def moments(kernel):
     """Variances of a kernel, the largest last, and in which directions (x, y) these lie."""
     off = torch.arange(KERNEL_PX, dtype=torch.float64) - KERNEL_PX // 2
     y, x = torch.meshgrid(off, off, indexing="ij")
@@ -154,13 +148,10 @@ def test_a_blur_keeps_brightness_and_is_long_in_its_own_direction(index):
     kernel = anisotropic_gaussian(index, 8)
     assert kernel.shape == (1, 1, KERNEL_PX, KERNEL_PX)
     assert kernel.sum().item() == pytest.approx(1, abs=1e-6)
+    assert anisotropic_gaussian(0, 1).sum().item() == pytest.approx(1, abs=1e-6)
     (across, along), vectors = moments(kernel)
     shares = [first + index / 7 * (last - first) for first, last in (LENGTHS_PX, WIDTHS_PX)]
     assert along.sqrt().item() == pytest.approx(shares[0], rel=0.02)
     assert across.sqrt().item() == pytest.approx(shares[1], rel=0.02)
     direction = torch.tensor([math.cos(math.pi * index / 8), math.sin(math.pi * index / 8)])
     assert abs(float(vectors[:, 1] @ direction.double())) == pytest.approx(1, abs=1e-3)
-
-
-def test_one_blur_alone_can_be_made():
-    assert anisotropic_gaussian(0, 1).sum().item() == pytest.approx(1, abs=1e-6)

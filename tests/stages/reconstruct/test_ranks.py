@@ -1,13 +1,9 @@
 """Ranks as real processes over gloo: what they reconstruct together, and how they end."""
 
-from __future__ import annotations
-
 import socket
 import statistics
-from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,35 +14,33 @@ from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
-from pyscale_stages.torchvision_cpu import make_importable
-from startedranks import SMALL, Ended, run_ranks
+from pyscale_stages.torchdevice import make_torchvision_importable
+from startedranks import SMALL, run_ranks
 
 pytestmark = pytest.mark.slow
 
-make_importable()
+make_torchvision_importable()
 TORCHRUN_PORT = 29500
 SAME_IMAGE = 1e-5
 """Largest difference, as a share of the largest value: sums are taken in other orders."""
 REST_SHARE = 0.01
 
-PROBLEMS: dict[str, dict[str, Any]] = {
+PROBLEMS = {
     "colour_deblur": {},
     # Four ranks share nine tiles, and three of them the operators.
     "tomography_2d": {"angles": 30, "operators": 3, "tile_px": 48},
-    "tomography_3d": {"size_px": 64, "tile_px": 32, "overlap_px": 8, "angles": 8},
+    "tomography_3d": {"size_px": 48, "tile_px": 24, "overlap_px": 8, "angles": 8},
 }
 GROUPS = (("colour_deblur", 2), ("tomography_2d", 4), ("tomography_3d", 2))
 
-RunGroup = Callable[[str, int], list[Ended]]
-
 
 @pytest.fixture(scope="module")
-def run_group(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunGroup]:
+def run_group(tmp_path_factory):
     """Run each group of ranks once, while the port that others would meet by is taken."""
     folder = tmp_path_factory.mktemp("groups")
 
     @cache
-    def group(problem: str, count: int) -> list[Ended]:
+    def group(problem, count):
         return run_ranks(
             folder / f"{problem}-{count}", count, params={"problem": problem, **PROBLEMS[problem]}
         )
@@ -66,8 +60,6 @@ def test_ranks_compute_what_one_computes(run_group, problem, count):
     assert [rank.measured.gate is None for rank in ranks] == [False] + [True] * (count - 1)
     assert [rank.frames for rank in ranks] == [1] + [0] * (count - 1)
     gate = ranks[0].measured.gate
-    assert gate is not None
-    assert gate.gradient is not None
     assert gate.gradient <= GRADIENT_TOLERANCE
     assert gate.denoiser_border is not None
     if problem == "tomography_3d":
@@ -75,7 +67,6 @@ def test_ranks_compute_what_one_computes(run_group, problem, count):
         assert "too small to hold the network's field of view" in gate.why_not
     else:
         assert gate.interior_px > 0
-        assert gate.denoiser_interior is not None
         assert gate.denoiser_interior <= DENOISER_TOLERANCE
     for name in ("operators", "tiles"):
         here = [getattr(part_of(rank, name), f"{name}_here") for rank in ranks]
@@ -86,7 +77,7 @@ def test_ranks_compute_what_one_computes(run_group, problem, count):
     assert idle == [problem == "tomography_2d"] + [False] * (count - 1)
 
 
-def part_of(rank: Ended, name: str) -> Any:
+def part_of(rank, name):
     """Where a rank's record holds its share of operators or tiles."""
     return rank.measured.tiling if name == "tiles" else rank.measured
 
@@ -145,31 +136,6 @@ def test_a_rank_whose_memory_runs_out_ends_the_others(tmp_path):
     assert other.exit_code == 1
     assert other.sentence.endswith(f"so rank 0 stopped too: {said}")
     assert "Traceback" not in other.said + exhausted.said
-
-
-def test_more_ranks_than_tiles_end_with_one_sentence_each(tmp_path):
-    for number, rank in enumerate(run_ranks(tmp_path / "ranks", 5, params={})):
-        assert rank.exit_code == 2
-        assert rank.sentence == (
-            f"rank {number} of 5 on {node_name()}: 5 ranks cannot share the 4 tiles of 64 px of "
-            "an image of 128 x 128 pixels: start at most 4 ranks, or lower tile_px"
-        )
-
-
-def test_files_that_are_no_weights_are_refused(tmp_path):
-    empty, words = tmp_path / "empty.pth", tmp_path / "words.pth"
-    empty.touch()
-    words.write_text("no weights\n")
-    ranks = run_ranks(
-        tmp_path / "ranks",
-        2,
-        params={},
-        params_of={0: {"weights": str(empty)}, 1: {"weights": str(words)}},
-    )
-    for number, (rank, file) in enumerate(zip(ranks, (empty, words), strict=True)):
-        assert rank.exit_code == 2
-        assert rank.sentence.startswith(f"rank {number} of 2 on {node_name()}: the weights {file}")
-        assert "Traceback" not in rank.said
 
 
 def test_ranks_with_other_weights_than_the_first_are_refused(tmp_path):

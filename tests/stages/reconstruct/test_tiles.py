@@ -1,9 +1,5 @@
 """How an image is cut, beside what the engine and the network really do."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
@@ -14,7 +10,7 @@ from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.tiles import grid_of, interior, receptive_field_px
 
 
-def params(**given: Any) -> ReconstructParams:
+def params(**given):
     return ReconstructParams(**({"blocks": 1} | given))
 
 
@@ -26,7 +22,7 @@ def test_published_tiles_cost_what_was_published(size_px, multiplier):
     assert grid.work_multiplier == multiplier
 
 
-def test_one_rank_leaves_the_image_whole_unless_it_is_told_to_cut():
+def test_one_rank_leaves_the_image_whole_and_several_have_a_tile_each_at_least():
     whole = grid_of((3, 256, 256), params(tile_px=64, overlap_px=16), ranks=1)
     assert whole.tiling(0).model_dump() == {
         "tile_px": None,
@@ -37,11 +33,10 @@ def test_one_rank_leaves_the_image_whole_unless_it_is_told_to_cut():
     }
     cut = grid_of((3, 256, 256), params(tile_px=64, overlap_px=16, whole_at_one=False), ranks=1)
     assert (cut.tiles, cut.work_multiplier) == (16, 2.25)
-
-
-def test_every_tile_belongs_to_one_rank():
     grid = grid_of((1, 96, 96), params(tile_px=32, overlap_px=8), ranks=4)
     assert [grid.tiling(rank).tiles_here for rank in range(4)] == [3, 2, 2, 2]
+    with pytest.raises(BadInput, match="5 ranks cannot share the 4 tiles of 32 px.*at most 4"):
+        grid_of((3, 64, 64), params(tile_px=32, overlap_px=8), ranks=5)
 
 
 @pytest.mark.parametrize("shape", [(3, 96, 96), (1, 104, 120), (1, 40, 40, 56)])
@@ -59,9 +54,8 @@ def test_the_engine_cuts_as_it_is_said_to(shape):
         assert {(cut.start, cut.stop) for cut in cuts} == targets
 
 
-def targets_of(engine: Any) -> list[tuple[slice, ...]]:
-    found: list[tuple[slice, ...]] = engine._metadata["target_slices"]
-    return found
+def targets_of(engine):
+    return engine._metadata["target_slices"]
 
 
 @pytest.mark.parametrize("blocks", [1, 2])
@@ -85,7 +79,6 @@ def test_the_interior_is_what_tiles_cannot_change(size_px, tile_px, overlap_px):
     given = params(tile_px=tile_px, overlap_px=overlap_px)
     shape = (1, size_px, size_px)
     along = interior(shape, given)
-    assert along is not None
     inside = np.zeros(shape[1:], np.bool_)
     inside[np.ix_(*along)] = True
     network = DRUNet(1, 1, (4, 4, 8, 8), 1, pretrained=None).eval()
@@ -116,16 +109,14 @@ def test_the_interior_has_every_pixel_from_which_the_network_sees_neither_cut_no
 ):
     assert receptive_field_px(1) == 53
     along = interior((1, size_px, size_px), params(tile_px=tile_px, overlap_px=overlap_px))
-    assert along is not None
     assert [np.flatnonzero(axis).tolist() for axis in along] == [expected, expected]
 
 
-def test_tiles_smaller_than_the_networks_view_have_no_interior():
-    assert interior((1, 128, 128), params(tile_px=64, overlap_px=16)) is None
-
-
-def test_an_image_that_is_no_larger_than_a_tile_has_no_interior():
-    assert interior((1, 128, 128), params(tile_px=128, overlap_px=16)) is None
+@pytest.mark.parametrize(
+    "tile_px", [64, 128], ids=["smaller than the network's view", "as large as the image"]
+)
+def test_such_tiles_have_no_interior(tile_px):
+    assert interior((1, 128, 128), params(tile_px=tile_px, overlap_px=16)) is None
 
 
 @pytest.mark.parametrize(("tile_px", "overlap_px"), [(64, 16), (32, 64)])
@@ -134,8 +125,3 @@ def test_tiles_that_the_image_cannot_have_are_refused(tile_px, overlap_px):
         BadInput, match=f"tile_px {tile_px} with overlap_px {overlap_px} does not fit an image"
     ):
         grid_of((3, 64, 64), params(tile_px=tile_px, overlap_px=overlap_px), ranks=2)
-
-
-def test_more_ranks_than_tiles_are_refused_with_how_many_may_be_started():
-    with pytest.raises(BadInput, match="5 ranks cannot share the 4 tiles of 32 px.*at most 4"):
-        grid_of((3, 64, 64), params(tile_px=32, overlap_px=8), ranks=5)

@@ -1,10 +1,5 @@
 """A drifting specimen with known drift, and the stage."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -15,13 +10,11 @@ from pyscale_stages.moviewriter import write_movie
 from stagetasks import Bench
 
 Image = npt.NDArray[np.float32]
-Specimen = Callable[..., Image]
-Noisy = Callable[[Image, int], npt.NDArray[np.uint16]]
 
 DRIFT_YX = ((0.0, 0.0), (5.0, 0.0), (-3.25, 2.5), (1.75, -6.0))
 
 
-def _specimen(shape_yx: tuple[int, int], drift_yx: tuple[float, float] = (0, 0)) -> Image:
+def _specimen(shape_yx, drift_yx=(0, 0)):
     """Blobs on a background of 100 counts, moved by a drift; the same blobs every time."""
     margin = 16
     rng = np.random.default_rng(7)
@@ -31,37 +24,34 @@ def _specimen(shape_yx: tuple[int, int], drift_yx: tuple[float, float] = (0, 0))
     field = ndimage.gaussian_filter(field, 3)
     moved = np.fft.ifft2(ndimage.fourier_shift(np.fft.fft2(field), drift_yx)).real
     image = moved[margin:-margin, margin:-margin] / field.max()
-    counts: Image = (100 + 2000 * image).astype(np.float32)
-    return counts
+    return (100 + 2000 * image).astype(np.float32)
 
 
-def _noisy(image: Image, seed: int) -> npt.NDArray[np.uint16]:
+def _noisy(image, seed):
     """The image as a camera counts it: a photon each two counts."""
     return (2 * np.random.default_rng(seed).poisson(image.clip(0) / 2)).astype(np.uint16)
 
 
 @pytest.fixture(scope="session")
-def specimen() -> Specimen:
+def specimen():
     """Draw the specimen: shape and drift in pixels, (y, x) each."""
     return _specimen
 
 
 @pytest.fixture(scope="session")
-def noisy() -> Noisy:
+def noisy():
     """Add a camera's noise to an image, by a seed."""
     return _noisy
 
 
 @pytest.fixture(scope="session")
-def drifting_pixels() -> npt.NDArray[np.uint16]:
+def drifting_pixels():
     """Four frames of 96 x 128 pixels that drift by `DRIFT_YX`."""
     return np.stack([_noisy(_specimen((96, 128), d), i) for i, d in enumerate(DRIFT_YX)])
 
 
 @pytest.fixture(scope="session")
-def drifting_movie(
-    tmp_path_factory: pytest.TempPathFactory, drifting_pixels: npt.NDArray[np.uint16]
-) -> Path:
+def drifting_movie(tmp_path_factory, drifting_pixels):
     """The drifting frames as an OME-TIFF with the axes TYX."""
     path = tmp_path_factory.mktemp("drifting") / "movie.ome.tif"
     write_movie(path, drifting_pixels, "TYX")
@@ -69,7 +59,7 @@ def drifting_movie(
 
 
 @pytest.fixture
-def drift_truth(tmp_path: Path) -> Path:
+def drift_truth(tmp_path):
     """The truth folder of `drifting_movie`."""
     folder = tmp_path / "truth"
     folder.mkdir()
@@ -82,23 +72,23 @@ def drift_truth(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path):
     """The stage without denoising, fast: for tests of anything but a registration's accuracy."""
     return Bench("register_denoise", tmp_path, denoiser="none", iterations=[500, 500, 100, 0])
 
 
 @pytest.fixture
-def accurate(tmp_path: Path) -> Bench:
+def accurate(tmp_path):
     """The stage without denoising."""
     return Bench("register_denoise", tmp_path, denoiser="none")
 
 
 @pytest.fixture
-def ants_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def ants_fails(monkeypatch):
     """ANTs fails at every registration."""
     import ants
 
-    def fail(*args: object, **kwargs: object) -> None:
+    def fail(*args, **kwargs):
         raise RuntimeError("Registration failed with error code 1")
 
     monkeypatch.setattr(ants, "registration", fail)

@@ -1,10 +1,7 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import ndimage
 
-from pyscale_stages.movie import Pixels
 from pyscale_stages.register_denoise import ants_calls
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import LinearTransform
@@ -13,11 +10,11 @@ SHAPE = (96, 128)
 
 
 @pytest.fixture(autouse=True)
-def seed() -> None:
+def seed():
     ants_calls.set_seed(0)
 
 
-def rotated(image: Pixels, degrees: float) -> Pixels:
+def rotated(image, degrees):
     return ndimage.rotate(image, degrees, reshape=False, order=3, mode="reflect")
 
 
@@ -32,7 +29,6 @@ def test_a_shift_is_found_along_its_own_axis_and_with_its_own_sign(
 
     assert (found.linear.ty_px, found.linear.tx_px) == pytest.approx(drift, abs=0.15)
     assert (found.linear.m00, found.linear.m01) == (1, 0)
-    assert found.correlation is not None
     assert 0.97 < found.correlation < 1
 
 
@@ -84,7 +80,7 @@ def test_moving_follows_the_convention_of_the_table(tmp_path, specimen):
     reference, frame = specimen(SHAPE), rotated(specimen(SHAPE, (2, -3)), -3)
     params = RegisterDenoiseParams(transform="Affine")
     found = ants_calls.register(reference, frame, params, tmp_path)
-    linear: LinearTransform = found.linear
+    linear = found.linear
     matrix = np.array([[linear.m00, linear.m01], [linear.m10, linear.m11]])
     centre = (np.array(SHAPE) - 1) / 2
     offset = centre + np.array([linear.ty_px, linear.tx_px]) - matrix @ centre
@@ -122,7 +118,7 @@ def test_a_deformation_is_measured_and_improves_on_the_affine_part(tmp_path, spe
 def test_the_seed_alone_decides_the_result(tmp_path, specimen, noisy):
     reference, frame = (noisy(specimen(SHAPE, d), 3).astype(np.float32) for d in ((0, 0), (2, 3)))
 
-    def shift(seed: int) -> float:
+    def shift(seed):
         ants_calls.set_seed(seed)
         found = ants_calls.register(reference, frame, RegisterDenoiseParams(), tmp_path)
         return found.linear.ty_px

@@ -1,22 +1,21 @@
 """Mistakes a user makes: exit code 2, one sentence, and nothing half-made."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np
 import pytest
+from pydantic import ValidationError
 
-from pyscale_stages.movie import Pixels
+from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 
 
-def with_nan(pixels: Pixels) -> Pixels:
+def with_nan(pixels):
     broken = pixels.astype(np.float32)
     broken[2, 4, 5] = np.nan
     return broken
 
 
-def tiny(pixels: Pixels) -> Pixels:
+def tiny(pixels):
     return pixels[:, :20, :20]
 
 
@@ -48,3 +47,20 @@ def test_a_failure_of_ants_names_the_frame(bench, drifting_movie):
 def test_an_absent_ants_is_named_with_the_way_to_get_it(bench, drifting_movie, monkeypatch):
     monkeypatch.setitem(sys.modules, "ants", None)
     assert "pip install antspyx==" in bench.refused("run", drifting_movie)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"iterations": [10]}, "same number of levels, but name 1, 4 and 4"),
+        ({"registration": False, "denoiser": "none"}, "denoiser is none"),
+        ({"transform": "Similarity"}, "'Translation', 'Rigid', 'Affine' or 'SyN'"),
+        ({"reference_frame": -1}, "greater than or equal to 0"),
+        ({"sampling_fraction": 0}, "greater than 0"),
+        ({"shrink_factors": [0, 4, 2, 1]}, "greater than or equal to 1"),
+        ({"iterations": [], "shrink_factors": [], "smoothing_sigmas_px": []}, "at least 1 item"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(given, said):
+    with pytest.raises(ValidationError, match=said):
+        RegisterDenoiseParams.model_validate(given)

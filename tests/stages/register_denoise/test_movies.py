@@ -1,7 +1,5 @@
 """The stage on real microscopy, and on a synthetic movie with its truth."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -9,7 +7,6 @@ import pytest
 import tifffile
 
 from pyscale_stages.commandline import main
-from pyscale_stages.movie import Pixels
 from pyscale_stages.synth.drifted import DriftedParams, write_drifted_movie
 from pyscale_stages.synth.movie import write_synthetic_movie
 from pyscale_stages.synth.params import SynthParams
@@ -17,7 +14,7 @@ from pyscale_stages.truth.matching import match_cells
 from stagetasks import Bench
 
 
-def consecutive_correlation(frames: Pixels) -> float:
+def consecutive_correlation(frames):
     """Mean correlation of neighbouring frames, inside a margin that drift does not reach."""
     inner = frames[:, 24:-24, 24:-24].astype(float).reshape(len(frames), -1)
     return float(np.mean([np.corrcoef(a, b)[0, 1] for a, b in pairwise(inner)]))
@@ -66,7 +63,7 @@ def test_cells_of_real_frames_that_were_moved_are_found_as_where_the_camera_saw_
     tmp_path, accurate, shared_data
 ):
     params = DriftedParams(
-        source="stardist-nuclei", image="img2d.tif", labels="mask2d.tif", seed=103, frames=4
+        source="stardist-nuclei", image="img2d.tif", labels="mask2d.tif", seed=103, frames=2
     )
     source = shared_data / "stardist-nuclei"
     movie = write_drifted_movie(tmp_path / "nuclei", params, source) / "movie.ome.tif"

@@ -1,13 +1,15 @@
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.register_denoise.ants_calls import Correction
+from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import (
     TRANSFORMS_FILE,
     LinearTransform,
     centre_and_corners,
+    doubts,
+    is_doubtful,
     mapped,
     read_transforms,
     table_of,
@@ -41,7 +43,7 @@ def test_a_transform_about_any_centre_maps_points_as_the_one_about_the_image_cen
     assert found == pytest.approx(matrix @ (point - centre) + centre + shift)
 
 
-def test_a_translation_maps_centre_and_corners_alike():
+def test_a_translation_moves_centre_and_corners_alike_and_a_determinant_is_a_change_of_area():
     table = table_of([ROW, ROW | {"frame": 1, "ty_px": 2.0, "tx_px": -1.0}])
     points = centre_and_corners((5, 9))
 
@@ -50,9 +52,6 @@ def test_a_translation_maps_centre_and_corners_alike():
     assert points.tolist() == [[0, 0], [-2, -4], [-2, 4], [2, -4], [2, 4]]
     assert np.array_equal(found[0], points)
     assert np.array_equal(found[1], points + np.array([2, -1]))
-
-
-def test_the_determinant_is_the_change_of_area():
     assert LinearTransform(m00=2.0, m01=1.0, m10=0.0, m11=3.0).determinant == 6.0
 
 
@@ -77,3 +76,46 @@ def test_a_table_that_cannot_be_read_is_named(tmp_path, content):
         content.write_parquet(tmp_path / TRANSFORMS_FILE)
     with pytest.raises(BadInput, match=r"transforms\.parquet is not a readable table"):
         read_transforms(tmp_path, (0, 1))
+
+
+SHAPE = (100, 200)
+
+
+def found(correlation=0.9, unmoved=0.6, **linear):
+    return Correction(
+        LinearTransform(**linear), correlation=correlation, correlation_unmoved=unmoved
+    )
+
+
+def doubts_about(*statuses):
+    rows = [{"frame": 5 + i, "status": status} for i, status in enumerate(statuses)]
+    found = doubts(table_of(rows), RegisterDenoiseParams(reference_frame=2, channel=1))
+    return [warning.sentence for warning in found if warning.is_said]
+
+
+@pytest.mark.parametrize(
+    ("correction", "doubtful"),
+    [
+        (found(ty_px=3.0, tx_px=-60.0), False),
+        # Unlike the reference, and more alike unmoved.
+        (found(correlation=0.49, unmoved=0.1), True),
+        (found(correlation=0.7, unmoved=0.8), True),
+        # No drift explains such a transform.
+        (found(ty_px=-51.0), True),
+        (found(tx_px=101.0), True),
+        (found(m00=1.5, m11=1.5), True),
+        (found(m11=0.4), True),
+    ],
+)
+def test_only_a_plausible_drift_that_makes_frames_alike_is_believed(correction, doubtful):
+    assert is_doubtful(correction, SHAPE) == doubtful
+
+
+def test_frames_that_were_not_moved_are_named_with_the_reason():
+    assert doubts_about("reference", "registered", "registered", "not_registered") == []
+    (said,) = doubts_about("registered", "constant", "constant")
+    assert said.startswith("2 of 3 frames were not moved")
+    assert "one value everywhere in channel 1" in said
+    (said,) = doubts_about("registered", "doubtful")
+    assert said.startswith("1 of 2 frames were not moved")
+    assert "reference frame 2" in said

@@ -1,14 +1,10 @@
 """A small synthetic movie, segmented once."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from pyscale_stages.contract import TaskResult
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
 from stagetasks import Bench
 
@@ -20,25 +16,25 @@ MOVIE = SynthParams(
 
 
 @pytest.fixture(scope="session")
-def movie(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def movie(tmp_path_factory):
     """Folder of a movie of two cell types, with its truth."""
     return write_synthetic_movie(tmp_path_factory.mktemp("synth") / "movie", MOVIE)
 
 
 @pytest.fixture(scope="session")
-def frames(movie: Path) -> Path:
+def frames(movie):
     """Its file."""
     return movie / "movie.ome.tif"
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path):
     """The stage."""
     return Bench("segment", tmp_path)
 
 
 @pytest.fixture(scope="session")
-def segmented(frames: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, TaskResult]:
+def segmented(frames, tmp_path_factory):
     """Output folder of all frames of the movie, and the record of its task."""
     bench = Bench("segment", tmp_path_factory.mktemp("segment"))
     result = bench.run("run", frames)
@@ -46,13 +42,13 @@ def segmented(frames: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[P
 
 
 @pytest.fixture(scope="session")
-def whole(segmented: tuple[Path, TaskResult]) -> Path:
+def whole(segmented):
     """Output folder of all frames of the movie."""
     return segmented[0]
 
 
 @pytest.fixture(scope="session")
-def windows(frames: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def windows(frames, tmp_path_factory):
     """Output folders of three uneven windows of the movie."""
     return Bench("segment", tmp_path_factory.mktemp("windows")).windows(
         frames, (0, 2), (2, 3), (3, 5)
@@ -60,7 +56,7 @@ def windows(frames: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path
 
 
 @pytest.fixture(scope="session")
-def cellpose4(missing: Callable[[str, str], None]) -> Path:
+def cellpose4(missing):
     """Folder from which Cellpose 4 can be imported."""
     given = os.environ.get(CELLPOSE4_VARIABLE, "")
     folder = Path(given)

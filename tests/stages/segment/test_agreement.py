@@ -1,14 +1,9 @@
 """How alike two outputs are, and how right one is."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
-from typing import Any
 
 import fastremap
 import numpy as np
-import numpy.typing as npt
 import pytest
 
 from pyscale_stages.contract import Window
@@ -16,10 +11,8 @@ from pyscale_stages.segment.labels import LABELS_FILE, LabelStack
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.truth.matching import Matches, match_cells
 
-Labels = npt.NDArray[np.uint16]
 
-
-def squares(*corners: tuple[int, int], values: list[int] | None = None) -> Labels:
+def squares(*corners, values=None):
     """Label image with a square of 10 x 10 pixels at each corner."""
     labels = np.zeros((60, 60), np.uint16)
     for value, (y, x) in zip(values or range(1, 99), corners, strict=False):
@@ -27,7 +20,7 @@ def squares(*corners: tuple[int, int], values: list[int] | None = None) -> Label
     return labels
 
 
-def lacking(*pixels: Any) -> Labels:
+def lacking(*pixels):
     """A cell without some of its pixels."""
     labels = squares((0, 0))
     for place in pixels:
@@ -88,18 +81,21 @@ def test_as_many_cells_match_as_an_assignment_of_all_to_all_finds(seed):
     assert [found.matched, found.matched_closely] == matched.tolist()
 
 
-def test_all_cells_that_match_closely_are_a_close_precision_of_one():
+def test_close_precision_is_of_all_cells_of_all_frames_and_seg_of_the_true_ones():
     assert match_cells(THREE, THREE).close_precision == 1
     assert match_cells(squares((0, 0)), lacking(np.s_[0, :10], np.s_[1, 0])).close_precision == 0
-
-
-def test_a_frame_weighs_as_much_as_its_cells():
     full = Matches(matched=9, cells_reference=9, cells_other=9)
     failed = Matches(matched=0, cells_reference=1, cells_other=0)
     assert (full + failed).average_precision == pytest.approx(0.9)
+    true = np.zeros((10, 40), np.uint16)
+    true[:, :10], true[:, 10:20], true[:, 20:30] = 1, 2, 3
+    found = np.zeros_like(true)
+    # Of the first 8 of 10 columns; of the second half, which is not most; of the third none.
+    found[:, :8], found[:, 10:15] = 5, 6
+    assert match_cells(true, found).jaccard == pytest.approx(0.8)
 
 
-def written(folder: Path, frames: list[Labels], first: int = 0, movie_frames: int = 2) -> Path:
+def written(folder, frames, first=0, movie_frames=2):
     folder.mkdir()
     stack = LabelStack()
     for frame in frames:
@@ -115,15 +111,6 @@ def written(folder: Path, frames: list[Labels], first: int = 0, movie_frames: in
     )
     (folder / "window.json").write_text(window.model_dump_json(), encoding="utf-8")
     return folder
-
-
-def test_seg_takes_the_cell_that_covers_most_of_each_true_one():
-    true = np.zeros((10, 40), np.uint16)
-    true[:, :10], true[:, 10:20], true[:, 20:30] = 1, 2, 3
-    found = np.zeros_like(true)
-    # Of the first 8 of 10 columns; of the second half, which is not most; of the third none.
-    found[:, :8], found[:, 10:15] = 5, 6
-    assert match_cells(true, found).jaccard == pytest.approx(0.8)
 
 
 TWO, OTHER_TWO = squares((0, 0), (20, 20)), squares((40, 40), (0, 20))
@@ -145,7 +132,6 @@ def test_outputs_agree_as_far_as_their_cells_do(bench, tmp_path, first, second, 
     result = bench.checked(written(tmp_path / "a", first), written(tmp_path / "b", second))
     assert result.quality == {}
     found = result.agreement
-    assert found is not None
     assert found.score == pytest.approx(expected.pop("score"))
     assert found.same == (found.score == 1)
     assert found.identical == expected.pop("identical", False)

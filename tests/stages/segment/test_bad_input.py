@@ -1,7 +1,5 @@
 """Input that cannot be used ends with exit code 2 and one sentence."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import tifffile

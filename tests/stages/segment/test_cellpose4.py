@@ -1,12 +1,9 @@
 """Cellpose 4 itself, where it can be imported: another process, for it replaces Cellpose 3."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +16,7 @@ from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.segment.parts import PARTS
 
 
-def run_python(cellpose4: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_python(cellpose4, *arguments):
     return subprocess.run(
         [sys.executable, *arguments],
         env={**os.environ, "PYTHONPATH": str(cellpose4)},
@@ -30,7 +27,7 @@ def run_python(cellpose4: Path, *arguments: str) -> subprocess.CompletedProcess[
 
 
 @pytest.fixture(scope="module")
-def weights(cellpose4: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def weights(cellpose4, tmp_path_factory):
     path = tmp_path_factory.mktemp("cellpose4") / "grid.pt"
     made = run_python(cellpose4, "-c", MAKE_WEIGHTS, str(path))
     assert made.returncode == 0, made.stderr

@@ -1,10 +1,7 @@
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -23,7 +20,7 @@ print(json.dumps({name: [sum(s.cache_hits.values()), sum(s.cache_misses.values()
 """
 
 
-def imported(folder: Path) -> dict[str, list[int]]:
+def imported(folder):
     """Import Cellpose in a process of its own; of each function, the loads and compilations."""
     done = subprocess.run(
         [sys.executable, "-c", IMPORTS],

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pytest
 import tifffile
 
-from pyscale_stages.movie import Pixels
 from pyscale_stages.segment.doubts import Doubts
-from pyscale_stages.segment.models import Labels, Limits
 from pyscale_stages.segment.params import SegmentParams
-from stagetasks import Bench
 
 
 @dataclass
@@ -24,11 +20,11 @@ class Trained:
     tile_px: int = 224
     estimated_diameter_px: float | None = None
 
-    def segment(self, frame: Pixels, params: SegmentParams, limits: Limits | None = None) -> Labels:
+    def segment(self, frame, params, limits=None):
         raise NotImplementedError
 
 
-def squares(*sides_px: int, gap_px: int = 5) -> Labels:
+def squares(*sides_px, gap_px=5):
     """Squares in a row."""
     labels = np.zeros((40, sum(sides_px) + gap_px * (len(sides_px) + 1)), np.uint16)
     left = gap_px
@@ -38,9 +34,7 @@ def squares(*sides_px: int, gap_px: int = 5) -> Labels:
     return labels
 
 
-def codes(
-    *frames: tuple[Labels, Pixels], model: Trained | None = None, **params: object
-) -> set[str]:
+def codes(*frames, model=None, **params):
     """Of one window with these frames."""
     doubts = Doubts(SegmentParams.model_validate(params))
     for labels, frame in frames:
@@ -48,7 +42,7 @@ def codes(
     return {warning.code for warning in doubts.warnings() if warning.is_said}
 
 
-def seen(labels: Labels) -> tuple[Labels, Pixels]:
+def seen(labels):
     """Labels with the image in which they are bright."""
     return labels, 100 + 900 * (labels > 0).astype(np.float32)
 
@@ -69,14 +63,11 @@ def test_what_a_model_was_not_made_for_is_named(frame, expected):
     assert codes(frame) == expected
 
 
-def test_a_diameter_of_ones_own_and_models_of_any_size_are_believed():
+def test_a_diameter_of_ones_own_and_models_of_any_size_or_of_touching_cells_are_believed():
     small = seen(squares(3, 3, 3))
     assert codes(small, diameter_px=3) == set()
     assert codes(small, estimate_diameter=True) == set()
     assert codes(small, model=Trained(None)) == set()
-
-
-def test_cells_may_touch_where_the_model_is_not_for_nuclei():
     touching = seen(squares(9, 9, 9, gap_px=0))
     doubts = Doubts(SegmentParams(model="cyto3"))
     doubts.add(*reversed(touching), Trained())
@@ -96,7 +87,7 @@ def test_windows_are_judged_together():
     assert not [one for one in both.warnings() if one.is_said]
 
 
-def warned(bench: Bench, movie: Path) -> set[str]:
+def warned(bench, movie):
     """Codes of what segmenting a movie with the embedded model warns of."""
     result = bench.run("run", movie)
     assert result.error is None, result.error

@@ -1,6 +1,6 @@
 """The model that ships with pyscale: small, recorded, and right on what it never saw."""
 
-from __future__ import annotations
+from itertools import islice
 
 import cv2
 import numpy as np
@@ -11,7 +11,7 @@ import torch
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment import device
+from pyscale_stages.segment import calls
 from pyscale_stages.segment.agreement import match_cells
 from pyscale_stages.segment.networks import Cellpose3Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
@@ -28,14 +28,14 @@ from training.train import TrainingRecord, score
 
 
 @pytest.fixture(scope="module")
-def segmenter() -> Cellpose3Segmenter:
-    cpu = device.prepare("cpu", threads=1, seed=0)
+def segmenter():
+    cpu = calls.prepared_device("cpu", threads=1, seed=0)
     weights = embedded_model(EMBEDDED_MODEL)
     return Cellpose3Segmenter(weights, cpu, find_size_weights(EMBEDDED_MODEL))
 
 
 @pytest.fixture(scope="module")
-def training() -> TrainingRecord:
+def training():
     text = embedded_model(EMBEDDED_MODEL).with_suffix(".json").read_bytes()
     return TrainingRecord.model_validate_json(text)
 
@@ -56,17 +56,22 @@ def test_it_finds_touching_cells_in_noise_and_uneven_light(segmenter):
     assert score(segmenter, examples(movie), diameter_px=None) >= 0.85
 
 
-def test_its_record_belongs_to_its_weights(training):
+def test_its_record_belongs_to_its_weights_and_its_size_model_and_tells_how_right_they_are(
+    training,
+):
     weights = embedded_model(EMBEDDED_MODEL)
     assert training.weights_sha256 == sha256_of(weights)
     assert training.weights_bytes == weights.stat().st_size < 4e6
     assert len(training.loss_by_epoch) == training.plan.epochs
-
-
-def test_its_record_tells_its_scores(training):
     assert set(training.ap_iou50_held_out) == set(held_out_movies())
     assert min(training.ap_iou50_held_out.values()) >= 0.85
     assert "ap_iou50" in training.real_nuclei
+    weights, size_model = find_size_weights(EMBEDDED_MODEL), training.size_model
+    assert size_model.weights_sha256 == sha256_of(weights)
+    assert size_model.weights_bytes == weights.stat().st_size
+    assert set(size_model.relative_error_held_out) == set(held_out_movies())
+    assert size_model.relative_error < 0.05
+    assert "estimated_px" in size_model.real_nuclei
 
 
 @pytest.mark.slow
@@ -92,17 +97,8 @@ def test_it_finds_the_nuclei_of_migrating_cells(segmenter, shared_data):
     assert 250 < np.median(areas) < 700
 
 
-def test_its_record_belongs_to_its_size_model_and_tells_how_right_that_is(training):
-    weights, size_model = find_size_weights(EMBEDDED_MODEL), training.size_model
-    assert size_model.weights_sha256 == sha256_of(weights)
-    assert size_model.weights_bytes == weights.stat().st_size
-    assert set(size_model.relative_error_held_out) == set(held_out_movies())
-    assert size_model.relative_error < 0.05
-    assert "estimated_px" in size_model.real_nuclei
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("zoom", [0.6, 1.0, 1.5])
+@pytest.mark.parametrize("zoom", [0.6, 1.5])
 def test_it_estimates_diameters_on_frames_of_any_magnification(segmenter, zoom):
     frame, labels = next(examples(held_out_movies()["default"]))
     seen = cv2.resize(frame, None, fx=zoom, fy=zoom, interpolation=cv2.INTER_AREA)
@@ -110,21 +106,18 @@ def test_it_estimates_diameters_on_frames_of_any_magnification(segmenter, zoom):
     assert estimated == pytest.approx(zoom * true_diameter_px(labels), rel=0.15)
 
 
-def test_no_held_out_movie_was_trained_on(training):
+def test_no_held_out_movie_was_or_can_be_trained_on(training):
     plan = training.plan
     trained = {movie.seed for movie in training_movies(plan.movies, plan.seed)}
     assert len(trained) == plan.movies
     assert max(trained) < HELD_OUT_SEED <= min(training.held_out_seeds.values())
-
-
-def test_held_out_seeds_cannot_be_trained_on():
     with pytest.raises(ValueError, match="held out"):
         training_movies(2, HELD_OUT_SEED - 1)
 
 
 @pytest.mark.slow
 def test_a_frame_has_the_same_labels_whatever_was_segmented_before(segmenter):
-    frames = [frame for frame, _ in examples(held_out_movies()["small"])][:2]
+    frames = [frame[:160, :160] for frame, _ in islice(examples(held_out_movies()["small"]), 2)]
     first = [segmenter.segment(frame, SegmentParams()) for frame in frames]
     again = [segmenter.segment(frame, SegmentParams()) for frame in reversed(frames)]
     for one, other in zip(first, reversed(again), strict=True):

@@ -1,9 +1,6 @@
 """Label images on their way to a file."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,10 +9,9 @@ import tifffile
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.segment.labels import LABELS_FILE, LabelStack, centre_crop
-from stagetasks import Bench
 
 
-def test_labels_read_back_as_they_were_added(tmp_path):
+def test_labels_read_back_as_they_were_added_and_as_uint32_where_a_frame_has_many(tmp_path):
     frames = np.random.default_rng(0).integers(0, 40, (4, 30, 50)).astype(np.uint16)
     stack = LabelStack()
     for frame in frames:
@@ -24,9 +20,6 @@ def test_labels_read_back_as_they_were_added(tmp_path):
     movie = Movie.open(tmp_path / "labels.ome.tif")
     assert movie.dtype == np.uint16
     np.testing.assert_array_equal(np.stack(list(movie.frames(0, 4, channel=0))), frames)
-
-
-def test_a_frame_of_more_than_65535_cells_makes_all_frames_uint32(tmp_path):
     few = np.arange(300 * 300, dtype=np.uint32).reshape(300, 300) % 50
     many = np.arange(300 * 300, dtype=np.uint32).reshape(300, 300)
     stack = LabelStack()
@@ -39,25 +32,19 @@ def test_a_frame_of_more_than_65535_cells_makes_all_frames_uint32(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def frames(movie: Path) -> Movie:
+def frames(movie):
     return Movie.open(movie / "movie.ome.tif")
 
 
-def test_the_crop_is_the_middle_of_the_frame(frames):
+def test_the_crop_is_the_middle_of_the_frame_or_all_of_it(frames):
     frame = np.arange(128 * 144).reshape(128, 144)
     cut = centre_crop(frames, 64).of(frame)
     np.testing.assert_array_equal(cut, frame[32:96, 40:104])
     assert cut.flags["C_CONTIGUOUS"]
-
-
-def test_an_odd_rest_is_larger_below_and_to_the_right(frames):
+    np.testing.assert_array_equal(centre_crop(frames, None).of(frame), frame)
+    # An odd rest is larger below and to the right.
     crop = centre_crop(replace(frames, shape_yx=(8, 9)), 5)
     assert (crop.top, crop.left, crop.shape_yx) == (1, 2, (5, 5))
-
-
-def test_without_a_length_the_crop_is_the_whole_frame(frames):
-    frame = np.arange(128 * 144).reshape(128, 144)
-    np.testing.assert_array_equal(centre_crop(frames, None).of(frame), frame)
 
 
 def test_a_crop_larger_than_the_frame_is_refused_with_both_sizes(frames):
@@ -67,7 +54,7 @@ def test_a_crop_larger_than_the_frame_is_refused_with_both_sizes(frames):
 
 
 @pytest.fixture
-def cropped(bench: Bench, movie: Path) -> list[Path]:
+def cropped(bench, movie):
     """Output folders of two windows of one frame each, both of the middle of 96 pixels."""
     windows = ((0, 1), (1, 2))
     return bench.windows(movie / "movie.ome.tif", *windows, movie_frames=2, length_px=96)

@@ -1,7 +1,5 @@
 """A frame for which there is no memory is refused before anything is loaded."""
 
-from __future__ import annotations
-
 import tracemalloc
 from dataclasses import replace
 from types import SimpleNamespace
@@ -14,7 +12,7 @@ from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.measure import cgroups
 from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment import device, models, stage
+from pyscale_stages.segment import calls, models, stage
 from pyscale_stages.segment.networks import Cellpose3Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 
@@ -43,7 +41,6 @@ def test_a_frame_larger_than_memory_is_refused_before_the_model_is_looked_for(
     monkeypatch.setattr(cgroups, "usable_bytes", lambda: least - 1)
     monkeypatch.delattr(models, "find_model")
     error = bench.run("run", frames).error
-    assert error is not None
     assert error.exit_code == 3
     assert error.message.startswith("segmenting 144 x 128 pixels of movie.ome.tif takes at least ")
     assert "\n" not in error.message
@@ -62,7 +59,7 @@ def test_the_middle_of_it_may_fit(frames, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("diameter_px", [None, 60.0], ids=["as_large", "shrunk"])
 def test_cellpose_really_holds_that_much(diameter_px, movie):
-    cpu = device.prepare("cpu", threads=1, seed=0)
+    cpu = calls.prepared_device("cpu", threads=1, seed=0)
     segmenter = Cellpose3Segmenter(embedded_model(EMBEDDED_MODEL), cpu)
     frames = Movie.open(movie / "movie.ome.tif")
     frame = np.tile(next(frames.frames(0, 1, channel=0)), (3, 3))

@@ -1,7 +1,5 @@
 """Which weights and which Cellpose a task gets."""
 
-from __future__ import annotations
-
 from importlib.metadata import PackageNotFoundError
 
 import pytest
@@ -50,7 +48,7 @@ def test_a_cellpose_that_no_adapter_knows_is_missing(found, monkeypatch):
 
 
 def test_no_cellpose_at_all_says_how_to_get_it(monkeypatch):
-    def absent(name: str) -> str:
+    def absent(name):
         raise PackageNotFoundError(name)
 
     monkeypatch.setattr(models, "version", absent)
@@ -58,12 +56,19 @@ def test_no_cellpose_at_all_says_how_to_get_it(monkeypatch):
         models.installed_cellpose()
 
 
-def test_the_embedded_model_is_refused_under_cellpose_4(monkeypatch):
+def test_under_cellpose_4_the_embedded_model_is_refused_and_no_diameter_estimated(
+    monkeypatch, tmp_path
+):
     monkeypatch.setattr(models, "version", lambda _name: "4.2.1.1")
     with pytest.raises(MissingPart, match=r"needs Cellpose 3, but 4\.2\.1\.1 is installed"):
         models.refuse_other_version(
             EMBEDDED_MODEL, models.CELLPOSE_OF_MODEL[EMBEDDED_MODEL], models.installed_cellpose()
         )
+    monkeypatch.setattr(models, "version", lambda _name: "4.2.1.1")
+    (tmp_path / "mine.pt").write_bytes(b"weights")
+    own = SegmentParams(model=str(tmp_path / "mine.pt"), estimate_diameter=True)
+    with pytest.raises(BadInput, match="a size model, which Cellpose 4 does not have"):
+        models.find_model(own)
 
 
 def test_an_image_is_given_the_size_model_where_it_is_asked_for(tmp_path, monkeypatch):
@@ -73,14 +78,6 @@ def test_an_image_is_given_the_size_model_where_it_is_asked_for(tmp_path, monkey
     asked = models.surroundings(SegmentParams(model="cyto3", estimate_diameter=True))
     assert asked.files == (tmp_path / "cyto3", tmp_path / "size_cyto3.npy")
     assert asked.variables == given.variables == {models.MODEL_FOLDER_VARIABLE: str(tmp_path)}
-
-
-def test_under_cellpose_4_no_diameter_is_estimated(tmp_path, monkeypatch):
-    monkeypatch.setattr(models, "version", lambda _name: "4.2.1.1")
-    (tmp_path / "mine.pt").write_bytes(b"weights")
-    own = SegmentParams(model=str(tmp_path / "mine.pt"), estimate_diameter=True)
-    with pytest.raises(BadInput, match="a size model, which Cellpose 4 does not have"):
-        models.find_model(own)
 
 
 @pytest.mark.parametrize("widths", [[2, 8, 16, 24], [2, 4, 8, 16, 256]])
@@ -96,14 +93,11 @@ def test_a_network_of_any_width_is_rebuilt_from_its_weights(widths, tmp_path):
         torch.testing.assert_close(loaded[name], value)
 
 
-def test_half_precision_weights_are_read(tmp_path):
+def test_half_precision_weights_are_read_and_those_with_a_layer_missing_refused(tmp_path):
     net = build_net([2, 4, 8]).half()
     net.save_model(tmp_path / "net.pt")
     segmenter = Cellpose3Segmenter(tmp_path / "net.pt", torch.device("cpu"))
     assert next(segmenter.model.net.parameters()).dtype == torch.float32
-
-
-def test_weights_with_a_layer_missing_are_refused(tmp_path):
     state = build_net([2, 4, 8]).state_dict()
     del state["output.2.bias"]
     torch.save(state, tmp_path / "net.pt")

@@ -1,27 +1,20 @@
 """What the camera did not see changes no scale of brightness."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-
 import numpy as np
 import pytest
 import tifffile
 
-from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.movie import Movie
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.segment.labels import LABELS_FILE
-from pyscale_stages.segment.models import Labels
 from pyscale_stages.segment.stage import limits_of
 from pyscale_stages.validarea import VALID_FILE
-from stagetasks import Bench
 
 RAMP = np.arange(10_000, dtype=np.uint16).reshape(100, 100)
 UNSEEN_PX = 20
 
 
-def unseen(*rows: int) -> Pixels:
+def unseen(*rows):
     seen = np.ones(RAMP.shape, np.uint8)
     seen[list(rows)] = 0
     return seen
@@ -32,19 +25,16 @@ def test_a_frame_that_was_seen_whole_or_not_at_all_keeps_its_own_limits(seen):
     assert limits_of(RAMP, seen) is None
 
 
-def test_one_value_has_no_limits():
+def test_limits_are_percentiles_of_what_was_seen_and_one_value_has_none():
+    assert limits_of(RAMP, unseen(*range(50))) == pytest.approx((5050, 9949), abs=1)
     assert limits_of(np.full_like(RAMP, 7), unseen(0)) is None
 
 
-def test_limits_are_percentiles_of_what_was_seen():
-    assert limits_of(RAMP, unseen(*range(50))) == pytest.approx((5050, 9949), abs=1)
-
-
 @pytest.fixture
-def labels_of(bench: Bench, tmp_path: Path) -> Callable[..., Labels]:
+def labels_of(bench, tmp_path):
     """Segment frames with or without a valid area; give the labels."""
 
-    def run(frames: Pixels, seen: Pixels | None = None, /, **options: object) -> Labels:
+    def run(frames, seen=None, /, **options):
         folder = tmp_path / "in"
         folder.mkdir(exist_ok=True)
         (folder / VALID_FILE).unlink(missing_ok=True)
@@ -52,14 +42,13 @@ def labels_of(bench: Bench, tmp_path: Path) -> Callable[..., Labels]:
         if seen is not None:
             write_movie(folder / VALID_FILE, seen, "TYX")
         out = bench.done("run", folder / "frames.ome.tif", **options)
-        labels: Labels = tifffile.imread(out / LABELS_FILE)
-        return labels
+        return tifffile.imread(out / LABELS_FILE)
 
     return run
 
 
 @pytest.fixture
-def moved(movie: Path) -> tuple[Pixels, Pixels]:
+def moved(movie):
     """Two frames, the second of which has a strip of zeros, and what of them was seen."""
     frames = Movie.open(movie / "movie.ome.tif").read(0, 2, channel=0)
     seen = np.ones(frames.shape, np.uint8)

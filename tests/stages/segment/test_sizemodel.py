@@ -1,10 +1,7 @@
 """Size models: found beside their weights, read without executing anything, and loaded."""
 
-from __future__ import annotations
-
 import os
 import pickle
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +16,7 @@ from pyscale_stages.segment.sizemodel import (
     size_files,
 )
 
-OF_CELLPOSE: dict[str, Any] = {
+OF_CELLPOSE = {
     "A": np.linspace(-1, 1, 256),
     "smean": np.full(256, 0.25, np.float32),
     "diam_mean": 30.0,
@@ -35,10 +32,12 @@ class LoadedNetwork:
     pretrained_model = False
 
 
-def test_the_embedded_model_has_one():
+def test_the_embedded_model_has_a_size_model_and_one_of_cellpose_4_none():
     path = find_size_weights("pyscale-tiny")
     assert path.name == "pyscale-tiny-size.json"
     assert path.stat().st_size < 8e3
+    with pytest.raises(BadInput, match="cpsam of Cellpose 4 does not have: leave it out"):
+        find_size_weights("cpsam")
 
 
 def test_a_published_model_has_its_own_in_the_model_folder(tmp_path, monkeypatch):
@@ -65,16 +64,11 @@ def test_weights_by_path_have_theirs_beside_them(tmp_path):
     assert size_files(str(weights)) == (trained,)
 
 
-def test_a_model_of_cellpose_4_estimates_no_diameters():
-    with pytest.raises(BadInput, match="cpsam of Cellpose 4 does not have: leave it out"):
-        find_size_weights("cpsam")
-
-
 def test_a_file_of_cellpose_gives_what_cellpose_itself_would_read(tmp_path):
     from cellpose.models import SizeModel
 
     path = tmp_path / "size_cyto3.npy"
-    np.save(path, OF_CELLPOSE)  # type: ignore[arg-type]
+    np.save(path, OF_CELLPOSE)
     style = np.linspace(0, 1, 256)
     ours = load_size_model(path, LoadedNetwork())
     theirs = SizeModel(LoadedNetwork(), pretrained_size=str(path))
@@ -89,7 +83,7 @@ def test_a_file_of_cellpose_gives_what_cellpose_itself_would_read(tmp_path):
 @pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
 def test_files_of_any_age_are_read(protocol, tmp_path):
     path = tmp_path / "size_cyto3.npy"
-    np.save(path, OF_CELLPOSE)  # type: ignore[arg-type]
+    np.save(path, OF_CELLPOSE)
     header = path.read_bytes()[:128]
     path.write_bytes(header + pickle.dumps(np.array(OF_CELLPOSE, dtype=object), protocol))
     assert read_size_weights(path).slopes == pytest.approx(OF_CELLPOSE["A"].tolist())
@@ -99,11 +93,11 @@ def test_a_file_that_would_execute_something_is_refused_unexecuted(tmp_path):
     proof = tmp_path / "executed"
 
     class Harmful:
-        def __reduce__(self) -> tuple[Any, ...]:
+        def __reduce__(self):
             return os.mkdir, (str(proof),)
 
     path = tmp_path / "size_cyto3.npy"
-    np.save(path, {**OF_CELLPOSE, "A": Harmful()})  # type: ignore[arg-type]
+    np.save(path, {**OF_CELLPOSE, "A": Harmful()})
     with pytest.raises(BadInput, match="it would call posix.mkdir"):
         read_size_weights(path)
     assert not proof.exists()
@@ -130,7 +124,7 @@ def test_another_file_is_refused_in_a_sentence(name, content, tmp_path):
 
 def test_a_dictionary_that_lacks_numbers_is_refused(tmp_path):
     for broken in ({"A": OF_CELLPOSE["A"]}, {**OF_CELLPOSE, "smean": np.zeros(3)}):
-        np.save(tmp_path / "s.npy", broken)  # type: ignore[arg-type]
+        np.save(tmp_path / "s.npy", broken)
         with pytest.raises(BadInput, match="it lacks some of its numbers"):
             read_size_weights(tmp_path / "s.npy")
 

@@ -1,10 +1,6 @@
 """What a task of the stage leaves: labels, records, and the same at every number of windows."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import tifffile
@@ -15,12 +11,12 @@ from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment.labels import LABELS_FILE
 
 
-def labels_in(folder: Path) -> Any:
+def labels_in(folder):
     movie = Movie.open(folder / LABELS_FILE)
     return movie.read(0, movie.n_frames, channel=0)
 
 
-def test_every_frame_gets_labels_from_1_to_the_number_of_its_cells(whole):
+def test_every_frame_gets_labels_from_1_to_the_number_of_its_cells_in_named_axes(whole):
     labels = labels_in(whole)
     assert labels.shape == (5, 128, 144)
     assert labels.dtype == np.uint16
@@ -28,9 +24,6 @@ def test_every_frame_gets_labels_from_1_to_the_number_of_its_cells(whole):
         values = np.unique(frame)
         assert len(values) > 10
         np.testing.assert_array_equal(values, np.arange(len(values)))
-
-
-def test_the_labels_are_an_ome_tiff_with_named_axes(whole):
     with tifffile.TiffFile(whole / LABELS_FILE) as tiff:
         assert tiff.is_ome
         assert tiff.series[0].axes == "TYX"

@@ -1,25 +1,16 @@
 """Small slides of every kind, made from one picture."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import cv2
 import numpy as np
-import numpy.typing as npt
 import pytest
 import tifffile
 
-Picture = npt.NDArray[np.uint8]
-MakeSvs = Callable[..., Path]
 HEIGHT_PX, WIDTH_PX = 603, 751
 """No multiple of a tile, and not the same."""
 
 
 @pytest.fixture(scope="session")
-def picture() -> Picture:
+def picture():
     """Smooth colours on the right, white glass on the left, noise over both."""
     rng = np.random.default_rng(5)
     coarse = rng.integers(30, 180, (20, 25, 3), dtype=np.uint8)
@@ -30,17 +21,10 @@ def picture() -> Picture:
 
 
 @pytest.fixture
-def make_svs(tmp_path: Path, picture: Picture) -> MakeSvs:
+def make_svs(tmp_path, picture):
     """Write the picture as a slide in Aperio's layout, of levels 1, 2 and 4 times coarser."""
 
-    def make(
-        name: str = "slide.svs",
-        *,
-        pixels: Picture | None = None,
-        mpp: str = "|MPP = 0.5",
-        steps: tuple[int, ...] = (1, 2, 4),
-        **options: Any,
-    ) -> Path:
+    def make(name="slide.svs", *, pixels=None, mpp="|MPP = 0.5", steps=(1, 2, 4), **options):
         path, shown = tmp_path / name, picture if pixels is None else pixels
         height, width = shown.shape[:2]
         said = f"Aperio Image Library\r\n{width}x{height} (128x128) JPEG/RGB Q=80|AppMag = 20{mpp}"

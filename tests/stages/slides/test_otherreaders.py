@@ -1,19 +1,18 @@
 """OpenSlide and TiffSlide beside our own reader, and all of them in other processes."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np
 import pytest
 import tifffile
 
+from omezarr import write_zarr
 from pyscale_stages.errors import BadInput
-from pyscale_stages.slides.otherreaders import OpenSlideSlide, TiffSlideSlide
+from pyscale_stages.slides import otherreaders
+from pyscale_stages.slides.otherreaders import OpenSlideSlide, StackSlide, TiffSlideSlide
 from pyscale_stages.slides.reading import open_slide
-from pyscale_stages.slides.slide import Slide
 from pyscale_stages.slides.tifffile_reader import open_tiled_tiff
-from readelsewhere import Region, total, totals_elsewhere, totals_of_pool
+from readelsewhere import total, totals_elsewhere
 
 
 def test_tiffslide_reads_the_same_pixels_at_any_place_of_any_level(tmp_path, picture):
@@ -61,25 +60,96 @@ def test_a_size_of_pixels_that_is_no_number_is_none(make_svs):
         assert OpenSlideSlide(path).mpp is None
 
 
-def _last(slide: Slide) -> Region:
+@pytest.fixture
+def values():
+    """Four frames of two channels of 16 bits."""
+    return np.random.default_rng(3).integers(0, 2**16, (4, 2, 70, 83), dtype=np.uint16)
+
+
+@pytest.fixture
+def stack(tmp_path, values):
+    """The same as OME-TIFF."""
+    path = tmp_path / "movie.ome.tif"
+    tifffile.imwrite(
+        path,
+        values,
+        photometric="minisblack",
+        metadata={"axes": "TCYX", "PhysicalSizeX": 0.65, "PhysicalSizeXUnit": "µm"},
+    )
+    return path
+
+
+def test_frames_of_a_stack_are_planes_with_their_values(stack, values):
+    slide = open_slide(stack)
+    assert isinstance(slide, StackSlide)
+    assert (slide.planes, slide.channels, slide.dtype) == (4, 2, np.dtype(np.uint16))
+    assert (len(slide.levels), slide.mpp) == (1, 0.65)
+    for plane in (2, 0, 3, 2, 1):
+        found = slide.read(0, 11, 20, 40, 63, plane=plane)
+        np.testing.assert_array_equal(
+            found, np.moveaxis(values[plane], 0, -1)[11:51, 20:83], strict=True
+        )
+        found[:] = 0
+    with pytest.raises(BadInput, match="has no plane 4: it has 4, from 0"):
+        slide.read(0, 0, 0, 9, 9, plane=4)
+
+
+def test_frames_are_kept_within_bounds(stack, values, monkeypatch):
+    monkeypatch.setattr(otherreaders, "KEPT_BYTES", 2 * values[0].nbytes)
+    slide = StackSlide(stack)
+    for plane in (0, 1, 0, 2):
+        slide.read(0, 0, 0, 9, 9, plane=plane)
+    assert list(slide._kept) == [0, 2]
+    monkeypatch.setattr(otherreaders, "KEPT_BYTES", 1)
+    slide.read(0, 0, 0, 9, 9, plane=3)
+    assert list(slide._kept) == [3]
+    slide.close()
+    assert not slide._kept
+    assert slide.read(0, 0, 0, 9, 9, plane=3).any()
+
+
+def test_pixel_sizes_of_imagej_are_read(tmp_path, values):
+    tifffile.imwrite(
+        tmp_path / "ij.tif",
+        values[:, 0],
+        imagej=True,
+        resolution=(4, 4),
+        metadata={"axes": "TYX", "unit": "um"},
+    )
+    assert open_slide(tmp_path / "ij.tif").mpp == 0.25
+    tifffile.imwrite(tmp_path / "plain.tif", values[:, 0], photometric="minisblack")
+    assert open_slide(tmp_path / "plain.tif").mpp is None
+
+
+@pytest.fixture(params=["tifffile", "openslide", "tiffslide", "stack", "zarr"])
+def slide(request, tmp_path, make_svs, stack, values):
+    """A slide of each reader."""
+    if request.param == "stack":
+        return open_slide(stack)
+    if request.param == "zarr":
+        write_zarr(tmp_path / "image.zarr", values[0], "cyx")
+        return open_slide(tmp_path / "image.zarr")
+    return open_slide(make_svs(), request.param)
+
+
+def last_region(slide):
     level = slide.levels[0]
-    return level.height_px - 200, level.width_px - 200, 200, 200
+    side = min(200, level.height_px, level.width_px)
+    return level.height_px - side, level.width_px - side, side, side
+
+
+def test_a_slide_that_was_read_from_can_be_read_by_forks_and_where_it_was_sent_to(slide):
+    plane = slide.planes - 1
+    expected = total(slide, last_region(slide), plane)
+    assert totals_elsewhere(slide, last_region(slide), "fork", plane) == [expected] * 2
+    sent = pickle.dumps(slide)
+    assert len(sent) < 20_000
+    for here in (slide, pickle.loads(sent)):
+        assert total(here, last_region(slide), plane) == expected
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-@pytest.mark.parametrize("reader", ["tifffile", "openslide", "tiffslide"])
-def test_a_slide_that_was_read_from_can_be_read_in_other_processes(make_svs, reader, method):
-    slide = open_slide(make_svs(), reader)
-    expected = total(slide, _last(slide))
-    assert totals_of_pool(slide, _last(slide), method) == [expected] * 4
-    assert total(slide, _last(slide)) == expected
-    assert len(pickle.dumps(slide)) < 20_000
-
-
-@pytest.mark.parametrize("reader", ["tifffile", "openslide", "tiffslide"])
-def test_a_slide_that_two_forked_processes_inherit_is_read_by_both(make_svs, reader):
-    slide = open_slide(make_svs(), reader)
-    expected = total(slide, _last(slide))
-    assert totals_elsewhere(slide, _last(slide), "fork") == [expected] * 2
-    assert total(slide, _last(slide)) == expected
+def test_a_slide_that_was_read_from_can_be_read_by_processes_that_begin_anew(make_svs):
+    slide = open_slide(make_svs())
+    expected = total(slide, last_region(slide))
+    assert totals_elsewhere(slide, last_region(slide), "spawn") == [expected] * 2

@@ -1,6 +1,6 @@
 """Which reader a slide is given to, and what is said of files that are no slides."""
 
-from __future__ import annotations
+import os
 
 import cv2
 import numpy as np
@@ -9,14 +9,18 @@ import tifffile
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.otherreaders import OpenSlideSlide, StackSlide
-from pyscale_stages.slides.reading import READERS, open_slide
+from pyscale_stages.slides.reading import READERS, check_readable, open_slide, slide_files
 from pyscale_stages.slides.tifffile_reader import TiledTiff
 
 
-def test_aperio_slides_and_tiled_tiff_are_read_by_our_own_reader(make_svs, tmp_path, picture):
+def test_aperio_slides_and_tiled_tiff_are_read_by_our_own_reader_and_others_are_stacks(
+    make_svs, tmp_path, picture
+):
     tifffile.imwrite(tmp_path / "tiled.TIFF", picture, tile=(128, 128), photometric="rgb")
     assert isinstance(open_slide(make_svs()), TiledTiff)
     assert isinstance(open_slide(tmp_path / "tiled.TIFF"), TiledTiff)
+    tifffile.imwrite(tmp_path / "stack.tif", picture[..., 0])
+    assert isinstance(open_slide(tmp_path / "stack.tif"), StackSlide)
 
 
 def test_a_slide_without_a_pyramid_is_read_at_its_only_level(make_svs):
@@ -69,11 +73,6 @@ def test_a_slide_with_tiles_that_were_never_written_goes_to_openslide(tmp_path):
     assert (slide.read_on_glass(0, 0, 0, 9, 9) == 10).all()
 
 
-def test_a_tiff_without_tiles_is_a_stack(tmp_path, picture):
-    tifffile.imwrite(tmp_path / "stack.tif", picture[..., 0])
-    assert isinstance(open_slide(tmp_path / "stack.tif"), StackSlide)
-
-
 @pytest.mark.parametrize("reader", ["auto", "tifffile", "openslide", "tiffslide"])
 def test_a_text_file_named_like_a_slide_is_said_to_be_none(tmp_path, reader):
     path = tmp_path / "notes.svs"
@@ -94,7 +93,7 @@ def test_an_empty_file_and_none_at_all_are_said_in_a_sentence(tmp_path, reader):
 
 def test_an_unknown_reader_is_named_with_those_there_are(make_svs):
     with pytest.raises(BadInput, match="unknown reader magic: choose from auto, tifffile"):
-        open_slide(make_svs(), "magic")  # type: ignore[arg-type]
+        open_slide(make_svs(), "magic")
 
 
 @pytest.mark.parametrize("reader", ["tifffile", "openslide", "tiffslide"])
@@ -102,9 +101,41 @@ def test_what_is_no_more_than_half_there_is_never_read_as_if_whole(make_svs, rea
     path = make_svs()
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
-    def read_all() -> None:
+    def read_all():
         with open_slide(path, reader) as slide:
             slide.read(0, 0, 0, slide.levels[0].height_px, slide.levels[0].width_px)
 
     with pytest.raises(BadInput, match="slide.svs"):
         read_all()
+
+
+def test_slides_of_a_folder_are_listed_by_name_and_one_by_itself_whatever_it_is_called(tmp_path):
+    for name in ("b.svs", "a.OME.TIF", "c.ndpi", "notes.txt", "._b.svs", ".hidden.tif"):
+        (tmp_path / name).touch()
+    (tmp_path / "d.zarr").mkdir()
+    (tmp_path / "folder.tif").mkdir()
+    os.mkfifo(tmp_path / "pipe.svs")
+    (tmp_path / "deeper").mkdir()
+    (tmp_path / "deeper" / "e.svs").touch()
+    names = [path.name for path in slide_files(tmp_path)]
+    assert names == ["a.OME.TIF", "b.svs", "c.ndpi", "d.zarr"]
+    (tmp_path / "slide.odd").touch()
+    (tmp_path / "slide.zarr").mkdir()
+    assert slide_files(tmp_path / "slide.odd") == [tmp_path / "slide.odd"]
+    assert slide_files(tmp_path / "slide.zarr") == [tmp_path / "slide.zarr"]
+
+
+def test_an_empty_folder_and_a_missing_one_are_said(tmp_path):
+    with pytest.raises(BadInput, match=r"holds no slides: put slides there .*\.svs"):
+        slide_files(tmp_path)
+    with pytest.raises(BadInput, match=r"none does not exist: give a slide, or a folder"):
+        slide_files(tmp_path / "none")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read any file")
+def test_a_slide_that_may_not_be_read_is_said(tmp_path):
+    path = tmp_path / "slide.svs"
+    path.write_text("slide")
+    path.chmod(0)
+    with pytest.raises(BadInput, match="is not readable for this user"):
+        check_readable(path)

@@ -1,7 +1,5 @@
 """Which level has the resolution that is asked."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyscale_stages.errors import BadInput
@@ -20,11 +18,10 @@ def test_the_level_nearest_to_what_is_asked_is_the_one_that_wsistream_takes(make
         assert found == theirs.best_level_for_mpp(mpp)
 
 
-def test_nothing_asked_is_the_finest_level_also_where_pixels_have_no_size(make_svs):
+def test_pixels_without_a_size_cannot_be_asked_for_one_and_nothing_asked_is_the_finest_level(
+    make_svs,
+):
     assert level_for(open_slide(make_svs(mpp="")), None) == 0
-
-
-def test_a_slide_that_does_not_say_its_pixel_size_cannot_be_asked_for_one(make_svs):
     with pytest.raises(BadInput, match=r"slide.svs has no pixel size.*leave out --grid mpp"):
         level_for(open_slide(make_svs(mpp="")), 0.5)
 

@@ -1,23 +1,16 @@
 """Our own reader of tiled TIFF: pixels, damage, and what it keeps."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 import tifffile
-from tests.stages.slides.conftest import Picture
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides import tifffile_reader
 from pyscale_stages.slides.otherreaders import OpenSlideSlide
-from pyscale_stages.slides.slide import Slide
-from pyscale_stages.slides.tifffile_reader import TiledTiff, open_tiled_tiff
+from pyscale_stages.slides.tifffile_reader import open_tiled_tiff
 
 
-def _regions(slide: Slide, count: int) -> list[tuple[int, int, int, int, int]]:
+def _regions(slide, count):
     """Places and sizes of many kinds, at every level, up to the last row and column."""
     rng = np.random.default_rng(2)
     found = []
@@ -32,12 +25,12 @@ def _regions(slide: Slide, count: int) -> list[tuple[int, int, int, int, int]]:
     return found
 
 
-def _written(path: Path, pixels: Picture, **options: Any) -> Slide:
+def _written(path, pixels, **options):
     tifffile.imwrite(path, pixels, tile=(128, 128), metadata=None, **options)
     return open_tiled_tiff(path)
 
 
-def _whole(slide: Slide) -> Any:
+def _whole(slide):
     return slide.read(0, 0, 0, slide.levels[0].height_px, slide.levels[0].width_px)
 
 
@@ -178,15 +171,14 @@ def test_a_tile_that_was_never_written_is_white(tmp_path):
     assert (found[:, 128:] == 10).all()
 
 
-def test_what_a_caller_does_to_a_region_is_not_seen_by_the_next(make_svs):
+def test_tiles_are_kept_within_bounds_and_not_changed_by_what_a_caller_does_to_a_region(
+    make_svs, monkeypatch
+):
     slide = open_tiled_tiff(make_svs())
     first = slide.read(0, 0, 0, 128, 128)
     kept = first.copy()
     first[:] = 0
     np.testing.assert_array_equal(slide.read(0, 0, 0, 128, 128), kept)
-
-
-def test_tiles_are_kept_within_bounds_and_forgotten_on_closing(make_svs, monkeypatch):
     monkeypatch.setattr(tifffile_reader, "KEPT_BYTES", 3 * 128 * 128 * 3)
     slide = open_tiled_tiff(make_svs())
     expected = _whole(slide)
@@ -207,7 +199,7 @@ def test_another_level_or_place_than_there_is_is_refused(make_svs):
         slide.read(0, 0, 0, 1, 1, plane=1)
 
 
-def _damaged(path: Path, at_share: float, damage: bytes) -> TiledTiff:
+def _damaged(path, at_share, damage):
     """Overwrite a part of the second tile of the first level."""
     with tifffile.TiffFile(path) as tiff:
         page = tiff.pages.first
@@ -239,7 +231,9 @@ def test_damaged_bytes_of_other_compressions_are_said_as_well(tmp_path, picture)
             _damaged(path, 0, b"\x93garbage" * 20).read(0, 0, 128, 128, 128)
 
 
-def test_a_slide_that_ends_too_soon_is_refused_when_it_is_opened(make_svs):
+def test_what_ends_too_soon_or_cannot_be_decoded_is_refused_when_it_is_opened(
+    make_svs, tmp_path, picture
+):
     path = make_svs(steps=(1,))
     whole = path.read_bytes()
     with tifffile.TiffFile(path) as tiff:
@@ -247,9 +241,6 @@ def test_a_slide_that_ends_too_soon_is_refused_when_it_is_opened(make_svs):
     path.write_bytes(whole[: end + 10])
     with pytest.raises(BadInput, match=r"slide.svs ends at byte \d+, its pixels at byte \d+"):
         open_tiled_tiff(path)
-
-
-def test_what_it_cannot_decode_is_said_with_the_reader_that_can(tmp_path, picture):
     path = tmp_path / "lerc.tif"
     tifffile.imwrite(path, picture, tile=(128, 128), photometric="rgb", compression="lerc")
     with pytest.raises(BadInput, match=r"compressed by LERC.*use the reader openslide"):

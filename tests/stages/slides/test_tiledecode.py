@@ -1,7 +1,5 @@
 """Whether a JPEG tile is known to be whole."""
 
-from __future__ import annotations
-
 import imagecodecs
 import pytest
 
@@ -23,12 +21,9 @@ def test_a_tile_of_several_scans_is_whole(picture):
     assert not is_whole(tile.tobytes()[: len(tile) // 2])
 
 
-def test_a_tile_cut_anywhere_is_not_whole(picture):
+def test_a_tile_cut_anywhere_or_that_ends_before_its_data_do_is_not_whole(picture):
     tile = imagecodecs.jpeg8_encode(picture[:64, :64], level=80)
     assert not any(is_whole(tile[:end]) for end in range(len(tile)))
-
-
-def test_what_ends_before_its_data_do_is_not_whole(picture):
     tile = imagecodecs.jpeg8_encode(picture, level=80)
     half = len(tile) // 2
     assert not is_whole(tile[:half] + b"\xff\xd9" + tile[half:])

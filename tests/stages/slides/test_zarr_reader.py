@@ -1,54 +1,19 @@
 """OME-Zarr of both versions, with any of its axes."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pytest
 import zarr
 
+from omezarr import write_zarr
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.reading import open_slide
 from pyscale_stages.slides.zarr_reader import ZarrSlide
-from readelsewhere import total, totals_elsewhere
-
-Values = npt.NDArray[np.uint16]
-REGION = (3, 4, 80, 90)
-_UNITS = {"y": "micrometer", "x": "nanometer"}
-
-
-def _write(
-    path: Path, pixels: Values, axes: str, *, version: str = "0.5", scale: float = 250.0
-) -> None:
-    """Write an image with a second level half as large."""
-    group = zarr.open_group(str(path), mode="w", zarr_format=3 if version == "0.5" else 2)
-    halved = tuple(slice(None, None, 2) if axis in "yx" else slice(None) for axis in axes)
-    levels = []
-    for number, level in enumerate((pixels, pixels[halved])):
-        group.create_array(
-            str(number), data=level, chunks=tuple(min(64, side) for side in level.shape)
-        )
-        steps = [scale * 2**number if axis in "yx" else 1.0 for axis in axes]
-        levels.append({
-            "path": str(number),
-            "coordinateTransformations": [{"type": "scale", "scale": steps}],
-        })  # fmt: skip
-    named = [
-        {"name": axis, "unit": _UNITS[axis]} if axis in _UNITS else {"name": axis} for axis in axes
-    ]
-    image = {"axes": named, "datasets": levels}
-    if version == "0.5":
-        group.attrs["ome"] = {"version": "0.5", "multiscales": [image]}
-    else:
-        group.attrs["multiscales"] = [image | {"version": "0.4"}]
 
 
 @pytest.fixture
-def values() -> Values:
+def values():
     """Two times, three channels and two depths, each pixel another value."""
     return np.arange(2 * 3 * 2 * 90 * 101, dtype=np.uint16).reshape(2, 3, 2, 90, 101)
 
@@ -56,7 +21,7 @@ def values() -> Values:
 @pytest.mark.parametrize("version", ["0.4", "0.5"])
 def test_times_and_depths_are_planes_and_channels_go_last(tmp_path, values, version):
     path = tmp_path / "image.zarr"
-    _write(path, values, "tczyx", version=version)
+    write_zarr(path, values, "tczyx", version=version)
     slide = open_slide(path)
     assert isinstance(slide, ZarrSlide)
     assert (slide.planes, slide.channels, slide.dtype) == (4, 3, np.dtype(np.uint16))
@@ -77,7 +42,7 @@ def test_times_and_depths_are_planes_and_channels_go_last(tmp_path, values, vers
 def test_colours_before_or_after_the_pixels_are_found(tmp_path, values, axes):
     expected = np.moveaxis(values[0, :, 0], 0, -1)[..., : 1 if axes == "yx" else 3]
     stored = {"cyx": np.moveaxis(expected, -1, 0), "yx": expected[..., 0]}.get(axes, expected)
-    _write(tmp_path / "image.zarr", stored, axes)
+    write_zarr(tmp_path / "image.zarr", stored, axes)
     slide = open_slide(tmp_path / "image.zarr")
     assert slide.planes == 1
     found = slide.read(0, 10, 20, 50, 60)
@@ -86,12 +51,12 @@ def test_colours_before_or_after_the_pixels_are_found(tmp_path, values, axes):
 
 def test_the_first_image_of_several_in_numbered_groups_is_read(tmp_path, values):
     zarr.open_group(str(tmp_path / "slide.zarr"), mode="w")
-    _write(tmp_path / "slide.zarr" / "0", values[0, :, 0], "cyx")
+    write_zarr(tmp_path / "slide.zarr" / "0", values[0, :, 0], "cyx")
     slide = open_slide(tmp_path / "slide.zarr")
     np.testing.assert_array_equal(slide.read(0, 0, 0, 90, 101), np.moveaxis(values[0, :, 0], 0, -1))
 
 
-def test_a_folder_that_is_no_image_is_said(tmp_path, values):
+def test_a_folder_that_is_no_image_and_an_image_of_no_pixels_are_said(tmp_path, values):
     (tmp_path / "empty.zarr").mkdir()
     with pytest.raises(BadInput, match=r"empty.zarr is not an OME-Zarr image"):
         open_slide(tmp_path / "empty.zarr")
@@ -99,16 +64,23 @@ def test_a_folder_that_is_no_image_is_said(tmp_path, values):
     group.create_array("0", data=values)
     with pytest.raises(BadInput, match=r"plain.zarr is not an OME-Zarr image"):
         open_slide(tmp_path / "plain.zarr")
+    write_zarr(tmp_path / "empty.zarr", values[0, 0, 0, :1], "yx")
+    described = json.loads((tmp_path / "empty.zarr" / "1" / "zarr.json").read_text())
+    (tmp_path / "empty.zarr" / "1" / "zarr.json").write_text(
+        json.dumps(described | {"shape": [0, 51]})
+    )
+    with pytest.raises(BadInput, match=r"empty.zarr has the axes y x and arrays of the shape \(0,"):
+        open_slide(tmp_path / "empty.zarr")
 
 
 def test_a_level_that_is_not_there_and_axes_that_do_not_fit_are_said(tmp_path, values):
-    _write(tmp_path / "lost.zarr", values, "tczyx")
+    write_zarr(tmp_path / "lost.zarr", values, "tczyx")
     (tmp_path / "lost.zarr" / "1" / "zarr.json").unlink()
     with pytest.raises(BadInput, match=r"lost.zarr lacks a level that its description names"):
         open_slide(tmp_path / "lost.zarr")
-    _write(tmp_path / "odd.zarr", values[0, 0], "zyx")
+    write_zarr(tmp_path / "odd.zarr", values[0, 0], "zyx")
     group = zarr.open_group(str(tmp_path / "odd.zarr"), mode="r+")
-    described: Any = group.attrs["ome"]
+    described = group.attrs["ome"]
     described["multiscales"][0]["axes"] = [{"name": "y"}, {"name": "x"}]
     group.attrs["ome"] = described
     with pytest.raises(BadInput, match=r"odd.zarr has the axes y x and arrays of the shape"):
@@ -127,7 +99,7 @@ def test_a_level_that_is_not_there_and_axes_that_do_not_fit_are_said(tmp_path, v
 )
 def test_metadata_of_another_form_are_said(tmp_path, values, broken):
     path = tmp_path / "image.zarr"
-    _write(path, values[0, 0, 0], "yx", version="0.4")
+    write_zarr(path, values[0, 0, 0], "yx", version="0.4")
     group = zarr.open_group(str(path), mode="r+")
     (image,) = group.attrs["multiscales"]
     group.attrs["multiscales"] = [broken if isinstance(broken, str) else image | broken]
@@ -137,7 +109,7 @@ def test_metadata_of_another_form_are_said(tmp_path, values, broken):
 
 def test_metadata_that_the_library_cannot_take_are_said(tmp_path, values):
     path = tmp_path / "image.zarr"
-    _write(path, values[0, 0, 0], "yx")
+    write_zarr(path, values[0, 0, 0], "yx")
     described = json.loads((path / "0" / "zarr.json").read_text())
     described["data_type"], described["fill_value"] = "uint8", -1
     (path / "0" / "zarr.json").write_text(json.dumps(described))
@@ -148,30 +120,12 @@ def test_metadata_that_the_library_cannot_take_are_said(tmp_path, values):
         open_slide(path)
 
 
-def test_an_image_of_no_pixels_is_said(tmp_path, values):
-    _write(tmp_path / "empty.zarr", values[0, 0, 0, :1], "yx")
-    described = json.loads((tmp_path / "empty.zarr" / "1" / "zarr.json").read_text())
-    (tmp_path / "empty.zarr" / "1" / "zarr.json").write_text(
-        json.dumps(described | {"shape": [0, 51]})
-    )
-    with pytest.raises(BadInput, match=r"empty.zarr has the axes y x and arrays of the shape \(0,"):
-        open_slide(tmp_path / "empty.zarr")
-
-
 def test_a_damaged_chunk_is_said(tmp_path, values):
     path = tmp_path / "image.zarr"
-    _write(path, values[0, :, 0], "cyx")
+    write_zarr(path, values[0, :, 0], "cyx")
     chunk = path / "0" / "c" / "0" / "0" / "0"
     chunk.write_bytes(b"garbage" * 30)
     slide = open_slide(path)
     with pytest.raises(BadInput, match=r"image.zarr cannot be read at level 0, row 0, column 0"):
         slide.read(0, 0, 0, 10, 10)
     assert slide.read(0, 64, 64, 10, 10).shape == (10, 10, 3)
-
-
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_an_image_that_was_read_from_can_be_read_in_other_processes(tmp_path, values, method):
-    _write(tmp_path / "image.zarr", values[0, :, 0], "cyx")
-    slide = open_slide(tmp_path / "image.zarr")
-    expected = total(slide, REGION)
-    assert totals_elsewhere(slide, REGION, method) == [expected] * 2

@@ -1,17 +1,11 @@
 """The storage stage, small."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
-
 import polars as pl
 import pytest
 
 from stagetasks import Bench
 
-SMALL: dict[str, Any] = {
+SMALL = {
     "particles": 23,
     "particle_side_px": 18,
     "particle_files": 3,
@@ -29,13 +23,13 @@ SMALL: dict[str, Any] = {
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path):
     """The stage."""
     return Bench("storage", tmp_path, **SMALL)
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path):
     """An empty folder to measure."""
     folder = tmp_path / "place"
     folder.mkdir()
@@ -43,9 +37,21 @@ def place(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def timings() -> Callable[[Path], pl.DataFrame]:
+def timings():
     """Read the table of an output folder, with a column of checksums."""
     checksum = pl.col("details").str.json_path_match("$.checksum_crc32").cast(pl.Float64)
     return lambda folder: pl.read_parquet(folder / "timings.parquet").with_columns(
         checksum.alias("checksum_crc32")
     )
+
+
+@pytest.fixture(scope="session")
+def measured(tmp_path_factory):
+    """Record, output folder and place of two repeats of all tests, with the seed 7."""
+    folder = tmp_path_factory.mktemp("measured")
+    (folder / "place").mkdir()
+    (folder / "place" / "mine.txt").write_text("not to be touched")
+    bench = Bench("storage", folder, **SMALL)
+    result = bench.run("run", folder / "place", repeats=2, seed=7)
+    assert result.error is None
+    return result, folder / "out", folder / "place"

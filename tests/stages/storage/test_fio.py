@@ -1,11 +1,6 @@
-from __future__ import annotations
-
 import json
 import os
 import shutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
@@ -15,7 +10,7 @@ from pyscale_stages.storage.reading import Piece
 from pyscale_stages.storage.reads import Read
 
 
-def answer(**changes: Any) -> str:
+def answer(**changes):
     """JSON as fio 3.33 prints it, as far as it matters."""
     read = {
         "io_bytes": 8 << 20,
@@ -68,10 +63,10 @@ def test_without_fio_its_tests_name_what_to_install(bench, timings, place, tmp_p
 
 
 @pytest.fixture
-def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+def stand_in(tmp_path, monkeypatch):
     """Put a program named fio onto the path; it keeps its arguments in the file returned."""
 
-    def put(ending: str) -> Path:
+    def put(ending):
         folder = tmp_path / "bin"
         folder.mkdir()
         kept = tmp_path / "arguments"
@@ -132,7 +127,9 @@ def test_real_fio_reads_as_many_bytes(bench, place, missing):
         modes=["cold"],
         particles=1_024,
         particle_side_px=128,
-        particle_files=300,
+        particle_files=8,
+        movie_formats=["mrc"],
+        readers=[1],
     )
     fio = [t for t in result.timings if t.test.startswith("fio")]
     assert not any(t.why_not for t in fio)

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import multiprocessing
-from pathlib import Path
 
 import pytest
 
@@ -9,7 +6,7 @@ from pyscale_stages.storage.parallel import shares_of, together
 
 
 @pytest.fixture
-def files(place: Path) -> list[Path]:
+def files(place):
     """Seven files of unequal size."""
     paths = [place / f"file{n}" for n in range(7)]
     for number, path in enumerate(paths):
@@ -26,14 +23,11 @@ def test_every_file_is_the_share_of_one_reader(files, readers):
     assert len(sizes) == readers
 
 
-def test_readers_read_all_their_files_and_are_gone(files):
+def test_readers_read_all_their_files_in_the_time_of_all_and_are_gone(files):
     before = set(multiprocessing.active_children())
     read = together(shares_of(files, 3), 4096, direct=False)
     assert read.amount == 28_000
     assert set(multiprocessing.active_children()) <= before
-
-
-def test_the_time_spans_all_readers(files):
     read = together(shares_of(files, 2), 4096, direct=False)
     details = read.details
     assert read.wall_s >= details["slowest_reader_s"] >= details["fastest_reader_s"] > 0

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest
@@ -11,20 +9,14 @@ from pyscale_stages.storage.stage import STAGE
 from pyscale_stages.storage.testfiles import particles_by_file
 
 
-def test_the_default_fits_a_laptop():
+def test_a_stack_fits_a_laptop_or_is_the_published_one_but_for_numbers_that_are_given():
     params = StorageParams()
     assert params.stack_bytes < 300e6
     assert params.shape[0] >= 1000, "fewer bear no 99.9th percentile"
-
-
-def test_the_ancestor_is_the_published_stack():
     params = StorageParams(stack="published")
     assert params.shape == (50_000, 256, 500)
     assert params.stack_bytes == 13_107_200_000
     assert params.scale_to_published == 1
-
-
-def test_a_number_that_is_given_takes_the_place_of_the_preset():
     params = StorageParams(stack="published", particles=1_001, particle_side_px=64)
     assert params.shape == (1_001, 64, 500)
     counts = particles_by_file(params)
@@ -32,12 +24,9 @@ def test_a_number_that_is_given_takes_the_place_of_the_preset():
     assert set(counts) == {2, 3}
 
 
-def test_more_files_than_particles_are_refused():
+def test_sizes_that_cannot_be_are_refused():
     with pytest.raises(ValidationError, match="9 particles cannot lie in 10 files"):
         StorageParams(particles=9)
-
-
-def test_blocks_that_no_disk_could_read_directly_are_refused():
     with pytest.raises(ValidationError, match="multiple of 4096"):
         StorageParams(block_bytes=5000)
 

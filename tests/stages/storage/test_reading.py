@@ -1,22 +1,23 @@
-from __future__ import annotations
-
+import errno
+import os
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pyscale_stages.measure import pagecache
 from pyscale_stages.storage.reading import ALIGNMENT_BYTES, Piece, Reader
-from pyscale_stages.storage.reads import why_not_direct
+from pyscale_stages.storage.reads import alignment_of, why_not_direct
 
 Write = Callable[[int], tuple[Path, bytes]]
 
 
 @pytest.fixture
-def write(place: Path) -> Write:
+def write(place):
     """Write a file of random bytes."""
 
-    def written(size_bytes: int) -> tuple[Path, bytes]:
+    def written(size_bytes):
         content = np.random.default_rng(size_bytes).bytes(size_bytes)
         path = place / f"{size_bytes}.bin"
         path.write_bytes(content)
@@ -26,9 +27,7 @@ def write(place: Path) -> Write:
 
 
 @pytest.fixture(params=[False, True], ids=["cached", "direct"])
-def direct(
-    request: pytest.FixtureRequest, write: Write, missing: Callable[[str, str], None]
-) -> bool:
+def direct(request, write, missing):
     """Whether O_DIRECT is used; skipped where the filesystem of the tests refuses it."""
     if request.param and (why_not := why_not_direct(write(5000)[0])):
         missing("O_DIRECT", f"{why_not}: put temporary files on a disk")
@@ -38,7 +37,7 @@ def direct(
 @pytest.mark.parametrize("size_bytes", [0, 1, 4096, 12_288, 12_289, 100_000])
 def test_a_stream_is_the_file(write, direct, size_bytes):
     path, content = write(size_bytes)
-    blocks: list[bytes] = []
+    blocks = []
     reader = Reader(2 * ALIGNMENT_BYTES, direct=direct)
     assert reader.stream(path, 2 * ALIGNMENT_BYTES, lambda b: blocks.append(bytes(b))) == size_bytes
     assert b"".join(blocks) == content
@@ -47,7 +46,7 @@ def test_a_stream_is_the_file(write, direct, size_bytes):
 def test_pieces_are_read_exactly_wherever_they_begin(write, direct):
     written = [write(20_000), write(9_001)]
     pieces = [Piece(0, 1024, 7000), Piece(1, 8192, 809), Piece(0, 4095, 2), Piece(0, 0, 20_000)]
-    got: list[bytes] = []
+    got = []
     reader = Reader(20_000, direct=direct)
     total_ns, latency_ns = reader.pick(
         [path for path, _ in written], pieces, lambda piece: got.append(bytes(piece))
@@ -71,3 +70,63 @@ def test_no_file_stays_open_after_a_failure(write, place):
     with pytest.raises(FileNotFoundError):
         Reader(4096).pick([path, place / "none"], [Piece(0, 0, 1)])
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+IN_MEMORY = Path("/dev/shm")
+
+
+@pytest.fixture
+def file(place, missing):
+    """A file that can be read by O_DIRECT."""
+    path = place / "file"
+    path.write_bytes(bytes(20_000))
+    if why_not := why_not_direct(path):
+        missing("O_DIRECT", f"{why_not}: put temporary files on a disk")
+    return path
+
+
+def refuse_blocks_below(size_bytes, monkeypatch):
+    """Let reads be refused as a disk with blocks of this size does it."""
+    pick = Reader.pick
+
+    def refusing(self, *args):
+        if self._alignment_bytes < size_bytes:
+            raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+        return pick(self, *args)
+
+    monkeypatch.setattr(Reader, "pick", refusing)
+
+
+def test_a_file_in_memory_has_nothing_to_be_passed_by(missing):
+    if not IN_MEMORY.is_dir():
+        missing("a filesystem in memory", "mount a tmpfs at /dev/shm")
+    assert why_not_direct(IN_MEMORY).startswith("tmpfs keeps its files in memory")
+
+
+def test_an_operating_system_without_it_is_told(file, monkeypatch):
+    monkeypatch.delattr(os, "O_DIRECT")
+    assert why_not_direct(file) == "this operating system has no O_DIRECT"
+
+
+def test_a_filesystem_that_refuses_is_told_with_its_words(file, monkeypatch):
+    refuse_blocks_below(10**9, monkeypatch)
+    assert why_not_direct(file) == "the filesystem refuses O_DIRECT (Invalid argument)"
+
+
+def test_pages_are_read_where_a_disk_has_no_smaller_blocks(file, monkeypatch):
+    refuse_blocks_below(4096, monkeypatch)
+    assert why_not_direct(file) == ""
+    assert alignment_of(file) == 4096
+
+
+def test_a_sector_that_was_read_through_the_cache_does_not_count(file, monkeypatch):
+    look = pagecache.probe
+    monkeypatch.setattr(
+        pagecache, "probe", lambda p: look(p).model_copy(update={"resident_bytes": 4096})
+    )
+    assert alignment_of(file) == 4096
+
+
+def test_a_vanished_file_is_no_refusal(place):
+    with pytest.raises(FileNotFoundError):
+        why_not_direct(place / "none")

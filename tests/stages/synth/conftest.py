@@ -1,9 +1,5 @@
 """Small synthetic movies, written once for all tests of a run."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
@@ -23,25 +19,24 @@ ONE_TYPE = TWO_TYPES.model_copy(update={"cell_types": 1, "cells": 60, "max_drift
 
 
 @pytest.fixture(scope="session")
-def two_types(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def two_types(tmp_path_factory):
     """Folder of a movie with two types of dividing cells."""
     return write_synthetic_movie(tmp_path_factory.mktemp("synth") / "two", TWO_TYPES)
 
 
 @pytest.fixture(scope="session")
-def one_type(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def one_type(tmp_path_factory):
     """Folder of a crowded movie with one type of dividing cells."""
     return write_synthetic_movie(tmp_path_factory.mktemp("synth") / "one", ONE_TYPE)
 
 
 @pytest.fixture(params=["two_types", "one_type"])
-def any_movie(request: pytest.FixtureRequest) -> Path:
+def any_movie(request):
     """Each of the two movies in turn."""
-    folder: Path = request.getfixturevalue(request.param)
-    return folder
+    return request.getfixturevalue(request.param)
 
 
 @pytest.fixture(params=["camera", "specimen"])
-def any_truth(any_movie: Path, request: pytest.FixtureRequest) -> Path:
+def any_truth(any_movie, request):
     """Each truth folder of each movie in turn."""
     return any_movie / "truth" / str(request.param)

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import hashlib
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -19,7 +16,7 @@ SIZE = 100
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
+def source(tmp_path):
     """Folder with an image of blobs, one of which no frame shows, and their labels."""
     folder = tmp_path / "blobs"
     folder.mkdir()
@@ -32,7 +29,9 @@ def source(tmp_path: Path) -> Path:
     return folder
 
 
-def test_frames_are_the_image_moved_by_the_true_drift(source, tmp_path):
+def test_frames_are_the_image_moved_by_the_true_drift_in_noise_as_strong_as_the_truth_says(
+    source, tmp_path
+):
     folder = write_drifted_movie(tmp_path / "movie", PARAMS, source)
     movie = tifffile.imread(folder / "movie.ome.tif").astype(float)
     drift = pl.read_parquet(folder / "truth" / "camera" / "drift.parquet")
@@ -40,6 +39,13 @@ def test_frames_are_the_image_moved_by_the_true_drift(source, tmp_path):
     for frame, dy, dx in drift.iter_rows():
         back = shift(movie[frame], (-dy, -dx), order=3)[15:-15, 15:-15]
         assert np.corrcoef(back.ravel(), movie[0][15:-15, 15:-15].ravel())[0, 1] > 0.99
+    folder = write_drifted_movie(tmp_path / "movie", PARAMS, source)
+    noise = pl.read_parquet(folder / "truth" / "camera" / "noise.parquet")
+    movie = tifffile.imread(folder / "movie.ome.tif").astype(float)
+    clean = tifffile.imread(folder / "truth" / "camera" / "clean_ch0.ome.tif").astype(float)
+    rms = np.sqrt(((movie - clean) ** 2).mean(axis=(1, 2)))
+    assert noise["frame"].to_list() == list(range(PARAMS.frames))
+    assert noise["noise_rms_counts"].to_numpy() == pytest.approx(rms)
 
 
 @pytest.mark.parametrize("name", ["camera", "specimen"])
@@ -53,16 +59,6 @@ def test_truth_fits_the_frames_in_both_coordinates(name, source, tmp_path):
     assert sorted(tracks["track_id"].unique()) == [4, 9, 11]
     assert tracks["parent_id"].sum() == 0
     assert len(tracks) == 3 * PARAMS.frames
-
-
-def test_the_truth_says_how_strong_the_noise_of_each_frame_is(source, tmp_path):
-    folder = write_drifted_movie(tmp_path / "movie", PARAMS, source)
-    noise = pl.read_parquet(folder / "truth" / "camera" / "noise.parquet")
-    movie = tifffile.imread(folder / "movie.ome.tif").astype(float)
-    clean = tifffile.imread(folder / "truth" / "camera" / "clean_ch0.ome.tif").astype(float)
-    rms = np.sqrt(((movie - clean) ** 2).mean(axis=(1, 2)))
-    assert noise["frame"].to_list() == list(range(PARAMS.frames))
-    assert noise["noise_rms_counts"].to_numpy() == pytest.approx(rms)
 
 
 def test_true_labels_of_the_specimen_end_where_the_camera_saw_nothing(source, tmp_path):
@@ -80,7 +76,7 @@ def test_true_labels_of_the_specimen_end_where_the_camera_saw_nothing(source, tm
 
 
 def test_the_same_parameters_give_the_same_bytes(source, tmp_path):
-    def digests(name: str) -> list[str]:
+    def digests(name):
         folder = write_drifted_movie(tmp_path / name, PARAMS, source)
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         return [hashlib.sha256(path.read_bytes()).hexdigest() for path in files]

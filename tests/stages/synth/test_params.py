@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -63,7 +61,4 @@ def test_drift_walks_in_fractions_of_a_pixel_within_its_limit():
     assert 3.3 < np.abs(path).max() <= 3.5
     assert np.abs(np.diff(path, axis=0)).max() < 3.5
     assert (path[1:] != np.rint(path[1:])).all()
-
-
-def test_drift_can_be_none():
     assert not drift_path(SynthParams(frames=5, max_drift_px=0)).any()

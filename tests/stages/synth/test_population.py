@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np
@@ -7,23 +5,17 @@ import pytest
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.synth import population
-from pyscale_stages.synth.cells import Cells, radius_px
+from pyscale_stages.synth.cells import radius_px
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.synth.population import simulate
 
 FIELD = SynthParams(seed=1, frames=30, height_px=300, width_px=400, cells=40, radius_px=8)
 
 
-def in_field(cells: Cells, params: SynthParams, cell_type: int) -> int:
-    return int(
-        (
-            (cells["cell_type"] == cell_type)
-            & (cells["y_px"] >= 0)
-            & (cells["y_px"] < params.height_px)
-            & (cells["x_px"] >= 0)
-            & (cells["x_px"] < params.width_px)
-        ).sum()
-    )
+def in_field(cells, params, cell_type):
+    inside = (cells["y_px"] >= 0) & (cells["y_px"] < params.height_px)
+    inside &= (cells["x_px"] >= 0) & (cells["x_px"] < params.width_px)
+    return int((inside & (cells["cell_type"] == cell_type)).sum())
 
 
 @pytest.mark.parametrize("profile", ["constant", "ramp", "burst"])
@@ -83,7 +75,7 @@ def test_cells_move_at_the_asked_speed_where_nobody_pushes():
 
 def test_track_ids_are_never_used_twice():
     params = FIELD.model_copy(update={"division_rate": 0.1, "density_profile": "burst"})
-    last_seen: dict[int, int] = {}
+    last_seen = {}
     for frame, cells in enumerate(simulate(params)):
         ids = cells["track_id"].tolist()
         assert len(ids) == len(set(ids))
@@ -92,8 +84,9 @@ def test_track_ids_are_never_used_twice():
             last_seen[track] = frame
 
 
-def test_running_out_of_track_ids_is_refused(monkeypatch):
-    monkeypatch.setattr(population, "MAX_TRACK_ID", 400)
+@pytest.mark.parametrize(("most", "frame"), [(400, r"\d+"), (30, "0")])
+def test_running_out_of_track_ids_is_refused(monkeypatch, most, frame):
+    monkeypatch.setattr(population, "MAX_TRACK_ID", most)
     params = FIELD.model_copy(update={"division_rate": 0.2})
-    with pytest.raises(BadInput, match=r"more than 400 track ids by frame \d+ of 30: use fewer"):
+    with pytest.raises(BadInput, match=rf"more than {most} track ids by frame {frame} of 30: use"):
         list(simulate(params))

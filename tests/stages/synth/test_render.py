@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -15,14 +12,12 @@ from pyscale_stages.synth.movie import render_examples
 from pyscale_stages.synth.params import SynthParams
 from pyscale_stages.synth.shapes import MIN_VISIBLE_PX, cover, label_image
 
-Image = npt.NDArray[np.float64]
-
 EIGHT_NEIGHBOURS = np.ones((3, 3), bool)
 
 
 @st.composite
-def small_params(draw: st.DrawFn) -> SynthParams:
-    def between(low: float, high: float) -> float:
+def small_params(draw):
+    def between(low, high):
         return draw(st.floats(low, high, allow_nan=False))
 
     values = {
@@ -86,7 +81,7 @@ def test_cells_in_a_crowd_are_in_one_piece():
     assert whole / total > 0.995
 
 
-def test_a_lone_round_cell_is_the_disc_of_its_radius_at_any_sub_pixel_place():
+def test_labels_are_the_disc_of_a_round_cell_and_move_whole_with_a_whole_pixel_drift():
     params = SynthParams(elongation=1, irregularity=0, radius_spread=0, radius_px=10.01)
     rng = np.random.default_rng(0)
     y, x = np.mgrid[:64, :64]
@@ -95,9 +90,6 @@ def test_a_lone_round_cell_is_the_disc_of_its_radius_at_any_sub_pixel_place():
         labels = label_image(cells, cover(cells, np.zeros(2), (64, 64)), (64, 64))
         disc = (y - centre[0]) ** 2 + (x - centre[1]) ** 2 < 10.01**2
         np.testing.assert_array_equal(labels, np.where(disc, 4, 0))
-
-
-def test_a_whole_pixel_drift_moves_labels_without_changing_them():
     params = SynthParams()
     cells = grown_cells(
         params, np.random.default_rng(2), np.random.default_rng(1).uniform(40, 160, (40, 2)), 1
@@ -136,7 +128,7 @@ def test_light_follows_drift_by_fractions_of_a_pixel():
     for image, drift in zip(images[1:], drift_path(params)[1:], strict=True):
         smooth = ndimage.gaussian_filter(image, 1)
 
-        def mismatch(shift: Image, smooth: Image = smooth) -> float:
+        def mismatch(shift, smooth=smooth):
             moved = ndimage.shift(smooth, -shift, order=3)[20:-20, 20:-20]
             return float(np.mean((moved - reference) ** 2))
 

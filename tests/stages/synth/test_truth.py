@@ -1,10 +1,6 @@
-from __future__ import annotations
-
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 import pytest
 import tifffile
@@ -13,17 +9,15 @@ from scipy import ndimage
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
 from pyscale_stages.truth.cells import count_contacts
 
-Stack = npt.NDArray[np.uint16]
 
-
-def labels_of(truth: Path) -> list[Stack]:
+def labels_of(truth):
     files = sorted(truth.glob("labels_ch*.ome.tif"))
     return [tifffile.imread(file) for file in files]
 
 
-def contacts_one_by_one(labels: list[Stack]) -> Counter[tuple[int, int, int]]:
+def contacts_one_by_one(labels):
     """Every pixel against itself and its four neighbours, in plain Python."""
-    found: Counter[tuple[int, int, int]] = Counter()
+    found = Counter()
     first, second = labels[0], labels[-1]
     n_frames, height, width = first.shape
     for frame in range(n_frames):
@@ -45,19 +39,18 @@ def test_contacts_are_those_of_the_label_images(any_truth):
     assert table.schema == dict.fromkeys(("frame", "label_a", "label_b", "contact_px"), pl.Int32)
 
 
-def test_an_overlapped_pixel_counts_once_for_itself_and_once_for_each_neighbour_across():
-    a = np.zeros((3, 3), np.uint16)
-    a[1, 1] = 5
-    b = np.zeros((3, 3), np.uint16)
-    b[1, 1:] = 9
-    assert count_contacts([a, b]).tolist() == [[5, 9, 2]]
-
-
-def test_cells_that_meet_at_a_corner_only_do_not_touch():
-    corner = np.array([[1, 0], [0, 2]], np.uint16)
-    side = np.array([[2, 1], [0, 1]], np.uint16)
-    assert count_contacts([corner]).tolist() == []
-    assert count_contacts([side]).tolist() == [[1, 2, 1]]
+@pytest.mark.parametrize(
+    ("images", "contacts"),
+    [
+        # An overlapped pixel counts once for itself, and once for each neighbour across.
+        ([[[0, 0, 0], [0, 5, 0], [0, 0, 0]], [[0, 0, 0], [0, 9, 9], [0, 0, 0]]], [[5, 9, 2]]),
+        ([[[1, 0], [0, 2]]], []),
+        ([[[2, 1], [0, 1]]], [[1, 2, 1]]),
+    ],
+    ids=["overlapping cells", "cells that meet at a corner only", "cells side by side"],
+)
+def test_contacts_are_counted_by_pixels(images, contacts):
+    assert count_contacts([np.array(image, np.uint16) for image in images]).tolist() == contacts
 
 
 def test_tracks_are_the_centroids_of_the_label_images(any_truth):
@@ -84,8 +77,8 @@ def test_a_track_stays_in_one_channel_and_moves_in_small_steps(any_truth):
     moved = steps.filter(pl.col("again"))["step"]
     assert len(moved) > 200
     # Mean speed 1.5 px; pushing neighbours and drift add to it, but no cell jumps over another.
-    assert 0.5 < float(moved.median()) < 4  # type: ignore[arg-type]
-    assert float(moved.max()) < 14  # type: ignore[arg-type]
+    assert 0.5 < float(moved.median()) < 4
+    assert float(moved.max()) < 14
 
 
 def test_divisions_keep_the_mother(any_truth):
@@ -104,7 +97,7 @@ def test_divisions_keep_the_mother(any_truth):
     assert distance.max() < 2 * 7 + 6
     children = births.group_by("parent_id").len()["len"]
     assert children.max() == 2
-    assert (children == 2).mean() > 0.6  # type: ignore[operator]
+    assert (children == 2).mean() > 0.6
 
 
 def test_drift_is_the_shift_between_the_two_coordinate_systems(any_movie):
@@ -112,7 +105,7 @@ def test_drift_is_the_shift_between_the_two_coordinate_systems(any_movie):
     drift = pl.read_parquet(truth / "camera" / "drift.parquet")
     assert drift.equals(pl.read_parquet(truth / "specimen" / "drift.parquet"))
     assert drift.row(0) == (0, 0.0, 0.0)
-    assert drift["dy_px"].abs().max() > 0.5  # type: ignore[operator]
+    assert drift["dy_px"].abs().max() > 0.5
     camera, specimen = (
         pl.read_parquet(truth / name / "tracks.parquet") for name in ("camera", "specimen")
     )
@@ -128,19 +121,12 @@ def test_drift_is_the_shift_between_the_two_coordinate_systems(any_movie):
     for axis in ("y", "x"):
         error = inside[f"{axis}_px"] - inside[f"{axis}_px_still"] - inside[f"d{axis}_px"]
         # What is left is the rounding of outlines to pixels, largest for half-covered cells.
-        assert float(error.abs().max()) < 0.6  # type: ignore[arg-type]
-        assert float(error.std()) < 0.12  # type: ignore[arg-type]
-        assert abs(float(error.mean())) < 0.01  # type: ignore[arg-type]
+        assert float(error.abs().max()) < 0.6
+        assert float(error.std()) < 0.12
+        assert abs(float(error.mean())) < 0.01
 
 
-def test_without_drift_both_coordinate_systems_are_one(tmp_path):
-    params = SynthParams(frames=3, height_px=80, width_px=80, cells=8, radius_px=6, max_drift_px=0)
-    truth = write_synthetic_movie(tmp_path / "m", params) / "truth"
-    for file in (truth / "specimen").iterdir():
-        assert file.read_bytes() == (truth / "camera" / file.name).read_bytes()
-
-
-def test_frame_0_is_the_same_in_both_coordinate_systems(any_movie):
+def test_both_coordinate_systems_are_one_in_frame_0_and_without_drift(any_movie, tmp_path):
     for camera, specimen in zip(
         labels_of(any_movie / "truth" / "camera"),
         labels_of(any_movie / "truth" / "specimen"),
@@ -148,6 +134,10 @@ def test_frame_0_is_the_same_in_both_coordinate_systems(any_movie):
     ):
         np.testing.assert_array_equal(camera[0], specimen[0])
         assert not np.array_equal(camera[-1], specimen[-1])
+    params = SynthParams(frames=3, height_px=80, width_px=80, cells=8, radius_px=6, max_drift_px=0)
+    truth = write_synthetic_movie(tmp_path / "m", params) / "truth"
+    for file in (truth / "specimen").iterdir():
+        assert file.read_bytes() == (truth / "camera" / file.name).read_bytes()
 
 
 def test_the_movie_shows_light_where_the_camera_labels_are(any_movie):

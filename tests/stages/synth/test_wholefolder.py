@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable
-from pathlib import Path
+from contextlib import nullcontext
 
 import pytest
 
@@ -23,15 +22,15 @@ class Params(Record):
     size: int = 8
 
 
-def fill(folder: Path) -> None:
+def fill(folder):
     (folder / "data").write_text("made up")
 
 
-def made(folder: Path, write: Callable[[Path], None] = fill, **params: int) -> Path:
+def made(folder, write=fill, **params):
     return make_whole(folder, Params(**params), KIND, write)
 
 
-def files_of(folder: Path) -> dict[str, bytes]:
+def files_of(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -78,12 +77,16 @@ def test_a_file_in_the_way_and_a_place_that_cannot_be_written_are_refused(tmp_pa
     ("error", "kind", "said"),
     [
         (OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)), ResourceExhausted, "disk of .* is full"),
+        (OSError(errno.EFBIG, os.strerror(errno.EFBIG)), ResourceExhausted, "limit of file size"),
         (KeyboardInterrupt(), KeyboardInterrupt, None),
     ],
+    ids=["a full disk", "a limit of the shell", "an interruption"],
 )
 def test_what_ends_the_writing_leaves_nothing_behind(tmp_path, error, kind, said):
-    def stop(folder: Path) -> None:
+    def stop(folder):
         fill(folder)
+        # Nor would a process that is killed now leave anything under the name.
+        assert not (tmp_path / "m").exists()
         raise error
 
     with pytest.raises(kind, match=said):
@@ -91,16 +94,21 @@ def test_what_ends_the_writing_leaves_nothing_behind(tmp_path, error, kind, said
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("seed", [3, 99])
-def test_what_appeared_meanwhile_is_kept_if_it_is_the_same_and_never_overwritten(tmp_path, seed):
-    def overtaken(folder: Path) -> None:
+@pytest.mark.parametrize(
+    ("seed", "outcome"),
+    [
+        (3, nullcontext()),
+        (99, pytest.raises(BadInput, match=r"made with other parameters \(seed\)")),
+    ],
+)
+def test_what_appeared_meanwhile_is_kept_if_it_is_the_same_and_never_overwritten(
+    tmp_path, seed, outcome
+):
+    def overtaken(folder):
         fill(folder)
         made(tmp_path / "m", seed=seed)
 
-    if seed == 3:
+    with outcome:
         made(tmp_path / "m", overtaken)
-    else:
-        with pytest.raises(BadInput, match=r"made with other parameters \(seed\)"):
-            made(tmp_path / "m", overtaken)
     assert [path.name for path in tmp_path.iterdir()] == ["m"]
     assert Params.model_validate_json((tmp_path / "m" / KIND.params_file).read_text()).seed == seed

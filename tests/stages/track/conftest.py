@@ -1,32 +1,24 @@
 """The stage `track` as a user runs it, and label movies to run it on."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from pathlib import Path
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 import tifffile
 
 from pyscale_stages.moviewriter import write_movie
 from stagetasks import Bench
 
-Labels = npt.NDArray[np.uint16]
-
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Bench:
+def bench(tmp_path):
     """The stage."""
     return Bench("track", tmp_path)
 
 
 @pytest.fixture
-def label_movie(tmp_path: Path) -> Callable[[Sequence[Sequence[tuple[int, int]]]], Path]:
+def label_movie(tmp_path):
     """Write a movie with a cell of 5 x 5 px around each (y, x) of each frame."""
 
-    def write(centres: Sequence[Sequence[tuple[int, int]]]) -> Path:
+    def write(centres):
         labels = np.zeros((len(centres), 96, 128), dtype=np.uint16)
         for frame, cells in enumerate(centres):
             for label, (y, x) in enumerate(cells, start=1):
@@ -39,14 +31,14 @@ def label_movie(tmp_path: Path) -> Callable[[Sequence[Sequence[tuple[int, int]]]
 
 
 @pytest.fixture(scope="session")
-def hela_masks(shared_data: Path) -> Labels:
+def hela_masks(shared_data):
     """Label movie of the reference tracker: 92 frames, 8,600 cells, values are track ids."""
     files = sorted((shared_data / "hela-tracking").glob("mask*.tif"))
     return np.stack([tifffile.imread(file) for file in files])
 
 
 @pytest.fixture(scope="session")
-def hela_labels(hela_masks: Labels, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def hela_labels(hela_masks, tmp_path_factory):
     """The same cells with labels in random order in each frame, so that they tell nothing."""
     random = np.random.default_rng(20)
     shuffled = np.empty_like(hela_masks)

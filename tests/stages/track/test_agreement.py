@@ -1,26 +1,20 @@
 """`check` measures how far two outputs agree, and how right the second is."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
-from pyscale_stages.track.agreement import link_quality
+from pyscale_stages.track.agreement import ctc_measures, link_quality
 from pyscale_stages.track.detections import Detections, detect, joined
-from pyscale_stages.track.lineage import Tracks
-from stagetasks import Bench
+from pyscale_stages.track.lineage import Tracks, tracks_of
 
-WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]
 FRAMES = 6
 
 
 @pytest.fixture
-def output(label_movie: WriteMovie, bench: Bench) -> Path:
+def output(label_movie, bench):
     """Tracks of two cells in six frames: ten links."""
     return bench.done("run", label_movie([[(20, 20 + 3 * t), (60, 80 - 3 * t)] for t in range(6)]))
 
@@ -28,7 +22,7 @@ def output(label_movie: WriteMovie, bench: Bench) -> Path:
 CUT = pl.when(pl.col("frame") < 3).then(pl.col("track_id")).otherwise(pl.col("track_id") + 2)
 
 
-def changed(output: Path, name: str, **columns: pl.Expr) -> Path:
+def changed(output, name, **columns):
     """A copy of the output whose tracks table has other columns."""
     copy = output.with_name(name)
     shutil.copytree(output, copy)
@@ -37,9 +31,7 @@ def changed(output: Path, name: str, **columns: pl.Expr) -> Path:
     return copy
 
 
-def truth_of(
-    cells: Tracks, folder: Path, channel: int = 0, parents: pl.Series | None = None
-) -> Path:
+def truth_of(cells, folder, channel=0, parents=None):
     """Write tracks as the truth of a synthetic movie."""
     folder.mkdir()
     pl.DataFrame(
@@ -55,7 +47,7 @@ def truth_of(
     return folder
 
 
-def two_cells(shift_px: float = 0.0) -> Tracks:
+def two_cells(shift_px=0.0):
     frame = np.repeat(np.arange(FRAMES), 2)
     second = np.tile([0, 1], FRAMES)
     return Tracks(
@@ -116,22 +108,17 @@ def test_the_second_output_is_compared_with_the_truth(output, bench, tmp_path):
     }
 
 
-def test_swapped_cells_cost_precision_and_recall(tmp_path):
-    found = two_cells()
-    late = found.detections.frame >= 4
-    swapped = Tracks(
-        found.detections, np.where(late, 3 - found.track_id, found.track_id), found.splits
-    )
-    quality = link_quality(swapped, truth_of(found, tmp_path / "truth"), (0, FRAMES))
-    assert (quality["link_precision"], quality["link_recall"]) == (0.8, 0.8)
-
-
-def test_a_cell_that_was_not_segmented_costs_detections_not_links(tmp_path):
+def test_swapped_cells_cost_links_and_one_that_was_not_segmented_costs_detections(tmp_path):
     true = two_cells()
+    truth = truth_of(true, tmp_path / "truth")
+    late = true.detections.frame >= 4
+    swapped = Tracks(true.detections, np.where(late, 3 - true.track_id, true.track_id), true.splits)
+    quality = link_quality(swapped, truth, (0, FRAMES))
+    assert (quality["link_precision"], quality["link_recall"]) == (0.8, 0.8)
     seen = np.ones(len(true.track_id), dtype=bool)
     seen[4] = False
-    found = Tracks(true.detections.where(seen), true.track_id[seen], true.splits)
-    quality = link_quality(found, truth_of(true, tmp_path / "truth"), (0, FRAMES))
+    fewer = Tracks(true.detections.where(seen), true.track_id[seen], true.splits)
+    quality = link_quality(fewer, truth, (0, FRAMES))
     assert (quality["link_precision"], quality["link_recall"]) == (1.0, 1.0)
     assert quality["detection_recall"] == pytest.approx(11 / 12)
 
@@ -189,3 +176,62 @@ def test_links_on_real_cells_agree_with_the_reference_tracker(
     # 85 % of her area while another cell appears near, and it lacks some in which a cell halves.
     assert quality["division_recall"] >= 0.7
     assert quality["division_precision"] >= 0.8
+
+
+FAMILY = np.array([3, 4, 4, 5, 5])
+"""A mother in frame 3, her daughters in frames 4 and 5."""
+TRUE_LINKS = [(0, 1), (0, 2), (1, 3), (2, 4)]
+
+
+def tracks(links, frames=FAMILY):
+    place = np.arange(len(frames))
+    detections = Detections(frames, place + 1, place.astype(float), place.astype(float))
+    return tracks_of(detections, np.array(links, np.int64).reshape(-1, 2))
+
+
+@pytest.mark.parametrize(
+    ("links", "lnk"),
+    [
+        (TRUE_LINKS, 1.0),
+        # One link of four is missing, at a cost of 1.5 each.
+        ([(0, 1), (0, 2), (1, 3)], 0.75),
+        # Without one daughter the mother goes on: one link is missing and one is of another kind.
+        ([(0, 1), (1, 3), (2, 4)], 1 - 2.5 / 6),
+        ([], 0.0),
+    ],
+)
+def test_links_cost_what_the_challenge_says(links, lnk):
+    pairs = np.stack([np.arange(5)] * 2, axis=1)
+    found = ctc_measures(tracks(links), tracks(TRUE_LINKS), pairs, (3, 6))
+    assert found["ctc_det"] == 1
+    assert found["ctc_lnk"] == pytest.approx(lnk)
+    assert found["ctc_tra"] == pytest.approx((50 + 6 * lnk) / 56)
+
+
+def test_a_cell_that_was_not_found_costs_its_links_too():
+    pairs = np.stack([np.arange(4)] * 2, axis=1)
+    found = ctc_measures(tracks(TRUE_LINKS[:3], FAMILY[:4]), tracks(TRUE_LINKS), pairs, (3, 6))
+    assert found["ctc_det"] == pytest.approx(0.8)
+    assert found["ctc_lnk"] == pytest.approx(0.75)
+
+
+@pytest.mark.parametrize(
+    ("frames", "links"),
+    [
+        ([0, 0, 1, 1, 2, 2], [(0, 3), (1, 2), (2, 4), (3, 5)]),
+        ([0, 2, 3], [(0, 1), (1, 2)]),
+    ],
+    ids=["labels in another order than tracks", "a gap in a track"],
+)
+def test_no_fault_is(frames, links):
+    true = tracks(links, np.array(frames))
+    pairs = np.stack([np.arange(len(frames))] * 2, axis=1)
+    found = ctc_measures(true, true, pairs, (0, 4))
+    assert found["ctc_lnk"] == found["ctc_tra"] == 1
+
+
+def test_where_nothing_is_linked_or_found_nothing_is_measured():
+    none = np.zeros((0, 2), np.int64)
+    assert ctc_measures(tracks([], FAMILY[:0]), tracks(TRUE_LINKS), none, (3, 6)) == {}
+    one = tracks([], FAMILY[:1])
+    assert ctc_measures(one, one, np.array([[0, 0]]), (3, 4)) == {}

@@ -1,27 +1,20 @@
 """What cannot be tracked ends with exit code 2, one sentence, and no output."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 import tifffile
-
-Frames = npt.NDArray[Any]
 
 CELLS = np.zeros((4, 32, 32), dtype=np.uint16)
 CELLS[:, 4:9, 4:9] = 1
 
 
-def with_nan() -> Frames:
+def with_nan():
     frames = CELLS.astype(np.float32)
     frames[2, 0, 0] = np.nan
     return frames
 
 
-def negative() -> Frames:
+def negative():
     frames = CELLS.astype(np.int16)
     frames[3, 20, 20] = -1
     return frames

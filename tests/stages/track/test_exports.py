@@ -1,11 +1,7 @@
 """Tracks are written in the formats of other tools, complete and without a contradiction."""
 
-from __future__ import annotations
-
 import shutil
 import time
-from collections.abc import Callable, Sequence
-from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import numpy as np
@@ -16,9 +12,6 @@ import tifffile
 from pyscale_stages.commandline import main
 from pyscale_stages.movie import Movie
 from pyscale_stages.track.lineage import links_of, read_tracks
-from stagetasks import Bench
-
-WriteMovie = Callable[[Sequence[Sequence[tuple[int, int]]]], Path]
 
 CENTRES = [
     # A cell that divides after frame 1, and one that is lost in frame 2.
@@ -33,12 +26,12 @@ LINKS |= {((2, 0), (3, 0)), ((2, 1), (3, 1)), ((1, 1), (3, 2))}
 
 
 @pytest.fixture
-def labels(label_movie: WriteMovie) -> Path:
+def labels(label_movie):
     return label_movie(CENTRES)
 
 
 @pytest.fixture
-def tracked(labels: Path, bench: Bench) -> Path:
+def tracked(labels, bench):
     folder = bench.done("run", labels, output="tracked")
     tracks = read_tracks(folder)
     cells = tracks.detections
@@ -47,7 +40,7 @@ def tracked(labels: Path, bench: Bench) -> Path:
     return folder
 
 
-def export(folder: Path, form: str, output: Path, *options: object) -> int:
+def export(folder, form, output, *options):
     line = ["track", "export", "--input", folder, "--as", form, "--output", output, *options]
     return main([str(word) for word in line], time.monotonic())
 
@@ -100,7 +93,7 @@ def test_trackmates_document_holds_all_spots_and_links_of_families(tracked, labe
     declared = {feature.attrib["feature"] for feature in root.iter("Feature")}
     assert declared >= {name for spot in spots.values() for name in spot} - {"ID", "name"}
 
-    def place(spot: str) -> tuple[int, int]:
+    def place(spot):
         return int(spots[spot]["FRAME"]), int(spots[spot]["name"].split()[1]) - 1
 
     tracks = root.findall("Model/AllTracks/Track")
@@ -114,7 +107,6 @@ def test_trackmates_document_holds_all_spots_and_links_of_families(tracked, labe
     kept = [one.attrib["TRACK_ID"] for one in root.findall("Model/FilteredTracks/TrackID")]
     assert kept == [track.attrib["TRACK_ID"] for track in tracks]
     image = root.find("Settings/ImageData")
-    assert image is not None
     assert (image.attrib["filename"], image.attrib["nframes"]) == (strange.name, "4")
 
 

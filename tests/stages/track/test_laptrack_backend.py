@@ -1,7 +1,5 @@
 """laptrack links what moves little, and only that."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -15,32 +13,26 @@ from pyscale_stages.track.laptrack_backend import link, long_time, refuse_beyond
 from pyscale_stages.track.lineage import tracks_of
 from pyscale_stages.track.params import TrackParams
 
-Cell = tuple[int, float, float]
 NEAR = Distances(max_distance_px=15, gap_distance_px=15, splitting_distance_px=15)
 
 
-def detections(cells: list[Cell]) -> Detections:
+def detections(cells):
     table = np.array(sorted(cells), dtype=float).reshape(-1, 3)
     frame = table[:, 0].astype(np.int64)
     label = np.concatenate([np.arange(n) + 1 for n in np.bincount(frame)]) if len(frame) else frame
     return Detections(frame, label, table[:, 1], table[:, 2])
 
 
-def track_ids(
-    cells: list[Cell], frames: int, distances: Distances = NEAR, **params: object
-) -> list[int]:
+def track_ids(cells, frames, distances=NEAR, **params):
     found = detections(cells)
     links = link(found, 0, frames, TrackParams.model_validate(params), distances)
     return [int(track) for track in tracks_of(found, links).track_id]
 
 
-def test_two_cells_that_move_keep_their_tracks():
+def test_cells_that_move_keep_their_tracks_and_one_that_jumps_beyond_the_limit_begins_one():
     cells = [(t, 20.0, 10.0 + 5 * t) for t in range(6)]
     cells += [(t, 60.0, 40.0 - 5 * t) for t in range(6)]
     assert track_ids(cells, 6) == [1, 2] * 6
-
-
-def test_a_cell_that_jumps_farther_than_the_limit_begins_a_track():
     cells = [(0, 10.0, 10.0), (1, 10.0, 26.0)]
     assert track_ids(cells, 2) == [1, 2]
     assert track_ids(cells, 2, replace(NEAR, max_distance_px=17)) == [1, 1]

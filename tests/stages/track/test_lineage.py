@@ -1,24 +1,22 @@
 """Tracks are what links make, and links can be had back from tracks."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.track.detections import Detections, Ints
+from pyscale_stages.track.detections import Detections
 from pyscale_stages.track.lineage import Tracks, links_of, tracks_of
 
 
-def detections(*frame_and_label: tuple[int, int]) -> Detections:
+def detections(*frame_and_label):
     table = np.array(frame_and_label, dtype=np.int64).reshape(-1, 2)
     nowhere = np.zeros(len(table))
     return Detections(table[:, 0], table[:, 1], nowhere, nowhere)
 
 
-def links(*pairs: tuple[int, int]) -> Ints:
+def links(*pairs):
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
@@ -45,12 +43,9 @@ def test_links_make_tracks(cells, pairs, track_ids, splits):
     assert len(links_of(tracks)) == len(pairs)
 
 
-def test_tracks_that_merge_are_refused():
+def test_tracks_that_merge_and_a_split_of_an_unknown_track_are_refused():
     with pytest.raises(ValueError, match="two predecessors"):
         tracks_of(detections((0, 1), (0, 2), (1, 1)), links((0, 2), (1, 2)))
-
-
-def test_a_split_of_an_unknown_track_is_reported():
     broken = Tracks(detections((0, 1)), np.array([1]), links((1, 9)))
     with pytest.raises(BadInput, match="not among the tracks"):
         links_of(broken)
@@ -59,7 +54,7 @@ def test_a_split_of_an_unknown_track_is_reported():
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=6), st.data())
 def test_links_make_tracks_that_make_the_same_links(per_frame, data):
     cells = detections(*((f, i + 1) for f, n in enumerate(per_frame) for i in range(n)))
-    pairs: list[tuple[int, int]] = []
+    pairs = []
     for later in range(len(cells)):
         before = [p for p in range(later) if cells.frame[p] < cells.frame[later]]
         source = data.draw(st.sampled_from([None, *before]))

@@ -1,9 +1,6 @@
 """Cells that cover each other are linked, and what a window does not see changes nothing."""
 
-from __future__ import annotations
-
 import numpy as np
-import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,15 +10,13 @@ from pyscale_stages.track.lineage import tracks_of
 from pyscale_stages.track.overlap_backend import OverlapLinker
 from pyscale_stages.track.params import TrackParams
 
-Row = list[int]
 
-
-def links(rows: list[Row], start: int = 0, **params: object) -> list[tuple[int, ...]]:
+def links(rows, start=0, **params):
     """Link frames of one row of pixels; each link is frame and label, before and after."""
     linker = OverlapLinker(TrackParams.model_validate({"backend": "overlap", **params}))
     cells = []
     for frame, row in enumerate(rows[start:], start):
-        image: npt.NDArray[np.uint16] = np.array([row], dtype=np.uint16)
+        image = np.array([row], dtype=np.uint16)
         cells.append(detect(image, frame))
         linker.add(image, cells[-1])
     found = joined(cells)
@@ -31,7 +26,7 @@ def links(rows: list[Row], start: int = 0, **params: object) -> list[tuple[int, 
 
 
 ONE, NONE = [7, 7, 7, 7, 0, 0], [0] * 6
-CASES: dict[str, tuple[list[Row], dict[str, object], list[tuple[int, ...]]]] = {
+CASES = {
     "the most covered": (
         [[1, 1, 1, 2, 2, 2], [5, 5, 5, 5, 5, 9]],
         {},
@@ -59,13 +54,10 @@ def test_cells_are_linked_to(name):
     assert links(rows, **params) == expected
 
 
-def test_a_rim_on_a_neighbour_is_no_link():
+def test_a_rim_on_a_neighbour_is_no_link_and_large_labels_cost_no_memory():
     neighbour, moved = [1] * 10 + [0] * 30, [0] * 9 + [1] * 30 + [0]
     assert links([neighbour, moved]) == []
-
-
-def test_labels_far_beyond_the_number_of_pixels_cost_no_memory():
-    image: npt.NDArray[np.uint32] = np.array([[2**31 - 1, 0, 4]], dtype=np.uint32)
+    image = np.array([[2**31 - 1, 0, 4]], dtype=np.uint32)
     linker = OverlapLinker(TrackParams(backend="overlap"))
     for frame in range(2):
         linker.add(image, detect(image, frame))
@@ -79,7 +71,7 @@ def test_labels_far_beyond_the_number_of_pixels_cost_no_memory():
     st.data(),
 )
 def test_links_to_a_frame_need_no_more_than_gap_frames_before_it(rows, gap_frames, splitting, data):
-    params: dict[str, object] = {"gap_frames": gap_frames, "splitting": splitting}
+    params = {"gap_frames": gap_frames, "splitting": splitting}
     first = data.draw(st.integers(0, len(rows) - 1))
     whole = [link for link in links(rows, **params) if link[2] >= first]
     window = links(rows, start=max(0, first - gap_frames), **params)

@@ -5,15 +5,12 @@ signatures of TrackMate 7.14 stand in for it: they refuse what it refuses and li
 to the nearest one, so that the whole way from labels through Java to tables is walked.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -41,19 +38,19 @@ JAVA_SOURCES = Path(__file__).with_name("trackmate_standin")
 
 
 @pytest.fixture
-def unlimited(monkeypatch: pytest.MonkeyPatch) -> None:
+def unlimited(monkeypatch):
     nothing = Limits(version="none", memory_bytes=None, cpus=None)
     monkeypatch.setattr(jvm, "limits", lambda: nothing)
 
 
 @pytest.fixture
-def jdk(missing: Callable[[str, str], None]) -> None:
+def jdk(missing):
     if shutil.which("javac") is None or shutil.which("jar") is None:
         missing("a Java development kit", "apt-get install openjdk-17-jdk-headless")
 
 
 @pytest.fixture
-def standin_jars(jdk: None, tmp_path: Path) -> Path:
+def standin_jars(jdk, tmp_path):
     """Folder with a jar of the stand-in classes."""
     folder, classes = tmp_path / "jars", tmp_path / "classes"
     folder.mkdir()
@@ -64,9 +61,7 @@ def standin_jars(jdk: None, tmp_path: Path) -> Path:
     return folder
 
 
-def in_new_process(
-    *arguments: str, environment: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
+def in_new_process(*arguments, environment=None):
     """Run Python apart: a Java machine starts once in a process and stays."""
     return subprocess.run(
         [sys.executable, *arguments],
@@ -78,7 +73,7 @@ def in_new_process(
     )
 
 
-def stage_arguments(labels: Path, tmp_path: Path, **params: object) -> list[str]:
+def stage_arguments(labels, tmp_path, **params):
     params_file = tmp_path / "params.json"
     params_file.write_text(json.dumps({"backend": "trackmate", **params}))
     options = {"input": labels, "output": tmp_path / "out", "params": params_file}
@@ -207,7 +202,7 @@ def test_without_jars_and_network_the_way_to_get_them_is_said_soon(label_movie, 
     assert not (tmp_path / "out").exists()
 
 
-def test_a_folder_without_trackmate_is_refused(tmp_path):
+def test_jars_are_those_of_the_parameter_or_the_environment_and_hold_trackmate(tmp_path):
     (tmp_path / "ij-1.54.jar").touch()
     with pytest.raises(MissingPart, match="holds no TrackMate jar"):
         jvm.trackmate_jars(tmp_path)
@@ -217,9 +212,6 @@ def test_a_folder_without_trackmate_is_refused(tmp_path):
         "ij-1.54.jar",
         "TrackMate-7.14.0.jar",
     ]
-
-
-def test_the_parameter_names_the_jars_before_the_environment():
     environment = {jvm.JARS_VARIABLE: "/opt/fiji"}
     assert jvm.jars_folder("/data/jars", environment) == Path("/data/jars")
     assert jvm.jars_folder(None, environment) == Path("/opt/fiji")
@@ -227,23 +219,22 @@ def test_the_parameter_names_the_jars_before_the_environment():
 
 
 @pytest.mark.parametrize(
-    ("environment", "heap_mib"),
+    ("group_bytes", "environment", "heap_mib"),
     [
-        ({}, None),
-        ({"SLURM_MEM_PER_NODE": "0"}, None),
-        ({"SLURM_MEM_PER_NODE": "4000"}, 3000),
-        ({"SLURM_MEM_PER_CPU": "1000", "SLURM_CPUS_PER_TASK": "4"}, 3000),
+        (None, {}, None),
+        (None, {"SLURM_MEM_PER_NODE": "0"}, None),
+        (None, {"SLURM_MEM_PER_NODE": "4000"}, 3000),
+        (None, {"SLURM_MEM_PER_CPU": "1000", "SLURM_CPUS_PER_TASK": "4"}, 3000),
+        (2000 << 20, {"SLURM_MEM_PER_NODE": "4000"}, 1500),
     ],
 )
-def test_the_heap_follows_the_job_and_not_the_node(environment, heap_mib, unlimited):
+def test_the_heap_follows_the_job_or_its_control_group_and_not_the_node(
+    group_bytes, environment, heap_mib, monkeypatch
+):
+    group = Limits(version="2", memory_bytes=group_bytes, cpus=None)
+    monkeypatch.setattr(jvm, "limits", lambda: group)
     assert jvm.fitting_heap_mib(None, environment) == heap_mib
     assert jvm.fitting_heap_mib(64, environment) == 64
-
-
-def test_the_heap_follows_the_control_group(monkeypatch):
-    group = Limits(version="2", memory_bytes=2000 << 20, cpus=None)
-    monkeypatch.setattr(jvm, "limits", lambda: group)
-    assert jvm.fitting_heap_mib(None, {"SLURM_MEM_PER_NODE": "4000"}) == 1500
 
 
 def test_a_heap_larger_than_the_job_is_refused(unlimited):

@@ -1,9 +1,5 @@
 """Truth in the formats of others, told apart by what is in the folder."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import imagecodecs
 import numpy as np
 import pytest
@@ -26,12 +22,12 @@ DAUGHTERS[4:8, 4:7] = 8
 DAUGHTERS[4:8, 7:10] = 400_000 % 65_536
 
 
-def labels_of(path: Path) -> list[list[int]]:
+def labels_of(path):
     labels = own_labels(path)
     return [np.unique(image).tolist() for _, image in labels.frames(0, 9)]
 
 
-def ctc(folder: Path, prefix: str, table: str = "") -> Path:
+def ctc(folder, prefix, table=""):
     folder.mkdir(parents=True)
     for frame, image in enumerate((MOTHER, DAUGHTERS)):
         tifffile.imwrite(folder / f"{prefix}{frame:03}.tif", image)
@@ -85,11 +81,16 @@ def test_label_images_are_a_stack_an_image_or_a_file_for_each_frame(tmp_path):
         own_labels(tmp_path / "png" / "t9.png").refuse_unfit(2)
 
 
-def test_contacts_are_counted_from_labels(tmp_path):
+def test_contacts_are_counted_from_labels_which_alone_have_no_tracks(tmp_path):
     tifffile.imwrite(tmp_path / "labels.tif", DAUGHTERS)
     cells, contacts = own_contacts(tmp_path / "labels.tif")
     assert len(cells) == 2
     assert contacts.rows() == [(0, 8, int(DAUGHTERS.max()), 4)]
+    tifffile.imwrite(tmp_path / "a.tif", MOTHER)
+    with pytest.raises(BadInput, match="has labels but no tracks"):
+        own_tracks(tmp_path / "a.tif")
+    folder = ctc(tmp_path / "b", "man_seg")
+    assert tells(folder) == {"labels"}
 
 
 @pytest.mark.parametrize(
@@ -128,9 +129,7 @@ def test_a_damaged_table_of_tracks_is_refused(tmp_path, table):
         own_tracks(tmp_path / "a")
 
 
-def trackmate(
-    file: Path, edges: list[tuple[int, int]], image: str = "", kept: str = '<TrackID TRACK_ID="4"/>'
-) -> Path:
+def trackmate(file, edges, image="", kept='<TrackID TRACK_ID="4"/>'):
     spots = [(0, 0, 3.0, 1), (1, 1, 4.0, 1), (2, 2, 5.0, 1), (3, 2, 8.0, 1), (4, 2, 9.0, 0)]
     told = "".join(
         f'<SpotsInFrame frame="{frame}"><Spot ID="{spot}" FRAME="{frame}" POSITION_X="{x}" '
@@ -164,12 +163,9 @@ def test_a_family_of_trackmate_is_divided_into_tracks(tmp_path):
         refuse_unfit(file, 2)
 
 
-def test_tracks_that_trackmate_filtered_away_are_no_truth(tmp_path):
+def test_tracks_that_trackmate_filtered_away_are_no_truth_and_micrometres_become_pixels(tmp_path):
     file = trackmate(tmp_path / "a.xml", [(0, 1), (1, 2)], kept="")
     assert sorted(own_tracks(file)["track_id"]) == [1, 2, 3, 4]
-
-
-def test_places_in_micrometres_are_told_in_pixels(tmp_path):
     image = '<ImageData pixelwidth="0.5" pixelheight="0.25" />'
     file = trackmate(tmp_path / "a.xml", [(0, 1)], image)
     assert own_tracks(file).select("y_px", "x_px").row(0) == (8.0, 6.0)
@@ -195,11 +191,3 @@ def test_an_edge_to_nowhere_and_merging_tracks_are_refused(tmp_path):
         own_tracks(trackmate(tmp_path / "a.xml", [(0, 77)]))
     with pytest.raises(BadInput, match="tracks merge in .*a.xml at the spot 3"):
         own_tracks(trackmate(tmp_path / "a.xml", [(0, 3), (1, 3)]))
-
-
-def test_labels_alone_have_no_tracks(tmp_path):
-    tifffile.imwrite(tmp_path / "a.tif", MOTHER)
-    with pytest.raises(BadInput, match="has labels but no tracks"):
-        own_tracks(tmp_path / "a.tif")
-    folder = ctc(tmp_path / "b", "man_seg")
-    assert tells(folder) == {"labels"}

@@ -21,13 +21,8 @@ Point = Mapping[str, Any]
 def points_of(tasks: pl.DataFrame, entries: Sequence[str] = ()) -> dict[str, dict[str, Point]]:
     """Points of every grid: family -> stage -> axis -> value.
 
-    Parameters
-    ----------
-    tasks : polars.DataFrame
-        `stage`, `family` and `point`, a JSON object (see `pyscale.store.tables.task_schema`).
-        Stages without a grid have no point, and are left out.
-    entries : sequence of str
-        Names of stages in the order of the suite; others follow in the order of the table.
+    Stages without a grid have no point, and are left out. `entries` are names of stages in the
+    order of the suite; others follow in the order of the table.
     """
     stages = tasks.filter(pl.col("point").is_not_null()).unique(
         "stage", keep="first", maintain_order=True
@@ -47,17 +42,8 @@ def points_of(tasks: pl.DataFrame, entries: Sequence[str] = ()) -> dict[str, dic
 def series_of(points: Mapping[str, Point], *, without: Sequence[str | None]) -> dict[str, str]:
     """Name the series of each point: the values of the other axes that vary in the family.
 
-    Parameters
-    ----------
-    points : mapping of str to mapping
-        Stage -> axis -> value.
-    without : sequence of str or None
-        Axes that make no series: versus and against.
-
-    Returns
-    -------
-    dict of str to str
-        By stage, like "batch_size 8, model cyto3"; empty where no other axis varies.
+    Those are like "batch_size 8, model cyto3", by stage; empty where no other axis varies than
+    versus and against, which make no series.
     """
     values: dict[str, set[str]] = {}
     for point in points.values():

@@ -10,55 +10,34 @@ import polars as pl
 
 from pyscale.analysis.findings import PointFindings
 from pyscale.analysis.grid.axes import SIZE, points_of
-from pyscale.analysis.grid.ceiling import Ceiling, ceilings
+from pyscale.analysis.grid.bysize import Ceiling, Win, ceilings, wins
 from pyscale.analysis.grid.parts import call_parts, part_schema, unaided
 from pyscale.analysis.grid.points import grid_points
 from pyscale.analysis.grid.samples import samples
 from pyscale.analysis.grid.tablepoints import points_of_table
 from pyscale.analysis.grid.versus import ratios, sharing
-from pyscale.analysis.grid.wins import Win, wins
 
 
 @dataclass(frozen=True)
 class GridFindings(PointFindings):
-    """Findings of one grid.
-
-    Attributes
-    ----------
-    family : str
-        The entry of the suite with the grid; of a table its stage.
-    versus, against : str or None
-        The axis whose values are compared with its first (device), and the one that results are
-        drawn against (length_px).
-    points : polars.DataFrame
-        See `pyscale.analysis.grid.points.point_schema`.
-    ratios : polars.DataFrame
-        See `pyscale.analysis.grid.versus.ratio_schema`; empty without versus.
-    ceilings : tuple of Ceiling
-        One for each curve of ratios over size, with why where there is none; empty where
-        `against` is no size.
-    wins : tuple of Win
-        One for each of the same curves.
-    parts : polars.DataFrame
-        See `pyscale.analysis.grid.parts.part_schema`; empty where calls have no parts.
-    unaided : polars.DataFrame
-        Parts that each value of versus does not speed up, and their bound; see
-        `pyscale.analysis.grid.parts.unaided`.
-    sharing : polars.DataFrame
-        Throughput of N workers over that of one; see
-        `pyscale.analysis.grid.versus.sharing_schema`.
-    """
+    """Findings of one grid."""
 
     kind: ClassVar = "grid"
     work: ClassVar = "split"
 
     family: str
+    """The entry of the suite with the grid; of a table its stage."""
     versus: str | None
+    """The axis whose values are compared with its first (device)."""
     against: str | None
+    """The one that results are drawn against (length_px)."""
     ratios: pl.DataFrame
+    """Empty without versus."""
     ceilings: tuple[Ceiling, ...]
+    """One for each curve of ratios over size, and none where `against` is no size; as `wins`."""
     wins: tuple[Win, ...]
     parts: pl.DataFrame
+    """Empty where calls have no parts."""
     unaided: pl.DataFrame
     sharing: pl.DataFrame
 
@@ -80,21 +59,8 @@ def grid_findings(
 ) -> tuple[GridFindings, ...]:
     """Find the results of each grid of a run.
 
-    Parameters
-    ----------
-    tasks, calls : polars.DataFrame
-        As `pyscale.store.tables` describes them.
-    trials, configurations : polars.DataFrame
-        As `trial_table` and `configurations` give them for these tasks.
-    versus, against : str or None
-        As the suite says.
-    entries : sequence of str
-        Entries of the unfolded suite in their order: the first value of versus in it is the base.
-
-    Returns
-    -------
-    tuple of GridFindings
-        In the order of the suite; none where no entry has a grid.
+    The first value of versus in the order of `entries`, those of the suite, is the base. There are
+    none where no entry has a grid.
     """
     times = samples(calls, trials)
     found = []
@@ -112,13 +78,8 @@ def grid_findings(
 def grid_findings_of_table(table: pl.DataFrame, name: str) -> tuple[GridFindings, ...]:
     """Find the results of a table of times by device and size, one `GridFindings` a stage.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        As `pyscale.report.sizetable.read_sizes` gives it (see
-        `pyscale.analysis.grid.tablepoints.points_of_table`).
-    name : str
-        What to call the table; the family of rows without a stage too.
+    The table is as `pyscale.report.sizetable.read_sizes` gives it; `name` is the family of rows
+    without a stage too.
     """
     points, times = points_of_table(table, name)
     return tuple(

@@ -11,7 +11,7 @@ import polars as pl
 
 from pyscale.analysis.grid.axes import SIZE, VERSION, Point, bases_of, series_of
 from pyscale.analysis.grid.samples import MEASURES, built
-from pyscale.analysis.intervals import median_interval, with_ends
+from pyscale.analysis.intervals import median_with_ends
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, Schema, columns, ends_of
 
 TASK_MEDIANS = ("objects", "gpu_own_peak_bytes", "gpu_peak_bytes", "gpu_energy_j", "cpu_energy_j")
@@ -122,8 +122,7 @@ def medians_with_ends(times: pl.DataFrame) -> dict[str, float | None]:
     found: dict[str, float | None] = {}
     for measure in MEASURES:
         values = times.filter(measure=measure)["time_s"].to_list()
-        interval = median_interval(values)
-        found |= with_ends(f"{measure}_s", median(values) if values else None, interval)
+        found |= median_with_ends(f"{measure}_s", values)
     return found
 
 

@@ -29,18 +29,8 @@ def samples(calls: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
     Where several workers ran, each did as much; their time is the harmonic mean, so that
     `workers / time` is the calls per second of all together.
 
-    Parameters
-    ----------
-    calls : polars.DataFrame
-        As `pyscale.store.tables.call_schema` describes it.
-    trials : polars.DataFrame
-        As `pyscale.analysis.trials.trial_table` gives them; those not `valid` are left out.
-
-    Returns
-    -------
-    polars.DataFrame
-        Columns `stage` (str), `workers`, `block` (int), `trial` (str), `measure` (str),
-        `time_s` (float). A trial has a row only for the measures that all its workers have.
+    Trials that are not valid are left out, and a trial has a row only for the measures that all its
+    workers have.
     """
     whole = built(calls).join(
         trials.filter("valid").select("trial"), on="trial", how="semi", maintain_order="left"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from pyscale.analysis.intervals import CONFIDENCE, Array
+from pyscale_stages.contract import Record
 
 Shape = Literal["flattens", "logarithmic", "undecided"]
 
@@ -21,17 +23,29 @@ TIMED_TO = 1e-6
 """Relative error of any ratio: a curve without noise is not known better."""
 
 
-class Saturation(NamedTuple):
-    """Result of a fit; without a ceiling `refused` gives the reason, in a sentence."""
+class Saturation(Record):
+    """Result of a fit."""
 
-    ceiling: float | None = None
-    low: float | None = None
-    high: float | None = None
-    half_megapixels: float | None = None
-    shape: Shape | None = None
-    evidence: float | None = None
-    miss: float | None = None
-    refused: str | None = None
+    ceiling: float | None = Field(None, description="What the ratio reaches; None where refused")
+    low: float | None = Field(None, description="Lower end of its 95 % interval")
+    high: float | None = Field(None, description="Upper end of its 95 % interval")
+    half_megapixels: float | None = Field(
+        None, description="Size at which half of it is reached; None where refused"
+    )
+    shape: Shape | None = Field(
+        None,
+        description="Which law describes the ratios: this one, `a + b ln A`, or either; None "
+        "without a fit",
+    )
+    evidence: float | None = Field(
+        None,
+        description="AICc of the logarithm less that of the ceiling: 6 or more speaks for the "
+        "ceiling, -6 or less for the logarithm, and between the two nothing is decided",
+    )
+    miss: float | None = Field(
+        None, description="Root mean square of the residuals, as a fraction of the ceiling"
+    )
+    refused: str | None = Field(None, description="Why no ceiling is given, a sentence")
 
 
 class _Solution(NamedTuple):
@@ -48,11 +62,6 @@ def saturation(megapixels: Sequence[float], ratio: Sequence[float]) -> Saturatio
     The interval is Student's on the covariance that allows each size an error of its own (HC3,
     MacKinnon and White 1985, J. Econometrics 29:305), not the usual one: relative errors of times
     make those of large ratios larger.
-
-    Parameters
-    ----------
-    megapixels, ratio : sequence of float, shape (sizes,)
-        Above 0.
 
     Notes
     -----
@@ -81,19 +90,19 @@ def saturation(megapixels: Sequence[float], ratio: Sequence[float]) -> Saturatio
         shape = "flattens" if evidence > 0 else "logarithmic"
     ceiling, half = found.ceiling, max(found.half, 0.0)
     miss = float(np.sqrt(np.mean(found.residuals**2))) / ceiling
-    told = Saturation(shape=shape, evidence=evidence, miss=miss)
+    told: dict[str, Any] = {"shape": shape, "evidence": evidence, "miss": miss}
     low, high = ceiling - float(found.reach[0]), ceiling + float(found.reach[0])
     if found.half + found.reach[1] < 0 or (shape == "logarithmic" and slope < 0):
-        return told._replace(shape=None, refused=FALLS)
+        return Saturation(**told | {"shape": None}, refused=FALLS)
     if shape == "logarithmic":
-        return told._replace(refused=GROWS)
+        return Saturation(**told, refused=GROWS)
     if miss > POOR_FIT:
-        return told._replace(shape=None, refused=_poor(miss))
+        return Saturation(**told | {"shape": None}, refused=_poor(miss))
     if half > area.max():
-        return told._replace(refused=BEYOND)
+        return Saturation(**told, refused=BEYOND)
     if not low > 0:
-        return told._replace(refused=UNDETERMINED)
-    return told._replace(ceiling=ceiling, low=low, high=high, half_megapixels=half)
+        return Saturation(**told, refused=UNDETERMINED)
+    return Saturation(**told, ceiling=ceiling, low=low, high=high, half_megapixels=half)
 
 
 UNDETERMINED = "these ratios do not determine a ceiling."

@@ -96,18 +96,8 @@ def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.Da
 def trials_of_sizes(table: pl.DataFrame, name: str) -> pl.DataFrame:
     """Shape the same times as trials of one worker, one curve a point.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        As for `points_of_table`.
-    name : str
-        What to call the table.
-
-    Returns
-    -------
-    polars.DataFrame
-        As `pyscale.analysis.walltimes.trials_from_wall_times` gives it; `stage` is that of the
-        point, `device` the kind of the device.
+    They are as `pyscale.analysis.walltimes.trials_from_wall_times` gives them; `stage` is that of
+    the point, `device` the kind of the device.
     """
     staged = with_stages(table, name).with_columns(workers=pl.lit(1, pl.Int64))
     kinds = {

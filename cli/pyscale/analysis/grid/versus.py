@@ -86,16 +86,11 @@ def sharing(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
 
 
 def sharing_schema() -> Schema:
-    """Columns of `sharing`: some of `point_schema`, for N above 1, and those below.
+    """Columns of `sharing`, of which those of a point are described with its table.
 
-    measure : str
-        steady or first.
-    one_mp_s : float
-        Megapixels per second of one worker, as `throughput_mp_s` is of N together.
-    gain, gain_low, gain_high : float
-        Their ratio, and its 95 % bootstrap interval; null where either has too few trials.
-    efficiency : float
-        gain / N.
+    `one_mp_s` are the megapixels per second of one worker, as `throughput_mp_s` is of N together;
+    `gain` is their ratio, with a 95 % bootstrap interval where both have enough trials, and
+    `efficiency` is gain / N.
     """
     return columns(
         (TEXT, "suite family stage series value device gpu_sharing"),

@@ -35,30 +35,25 @@ def headroom(
     times the share of the trial's frames that this node had, and at most what either counter says.
     The rate is therefore an upper bound, and so is its share.
     """
-    stored = list(_cold_reads(tests).iter_rows(named=True))
-    rows = []
-    for read in _read_cold(tasks, spans).iter_rows(named=True):
-        if read["input_storage"] != storage_of(places.get(read["node"], {})):
-            continue
-        fits = [
-            test
-            for test in stored
-            if test["node"] == read["node"] and test["at_once"] <= read["readers"]
-        ]
-        if fits:
-            best = max(fits, key=lambda test: test["at_once"])
-            rows.append(
-                read
-                | {
-                    "test": best["test"],
-                    "test_readers": best["at_once"],
-                    "storage_bytes_per_s": best["rate"],
-                    "share": read["read_bytes_per_s"] / best["rate"],
-                    "proved": read["proved"] and best["cache"] == "verified-cold",
-                }
-            )
-    kinds = headroom_schema()
-    return pl.DataFrame([{name: row[name] for name in kinds} for row in rows], schema=kinds)
+    storage = pl.DataFrame(
+        [(node, storage_of(place)) for node, place in places.items()],
+        {"node": TEXT, "storage": TEXT},
+        orient="row",
+    )
+    return (
+        _read_cold(tasks, spans)
+        .join(storage, on="node", how="left", maintain_order="left")
+        .filter(pl.col("input_storage").eq_missing(pl.col("storage")))
+        .join(_cold_reads(tests), on="node", maintain_order="left_right")
+        .filter(pl.col("test_readers") <= pl.col("readers"))
+        .sort("order", -pl.col("test_readers"), maintain_order=True)
+        .unique("order", keep="first", maintain_order=True)
+        .with_columns(
+            share=pl.col("read_bytes_per_s") / pl.col("storage_bytes_per_s"),
+            proved=pl.col("proved") & (pl.col("cache") == "verified-cold"),
+        )
+        .select(pl.col(name).cast(kind) for name, kind in headroom_schema().items())
+    )
 
 
 def headroom_schema() -> Schema:
@@ -95,7 +90,7 @@ def _cold_reads(tests: pl.DataFrame) -> pl.DataFrame:
         pl.col("cache").is_in(COLD),
         pl.col("processes") == 1,
         pl.col("rate").is_not_null(),
-    )
+    ).select("node", "test", "cache", test_readers="at_once", storage_bytes_per_s="rate")
 
 
 def _read_cold(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
@@ -128,6 +123,8 @@ def _read_cold(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
         )
         .with_row_index("order")
         .sort(pl.col("order").min().over("stage"), "workers", "node")
+        .drop("order")
+        .with_row_index("order")
     )
 
 

@@ -48,45 +48,34 @@ def process_medians(timings: pl.DataFrame) -> pl.DataFrame:
         `calls`; `amount` of each repeat, null where it is not always the same; and of `cache`
         the state of which least was proved.
     """
-    amount = pl.col("amount")
     later = ~pl.col("first")
-    return (
-        with_details(timings.filter(pl.col("wall_s").is_not_null()))
-        .group_by(*KEYS, "trial", "task", maintain_order=True)
-        .agg(
-            pl.col("wall_s").filter("first").median().alias("first_s"),
-            pl.col("wall_s").filter(later).median(),
-            later.sum().cast(pl.Int64).alias("calls"),
-            # Repeats that did not do the same have no common rate.
-            pl.when(amount.n_unique() == 1).then(amount.first()).alias("amount"),
+    calls = with_details(timings.filter(pl.col("wall_s").is_not_null())).with_columns(
+        pl.when(later).then(pl.col("wall_s", *LATENCIES)),
+        first_s=pl.when("first").then("wall_s"),
+        calls=later.cast(pl.Int64),
+    )
+    return medians(
+        calls,
+        *(*KEYS, "trial", "task"),
+        beside=(
             pl.col("unit", "bottleneck").drop_nulls().first(),
             pl.col("cache").sort_by("proved").drop_nulls().first(),
-            pl.col(LATENCIES).filter(later).median(),
-        )
+        ),
     )
 
 
 def trial_medians(timings: pl.DataFrame) -> pl.DataFrame:
-    """Sum up the processes of each trial: those that measured a node at once shared its moments.
+    """Sum up the processes of each trial: those that measured a node at once shared its moments."""
+    return medians(process_medians(timings), *KEYS, "trial")
 
-    Parameters
-    ----------
-    timings : polars.DataFrame
-        As `process_medians` takes it.
 
-    Returns
-    -------
-    polars.DataFrame
-        A row for each trial and test: `KEYS`, `trial`, and `first_s`, `wall_s`, `amount` and
-        latencies as `process_medians` has them, as medians over its processes; `calls` of all.
-    """
+def medians(table: pl.DataFrame, *by: str, beside: tuple[pl.Expr, ...] = ()) -> pl.DataFrame:
+    """Take rows together by some columns: medians of times, and the sum of `calls`."""
     amount = pl.col("amount")
-    return (
-        process_medians(timings)
-        .group_by(*KEYS, "trial", maintain_order=True)
-        .agg(
-            pl.col("first_s", "wall_s", *LATENCIES).median(),
-            pl.col("calls").sum(),
-            pl.when(amount.n_unique() == 1).then(amount.first()).alias("amount"),
-        )
+    return table.group_by(by, maintain_order=True).agg(
+        pl.col("first_s", "wall_s", *LATENCIES).median(),
+        pl.col("calls").sum(),
+        # What did not always do the same has no common rate.
+        pl.when(amount.n_unique() == 1).then(amount.first()).alias("amount"),
+        *beside,
     )

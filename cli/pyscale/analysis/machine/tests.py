@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import polars as pl
 
-from pyscale.analysis.intervals import median_interval
-from pyscale.analysis.machine.flags import flags_of
-from pyscale.analysis.machine.processes import KEYS, LATENCIES, ON, trial_medians, with_details
+from pyscale.analysis.flags import FLAGS
+from pyscale.analysis.intervals import median_with_ends, repeats_needed
+from pyscale.analysis.machine.processes import KEYS, ON, medians, trial_medians, with_details
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, Schema, columns
 
 
@@ -47,16 +45,8 @@ DRAWN = ("storage", "decompress")
 def machine_tests(timings: pl.DataFrame) -> pl.DataFrame:
     """Sum up each test: over the repeats of a process, then over processes.
 
-    Parameters
-    ----------
-    timings : polars.DataFrame
-        One row a repeat, as `pyscale.store.tables.timing_schema` describes it.
-
-    Returns
-    -------
-    polars.DataFrame
-        Columns of `pyscale.analysis.machine.tests.test_schema`. The steps of a test follow its
-        whole; tests of a stage that draws their order are in the order of their names.
+    The steps of a test follow its whole; tests of a stage that draws their order are in the order
+    of their names.
     """
     found = (
         with_details(timings)
@@ -70,9 +60,9 @@ def machine_tests(timings: pl.DataFrame) -> pl.DataFrame:
         .with_columns(bottleneck=_bottleneck())
     )
     return (
-        _sorted(_with_intervals(found))
+        _sorted(found)
         .with_columns(percent=_percent())
-        .with_columns(flags=flags_of())
+        .with_columns(flags=_flags())
         .select(pl.col(name).cast(kind) for name, kind in test_schema().items())
     )
 
@@ -100,18 +90,23 @@ def _sums() -> list[pl.Expr]:
 
 
 def _over_trials(timings: pl.DataFrame) -> pl.DataFrame:
-    wall_s, amount = pl.col("wall_s"), pl.col("amount")
+    """Medians over trials, with the interval of the time and of the rate."""
+    timed = pl.col("wall_s").drop_nulls()
+    found = medians(
+        trial_medians(timings),
+        *KEYS,
+        beside=(timed.alias("walls"), timed.len().cast(pl.Int64).alias("repeats")),
+    ).rename({"reads_per_s": "iops"})
+    ends = [median_with_ends("wall_s", walls) for walls in found["walls"].to_list()]
+    names = ("wall_s", "wall_s_low", "wall_s_high")
     return (
-        trial_medians(timings)
-        .group_by(KEYS, maintain_order=True)
-        .agg(
-            wall_s.drop_nulls().sort().alias("walls"),
-            wall_s.count().cast(pl.Int64).alias("repeats"),
-            pl.col("calls").sum(),
-            pl.col("first_s", *LATENCIES).median(),
-            pl.when(amount.n_unique() == 1).then(amount.first()).alias("amount"),
+        found.drop("wall_s")
+        .hstack(pl.DataFrame(ends, dict.fromkeys(names, REAL)))
+        .with_columns(
+            rate=pl.col("amount") / pl.col("wall_s"),
+            rate_low=pl.col("amount") / pl.col("wall_s_high"),
+            rate_high=pl.col("amount") / pl.col("wall_s_low"),
         )
-        .rename({"reads_per_s": "iops"})
     )
 
 
@@ -126,36 +121,6 @@ def _bottleneck() -> pl.Expr:
     is_whole = pl.col("step").is_null()
     known = pl.coalesce(of_longest.over(*ON, "test", "at_once"), "bottleneck")
     return pl.when(is_whole).then(known).otherwise("bottleneck")
-
-
-def _with_intervals(found: pl.DataFrame) -> pl.DataFrame:
-    ranks = {count: _ranks(count) for count in found["repeats"].unique()}
-    ends = [
-        pl.col("walls").list.get(
-            pl.col("repeats").replace_strict(
-                {count: ends[side] for count, ends in ranks.items() if ends},
-                default=None,
-                return_dtype=pl.Int64,
-            )
-        )
-        for side in (0, 1)
-    ]
-    return found.with_columns(
-        wall_s=pl.col("walls").list.median(),
-        wall_s_low=ends[0],
-        wall_s_high=ends[1],
-    ).with_columns(
-        rate=pl.col("amount") / pl.col("wall_s"),
-        rate_low=pl.col("amount") / pl.col("wall_s_high"),
-        rate_high=pl.col("amount") / pl.col("wall_s_low"),
-    )
-
-
-@cache
-def _ranks(count: int) -> tuple[int, int] | None:
-    """Places of the ends of the interval of the median among so many sorted values, from 0."""
-    interval = median_interval(range(count))
-    return None if interval is None else (int(interval.low), int(interval.high))
 
 
 def _sorted(found: pl.DataFrame) -> pl.DataFrame:
@@ -178,3 +143,19 @@ def _percent() -> pl.Expr:
     own_test = total_s.filter(pl.col("step").is_null()).first().over(*ON, "test", "at_once")
     timed = pl.when(wall_s.is_not_null())
     return timed.then(pl.when("whole").then(wall_s / all_of_kind).otherwise(total_s / own_test))
+
+
+def _flags() -> pl.Expr:
+    """Codes of all doubts about a row, in the order of `FLAGS`."""
+    repeats, cache = pl.col("repeats"), pl.col("cache")
+    holds = {
+        "few-repeats": (repeats > 0) & (repeats < repeats_needed()),
+        "first-call-only": (repeats == 0) & pl.col("first_s").is_not_null(),
+        "warm-not-cold": pl.col("test").str.ends_with("_cold") & (cache == "warm"),
+        "evicted-unverified": cache == "evicted-unverified",
+        "cache-uncontrolled": cache == "unsupported",
+        "steps-overlap": pl.col("step").is_not_null() & ~pl.col("whole") & (pl.col("at_once") > 1),
+        "disagrees": pl.col("wrong"),
+    }
+    codes = [pl.when(holds[code]).then(pl.lit(code)) for code in FLAGS if code in holds]
+    return pl.concat_list(codes).list.drop_nulls()

@@ -12,7 +12,7 @@ import polars as pl
 
 from pyscale.analysis.aggregate import baseline, by_workers
 from pyscale.analysis.findings import Row
-from pyscale.analysis.intervals import median_interval, ratio_interval_by_block, with_ends
+from pyscale.analysis.intervals import median_with_ends, ratio_interval_by_block, with_ends
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns, ends_of
 from pyscale_stages.reconstruction import COMPONENTS
 
@@ -70,13 +70,8 @@ def component_scaling(
 ) -> pl.DataFrame:
     """Compare each component at each N with the fewest ranks that gave a result.
 
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        As `pyscale.analysis.ranks.reconstruct.reconstruct_trials` gives them.
-    components : sequence of str
-    flagged : callable
-        Gives the flags of trials at one N among those of their entry, from a component's times.
+    `flagged` gives the flags of trials at one N among those of their entry, from a component's
+    times.
     """
     rows = [
         _row(own, entry, component, flagged)
@@ -106,7 +101,7 @@ def _row(
     if component != OBJECTIVE:
         row["share"] = 1.0 if component == TOTAL else share_of(counted, component)
     return row | {
-        **with_ends("seconds", median(times_s), median_interval(times_s)),
+        **median_with_ends("seconds", times_s),
         "mean_seconds": mean_s,
         "loss_s": mean_s - base_mean_s * row["baseline_workers"] / row["workers"],
         **_speedup(counted, base, component),
@@ -175,34 +170,29 @@ def tiled_work(size_px: int, *, tile_px: int, overlap_px: int, dims: int = 2) ->
 class Knee:
     """How many ranks one image is worth, and the component that limits.
 
-    Attributes
-    ----------
-    base, row, following : dict
-        Of the table of components, of whole iterations: with N0, with the N at the knee, as
-        `pyscale.analysis.advice.choices` describes it, and with the next N that has a trial which
-        counts; None where there is none, and more may still help. The knee is not by the
-        work-normalised efficiency: margins of tiles that are denoised twice occupy a GPU all the
-        same.
-    limited : dict
-        `row`, or where that is N0, where nothing is lost yet, `following`.
-    limit : dict or None
-        The component that loses most there against ideal scaling, by `loss_s`; None where none
-        loses.
-    limit_share : float or None
-        Its share of the loss of all components that lose.
-    margin_loss_s : float or None
-        What the denoiser loses there by the margins of tiles alone, as more pixels are denoised
-        than with N0: more than all it loses where it was quicker besides. None where the numbers
-        of pixels are not known.
+    Rows are of the table of components, of whole iterations. The knee is as
+    `pyscale.analysis.advice.choices` describes it, and not by the work-normalised efficiency:
+    margins of tiles that are denoised twice occupy a GPU all the same.
     """
 
     base: Row
+    """With N0."""
     row: Row
+    """With the N at the knee."""
     following: Row | None
+    """With the next N that has a trial which counts; None where there is none, and more may still
+    help."""
     limited: Row
+    """`row`, or where that is N0, where nothing is lost yet, `following`."""
     limit: Row | None
+    """The component that loses most there against ideal scaling, by `loss_s`; None where none
+    loses."""
     limit_share: float | None
+    """Its share of the loss of all components that lose."""
     margin_loss_s: float | None
+    """What the denoiser loses there by the margins of tiles alone, as more pixels are denoised than
+    with N0: more than all it loses where it was quicker besides. None where the numbers of pixels
+    are not known."""
 
 
 def knees(scaling: pl.DataFrame) -> tuple[Knee, ...]:
@@ -246,20 +236,12 @@ def _margin_loss_s(entry: pl.DataFrame, workers: int) -> float | None:
 def published_scaling(table: pl.DataFrame) -> pl.DataFrame:
     """Take published times for one trial of each size and N, and compare them as those of a run.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        Wall times in seconds as the reference deepinverse-v100 has them: `stage` like
-        "physics_2048_px", a component of `PUBLISHED` and the length of the image, `workers` and
-        `wall_s`. Rows of other stages, and an N of which not all components are told, are left
-        out.
+    `table` has wall times in seconds as the reference deepinverse-v100 has them: `stage` like
+    "physics_2048_px", a component of `PUBLISHED` and the length of the image, `workers` and
+    `wall_s`. Rows of other stages, and an N of which not all components are told, are left out.
 
-    Returns
-    -------
-    polars.DataFrame
-        Columns of `scaling_schema`, with the components total, gradient, denoiser and overhead:
-        `stage` is like "2048_px", family and problem are null, and so are all intervals. `flags`
-        are empty, as the reference's caveats say what to doubt.
+    In the table of components `stage` is then like "2048_px", family and problem are null, and so
+    are all intervals. `flags` are empty, as the reference's caveats say what to doubt.
     """
     trials = pl.DataFrame(list(_published_trials(table)))
     if trials.is_empty():

@@ -40,23 +40,15 @@ def with_front(points: pl.DataFrame, *, keep: float) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Advised:
-    """The fastest of comparable points that keeps a stated diversity; all are rows of the table.
-
-    Attributes
-    ----------
-    row : dict
-        That point.
-    fastest, most_diverse : dict
-        The fastest whatever its diversity, and the one with the largest diversity.
-    as_fast : tuple of dict
-        Others that keep the diversity and whose interval overlaps with its own, so that they may
-        be as fast; all of them where intervals are not known.
-    """
+    """The fastest of comparable points that keeps a stated diversity; all are rows of the table."""
 
     row: Row
     fastest: Row
+    """Whatever its diversity."""
     most_diverse: Row
     as_fast: tuple[Row, ...]
+    """Others that keep the diversity and whose interval overlaps with that of `row`, so that they
+    may be as fast; all of them where intervals are not known."""
 
     @property
     def keeps(self) -> float:

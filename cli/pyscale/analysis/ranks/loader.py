@@ -19,13 +19,14 @@ from pyscale.analysis.aggregate import (
     trials_of_ranks,
 )
 from pyscale.analysis.declared import schema_of
-from pyscale.analysis.doubts import cache_flags, flags_of_ranks
+from pyscale.analysis.doubts import cache_flags, flags_of_any
 from pyscale.analysis.findings import PointFindings, Row
 from pyscale.analysis.flags import FROM_MEMORY, STRAGGLING, raised
 from pyscale.analysis.intervals import ratio_interval, with_ends
 from pyscale.analysis.ranks.front import Advised, advised, with_front
 from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns, ends_of
-from pyscale.analysis.trials import least_proved, sum_if_all
+from pyscale.analysis.trials import least_proved
+from pyscale.analysis.workers import sum_if_all
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.loading import Loading
 
@@ -111,27 +112,19 @@ class SamePatches(NamedTuple):
 
 @dataclass(frozen=True)
 class LoaderFindings(PointFindings):
-    """Findings of loading patches.
-
-    Attributes
-    ----------
-    ranks : polars.DataFrame
-        One row a rank of a configuration.
-    keep : float
-        Share of the largest diversity that was to be kept.
-    advised : tuple of Advised
-        One for each set of comparable points, by rising N.
-    same_patches : tuple of SamePatches
-        Whether different factories and readers delivered the same patches.
-    """
+    """Findings of loading patches."""
 
     kind: ClassVar[str] = "loader"
     work: ClassVar[Literal["own", "shared"]] = "own"
 
     ranks: pl.DataFrame
+    """One row a rank of a configuration."""
     keep: float
+    """Share of the largest diversity that was to be kept."""
     advised: tuple[Advised, ...]
+    """One for each set of comparable points, by rising N."""
     same_patches: tuple[SamePatches, ...]
+    """Whether different factories and readers delivered the same patches."""
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
@@ -155,21 +148,9 @@ class LoaderFindings(PointFindings):
 def loader_findings(
     loading: pl.DataFrame, *, keep: float, count_retried: bool = False
 ) -> LoaderFindings | None:
-    """Find what the loading of patches tells.
+    """Find what the loading of patches tells; None where nothing was loaded.
 
-    Parameters
-    ----------
-    loading : polars.DataFrame
-        One row a rank of a trial, as `pyscale.store.ranktables.loading_schema` describes it.
-    keep : float
-        Share of the largest diversity that is to be kept, above 0 and up to 1.
-    count_retried : bool
-        Whether trials that succeeded only when tried again count too.
-
-    Returns
-    -------
-    LoaderFindings or None
-        None where nothing was loaded.
+    Of the largest diversity the share `keep`, above 0 and up to 1, is to be kept.
     """
     if loading.is_empty():
         return None
@@ -220,14 +201,7 @@ def loader_trials(loading: pl.DataFrame, *, count_retried: bool = False) -> pl.D
 
 
 def node_use(loading: pl.DataFrame) -> pl.DataFrame:
-    """Cores of the nodes of each trial, and how busy the busiest is.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row a trial: `trial`, `cores` (of all nodes), `busiest` (largest quotient of ranks and
-        loader processes by cores).
-    """
+    """Cores of all nodes of each trial, and the largest quotient of processes by cores on one."""
     processes = pl.col("num_workers") + 1
     return (
         loading.group_by("trial", "node", maintain_order=True)
@@ -295,8 +269,9 @@ def _beyond(trials: pl.DataFrame) -> Row:
     stored, read = pl.col("storage_read_bytes_per_patch"), pl.col("read_bytes_per_patch")
     from_memory = (pl.col("cache_asked") == "cold") & (read > 0) & (stored < FROM_MEMORY * read)
     doubts = {
-        **flags_of_ranks(trials, counted.select(patch_s).to_series().drop_nulls().to_list()),
+        **flags_of_any(trials, counted.select(patch_s).to_series().drop_nulls().to_list()),
         **cache_flags(counted),
+        "exhausted": bool(trials["exhausted"].any()),
         "from-memory": not counted.filter(from_memory).is_empty(),
         "straggler": straggling is not None and straggling > STRAGGLING,
         "disagrees": checksum == DIFFERS,

@@ -17,10 +17,10 @@ from pyscale.analysis.aggregate import (
     of_middle,
     trials_of_ranks,
 )
-from pyscale.analysis.doubts import flags_of_ranks
+from pyscale.analysis.doubts import flags_of_any
 from pyscale.analysis.findings import PointFindings, Row
 from pyscale.analysis.flags import MOST_REST, UNEVEN, raised
-from pyscale.analysis.intervals import median_interval, with_ends
+from pyscale.analysis.intervals import median_with_ends
 from pyscale.analysis.ranks.components import (
     EVERY,
     Knee,
@@ -69,26 +69,19 @@ def point_schema() -> Schema:
 
 @dataclass(frozen=True)
 class ReconstructFindings(PointFindings):
-    """Findings of reconstructing over ranks.
-
-    Attributes
-    ----------
-    scaling : polars.DataFrame
-        One row a component of an entry at one N; see `pyscale.analysis.ranks.components`.
-    largest : polars.DataFrame
-        One row for each N of the entries of a `family` that have the same `problem`:
-        `largest_px` is the largest size of which a trial was complete, `exhausted_px` the smallest
-        of which memory ran out; either is null where there was none.
-    knees : tuple of Knee
-        One for each entry of which a trial counts, in the order of the suite.
-    """
+    """Findings of reconstructing over ranks."""
 
     kind: ClassVar[str] = "reconstruct"
     work: ClassVar[Literal["own", "shared"]] = "shared"
 
     scaling: pl.DataFrame
+    """One row a component of an entry at one N."""
     largest: pl.DataFrame
+    """One row for each N of the entries of a `family` that have the same `problem`: `largest_px` is
+    the largest size of which a trial was complete, `exhausted_px` the smallest of which memory ran
+    out; either is null where there was none."""
     knees: tuple[Knee, ...]
+    """One for each entry of which a trial counts, in the order of the suite."""
 
     @property
     def tables(self) -> Mapping[str, pl.DataFrame]:
@@ -99,21 +92,7 @@ class ReconstructFindings(PointFindings):
 def reconstruct_findings(
     reconstruction: pl.DataFrame, *, count_retried: bool = False
 ) -> ReconstructFindings | None:
-    """Find what reconstructing over ranks tells.
-
-    Parameters
-    ----------
-    reconstruction : polars.DataFrame
-        One row an iteration of a rank of a trial, as
-        `pyscale.store.ranktables.reconstruction_schema` describes it.
-    count_retried : bool
-        Whether trials that succeeded only when tried again count too.
-
-    Returns
-    -------
-    ReconstructFindings or None
-        None where nothing was reconstructed.
-    """
+    """Find what reconstructing over ranks tells; None where nothing was reconstructed."""
     if reconstruction.is_empty():
         return None
     trials = reconstruct_trials(reconstruction, count_retried=count_retried)
@@ -217,7 +196,7 @@ def _beyond(trials: pl.DataFrame, entry: pl.DataFrame) -> Row:
         return facts
     return {
         **facts,
-        **with_ends("wall_s", _median(counted, "wall_s"), median_interval(times_s)),
+        **median_with_ends("wall_s", times_s),
         "collectives_share": share_of(counted, "communication") + share_of(counted, "gather"),
         "barrier_share": share_of(counted, "barrier"),
         "rest_share": counted["rest_share"].max(),
@@ -267,7 +246,8 @@ def _flags(trials: pl.DataFrame, entry: pl.DataFrame, times_s: Sequence[float]) 
     gate, balance = _gate(counted), of_middle(counted, "balance", by="wall_s")
     work, base_work = counted["work_multiplier"].max(), base["work_multiplier"].max()
     doubts = {
-        **flags_of_ranks(trials, times_s, base),
+        **flags_of_any(trials, times_s, base),
+        "exhausted": bool(trials["exhausted"].any()),
         "baseline-moved": not counted.is_empty() and min(entry["workers"]) < base["workers"][0],
         "other-work": None not in (work, base_work) and work != base_work,
         "uneven": balance is not None and balance < UNEVEN,

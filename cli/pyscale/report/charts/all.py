@@ -7,7 +7,6 @@ from pyscale.report.charts.draw import chart_of
 from pyscale.report.charts.drawstack import stack_chart
 from pyscale.report.charts.look import colour_rows
 from pyscale.report.charts.timeline import TIMELINE, timeline
-from pyscale.report.grid.scope import about_workers
 from pyscale.report.plots.all import plots
 from pyscale.report.plots.plot import Plot, Row
 from pyscale.report.plots.timeline import timeline_rows
@@ -22,7 +21,7 @@ def charts(results: Results) -> list[Chart]:
     # Altair would check every part of every chart against its schema, for seconds.
     with debug_mode(False):
         drawn = [chart_of(one) if isinstance(one, Plot) else stack_chart(one) for one in declared]
-        over_time = timeline(about_workers(results))
+        over_time = timeline(results.about_workers())
     return [*drawn, *([over_time] if over_time else [])]
 
 
@@ -31,5 +30,5 @@ def datasets(results: Results) -> dict[str, list[Row]]:
     declared = plots(results)
     beside = [one for plot in declared if isinstance(plot, Plot) for one in plot.beside]
     apart = {one.dataset: one.rows for one in (*declared, *beside)}
-    apart[TIMELINE] = timeline_rows(about_workers(results))
+    apart[TIMELINE] = timeline_rows(results.about_workers())
     return {"colours": colour_rows()} | {name: rows for name, rows in apart.items() if rows}

@@ -24,9 +24,8 @@ from pyscale.report.figures.printed import (
     throughput,
     wall_time,
 )
-from pyscale.report.figures.saving import save
 from pyscale.report.figures.timeline import timeline
-from pyscale.report.figures.writing import write_all_figures, write_figures
+from pyscale.report.figures.writing import save, write_all_figures, write_figures
 
 __all__ = [
     "NothingToDrawError",

@@ -54,25 +54,16 @@ class NothingToDrawError(UserError):
 
 @dataclass(frozen=True)
 class Sheet:
-    """How the panels of a figure lie on it.
-
-    Attributes
-    ----------
-    panels : int
-    width_mm : {88, 180}
-    panel_height_mm : float or None
-        None is the height that suits the width.
-    beside_mm : float
-        What the labels of the y axis and its title take beside each panel.
-    is_below : bool
-        Whether panels lie below each other, each as wide as the sheet.
-    """
+    """How the panels of a figure lie on it."""
 
     panels: int
     width_mm: Width = 180
     panel_height_mm: float | None = None
+    """None is the height that suits the width."""
     beside_mm: float = 14
+    """What the labels of the y axis and its title take beside each panel."""
     is_below: bool = False
+    """Whether panels lie below each other, each as wide as the sheet."""
 
     @property
     def columns(self) -> int:

@@ -23,7 +23,6 @@ from pyscale.report.figures.house import (
     figure,
     in_panels,
 )
-from pyscale.report.grid.scope import about_workers
 from pyscale.report.plots.plot import Row
 from pyscale.report.plots.timeline import NAMES, NOTE, middle_rows, timeline_rows
 from pyscale.report.results import Results
@@ -58,7 +57,7 @@ def timeline(results: Results, trials: Sequence[str] = (), *, width_mm: Width = 
     """
     from plotnine import aes, geom_hline, geom_rect, scale_x_continuous, scale_y_continuous
 
-    about = about_workers(results)
+    about = results.about_workers()
     largest = {row["curve"]: row["trial"] for row in middle_rows(about)}
     shown = timeline_rows(about, trials or largest.values())
     absent = set(trials).difference(row["trial"] for row in shown)

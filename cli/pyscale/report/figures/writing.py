@@ -1,16 +1,23 @@
-"""The figures of a report, and all that can be drawn of its results, as files."""
+"""The figures of a report, and all that can be drawn of its results, as files.
+
+The same numbers give the same bytes.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pyscale.report.figures import printed
 from pyscale.report.figures.house import NothingToDrawError, Width
 from pyscale.report.figures.printed import Figure
-from pyscale.report.figures.saving import FORMATS, save
 from pyscale.report.figures.timeline import timeline
 from pyscale.report.results import Results
+from pyscale_stages.atomic import atomic_path
+
+if TYPE_CHECKING:
+    from plotnine import ggplot
 
 OF_A_REPORT: Mapping[str, Figure] = {
     "benchmark_results": printed.wall_time,
@@ -40,6 +47,12 @@ ALL: Mapping[str, Figure] = {
     "call_parts": printed.call_parts,
 }
 """All that show results of one run or table over N, and what calls consist of."""
+FORMATS: dict[str, dict[str, Any]] = {
+    "png": {"pil_kwargs": {"compress_level": 3}},
+    "svg": {"metadata": {"Date": None}},
+    "pdf": {"metadata": {"CreationDate": None}},
+}
+"""What is written, how quickly, and without the field of each that would hold the date."""
 FOLDER = "figures"
 FORMER = ("benchmark_speedup",)
 """Figures that a report had once, and that would now tell of an earlier one."""
@@ -75,4 +88,40 @@ def _write(
         except NothingToDrawError:
             continue
         written += save(plot, folder / name)
+    return written
+
+
+def save(plot: ggplot, stem: Path) -> list[Path]:
+    """Draw once and write every format, with fixed seeds and no date.
+
+    Parameters
+    ----------
+    plot : plotnine.ggplot
+        As the functions of this package give it, perhaps with changes.
+    stem : Path
+        Path of the files without their endings; its folder is made if absent.
+
+    Returns
+    -------
+    list of Path
+        What was written: PNG at 300 dots per inch, SVG and PDF.
+    """
+    import matplotlib as mpl
+    import matplotlib.pyplot as plt
+
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    figure = plot.draw()
+    written = []
+    # Type 42 embeds whole letters, which publishers ask for and editors can change.
+    settings = plot.theme.rcParams | {"svg.hashsalt": "pyscale", "pdf.fonttype": 42}
+    with mpl.rc_context(settings):
+        for suffix, how in FORMATS.items():
+            final = stem.with_name(f"{stem.name}.{suffix}")
+            with atomic_path(final) as temporary:
+                figure.savefig(temporary, format=suffix, **how)
+            # Its parts have their places now, the same ones in every format.
+            figure.set_layout_engine(None)
+            written.append(final)
+    # Else it is kept, as for a window that shows it.
+    plt.close(figure)
     return written

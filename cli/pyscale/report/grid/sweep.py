@@ -13,31 +13,23 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.grid.words import Row, named, size
 
 if TYPE_CHECKING:
-    from pyscale.analysis.grid.ceiling import Ceiling
+    from pyscale.analysis.grid.bysize import Ceiling, Win
     from pyscale.analysis.grid.findings import GridFindings
-    from pyscale.analysis.grid.wins import Win
 
 
 @dataclass(frozen=True)
 class Line:
-    """Points that differ in size alone.
-
-    Attributes
-    ----------
-    name : str
-        As a legend has it: the value of versus, and N where there are several.
-    value, base : str or None
-        Of versus; and what it is compared with, None for the first value itself.
-    workers : int
-    points : list of dict
-        Rows of the table of points, by rising size.
-    """
+    """Points that differ in size alone."""
 
     name: str
+    """As a legend has it: the value of versus, and N where there are several."""
     value: str | None
+    """Of versus."""
     base: str | None
+    """What it is compared with; None for the first value itself."""
     workers: int
     points: list[Row]
+    """Rows of the table of points, by rising size."""
 
     def timed(self, measure: str) -> list[Row]:
         """Points of which this was measured."""

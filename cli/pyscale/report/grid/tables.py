@@ -6,18 +6,20 @@ from collections.abc import Iterator, Sequence
 
 from pyscale.report.curves import Curve
 from pyscale.report.grid.sweep import Sweep, codes
-from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
-from pyscale.report.page.tables import WORKERS
+from pyscale.report.page.table import Table, laid_out, numbers, words
 from pyscale.report.page.values import (
     CALL_PARTS,
     CONFIGURATIONS,
     POINTS,
     RATIOS,
     Cell,
+    Columns,
     Row,
     Writer,
 )
-from pyscale.report.wording import ABSENT, gib, percent, phase, ratio, score, seconds
+from pyscale.report.wording import ABSENT, percent, phase, ratio, score, seconds
+
+PUBLISHED = "Building the model and a call, mean +/- SD over calls"
 
 
 def short(found: Sequence[Sweep]) -> Table | None:
@@ -39,39 +41,13 @@ def by_size(found: Sequence[Sweep]) -> Table | None:
     """Times, throughput and ratios of every point."""
     columns: Columns = [
         *_which(found),
-        numbers("Trials", POINTS.plain("trials", str), "Timed trials"),
-        numbers("A call (s)", POINTS.interval("steady_s"), "Median over trials; 95 % interval"),
-        numbers(
-            "Megapixels/s",
-            POINTS.interval("throughput_mp_s"),
-            "Of all workers together; 95 % interval",
-        ),
-        numbers("Times as fast", _ratio, "As what it is compared with; 95 % interval"),
-        numbers("First call (s)", POINTS.interval("first_s"), "Of a process; 95 % interval"),
-        numbers("Building the model (s)", POINTS.interval("start_s"), "Before the first call"),
-        numbers(
-            "Published protocol (s)",
-            _published,
-            "Building the model and a call, mean +/- SD over calls",
-        ),
-        numbers(
-            "Device memory (GiB)",
-            POINTS.plain("gpu_own_peak_bytes", lambda held: gib(round(held))),
-            "Peak of the process itself",
-        ),
-        numbers(
-            "Device memory of all (GiB)",
-            POINTS.plain("gpu_peak_bytes", lambda held: gib(round(held))),
-            "Peak of the whole device",
-        ),
-        numbers("Energy of the GPU (J)", POINTS.plain("gpu_energy_j"), "Over a task"),
-        numbers("Energy of processors (J)", POINTS.plain("cpu_energy_j"), "Over a task"),
-        words("Flags", lambda row: ", ".join(codes(row)), "Doubts, explained below"),
-        words(
-            "Warnings",
-            lambda row: ", ".join(row["warnings"] or []),
-            "Of the stage; explained at the top",
-        ),
+        *POINTS.columns("trials", "steady_s", "throughput_mp_s"),
+        RATIOS.column("ratio", _ratio),
+        *POINTS.columns("first_s", "start_s"),
+        POINTS.column("published_s", _published, means=PUBLISHED),
+        *POINTS.columns("gpu_own_peak_bytes", "gpu_peak_bytes", "gpu_energy_j", "cpu_energy_j"),
+        POINTS.column("flags", lambda row: (", ".join(codes(row)) or ABSENT,)),
+        *POINTS.columns("warnings"),
     ]
     return laid_out("Every size", _points(found), columns, head="Stage")
 
@@ -80,27 +56,9 @@ def agreement(found: Sequence[Sweep]) -> Table | None:
     """How far outputs are those of what they are compared with, and how right they are."""
     columns: Columns = [
         *_which(found),
-        numbers(
-            "AP at IoU 0.5",
-            POINTS.plain("beside_ap_iou50", score),
-            "Against the output it is compared with",
-        ),
-        numbers("AP at IoU 0.9", POINTS.plain("beside_ap_iou90", score), "The same"),
-        numbers(
-            "Objects",
-            _objects,
-            "Found here",
-        ),
-        numbers(
-            "Objects compared with",
-            POINTS.plain("beside_objects_base", "{:.0f}".format),
-            "Found there",
-        ),
-        numbers(
-            "AP against the truth",
-            POINTS.plain("quality"),
-            "At an IoU of 0.5; median over trials",
-        ),
+        *POINTS.columns("beside_ap_iou50", "beside_ap_iou90"),
+        POINTS.column("objects", _objects),
+        *POINTS.columns("beside_objects_base", "quality"),
     ]
     known = ("beside_ap_iou50", "quality")
     rows = (
@@ -122,14 +80,9 @@ def call_parts(found: Sequence[Sweep]) -> Table | None:
 
 def processes(found: Sequence[Curve]) -> Table | None:
     """Whole processes of every point, from start to end."""
-    columns: Columns = [
-        WORKERS,
-        numbers("Trials", CONFIGURATIONS.plain("repeats", str)),
-        numbers("Wall time (s)", CONFIGURATIONS.interval("wall_s")),
-        numbers("Peak memory (GiB)", CONFIGURATIONS.plain("peak_rss_bytes", gib)),
-        words("Page cache", lambda row: row["cache_state"]),
-        words("Flags", lambda row: ", ".join(row["flags"])),
-    ]
+    columns = CONFIGURATIONS.columns(
+        *("workers", "repeats", "wall_s", "peak_rss_bytes", "cache_state", "flags")
+    )
     rows = ((curve.name, row) for curve in found for row in curve.rows)
     return laid_out("Whole processes", rows, columns)
 
@@ -144,11 +97,7 @@ def _which(found: Sequence[Sweep]) -> Columns:
     versus = {sweep.grid.versus for sweep in found}
     name = (versus.pop() or "point") if len(versus) == 1 else "point"
     return [
-        numbers(
-            "Size (px)",
-            POINTS.plain("length_px", "{:.0f}".format),
-            "Side of a square of as many pixels",
-        ),
+        *POINTS.columns("length_px"),
         words(f"{name[:1].upper()}{name[1:]}", lambda row: row["sweep"].line_of(row)),
     ]
 

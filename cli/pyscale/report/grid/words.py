@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pyscale.report.wording import plural, ratio
 
 if TYPE_CHECKING:
-    from pyscale.analysis.grid.ceiling import Ceiling
-    from pyscale.analysis.grid.wins import Win
+    from pyscale.analysis.grid.bysize import Ceiling, Win
 
 T = TypeVar("T")
 Row = dict[str, Any]

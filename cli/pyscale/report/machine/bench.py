@@ -22,26 +22,16 @@ MOST_BENCHES = 4
 
 @dataclass(frozen=True)
 class Bench:
-    """Tests of one node, each of N workers by itself.
-
-    Attributes
-    ----------
-    node : str
-    workers : int
-        N: processes that measured at once, each by itself.
-    name : str
-        By what differs between all benches; empty where there is one.
-    rows : list of dict
-        Of the table of tests.
-    place : mapping of str to str
-        Properties of the measured folder.
-    """
+    """Tests of one node, each of N workers by itself."""
 
     node: str
     workers: int
     name: str
+    """By what differs between all benches; empty where there is one."""
     rows: list[Row]
+    """Of the table of tests."""
     place: Mapping[str, str] = field(default_factory=dict)
+    """Properties of the measured folder."""
 
     def of(self, kind: str) -> list[Row]:
         """Rows of a stage."""

@@ -12,6 +12,7 @@ from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.nodes import FAST, LEAST_NODES, SLOW
 from pyscale.analysis.trust import trust_in_tests
 from pyscale.report import sentences
+from pyscale.report.dictionary import STATES
 from pyscale.report.machine import tables
 from pyscale.report.machine.bench import MOST_BENCHES, PROCESSOR, Bench, benches, timed
 from pyscale.report.machine.words import (
@@ -21,7 +22,6 @@ from pyscale.report.machine.words import (
     MEGA,
     MODES,
     NOT_APPLICABLE,
-    STATES,
     UNCODED,
     Row,
     label,

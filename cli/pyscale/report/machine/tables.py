@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from pyscale.report.dictionary import WAYS, Written, in_units
 from pyscale.report.machine.bench import Bench
 from pyscale.report.machine.words import (
     CODECS,
-    MEGA,
-    STATES,
     cannot,
     doubts,
     label,
@@ -17,23 +16,21 @@ from pyscale.report.machine.words import (
     tag,
     what_was_read,
 )
-from pyscale.report.page.table import Columns, Table, laid_out, numbers, words, yes_no
-from pyscale.report.page.values import HEADROOM, NODES, TESTS, Cell, Row, Writer
+from pyscale.report.page.table import Table, laid_out, numbers, words
+from pyscale.report.page.values import HEADROOM, NODES, TESTS, Cell, Columns, Row, Writer
 from pyscale.report.section import there
-from pyscale.report.wording import ABSENT, number, percent, phase, plural, ratio
+from pyscale.report.wording import ABSENT, number, phase, plural, ratio
+from pyscale_stages.metric import SHARES
 
 if TYPE_CHECKING:
     from pyscale.analysis.machine.findings import MachineFindings
 
-MILLI = 1e-3
+LATENCIES = tuple(f"latency_p{share}_s" for share in SHARES)
 TEST = ("stage", "workers", "device", "test", "step", "at_once")
 """What names a test of several nodes."""
 DOUBTS = words(
     "Doubts", lambda row: ", ".join(doubts(row)), "Flags, explained below; or why it cannot run"
 )
-REPEATS = numbers("Trials", TESTS.plain("repeats", str), "Timed trials, each in its own process")
-
-
 BOTTLENECK = words(
     "Likely bottleneck",
     tag,
@@ -44,30 +41,19 @@ BOTTLENECK = words(
 def reads(bench: Bench) -> Table | None:
     """Bandwidth, operations per second and latencies of everything that was read and written."""
     columns: Columns = [
-        words(
-            "Page cache",
-            _cache,
-            "Of this node, just before reading; cold is verified if no file was left in it",
-        ),
+        *TESTS.columns("cache"),
+        TESTS.column("at_once", means="Readers: processes with a share of the files each"),
         numbers(
-            "At once",
-            TESTS.plain("at_once", str),
-            "Readers: processes with a share of the files each",
-        ),
-        numbers(
-            "MB/s", _measured("rate", MEGA), "10^6 bytes a second, of all together; 95 % interval"
+            "MB/s",
+            _measured("rate", WAYS["MB"]),
+            "10^6 bytes a second, of all together; 95 % interval",
         ),
         numbers(
             "fio (MB/s)",
             lambda row: _rate(bench.fio(row)),
             "The same read of the same files by the program fio",
         ),
-        numbers("Reads/s", TESTS.plain("iops"), "Read calls a second"),
-        *(
-            numbers(f"{name} (ms)", latency, f"Latency that {share} % of the reads do not exceed")
-            for name, share, latency in _latencies()
-        ),
-        REPEATS,
+        *TESTS.columns("iops", *LATENCIES, "repeats"),
         DOUBTS,
     ]
     rows = [(_what(row), row) for row in (*bench.reads, *bench.writes)]
@@ -78,9 +64,7 @@ def metadata(bench: Bench) -> Table | None:
     """Operations on small files, one after the other."""
     columns: Columns = [
         numbers("Files/s", _measured("rate"), "One after the other; 95 % interval"),
-        *(numbers(f"{name} (ms)", latency) for name, _, latency in _latencies()),
-        words("Page cache", _cache, "Of the files that are read"),
-        REPEATS,
+        *TESTS.columns(*LATENCIES, "cache", "repeats"),
         DOUBTS,
     ]
     named = [(row["test"].removeprefix("metadata_").capitalize(), row) for row in bench.metadata]
@@ -95,11 +79,7 @@ def codecs(bench: Bench) -> Table | None:
             lambda row: _rate(row["read"]),
             "Of the file, from storage into memory; 95 % interval",
         ),
-        words(
-            "Page cache",
-            lambda row: row["read"] and _cache(row["read"]),
-            "Of the file, just before it was read",
-        ),
+        *TESTS.columns("cache"),
         *(
             numbers(
                 f"{plural(count, 'thread')} (MB/s)",
@@ -122,7 +102,12 @@ def codecs(bench: Bench) -> Table | None:
         rows.append(
             (
                 CODECS.get(name, name),
-                {"read": read, "decoded": decoded, "bottleneck": first["bottleneck"]},
+                {
+                    "read": read,
+                    "cache": read and read["cache"],
+                    "decoded": decoded,
+                    "bottleneck": first["bottleneck"],
+                },
             )
         )
     return laid_out("Decompression", rows, columns, head="Format and codec")
@@ -137,25 +122,9 @@ def kernels(bench: Bench, device: str) -> Table | None:
             "Median over trials, without first calls; 95 % interval",
         ),
         numbers("Rate", _rate_with_unit, "Work over this time"),
-        numbers(
-            "Share",
-            TESTS.plain("percent", percent),
-            "Of the sum of the times of all tests on this device",
-        ),
-        numbers(
-            "First call (s)",
-            TESTS.plain("first_s"),
-            "Includes one-time costs, like choosing code",
-        ),
-        # Errors of a few bits would fill a line with zeros.
-        numbers(
-            "Error",
-            TESTS.plain("error", "{:.2g}".format),
-            "Of its result against numpy's or scipy's",
-        ),
-        numbers("Allowed", TESTS.plain("tolerance", "{:.2g}".format), "The largest such error"),
+        *TESTS.columns("percent", "first_s", "error", "tolerance"),
         BOTTLENECK,
-        REPEATS,
+        *TESTS.columns("repeats"),
         DOUBTS,
     ]
     named = [(row["test"], row) for row in bench.kernels[device]]
@@ -171,7 +140,7 @@ def steps(bench: Bench, device: str) -> Table | None:
             _measured("wall_s"),
             "In one call of the test, of all calls of the step",
         ),
-        numbers("Share", TESTS.plain("percent", percent), "Of its test"),
+        TESTS.column("percent", means="Of its test"),
         numbers("Rate", _rate_with_unit),
         BOTTLENECK,
         DOUBTS,
@@ -183,14 +152,10 @@ def steps(bench: Bench, device: str) -> Table | None:
 def nodes(machine: MachineFindings) -> Table | None:
     """Lay out every test that several nodes did."""
     columns: Columns = [
-        numbers("Nodes", NODES.plain("nodes", str), "With this test"),
-        numbers("Median", _median, "Of the nodes' rates, or of 1/time without an amount"),
+        *NODES.columns("nodes"),
+        NODES.column("median_rate", _median),
         words("Slowest node", lambda row: row["node"]),
-        numbers(
-            "Its ratio",
-            NODES.interval("ratio", ratio),
-            "Its rate over the median of all nodes; 95 % interval",
-        ),
+        *NODES.columns("ratio"),
         words("Fastest node", lambda row: row["fastest"]["node"]),
         numbers(
             "Its ratio ",
@@ -212,40 +177,14 @@ def nodes(machine: MachineFindings) -> Table | None:
     return laid_out("Nodes compared", rows, columns, head="Test")
 
 
-HEADROOM_COLUMNS: Columns = [
-    numbers("N", HEADROOM.plain("workers", str), "Workers on all nodes together"),
-    words("Node", lambda row: row["node"]),
-    numbers(
-        "Readers",
-        HEADROOM.plain("readers", str),
-        "Workers that read on this node at once, at most",
-    ),
-    numbers("Trials", HEADROOM.plain("trials", str), "That read their input cold"),
-    numbers(
-        "Reading (s)",
-        HEADROOM.plain("read_s"),
-        "Time in which any of them was reading; median over trials",
-    ),
-    numbers(
-        "Read (MB/s)",
-        HEADROOM.plain("read_bytes_per_s", number, MEGA),
-        "Upper bound: bytes of the input from storage over this time",
-    ),
-    numbers(
-        "Storage (MB/s)",
-        HEADROOM.plain("storage_bytes_per_s", number, MEGA),
-        "Cold and in order, with as many readers or fewer",
-    ),
-    numbers("Its readers", HEADROOM.plain("test_readers", str)),
-    numbers("Share", HEADROOM.plain("share", percent), "Upper bound: the one rate over the other"),
-    words("Cold verified", lambda row: yes_no(row["proved"]), "On both sides"),
-]
-
-
 def headroom(machine: MachineFindings) -> Table | None:
     """Lay out every stage that read cold."""
     rows = [(row["stage"], row) for row in machine.headroom.iter_rows(named=True)]
-    return laid_out("Reading of the stages, and the storage's rate", rows, HEADROOM_COLUMNS)
+    columns = HEADROOM.columns(
+        *("workers", "node", "readers", "trials", "read_s", "read_bytes_per_s"),
+        *("storage_bytes_per_s", "test_readers", "share", "proved"),
+    )
+    return laid_out("Reading of the stages, and the storage's rate", rows, columns)
 
 
 def of(bench: Bench) -> tuple[Table, ...]:
@@ -258,27 +197,22 @@ def _median(row: Row) -> Cell:
     scale, unit = (
         (1.0, "/s") if row["unit"] is None else rate_parts(row["median_rate"], row["unit"])
     )
-    return (*NODES.cell(row, "median_rate", number, scale), f" {unit}")
+    return (*NODES.cell(row, "median_rate", in_units(scale)), f" {unit}")
 
 
-def _latencies() -> Iterable[tuple[str, int, Writer]]:
-    for name, share in (("Median", 50), ("p95", 95), ("p99", 99)):
-        yield name, share, TESTS.plain(f"latency_p{share}_s", number, MILLI)
-
-
-def _measured(column: str, scale: float | None = None) -> Writer:
-    """Write one number divided by `scale`, with its interval; what has none says why."""
+def _measured(column: str, written: Written = number) -> Writer:
+    """Write one number with its interval; what has none says why."""
 
     def write(row: Row) -> Cell:
         if row[column] is None and row["why_not"]:
             return (cannot(row["why_not"]),)
-        return TESTS.interval_cell(row, column, number, scale)
+        return TESTS.interval_cell(row, column, written)
 
     return write
 
 
 def _rate(row: Row | None) -> Cell:
-    return (ABSENT,) if row is None else _measured("rate", MEGA)(row)
+    return (ABSENT,) if row is None else _measured("rate", WAYS["MB"])(row)
 
 
 def _decoding(threads: int) -> Writer:
@@ -289,16 +223,12 @@ def _rate_with_unit(row: Row) -> Cell:
     if row["rate"] is None:
         return (ABSENT,)
     scale, unit = rate_parts(row["rate"], row["unit"])
-    return (*TESTS.cell(row, "rate", number, scale), f" {unit}")
+    return (*TESTS.cell(row, "rate", in_units(scale)), f" {unit}")
 
 
 def _what(row: Row) -> str:
     step = "" if row["step"] is None else f": {phase(row['step'])}"
     return f"{what_was_read(row['test'])}{step}"
-
-
-def _cache(row: Row) -> str | None:
-    return STATES.get(row["cache"] or "", row["cache"])
 
 
 def _said_once(rows: Iterable[Row]) -> str:

@@ -19,14 +19,6 @@ class Explained(NamedTuple):
 
 MODES = {"cold": "cold", "warm": "warm", "direct": "past the page cache"}
 """How a test reads files, by the end of its name."""
-STATES = {
-    "verified-cold": "cold, verified",
-    "evicted-unverified": "evicted, unverified",
-    "warm": "warm",
-    "direct": "past it (O_DIRECT)",
-    "unsupported": "cannot be controlled",
-}
-"""States of the page cache, by their names in the record."""
 FORMATS = {"tiff": "TIFF", "mrc": "MRC", "eer": "EER"}
 CODECS = {
     "mrc": "MRC, nothing to decode",
@@ -141,6 +133,11 @@ def doubts(row: Row) -> list[str]:
     if row["why_not"]:
         return [row["why_not"]]
     return list(row["flags"] or [])
+
+
+def not_applicable(reason: str) -> str:
+    """Say that a test does not apply, and why."""
+    return reason if reason.startswith(NOT_APPLICABLE) else f"{NOT_APPLICABLE}: {reason}"
 
 
 def cannot(reason: str) -> str:

@@ -11,7 +11,6 @@ from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.trust import Trust
 from pyscale.report.bottomline import BottomLine, Point, StageLine, Total
 from pyscale.report.curves import curves
-from pyscale.report.grid.scope import about_workers
 from pyscale.report.page.values import CONFIGURATIONS, Cell, Row
 from pyscale.report.results import Results
 from pyscale.report.wording import number, ratio
@@ -54,7 +53,7 @@ class Overview(Record):
 def overview(found: BottomLine, results: Results) -> Overview:
     """Lay out the rows of a bottom line, whose numbers are those of the configurations."""
     counts = _counts(found.stages)
-    of_curves = curves(about_workers(results).configurations)
+    of_curves = curves(results.about_workers().configurations)
     rows = [
         _of_stage(line, {row["workers"]: row for row in curve.timed}, counts)
         for line, curve in zip(found.stages, of_curves, strict=True)
@@ -86,7 +85,7 @@ def same_outputs(results: Results) -> dict[str, Same]:
     """Say by entry whether the largest N gave the output of the baseline."""
     return {
         curve.key["stage"]: found
-        for curve in curves(about_workers(results).configurations)
+        for curve in curves(results.about_workers().configurations)
         if (found := _same(curve.timed)) is not None
     }
 

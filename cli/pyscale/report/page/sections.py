@@ -11,20 +11,18 @@ from pyscale.analysis.intervals import resamples
 from pyscale.analysis.laws import POOR_FIT
 from pyscale.report import (
     advice,
-    beside,
-    gate,
+    comparisonview,
     laws,
     measured,
     scalingkind,
     sentences,
     starts,
-    versions,
+    validation,
 )
 from pyscale.report.bottomline import bottom_line
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import files_of
 from pyscale.report.curves import Curve, curves
-from pyscale.report.grid.scope import about_workers, without_apart
 from pyscale.report.grid.sweep import largest_px, sweeps
 from pyscale.report.kinds import sections_of
 from pyscale.report.page import tables
@@ -32,7 +30,6 @@ from pyscale.report.page.firstscreen import overview, same_outputs
 from pyscale.report.quality import missed, right
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
-from pyscale.report.validation import text as validation_text
 from pyscale.report.warned import said
 from pyscale.report.wording import ABSENT, listing
 
@@ -43,7 +40,7 @@ _BULLET = re.compile(r"^- ", re.MULTILINE)
 
 def sections(results: Results) -> dict[str, Any]:
     """Collect what `page/report.html.j2` names, but charts."""
-    every = curves(without_apart(results.configurations, results))
+    every = curves(results.without_apart())
     grids = results.every(GridFindings)
     of_kinds, over_sizes = sections_of(results), sweeps(grids)
     points = {row["stage"] for sweep in over_sizes for row in sweep.points}
@@ -55,7 +52,7 @@ def sections(results: Results) -> dict[str, Any]:
         ],
         "warned": said(results.trials, grids),
         "not_to_be_trusted": [
-            *gate.not_to_be_trusted(results.configurations),
+            *sentences.not_to_be_trusted(results.configurations),
             *missed(results),
         ],
         "not_measured": [
@@ -66,7 +63,7 @@ def sections(results: Results) -> dict[str, Any]:
         "files": files_of(results),
         "of_kinds": of_kinds,
     }
-    results = about_workers(results)
+    results = results.about_workers()
     found = curves(results.configurations)
     context = results.context
     bottom = bottom_line(results)
@@ -107,10 +104,10 @@ def sections(results: Results) -> dict[str, Any]:
             if any(choice.objective == objective for choice in results.choices)
         ],
         "how_sure": advice.HOW_SURE,
-        "too_much": list(beside.too_much(found)),
+        "too_much": list(advice.too_much(found)),
         "method": method(found, results, [one.kind for one in of_kinds]),
-        "validation": validation_text.section(results.validation),
-        "versions": versions.section(results.versions),
+        "validation": validation.section(results.validation),
+        "versions": comparisonview.section(results.versions),
         "starts": starts.section(results.starts),
         "references": [
             *(referred.reference for referred in results.references),

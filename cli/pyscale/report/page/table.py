@@ -6,17 +6,9 @@ from collections.abc import Callable, Collection, Iterable
 
 from pydantic import Field
 
-from pyscale.report.page.values import Cell, Row, Writer, cell_text
+from pyscale.report.page.values import Cell, Column, Columns, Row, Writer, cell_text
 from pyscale.report.wording import ABSENT
 from pyscale_stages.contract import Record
-
-
-class Column(Record):
-    """One column."""
-
-    name: str
-    means: str = Field("", description="What it is, for those who do not know the word")
-    is_text: bool = Field(False, description="Whether it holds words, which stand at the left")
 
 
 class Line(Record):
@@ -68,9 +60,6 @@ class Table(Record):
         )
         columns = tuple(self.columns[place] for place in places)
         return self.model_copy(update={"columns": columns, "groups": groups})
-
-
-Columns = list[tuple[Column, Writer]]
 
 
 def numbers(name: str, write: Writer, means: str = "") -> tuple[Column, Writer]:

@@ -4,63 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pyscale.report import advice, costs
+from pyscale.analysis.spending import COSTS
+from pyscale.report import advice
 from pyscale.report.curves import Curve
-from pyscale.report.page.table import Column, Columns, Table, laid_out, numbers, words, yes_no
-from pyscale.report.page.values import CONFIGURATIONS, LOSSES, Cell, Row, Value, Writer
+from pyscale.report.dictionary import entry
+from pyscale.report.page.table import Table, laid_out, numbers, words
+from pyscale.report.page.values import (
+    CONFIGURATIONS,
+    LOSSES,
+    Cell,
+    Column,
+    Columns,
+    Row,
+    Value,
+    Writer,
+)
 from pyscale.report.palette import PARTS
 from pyscale.report.results import Results
 from pyscale.report.wording import (
     ABSENT,
     INVALID,
     coarse,
-    gib,
     growth,
-    percent,
     phase,
     ratio,
-    score,
     seconds,
 )
 
 OF = CONFIGURATIONS
-WORKERS = numbers("N", OF.plain("workers", str), "Workers that run at once")
 
 
 def results(found: Sequence[Curve]) -> Table | None:
     """Wall time, speedup and efficiency of every configuration."""
     columns: Columns = [
-        WORKERS,
-        numbers("Trials", OF.plain("repeats", str), "Timed trials"),
-        numbers("Wall time (s)", OF.interval("wall_s"), "Median over trials; 95 % interval"),
-        numbers(
-            "Speedup",
-            _same_work(OF.interval("speedup", ratio), INVALID),
-            "Over the baseline; 95 % interval",
-        ),
-        numbers(
-            "Efficiency",
-            _same_work(OF.interval("efficiency", ratio)),
-            "Speedup x N0/N; 95 % interval",
-        ),
-        numbers(
-            "Load balance",
-            OF.plain("load_balance", ratio),
-            "Mean busy time of the workers over the wall time",
-        ),
-        numbers(
-            "Computation scaling",
-            _same_work(OF.plain("computation_scaling", ratio)),
-            "Useful compute of the baseline over that at N",
-        ),
-        numbers("Useful share", OF.plain("useful_share", ratio), "Useful compute over busy time"),
-        numbers("Worker-seconds", OF.plain("worker_seconds"), "N x wall time"),
-        words("Flags", lambda row: ", ".join(row["flags"]), "Doubts, explained below"),
-        words(
-            "Warnings",
-            lambda row: ", ".join(row["warnings"]),
-            "Of the stage; explained at the top",
-        ),
+        *OF.columns("workers", "repeats", "wall_s"),
+        OF.column("speedup", _same_work(OF.interval("speedup", ratio), INVALID)),
+        OF.column("efficiency", _same_work(OF.interval("efficiency", ratio))),
+        *OF.columns("load_balance"),
+        OF.column("computation_scaling", _same_work(OF.plain("computation_scaling", ratio))),
+        *OF.columns("useful_share", "worker_seconds", "flags", "warnings"),
     ]
     return laid_out("Every configuration", _every(found), columns)
 
@@ -78,11 +60,7 @@ def choices(found: Sequence[Curve], results: Results) -> Table | None:
         ]
     columns: Columns = [
         words("Objective", lambda row: advice.NAMES[row["choice"].objective]),
-        WORKERS,
-        numbers("Wall time (s)", OF.interval("wall_s")),
-        numbers("Speedup", OF.interval("speedup", ratio)),
-        numbers("Efficiency", OF.interval("efficiency", ratio)),
-        numbers("Worker-seconds", OF.plain("worker_seconds")),
+        *OF.columns("workers", "wall_s", "speedup", "efficiency", "worker_seconds"),
         words("Confidence", lambda row: advice.confidence(row["choice"])),
     ]
     return laid_out("The N to request", rows, columns)
@@ -103,8 +81,8 @@ def losses(found: Sequence[Curve], results: Results) -> Table | None:
             if row["workers"] in held
         ]
     columns: Columns = [
-        (WORKERS[0], _workers),
-        numbers("N x wall time", OF.plain("worker_seconds"), "Worker-seconds in all"),
+        OF.column("workers", _workers),
+        OF.column("worker_seconds", head="N x wall time"),
         *(numbers(phase(part), _part(part)) for part in PARTS if part in known),
     ]
     caption = "Worker-seconds by phase, in brackets the growth over the baseline"
@@ -114,33 +92,9 @@ def losses(found: Sequence[Curve], results: Results) -> Table | None:
 def waiting(found: Sequence[Curve]) -> Table | None:
     """What happened before, between and beside the tasks."""
     columns: Columns = [
-        WORKERS,
-        numbers(
-            "Windows", OF.plain("windows", str), "Parts of the movie, each the task of one worker"
-        ),
-        numbers("Nodes", OF.plain("nodes", str)),
-        numbers(
-            "Queue wait (s)",
-            OF.plain("queue_s", coarse),
-            "From submission until the launcher of a worker's first window began; median over "
-            "workers and trials",
-        ),
-        numbers("Longest wait (s)", OF.plain("queue_worst_s", coarse), "The longest of all these"),
-        numbers(
-            "Start stagger (s)",
-            OF.of_several("start_stagger_s", coarse),
-            "Between the starts of the first worker and the last",
-        ),
-        numbers(
-            "Overlap",
-            OF.of_several("overlap", percent),
-            "Share of the slowest worker's time in which all workers ran",
-        ),
-        numbers(
-            "Gaps (worker-s)",
-            _gaps,
-            "Between the windows of one worker, summed over workers",
-        ),
+        *OF.columns("workers", "windows", "nodes", "queue_s", "queue_worst_s", "start_stagger_s"),
+        *OF.columns("overlap"),
+        OF.column("gap_s", _gaps),
     ]
     rows = _timed(found, ("queue_s", "start_stagger_s"))
     return laid_out("Waiting and overlap", rows, columns)
@@ -148,29 +102,27 @@ def waiting(found: Sequence[Curve]) -> Table | None:
 
 def memory(found: Sequence[Curve]) -> Table | None:
     """What tasks used of memory and cores, and asked for."""
-    columns: Columns = [
-        WORKERS,
-        numbers("Memory (GiB)", OF.plain("peak_rss_bytes", gib), "The most that a task used"),
-        numbers("Memory asked for (GiB)", OF.plain("requested_memory_bytes", gib), "By a task"),
-        numbers(
-            "Cores",
-            OF.plain("cores_used", coarse),
-            "Processor time of a task over its wall time",
-        ),
-        numbers("Cores asked for", OF.plain("requested_cpus", str), "By a task"),
-    ]
+    names = ("peak_rss_bytes", "requested_memory_bytes", "cores_used", "requested_cpus")
+    columns = OF.columns("workers", *names)
     rows = _timed(found, ("peak_rss_bytes", "cores_used", "requested_cpus"))
     return laid_out("Memory and cores of a task", rows, columns)
 
 
 def cost(found: Sequence[Curve]) -> Table | None:
     """What each configuration cost, as far as that is known."""
-    known = costs.known(found)
-    columns: Columns = [
-        WORKERS,
-        *(numbers(name, OF.plain(column)) for column, name in known.items()),
+    known = [
+        column
+        for cost in COSTS
+        for column in (cost, f"{cost}_per_work")
+        if any(row.get(column) for curve in found for row in curve.timed)
     ]
-    return laid_out("What it cost", _timed(found, tuple(known)), columns) if known else None
+    currencies = (row["currency"] for curve in found for row in curve.timed if row.get("currency"))
+    currency = next(currencies, "")
+    columns = [
+        OF.column(name, head=entry(OF.table, name).head.format(currency=currency))
+        for name in ("workers", *known)
+    ]
+    return laid_out("What it cost", _timed(found, known), columns) if known else None
 
 
 def agreement(found: Sequence[Curve]) -> Table | None:
@@ -179,19 +131,8 @@ def agreement(found: Sequence[Curve]) -> Table | None:
     if all(row["agreement"] is None for _, row in rows):
         return None
     columns: Columns = [
-        WORKERS,
-        numbers(
-            "Agreement",
-            OF.plain("agreement", score),
-            "With the baseline's output, in the lowest trial",
-        ),
-        numbers(
-            "Least that counts",
-            OF.plain("agreement_tolerance", "{:g}".format),
-            "As the same output",
-        ),
-        words("Same bytes", lambda row: yes_no(row["identical"]), "In all trials"),
-        (Column(name="What agreement is", is_text=True), _measure),
+        *OF.columns("workers", "agreement", "agreement_tolerance", "identical"),
+        OF.column("agreement_measure", _measure),
     ]
     return laid_out("Agreement", rows, columns)
 

@@ -7,10 +7,19 @@ from typing import Any
 
 from pydantic import Field
 
+from pyscale.report.dictionary import WAYS, WORDS, Written, entry, meaning
 from pyscale.report.wording import ABSENT, number
 from pyscale_stages.contract import Record
 
 Row = dict[str, Any]
+
+
+class Column(Record):
+    """One column of a table."""
+
+    name: str
+    means: str = Field("", description="What it is, for those who do not know the word")
+    is_text: bool = Field(False, description="Whether it holds words, which stand at the left")
 
 
 class Value(Record):
@@ -27,8 +36,7 @@ Cell = tuple[Value | str, ...]
 """What stands in one cell of a table: numbers, and text around them."""
 Writer = Callable[[Row], Cell]
 """What a column shows of one row."""
-Written = Callable[[Any], str]
-"""How a number is read."""
+Columns = list[tuple[Column, Writer]]
 
 
 class Numbers(Record):
@@ -45,33 +53,52 @@ class Numbers(Record):
         raw = repr(row[column])
         return Value(table=self.table, key=named, column=column, raw=raw, text=text)
 
-    def cell(
-        self, row: Row, column: str, written: Written = number, scale: float | None = None
-    ) -> Cell:
-        """Write one number, divided by `scale`."""
+    def columns(self, *names: str) -> Columns:
+        """Columns as the dictionary declares them."""
+        return [self.column(name) for name in names]
+
+    def column(
+        self, name: str, write: Writer | None = None, *, head: str = "", means: str | None = None
+    ) -> tuple[Column, Writer]:
+        """A column as the dictionary declares it, but for what is given."""
+        known = entry(self.table, name)
+        ends = "; 95 % interval" if known.interval else ""
+        shown = Column(
+            name=head or known.head,
+            means=f"{meaning(self.table, name)}{ends}" if means is None else means,
+            is_text=known.written in WORDS,
+        )
+        return shown, write or self._writer(name)
+
+    def _writer(self, name: str) -> Writer:
+        known = entry(self.table, name)
+        written = WAYS[known.written]
+        if known.written in WORDS:
+            return lambda row: (ABSENT if row[name] is None else written(row[name]) or ABSENT,)
+        if known.of_several:
+            return self.of_several(name, written)
+        return (self.interval if known.interval else self.plain)(name, written)
+
+    def cell(self, row: Row, column: str, written: Written = number) -> Cell:
+        """Write one number."""
         if row[column] is None:
             return (ABSENT,)
-        known = row[column] if scale is None else row[column] / scale
-        return (self.value(row, column, written(known)),)
+        return (self.value(row, column, written(row[column])),)
 
-    def interval_cell(
-        self, row: Row, column: str, written: Written = number, scale: float | None = None
-    ) -> Cell:
-        """Write one number, divided by `scale`, with its interval where there is one."""
+    def interval_cell(self, row: Row, column: str, written: Written = number) -> Cell:
+        """Write one number with its interval where there is one."""
         found, low, high = (
-            self.cell(row, f"{column}{end}", written, scale) for end in ("", "_low", "_high")
+            self.cell(row, f"{column}{end}", written) for end in ("", "_low", "_high")
         )
         return found if (ABSENT,) in {low, high} else (*found, " [", *low, ", ", *high, "]")
 
-    def plain(self, column: str, written: Written = number, scale: float | None = None) -> Writer:
+    def plain(self, column: str, written: Written = number) -> Writer:
         """Make the writer of a column of numbers."""
-        return lambda row: self.cell(row, column, written, scale)
+        return lambda row: self.cell(row, column, written)
 
-    def interval(
-        self, column: str, written: Written = number, scale: float | None = None
-    ) -> Writer:
+    def interval(self, column: str, written: Written = number) -> Writer:
         """Make the writer of a column of numbers with their intervals."""
-        return lambda row: self.interval_cell(row, column, written, scale)
+        return lambda row: self.interval_cell(row, column, written)
 
     def of_several(self, column: str, written: Written = number) -> Writer:
         """Make the writer of a column of numbers that one worker alone has not."""

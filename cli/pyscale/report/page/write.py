@@ -6,7 +6,6 @@ from pathlib import Path
 
 from pyscale.report.charts.all import charts, datasets
 from pyscale.report.csv import csv_texts
-from pyscale.report.grid.scope import about_workers
 from pyscale.report.page.sections import sections
 from pyscale.report.page.shell import page_data, rendered
 from pyscale.report.results import Results
@@ -23,7 +22,7 @@ NAME = "report.html"
 def write_page(folder: Path, results: Results) -> Path:
     """Write the page; it appears whole or not at all, and needs no other file and no network."""
     drawn = charts(results)
-    compared = viewer(beside_references(about_workers(results)))
+    compared = viewer(beside_references(results.about_workers()))
     beside = machines_beside_references(results)
     machines = machine_viewer(beside) if beside else None
     tables = csv_texts(results)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import polars as pl
 
 from pyscale.report.curves import timed_curves
-from pyscale.report.grid.scope import about_workers
 from pyscale.report.plots.curverows import headings, stand_ins
 from pyscale.report.plots.plot import Along, Plot, Row, Value
 from pyscale.report.results import Results
@@ -28,9 +27,9 @@ def cache(results: Results, *others: Results) -> Plot:
     Of the curves of `results`; `others` are more runs of the same stages, such as a warm one
     beside a cold one.
     """
-    about = about_workers(results)
+    about = results.about_workers()
     found = timed_curves(about.configurations)
-    trials = [about.trials, *(about_workers(one).trials for one in others)]
+    trials = [about.trials, *(one.about_workers().trials for one in others)]
     rows = [
         _row(row, curve.name)
         for curve in found

@@ -8,7 +8,7 @@ import polars as pl
 
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.judging import MARGIN
-from pyscale.report.comparison import stage_name
+from pyscale.report.judged import judged
 from pyscale.report.plots.plot import Along, Beside, Plot, Row, Value, told_by
 from pyscale.report.wording import ratio, with_interval
 
@@ -22,16 +22,16 @@ def comparison(table: pl.DataFrame) -> Plot:
 
     The table is one that `pyscale.analysis.comparison.comparison` gives.
     """
-    found = [row for row in table.to_dicts() if row["ratio"] is not None]
     rows = [
         {
-            "curve": stage_name(row, found),
+            "curve": row["name"],
             **{name: row[name] for name in ("workers", "verdict", "ratio")},
             **{f"ratio{end}": row[f"ratio{end}"] for end in ("_low", "_high")},
             "invalid": row["base_invalid"] or row["new_invalid"],
             "told": with_interval(*(ratio(row[f"ratio{end}"]) for end in ("", "_low", "_high"))),
         }
-        for row in found
+        for row in judged(table)
+        if row["ratio"] is not None
     ]
     has_crosses = any(row["invalid"] for row in rows)
     verdicts = {row["verdict"] for row in rows}

@@ -8,7 +8,6 @@ from typing import Any
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report import scalingkind
 from pyscale.report.curves import Curve, timed_curves
-from pyscale.report.grid.scope import about_workers
 from pyscale.report.plots.besidecurves import (
     asked_rows,
     ideal_rows,
@@ -197,7 +196,7 @@ class _Curves:
 
     @classmethod
     def of(cls, results: Results) -> _Curves:
-        about = about_workers(results)
+        about = results.about_workers()
         found = timed_curves(about.configurations)
         return cls(about, found, configuration_rows(found))
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyscale.analysis.machine.findings import MachineFindings
+from pyscale.report.dictionary import STATES
 from pyscale.report.machine.bench import MOST_BENCHES, Bench, benches, timed
 from pyscale.report.machine.words import (
     CODECS,
     MEGA,
     MODES,
-    STATES,
     doubts,
     label,
     megabytes,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.grid.parts import UNATTRIBUTED
 from pyscale.report.curves import curves
-from pyscale.report.grid.scope import about_workers
 from pyscale.report.grid.sweep import Sweep, sweeps
 from pyscale.report.grid.words import size
 from pyscale.report.palette import CALL_PARTS, PARTS
@@ -20,7 +19,7 @@ CROSS = "Cross: invalid, its output is not the baseline's: it did other work."
 
 def losses(results: Results) -> Stack:
     """Worker-seconds by part and number of workers, a panel a curve."""
-    results = about_workers(results)
+    results = results.about_workers()
     rows = loss_rows(results)
     drawn = {row["curve"] for row in rows}
     found = [curve for curve in curves(results.configurations) if curve.name in drawn]

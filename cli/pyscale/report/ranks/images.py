@@ -30,18 +30,12 @@ MILLI = 1e-3
 
 @dataclass(frozen=True)
 class Images:
-    """Findings, with lookups for tables and sentences.
-
-    Attributes
-    ----------
-    points : list of dict
-        A row an entry at one N.
-    names : mapping of str to str
-        Of entries.
-    """
+    """Findings, with lookups for tables and sentences."""
 
     points: list[Row]
+    """A row an entry at one N."""
     names: Mapping[str, str]
+    """Of entries."""
     _components: Mapping[tuple[str, int, str], Row]
 
     @classmethod
@@ -99,8 +93,3 @@ def _name(row: Row) -> str:
 def milliseconds(value: float | None) -> str:
     """Write a time in milliseconds, the unit of all times of an iteration."""
     return number(None if value is None else value / MILLI)
-
-
-def decibels(value: float) -> str:
-    """Write a difference in dB with its sign, and one that rounds to nothing without."""
-    return f"{value:+z.2f}".replace("+0.00", "0.00")

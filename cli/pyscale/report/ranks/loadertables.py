@@ -6,22 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 from pyscale.analysis.aggregate import folded
-from pyscale.report.machine.words import MEGA, STATES
-from pyscale.report.page.table import Column, Columns, Table, laid_out, numbers, words, yes_no
-from pyscale.report.page.values import LOADER, LOADER_RANKS, Cell, Row, Written
+from pyscale.report.dictionary import WAYS
+from pyscale.report.page.table import Table, laid_out, numbers, words, yes_no
+from pyscale.report.page.values import LOADER, LOADER_RANKS, Cell, Columns, Row
 from pyscale.report.ranks.words import told_doubts
-from pyscale.report.wording import ABSENT, gib, number, percent, ratio
+from pyscale.report.wording import ABSENT, gib, number, percent
 from pyscale_stages.loading import Loading
 
 HEAD = "Configuration"
-MILLI, KILO = 1e-3, 1e3
-UNITS: dict[str, tuple[Written, float | None]] = {
-    "ms": (number, MILLI),
-    "kB": (number, KILO),
-    "MB": (number, MEGA),
-    "GiB": (gib, None),
-}
-"""How numbers are written in the unit that a column's head has in brackets, and its size."""
 Rows = Sequence[tuple[str, Row]]
 """Rows of configurations, each with its name."""
 
@@ -33,24 +25,15 @@ def _rate(row: Row) -> Cell:
     return LOADER.interval_cell(row, "patches_per_s")
 
 
-RANKS = numbers("N", LOADER.plain("workers", str), "Ranks: processes that load at once")
-MEASURED = numbers(
-    "Measured (patches/s)",
-    _rate,
-    "Of all ranks in step: every rank waits for the slowest after each batch, as training does; "
-    "median over trials, 95 % interval",
-)
-
-
 def short(rows: Rows) -> Table | None:
     """Lay out the columns that a terminal has room for."""
     columns: Columns = [
         numbers("N", LOADER.plain("workers", str)),
         numbers("patches/s\n[95 %]", _rate),
         numbers("inferred", LOADER.plain("inferred_per_s")),
-        numbers("wait p99\nms", LOADER.plain("wait_p99_s", number, MILLI)),
+        numbers("wait p99\nms", LOADER.plain("wait_p99_s", WAYS["ms"])),
         numbers("memory\nGiB", LOADER.plain("pss_bytes", gib)),
-        numbers("storage\nkB/patch", LOADER.plain("storage_read_bytes_per_patch", number, KILO)),
+        numbers("storage\nkB/patch", LOADER.plain("storage_read_bytes_per_patch", WAYS["kB"])),
         numbers("effective\nslides", LOADER.plain("effective_slides")),
         numbers("feeds", lambda row: (row["feeds"] or ABSENT,)),
     ]
@@ -60,43 +43,12 @@ def short(rows: Rows) -> Table | None:
 def rates(rows: Rows) -> Table | None:
     """Rate of each configuration; failed ones with their error."""
     columns: Columns = [
-        RANKS,
-        numbers("Trials", LOADER.plain("repeats", str), "Timed, of all trials"),
-        MEASURED,
-        numbers(
-            "Inferred",
-            LOADER.interval("inferred_per_s"),
-            "What others publish: N times the slowest rank, each rank timed by itself",
-        ),
-        numbers(
-            "Of inferred",
-            LOADER.interval("effective_over_inferred", ratio),
-            "Measured over inferred: the effect of ranks' waits; 95 % interval",
-        ),
-        numbers(
-            "Aggregate",
-            LOADER.plain("aggregate_per_s"),
-            "Sum of the rates of the ranks, each by itself",
-        ),
-        numbers("Slowest rank", LOADER.plain("slowest_per_s"), "Rate by itself"),
-        numbers(
-            "Behind",
-            LOADER.of_several("straggling", percent),
-            "Gap of the slowest rank below the middle one",
-        ),
-        (
-            Column(
-                name="Feeds",
-                means="Whether the rate covers the patches/s that training takes of all ranks",
-                is_text=True,
-            ),
-            _fed,
-        ),
-        words(
-            "Page cache",
-            lambda row: STATES.get(row["cache_state"] or "", row["cache_state"]),
-            "Before each trial, or each window that slides were evicted for",
-        ),
+        *LOADER.columns("workers", "repeats"),
+        LOADER.column("patches_per_s", _rate),
+        *LOADER.columns("inferred_per_s", "effective_over_inferred", "aggregate_per_s"),
+        *LOADER.columns("slowest_per_s", "straggling"),
+        LOADER.column("feeds", _fed),
+        *LOADER.columns("cache_state"),
         words("Doubts", told_doubts, "Flags, explained below; errors"),
     ]
     return laid_out("Patches a second", rows, columns, head=HEAD)
@@ -105,9 +57,9 @@ def rates(rows: Rows) -> Table | None:
 def waits(rows: Rows) -> Table | None:
     """Waits for a batch, memory, storage and cores of loading, as its record declares."""
     columns: Columns = [
-        RANKS,
+        *LOADER.columns("workers"),
         *(
-            numbers(each.shown, LOADER.plain(column, *_in_unit(each.shown)), each.means)
+            numbers(each.shown, LOADER.plain(column, WAYS[_unit(each.shown)]), each.means)
             for column, each in folded(Loading).items()
             if each.shown
         ),
@@ -119,53 +71,25 @@ def diversity(rows: Rows, keep: float) -> Table | None:
     """Diversity of the patches of each configuration, beside its rate."""
     known = [(name, row) for name, row in rows if row["effective_slides"] is not None]
     columns: Columns = [
-        RANKS,
-        MEASURED,
-        numbers(
-            "Effective slides",
-            LOADER.plain("effective_slides"),
-            "Slides of equal share that would be as diverse, in 1,000 patches of each rank; of all "
-            "ranks together",
-        ),
-        numbers("Slides in a batch", LOADER.plain("slides_per_batch"), "Mean, of all ranks"),
-        numbers(
-            "Distance (px)",
-            LOADER.plain("distance_px"),
-            "Mean between patches of one slide in a batch, in pixels of its largest level",
-        ),
-        numbers("Patches", LOADER.plain("diversity_patches", str), "From which diversity is known"),
+        *LOADER.columns("workers"),
+        LOADER.column("patches_per_s", _rate),
+        *LOADER.columns("effective_slides", "slides_per_batch", "distance_px", "diversity_patches"),
         words(
             f"Keeps {percent(keep)}",
             lambda row: yes_no(row["keeps_diversity"]),
             "Of the most effective slides that any configuration has at this N",
         ),
-        words(
-            "On the front",
-            lambda row: yes_no(row["on_front"]),
-            "No configuration at this N is both faster and more diverse",
-        ),
+        *LOADER.columns("on_front"),
     ]
     return laid_out("Diversity beside speed", _timed(known), columns, head=HEAD)
 
 
 def of_ranks(rows: Rows) -> Table | None:
     """Rate of each rank by itself."""
-    columns: Columns = [
-        numbers("N", LOADER_RANKS.plain("workers", str), "Ranks that load at once"),
-        numbers("Rank", LOADER_RANKS.plain("rank", str)),
-        words("Node", lambda row: row["node"]),
-        numbers("Slides", LOADER_RANKS.plain("slides", str), "Read by this rank"),
-        numbers("Patches/s", LOADER_RANKS.plain("patches_per_s"), "By itself; median over trials"),
-        *(
-            numbers(
-                f"p{share} (ms)",
-                LOADER_RANKS.plain(f"wait_p{share}_s", number, MILLI),
-                f"Wait that {share} % do not exceed",
-            )
-            for share in (50, 95, 99)
-        ),
-        numbers("Memory (GiB)", LOADER_RANKS.plain("pss_bytes", gib), "Of its processes (PSS)"),
-    ]
+    columns = LOADER_RANKS.columns(
+        *("workers", "rank", "node", "slides", "patches_per_s"),
+        *("wait_p50_s", "wait_p95_s", "wait_p99_s", "pss_bytes"),
+    )
     return laid_out("Rank by rank", rows, columns, head=HEAD)
 
 
@@ -204,8 +128,9 @@ def _fed(row: Row) -> Cell:
     return (f"{row['feeds']}, takes ", *LOADER.cell(row, "consumed_per_s"))
 
 
-def _in_unit(head: str) -> tuple[Written, float | None]:
-    return UNITS[re.split(r"[(/)]", head)[1]]
+def _unit(head: str) -> str:
+    """Unit in the brackets of a head, without what it is for each of."""
+    return re.split(r"[(/)]", head)[1]
 
 
 def _timed(rows: Rows) -> Rows:

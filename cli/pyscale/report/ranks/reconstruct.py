@@ -13,12 +13,12 @@ from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.analysis.trust import trust_in_reconstruction
 from pyscale.report import sentences
 from pyscale.report.advice import NO_LARGER
+from pyscale.report.dictionary import decibels
 from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell, Row
 from pyscale.report.ranks import reconstructtables as tables
 from pyscale.report.ranks.images import (
     NAMES,
     Images,
-    decibels,
     milliseconds,
     titled,
 )

@@ -5,32 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyscale.analysis.ranks.components import COMPUTED, OBJECTIVE, TOTAL
-from pyscale.report.page.table import Columns, Table, laid_out, numbers, words
-from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell, Row, Writer, Written
-from pyscale.report.ranks.images import NAMES, Images, decibels, milliseconds, problem, titled
+from pyscale.report.dictionary import Written, decibels
+from pyscale.report.page.table import Table, laid_out, numbers, words
+from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell, Columns, Row, Writer
+from pyscale.report.ranks.images import NAMES, Images, milliseconds, problem, titled
 from pyscale.report.ranks.words import named, told_doubts
-from pyscale.report.wording import ABSENT, gib, percent, ratio
+from pyscale.report.wording import ABSENT, percent, ratio
 from pyscale_stages.reconstruction import COMPONENTS as PARTS
 
 HEAD = "Reconstruction"
 OF = RECONSTRUCTIONS
-RANKS = numbers("N", OF.plain("workers", str), "Ranks, each with its own GPU or cores")
 DEVIATIONS = (
-    ("Gradient", "gate_gradient", "Deviation from one rank's gradient"),
-    (
-        "Interior",
-        "gate_interior",
-        "Of the image denoised once, where tiles contain the whole receptive field",
-    ),
-    ("Border", "gate_border", "The same elsewhere, where tiles do change it"),
-    ("Result, interior", "deviation_interior", "Deviation of the result from that at N0"),
-    ("Result, border", "deviation_border", "The same elsewhere"),
+    *("gate_gradient", "gate_interior", "gate_border", "deviation_interior", "deviation_border"),
 )
-SIGNALS = (
-    ("PSNR", "psnr", "Peak signal-to-noise ratio of the result"),
-    ("PSNR, interior", "psnr_interior", "Of the interior alone"),
-    ("PSNR, border", "psnr_border", "Elsewhere"),
-)
+SIGNALS = ("psnr", "psnr_interior", "psnr_border")
 
 
 def _iteration(row: Row) -> Cell:
@@ -79,30 +67,14 @@ def _timed(images: Images) -> list[tuple[str, Row]]:
 def scaling(images: Images) -> Table | None:
     """Speedup of an iteration; failed configurations with their error."""
     columns: Columns = [
-        RANKS,
-        numbers("Trials", OF.plain("repeats", str), "Timed"),
-        numbers(
-            "Iteration (ms)",
-            _iteration,
-            "Of the rank that takes longest: median over trials of the median over iterations, "
-            "95 % interval",
+        *OF.columns("workers", "repeats"),
+        OF.column("wall_s", _iteration),
+        COMPONENTS.column("speedup", _speedup(images, TOTAL)),
+        COMPONENTS.column("efficiency", _component(images, TOTAL, "efficiency")),
+        COMPONENTS.column(
+            "normalised_efficiency", _component(images, TOTAL, "normalised_efficiency")
         ),
-        numbers(
-            "Speedup",
-            _speedup(images, TOTAL),
-            "Over the fewest ranks with a time, N0; 95 % interval",
-        ),
-        numbers("Efficiency", _component(images, TOTAL, "efficiency"), "Speedup x N0/N"),
-        numbers(
-            "Work-normalised",
-            _component(images, TOTAL, "normalised_efficiency"),
-            "Efficiency for as many denoised pixels: times the work at N over that at N0",
-        ),
-        numbers(
-            "Work",
-            OF.plain("work_multiplier", ratio),
-            "Pixels that all ranks denoise, over those of the image: tiles have margins",
-        ),
+        *OF.columns("work_multiplier"),
         words("Doubts", told_doubts, "Flags, explained below; errors"),
     ]
     rows = named(images.points, images.names)
@@ -112,7 +84,7 @@ def scaling(images: Images) -> Table | None:
 def components(images: Images) -> Table | None:
     """Components of an iteration at every N."""
     columns: Columns = [
-        RANKS,
+        *OF.columns("workers"),
         *(
             numbers(
                 f"{titled(NAMES[name])} (ms)",
@@ -122,11 +94,7 @@ def components(images: Images) -> Table | None:
             )
             for name in PARTS
         ),
-        numbers(
-            "Rest",
-            OF.plain("rest_share", lambda share: f"{100 * share:.2g} %"),
-            "In no component: the largest share of any rank's iteration",
-        ),
+        *OF.columns("rest_share"),
         numbers(
             f"{titled(NAMES[OBJECTIVE])} (ms)",
             _component(images, OBJECTIVE, "mean_seconds", milliseconds),
@@ -138,7 +106,7 @@ def components(images: Images) -> Table | None:
 
 def speedups(images: Images) -> Table | None:
     """Speedup of each component that one rank has too."""
-    columns: Columns = [RANKS]
+    columns = OF.columns("workers")
     for name in COMPUTED:
         columns += [
             numbers(
@@ -146,13 +114,13 @@ def speedups(images: Images) -> Table | None:
                 _speedup(images, name),
                 "Of the rank that takes longest, over N0; 95 % interval",
             ),
-            numbers("Efficiency", _component(images, name, "efficiency"), "Speedup x N0/N"),
+            COMPONENTS.column("efficiency", _component(images, name, "efficiency")),
         ]
     columns.append(
-        numbers(
-            "Work-normalised",
+        COMPONENTS.column(
+            "normalised_efficiency",
             _component(images, "denoiser", "normalised_efficiency"),
-            "Of the denoiser: for as many denoised pixels",
+            means="Of the denoiser: for as many denoised pixels",
         )
     )
     return laid_out("Strong scaling of components", _timed(images), columns, head=HEAD)
@@ -161,42 +129,11 @@ def speedups(images: Images) -> Table | None:
 def sharing(images: Images) -> Table | None:
     """Balance of the ranks, exchange between them, and memory of each."""
     columns: Columns = [
-        RANKS,
-        numbers("Tiles", OF.plain("tiles", str), "Of all ranks"),
-        numbers(
-            "Tile (px)", OF.plain("tile_px", str), "Length without margin; none where it is not cut"
-        ),
-        numbers(
-            "Tiles' balance",
-            OF.of_several("tiles_balance", ratio),
-            "Mean number of tiles of a rank over the largest",
-        ),
-        numbers(
-            "Balance",
-            OF.of_several("balance", ratio),
-            "Mean time of gradient and denoiser over the longest, of ranks",
-        ),
-        numbers(
-            "Collectives",
-            OF.of_several("collectives_share", percent),
-            "Exchange of the gradient and gathering of tiles: share of ranks' time",
-        ),
-        numbers(
-            "Waiting",
-            OF.of_several("barrier_share", percent),
-            "For other ranks: share of ranks' time",
-        ),
-        numbers(
-            "Memory (GiB)",
-            OF.plain("memory_peak_bytes", gib),
-            "Peak of a rank: of the GPU's, or else",
-        ),
-        numbers("Of (GiB)", OF.plain("memory_total_bytes", gib), "Least memory of a rank"),
-        numbers(
-            "Set-up (s)", OF.plain("setup_s"), "Image, physics and network, before any iteration"
-        ),
+        *OF.columns("workers"),
+        *OF.columns("tiles", "tile_px", "tiles_balance", "balance", "collectives_share"),
+        *OF.columns("barrier_share", "memory_peak_bytes", "memory_total_bytes", "setup_s"),
         words("Device", lambda row: row["device_name"] or row["device"]),
-        words("By", lambda row: row["backend"], "Transport of tensors between ranks"),
+        *OF.columns("backend"),
     ]
     return laid_out("Balance, exchange and memory", _timed(images), columns, head=HEAD)
 
@@ -225,22 +162,14 @@ def _means(name: str) -> str:
 def quality(images: Images) -> Table | None:
     """Whether ranks compute what one does, and how good the image is."""
     columns: Columns = [
-        RANKS,
-        words(
-            "Agrees",
-            lambda row: row["gate"],
-            "Gradient and denoised interior of N ranks with those of one",
-        ),
-        *(
-            numbers(name, OF.plain(column), f"{means}; share of the largest value")
-            for name, column, means in DEVIATIONS
-        ),
+        *OF.columns("workers"),
+        *OF.columns("gate", *DEVIATIONS),
         *(
             pair
-            for name, column, means in SIGNALS
+            for name in SIGNALS
             for pair in (
-                numbers(f"{name} (dB)", OF.plain(f"{column}_db", ratio), means),
-                numbers("Drift (dB)", _drift(f"{column}_drift_db"), "From that at N0"),
+                *OF.columns(f"{name}_db"),
+                OF.column(f"{name}_drift_db", _drift(f"{name}_drift_db")),
             )
         ),
         words(
@@ -258,7 +187,9 @@ def largest(rows: Sequence[Row], images: Images) -> Table | None:
     many = {name for name, _ in sizes if len([one for one, _ in sizes if one == name]) > 1}
     shown = [row for row in rows if row["problem"] in many or row["exhausted_px"] is not None]
     columns: Columns = [
-        (RANKS[0], lambda row: _at_size(images, row, ("largest_px", "exhausted_px"), "workers")),
+        OF.column(
+            "workers", lambda row: _at_size(images, row, ("largest_px", "exhausted_px"), "workers")
+        ),
         numbers(
             "Largest that ran (px)",
             lambda row: _at_size(images, row, ("largest_px",), "size_px"),

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from pyscale.report.machine.words import NOT_APPLICABLE, rate_parts
+from pyscale.report.machine.words import not_applicable, rate_parts
 from pyscale.report.wording import coarse, number
 from pyscale_stages.contract import Record
 
@@ -73,13 +73,7 @@ class Cell(Record):
     @property
     def cannot(self) -> str:
         """Why there is no time, as it stands in the table."""
-        if self.why_not is None:
-            return "not timed"
-        return (
-            self.why_not
-            if self.why_not.startswith(NOT_APPLICABLE)
-            else f"{NOT_APPLICABLE}: {self.why_not}"
-        )
+        return "not timed" if self.why_not is None else not_applicable(self.why_not)
 
     @property
     def texts(self) -> dict[str, str]:

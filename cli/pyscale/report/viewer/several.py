@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -10,18 +10,16 @@ from typing import Any
 import polars as pl
 from pydantic import Field
 
-from pyscale.analysis.judging import MARGIN, OTHER_WORK, reasons
-from pyscale.report import comparisonsamples, comparisontests
+from pyscale.analysis.judging import OTHER_WORK
 from pyscale.report.comparison import (
     ComparisonContext,
+    conclusion,
     method,
-    named,
     output_remarks,
-    ratio3,
     remarks,
-    stage_name,
     words,
 )
+from pyscale.report.judged import TIMES, Row, judged, named, not_judged, ratio3, reasons
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.model import Column
 from pyscale.report.wording import listing
@@ -111,48 +109,39 @@ def _judged(several: Several, place: int) -> Judged | None:
         return Judged(refused=f"Not compared: {context.nothing_in_common}.", remarks=said)
     if table is None:
         return Judged(refused=OTHER_INPUT, remarks=said)
-    rows = table.to_dicts()
-    both = [row for row in rows if row["verdict"] is not None or row["reason"] == OTHER_WORK]
-    names = [stage_name(row, both) for row in both]
-    samples = several.samples[place - 1] if several.samples else None
-    of_samples = () if samples is None else tuple(_of_samples(samples))
-    return Judged(
-        summary=(*_summary(rows), *of_samples),
-        reasons=tuple(
-            f"{named(own)}: {sentence}"
-            for reason, sentence in reasons().items()
-            if (own := [row for row in both if row["reason"] == reason])
-        ),
-        verdicts={
-            (name, row["workers"]): _verdict(row, several.found.columns[place].id)
-            for name, row in zip(names, both, strict=True)
-        },
-        remarks=(*said, *output_remarks(context, table)),
-        method=method(context, table)
-        if any(row["p_adjusted"] is not None for row in rows)
-        else None,
+    rows = judged(table, several.samples[place - 1] if several.samples else None)
+    both = [
+        row
+        for row in rows
+        if row["kind"] == TIMES and (row["verdict"] or row["reason"] == OTHER_WORK)
+    ]
+    told = _told(context, rows)
+    return told.model_copy(
+        update={
+            "verdicts": {
+                (row["name"], row["workers"]): _verdict(row, several.found.columns[place].id)
+                for row in both
+            },
+            "remarks": (*said, *output_remarks(context, rows)),
+        }
     )
 
 
-def _summary(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Name the configurations of each verdict."""
-    for verdict, word in words().items():
-        own = [row for row in rows if row["verdict"] == verdict]
-        if own:
-            yield f"{word.capitalize()}: {named(own)}."
-    other = [row for row in rows if row["reason"] == OTHER_WORK]
-    if other:
-        yield f"Not compared, as N workers had other work: {named(other)}."
-    for side, absent in (("the base", "new"), ("this run", "base")):
-        alone = [row for row in rows if row[f"{absent}_repeats"] is None]
-        if alone:
-            yield f"Only in {side}: {named(alone)}."
+def _configurations(rows: Sequence[Row], reason: str) -> list[Row]:
+    return [row for row in rows if row["reason"] == reason and row["workers"] is not None]
 
 
-def _of_samples(table: pl.DataFrame) -> Iterator[str]:
-    """Answer for each kind of what counts beside wall times, and say what one run alone has."""
-    yield from comparisonsamples.conclusions(table, MARGIN)
-    yield from comparisonsamples.differing(table)
+def _told(context: ComparisonContext, rows: Sequence[Row]) -> Judged:
+    """Say what follows from rows of every kind."""
+    concluded = conclusion(context, rows)
+    return Judged(
+        summary=(*([concluded] if concluded else []), *not_judged(rows)),
+        reasons=tuple(
+            f"{named(own)}: {sentence}" if (own := _configurations(rows, reason)) else sentence
+            for reason, sentence in reasons(rows, context.at_least).items()
+        ),
+        method=method(context, rows),
+    )
 
 
 def _verdict(row: dict[str, Any], column: str) -> Verdict:
@@ -185,11 +174,7 @@ def machines_told(several: Several) -> list[ComparedRun]:
     return [
         ComparedRun(
             **dict(column),
-            judged=Judged(
-                summary=tuple(comparisontests.summary(table)),
-                reasons=tuple(comparisontests.reasons(table)),
-                method=comparisontests.method(table),
-            ),
+            judged=_told(several.contexts[0], judged(tests=table)),
         )
         for place, column in enumerate(several.machines.columns)
         if (table := several.machines.pairs.get((0, place))) is not None

@@ -1,16 +1,12 @@
 """A builder of the tables that a run of a grid leaves, process by process."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import polars as pl
 import pytest
 
-from pyscale.analysis.grid.findings import GridFindings, grid_findings
+from pyscale.analysis.grid.findings import grid_findings
 from pyscale.analysis.grid.samples import samples
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
@@ -22,24 +18,24 @@ START = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
 class GridBuilder:
     """Builds `tasks` and `calls` in the order in which `trial` is called."""
 
-    def __init__(self) -> None:
-        self._tasks: list[dict[str, Any]] = []
-        self._calls: list[dict[str, Any]] = []
-        self.entries: list[str] = []
+    def __init__(self):
+        self._tasks = []
+        self._calls = []
+        self.entries = []
 
     def trial(
         self,
-        point: Mapping[str, Any],
-        *workers: Sequence[float],
-        block: int = 1,
-        builds: Sequence[float | None] = (None,),
-        parts: Mapping[str, float] | None = None,
-        later_parts: Mapping[str, float] | None = None,
-        length_px: int | None = None,
-        beside: Mapping[str, float] | None = None,
-        same: bool | None = None,
-        **every_task: Any,
-    ) -> GridBuilder:
+        point,
+        *workers,
+        block=1,
+        builds=(None,),
+        parts=None,
+        later_parts=None,
+        length_px=None,
+        beside=None,
+        same=None,
+        **every_task,
+    ):
         """Add one trial at a point of the grid of `segment`.
 
         Each of `workers` gives the seconds of the calls of one process; `builds` what building
@@ -116,24 +112,22 @@ class GridBuilder:
         return self
 
     @property
-    def tasks(self) -> pl.DataFrame:
+    def tasks(self):
         return pl.DataFrame(self._tasks, schema=task_schema(), orient="row")
 
     @property
-    def calls(self) -> pl.DataFrame:
+    def calls(self):
         return pl.DataFrame(self._calls, schema=call_schema(), orient="row")
 
     @property
-    def trials(self) -> pl.DataFrame:
+    def trials(self):
         return trial_table(self.tasks, pl.DataFrame(schema=span_schema()))
 
     @property
-    def times(self) -> pl.DataFrame:
+    def times(self):
         return samples(self.calls, self.trials)
 
-    def found(
-        self, versus: str | None = "device", against: str | None = "length_px", **trials: bool
-    ) -> GridFindings:
+    def found(self, versus="device", against="length_px", **trials):
         """What the analysis finds; `trials` are options of the table of trials."""
         table = trial_table(self.tasks, pl.DataFrame(schema=span_schema()), **trials)
         (grid,) = grid_findings(
@@ -146,6 +140,6 @@ class GridBuilder:
 
 
 @pytest.fixture
-def grid() -> GridBuilder:
+def grid():
     """A grid without any trial."""
     return GridBuilder()

@@ -1,9 +1,5 @@
 """The parts of a call add up to it, and what is no faster on a device bounds its speedup."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 CPU = {"length_px": 224, "device": "cpu"}
@@ -11,7 +7,7 @@ CUDA = {"length_px": 224, "device": "cuda"}
 
 
 @pytest.fixture
-def both(grid: Any) -> Any:
+def both(grid):
     """A network ten times as fast, dynamics that are not, and a transfer that the CPU lacks."""
     grid.trial(
         CPU,

@@ -1,9 +1,6 @@
 """A row of a point holds what was measured there, and nothing where nothing was."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 
@@ -13,7 +10,7 @@ CPU = {"length_px": 224, "device": "cpu"}
 CUDA = {"length_px": 224, "device": "cuda"}
 
 
-def only(grid: Any, **how: Any) -> dict[str, Any]:
+def only(grid, **how):
     (row,) = grid.found(**how).points.to_dicts()
     return row
 

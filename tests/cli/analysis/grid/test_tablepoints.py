@@ -1,7 +1,5 @@
 """A table of times by device and size becomes points, and each machine's devices its own series."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

@@ -1,7 +1,5 @@
 """Ratios compare a point with the same point of the first value, and with no other."""
 
-from __future__ import annotations
-
 import pytest
 
 LENGTHS = (224, 448)

@@ -1,10 +1,7 @@
 """A builder of the table of timings that tests of the machine leave."""
 
-from __future__ import annotations
-
 import json
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
 
 import polars as pl
 import pytest
@@ -24,17 +21,10 @@ class MachineBuilder:
     them.
     """
 
-    def __init__(self) -> None:
-        self._rows: list[dict[str, Any]] = []
+    def __init__(self):
+        self._rows = []
 
-    def test(
-        self,
-        test: str,
-        *walls_s: float | None,
-        details: Mapping[str, float] | Sequence[Mapping[str, float]] = (),
-        inside: int | None = None,
-        **columns: Any,
-    ) -> MachineBuilder:
+    def test(self, test, *walls_s, details=(), inside=None, **columns):
         """Add a wall time each; `details` of all of them, or of each; `inside` one block."""
         each = [details] * len(walls_s) if isinstance(details, Mapping) else details
         for repeat, wall_s in enumerate(walls_s):
@@ -67,30 +57,30 @@ class MachineBuilder:
         return self
 
     @property
-    def timings(self) -> pl.DataFrame:
+    def timings(self):
         return pl.DataFrame(self._rows, schema=timing_schema())
 
     @property
-    def tests(self) -> pl.DataFrame:
+    def tests(self):
         return machine_tests(self.timings)
 
-    def side(self, sizes: Mapping[str, str] = SAME_SIZE) -> MachineSide:
+    def side(self, sizes=SAME_SIZE):
         """What is compared of it."""
         return MachineSide(self.tests, sizes, trial_medians(self.timings))
 
-    def only(self) -> dict[str, Any]:
+    def only(self):
         """The one row that there is."""
         (row,) = self.tests.to_dicts()
         return row
 
 
 @pytest.fixture
-def machine() -> MachineBuilder:
+def machine():
     """A machine that was not measured yet."""
     return MachineBuilder()
 
 
 @pytest.fixture
-def new() -> Callable[[], MachineBuilder]:
+def new():
     """Make one machine after the other."""
     return MachineBuilder

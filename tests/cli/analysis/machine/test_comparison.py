@@ -1,20 +1,16 @@
 """A test of a machine is called slower only where its trials show it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 
 from pyscale.analysis.machine.comparison import compared_tests
-from pyscale.analysis.machine.sidebyside import MachineSide, machines_side_by_side
+from pyscale.analysis.machine.sidebyside import machines_side_by_side
 
 BYTES = {"amount": 100.0, "unit": "B"}
 SIX = (1.0, 1.01, 1.02, 1.03, 1.04, 1.05)
 
 
-def judged(base: MachineSide, new: MachineSide) -> list[dict[str, Any]]:
+def judged(base, new):
     sides = [base, new]
     return compared_tests(sides, machines_side_by_side(sides), 0, 1).to_dicts()
 
@@ -83,15 +79,14 @@ def test_repeats_that_share_a_process_are_not_taken_for_independent(new):
     """Processes scatter by 30 %, repeats inside one by 1 %; nothing differs between the two."""
     rng = np.random.default_rng(1)
 
-    def measured() -> MachineSide:
+    def measured():
         machine = new()
         for block in range(6):
             for number in range(20):
                 level_s = rng.lognormal(0, 0.3)
                 repeats_s = level_s * rng.lognormal(0, 0.01, size=6)
                 machine.test(f"test{number:02d}", *repeats_s, inside=block, **BYTES)
-        side: MachineSide = machine.side()
-        return side
+        return machine.side()
 
     rows = judged(measured(), measured())
     assert {row["base_repeats"] for row in rows} == {6}

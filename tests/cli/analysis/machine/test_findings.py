@@ -1,7 +1,5 @@
 """All that is found of a machine, of a run that was made up."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 
@@ -9,30 +7,29 @@ from madeupmachine import GPU, made_up, timings_of
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.machine.findings import MachineFindings, machine_findings
 from pyscale.analysis.machine.tests import machine_tests
-from pyscale.report.results import Results
 from pyscale.store.tables import span_schema, task_schema, timing_schema
 
 
 @pytest.fixture(scope="module")
-def results() -> Results:
+def results():
     return made_up(3, pipeline=True)
 
 
 @pytest.fixture(scope="module")
-def machine(results: Results) -> MachineFindings:
+def machine(results):
     found = results.of(MachineFindings)
     assert found is not None
     return found
 
 
-def test_a_run_without_tests_of_the_machine_has_no_findings() -> None:
+def test_a_run_without_tests_of_the_machine_has_no_findings():
     timings, tasks, spans = (
         pl.DataFrame(schema=columns()) for columns in (timing_schema, task_schema, span_schema)
     )
     assert machine_findings(timings, tasks, spans, {}, measuring=()) is None
 
 
-def test_a_slow_node_stands_out_in_what_it_is_slow_in_alone(machine: MachineFindings) -> None:
+def test_a_slow_node_stands_out_in_what_it_is_slow_in_alone(machine):
     slow = machine.nodes.filter("outlier")
     assert set(slow["node"]) == {"node3"}
     assert set(slow["kind"]) == {"storage"}
@@ -40,31 +37,29 @@ def test_a_slow_node_stands_out_in_what_it_is_slow_in_alone(machine: MachineFind
     assert "metadata_create" not in set(slow["test"])
 
 
-def test_the_stage_of_the_pipeline_is_set_beside_the_node_that_it_ran_on(
-    machine: MachineFindings,
-) -> None:
+def test_the_stage_of_the_pipeline_is_set_beside_the_node_that_it_ran_on(machine):
     rows = machine.headroom.select("stage", "workers", "node", "test_readers").rows()
     assert rows == [("register_denoise", 1, "node1", 1), ("register_denoise", 2, "node1", 2)]
     assert machine.headroom["read_bytes_per_s"].to_list() == pytest.approx([2.4e8, 3.2e8])
 
 
-def test_entries_of_the_machine_are_in_the_tables_and_named(results: Results) -> None:
+def test_entries_of_the_machine_are_in_the_tables_and_named(results):
     assert results.apart == {"storage", "decompress", "kernels_cpu", "kernels_cuda"}
     assert set(results.configurations["stage"]) == results.apart | {"register_denoise"}
 
 
-def test_every_flag_has_a_sentence(machine: MachineFindings) -> None:
+def test_every_flag_has_a_sentence(machine):
     found = set(machine.tests["flags"].explode().drop_nulls())
     assert found == {"few-repeats", "disagrees", "evicted-unverified"}
     assert found <= set(SENTENCES)
 
 
-def test_places_are_told_by_node(machine: MachineFindings) -> None:
+def test_places_are_told_by_node(machine):
     assert machine.places["node2"]["place_filesystem"] == "nfs4"
     assert machine.places["node2"]["device_1"] == f"{GPU} #1"
 
 
-def test_a_hundred_thousand_timings_are_as_right_as_few() -> None:
+def test_a_hundred_thousand_timings_are_as_right_as_few():
     """By blocks, each of which has the same medians."""
     few = timings_of(1)
     times = -(-100_000 // few.height)

@@ -1,10 +1,5 @@
 """Reading is set beside the storage only where both are of the same, and cold."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
-
 import polars as pl
 import pytest
 
@@ -18,7 +13,7 @@ MOVIE = {"input_bytes": 100 * MB, "read_bytes": 300 * MB, "movie_frames": 80}
 
 
 @pytest.fixture
-def machine(machine: Any) -> Any:
+def machine(machine):
     """A machine whose storage gives 200 MB/s, and 300 and 400 MB/s to two and four readers."""
     for node in ("node1", "node2"):
         cold = {"node": node, "amount": 200.0 * MB, "unit": "B", "cache": "verified-cold"}
@@ -29,11 +24,11 @@ def machine(machine: Any) -> Any:
 
 
 @pytest.fixture
-def run(new_run: Callable[[], Any]) -> Any:
+def run(new_run):
     return new_run()
 
 
-def found(machine: Any, run: Any, storage: str | None = "ext4 on /dev/vda1") -> pl.DataFrame:
+def found(machine, run, storage="ext4 on /dev/vda1"):
     tasks = run.tasks.with_columns(
         input_storage=pl.lit(storage, pl.String),
         storage_read_bytes=pl.lit(None, pl.Int64),

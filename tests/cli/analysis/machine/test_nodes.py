@@ -1,9 +1,5 @@
 """Nodes are set beside the median of all, and one is called an outlier only where that is sure."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import polars as pl
 import pytest
 
@@ -12,11 +8,11 @@ from pyscale.analysis.machine.nodes import node_comparison, node_schema
 STEADY = (0.98, 0.99, 1.0, 1.0, 1.01, 1.02)
 
 
-def rows(machine: Any) -> list[dict[str, Any]]:
+def rows(machine):
     return node_comparison(machine.tests).to_dicts()
 
 
-def on_nodes(machine: Any, *factors: float, walls_s: tuple[float, ...] = STEADY) -> None:
+def on_nodes(machine, *factors, walls_s=STEADY):
     """Let each node take so many times as long for 100 B."""
     for number, factor in enumerate(factors, 1):
         times = [wall_s * factor for wall_s in walls_s]

@@ -1,7 +1,5 @@
 """What each process found is a median of its own calls."""
 
-from __future__ import annotations
-
 from pyscale.analysis.machine.processes import process_medians, trial_medians
 
 

@@ -1,7 +1,5 @@
 """Tests of several machines beside each other."""
 
-from __future__ import annotations
-
 from pyscale.analysis.machine.sidebyside import machines_side_by_side
 
 

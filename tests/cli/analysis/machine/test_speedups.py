@@ -1,13 +1,9 @@
 """How much faster one machine is than another, and why that cannot be said."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from pyscale.analysis.machine.comparison import all_compared
-from pyscale.analysis.machine.sidebyside import MachineSide, machines_side_by_side
+from pyscale.analysis.machine.sidebyside import machines_side_by_side
 from pyscale.analysis.machine.speedups import machine_speedups
 
 BYTES = {"amount": 100.0, "unit": "B"}
@@ -15,7 +11,7 @@ MAPS = {"amount": 2.0, "unit": "map"}
 SIX = (1.0, 1.01, 1.02, 1.03, 1.04, 1.05)
 
 
-def speedup(base: MachineSide, other: MachineSide, **where: Any) -> dict[str, Any]:
+def speedup(base, other, **where):
     """The one speedup of the second over the first."""
     table = machine_speedups(machines_side_by_side([base, other]))
     (row,) = table.filter(base=0, side=1, **where).to_dicts()
@@ -60,10 +56,9 @@ def test_a_unit_must_be_the_same(new):
 
 
 def test_a_step_without_an_amount_is_compared_where_its_test_did_as_much(new):
-    def tested(whole: float, step: float, maps: float) -> MachineSide:
+    def tested(whole, step, maps):
         machine = new().test("fsc", whole, amount=maps, unit="map")
-        found: MachineSide = machine.test("fsc", step, step="fft").side()
-        return found
+        return machine.test("fsc", step, step="fft").side()
 
     found = speedup(tested(4.0, 2.0, 2.0), tested(4.0, 0.5, 2.0), step="fft")
     assert (found["speedup"], found["basis"]) == (4.0, "time")

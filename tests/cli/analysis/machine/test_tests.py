@@ -1,7 +1,5 @@
 """A row of a test holds what was measured, how sure that is, and nothing where nothing was."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 
@@ -10,7 +8,6 @@ from pyscale.analysis.machine.tests import test_schema as columns
 from pyscale.store.tables import timing_schema
 
 SIX = (4.0, 2.0, 8.0, 5.0, 10.0, 1.0)
-MB = 10**6
 
 
 def test_the_time_is_the_median_and_the_rate_is_what_was_done_over_it(machine):

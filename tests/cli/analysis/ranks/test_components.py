@@ -1,9 +1,6 @@
 """Each component is compared with itself on the fewest ranks that gave a result."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import polars as pl
 import pytest
@@ -16,30 +13,29 @@ from pyscale_stages.reconstruction import COMPONENTS
 DEBLUR = ENTRIES[0]
 
 
-def scale(*entries: Entry, **options: Any) -> pl.DataFrame:
+def scale(*entries, **options):
     """What follows from the trials of these entries."""
     return scaling_of(reconstruction(entries or ENTRIES, **options))
 
 
-def scaling_of(table: pl.DataFrame, **options: Any) -> pl.DataFrame:
+def scaling_of(table, **options):
     """What follows from a table."""
     found = reconstruct_findings(table, **options)
-    assert found is not None
     return found.scaling
 
 
 @pytest.fixture(scope="module")
-def scaling() -> pl.DataFrame:
+def scaling():
     """Of all entries that were made up."""
     return scale()
 
 
-def one(scaling: pl.DataFrame, **of: Any) -> dict[str, Any]:
+def one(scaling, **of):
     """The only row with these values."""
     return scaling.filter(**of).row(0, named=True)
 
 
-def speedups(scaling: pl.DataFrame, stage: str, component: str) -> list[float | None]:
+def speedups(scaling, stage, component):
     """Over rising N."""
     return scaling.filter(stage=stage, component=component)["speedup"].to_list()
 

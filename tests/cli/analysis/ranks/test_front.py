@@ -1,7 +1,5 @@
 """The front holds what nothing beats, whatever else was measured."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 from hypothesis import given
@@ -13,7 +11,7 @@ from pyscale.analysis.ranks.front import with_front
 POINTS = st.lists(st.tuples(st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=12)
 
 
-def table(points: list[tuple[float | None, float | None]], workers: int = 1) -> pl.DataFrame:
+def table(points, workers=1):
     """Points of one N, of speed and diversity."""
     return pl.DataFrame(
         {
@@ -26,13 +24,13 @@ def table(points: list[tuple[float | None, float | None]], workers: int = 1) -> 
     )
 
 
-def front(points: list[tuple[int, int]]) -> set[tuple[float, float]]:
+def front(points):
     """Points that nothing beats."""
     found = with_front(table(list(points)), keep=0.5).filter("on_front")
     return set(found.select("patches_per_s", "effective_slides").iter_rows())
 
 
-def beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
+def beats(one, other):
     """Whether one is as good in both and better in one."""
     return one != other and one[0] >= other[0] and one[1] >= other[1]
 

@@ -1,7 +1,5 @@
 """What limits more ranks is told by what it loses of all that is lost in an iteration."""
 
-from __future__ import annotations
-
 import pytest
 
 from madeupreconstruct import Entry, reconstruction
@@ -13,7 +11,6 @@ def test_what_limits_is_told_with_its_share_of_all_losses_and_is_never_the_objec
     entry = Entry("slow", communication_s=2.0, objective_s=90.0)
     table = reconstruction([entry], ranks=(1, 2), repeats=1)
     (answer,) = knees(component_scaling(reconstruct_trials(table)))
-    assert answer.limit is not None
     assert (answer.limit["component"], answer.limit["workers"]) == ("communication", 2)
     assert answer.limit["loss_s"] == pytest.approx(2.0)
     gradient_s, denoiser_s, gather_s = 0.05 / 2, 0.8 * (1.5625 - 1) / 2, 0.002

@@ -1,20 +1,16 @@
 """The findings advise what is fast and diverse, and say what delivered the same patches."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import polars as pl
 import pytest
 
 from madeuploader import ENTRIES, Entry, entries_like, loading
-from pyscale.analysis.ranks.loader import LoaderFindings, loader_findings, rank_schema
+from pyscale.analysis.ranks.loader import loader_findings, rank_schema
 from pyscale.store.ranktables import loading_schema
 
 POOL8 = Entry("pool8", 640.0, 7.2)
 
 
-def find(*entries: Entry, keep: float = 0.5, **options: Any) -> LoaderFindings:
+def find(*entries, keep=0.5, **options):
     """What is found of these entries."""
     found = loader_findings(loading(entries or ENTRIES, **options), keep=keep)
     assert found is not None
@@ -37,7 +33,6 @@ def test_the_front_of_the_made_up_grid_is_known():
 )
 def test_the_advice_is_the_fastest_that_keeps_the_diversity(keep, stage):
     advice = find(keep=keep, ranks=(1,)).advice
-    assert advice is not None
     assert advice.row["stage"] == stage
     assert advice.keeps >= keep
     assert (advice.most_diverse["stage"], advice.fastest["stage"]) == ("pool16", "pool1")
@@ -55,11 +50,9 @@ def test_points_that_may_be_as_fast_are_named():
     slow = entries_like(POOL8, [{"stage": "slow", "patches_per_s": 500.0}])
     entries = [POOL8, *near, *slow]
     advice = find(*entries, ranks=(1,), scatter=0.02).advice
-    assert advice is not None
     assert (advice.row["stage"], [row["stage"] for row in advice.as_fast]) == ("pool8", ["near"])
     # Where no interval is known, nothing is ruled out.
     unsure = find(*entries, ranks=(1,), repeats=3).advice
-    assert unsure is not None
     assert [row["stage"] for row in unsure.as_fast] == ["near", "slow"]
     assert unsure.row["patches_per_s_low"] is None
 
@@ -72,7 +65,6 @@ def test_patches_that_say_no_place_give_no_advice():
 
 def test_the_fastest_that_failed_is_not_advised():
     advice = find(POOL8, Entry("broken", 9000.0, 90.0, error="out of memory")).advice
-    assert advice is not None
     assert (advice.row["stage"], advice.fastest["stage"]) == ("pool8", "pool8")
 
 
@@ -129,7 +121,6 @@ def test_a_rank_that_moved_between_nodes_names_them_all():
         node=pl.when(pl.col("block") == 2).then(pl.lit("node7")).otherwise("node")
     )
     found = loader_findings(table, keep=0.5)
-    assert found is not None
     assert found.ranks["node"].to_list() == ["node1,node7"]
 
 
@@ -141,7 +132,6 @@ def test_a_rank_is_summed_up_over_the_trials_that_count():
         attempt=pl.when(block == 2).then(pl.lit(2, pl.Int64)).otherwise("attempt"),
     )
     found = loader_findings(table, keep=0.5)
-    assert found is not None
     row = found.ranks.row(0, named=True)
     assert (row["repeats"], row["patches_per_s"]) == (6, pytest.approx(640))
     assert row["pss_bytes"] == table["pss_bytes"].max()

@@ -1,9 +1,5 @@
 """A row of a configuration says how fast and how diverse it is, and how sure that is."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import polars as pl
 import pytest
 
@@ -13,19 +9,19 @@ from pyscale.analysis.ranks.loader import loader_points, loader_trials, point_sc
 ONE = Entry("one", 500.0, 4.0)
 
 
-def points(table: pl.DataFrame) -> pl.DataFrame:
+def points(table):
     """All rows of a table of loading."""
     return loader_points(loader_trials(table), keep=0.5)
 
 
-def only(table: pl.DataFrame) -> dict[str, Any]:
+def only(table):
     """The only configuration of a table."""
     found = points(table)
     assert found.height == 1
     return found.row(0, named=True)
 
 
-def flags(table: pl.DataFrame) -> list[str]:
+def flags(table):
     return [code for code in only(table)["flags"].split(",") if code]
 
 
@@ -97,7 +93,7 @@ def test_a_rank_that_straggled_once_is_no_straggler():
     assert "straggler" not in flags(table)
 
 
-def three_times_slower(table: pl.DataFrame, *, rank: int, block: int) -> pl.DataFrame:
+def three_times_slower(table, *, rank, block):
     """Let a rank be slow in one trial, without waiting for others."""
     which = (pl.col("rank") == rank) & (pl.col("block") == block)
     slow = pl.when(which).then(3 * pl.col("free_wall_s")).otherwise("free_wall_s")

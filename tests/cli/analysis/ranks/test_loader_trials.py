@@ -1,9 +1,5 @@
 """What the ranks of a trial found is taken together as training would feel it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import polars as pl
 import pytest
 from hypothesis import given
@@ -15,14 +11,14 @@ from pyscale.analysis.ranks.loader import loader_trials, node_use
 POOL4 = next(entry for entry in ENTRIES if entry.stage == "pool4")
 
 
-def only(table: pl.DataFrame, **options: Any) -> dict[str, Any]:
+def only(table, **options):
     """The only trial of a table."""
     trials = loader_trials(table, **options)
     assert trials.height == 1
     return trials.row(0, named=True)
 
 
-def of_ranks(count: int, **options: Any) -> pl.DataFrame:
+def of_ranks(count, **options):
     """One trial of so many ranks."""
     return loading([POOL4], ranks=(count,), repeats=1, **options)
 

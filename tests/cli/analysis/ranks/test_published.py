@@ -1,9 +1,5 @@
 """From published times the analysis comes to the published efficiencies, and to an answer."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import polars as pl
 import pytest
 
@@ -21,13 +17,13 @@ SIZE_AND_N = ["image_size", "gpus"]
 
 
 @pytest.fixture(scope="module")
-def published(references: Path) -> pl.DataFrame:
+def published(references):
     """The table with the efficiencies that were published."""
     return pl.read_csv(references / "deepinverse_scaling_v100.csv")
 
 
 @pytest.fixture(scope="module")
-def scaling(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+def scaling(tmp_path_factory):
     """What follows from the times of the reference that comes with pyscale."""
     nothing_else = tmp_path_factory.mktemp("references")
     return published_scaling(load_reference("deepinverse-v100", nothing_else).table)
@@ -44,7 +40,6 @@ def test_both_published_efficiencies_follow_from_times_and_multipliers(published
         same_work = normalised_efficiency(
             absolute, row["work_multiplier"], first["work_multiplier"]
         )
-        assert same_work is not None
         assert 100 * absolute == pytest.approx(row["efficiency_pct"], rel=5e-4)
         told = row["work_normalised_efficiency_pct"]
         assert 100 * same_work == pytest.approx(told, rel=5e-4)
@@ -90,10 +85,8 @@ def test_gpus_at_the_knee_are_advised(scaling):
     advised = {answer.row["size_px"]: answer.row["workers"] for answer in answers}
     assert advised == {2048: 32, 4096: 32, 8192: 32}
     largest = answers[-1]
-    assert largest.following is not None
     assert (largest.base["workers"], largest.following["workers"]) == (2, 64)
     assert largest.row["efficiency"] == pytest.approx(0.4955, rel=1e-4)
-    assert largest.limit is not None
     assert largest.limit["component"] == "overhead"
 
 

@@ -1,9 +1,5 @@
 """The findings say what each configuration is worth, what fits, and how many ranks to ask for."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -11,7 +7,6 @@ from polars.testing import assert_frame_equal
 from madeupreconstruct import ENTRIES, Entry, reconstruction
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.ranks.reconstruct import (
-    ReconstructFindings,
     point_schema,
     reconstruct_findings,
 )
@@ -20,25 +15,25 @@ from pyscale.store.ranktables import reconstruction_schema
 DEBLUR = ENTRIES[0]
 
 
-def find(table: pl.DataFrame) -> ReconstructFindings:
+def find(table):
     """What is found of this table."""
     found = reconstruct_findings(table)
     assert found is not None
     return found
 
 
-def of(*entries: Entry, **options: Any) -> ReconstructFindings:
+def of(*entries, **options):
     """What is found of these entries."""
     return find(reconstruction(entries, **{"repeats": 1} | options))
 
 
 @pytest.fixture(scope="module")
-def findings() -> ReconstructFindings:
+def findings():
     """Of all entries that were made up."""
     return find(reconstruction())
 
 
-def point(found: ReconstructFindings, **which: Any) -> dict[str, Any]:
+def point(found, **which):
     """The only point with these values."""
     rows = found.points.filter(**which)
     assert rows.height == 1
@@ -96,11 +91,9 @@ def test_ranks_at_the_knee_are_advised(findings):
     small, large, volume = findings.knees
     assert [answer.row["stage"] for answer in findings.knees] == [entry.stage for entry in ENTRIES]
     assert (small.row["workers"], small.following) == (8, None)
-    assert small.limit is not None
     assert small.limit["component"] == "denoiser"
     assert small.limit["loss_s"] == pytest.approx(small.margin_loss_s)
     assert (large.base["workers"], large.row["workers"], large.following) == (2, 8, None)
-    assert large.limit is not None
     assert large.limit["component"] == "gradient"
     assert large.margin_loss_s == 0
     assert (volume.row["problem"], volume.row["size_px"]) == ("tomography_3d", 256)
@@ -109,7 +102,6 @@ def test_ranks_at_the_knee_are_advised(findings):
 def test_beyond_the_knee_more_ranks_are_faster_and_not_advised():
     (answer,) = of(Entry("knee", denoiser_s=3.2, communication_s=0.07)).knees
     row, following = answer.row, answer.following
-    assert following is not None
     assert (row["workers"], following["workers"]) == (4, 8)
     assert following["speedup"] > row["speedup"]
     worth = [one["speedup"] * one["efficiency"] for one in (following, row)]
@@ -120,7 +112,6 @@ def test_beyond_the_knee_more_ranks_are_faster_and_not_advised():
 def test_twice_the_ranks_are_not_advised_for_three_per_cent(repeats):
     hardly = Entry("hardly", gradient_s=0.8, denoiser_s=0.1545)
     (answer,) = of(hardly, ranks=(1, 2), repeats=repeats).knees
-    assert answer.following is not None
     assert (answer.row["workers"], answer.following["workers"]) == (1, 2)
     assert answer.following["speedup"] == pytest.approx(1.03, abs=0.005)
     assert answer.following["efficiency"] > 0.5
@@ -128,8 +119,6 @@ def test_twice_the_ranks_are_not_advised_for_three_per_cent(repeats):
 
 def test_where_no_more_ranks_help_the_answer_says_what_the_next_would_lose():
     (answer,) = of(Entry("slow", communication_s=2.0)).knees
-    assert answer.following is not None
-    assert answer.limit is not None
     assert (answer.row["workers"], answer.row["speedup"]) == (1, 1)
     assert answer.following["workers"] == answer.limited["workers"] == 2
     assert answer.limit["component"] == "communication"
@@ -142,7 +131,6 @@ def test_more_ranks_that_are_slower_are_not_advised():
     table = reconstruction([DEBLUR], ranks=(8, 9), repeats=1, scatter=0.0)
     slower = pl.when(pl.col("workers") == 9).then(pl.col("wall_s") * 1.3).otherwise("wall_s")
     (answer,) = find(table.with_columns(wall_s=slower)).knees
-    assert answer.following is not None
     assert (answer.row["workers"], answer.following["workers"]) == (8, 9)
     assert answer.following["efficiency"] > 0.5
 
@@ -153,7 +141,6 @@ def test_who_waits_is_what_limits_uneven_ranks():
     assert row["balance"] < 0.8
     assert "uneven" in row["flags"]
     assert row["barrier_share"] > 0.4
-    assert found.knees[0].limit is not None
     assert found.knees[0].limit["component"] == "barrier"
 
 

@@ -1,9 +1,5 @@
 """One row a configuration: the middle of its trials for times, and the worst for what may fail."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import polars as pl
 import pytest
 
@@ -13,7 +9,7 @@ from pyscale.analysis.ranks.reconstruct import largest_sizes, reconstruct_points
 DEBLUR = ENTRIES[0]
 
 
-def of_second_trial(**values: Any) -> dict[str, pl.Expr]:
+def of_second_trial(**values):
     """What two ranks tell in one trial alone."""
     second = (pl.col("workers") == 2) & (pl.col("block") == 2)
     return {
@@ -21,7 +17,7 @@ def of_second_trial(**values: Any) -> dict[str, pl.Expr]:
     }
 
 
-def two_ranks(**values: pl.Expr) -> dict[str, Any]:
+def two_ranks(**values):
     """The point of two ranks, of six trials that are alike but for these values."""
     table = reconstruction([DEBLUR], ranks=(1, 2), scatter=0.0).with_columns(**values)
     points = reconstruct_points(reconstruct_trials(table))

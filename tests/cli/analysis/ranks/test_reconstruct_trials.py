@@ -1,9 +1,5 @@
 """What ranks measured in iterations is taken together as the slowest rank makes it."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import polars as pl
 import pytest
 
@@ -14,14 +10,14 @@ from pyscale_stages.reconstruction import COMPONENTS
 DEBLUR = ENTRIES[0]
 
 
-def only(table: pl.DataFrame, **options: Any) -> dict[str, Any]:
+def only(table, **options):
     """The only trial of a table."""
     trials = reconstruct_trials(table, **options)
     assert trials.height == 1
     return trials.row(0, named=True)
 
 
-def of_ranks(count: int, entry: Entry = DEBLUR, **options: Any) -> pl.DataFrame:
+def of_ranks(count, entry=DEBLUR, **options):
     """One trial of so many ranks."""
     return reconstruction([entry], ranks=(count,), repeats=1, **options)
 

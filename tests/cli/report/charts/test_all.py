@@ -47,18 +47,6 @@ def named(value):
     return own | {name for one in value.values() for name in named(one)}
 
 
-def test_a_run_has_every_chart_but_those_of_which_nothing_is_known(uneven):
-    assert [chart.id for chart in charts(uneven)] == [
-        "speedup",
-        "walltime",
-        "losses",
-        "throughput",
-        "memory",
-        "cache",
-        "timeline",
-    ]
-
-
 def test_a_table_of_wall_times_shows_what_it_holds():
     table = pl.DataFrame({"stage": ["segment"] * 2, "workers": [1, 2], "wall_s": [10.0, 6.0]})
     results = analysed(trials_from_wall_times(table), ReportContext(title="a table"))
@@ -126,16 +114,6 @@ def test_what_was_measured_elsewhere_is_shown_as_far_as_n_was_measured_here(refe
     assert {row["workers"] for row in datasets(referred)["references"]} == {1, 2}
 
 
-def test_without_references_none_are_drawn(uneven):
-    assert "references" not in named(by_id(uneven)["speedup"].spec)
-
-
-@pytest.mark.slow
-def test_an_invalid_configuration_is_a_cross_and_the_note_says_so(uneven, full):
-    assert "Cross: invalid" in by_id(uneven)["speedup"].spec["usermeta"]["note"]
-    assert "Cross" not in by_id(full)["speedup"].spec["usermeta"]["note"]
-
-
 @pytest.mark.slow
 def test_names_of_any_length_stand_whole_in_a_legend_that_wraps(full):
     for chart in charts(full):
@@ -153,27 +131,6 @@ def named_legends(value):
         return []
     own = [value["legend"]] if "scale" in value and "legend" in value else []
     return own + [f for key, one in value.items() if key != "usermeta" for f in named_legends(one)]
-
-
-def test_a_chart_has_one_title_for_each_amount_and_none_in_the_picture(full):
-    for chart in charts(full):
-        assert "title" not in chart.spec
-        titles = chart.spec["usermeta"].get("titles", {"absolute": chart.title})
-        assert titles["absolute"]
-
-
-@pytest.mark.slow
-def test_few_trials_have_ranges_and_the_note_says_so(thin, full):
-    assert "Thin bars: shortest to longest" in by_id(thin)["speedup"].description
-    assert "Bars: 95 % intervals" not in by_id(thin)["speedup"].description
-    assert "Thin bars" not in by_id(full)["speedup"].description
-
-
-@pytest.mark.slow
-def test_fitted_laws_are_drawn_with_their_band(full, thin):
-    assert "laws" in named(by_id(full)["speedup"].spec)
-    assert "95 % band" in by_id(full)["speedup"].description
-    assert "laws" not in named(by_id(thin)["speedup"].spec)
 
 
 def test_costs_are_shown_where_they_are_known(uneven):

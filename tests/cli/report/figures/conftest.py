@@ -1,26 +1,18 @@
 """Results as figures find them: of tables, and of runs with what their workers did when."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import polars as pl
 import pytest
 
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.context import ReportContext
-from pyscale.report.results import Results
 from pyscale.results import analysed
 
 
 @pytest.fixture(scope="session")
-def of_table() -> Callable[..., Results]:
+def of_table():
     """Analyse wall times that fall with N as published ones do, one trial each."""
 
-    def analyse(
-        stages: Sequence[str] = ("a",), counts: Sequence[int] = (1, 2, 4, 8), **columns: Any
-    ) -> Results:
+    def analyse(stages=("a",), counts=(1, 2, 4, 8), **columns):
         rows = [
             {"stage": stage, "workers": n, "wall_s": 10.0 ** (1 + place % 5) / n**0.7}
             for place, stage in enumerate(stages)
@@ -35,14 +27,10 @@ def of_table() -> Callable[..., Results]:
 
 
 @pytest.fixture(scope="session")
-def on_nodes(
-    new_run: Callable[[], Any], results_of: Callable[[Any], Results]
-) -> Callable[..., Results]:
+def on_nodes(new_run, results_of):
     """Results of stages at N = 1 and a larger N, whose workers are dealt to nodes."""
 
-    def measure(
-        stages: Sequence[str], workers: int, nodes: Sequence[str] = ("node1",), blocks: int = 1
-    ) -> Results:
+    def measure(stages, workers, nodes=("node1",), blocks=1):
         run = new_run()
         for block in range(blocks):
             for stage in stages:
@@ -58,6 +46,6 @@ def on_nodes(
 
 
 @pytest.fixture(scope="session")
-def nothing_timed(new_run: Callable[[], Any], results_of: Callable[[Any], Results]) -> Results:
+def nothing_timed(new_run, results_of):
     """A run whose only trial failed."""
     return results_of(new_run().trial("track", [{"compute": 1.0}], failed=["w0"]))

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from pyscale.report.figures.axes import log_breaks, power_breaks, thinned, tick_labels

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from drawn import caption, layers
@@ -22,13 +20,6 @@ def cold(new_run, results_of):
 @pytest.fixture
 def warm(new_run, results_of):
     return reading(new_run, results_of, "warm", 1.0)
-
-
-def test_every_timed_trial_is_a_mark_at_what_its_workers_read(cold):
-    (marks,) = layers(cache(cold), "geom_point")
-    assert marks.data["read_s"].tolist() == pytest.approx([4.0, 4.0])
-    assert marks.data["workers"].tolist() == [1, 2]
-    assert "The page cache before it: cold, proved." in caption(cache(cold))
 
 
 def test_a_warm_run_stands_beside_a_cold_one_in_other_shapes(cold, warm):

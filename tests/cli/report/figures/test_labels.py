@@ -1,7 +1,5 @@
 """No label of any figure touches another, however many panels, workers and letters there are."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

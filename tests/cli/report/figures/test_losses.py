@@ -1,18 +1,10 @@
-from __future__ import annotations
-
 import polars as pl
 import pytest
 
-from drawn import caption, layers
+from drawn import layers
 from pyscale.report import palette
 from pyscale.report.figures import NothingToDrawError, losses
 from pyscale.report.wording import phase
-
-
-def test_the_parts_of_a_bar_are_those_of_the_table_and_sum_to_n_times_the_wall_time(full):
-    (bars,) = layers(losses(full), "geom_col")
-    sums = bars.data.groupby(["panel", "place"], observed=True)["worker_s"].sum()
-    assert sorted(sums) == pytest.approx(sorted(full.configurations["worker_seconds"]))
 
 
 def test_bars_are_stacked_from_the_axis_in_the_order_of_the_palette(full):
@@ -37,24 +29,6 @@ def test_bars_are_stacked_from_the_axis_in_the_order_of_the_palette(full):
     assert min(on_top) > 0
 
 
-def test_a_part_that_took_no_time_is_not_in_the_legend(full):
-    (bars,) = layers(losses(full), "geom_col")
-    assert phase("container_start") not in bars.data["part"].cat.categories
-
-
-def test_the_dashed_line_is_the_base_case(full):
-    (line,) = layers(losses(full), "geom_segment")
-    base_s = full.configurations["worker_seconds"][0]
-    assert line.data["level"].tolist()[:4] == pytest.approx([base_s] * 4)
-    assert "Line across: the worker-seconds that the baseline took" in caption(losses(full))
-
-
-def test_in_weak_scaling_the_base_case_grows_with_the_work(of_table):
-    results = of_table(["a"], work=pl.col("workers") * 20.0, mean_task_s=pl.col("wall_s") * 0.9)
-    (line,) = layers(losses(results), "geom_segment")
-    assert line.data["level"].tolist() == pytest.approx([10.0, 20.0, 40.0, 80.0])
-
-
 def test_curves_without_times_of_tasks_have_no_panel(of_table):
     known = pl.when(pl.col("stage") == "a").then(pl.col("wall_s") * 0.9)
     results = of_table(["a", "b"], mean_task_s=known)
@@ -67,11 +41,3 @@ def test_curves_without_times_of_tasks_have_no_panel(of_table):
 def test_a_table_of_wall_times_alone_has_nothing_to_draw(of_table):
     with pytest.raises(NothingToDrawError, match="`mean_task_s`"):
         losses(of_table(["a"]))
-
-
-def test_an_invalid_configuration_is_crossed(broken):
-    crosses = layers(losses(broken), "geom_point")[0]
-    assert crosses.data["total"].tolist() == pytest.approx(
-        broken.configurations.filter("invalid")["worker_seconds"].to_list()
-    )
-    assert "Cross: invalid" in caption(losses(broken))

@@ -1,13 +1,10 @@
 """Figures over sizes: what is drawn is what was found, and nothing touches."""
 
-from __future__ import annotations
-
 import pytest
 from matplotlib.colors import to_hex
 
 from drawn import assert_labels_stand_apart, caption, layers
 from madeupgrid import made_up
-from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report import palette
 from pyscale.report.figures import NothingToDrawError, call_parts, size_speedup, size_time
 
@@ -23,30 +20,6 @@ def both():
 def several():
     """Two models, and N = 1 and 2."""
     return made_up(sizes=SIZES[:4], models=("pyscale-tiny", "cyto3"), workers=(1, 2), repeats=2)
-
-
-def test_every_time_is_a_point_with_its_interval(both):
-    elsewhere, points = layers(size_time(both), "geom_point")
-    assert elsewhere.aes_params["fill"] == "none"
-    known = both.of(GridFindings).points
-    assert sorted(points.data["call_s"]) == sorted(known["steady_s"])
-    (bars,) = layers(size_time(both), "geom_errorbar")
-    assert sorted(bars.data["call_s_low"]) == sorted(known["steady_s_low"])
-
-
-def test_every_ratio_is_a_point_and_what_it_flattens_at_a_line_with_a_band(both):
-    plot = size_speedup(both)
-    *_, points = layers(plot, "geom_point")
-    assert sorted(points.data["ratio"]) == sorted(
-        both.of(GridFindings).ratios.filter(measure="steady")["ratio"]
-    )
-    (ceiling,) = (one for one in both.of(GridFindings).ceilings if one.measure == "steady")
-    line = layers(plot, "geom_line")[0].data
-    assert line["ratio"].tolist() == [ceiling.ceiling] * 2
-    (band,) = layers(plot, "geom_ribbon")
-    ends = band.data[["ratio_low", "ratio_high"]].to_numpy().tolist()
-    assert ends == [[ceiling.low, ceiling.high]] * 2
-    assert "what the ratio flattens at" in caption(plot)
 
 
 def test_other_machines_have_shapes_each_and_their_source_in_the_caption(both):
@@ -65,12 +38,6 @@ def test_the_legend_has_the_colours_of_the_lines(both):
         if line.get_marker() in {"o", "s"}
     }
     assert drawn >= set(palette.CURVES[:2])
-
-
-def test_shares_of_a_call_are_whole(both):
-    (bars,) = layers(call_parts(both), "geom_col")
-    sums = bars.data.groupby(["panel", "place"], observed=True)["share"].sum()
-    assert sums.tolist() == pytest.approx([1.0] * 2 * len(SIZES), abs=1e-3)
 
 
 @pytest.mark.slow

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import matplotlib.pyplot as plt
@@ -9,20 +7,6 @@ from plotnine import labs
 
 from drawn import caption, layers
 from pyscale.report.figures import NothingToDrawError, speedup
-
-
-def test_the_base_case_has_no_bar_as_its_speedup_is_1_by_definition(full):
-    (bars,) = layers(speedup(full), "geom_errorbar")
-    assert len(bars.data) == 12
-    assert 1 not in bars.data["workers"].tolist()
-
-
-def test_dots_and_bars_are_those_of_the_table(full):
-    (dots,) = layers(speedup(full), "geom_point")
-    assert dots.data["speedup"].tolist() == full.configurations["speedup"].to_list()
-    (bars,) = layers(speedup(full), "geom_errorbar")
-    low = full.configurations["speedup_low"].drop_nulls().to_list()
-    assert bars.data["speedup_low"].tolist() == low
 
 
 def test_the_ideal_is_n_over_the_base_case(of_table):
@@ -46,25 +30,6 @@ def test_the_axis_and_the_caption_say_what_is_scaled(of_table, growth, said):
     assert scale.name == title
     assert (said or "work per second") in caption(plot) or said is None
     assert ("speedup compares work per second" in caption(plot)) == (said is not None)
-
-
-def test_too_few_trials_show_the_range_of_their_ratios(thin):
-    (ranges,) = layers(speedup(thin), "geom_linerange")
-    assert 1 not in ranges.data["workers"].tolist()
-    one, two = (
-        thin.trials.filter(stage="segment", workers=n)["wall_s"]
-        for n in sorted({1, ranges.data["workers"].iloc[0]})
-    )
-    own = ranges.data[ranges.data["panel"].str.startswith("segment")].iloc[0]
-    assert own["speedup_min"] == pytest.approx(one.min() / two.max())
-    assert own["speedup_max"] == pytest.approx(one.max() / two.min())
-
-
-def test_an_invalid_configuration_is_a_cross_without_a_bar(broken):
-    plot = speedup(broken)
-    dots, crosses = layers(plot, "geom_point")
-    assert (len(dots.data), len(crosses.data)) == (5, 1)
-    assert "Cross: invalid" in caption(plot)
 
 
 @pytest.mark.slow

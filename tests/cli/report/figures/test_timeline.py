@@ -1,37 +1,14 @@
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
 
 from drawn import caption, layers
 from pyscale.report.figures import NothingToDrawError, timeline
-from pyscale.report.wording import phase
 
 
 def rectangles(plot):
     (found,) = layers(plot, "geom_rect")
     return found.data
-
-
-def rows(table):
-    return (table["bottom"] + table["top"]) / 2
-
-
-def test_each_worker_has_a_row_and_the_largest_n_is_shown(on_nodes):
-    table = rectangles(timeline(on_nodes(["segment", "track"], 4)))
-    assert rows(table).groupby(table["panel"], observed=True).nunique().tolist() == [4, 4]
-    assert table["panel"].cat.categories[0] == "segment\nN = 4, repeat 0"
-
-
-def test_pieces_are_those_of_the_table(on_nodes):
-    results = on_nodes(["segment"], 3)
-    own = results.timeline.filter(results.timeline["workers"] == 3)
-    table = rectangles(timeline(results))
-    assert len(table) == own.height
-    assert sorted(table["right"] - table["left"]) == pytest.approx(sorted(own["wall_s"]), abs=1e-4)
-    assert set(own["part"]) == {"import", "read", "compute", "merge", "idle"}
-    assert set(table["part"]) == set(map(phase, own["part"]))
 
 
 def test_workers_of_one_node_stand_together_between_lines(on_nodes):

@@ -1,17 +1,13 @@
 """Points whose result a stage doubts are marked wherever they stand."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
 from rich.console import Console
 
 from pyscale.analysis.grid.findings import GridFindings
-from pyscale.report.results import Results
 from pyscale.report.terminal import summary_of
 from pyscale.report.write import write_report
 
@@ -19,7 +15,7 @@ CODE = "bright-outside=9/10"
 
 
 @pytest.fixture
-def doubted(thin: Results) -> Results:
+def doubted(thin):
     """The smallest image on the CPU is not of what the model is for."""
     (grid,) = thin.every(GridFindings)
     is_it = (pl.col("length_px") == 224) & (pl.col("device") == "cpu")
@@ -30,14 +26,14 @@ def doubted(thin: Results) -> Results:
     return replace(thin, kinds=(replace(grid, points=points),))
 
 
-def test_the_terminal_marks_the_row(doubted: Results) -> None:
+def test_the_terminal_marks_the_row(doubted):
     out = io.StringIO()
     Console(file=out, width=100).print(summary_of(doubted))
     assert out.getvalue().count("CPU !") == 1
 
 
 @pytest.mark.slow
-def test_the_count_of_objects_is_marked_in_the_report(doubted: Results, tmp_path: Path) -> None:
+def test_the_count_of_objects_is_marked_in_the_report(doubted, tmp_path):
     write_report(tmp_path, doubted)
     text = (tmp_path / "scaling_analysis.md").read_text()
     assert len([line for line in text.splitlines() if CODE in line]) == 1

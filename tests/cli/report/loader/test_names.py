@@ -1,7 +1,5 @@
 """Names of configurations tell them apart, in few words."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from madeuploader import ENTRIES, entries_like

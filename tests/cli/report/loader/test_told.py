@@ -1,7 +1,5 @@
 """Answers and sentences on loading patches."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import polars as pl
@@ -63,15 +61,6 @@ def test_where_the_consumption_is_unknown_the_report_says_how_to_set_it(unfed):
     assert said.startswith("Unknown: ")
     assert "consumes_per_s" in said
     assert "[stages.loader]" in said
-
-
-def test_advice_names_the_settings_what_they_keep_and_what_they_cost(unfed):
-    first = advised(unfed)[0]
-    assert BEST in first
-    assert "on 2 ranks that keeps 80 % of the diversity" in first
-    advice = unfed.of(LoaderFindings).advice
-    assert f"Gives up: {100 * advice.given_up:.0f} % of the speed" in first
-    assert len(advised(unfed)) == 2
 
 
 def test_where_the_fastest_is_diverse_enough_nothing_is_given_up():

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import get_args
 
 from pyscale.report.machine.words import BOTTLENECKS

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import pytest
 
 from pyscale.report.machine.words import cannot, mode_of, rate, rate_parts, what_was_read

@@ -1,7 +1,5 @@
 """The libraries of the charts as one script."""
 
-from __future__ import annotations
-
 import pytest
 
 from pyscale.report.page import bundle

@@ -1,7 +1,5 @@
 """Pictures show what arrays hold, in few bytes."""
 
-from __future__ import annotations
-
 import base64
 import io
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 
 from pyscale.report.page.shell import prose, script_json

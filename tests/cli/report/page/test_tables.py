@@ -1,7 +1,5 @@
 """The tables of the page: what stands in which row, and which are left out."""
 
-from __future__ import annotations
-
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import curves

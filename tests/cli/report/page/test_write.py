@@ -1,7 +1,5 @@
 """The whole page, read as a text: what must stand on it, and that nothing gets out of its place."""
 
-from __future__ import annotations
-
 import csv
 import html
 import json

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from pyscale.report.charts.timeline import MIDDLE_ONLY, timeline
-from pyscale.report.plots.timeline import NAMES, timeline_rows
+from pyscale.report.plots.timeline import timeline_rows
 
 
 @pytest.fixture
@@ -31,21 +31,10 @@ def test_it_says_who_waited_for_whom(rows):
     )
 
 
-def test_one_worker_waits_for_nobody(rows):
-    assert rows[0]["summary"] == "One worker: there is no other to wait for."
-
-
 def test_lanes_of_several_nodes_are_grouped_by_node(rows):
     row = next(row for row in rows if (row["curve"], row["workers"]) == ("segment", 2))
     assert row["lanes"] == ["node1 · 1", "node2 · 0"]
     assert row["nodes"] == ["node1", "node2"]
-
-
-def test_the_pieces_of_a_trial_fill_n_times_its_wall_time(uneven, rows):
-    wall_s = dict(uneven.trials.select("trial", "wall_s").iter_rows())
-    for row in rows:
-        assert sum(row["wall_s"]) == pytest.approx(row["workers"] * wall_s[row["trial"]], abs=1e-3)
-        assert {NAMES[part] for part in row["part"]} <= {"read", "compute", "merge", "idle"}
 
 
 def test_it_tells_where_only_middle_trials_are_shown(uneven, rows):
@@ -58,9 +47,3 @@ def test_it_tells_where_only_middle_trials_are_shown(uneven, rows):
 
 def test_without_tasks_in_time_there_is_nothing_to_show(uneven):
     assert timeline(replace(uneven, timeline=uneven.timeline.clear())) is None
-
-
-def test_a_repeat_is_called_by_the_block_of_the_plan(uneven, rows):
-    blocks = dict(uneven.trials.select("trial", "block").iter_rows())
-    for row in rows:
-        assert row["choice"].startswith(f"Repeat {blocks[row['trial']]}: ")

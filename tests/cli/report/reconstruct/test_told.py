@@ -1,9 +1,6 @@
 """Answers and sentences on reconstruction over ranks."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 import pytest
@@ -13,8 +10,9 @@ from madeupreconstructrun import made_up
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings, reconstruct_findings
 from pyscale.references.files import all_references
 from pyscale.references.matchingranks import matching_reconstruct
+from pyscale.report.dictionary import decibels
+from pyscale.report.figures import component_shares, components
 from pyscale.report.kinds import sections_of
-from pyscale.report.ranks.images import decibels
 
 
 def section(results):
@@ -133,7 +131,7 @@ def test_uneven_ranks_wait_and_the_table_says_how_long():
 
 
 @pytest.fixture
-def published(tmp_path: Path):
+def published(tmp_path):
     """What is published beside entries at some N, as tables of the page."""
     known = list(all_references(tmp_path).values())
 
@@ -175,3 +173,8 @@ def test_a_drift_that_rounds_to_nothing_has_no_sign():
     assert [decibels(value) for value in (-2e-9, 5e-4, -0.01, 0.2)] == [
         *("0.00", "0.00", "-0.01", "+0.20")
     ]
+
+
+def test_one_rank_alone_has_a_figure_in_one_column_too(beside):
+    components(beside, width_mm=88)
+    component_shares(beside, width_mm=88)

@@ -1,15 +1,11 @@
 """Results side by side."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
 from dataclasses import replace
 
 import polars as pl
 import pytest
 
 from pyscale.references.model import Reference, Referred
-from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.ofresults import beside_references, source_of
 from pyscale.results import analysed
@@ -18,19 +14,19 @@ MOVIE = frozenset({"movie"})
 
 
 @pytest.fixture(scope="session")
-def slower(full: Results) -> Results:
+def slower(full):
     """The whole pipeline, where each trial took 1.4 times as long."""
     return analysed(full.trials.with_columns(wall_s=1.4 * pl.col("wall_s")), full.context)
 
 
 @pytest.fixture(scope="session")
-def two_runs(full: Results, slower: Results) -> SideBySide:
+def two_runs(full, slower):
     """The pipeline, and the slower one on the same movie."""
     return SideBySide.of([source_of(full, alike=MOVIE), source_of(slower, alike=MOVIE)])
 
 
 @pytest.fixture(scope="session")
-def reference() -> Reference:
+def reference():
     """A reference of one stage."""
     return Reference(
         name="other",
@@ -45,10 +41,10 @@ def reference() -> Reference:
 
 
 @pytest.fixture(scope="session")
-def with_reference(full: Results, reference: Reference) -> Callable[..., SideBySide]:
+def with_reference(full, reference):
     """Build a report of a run beside a reference of its stages, with any of its fields replaced."""
 
-    def build(**changes: str | None) -> SideBySide:
+    def build(**changes):
         elsewhere = full.configurations.filter(pl.col("stage") == "segment").with_columns(
             suite=pl.lit("other"),
             device=pl.lit(None, pl.String),

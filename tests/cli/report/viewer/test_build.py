@@ -1,8 +1,5 @@
 """What the viewer shows of results side by side."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from dataclasses import replace
 
 import polars as pl
@@ -11,22 +8,21 @@ import pytest
 from pyscale.analysis.sidebyside import Side
 from pyscale.references.model import Referred
 from pyscale.report.viewer.build import SideBySide, Source, letter, properties
-from pyscale.report.viewer.model import Cell, Row, Viewer
 from pyscale.report.viewer.ofresults import beside_references, source_of
 from pyscale.report.viewer.stages import viewer
 
 
 @pytest.fixture(scope="module")
-def shown(two_runs: SideBySide) -> Viewer:
+def shown(two_runs):
     return viewer(two_runs)
 
 
-def row_of(shown: Viewer, stage: str | None, workers: int, part: str | None = None) -> Row:
+def row_of(shown, stage, workers, part=None):
     wanted = {"stage": stage, "workers": workers, "part": part}
     return next(row for row in shown.rows if wanted.items() <= row.labels.items())
 
 
-def cells(shown: Viewer) -> Iterator[Cell]:
+def cells(shown):
     return (cell for row in shown.rows for cell in row.cells if cell is not None)
 
 
@@ -120,9 +116,9 @@ def test_columns_are_named_by_letters():
 
 class TestHardware:
     @staticmethod
-    def source(kind: str, **hardware: str) -> Source:
+    def source(kind, **hardware):
         side = Side(pl.DataFrame(), frozenset())
-        return Source("a", kind, side, hardware=hardware)  # type: ignore[arg-type]
+        return Source("a", kind, side, hardware=hardware)
 
     def test_what_differs_is_marked(self):
         found = properties(

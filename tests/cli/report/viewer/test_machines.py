@@ -1,10 +1,6 @@
 """Tests of machines side by side: a column a node, rows that open, reasons instead of zeros."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import polars as pl
 import pytest
@@ -14,18 +10,18 @@ from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.sidebyside import CELL
 from pyscale.analysis.machine.tests import machine_tests
-from pyscale.report import comparisontests
-from pyscale.report.results import Results
+from pyscale.report.comparison import ComparisonContext, conclusion, method
+from pyscale.report.judged import MOST_NAMED, TESTS, judged, not_judged
 from pyscale.report.viewer.build import SideBySide
 from pyscale.report.viewer.machines import LAYOUT, machine_viewer
-from pyscale.report.viewer.model import Cell, Row, Viewer
 from pyscale.report.viewer.ofmachines import sources_of_run
 from pyscale.report.viewer.table import comparison_table
 
+CONTEXT = ComparisonContext(base="fast", new="slow", measured_here=True)
 SIZES = {"storage": "a", "decompress": "b", "kernels_cpu": "c", "kernels_cuda": "d"}
 
 
-def measured(name: str, factor: float = 1.0, **how: Any) -> tuple[Results, pl.DataFrame]:
+def measured(name, factor=1.0, **how):
     """A made-up run that took so many times as long."""
     timings = timings_of(how.get("nodes", 2), gpus=how.get("gpus", True)).with_columns(
         pl.col("wall_s") * factor
@@ -37,13 +33,13 @@ def measured(name: str, factor: float = 1.0, **how: Any) -> tuple[Results, pl.Da
     return replace(results, context=context, kinds=(machine,)), timings
 
 
-def sized(results: Results, sizes: Mapping[str, str]) -> Results:
+def sized(results, sizes):
     """The same results, of work of these sizes."""
     return replace(results, kinds=(replace(results.of(MachineFindings), sizes=sizes),))
 
 
 @pytest.fixture(scope="module")
-def beside() -> SideBySide:
+def beside():
     """One node with GPUs, beside two slower nodes without, whose kernels were of other sizes."""
     fast, of_fast = measured("fast", nodes=1)
     slow, of_slow = measured("slow", 1.5, nodes=2, gpus=False)
@@ -58,22 +54,22 @@ def beside() -> SideBySide:
 
 
 @pytest.fixture(scope="module")
-def shown(beside: SideBySide) -> Viewer:
+def shown(beside):
     return machine_viewer(beside)
 
 
-def row(shown: Viewer, name: str, group: str = "storage") -> Row:
+def row(shown, name, group="storage"):
     (found,) = (one for one in shown.rows if (one.name, one.group) == (name, group))
     return found
 
 
-def cell(shown: Viewer, name: str, group: str = "storage", column: int = 0) -> Cell:
+def cell(shown, name, group="storage", column=0):
     found = row(shown, name, group).cells[column]
     assert found is not None
     return found
 
 
-def test_each_node_has_a_column(shown: Viewer) -> None:
+def test_each_node_has_a_column(shown):
     assert [(column.id, column.about) for column in shown.columns] == [
         ("A", "system"),
         ("B1", "system, node node1"),
@@ -81,14 +77,14 @@ def test_each_node_has_a_column(shown: Viewer) -> None:
     ]
 
 
-def test_tests_stand_under_their_kind_and_device(shown: Viewer) -> None:
+def test_tests_stand_under_their_kind_and_device(shown):
     assert list(shown.groups) == [
         *("storage", "decompress", "kernels on the processor", "kernels on the GPU"),
         "kernels on GPU 2",
     ]
 
 
-def test_readers_and_threads_are_counted_where_their_number_varies(shown: Viewer) -> None:
+def test_readers_and_threads_are_counted_where_their_number_varies(shown):
     names = [one.name for one in shown.rows]
     assert [name for name in names if "parallel" in name] == [
         *("parallel_read_cold, 1 reader", "parallel_read_cold, 2 readers"),
@@ -98,7 +94,7 @@ def test_readers_and_threads_are_counted_where_their_number_varies(shown: Viewer
     assert "particle_random_read_cold" in names
 
 
-def test_a_test_opens_into_its_steps(shown: Viewer) -> None:
+def test_a_test_opens_into_its_steps(shown):
     place = shown.rows.index(row(shown, "particle_write"))
     assert [(one.name, one.part) for one in shown.rows[place : place + 3]] == [
         *(("particle_write", False), ("write", True), ("flush", True)),
@@ -106,7 +102,7 @@ def test_a_test_opens_into_its_steps(shown: Viewer) -> None:
     assert not row(shown, "tiff_lzw: decode, 2 threads", "decompress").part
 
 
-def test_what_cannot_run_says_why_and_is_never_zero(shown: Viewer) -> None:
+def test_what_cannot_run_says_why_and_is_never_zero(shown):
     refused = cell(shown, "particle_random_read_direct")
     assert refused.wall_s is None
     assert refused.cannot == "not applicable: the filesystem refuses O_DIRECT"
@@ -115,12 +111,12 @@ def test_what_cannot_run_says_why_and_is_never_zero(shown: Viewer) -> None:
     assert all(one.wall_s != 0 for each in shown.rows for one in each.cells if one is not None)
 
 
-def test_percentages_of_a_group_sum_to_a_hundred(shown: Viewer) -> None:
+def test_percentages_of_a_group_sum_to_a_hundred(shown):
     wholes = [one.cells[0] for _, one in shown.groups["storage"] if not one.part]
     assert sum(one.percent or 0 for one in wholes if one) == pytest.approx(100)
 
 
-def test_a_speedup_of_the_slower_node_is_below_one(shown: Viewer) -> None:
+def test_a_speedup_of_the_slower_node_is_below_one(shown):
     found = cell(shown, "particle_sequential_read_cold", column=1).speedups[0]
     assert found is not None
     assert found.value == pytest.approx(1 / 1.5)
@@ -130,7 +126,7 @@ def test_a_speedup_of_the_slower_node_is_below_one(shown: Viewer) -> None:
     assert cell(shown, "particle_sequential_read_cold").speedups[0] is None
 
 
-def test_a_ratio_of_rates_is_marked_and_other_maps_have_none(shown: Viewer) -> None:
+def test_a_ratio_of_rates_is_marked_and_other_maps_have_none(shown):
     on_cpu = "kernels on the processor"
     of_rates = cell(shown, "fft_3d", on_cpu, 1).speedups[0]
     assert of_rates is not None
@@ -142,7 +138,7 @@ def test_a_ratio_of_rates_is_marked_and_other_maps_have_none(shown: Viewer) -> N
     assert "other-size" in shown.why_not
 
 
-def test_a_tag_is_explained_and_a_wrong_result_is_told(shown: Viewer) -> None:
+def test_a_tag_is_explained_and_a_wrong_result_is_told(shown):
     wrong = cell(shown, "fsc_tight", "kernels on GPU 2")
     assert wrong.invalid
     assert wrong.tag is not None
@@ -154,12 +150,12 @@ def test_a_tag_is_explained_and_a_wrong_result_is_told(shown: Viewer) -> None:
     assert unproved.text in {note.what for note in shown.notes}
 
 
-def test_what_is_told_of_the_folder_stands_with_the_hardware(shown: Viewer) -> None:
+def test_what_is_told_of_the_folder_stands_with_the_hardware(shown):
     told = {one.what: one.values for one in shown.properties}
     assert told["measured folder: filesystem"] == ("nfs4", "nfs4", "nfs4")
 
 
-def test_the_table_has_every_number_that_is_shown(beside: SideBySide, shown: Viewer) -> None:
+def test_the_table_has_every_number_that_is_shown(beside, shown):
     rows = {
         "|".join("" if one[name] is None else str(one[name]) for name in ("side", *CELL)): one
         for one in comparison_table(beside, LAYOUT).to_dicts()
@@ -176,14 +172,12 @@ def test_the_table_has_every_number_that_is_shown(beside: SideBySide, shown: Vie
             assert own["no_speedup"] == (against.why_not if against else None)
 
 
-def test_verdicts_are_counted_in_sentences(beside: SideBySide) -> None:
-    table = beside.pairs[0, 1]
-    told = list(comparisontests.summary(table))
-    slower = table.filter(verdict="worse").height
-    judged = table.drop_nulls("verdict").height
-    assert told[0].startswith(f"Slower: {slower} of {judged} tests (")
-    assert f"and {slower - comparisontests.MOST_NAMED} more" in told[0]
-    assert any(sentence.startswith("Timed in the baseline alone: ") for sentence in told)
-    method = comparisontests.method(table)
-    assert method is not None
-    assert "the median over the repeats of its own process" in method
+def test_verdicts_are_counted_in_sentences(beside):
+    rows = judged(tests=beside.pairs[0, 1])
+    slower = [row for row in rows if row["verdict"] == "worse"]
+    count = sum(row["verdict"] is not None for row in rows)
+    told = conclusion(CONTEXT, rows) or ""
+    assert told.startswith(f"{TESTS}: new is slower for {len(slower)} of {count} tests: ")
+    assert f" and {len(slower) - MOST_NAMED} more (" in told
+    assert any(f"{TESTS}: in base alone: " in sentence for sentence in not_judged(rows))
+    assert "the median over the repeats of its own process" in (method(CONTEXT, rows) or "")

@@ -1,9 +1,5 @@
 """The likely bottleneck in a word, as sure as it is known."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from pyscale.analysis.causes import Cause, Limits
@@ -13,7 +9,7 @@ from pyscale.report.viewer.tags import tag
 PARTS = {"compute": 6.0, "import": 3.0, "idle": 1.0}
 
 
-def limits(*causes: tuple[str, float, float | None], **changes: Any) -> Limits:
+def limits(*causes, **changes):
     """Causes by code, efficiency without, and share of resamples in which it is the first."""
     return Limits.model_validate(
         {
@@ -37,7 +33,7 @@ def limits(*causes: tuple[str, float, float | None], **changes: Any) -> Limits:
     )
 
 
-def text(*arguments: Any) -> str:
+def text(*arguments):
     found = tag(*arguments)
     assert found is not None
     return found.text

@@ -1,7 +1,5 @@
 """The viewer as a table."""
 
-from __future__ import annotations
-
 import polars as pl
 import pytest
 

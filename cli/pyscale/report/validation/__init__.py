@@ -1,1 +1,0 @@
-"""Report of a validation: whether the installation computes what it should."""

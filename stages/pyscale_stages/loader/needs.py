@@ -1,0 +1,33 @@
+"""What loading needs: the factory that makes the data set."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyscale_stages.needs import Needs
+
+if TYPE_CHECKING:
+    from pyscale_stages.trying import Trying
+
+
+def try_out(trying: Trying) -> None:
+    """Find the factory."""
+    from pyscale_stages.loader.factories import factory_of
+
+    factory = trying.params.factory
+    trying.step(f"find the factory {factory}")
+    factory_of(trying.params)
+    trying.cuda_architecture()
+    trying.ok("works", f"datasets are made by {factory}", factory)
+
+
+NEEDS = Needs(
+    of_choice={
+        ("factory", "wsistream"): (
+            ("torch", "cv2", "openslide", "tiffslide", "wsistream"),
+            "loader_wsistream",
+        ),
+    },
+    deciding=("factory",),
+    try_out=try_out,
+)

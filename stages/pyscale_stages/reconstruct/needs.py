@@ -1,0 +1,43 @@
+"""What reconstruction needs: a projector, and the weights of a denoiser of the user's own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pyscale_stages.needs import Needs
+from pyscale_stages.reconstruct.params import ReconstructParams
+
+if TYPE_CHECKING:
+    from pyscale_stages.trying import Trying
+
+
+def look(params: ReconstructParams, _device: str, _here: bool) -> None:
+    """Look for the weights."""
+    from pyscale_stages.reconstruct.denoiser import weights_of
+
+    weights_of(params)
+
+
+def try_out(trying: Trying) -> None:
+    """Reconstruct a small image."""
+    trying.cuda_architecture()
+    size_px = 32 if trying.params.problem == "tomography_3d" else 64
+    small = {"size_px": size_px, "whole_at_one": True, "gate": False}
+    trying.step(f"reconstruct an image of {size_px} px on {trying.device}")
+    result = trying.run(**small, iterations=1, warmup_iterations=1)
+    if result is not None:
+        version = result["versions"]["deepinv"]
+        trying.ok("works", f"DeepInverse {version} reconstructed an image on {trying.device}")
+
+
+NEEDS = Needs(
+    of_choice={
+        ("projector", "astra"): (
+            ("torch", "torchvision", "deepinv", "astra"),
+            "reconstruct_astra",
+        ),
+    },
+    deciding=("projector", "weights"),
+    look=look,
+    try_out=try_out,
+)

@@ -1,0 +1,214 @@
+"""What a stage needs is tried in the interpreter that would run it, natively or in its image.
+
+`python -m pyscale_stages.trying REQUEST` answers a line of JSON with the fields of a finding; a
+line with the key `step` tells what begins, so that a process that dies is known to have died
+there.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import time
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TextIO
+
+from pyscale_stages.commandline import THREAD_VARIABLES, main
+from pyscale_stages.errors import StageError
+from pyscale_stages.libraries import how_to_install
+from pyscale_stages.registry import load_stage
+from pyscale_stages.runner import installed_versions
+from pyscale_stages.torchdevice import make_torchvision_importable
+
+_NO_NUMBA_CACHE = "no locator available"
+"""What numba says where it finds no folder that it may write compiled functions to."""
+
+
+class Trying:
+    """Tries what an entry of a suite needs, and tells what it finds.
+
+    Attributes
+    ----------
+    stage : pyscale_stages.contract.Stage
+        The stage of the entry.
+    params : pyscale_stages.contract.StageParams
+        Its parameters.
+    device : pyscale_stages.contract.Device
+        Where it would compute.
+    threads : int
+        How many threads a task of it may use.
+    """
+
+    def __init__(self, request: dict[str, Any], out: TextIO) -> None:
+        self.stage = load_stage(request["stage"])
+        self.params: Any = self.stage.params.model_validate(request["params"])
+        self.device = request["device"]
+        self.threads: int = request["threads"]
+        self._entry = request["entry"]
+        self._out = out
+
+    def step(self, what: str) -> None:
+        """Say what begins now."""
+        self._line(step=what)
+
+    def ok(self, check: str, sentence: str, value: str = "") -> None:
+        """Tell that something is well."""
+        self._found(check, "ok", sentence, value=value)
+
+    def warning(self, check: str, sentence: str, remedy: str, **more: str) -> None:
+        """Tell of something that is not as one would think."""
+        self._found(check, "warning", sentence, remedy=remedy, **more)
+
+    def problem(self, check: str, sentence: str, remedy: str) -> None:
+        """Tell of something that would end a task."""
+        self._found(check, "problem", sentence, remedy=remedy)
+
+    def refused(self, check: str, message: str) -> None:
+        """Tell what a stage refuses, in its own sentence: what is wrong, then what to do."""
+        sentence, _, remedy = message.rpartition(": ")
+        self.problem(check, sentence or remedy, remedy if sentence else "")
+
+    def _found(self, check: str, status: str, sentence: str, **more: str) -> None:
+        said = f"{self._entry}: {sentence}"
+        self._line(check=f"stage.{self._entry}.{check}", status=status, sentence=said, **more)
+
+    def _line(self, **fields: str) -> None:
+        print(json.dumps(fields), file=self._out, flush=True)
+
+    def everything(self) -> None:
+        """Import the libraries; where they can be, try all else."""
+        names, extra = self.stage.libraries(self.params.model_dump(mode="json"))
+        if not all(self._imports(name, extra) for name in names):
+            return
+        python = f"Python {'.'.join(map(str, sys.version_info[:3]))}"
+        versions = {
+            package: f"{package} {version}"
+            for package, version in installed_versions(self.stage.packages).items()
+            if version != "not installed"
+        }
+        own = [said for package, said in versions.items() if package in self.stage.packages]
+        self.ok("libraries", ", ".join([python, *own]), ", ".join([python, *versions.values()]))
+        try:
+            self.stage.needs.try_out(self)
+        except StageError as error:
+            self.refused("works", str(error))
+
+    def _imports(self, name: str, extra: str) -> bool:
+        """Import a library; tell why where it cannot be."""
+        self.step(f"import {name}")
+        try:
+            # Beside a CPU build of torch it cannot be imported by itself.
+            make_torchvision_importable() if name == "torchvision" else import_module(name)
+        except ModuleNotFoundError as error:
+            remedy = how_to_install(extra, [error.name or name])
+            self.problem("libraries", f"the library {error.name} is not installed here", remedy)
+        except Exception as error:  # whatever a broken library raises
+            said = str(error).strip().partition("\n")[0]
+            if _NO_NUMBA_CACHE in said:
+                self.problem(
+                    "libraries",
+                    f"{name} cannot be imported, because numba finds no writable cache folder "
+                    f"({said})",
+                    "set NUMBA_CACHE_DIR to a writable folder",
+                )
+            else:
+                self.problem(
+                    "libraries",
+                    f"{name} is installed but cannot be imported ({type(error).__name__}: {said})",
+                    how_to_install(extra, [name], again=True),
+                )
+        else:
+            return True
+        return False
+
+    def two_cells(self, objects: int | None = None, **changed: Any) -> dict[str, Any] | None:
+        """Run the stage on two frames of two cells that touch; None where that fails.
+
+        `objects`: what it must find, where that is known; `changed`: parameters.
+        """
+        import numpy as np
+
+        from pyscale_stages.moviewriter import write_movie
+
+        cells = np.zeros((2, 32, 32), np.uint16)
+        for frame in range(2):
+            # One pixel on in each frame.
+            cells[frame, 4 + frame : 12 + frame, 4:12] = 1
+            cells[frame, 4 + frame : 12 + frame, 12:20] = 2
+        with tempfile.TemporaryDirectory(prefix="pyscale-doctor-") as name:
+            movie = Path(name) / "cells.ome.tif"
+            write_movie(movie, cells, "TYX")
+            result = self.run("--input", str(movie), **changed)
+        if result is None:
+            return None
+        found = result["counters"]["objects"]
+        if objects is not None and found != objects:
+            self.problem(
+                "works",
+                f"it finds {found} instead of {objects} objects in two frames of two cells",
+                how_to_install(self.stage.extra, again=True),
+            )
+            return None
+        return result
+
+    def run(self, *inputs: str, **changed: Any) -> dict[str, Any] | None:
+        """Run the stage, with some parameters `changed`.
+
+        Returns: its record; None where it fails, and why is told.
+        """
+        params = self.params.model_dump(mode="json") | changed
+        with tempfile.TemporaryDirectory(prefix="pyscale-doctor-") as name:
+            folder = Path(name)
+            (folder / "params.json").write_text(json.dumps(params), encoding="utf-8")
+            line = [self.stage.name, "run", *inputs]
+            line += ["--output", str(folder / "out"), "--params", str(folder / "params.json")]
+            line += ["--result", str(folder / "result.json"), "--device", self.device]
+            main([*line, "--threads", str(self.threads)], time.monotonic())
+            text = (folder / "result.json").read_text(encoding="utf-8")
+        result: dict[str, Any] = json.loads(text)
+        if result["error"] is not None:
+            self.refused("works", result["error"]["message"])
+            return None
+        return result
+
+    def cuda_architecture(self) -> None:
+        """Compare what torch was compiled for with the card: PTX alone compiles at each start."""
+        if self.device != "cuda":
+            return
+        import torch
+
+        name = torch.cuda.get_device_name(0)
+        major, minor = torch.cuda.get_device_capability(0)
+        built = torch.cuda.get_arch_list()
+        card = f"sm_{major}{minor}"
+        said = f"torch {torch.__version__} for {', '.join(built)}; the card is {name} ({card})"
+        value = f"{name}, torch {torch.__version__}"
+        # Binaries of one major version run on its later minor ones.
+        of_major = [arch.removeprefix(f"sm_{major}").rstrip("af") for arch in built]
+        if any(each.isdigit() and int(each) <= minor for each in of_major):
+            self.ok("gpu", said, value=value)
+        else:
+            self.warning(
+                "gpu",
+                f"{said}: it has no binary for the card and compiles at each start",
+                "install a build of torch that lists the card's architecture",
+                value=value,
+            )
+
+
+def ask(request: dict[str, Any], out: TextIO) -> None:
+    """Answer what this interpreter can do for a stage."""
+    # As for a task: libraries read them when they are imported.
+    for variable in THREAD_VARIABLES:
+        os.environ[variable] = str(request["threads"])
+    Trying(request, out).everything()
+
+
+if __name__ == "__main__":
+    # Libraries print what they like: the answers keep a channel of their own.
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    ask(json.loads(sys.argv[1]), answers)

@@ -1,0 +1,92 @@
+"""One row per worker, whatever its windows were."""
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyscale.analysis.trials import trial_table
+from pyscale.analysis.workers import TASK_PHASES, worker_table
+
+PHASES = [f"phase_{phase}_s" for phase in TASK_PHASES]
+
+
+def workers_of(builder):
+    return worker_table(builder.tasks, builder.spans)
+
+
+def test_a_worker_has_the_sum_of_its_windows(new_run):
+    builder = new_run().trial(
+        "segment",
+        [
+            {"import": 1.0, "compute": 5.0, "unattributed": 0.5},
+            {"import": 2.0, "compute": 7.0},
+            {"import": 3.0, "compute": 4.0},
+        ],
+        lanes=(0, 1, 0),
+        merge={"merge": 2.0},
+        check="done",
+        cpu_wait_s=0.25,
+    )
+    first, second = workers_of(builder).to_dicts()
+    assert (first["lane"], first["workers"], first["wall_s"]) == (0, 2, pytest.approx(13.5))
+    assert (first["phase_import_s"], first["phase_compute_s"]) == (4, 9)
+    assert first["unattributed_s"] == pytest.approx(0.5)
+    assert (first["cpu_s"], first["cpu_wait_s"]) == (2, 0.5)
+    assert (second["lane"], second["wall_s"]) == (1, 9)
+    # The merge is no worker's.
+    assert first["phase_merge_s"] == second["phase_merge_s"] == 0
+
+
+def test_a_wait_that_one_window_does_not_know_is_not_known_of_its_worker(new_run):
+    builder = new_run().trial("segment", [{"compute": 5.0}] * 3, lanes=(0, 1, 0), cpu_wait_s=1.0)
+    of_w2 = pl.when(pl.col("task") != "w2").then("cpu_wait_s").alias("cpu_wait_s")
+    workers = worker_table(builder.tasks.with_columns(of_w2), builder.spans)
+    assert workers["cpu_wait_s"].to_list() == [None, 1]
+    assert workers["cpu_s"].to_list() == [2, 1]
+
+
+def test_the_last_attempt_of_a_task_counts(new_run):
+    builder = new_run().trial("segment", [{"compute": 5.0}])
+    first = builder.tasks
+    again = first.with_columns(attempt=pl.col("attempt") + 1, wall_s=pl.col("wall_s") + 1)
+    (worker,) = worker_table(pl.concat([first, again]), builder.spans).to_dicts()
+    assert worker["wall_s"] == 6
+
+
+def test_a_window_without_times_has_no_worker(new_run):
+    builder = new_run().trial("segment", [{"compute": 5.0}, {"compute": 4.0}])
+    unknown = pl.when(pl.col("task") == "w0").then("lane").alias("lane")
+    workers = worker_table(builder.tasks.with_columns(unknown), builder.spans)
+    assert workers["wall_s"].to_list() == [5]
+
+
+def test_a_task_without_spans_is_all_unattributed(new_run):
+    builder = new_run().trial("segment", [{"unattributed": 5.0}])
+    (worker,) = workers_of(builder).to_dicts()
+    assert worker["unattributed_s"] == worker["wall_s"] == 5
+    assert all(worker[phase] == 0 for phase in PHASES)
+
+
+SECONDS = st.floats(0.05, 1000)
+WINDOW = st.fixed_dictionaries(
+    dict.fromkeys(("python_start", "read", "compute"), SECONDS) | {"unattributed": st.floats(0, 5)}
+)
+
+
+@pytest.mark.slow
+@given(windows=st.lists(WINDOW, min_size=2, max_size=6), data=st.data())
+@settings(max_examples=30)
+def test_workers_sum_to_their_trial(new_run, windows, data):
+    more = len(windows) - 2
+    lanes = (0, 1, *data.draw(st.tuples(*[st.integers(0, 1)] * more)))
+    builder = new_run().trial("segment", windows, lanes=lanes, merge={"merge": 3.0})
+    workers, (trial,) = (
+        workers_of(builder),
+        trial_table(builder.tasks, builder.spans).to_dicts(),
+    )
+    assert workers["wall_s"].max() == pytest.approx(trial["slowest_s"])
+    assert workers["wall_s"].sum() + trial["merge_s"] == pytest.approx(trial["busy_s"])
+    assert workers["phase_compute_s"].sum() == pytest.approx(trial["useful_s"])
+    parts = workers.select(pl.sum_horizontal(*PHASES, "unattributed_s")).to_series()
+    assert parts.to_list() == pytest.approx(workers["wall_s"].to_list())

@@ -1,0 +1,124 @@
+"""Every sentence on a validation follows from its verdicts and numbers, which a file holds."""
+
+import json
+from dataclasses import replace
+
+from pyscale.report.validation import headline, sentences, write_validation
+from pyscale.validation.findings import Speed
+from pyscale.validation.judging import MeasuredEntry, judged
+from validated import FED_BY, OTHER, expected_of_two, found_of, gave, trial
+
+
+def test_a_right_installation_is_told_so_first():
+    assert headline(found_of()) == (
+        "This installation computes what it should: segment and track give the same bytes as the "
+        "reference installation."
+    )
+
+
+def test_the_headline_tells_bytes_from_tolerance():
+    assert headline(found_of(track=[trial(sha256=OTHER)])) == (
+        "This installation computes what it should: segment gives the same bytes as the reference "
+        "installation and track gives results within tolerance of it."
+    )
+    only = headline(found_of(segment=[trial(sha256=OTHER)], track=[trial(sha256=OTHER)]))
+    assert "segment and track give results within tolerance of the reference inst" in only
+
+
+def test_the_headline_names_what_was_left_out():
+    measured = gave()
+    del measured["track"]
+    found = judged(expected_of_two(), measured, FED_BY)
+    assert headline(found).endswith("Not validated: track.")
+    assert "track: left out: not requested." in sentences(found)
+
+
+def test_a_wrong_stage_is_told_with_its_numbers_and_what_the_tolerance_is_from():
+    found = found_of(segment=[trial(), trial(2, ap=0.5)], track=[trial(ap=0.5)])
+    said = "This installation does not compute what it should: segment gives wrong results."
+    assert headline(found) == said
+    segment, track, _ = sentences(found)
+    assert segment == (
+        "segment: wrong: ap is 0.500 at N = 2, expected 0.900 \u00b1 0.0100 (cells round)."
+    )
+    assert track.endswith("its input, the output of segment, is wrong.")
+
+
+def test_what_is_no_number_is_told_so():
+    assert "ap is not a number at N = 1" in sentences(found_of(segment=[trial(ap=float("nan"))]))[0]
+
+
+def test_disagreement_of_workers_is_told():
+    said = sentences(found_of(segment=[trial(), trial(2, same=False)]))[0]
+    assert said == ("segment: wrong: at N = 2 its output disagrees with the run's own baseline.")
+
+
+def test_other_bytes_are_told_with_every_measure():
+    said = sentences(found_of(segment=[trial(sha256=OTHER, objects=99)]))[0]
+    assert said.startswith("segment: within tolerance: out.tif differs from the ref")
+    assert "ap is 0.900, expected 0.900 \u00b1 0.0100" in said
+    assert "objects is 99.0, expected 100 \u00b1 1.00" in said
+
+
+def test_what_did_not_run_is_told_with_its_reason():
+    measured = gave() | {"track": MeasuredEntry([], "track-n1-b1/w0 failed: no laptrack.")}
+    found = judged(expected_of_two(), measured, FED_BY)
+    said = "Validation without a verdict: track gave no output"
+    assert headline(found).startswith(said)
+    assert "track: not run: track-n1-b1/w0 failed: no laptrack." in sentences(found)
+
+
+def test_a_trial_that_failed_beside_right_ones_is_told():
+    measured = gave() | {"track": MeasuredEntry([trial(), trial()], "track-n1-b3/w0 failed: full")}
+    said = sentences(judged(expected_of_two(), measured, FED_BY))[1]
+    assert said == (
+        "track: identical: 2 trials gave the same bytes as the reference installation. Not every "
+        "trial was judged: track-n1-b3/w0 failed: full."
+    )
+
+
+def test_a_run_on_other_data_says_why_nothing_follows():
+    found = found_of("the seed is 3 instead of 0")
+    assert headline(found).endswith("without a verdict: the seed is 3 instead of 0.")
+
+
+def speed_of(low, high):
+    speed = Speed(
+        entry="segment",
+        workers=1,
+        reference="theirs",
+        wall_s=5,
+        reference_s=10,
+        trials=3,
+        reference_trials=6,
+        speedup=2,
+        speedup_low=low,
+        speedup_high=high,
+    )
+    return found_of().model_copy(update={"speeds": (speed,)})
+
+
+def test_a_speedup_is_told_with_its_interval():
+    assert sentences(speed_of(1.9, 2.1))[-1] == (
+        "segment at N = 1 takes 5.00 s, 2.00 [1.90, 2.10] times as fast as theirs (10.0 s)."
+    )
+
+
+def test_too_few_trials_are_told_in_place_of_an_interval():
+    said = sentences(speed_of(None, None))[-1]
+    assert "2.00 times as fast as theirs" in said
+    assert "medians of 3 and 6 trials, too few for an interval" in said
+
+
+def test_without_a_reference_the_speed_stays_open():
+    assert sentences(found_of())[-1].startswith("Speed: no known reference did")
+
+
+def test_the_file_holds_all_numbers_and_goes_with_the_validation(tmp_path, thin):
+    wrong = replace(thin, validation=found_of(segment=[trial(ap=0.5)]))
+    (path,) = write_validation(tmp_path, wrong)
+    told = json.loads(path.read_bytes())
+    assert told["verdict"] == "wrong"
+    assert told["stages"][0]["measures"][0]["value"] == 0.5
+    assert write_validation(tmp_path, thin) == []
+    assert not path.exists()

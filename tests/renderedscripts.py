@@ -1,0 +1,184 @@
+"""Batch scripts as `--emit-sbatch` renders them, and scripts of jobs as a run submits them."""
+
+from pathlib import Path
+
+from pyscale.executors.submission import script, submissions
+from pyscale.grid import unfolded
+from pyscale.planentry import Dataset
+from pyscale.planning import make_plan
+from pyscale.sbatch.emit import render
+from pyscale.settings import Settings
+from pyscale.sites import Override, load_site
+from pyscale.store.provenance import ImageFile
+from pyscale.suite import Suite, SuiteStage, load_suite
+
+GPUS = Override(device="cuda", gpus=4, gpu_type="a100")
+MOVIE = Path("/data/my movie, [1].tif")
+
+
+def texts_for(site, suite="pipeline", movie=MOVIE, **changes):
+    """Scripts of a suite that ships with pyscale."""
+    return rendered(site, load_suite(suite), movie, **changes)
+
+
+def rendered(site, suite, movie=Path("/data/movie.tif"), **changes):
+    """Scripts of a suite on a movie."""
+    dataset = Dataset(movie, frames=8, axes="TYX")
+    return scripts_of(site, planned(suite, dataset, **({"repeats": 2} | changes)))
+
+
+def of_the_machine(site, workers=(1,), **changes):
+    """Scripts of the suite `system` on a folder with a blank in its name."""
+    suite = unfolded(
+        load_suite("system"),
+        {},
+        device="cpu",
+        cores=lambda _stage, _device: 4,
+        fitted={"kernels": {"device": ("cpu", "cuda")}},
+    )
+    plan = planned(suite, None, workers, path=Path("/data/to measure"), **changes)
+    return scripts_of(site, plan)
+
+
+def of_ranks(site, **changes):
+    """Scripts of one rank and of two that load patches of slides."""
+    suite = load_suite("loader")
+    one = {"loader": suite.stages["loader"].model_copy(update={"grid": {}, "threads": 2})}
+    slides = Dataset(Path("/data/my slides"), frames=4)
+    return scripts_of(site, planned(suite.model_copy(update={"stages": one}), slides, **changes))
+
+
+def of_image(site, **changes):
+    """Scripts of one rank and of two that share an image."""
+    plan = planned(load_suite("reconstruct"), None, only=("tomography_3d",), **changes)
+    return scripts_of(site, plan)
+
+
+def planned(suite, dataset, workers=(1, 2), only=(), **changes):
+    """Plan a suite."""
+    settings = Settings(**changes).model_dump(mode="json")
+    return make_plan(suite, dataset, run_id="one", settings=settings, workers=workers, only=only)
+
+
+def scripts_of(site, plan):
+    """Scripts of a plan, whose images lie somewhere."""
+    images = [
+        ImageFile(
+            name=name,
+            path=Path(f"/images/of us/{name}.sif"),
+            size_bytes=1,
+            modified_ns=1,
+            sha256="ab" * 32,
+            locked=True,
+            git_commit="c0ffee",
+            labels={},
+        )
+        for name in sorted({trial.image for trial in plan.trials if trial.image})
+    ]
+    return render(plan, site, images)
+
+
+def grid():
+    """A suite of two points of a grid."""
+    frames = {"frames": "movie"}
+    one = SuiteStage(stage="segment", inputs=frames, threads=1)
+    four = SuiteStage(
+        stage="segment", inputs=frames, threads=4, beside="one", params={"channel": 1}
+    )
+    return Suite(name="s", summary="", stages={"one": one, "four": four})
+
+
+def own_ranks():
+    """A suite of a step of the user's own that runs as ranks."""
+    step = {"command": "mpi {input} {output}", "split": "ranks", "output": "out.txt"}
+    return Suite.model_validate({"name": "mine", "summary": "Mine", "stages": {"mine": step}})
+
+
+def submitted(site, nodes=(), **changes):
+    """Scripts of the jobs of a trial at N = 2, as a run submits them."""
+    plan = planned(load_suite("pipeline"), Dataset(MOVIE, frames=8), **changes)
+    one = plan.trial("segment-n2-b1").model_copy(update={"nodes": nodes} if nodes else {})
+    return {
+        each.batch_name: script(site, each, run_id="one", folder=Path("/my runs/one"))
+        for each in submissions(plan, one)
+    }
+
+
+PLAIN, MODULES = load_site("plain"), load_site("modules")
+ON_SCRATCH = PLAIN.model_copy(update={"scratch": "/disk/$USER"})
+MEASURED = MODULES.model_copy(update={"scratch": "/disk/$USER", "override": (GPUS,)})
+IMAGES = {"runtime": "apptainer"}
+ON_GPUS = IMAGES | {"device": "cuda"}
+DISK = {"stages": {"storage": {"cache_folder": "/disk of the node"}}}
+STEPS = ("windows.sbatch", "merge.sbatch")
+SHOWN = {
+    # Each configuration runs once however often it would be measured, and waits for what it reads.
+    "pipeline": lambda: (
+        texts_for(PLAIN, stages={"segment": {"min_size_px": 7}}, repeats=6),
+        ("README.md", "register_denoise-n1/windows.sbatch", "segment-n2/params.json"),
+    ),
+    "two channels": lambda: (texts_for(PLAIN, "pipeline_two_channels"), ("submit.sh",)),
+    # Of more windows than workers as many run at once as there are workers.
+    "chunks": lambda: (
+        texts_for(PLAIN, chunks_per_worker=2),
+        ("README.md", *(f"segment-n2/{step}" for step in STEPS), "contact-n2/windows.sbatch"),
+    ),
+    # An image sees its task and its input and no more, and is pinned for the day of submission.
+    "images": lambda: (
+        texts_for(PLAIN, **IMAGES),
+        ("submit.sh", "images.sha256", "segment-n2/windows.sbatch"),
+    ),
+    # GPUs are asked for where they compute and not to merge.
+    "amd": lambda: (
+        texts_for(load_site("amd"), **ON_GPUS),
+        [f"segment-n2/{step}" for step in STEPS],
+    ),
+    "modules": lambda: (texts_for(MODULES, **ON_GPUS), ("segment-n2/windows.sbatch",)),
+    # A folder to measure can be written and is never copied; jobs do not slow each other.
+    "machine": lambda: (
+        of_the_machine(MEASURED, (1, 2), **IMAGES, **DISK),
+        ("README.md", "submit.sh", "storage-n1/windows.sbatch", "kernels_cuda-n1/windows.sbatch"),
+    ),
+    # Each point of a grid has its own script, parameters and cores; nothing is compared.
+    "grid": lambda: (
+        rendered(PLAIN, grid()),
+        ("four-n1/params.json", "one-n1/windows.sbatch", "four-n2/merge.sbatch"),
+    ),
+    # One job starts all ranks, and one rank needs no other.
+    "ranks": lambda: (
+        of_ranks(PLAIN),
+        ("README.md", "submit.sh", "loader-n1/windows.sbatch", "loader-n2/windows.sbatch"),
+    ),
+    # Slides are read where they lie, for it is their storage that is measured.
+    "ranks in images": lambda: (of_ranks(ON_SCRATCH, **IMAGES), ("loader-n2/windows.sbatch",)),
+    "ranks of an image": lambda: (
+        of_image(PLAIN),
+        ("README.md", "tomography_3d-n2/windows.sbatch"),
+    ),
+    "ranks of an image on GPUs": lambda: (
+        of_image(PLAIN, **ON_GPUS),
+        ("README.md", *(f"tomography_3d-n{n}/windows.sbatch" for n in (1, 2))),
+    ),
+    "ranks of a step": lambda: (
+        rendered(PLAIN, own_ranks()),
+        ("README.md", "mine-n2/windows.sbatch"),
+    ),
+    # Jobs carry the name of their run and are never requeued; a gang is one job.
+    "jobs": lambda: (submitted(PLAIN, chunks_per_worker=3), None),
+    "jobs of a gang": lambda: (
+        submitted(MODULES, layout="gang", device="cuda"),
+        None,
+    ),
+    "jobs on named nodes": lambda: (
+        submitted(PLAIN, ("n1", "n2"), layout="gang"),
+        None,
+    ),
+}
+"""Files that are written, and the names of those that are shown; None of all."""
+
+
+def shown(kind):
+    """Names of all files of a kind, and the text of some."""
+    texts, names = SHOWN[kind]()
+    parts = (f"==> {name} <==\n{texts[name]}" for name in names or texts)
+    return "\n".join([*sorted(texts), *parts])
