@@ -125,7 +125,9 @@ def _made(root, name, suite, dataset, table, measured, repeats):
         found = measured(trial).model_dump(mode="json")
         for task in trial.window_tasks:
             file = run.task(trial, task) / RESULT_FILE
-            file.write_text(json.dumps(json.loads(file.read_text()) | {table: found}))
+            file.write_text(
+                json.dumps(json.loads(file.read_text()) | {"samples": {table: [found]}})
+            )
     file = run.path / PROVENANCE_FILE
     file.write_text(json.dumps(json.loads(file.read_bytes()) | MADE_FROM))
     return run.path

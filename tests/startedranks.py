@@ -14,6 +14,8 @@ import psutil
 
 from pyscale.processes import wait_until_ended
 from pyscale_stages.contract import TaskResult
+from pyscale_stages.loading import Loading
+from pyscale_stages.reconstruction import Reconstruction
 
 TESTS = Path(__file__).parent
 FAULTY = TESTS / "faultyrank.py"
@@ -49,15 +51,15 @@ class Ended:
     def measured(self):
         """What it measured."""
         assert self.result is not None, self.said
-        assert self.result.reconstruction is not None, self.said
-        return self.result.reconstruction
+        assert self.result.of(Reconstruction)[0] is not None, self.said
+        return self.result.of(Reconstruction)[0]
 
     @property
     def loading(self):
         """What it measured of loading."""
         assert self.result is not None, self.said
-        assert self.result.loading is not None, self.said
-        return self.result.loading
+        (measured,) = self.result.of(Loading)
+        return measured
 
     @property
     def frames(self):

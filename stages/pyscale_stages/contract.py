@@ -11,25 +11,23 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, get_args
 
-from pydantic import AliasChoices, ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, Field, JsonValue, model_validator
 
-from pyscale_stages.loading import Loading
 from pyscale_stages.measured import Measured
 from pyscale_stages.method import Method as Method  # noqa: PLC0414 - what stages import from here
 from pyscale_stages.needs import Needs
-from pyscale_stages.reconstruction import Reconstruction
-from pyscale_stages.record import Amount, Bytes, Count, Finite, Seconds
+from pyscale_stages.record import Amount, Bytes, Count, Finite, Sample, Seconds
 from pyscale_stages.record import Record as Record  # noqa: PLC0414 - what others import from here
 from pyscale_stages.residency import InputCache
-from pyscale_stages.timing import Timing
 from pyscale_stages.warned import Warnings
 
 if TYPE_CHECKING:
     from pyscale_stages.movie import Movie
     from pyscale_stages.task import Task
 
+AnySample = TypeVar("AnySample", bound=Sample)
 Phase = Literal[
     "queue",
     "container_start",
@@ -180,29 +178,6 @@ class Counters(Record):
     )
 
 
-class Call(Record):
-    """One call of the computation that a stage is about, timed from inside its process.
-
-    The first call of a process also pays for what is done once: kernels are chosen, memory is
-    allocated. `wall_s` ends when the device has done its work.
-    """
-
-    frame: int = Field(ge=0, description="Frame of the movie that it computed on")
-    index: int = Field(ge=0, description="Which call of the process it was, from 0")
-    shape_yx: tuple[int, int] = Field(description="Height and width in pixels of what it was given")
-    build_s: Seconds | None = Field(
-        None, description="Building the model for this call; None where it was built before"
-    )
-    wall_s: Seconds = Field(description="The call alone, without building the model")
-    parts: dict[str, Seconds] = Field(
-        default_factory=dict, description="Seconds of wall_s by part, none counted twice"
-    )
-    objects: Count = Field(0, description="Cells, pairs or links that it found")
-    diameter_px: Amount | None = Field(
-        None, description="Diameter of cells that was estimated for it; None where none was"
-    )
-
-
 class OutputFile(Record):
     """One file that a task left."""
 
@@ -253,7 +228,7 @@ Origin = Literal["start", "fork", "kept"]
 class TaskResult(Record):
     """The record of one finished task, written atomically as the task's last act."""
 
-    schema_version: Literal[1] = 1
+    schema_version: Literal[2] = 2
     spec: TaskSpec
     origin: Origin = Field("start", description="Where the process came from that did it")
     status: Literal["done", "failed"]
@@ -269,19 +244,12 @@ class TaskResult(Record):
     determinism: str = Field("", description="What is reproducible with this seed")
     versions: dict[str, str] = Field(default_factory=dict)
     stamp: dict[str, Any] = Field(default_factory=dict, description="The hardware it ran on")
-    calls: tuple[Call, ...] = Field((), description="Calls of the stage that times them one by one")
-    timings: tuple[Timing, ...] = Field((), description="Tests of what the machine can do")
-    loading: Loading | None = Field(None, description="What loading patches gave this rank")
-    reconstruction: Reconstruction | None = Field(
-        None, description="What reconstructing an image with others gave this rank"
+    samples: dict[str, tuple[dict[str, JsonValue], ...]] = Field(
+        default_factory=dict,
+        description="Records of what the stage measures, by the names that it declares for them",
     )
     measured: tuple[Measured, ...] = Field((), description="Numbers that it measured of its work")
-    warned: Warnings = Field(
-        (),
-        # Records before there were codes call their sentences so.
-        validation_alias=AliasChoices("warned", "warnings"),
-        description="What the task warned of",
-    )
+    warned: Warnings = Field((), description="What the task warned of")
     error: TaskError | None = None
 
     @model_validator(mode="after")
@@ -290,6 +258,10 @@ class TaskResult(Record):
         if any(span.end_monotonic_s < span.start_monotonic_s for span in self.spans):
             raise ValueError("one of the spans ends before it starts")
         return self
+
+    def of(self, kind: type[AnySample]) -> tuple[AnySample, ...]:
+        """Samples of one kind, in their order."""
+        return tuple(kind.model_validate(one) for one in self.samples.get(kind.kept_as, ()))
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -403,6 +375,8 @@ class Stage:
     """What a suite may measure it on; one whose workers each do all the work fits every suite."""
     refuse_workers: Callable[[Any, int], None] = lambda _params, _workers: None
     """Raises `BadInput` where so many workers cannot share its work, with given parameters."""
+    samples: tuple[type[Sample], ...] = ()
+    """Records of what it measures beside the counters that every task has."""
     exports: Mapping[str, Callable[[Path, Movie | None, Path], None]] = field(default_factory=dict)
     """Formats of other tools by name: each takes an output, the labels it was made of where it
     needs them, and the folder to write into."""

@@ -1,4 +1,4 @@
-"""Results of loading patches on one rank: a part of the stage contract."""
+"""Results of loading patches on one rank."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from pyscale_stages.metric import SHARES, Derived, Metric
-from pyscale_stages.record import Amount, Bytes, Record, Seconds
+from pyscale_stages.record import Amount, Bytes, Record, Sample, Seconds
 from pyscale_stages.residency import CacheState
 
 WAITS = {
@@ -77,8 +77,10 @@ class Diversity(Record):
     )
 
 
-class Loading(Record):
+class Loading(Sample):
     """What loading patches gave one rank."""
+
+    kept_as: ClassVar[str] = "loading"
 
     derived: ClassVar[Mapping[str, Derived]] = {
         # One rank is in step with nobody.

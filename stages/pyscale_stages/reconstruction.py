@@ -1,13 +1,13 @@
-"""Measurements of one rank of a distributed reconstruction: a part of the stage contract."""
+"""Measurements of one rank of a distributed reconstruction."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field
 
 from pyscale_stages.metric import Metric
-from pyscale_stages.record import Amount, Bytes, Record, Seconds
+from pyscale_stages.record import Amount, Bytes, Record, Sample, Seconds
 
 Component = Literal["gradient", "denoiser", "communication", "gather", "barrier"]
 COMPONENTS: tuple[Component, ...] = get_args(Component)
@@ -85,8 +85,10 @@ class Gate(Record):
     )
 
 
-class Reconstruction(Record):
+class Reconstruction(Sample):
     """What reconstructing one image together with others gave one rank."""
+
+    kept_as: ClassVar[str] = "reconstruction"
 
     problem: str = Field(description="Which problem: colour_deblur, tomography_2d, tomography_3d")
     shape: Annotated[tuple[int, ...], TOLD] = Field(

@@ -27,3 +27,10 @@ class Record(BaseModel):
 
     derived: ClassVar[Mapping[str, Derived]] = {}
     """Numbers of a trial that are made of several columns of its ranks, or of one within."""
+
+
+class Sample(Record):
+    """A record that a stage declares for what it measures; a result holds it by its name."""
+
+    kept_as: ClassVar[str]
+    """Its name in a result."""

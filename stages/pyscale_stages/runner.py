@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections import defaultdict
 from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -27,6 +29,7 @@ from pyscale_stages.libraries import how_to_install
 from pyscale_stages.measure import pagecache, stamp
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.measure.usage import UsageMeter
+from pyscale_stages.record import Sample
 from pyscale_stages.residency import InputCache
 from pyscale_stages.task import Task
 from pyscale_stages.warned import Warned
@@ -95,10 +98,7 @@ def run_task(
         determinism=stage.determinism,
         versions=installed_versions(stage.packages) | (task.versions if task else {}),
         stamp=stamp.collect([path for path in (*inputs, *stage.places(spec), spec.output) if path]),
-        calls=tuple(task.calls) if task else (),
-        timings=tuple(task.timings) if task else (),
-        loading=task.loading if task else None,
-        reconstruction=task.reconstruction if task else None,
+        samples=_by_name(task.samples) if task else {},
         measured=tuple(task.measured) if task else (),
         warned=(
             *(task.warned if task else ()),
@@ -109,6 +109,13 @@ def run_task(
     if result_file is not None:
         write_atomically(result_file, result.model_dump_json(indent=1) + "\n")
     return result
+
+
+def _by_name(samples: Iterable[Sample]) -> dict[str, tuple[dict[str, Any], ...]]:
+    found = defaultdict(list)
+    for sample in samples:
+        found[sample.kept_as].append(sample.model_dump(mode="json"))
+    return {name: tuple(same) for name, same in found.items()}
 
 
 def installed_versions(packages: Iterable[str]) -> dict[str, str]:

@@ -14,15 +14,13 @@ from typing import Generic
 from typing_extensions import TypeVar
 
 from pyscale_stages.atomic import atomic_path, write_atomically
-from pyscale_stages.contract import Call, Phase, Stage, StageParams, TaskSpec, Window
+from pyscale_stages.contract import AnySample, Phase, Stage, StageParams, TaskSpec, Window
 from pyscale_stages.errors import BadInput, StageError
 from pyscale_stages.hashing import fingerprint_of
-from pyscale_stages.loading import Loading
 from pyscale_stages.measure.spans import SpanRecorder
 from pyscale_stages.measured import Measured
 from pyscale_stages.movie import Movie, Pixels
-from pyscale_stages.reconstruction import Reconstruction
-from pyscale_stages.timing import Timing
+from pyscale_stages.record import Sample
 from pyscale_stages.validarea import beside, refuse_other
 from pyscale_stages.warned import UNSORTED, Warned
 
@@ -49,10 +47,7 @@ class Task(Generic[Params_co]):
         self.params = params
         self.frames = 0
         self.objects = 0
-        self.calls: list[Call] = []
-        self.timings: list[Timing] = []
-        self.loading: Loading | None = None
-        self.reconstruction: Reconstruction | None = None
+        self.samples: list[Sample] = []
         self.gpu_own_peak_bytes: int | None = None
         self.quality: dict[str, float] = {}
         self.measured: list[Measured] = []
@@ -69,6 +64,16 @@ class Task(Generic[Params_co]):
     def add_span(self, phase: Phase, start: float, end: float) -> None:
         """Record a phase that lies in the past, in seconds of the monotonic clock."""
         self._recorder.add(phase, start, end)
+
+    def add_sample(self, sample: Sample) -> None:
+        """Keep a record of a kind that the stage declares."""
+        if type(sample) not in self.stage.samples:
+            raise TypeError(f"the stage {self.stage.name} declares no samples {sample.kept_as!r}")
+        self.samples.append(sample)
+
+    def of(self, kind: type[AnySample]) -> list[AnySample]:
+        """Samples of one kind that were kept so far."""
+        return [sample for sample in self.samples if isinstance(sample, kind)]
 
     def input(self, slot: str) -> Path | None:
         """Path of an input, or None where an optional one was not given."""

@@ -1,13 +1,13 @@
-"""Results of one test of a machine: a part of the stage contract."""
+"""Timed calls of a computation, and of the tests of a machine."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from pyscale_stages.metric import Metric
-from pyscale_stages.record import Amount, Finite, Record, Seconds
+from pyscale_stages.record import Amount, Count, Finite, Sample, Seconds
 from pyscale_stages.residency import CacheState
 
 TIMINGS = "timings.parquet"
@@ -18,8 +18,10 @@ Bottleneck = Literal[
 """Which part of a machine a test's speed most likely depends on."""
 
 
-class Timing(Record):
+class Timing(Sample):
     """One repeat of one test of what a machine can do, or of a step inside it."""
+
+    kept_as: ClassVar[str] = "timings"
 
     device: str | None = Field(None, description="What computed, by name; None is the processor")
     test: str = Field(description="Name of the test, like random_read or fsc_spherical")
@@ -38,4 +40,29 @@ class Timing(Record):
     why_not: str = Field("", description="Why it cannot run here, in words; then there is no time")
     details: dict[str, Finite] = Field(
         default_factory=dict, description="More of it, units in the names, like latency_p99_s"
+    )
+
+
+class Call(Sample):
+    """One call of the computation that a stage is about, timed from inside its process.
+
+    The first call of a process also pays for what is done once: kernels are chosen, memory is
+    allocated. `wall_s` ends when the device has done its work.
+    """
+
+    kept_as: ClassVar[str] = "calls"
+
+    frame: int = Field(ge=0, description="Frame of the movie that it computed on")
+    index: int = Field(ge=0, description="Which call of the process it was, from 0")
+    shape_yx: tuple[int, int] = Field(description="Height and width in pixels of what it was given")
+    build_s: Seconds | None = Field(
+        None, description="Building the model for this call; None where it was built before"
+    )
+    wall_s: Seconds = Field(description="The call alone, without building the model")
+    parts: dict[str, Seconds] = Field(
+        default_factory=dict, description="Seconds of wall_s by part, none counted twice"
+    )
+    objects: Count = Field(0, description="Cells, pairs or links that it found")
+    diameter_px: Amount | None = Field(
+        None, description="Diameter of cells that was estimated for it; None where none was"
     )

@@ -11,7 +11,7 @@ from commandline import answer_in
 from pyscale.store.folder import find_run
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.reconstruct.output import read_image
-from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
+from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE, Reconstruction
 from traineddenoiser import NETWORK, SIGMA, write_weights
 
 PARAMS = NETWORK | {
@@ -75,7 +75,7 @@ def test_ranks_in_containers_reconstruct_what_this_environment_does(folder, para
     assert check is not None
     assert check.agreement is not None
     assert check.agreement.same
-    together = results[2][0].reconstruction
+    together = results[2][0].of(Reconstruction)[0]
     assert together is not None
     assert together.weights.startswith("some.pth (")
     assert together.gate is not None

@@ -21,6 +21,7 @@ from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.records import CACHE_FILE, LAUNCH_FILE
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.libraries import how_to_install
+from pyscale_stages.loading import Loading
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.slides.synthetic import SlidesParams, slide_name, write_slides
 
@@ -128,7 +129,7 @@ class Left(NamedTuple):
             if (trial.entry, trial.workers) == (entry, workers)
         )
         results = [read_task(self.run.task(trial, name)).result for name in trial.window_tasks]
-        return [result.loading for result in results if result and result.loading]
+        return [one for result in results if result for one in result.of(Loading)]
 
     def table(self, name):
         """A table of the report."""

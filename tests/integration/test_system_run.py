@@ -5,6 +5,7 @@ from watchfiles import watch
 
 from pyscale.store.folder import find_run
 from pyscale.store.taskfiles import read_task
+from pyscale_stages.timing import Timing
 
 TINY = """
 name = "tiny"
@@ -58,7 +59,7 @@ def test_workers_measure_a_folder_and_leave_it_as_it_was(pyscale, home, disk):
         for name in trial.window_tasks:
             result = read_task(run.task(trial, name)).result
             assert result is not None
-            assert result.timings
+            assert result.of(Timing)
             assert result.page_cache == ()
             assert result.counters.input_files == 0
             assert result.versions["place_filesystem"]

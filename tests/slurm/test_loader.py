@@ -5,6 +5,7 @@ import pytest
 
 from pyscale.store.taskfiles import read_task
 from pyscale_stages.contract import TaskResult
+from pyscale_stages.loading import Loading
 from pyscale_stages.slides.synthetic import SlidesParams, write_slides
 from slurm.runs import complete_scripts
 
@@ -51,7 +52,7 @@ def options(runs):
 
 def require_met(ranks):
     """See that both ranks were timed in step, on slides of their own."""
-    found = [result.loading for result in ranks]
+    found = [result.of(Loading)[0] for result in ranks]
     loading = [each for each in found if each is not None]
     in_step = [each.together for each in loading if each.together]
     assert [len(window.steps_s) for window in in_step] == [BATCHES, BATCHES]

@@ -11,7 +11,12 @@ from pyscale.store.taskfiles import read_jobs, read_task
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.libraries import how_to_install
 from pyscale_stages.reconstruct.output import read_image
-from pyscale_stages.reconstruction import COMPONENTS, DENOISER_TOLERANCE, GRADIENT_TOLERANCE
+from pyscale_stages.reconstruction import (
+    COMPONENTS,
+    DENOISER_TOLERANCE,
+    GRADIENT_TOLERANCE,
+    Reconstruction,
+)
 from slurm.runs import complete_scripts
 
 pytestmark = pytest.mark.slow
@@ -113,7 +118,7 @@ def test_emitted_scripts_let_ranks_on_two_nodes_share_an_image(runs, suite):
     records = [scripts / "colour-n2" / task / "result.json" for task in ("w0", "w1")]
     ranks = [TaskResult.model_validate_json(record.read_bytes()) for record in records]
     assert [rank.stamp["slurm"]["SLURMD_NODENAME"] for rank in ranks] == list(runs.slurm.nodes)
-    measured = [rank.reconstruction for rank in ranks]
+    measured = [rank.of(Reconstruction)[0] for rank in ranks]
     assert [found.tiling.tiles_here for found in measured if found] == [2, 2]
     assert measured[0] is not None
     assert measured[0].gate is not None

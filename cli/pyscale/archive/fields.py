@@ -120,7 +120,7 @@ def _public_words() -> frozenset[str]:
     stages = [load_stage(name) for name in STAGE_NAMES]
     suites = [load_suite(name) for name in suite_names()]
     models: list[type] = [Plan, Settings, Provenance, Event, TaskResult, WorkerRecord]
-    models += [stage.params for stage in stages]
+    models += [model for stage in stages for model in (stage.params, *stage.samples)]
     models += [one for one in vars(records).values() if isinstance(one, type)]
     known = {
         *own_words(),

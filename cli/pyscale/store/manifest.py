@@ -14,6 +14,7 @@ from pyscale.store.provenance import read_provenance
 from pyscale.store.records import TaskRecord
 from pyscale.store.taskfiles import RecordError, image_was_unpacked, read_task
 from pyscale_stages.atomic import write_atomically
+from pyscale_stages.timing import Timing
 
 _PLACE_PREFIXES = ("place_", "cache_", "device_")
 
@@ -64,7 +65,7 @@ class Sources:
             known[name] = known.get(name, {}) | result.versions
         self.determinism[result.spec.stage] = result.determinism
         self.warnings.update(result.warnings)
-        if result.timings and record.launch is not None:
+        if result.of(Timing) and record.launch is not None:
             self.places.setdefault(record.launch.node, {}).update(_told_of_place(result.versions))
         if trial.is_reference:
             self.outputs[trial.entry] += [file.model_dump(mode="json") for file in result.outputs]

@@ -15,7 +15,7 @@ from pyscale.plan import Trial
 from pyscale.retrying import MEMORY_LIMIT
 from pyscale.store.records import TaskRecord
 from pyscale.traits import has_own_work, shares_result
-from pyscale_stages.contract import TaskError
+from pyscale_stages.contract import AnySample, TaskError, TaskResult
 from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.loading import Loading
 from pyscale_stages.reconstruction import Iteration, Reconstruction
@@ -80,7 +80,7 @@ def reconstruction_rows(
         return
     deviations = _deviations(records.get("check"))
     for record, of_rank in _rank_rows(trial, tasks, records, ("device",)):
-        found = record.result.reconstruction if record.result is not None else None
+        found = _only(record.result, Reconstruction)
         of_rank.update({name: trial.params.get(name) for name in ("problem", "size_px")})
         if found is None or record.state == "failed":
             yield of_rank
@@ -90,6 +90,11 @@ def reconstruction_rows(
         for number, (iteration, objective_s) in enumerate(timed):
             told = {"iteration": number, "objective_s": objective_s}
             yield measured | told | row_of(iteration)
+
+
+def _only(result: TaskResult | None, kind: type[AnySample]) -> AnySample | None:
+    """The sample of a kind of which a rank has one; None where it measured nothing."""
+    return next(iter(result.of(kind)), None) if result is not None else None
 
 
 def _ran_out_of_memory(error: TaskError | None) -> bool:
@@ -127,7 +132,7 @@ def loading_rows(
     if not has_own_work(trial.stage):
         return
     for record, of_rank in _rank_rows(trial, tasks, records, ("cache_asked", "cache_state")):
-        measured = row_of(record.result.loading if record.result is not None else None)
+        measured = row_of(_only(record.result, Loading))
         if measured.get("free_cache") is not None:
             # What was evicted for the window is cold in it, whatever was asked for before.
             of_rank |= {"cache_asked": "cold", "cache_state": measured["free_cache"]}

@@ -17,6 +17,7 @@ from pyscale.store.ranktables import loading_rows, reconstruction_rows
 from pyscale.store.records import WORKER_FILE, LaunchRecord, TaskOrder, TaskRecord
 from pyscale.store.taskfiles import read_cache, read_node, read_record, read_surroundings
 from pyscale_stages.contract import Agreement, TaskResult, WorkerRecord
+from pyscale_stages.timing import Call, Timing
 
 Row = dict[str, Any]
 Rows = dict[str, list[Row]]
@@ -93,14 +94,14 @@ def _told(result: TaskResult | None) -> Iterator[tuple[str, Row]]:
     for span in result.spans:
         told = {"phase": span.phase, "start_utc": span.start_utc, "wall_s": span.wall_s}
         yield "spans", told
-    for call in result.calls:
+    for call in result.of(Call):
         rows, columns = call.shape_yx
         of_call = {"frame": call.frame, "call": call.index, "pixels": rows * columns}
         yield "calls", of_call | {"wall_s": call.wall_s, "objects": call.objects}
         build = {} if call.build_s is None else {"build": call.build_s}
         for part, wall_s in (build | call.parts).items():
             yield "calls", of_call | {"part": part, "wall_s": wall_s, "objects": None}
-    for timing in result.timings:
+    for timing in result.of(Timing):
         yield "timings", row_of(timing)
     for measured in result.measured:
         yield "measures", row_of(measured)

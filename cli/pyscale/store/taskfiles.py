@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from secrets import token_hex
@@ -33,9 +34,12 @@ from pyscale.store.records import (
     TaskRecord,
     TrialCache,
 )
+from pyscale.store.schema1 import result_of_schema_1
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record, TaskError, TaskResult
+from pyscale_stages.errors import StageError
 from pyscale_stages.measure.stamp import Stamp
+from pyscale_stages.registry import load_stage
 from pyscale_stages.wording import first_problem
 
 R = TypeVar("R", bound=Record)
@@ -71,7 +75,7 @@ def read_task(folder: Path) -> TaskRecord:
     ended = read_record(ExitRecord, folder / EXIT_FILE)
     if ended is not None and ended.token != order.token:
         ended = None
-    result = read_record(TaskResult, folder / RESULT_FILE)
+    result = _read(folder / RESULT_FILE, TaskResult, _parsed_result)
     if result is not None:
         _refuse_wrong_stamp(result.stamp, folder / RESULT_FILE)
     if ended is None:
@@ -250,14 +254,34 @@ def read_record(model: type[R], path: Path) -> R | None:
 
     One that cannot be read is a RecordError: to take it for absent would run its task again.
     """
+    return _read(path, model, model.model_validate_json)
+
+
+def _read(path: Path, model: type[R], parsed: Callable[[bytes], R]) -> R | None:
     try:
-        return model.model_validate_json(path.read_bytes())
+        return parsed(path.read_bytes())
     except FileNotFoundError:
         return None
     except OSError as error:
         raise RecordError(path, error.strerror or str(error)) from error
     except ValidationError as error:
         raise RecordError(path, first_problem(error, model)) from error
+
+
+def _parsed_result(told: bytes) -> TaskResult:
+    """A result of this schema or the one before, whose samples can be used."""
+    try:
+        result = TaskResult.model_validate_json(told)
+    except ValidationError:
+        older = result_of_schema_1(told)
+        if older is None:
+            raise
+        result = older
+    # A stage of a package that is not installed here keeps its samples for itself.
+    with suppress(StageError):
+        for kind in load_stage(result.spec.stage).samples:
+            result.of(kind)
+    return result
 
 
 def _refuse_wrong_stamp(stamp: dict[str, Any], path: Path) -> None:

@@ -69,7 +69,7 @@ def run(task: Task[DecompressParams]) -> None:
                 for name in task.progress(present, len(present), "writing movies")
             }
         _time_all(results, params, movies)
-    write_results(task, timings_table(task.timings, {"sha256": results.sha256}))
+    write_results(task, timings_table(task.of(Timing), {"sha256": results.sha256}))
 
 
 def _present(results: Results, params: DecompressParams) -> list[CodecName]:
@@ -116,7 +116,7 @@ class Results:
 
     def add(self, timing: Timing, sha256: str = "") -> None:
         """Keep a timing, with the checksum of what came out."""
-        self.task.timings.append(timing)
+        self.task.add_sample(timing)
         self.sha256.append(sha256)
 
     def cannot(self, name: CodecName, reason: str, repeat: int = 0, threads: int = 1) -> None:

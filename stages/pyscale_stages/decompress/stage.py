@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyscale_stages.contract import Resources, Stage
 from pyscale_stages.decompress.params import DecompressParams, method, room_bytes
 from pyscale_stages.registry import later, place
-from pyscale_stages.timing import TIMINGS
+from pyscale_stages.timing import TIMINGS, Timing
 
 STAGE = Stage(
     name="decompress",
@@ -14,6 +14,7 @@ STAGE = Stage(
     inputs=(place("on the storage that movies are written to and read from"),),
     output=TIMINGS,
     packages=("imagecodecs",),
+    samples=(Timing,),
     determinism=(
         "The same seed gives the same frames, and every codec keeps them exactly: checksums of "
         "decoded frames are the same on every machine. Times differ"

@@ -41,11 +41,11 @@ def run(task: Task[KernelParams]) -> None:
             more = {"threads": float(task.spec.threads)} if device.type == "cpu" else {}
             for timing in _timings(task, place, device, kernel):
                 details = {**more, **timing.details}
-                task.timings.append(timing.model_copy(update={"device": name, "details": details}))
+                task.add_sample(timing.model_copy(update={"device": name, "details": details}))
             forget(device)
     held = [n_bytes for device in found if (n_bytes := held_bytes(device)) is not None]
     task.gpu_own_peak_bytes = max(held, default=None)
-    write_results(task, timings_table(task.timings))
+    write_results(task, timings_table(task.of(Timing)))
 
 
 def _timings(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyscale_stages.contract import Resources, Stage
 from pyscale_stages.kernels.params import SAME_CHECKSUM, KernelParams, method
 from pyscale_stages.registry import later, place
-from pyscale_stages.timing import TIMINGS
+from pyscale_stages.timing import TIMINGS, Timing
 
 STAGE = Stage(
     name="kernels",
@@ -14,6 +14,7 @@ STAGE = Stage(
     inputs=(place("on the storage that particles are read from"),),
     output=TIMINGS,
     packages=("torch", "scipy"),
+    samples=(Timing,),
     determinism=(
         "The same seed gives the same inputs everywhere. Results are single precision: a test's "
         f"checksums agree within {SAME_CHECKSUM}, on one device and between devices; times differ"

@@ -69,21 +69,23 @@ def run(task: Task[LoaderParams]) -> None:
                 )
         count = group.count
     free, together = measured.free, measured.together
-    task.loading = Loading(
-        factory=params.factory,
-        slides=len(slides),
-        cores=len(usable_cpus()),
-        batch_size=params.batch_size,
-        patch_bytes=measured.patch_bytes,
-        free=free.window,
-        together=together.window if together else None,
-        pss_bytes=measured.memory.pss_bytes,
-        rss_bytes=measured.memory.rss_bytes,
-        diversity=diversity_of(free.places),
-        checksum=checksum,
-        checksum_patches=checksum_patches,
-        consumed_per_s=consumed_per_s,
-        consumer=consumer,
+    task.add_sample(
+        Loading(
+            factory=params.factory,
+            slides=len(slides),
+            cores=len(usable_cpus()),
+            batch_size=params.batch_size,
+            patch_bytes=measured.patch_bytes,
+            free=free.window,
+            together=together.window if together else None,
+            pss_bytes=measured.memory.pss_bytes,
+            rss_bytes=measured.memory.rss_bytes,
+            diversity=diversity_of(free.places),
+            checksum=checksum,
+            checksum_patches=checksum_patches,
+            consumed_per_s=consumed_per_s,
+            consumer=consumer,
+        )
     )
     windows = {"free": free} | ({"together": together} if together else {})
     with task.span("write"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyscale_stages.contract import Resources, Slot, Stage
 from pyscale_stages.loader.needs import NEEDS
 from pyscale_stages.loader.params import LOADING, LoaderParams, folder_of_factory, method
+from pyscale_stages.loading import Loading
 from pyscale_stages.registry import later
 
 STAGE = Stage(
@@ -16,6 +17,7 @@ STAGE = Stage(
     ),
     output=LOADING,
     packages=("torch", "openslide-python", "openslide-bin", "tiffslide", "zarr", "wsistream"),
+    samples=(Loading,),
     determinism=(
         "The same seed, parameters and ranks give the same patches if the dataset keeps to its "
         "seed, which the checksum of the first ones proves; times differ"

@@ -78,7 +78,7 @@ def run(task: Task[ReconstructParams]) -> None:
         _warn_of_idle_physics(task, params, group)
         with told(place, params):
             solved = _solved(task, params, group, ready)
-    task.reconstruction = _record(task, params, ready, solved)
+    task.add_sample(_record(task, params, ready, solved))
     if ready.device.type == "cuda":
         task.gpu_own_peak_bytes = solved.peak_bytes
     with told(place, params), task.span("write"):

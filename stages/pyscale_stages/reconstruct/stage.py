@@ -5,6 +5,7 @@ from __future__ import annotations
 from pyscale_stages.contract import Resources, Stage
 from pyscale_stages.reconstruct.needs import NEEDS
 from pyscale_stages.reconstruct.params import IMAGE, ReconstructParams, method, weights_file
+from pyscale_stages.reconstruction import Reconstruction
 from pyscale_stages.registry import later
 
 
@@ -23,6 +24,7 @@ STAGE = Stage(
     inputs=(),
     output=IMAGE,
     packages=("deepinv", "torch", "torchvision", "astra-toolbox"),
+    samples=(Reconstruction,),
     determinism=(
         "The same seed, parameters and ranks give the same image on one device, apart from the "
         "order of sums; tiles change it near their borders; times differ"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pyscale_stages.contract import Call, Device
+from pyscale_stages.contract import Device
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Pixels
 from pyscale_stages.segment.doubts import Doubts
@@ -18,6 +18,7 @@ from pyscale_stages.segment.models import Labels, Limits, Model, Segmenter
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.segment.parts import HOOKS, SIZE_HOOK, timed_parts
 from pyscale_stages.task import Task
+from pyscale_stages.timing import Call
 from pyscale_stages.torchdevice import first_used, held_bytes, wait_for
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ class ModelCalls:
 
     def _call(self, frame: Pixels, number: int, limits: Limits | None) -> Labels:
         segmenter, build_s = self._ready()
-        if not self._task.calls:
+        if not self._task.samples:
             self._warn_of_padding(frame, segmenter)
         with self._task.span("compute"):
             start = time.monotonic()
@@ -118,10 +119,10 @@ class ModelCalls:
             self._wait()
             wall_s = time.monotonic() - start
         self._task.gpu_own_peak_bytes = self._most_held_bytes()
-        self._task.calls.append(
+        self._task.add_sample(
             Call(
                 frame=number,
-                index=len(self._task.calls),
+                index=len(self._task.samples),
                 shape_yx=(frame.shape[0], frame.shape[1]),
                 build_s=build_s,
                 wall_s=wall_s,
@@ -146,7 +147,7 @@ class ModelCalls:
             self._segmenter = self._model.build(self._device)
             self._wait()
             build_s = time.monotonic() - start
-            if not self._task.calls:
+            if not self._task.samples:
                 self._task.versions |= _weights_of(self._model)
         return self._segmenter, build_s
 

@@ -18,6 +18,7 @@ from pyscale_stages.segment.models import CELLPOSE_OF_MODEL, Limits
 from pyscale_stages.segment.needs import NEEDS
 from pyscale_stages.segment.params import SegmentParams, method
 from pyscale_stages.task import Task
+from pyscale_stages.timing import Call
 from pyscale_stages.windows import ordered_windows
 
 FLOAT_BYTES = 4
@@ -149,6 +150,7 @@ STAGE = Stage(
     inputs=(Slot("frames", "movie to segment: OME-TIFF, or a folder of TIFF frames"),),
     output=LABELS_FILE,
     packages=("cellpose", "torch", "opencv-python-headless", "fastremap", "scipy"),
+    samples=(Call,),
     determinism=(
         "same bytes on one device with the same versions and threads, whatever the window; "
         "another device or number of threads rounds differently, which can move boundary pixels "

@@ -131,7 +131,7 @@ class Book:
 
     def add(self, test: str, wall_s: float | None, **more: Any) -> None:
         """Keep a timing; one without a time says in `why_not` why it cannot run here."""
-        self.task.timings.append(Timing(test=test, wall_s=wall_s, **more))
+        self.task.add_sample(Timing(test=test, wall_s=wall_s, **more))
 
 
 @dataclass(frozen=True)

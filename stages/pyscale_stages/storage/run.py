@@ -35,6 +35,7 @@ from pyscale_stages.storage.reading import Reader
 from pyscale_stages.storage.reads import read_at_random, read_sequentially, verified
 from pyscale_stages.storage.testfiles import Stack, write_movies, write_stack
 from pyscale_stages.task import Task
+from pyscale_stages.timing import Timing
 
 NO_CACHE = "no cache_folder was given under stages.storage"
 COPY = "particle_cache_copy"
@@ -78,7 +79,7 @@ def run(task: Task[StorageParams]) -> None:
         tests = [test for repeat in range(params.repeats) for test in _tests_of(bench, repeat)]
         for test in task.progress(tests, len(tests), "measuring storage"):
             test()
-    write_results(task, timings_table(task.timings), {RESIDENCY: residency_table(book.proofs)})
+    write_results(task, timings_table(task.of(Timing)), {RESIDENCY: residency_table(book.proofs)})
 
 
 def _folders(task: Task, params: StorageParams) -> tuple[Path, Path | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyscale_stages.contract import Resources, Stage, Surroundings
 from pyscale_stages.registry import later, place
 from pyscale_stages.storage.params import StorageParams, method, room_bytes
-from pyscale_stages.timing import TIMINGS
+from pyscale_stages.timing import TIMINGS, Timing
 
 
 def surroundings(params: StorageParams) -> Surroundings:
@@ -21,6 +21,7 @@ STAGE = Stage(
     inputs=(place("whose filesystem is measured"),),
     output=TIMINGS,
     packages=("imagecodecs",),
+    samples=(Timing,),
     determinism=(
         "The same seed, parameters and versions of NumPy, tifffile and imagecodecs give the same "
         "files and the same checksums. Times differ"

@@ -26,8 +26,9 @@ from pyscale.store.crate import write_crate
 from pyscale.store.folder import RunFolder, find_run, new_run_id
 from pyscale.store.lock import run_lock
 from pyscale.suite import load_suite
-from pyscale_stages.contract import Call, TaskError
+from pyscale_stages.contract import TaskError
 from pyscale_stages.moviewriter import write_movie
+from pyscale_stages.timing import Call
 
 TELL = "zqx"
 """It is in every name that must not get out, and in nothing else."""
@@ -85,7 +86,12 @@ def test_a_masked_archive_is_a_run_with_the_same_numbers(run, tmp_path):
 @pytest.mark.parametrize("masked", [False, True])
 def test_the_same_run_gives_the_same_bytes_and_a_crate_that_can_be_read(measured, tmp_path, masked):
     call = Call(frame=3, index=0, shape_yx=(8, 8), wall_s=1.5, parts={"network": 1.0})
-    tell(measured, measured.plan.trials[0].id, "w0", calls=[call.model_dump(mode="json")])
+    tell(
+        measured,
+        measured.plan.trials[0].id,
+        "w0",
+        samples={"calls": [call.model_dump(mode="json")]},
+    )
     before = texts(measured.path)
     first = archive(measured, tmp_path / "a", tables, masked=masked)
     second = archive(measured, tmp_path / "b", tables, masked=masked)

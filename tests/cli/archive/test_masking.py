@@ -33,6 +33,7 @@ from pyscale.store.records import (
     TaskOrder,
     TrialCache,
 )
+from pyscale.store.schema1 import SAMPLES
 from pyscale.suite import Suite, SuiteStage
 from pyscale_stages.contract import TaskResult, TaskSpec
 from pyscale_stages.measure.stamp import Stamp
@@ -125,6 +126,8 @@ class Planter:
     def _mapping(self, kind, told, where, name):
         if name == "stamp":
             return self.record(Stamp, {}, where)
+        if name == "samples":
+            return {kind.kept_as: [self.record(kind, {}, where)] for kind in SAMPLES}
         if name == "versions":
             return {"numpy": "2.0"} | {
                 key: self.word(key) for key in ("place_device", "cache_options")

@@ -15,7 +15,7 @@ from pyscale.results import results_of
 from pyscale.settings import Settings
 from pyscale.store.folder import new_run_id
 from pyscale.suite import load_suite
-from pyscale_stages.contract import Call
+from pyscale_stages.timing import Call
 
 SECONDS = {"cpu": 0.05, "cuda": 0.01}
 COLUMNS = ("device", "length_px", "repeat", "wall_s")

@@ -63,7 +63,7 @@ def run(make_of, tmp_path):
 
 def loaded(run, trial, task, loading=LOADED):
     """Let a rank have loaded this."""
-    tell(run, trial, task, loading=loading.model_dump(mode="json"))
+    tell(run, trial, task, samples={"loading": [loading.model_dump(mode="json")]})
 
 
 def row(run, trial, task):

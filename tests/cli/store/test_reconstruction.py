@@ -53,7 +53,7 @@ def run(make_of, tmp_path):
 
 def measured(run, trial, task, found=FOUND):
     """Let a rank have measured this."""
-    tell(run, trial, task, reconstruction=found.model_dump(mode="json"))
+    tell(run, trial, task, samples={"reconstruction": [found.model_dump(mode="json")]})
 
 
 def rows(run, trial, task):

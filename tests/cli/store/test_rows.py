@@ -9,7 +9,7 @@ from mockruns import carried_out, tell
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
 from pyscale.store.tables import build_tables
-from pyscale_stages.contract import Call
+from pyscale_stages.timing import Call
 
 ENTRY = "register_denoise"
 BASE, TRIAL = f"{ENTRY}-n1-b1", f"{ENTRY}-n2-b1"
@@ -44,7 +44,7 @@ def run(make, tmp_path):
 
 def record_calls(run):
     """Let one task have timed two calls."""
-    tell(run, TRIAL, "w1", calls=[call.model_dump(mode="json") for call in CALLS])
+    tell(run, TRIAL, "w1", samples={"calls": [call.model_dump(mode="json") for call in CALLS]})
 
 
 def test_a_task_says_which_point_of_which_grid_it_is(run):
@@ -131,7 +131,8 @@ def test_a_run_of_an_earlier_version_is_still_read(make, tmp_path):
     (run.path / "plan.json").write_text(json.dumps(plan))
     for file in run.path.rglob("result.json"):
         result = json.loads(file.read_text())
-        del result["calls"], result["timings"]
+        result |= {"schema_version": 1}
+        del result["samples"]
         for name in ("gpu_own_peak_bytes", "gpu_energy_j", "cpu_energy_j"):
             del result["counters"][name]
         file.write_text(json.dumps(result))

@@ -21,8 +21,7 @@ from pyscale.store.tables import (
     write_tables,
 )
 from pyscale.store.taskfiles import read_task
-from pyscale_stages.contract import Call
-from pyscale_stages.timing import Timing
+from pyscale_stages.timing import Call, Timing
 
 TRIAL = "register_denoise-n2-b1"
 GIB = 1 << 30
@@ -68,7 +67,7 @@ PARTS = {
 def test_a_table_of_what_not_all_stages_do_is_written_while_there_are_any_rows(run, name, told):
     for rows in (told, {}) if told else ({},):
         given = {field: [one.model_dump(mode="json") for one in rows[field]] for field in rows}
-        change(run, "w1", "result.json", **({"calls": [], "timings": []} | given))
+        change(run, "w1", "result.json", samples=given)
         write_tables(run.path, build_tables(run))
         assert (run.path / name).exists() == bool(rows)
         if rows:

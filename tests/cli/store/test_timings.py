@@ -33,7 +33,13 @@ def run(make, tmp_path):
 
 def record(run, *timings, task="w1", **keys):
     """Let a task have timed this, and said more."""
-    tell(run, TRIAL, task, timings=[one.model_dump(mode="json") for one in timings], **keys)
+    tell(
+        run,
+        TRIAL,
+        task,
+        samples={"timings": [one.model_dump(mode="json") for one in timings]},
+        **keys,
+    )
 
 
 def test_each_timing_has_a_row(run):

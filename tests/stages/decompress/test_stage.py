@@ -12,6 +12,7 @@ from pyscale_stages.decompress.decode import packed_movie
 from pyscale_stages.decompress.params import DecompressParams
 from pyscale_stages.movieformats.codecs import CODECS
 from pyscale_stages.movieformats.counting import PRESETS
+from pyscale_stages.timing import Timing
 from stagetasks import Bench
 
 
@@ -21,7 +22,7 @@ def decoded(folder):
 
 def reasons(result):
     """Why each decoding has no time."""
-    of_decoding = [timing for timing in result.timings if timing.step == "decode"]
+    of_decoding = [timing for timing in result.of(Timing) if timing.step == "decode"]
     assert {timing.wall_s for timing in of_decoding} == {None}
     return [timing.why_not for timing in of_decoding]
 
@@ -41,7 +42,7 @@ def measured(tmp_path_factory):
 
 
 def test_each_codec_is_read_once_and_decoded_on_each_number_of_threads_in_each_repeat(measured):
-    timings = measured[1].timings
+    timings = measured[1].of(Timing)
     found = {(t.test, t.step, t.repeat, t.workers) for t in timings}
     steps = (("read", 1), ("decode", 1), ("decode", 2))
     assert found == {
@@ -52,7 +53,7 @@ def test_each_codec_is_read_once_and_decoded_on_each_number_of_threads_in_each_r
 
 
 def test_amounts_are_bytes_of_decoded_pixels_and_of_the_file(measured):
-    timings = measured[1].timings
+    timings = measured[1].of(Timing)
     pixels = 3 * 64 * 96
     read = {t.test: t.amount for t in timings if t.step == "read"}
     for timing in timings:
@@ -67,7 +68,7 @@ def test_amounts_are_bytes_of_decoded_pixels_and_of_the_file(measured):
 def test_lossless_codecs_give_the_same_pixels_and_tags_tell_the_control_from_what_computes(
     measured,
 ):
-    tags = {(t.test, t.step): t.bottleneck for t in measured[1].timings}
+    tags = {(t.test, t.step): t.bottleneck for t in measured[1].of(Timing)}
     assert {tags[codec, "read"] for codec in CODECS} == {"storage"}
     memory = {codec for codec in CODECS if tags[codec, "decode"] == "memory"}
     assert memory == {"mrc", "tiff_none"}
@@ -81,23 +82,23 @@ def test_lossless_codecs_give_the_same_pixels_and_tags_tell_the_control_from_wha
 def test_an_absent_codec_is_told_and_not_timed_unless_another_library_has_it(bench, monkeypatch):
     monkeypatch.setattr(imagecodecs.ZSTD, "available", False)
     result = bench.run("run")
-    (absent,) = (timing for timing in result.timings if timing.test == "tiff_zstd")
+    (absent,) = (timing for timing in result.of(Timing) if timing.test == "tiff_zstd")
     assert (absent.step, absent.wall_s, absent.amount) == ("decode", None, None)
     assert "lacks ZSTD" in absent.why_not
-    assert {timing.test for timing in result.timings if timing.wall_s} == CODECS.keys() - {
+    assert {timing.test for timing in result.of(Timing) if timing.wall_s} == CODECS.keys() - {
         "tiff_zstd"
     }
     monkeypatch.setattr(imagecodecs.ZLIB, "available", False)
     result = bench.run("run", codecs=["tiff_zlib"])
-    assert all(timing.wall_s for timing in result.timings)
+    assert all(timing.wall_s for timing in result.of(Timing))
 
 
 def test_without_imagecodecs_only_the_control_is_measured(bench, monkeypatch):
     monkeypatch.setitem(sys.modules, "imagecodecs", None)
     result = bench.run("run")
     assert result.error is None
-    assert {timing.test for timing in result.timings if timing.wall_s} == {"mrc", "tiff_none"}
-    told = [timing.why_not for timing in result.timings if timing.wall_s is None]
+    assert {timing.test for timing in result.of(Timing) if timing.wall_s} == {"mrc", "tiff_none"}
+    told = [timing.why_not for timing in result.of(Timing) if timing.wall_s is None]
     assert len(told) == 5
     assert all("is not installed here" in reason for reason in told)
 
@@ -133,7 +134,7 @@ def test_frames_of_an_earlier_decoding_do_not_pass_for_those_of_a_later_one(benc
 
     change_decoders(monkeypatch, only_once)
     result = bench.run("run", codecs=["eer"], repeats=1, params={"threads": [1, 2]})
-    told = [timing.why_not for timing in result.timings if timing.step == "decode"]
+    told = [timing.why_not for timing in result.of(Timing) if timing.step == "decode"]
     assert sorted(told) == ["", "frame 0 came back with other pixels than were written"]
 
 
@@ -155,7 +156,7 @@ def test_a_library_that_fails_is_told_by_its_own_words(bench, monkeypatch, broke
 
 def test_more_threads_than_frames_are_told_and_not_timed(bench):
     result = bench.run("run", codecs=["tiff_lzw"], params={"threads": [1, 4]})
-    (idle,) = (timing for timing in result.timings if timing.workers == 4)
+    (idle,) = (timing for timing in result.of(Timing) if timing.workers == 4)
     assert idle.wall_s is None
     assert "3 frames keep no more threads busy" in idle.why_not
 
@@ -163,7 +164,7 @@ def test_more_threads_than_frames_are_told_and_not_timed(bench):
 def test_codecs_come_in_another_order_in_each_round_and_the_same_for_a_seed(bench):
     def order(seed):
         result = bench.run("run", repeats=3, seed=seed)
-        return [(t.repeat, t.test) for t in result.timings if t.step == "read"]
+        return [(t.repeat, t.test) for t in result.of(Timing) if t.step == "read"]
 
     first = order(0)
     rounds = [[test for number, test in first if number == repeat] for repeat in range(3)]
@@ -174,7 +175,7 @@ def test_codecs_come_in_another_order_in_each_round_and_the_same_for_a_seed(benc
 
 def test_a_warm_read_is_named_so(bench):
     result = bench.run("run", codecs=["mrc"], cold=False)
-    reads = [timing for timing in result.timings if timing.step == "read"]
+    reads = [timing for timing in result.of(Timing) if timing.step == "read"]
     assert {timing.cache for timing in reads} <= {"warm", "unsupported"}
 
 

@@ -8,6 +8,7 @@ import torch
 from pyscale_stages.kernels.catalog import KERNELS
 from pyscale_stages.kernels.run import names_of
 from pyscale_stages.kernels.work import StepClock
+from pyscale_stages.timing import Timing
 from pyscale_stages.torchdevice import wait_for
 
 NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no NVIDIA GPU works here")
@@ -35,9 +36,9 @@ def test_every_gpu_has_its_own_rows(kernels):
     result = kernels.run("run", device="cuda")
     assert result.error is None, result.error
     assert result.warnings == ()
-    assert None not in {timing.device for timing in result.timings}
-    assert len({timing.device for timing in result.timings}) == torch.cuda.device_count()
-    assert [t.test for t in result.timings if t.wall_s is None] == []
+    assert None not in {timing.device for timing in result.of(Timing)}
+    assert len({timing.device for timing in result.of(Timing)}) == torch.cuda.device_count()
+    assert [t.test for t in result.of(Timing) if t.wall_s is None] == []
     assert result.counters.gpu_own_peak_bytes
 
 

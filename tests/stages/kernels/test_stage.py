@@ -6,13 +6,14 @@ from pyscale_stages.contract import TaskResult
 from pyscale_stages.kernels import catalog, work
 from pyscale_stages.kernels import run as running
 from pyscale_stages.kernels.catalog import KERNELS
+from pyscale_stages.timing import Timing
 
 FEW = {"tests": ["fft_2d", "disk_single_linear10_max_C1", "host_to_device_pinned"]}
 NOT_APPLICABLE = "not applicable: "
 
 
 def whole(result, test):
-    return [t for t in result.timings if t.test == test and t.step is None]
+    return [t for t in result.of(Timing) if t.test == test and t.step is None]
 
 
 def pretend(monkeypatch, name, prepare):
@@ -28,7 +29,7 @@ def test_every_test_of_the_catalog_has_a_time_or_says_why_not(kernels):
     result = kernels.run("run")
     assert result.error is None, result.error
     assert result.warnings == ()
-    assert {t.test for t in result.timings} == {kernel.name for kernel in KERNELS}
+    assert {t.test for t in result.of(Timing)} == {kernel.name for kernel in KERNELS}
     for kernel in KERNELS:
         timings = whole(result, kernel.name)
         if kernel.family == "transfers":
@@ -48,7 +49,7 @@ def test_every_test_of_the_catalog_has_a_time_or_says_why_not(kernels):
 
 def test_steps_are_timed_apart_and_lie_within_the_whole(kernels):
     result = kernels.run("run", tests=["fsc_spherical"])
-    steps = {t.step: t for t in result.timings if t.repeat == 1}
+    steps = {t.step: t for t in result.of(Timing) if t.repeat == 1}
     total = steps.pop(None).wall_s
     absent = steps.pop("put_map_on_device")
     assert absent.wall_s is None
@@ -63,7 +64,7 @@ def test_particles_are_read_from_the_place_cold_or_not_as_is_known(kernels, tmp_
     place.mkdir()
     result = kernels.run("run", place, **FEW)
     assert result.error is None
-    loads = [t for t in result.timings if t.step == "load_particles"]
+    loads = [t for t in result.of(Timing) if t.step == "load_particles"]
     assert len(loads) == 2
     for timing in loads:
         assert timing.cache is not None

@@ -6,12 +6,12 @@ import torch
 
 from patchsets import READ_BYTES
 from pyscale_stages.loader.table import TYPES
+from pyscale_stages.loading import Loading
 
 
 def loading(result):
     assert result.error is None, result.error
-    assert result.loading is not None
-    return result.loading
+    return result.of(Loading)[0]
 
 
 def sentence(result):
@@ -149,7 +149,7 @@ NO_GPU = pytest.mark.skipif(not torch.cuda.is_available(), reason="no NVIDIA GPU
 def test_each_copy_to_the_gpu_is_timed(load, pin_memory):
     result = load(device="cuda", to_device=True, pin_memory=pin_memory, num_workers=1)
     assert result.error is None, result.error
-    free = result.loading.free
+    free = result.of(Loading)[0].free
     assert len(free.copies_s) == len(free.waits_s)
     assert 0 < sum(free.copies_s) < free.wall_s
 
@@ -158,4 +158,4 @@ def test_each_copy_to_the_gpu_is_timed(load, pin_memory):
 def test_the_model_is_trained_on_the_gpu(load):
     result = load(device="cuda", consumer=True)
     assert result.error is None, result.error
-    assert torch.cuda.get_device_name(0) in result.loading.consumer
+    assert torch.cuda.get_device_name(0) in result.of(Loading)[0].consumer

@@ -12,6 +12,7 @@ from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
 from pyscale_stages.kernels.particles import OnDisk
 from pyscale_stages.machine.place import in_words, refuse_lack_of_space
 from pyscale_stages.storage import reads
+from pyscale_stages.timing import Timing
 
 IN_MEMORY = Path("/dev/shm")
 READS = {
@@ -81,9 +82,9 @@ def test_on_a_filesystem_in_memory_nothing_is_called_cold(bench, missing, tmp_pa
     result = bench.run("run", IN_MEMORY)
     assert result.error is None
     assert result.versions["place_filesystem"] == "tmpfs"
-    states = {timing.cache for timing in result.timings} - {None, "warm"}
+    states = {timing.cache for timing in result.of(Timing)} - {None, "warm"}
     assert states == {"unsupported"}
-    direct = [timing for timing in result.timings if timing.test.endswith("_direct")]
+    direct = [timing for timing in result.of(Timing) if timing.test.endswith("_direct")]
     assert all(timing.wall_s is None for timing in direct)
     why_not = "tmpfs keeps its files in memory, so there is no cache to bypass"
     assert all(timing.why_not == why_not for timing in direct)

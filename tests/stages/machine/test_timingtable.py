@@ -15,7 +15,7 @@ def test_the_table_holds_the_timings_of_the_record(bench):
         Timing(**{**row, "details": json.loads(row["details"])})
         for row in table.select(*Timing.model_fields).iter_rows(named=True)
     ]
-    assert back == list(result.timings)
+    assert back == list(result.of(Timing))
     assert len(back) == result.counters.objects
     assert set(table["worker"]) == {0}
     assert set(table["device"]) == {None}, "a processor computed"

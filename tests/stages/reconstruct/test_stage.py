@@ -17,6 +17,7 @@ from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import problem_of
 from pyscale_stages.reconstruct.run import psnr_db
 from pyscale_stages.reconstruct.tiles import grid_of, interior_mask
+from pyscale_stages.reconstruction import Reconstruction
 from pyscale_stages.torchdevice import make_torchvision_importable
 from pyscale_stages.windows import read_window
 from stagetasks import run_verb
@@ -64,7 +65,7 @@ def test_a_run_leaves_the_image_and_says_of_which_rank_it_is(result, folder):
 
 
 def test_the_record_says_what_was_computed_on_what_and_in_which_phases(result):
-    record = result.reconstruction
+    record = result.of(Reconstruction)[0]
     assert (record.problem, record.shape) == ("colour_deblur", (3, 128, 128))
     assert (record.operators, record.operators_here) == (4, 4)
     assert (record.weights, record.timing_only, record.backend) == ("random", True, "")
@@ -79,7 +80,7 @@ def test_the_record_says_what_was_computed_on_what_and_in_which_phases(result):
 
 
 def test_quality_and_objective_are_those_of_the_image_that_is_left(result, folder):
-    record = result.reconstruction
+    record = result.of(Reconstruction)[0]
     params = ReconstructParams.model_validate(SMALL)
     problem = problem_of(params, 0)
     left, truth = read_image(folder / "alone"), problem.image[0].numpy()
@@ -105,7 +106,7 @@ def test_a_run_with_weights_of_a_file_is_no_mere_timing(folder):
     )
     torch.save(network.state_dict(), file)
     tiny = {"size_px": 32, "tile_px": 16, "overlap_px": 8, "iterations": 1}
-    record = reconstructed(folder / "trained", **tiny, weights=str(file)).reconstruction
+    record = reconstructed(folder / "trained", **tiny, weights=str(file)).of(Reconstruction)[0]
     assert record.weights.startswith("own.pth (")
     assert not record.timing_only
 
@@ -122,7 +123,7 @@ def test_setup_ends_when_the_solver_is_built(folder, monkeypatch):
     monkeypatch.setattr(run, "solver_of", timed)
     # The norm of many beams takes longer than all else that is built.
     beams = {"problem": "tomography_2d", "size_px": 64, "tile_px": 32, "overlap_px": 16}
-    record = reconstructed(folder / "beams", **beams, angles=60, iterations=1).reconstruction
+    record = reconstructed(folder / "beams", **beams, angles=60, iterations=1).of(Reconstruction)[0]
     assert record.setup_s >= took_s[0]
 
 
@@ -148,8 +149,7 @@ def test_image_noise_and_random_weights_are_those_of_the_tasks_seed(folder):
 
 def test_one_rank_may_be_told_to_cut_the_image(folder):
     cut = reconstructed(folder / "cut", whole_at_one=False, tiles_at_once=2)
-    assert cut.reconstruction is not None, cut.error
-    tiling = cut.reconstruction.tiling
+    tiling = cut.of(Reconstruction)[0].tiling
     assert (tiling.tile_px, tiling.overlap_px, tiling.tiles, tiling.tiles_here) == (64, 56, 4, 4)
     assert tiling.work_multiplier == (2 * 176 / 128) ** 2
 
@@ -165,9 +165,8 @@ def test_a_volume_is_reconstructed_of_its_cone_beams(folder):
         tile_px=16,
         overlap_px=8,
     )
-    assert volume.reconstruction is not None, volume.error
-    assert volume.reconstruction.shape == (1, 32, 32, 32)
-    assert volume.reconstruction.psnr_interior_db is None
+    assert volume.of(Reconstruction)[0].shape == (1, 32, 32, 32)
+    assert volume.of(Reconstruction)[0].psnr_interior_db is None
     assert read_image(folder / "volume").shape == (1, 32, 32, 32)
 
 

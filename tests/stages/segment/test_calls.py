@@ -25,6 +25,7 @@ from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 from pyscale_stages.segment.parts import PARTS
 from pyscale_stages.segment.stage import STAGE
 from pyscale_stages.task import Task
+from pyscale_stages.timing import Call
 
 
 @pytest.fixture
@@ -41,17 +42,17 @@ def run(bench, frames):
 
 def test_each_call_is_recorded_and_only_the_first_built_the_model(run):
     result = run(frames=(1, 3), calls=2, length_px=96)
-    assert [call.frame for call in result.calls] == [1, 1, 2, 2]
-    assert [call.index for call in result.calls] == [0, 1, 2, 3]
-    assert {call.shape_yx for call in result.calls} == {(96, 96)}
-    assert [call.build_s is not None for call in result.calls] == [True, False, False, False]
+    assert [call.frame for call in result.of(Call)] == [1, 1, 2, 2]
+    assert [call.index for call in result.of(Call)] == [0, 1, 2, 3]
+    assert {call.shape_yx for call in result.of(Call)} == {(96, 96)}
+    assert [call.build_s is not None for call in result.of(Call)] == [True, False, False, False]
     assert result.counters.frames == 2
-    assert result.counters.objects == sum(call.objects for call in result.calls[1::2])
+    assert result.counters.objects == sum(call.objects for call in result.of(Call)[1::2])
 
 
 def test_the_parts_of_a_call_lie_within_it_and_a_cpu_holds_no_memory_of_an_accelerator(run):
     result = run()
-    (call,) = result.calls
+    (call,) = result.of(Call)
     assert call.diameter_px is None
     assert tuple(call.parts) == tuple(part for part in PARTS if part != "diameter")
     assert call.wall_s / 2 < sum(call.parts.values()) <= call.wall_s
@@ -61,14 +62,14 @@ def test_the_parts_of_a_call_lie_within_it_and_a_cpu_holds_no_memory_of_an_accel
 @pytest.mark.slow
 def test_calls_and_builds_lie_in_spans_of_their_own(run):
     result = run(calls=2, build_each_call=True)
-    assert all(call.build_s is not None for call in result.calls)
+    assert all(call.build_s is not None for call in result.of(Call))
     spans = [span for span in result.spans if span.phase != "python_start"]
     inner = [span for span in spans if span.phase in {"model_load", "compute"}]
     assert [span.phase for span in inner] == ["model_load", "compute"] * 2
     assert all(
         first.end_monotonic_s <= second.start_monotonic_s for first, second in pairwise(spans)
     )
-    for build, compute, call in zip(inner[::2], inner[1::2], result.calls, strict=True):
+    for build, compute, call in zip(inner[::2], inner[1::2], result.of(Call), strict=True):
         assert call.build_s <= build.wall_s
         assert call.wall_s <= compute.wall_s
 
@@ -98,7 +99,7 @@ def own_weights(tmp_path):
 @pytest.mark.slow
 def test_an_estimate_of_the_diameter_is_one_part_of_the_call(run, own_weights):
     result = run(model=str(own_weights), estimate_diameter=True)
-    (call,) = result.calls
+    (call,) = result.of(Call)
     assert tuple(call.parts) == PARTS
     assert call.parts["diameter"] > 0
     assert 10 < call.diameter_px < 40
@@ -115,8 +116,8 @@ def test_on_a_gpu_the_calls_have_the_same_parts_and_hold_memory(run, tmp_path):
     on_gpu = run(device="cuda", calls=2)
     cells_on_gpu = Movie.open(tmp_path / "out" / LABELS_FILE).read(0, 1, channel=0) > 0
     assert on_gpu.counters.gpu_own_peak_bytes
-    for call in on_gpu.calls:
-        assert tuple(call.parts) == tuple(on_cpu.calls[0].parts)
+    for call in on_gpu.of(Call):
+        assert tuple(call.parts) == tuple(on_cpu.of(Call)[0].parts)
         assert all(seconds > 0 for seconds in call.parts.values())
         assert sum(call.parts.values()) <= call.wall_s
     assert (cells_on_cpu == cells_on_gpu).mean() > 0.99
@@ -196,12 +197,12 @@ def segmented(gpu, **params):
 
 def test_builds_and_calls_end_when_the_gpu_has_done_their_work_and_the_most_held_is_kept(gpu):
     task = segmented(gpu)
-    assert [call.build_s for call in task.calls] == [BUILD_S, None, None]
-    assert [call.wall_s for call in task.calls] == [CALL_S] * 3
+    assert [call.build_s for call in task.of(Call)] == [BUILD_S, None, None]
+    assert [call.wall_s for call in task.of(Call)] == [CALL_S] * 3
     assert task.gpu_own_peak_bytes == 30
 
 
 def test_a_model_that_is_built_anew_replaces_the_one_before(gpu):
     task = segmented(gpu, build_each_call=True)
-    assert [call.build_s for call in task.calls] == [BUILD_S] * 3
+    assert [call.build_s for call in task.of(Call)] == [BUILD_S] * 3
     assert len(gpu.models) == 3

@@ -14,6 +14,7 @@ from pyscale_stages.contract import TaskResult
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.moviewriter import write_movie
 from pyscale_stages.segment.parts import PARTS
+from pyscale_stages.timing import Call
 
 
 def run_python(cellpose4, *arguments):
@@ -50,7 +51,7 @@ def test_cellpose_4_labels_the_cells_that_its_network_draws(cellpose4, weights, 
     result = TaskResult.model_validate_json((tmp_path / "result.json").read_bytes())
     assert result.versions["cellpose"].startswith("4.")
     assert result.versions["weights_sha256"] == sha256_of(weights)
-    (call,) = result.calls
+    (call,) = result.of(Call)
     assert tuple(call.parts) == tuple(part for part in PARTS if part != "diameter")
     assert all(seconds > 0 for seconds in call.parts.values()), call.parts
     assert call.wall_s / 2 < sum(call.parts.values()) <= call.wall_s

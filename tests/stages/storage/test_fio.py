@@ -8,6 +8,7 @@ import pytest
 from pyscale_stages.storage.fio import fio_version, read_of, replay_of
 from pyscale_stages.storage.reading import Piece
 from pyscale_stages.storage.reads import Read
+from pyscale_stages.timing import Timing
 
 
 def answer(**changes):
@@ -91,7 +92,7 @@ def test_fio_is_asked_for_the_same_files_blocks_and_engine(bench, stand_in, plac
             assert f"{option} " in line
     for option in ("--filename_format=particles$filenum.mrc", "--nrfiles=3", "--bs=4096"):
         assert f"{option} " in in_order
-    (timing,) = [t for t in result.timings if t.test == "fio_sequential_read_cold"]
+    (timing,) = [t for t in result.of(Timing) if t.test == "fio_sequential_read_cold"]
     assert timing.wall_s == 0.25
 
 
@@ -110,7 +111,7 @@ def test_fio_reads_in_the_order_of_the_stage():
 def test_what_fio_fails_with_is_told(bench, stand_in, place):
     stand_in("echo 'fio: engine psync not loadable' >&2; exit 1")
     result = bench.run("run", place, fio=True, modes=["warm"])
-    why_not = {t.why_not for t in result.timings if t.test.startswith("fio")}
+    why_not = {t.why_not for t in result.of(Timing) if t.test.startswith("fio")}
     assert why_not == {"fio failed: fio: engine psync not loadable"}
 
 
@@ -131,7 +132,7 @@ def test_real_fio_reads_as_many_bytes(bench, place, missing):
         movie_formats=["mrc"],
         readers=[1],
     )
-    fio = [t for t in result.timings if t.test.startswith("fio")]
+    fio = [t for t in result.of(Timing) if t.test.startswith("fio")]
     assert not any(t.why_not for t in fio)
     assert {t.amount for t in fio} == {1_024 * 128 * 128 * 4}
     assert all(t.wall_s for t in fio)

@@ -8,6 +8,7 @@ import tifffile
 from pyscale_stages.movieformats.mrc import open_mrc
 from pyscale_stages.storage import params, reads, testfiles
 from pyscale_stages.storage.testfiles import particles_of
+from pyscale_stages.timing import Timing
 
 READS = (
     "movie_read_tiff",
@@ -30,9 +31,9 @@ def test_each_test_is_timed_in_each_repeat_and_state_and_nothing_stays(measured,
     assert whole.select("test", "workers", "repeat").is_unique().all()
     assert set(whole.filter(pl.col("test") == "parallel_read_cold")["workers"]) == {1, 2}
     assert len(whole) == 2 * (len(expected) + 2 + 3)  # the second number of readers, by mode
-    for timing in result.timings:
+    for timing in result.of(Timing):
         assert (timing.wall_s is None) == bool(timing.why_not)
-    assert len(result.timings) == len(timings(out))
+    assert len(result.of(Timing)) == len(timings(out))
 
 
 def test_all_bytes_that_were_written_are_read(measured, timings):
@@ -185,7 +186,7 @@ def test_the_scale_against_the_ancestor_is_told_and_steps_of_writing_add_up(meas
     )
     for repeat in range(2):
         writes = {
-            t.step: t for t in result.timings if (t.test, t.repeat) == ("particle_write", repeat)
+            t.step: t for t in result.of(Timing) if (t.test, t.repeat) == ("particle_write", repeat)
         }
         scale = 23 * 18**2 / (50_000 * 256**2)
         assert writes[None].details["scale_to_published"] == pytest.approx(scale)
