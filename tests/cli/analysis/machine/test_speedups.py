@@ -2,9 +2,8 @@
 
 import pytest
 
-from pyscale.analysis.machine.comparison import all_compared
+from pyscale.analysis.machine.comparison import machine_speedups, machines_beside
 from pyscale.analysis.machine.sidebyside import machines_side_by_side
-from pyscale.analysis.machine.speedups import machine_speedups
 
 BYTES = {"amount": 100.0, "unit": "B"}
 MAPS = {"amount": 2.0, "unit": "map"}
@@ -94,10 +93,9 @@ def test_the_interval_of_a_speedup_is_that_of_the_ratio_turned_round(new):
         new().test("read_cold", *SIX, **BYTES).side(),
         new().test("read_cold", *(2 * wall for wall in SIX), **BYTES).side(),
     ]
-    table = machines_side_by_side(sides)
-    pairs = all_compared(sides, table)
-    (row,) = machine_speedups(table, pairs).filter(base=0).to_dicts()
-    (judged,) = pairs[0, 1].to_dicts()
+    found = machines_beside(sides)
+    (row,) = found.speedups.filter(base=0).to_dicts()
+    (judged,) = found.pairs[0, 1].to_dicts()
     assert row["speedup_low"] == pytest.approx(1 / judged["ratio_high"])
     assert row["speedup_low"] < row["speedup"] < row["speedup_high"]
 
@@ -109,7 +107,4 @@ def test_a_cold_read_that_was_not_proved_to_be_one_is_compared_with_none(new, ca
     for base, other in ((cold, doubted), (doubted, cold)):
         found = speedup(base, other)
         assert (found["speedup"], found["why_not"]) == (None, "not-cold")
-    ((verdicts,),) = [
-        all_compared([cold, doubted], machines_side_by_side([cold, doubted])).values()
-    ]
-    assert verdicts["verdict"].to_list() == [None]
+    assert machines_beside([cold, doubted]).pairs[0, 1]["verdict"].to_list() == [None]
