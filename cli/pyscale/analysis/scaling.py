@@ -16,7 +16,7 @@ from pyscale.analysis.growth import CurveWork, curve_work, scaled_serial_fractio
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block, with_ends
 from pyscale.analysis.losses import GROUP, Sums, factors, sums
 from pyscale.analysis.requests import requested_and_used
-from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, Schema, columns
+from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 from pyscale.analysis.warned import codes
 
 OVER_N = (
@@ -76,7 +76,7 @@ def configurations(
                 superlinear=_is_superlinear(row, own, base_timed),
             )
             rows.append(row | {"flags": flags, "invalid": is_invalid(flags), **codes(own)})
-    return pl.DataFrame(rows, schema=_schema())
+    return pl.DataFrame(rows, schema=_SCHEMA)
 
 
 def karp_flatt(speedup: float, workers: int) -> float:
@@ -213,29 +213,28 @@ def _median_quality(records: list[str]) -> str:
     return json.dumps({name: median(found) for name, found in sorted(values.items())})
 
 
-def _schema() -> Schema:
-    return columns(
-        (TEXT, "suite stage"),
-        (WHOLE, "workers repeats"),
-        (REAL, "wall_s wall_s_low wall_s_high speedup speedup_low speedup_high efficiency"),
-        (REAL, "load_balance computation_scaling useful_share worker_seconds"),
-        (TEXT, "cache_state"),
-        (REAL, "agreement"),
-        (TEXT, "quality"),
-        (TEXTS, "flags warnings"),
-        (FLAG, "result_doubted"),
-        (TEXT, "device"),
-        (WHOLE, "baseline_workers"),
-        (REAL, "merge_s queue_s start_stagger_s overlap efficiency_low efficiency_high karp_flatt"),
-        (REAL, "karp_flatt_low karp_flatt_high gustafson gustafson_low gustafson_high work growth"),
-        (TEXT, "scaling"),
-        (FLAG, "identical invalid"),
-        (REAL, "agreement_tolerance"),
-        (TEXT, "agreement_measure"),
-        (WHOLE, "windows nodes"),
-        (REAL, "queue_worst_s gap_s"),
-        (WHOLE, "peak_rss_bytes requested_memory_bytes memory_to_request_bytes"),
-        (REAL, "memory_used_share cores_used"),
-        (WHOLE, "requested_cpus"),
-        (REAL, "wall_s_min wall_s_max"),
-    )
+_SCHEMA = columns(
+    (TEXT, "suite stage"),
+    (WHOLE, "workers repeats"),
+    (REAL, "wall_s wall_s_low wall_s_high speedup speedup_low speedup_high efficiency"),
+    (REAL, "load_balance computation_scaling useful_share worker_seconds"),
+    (TEXT, "cache_state"),
+    (REAL, "agreement"),
+    (TEXT, "quality"),
+    (TEXTS, "flags warnings"),
+    (FLAG, "result_doubted"),
+    (TEXT, "device"),
+    (WHOLE, "baseline_workers"),
+    (REAL, "merge_s queue_s start_stagger_s overlap efficiency_low efficiency_high karp_flatt"),
+    (REAL, "karp_flatt_low karp_flatt_high gustafson gustafson_low gustafson_high work growth"),
+    (TEXT, "scaling"),
+    (FLAG, "identical invalid"),
+    (REAL, "agreement_tolerance"),
+    (TEXT, "agreement_measure"),
+    (WHOLE, "windows nodes"),
+    (REAL, "queue_worst_s gap_s"),
+    (WHOLE, "peak_rss_bytes requested_memory_bytes memory_to_request_bytes"),
+    (REAL, "memory_used_share cores_used"),
+    (WHOLE, "requested_cpus"),
+    (REAL, "wall_s_min wall_s_max"),
+)

@@ -8,23 +8,21 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, columns
 
 MANY = 100
 """Movies of the second answer: what a group has after a season at the microscope."""
 
 
-def start_schema() -> Schema:
-    """Columns of `starts`, as docs/columns.md has them; times are means over the timed trials."""
-    return columns(
-        (TEXT, "family stage warm_stage device"),
-        (WHOLE, "workers"),
-        (TEXT, "origin"),
-        (REAL, "worker_start_s window_cold_s window_warm_s"),
-        (WHOLE, "windows_to_repay"),
-        (REAL, "movie_cold_s movie_warm_s movies_cold_s movies_warm_s"),
-        (FLAG, "identical"),
-    )
+START_SCHEMA = columns(
+    (TEXT, "family stage warm_stage device"),
+    (WHOLE, "workers"),
+    (TEXT, "origin"),
+    (REAL, "worker_start_s window_cold_s window_warm_s"),
+    (WHOLE, "windows_to_repay"),
+    (REAL, "movie_cold_s movie_warm_s movies_cold_s movies_warm_s"),
+    (FLAG, "identical"),
+)
 
 
 def starts(tasks: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
@@ -55,7 +53,7 @@ def starts(tasks: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
         warm, on=kinds, suffix="_warm", maintain_order="left"
     )
     rows = [_row(row, tasks) for row in both.iter_rows(named=True)]
-    return pl.DataFrame(rows, start_schema(), orient="row")
+    return pl.DataFrame(rows, START_SCHEMA, orient="row")
 
 
 def _row(row: dict[str, Any], tasks: pl.DataFrame) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import polars as pl
 
 from pyscale.analysis.ranks.components import COMPUTED, TOTAL, efficiency, published_scaling
 from pyscale.analysis.ranks.loader import SETTINGS
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 from pyscale.references.matching import is_the_same, matched
 from pyscale.references.model import GPUS, NUM_WORKERS, Loaded, Referred
 
@@ -61,25 +61,18 @@ FLAT = ("colour_deblur", "tomography_2d")
 """Problems of images; a source that tells of pixels alone may be of any of them."""
 
 
-def published_schema() -> Schema:
-    """Columns of what others measured, one row a component of a problem and size at one N.
-
-    `problem` is as the stage calls it, null where a source does not tell it. Speedup and
-    efficiencies are over `baseline_workers`; the normalised one is null where a source does not
-    tell how an image was cut (see `pyscale.analysis.ranks.components.scaling_schema`).
-    """
-    return columns(
-        (TEXT, "problem"),
-        (WHOLE, "size_px baseline_workers workers"),
-        (TEXT, "component"),
-        (REAL, "speedup efficiency normalised_efficiency"),
-    )
+PUBLISHED_SCHEMA = columns(
+    (TEXT, "problem"),
+    (WHOLE, "size_px baseline_workers workers"),
+    (TEXT, "component"),
+    (REAL, "speedup efficiency normalised_efficiency"),
+)
 
 
 def matching_reconstruct(
     references: Iterable[Loaded], points: pl.DataFrame
 ) -> list[Referred[pl.DataFrame]]:
-    """Find what others measured of the problems that are reported, as `published_schema` says.
+    """Find what others measured of the problems that are reported, as `PUBLISHED_SCHEMA` lists.
 
     Of each problem, size and component the speedups at N that were measured here are kept and,
     where there is none, that at the largest N. References of speedups over numbers of GPUs, and of
@@ -120,11 +113,11 @@ def _published(loaded: Loaded) -> pl.DataFrame:
     elif loaded.reference.has_wall_times:
         rows = published_scaling(table).to_dicts()
     kept = [
-        {name: row.get(name) for name in published_schema()}
+        {name: row.get(name) for name in PUBLISHED_SCHEMA}
         for row in rows
         if row["component"] in COMPONENTS and row["workers"] > row["baseline_workers"]
     ]
-    return pl.DataFrame(kept, published_schema(), orient="row")
+    return pl.DataFrame(kept, PUBLISHED_SCHEMA, orient="row")
 
 
 def _row(told: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import polars as pl
 from pyscale.analysis.findings import PointFindings
 from pyscale.analysis.grid.axes import SIZE, points_of
 from pyscale.analysis.grid.bysize import Ceiling, Win, ceilings, wins
-from pyscale.analysis.grid.parts import call_parts, part_schema, unaided
+from pyscale.analysis.grid.parts import PART_SCHEMA, call_parts, unaided
 from pyscale.analysis.grid.points import grid_points
 from pyscale.analysis.grid.samples import samples
 from pyscale.analysis.grid.tablepoints import points_of_table
@@ -83,7 +83,7 @@ def grid_findings_of_table(table: pl.DataFrame, name: str) -> tuple[GridFindings
     """
     points, times = points_of_table(table, name)
     return tuple(
-        _found(own, times, pl.DataFrame(schema=part_schema()), "device", SIZE)
+        _found(own, times, pl.DataFrame(schema=PART_SCHEMA), "device", SIZE)
         for own in points.partition_by("family", maintain_order=True)
     )
 

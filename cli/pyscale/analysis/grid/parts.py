@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from pyscale.analysis.grid.samples import BUILD, built
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 
 UNATTRIBUTED = "unattributed"
 """What of a call no part covers."""
@@ -31,7 +31,7 @@ def call_parts(calls: pl.DataFrame, points: pl.DataFrame, trials: pl.DataFrame) 
     named = counted.filter(pl.col("part").is_not_null() & (pl.col("part") != BUILD))
     order = [*named["part"].unique(maintain_order=True), UNATTRIBUTED]
     if named.is_empty():
-        return pl.DataFrame(schema=part_schema())
+        return pl.DataFrame(schema=PART_SCHEMA)
     wide = (
         built(counted)
         .select("stage", "workers", *one, whole_s="wall_s")
@@ -57,7 +57,7 @@ def call_parts(calls: pl.DataFrame, points: pl.DataFrame, trials: pl.DataFrame) 
             part_ratio=pl.when(pl.col("part_s") > 0).then(pl.col("base_s") / pl.col("part_s"))
         )
         .sort("_point", "_place")
-        .select(list(part_schema()))
+        .select(list(PART_SCHEMA))
     )
 
 
@@ -94,16 +94,10 @@ def unaided(parts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def part_schema() -> Schema:
-    """Columns of `call_parts`, as docs/columns.md has them for benchmark_call_parts.csv.
-
-    The shares of a call sum to 1. `base_s` is null for the base itself; `part_ratio` also where the
-    part takes no time.
-    """
-    return columns(
-        (TEXT, "suite family stage series value base"),
-        (WHOLE, "workers pixels"),
-        (REAL, "megapixels length_px"),
-        (TEXT, "part"),
-        (REAL, "part_s share base_s part_ratio"),
-    )
+PART_SCHEMA = columns(
+    (TEXT, "suite family stage series value base"),
+    (WHOLE, "workers pixels"),
+    (REAL, "megapixels length_px"),
+    (TEXT, "part"),
+    (REAL, "part_s share base_s part_ratio"),
+)

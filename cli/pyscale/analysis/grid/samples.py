@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import polars as pl
 
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 
 Measure = Literal["steady", "first", "start", "fresh", "published"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
@@ -55,7 +55,7 @@ def samples(calls: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
         long.group_by("stage", "workers", "block", "trial", "measure", maintain_order=True)
         .agg(time_s=pl.when(time_s.null_count() == 0).then(time_s.len() / (1 / time_s).sum()))
         .drop_nulls("time_s")
-        .select(list(sample_schema()))
+        .select(list(SAMPLE_SCHEMA))
     )
 
 
@@ -70,11 +70,9 @@ def built(calls: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def sample_schema() -> Schema:
-    """Columns of `samples`."""
-    return columns(
-        (TEXT, "stage"),
-        (WHOLE, "workers block"),
-        (TEXT, "trial measure"),
-        (REAL, "time_s"),
-    )
+SAMPLE_SCHEMA = columns(
+    (TEXT, "stage"),
+    (WHOLE, "workers block"),
+    (TEXT, "trial measure"),
+    (REAL, "time_s"),
+)

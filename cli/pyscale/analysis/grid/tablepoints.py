@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import polars as pl
 
-from pyscale.analysis.grid.points import medians_with_ends, point_schema, with_throughput
-from pyscale.analysis.grid.samples import sample_schema
+from pyscale.analysis.grid.points import POINT_SCHEMA, medians_with_ends, with_throughput
+from pyscale.analysis.grid.samples import SAMPLE_SCHEMA
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 
 KINDS = ("cpu", "gpu", "cuda", "mps")
@@ -89,8 +89,8 @@ def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.Da
         trial=pl.format("{}/{}", "stage", "repeat"),
         measure=pl.lit("steady"),
         time_s=pl.col("wall_s").cast(pl.Float64),
-    ).select(list(sample_schema()))
-    return with_throughput(pl.DataFrame(rows, schema=point_schema())), times
+    ).select(list(SAMPLE_SCHEMA))
+    return with_throughput(pl.DataFrame(rows, schema=POINT_SCHEMA)), times
 
 
 def trials_of_sizes(table: pl.DataFrame, name: str) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, columns
 
 COLD = ("verified-cold", "evicted-unverified")
 """States of the page cache in which what is read comes from storage, or ought to."""
@@ -52,27 +52,21 @@ def headroom(
             share=pl.col("read_bytes_per_s") / pl.col("storage_bytes_per_s"),
             proved=pl.col("proved") & (pl.col("cache") == "verified-cold"),
         )
-        .select(pl.col(name).cast(kind) for name, kind in headroom_schema().items())
+        .select(pl.col(name).cast(kind) for name, kind in HEADROOM_SCHEMA.items())
     )
 
 
-def headroom_schema() -> Schema:
-    """Columns of `headroom`, as docs/columns.md has them for benchmark_headroom.csv.
-
-    `workers` is N on all nodes together. All numbers are medians over trials that were read cold;
-    `read_bytes` and what follows from it are upper bounds.
-    """
-    return columns(
-        (TEXT, "stage"),
-        (WHOLE, "workers"),
-        (TEXT, "node"),
-        (WHOLE, "readers trials"),
-        (REAL, "read_bytes read_s read_bytes_per_s"),
-        (TEXT, "test"),
-        (WHOLE, "test_readers"),
-        (REAL, "storage_bytes_per_s share"),
-        (FLAG, "proved"),
-    )
+HEADROOM_SCHEMA = columns(
+    (TEXT, "stage"),
+    (WHOLE, "workers"),
+    (TEXT, "node"),
+    (WHOLE, "readers trials"),
+    (REAL, "read_bytes read_s read_bytes_per_s"),
+    (TEXT, "test"),
+    (WHOLE, "test_readers"),
+    (REAL, "storage_bytes_per_s share"),
+    (FLAG, "proved"),
+)
 
 
 def storage_of(place: Mapping[str, str]) -> str | None:

@@ -13,7 +13,7 @@ import polars as pl
 from pyscale.analysis.aggregate import baseline, by_workers
 from pyscale.analysis.findings import Row
 from pyscale.analysis.intervals import median_with_ends, ratio_interval_by_block, with_ends
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns, ends_of
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns, ends_of
 from pyscale_stages.reconstruction import COMPONENTS
 
 TOTAL = "total"
@@ -40,27 +40,17 @@ def column(component: str) -> str:
     return "wall" if component == TOTAL else component
 
 
-def scaling_schema() -> Schema:
-    """Columns of components, one of an entry at one N a row; see docs/columns.md.
-
-    Without a trial that counts all times are null. `seconds` is the median over trials of the time
-    of the slowest rank in an iteration, `mean_seconds` of the mean over ranks. `speedup` is null
-    where either time is nothing, and for what passes between ranks where N0 is 1.
-    `normalised_efficiency`, of total and denoiser alone, is times `work_multiplier` at N over that
-    at N0. `loss_s` is what `mean_seconds` are beyond N0 / N of those at N0. `share` is null for the
-    objective.
-    """
-    return columns(
-        (TEXT, "stage family problem"),
-        (WHOLE, "size_px workers"),
-        (TEXT, "component"),
-        (WHOLE, "repeats"),
-        (REAL, f"{ends_of('seconds')} mean_seconds share"),
-        (WHOLE, "baseline_workers"),
-        (REAL, ends_of("speedup", "efficiency")),
-        (REAL, "normalised_efficiency loss_s work_multiplier"),
-        (TEXT, "flags"),
-    )
+SCALING_SCHEMA = columns(
+    (TEXT, "stage family problem"),
+    (WHOLE, "size_px workers"),
+    (TEXT, "component"),
+    (WHOLE, "repeats"),
+    (REAL, f"{ends_of('seconds')} mean_seconds share"),
+    (WHOLE, "baseline_workers"),
+    (REAL, ends_of("speedup", "efficiency")),
+    (REAL, "normalised_efficiency loss_s work_multiplier"),
+    (TEXT, "flags"),
+)
 
 
 def component_scaling(
@@ -78,7 +68,7 @@ def component_scaling(
         for own, entry in by_workers(trials)
         for component in components
     ]
-    return pl.DataFrame(rows, scaling_schema(), orient="row")
+    return pl.DataFrame(rows, SCALING_SCHEMA, orient="row")
 
 
 def _row(
@@ -245,7 +235,7 @@ def published_scaling(table: pl.DataFrame) -> pl.DataFrame:
     """
     trials = pl.DataFrame(list(_published_trials(table)))
     if trials.is_empty():
-        return pl.DataFrame(schema=scaling_schema())
+        return pl.DataFrame(schema=SCALING_SCHEMA)
     return component_scaling(trials, tuple(PUBLISHED.values()))
 
 

@@ -51,52 +51,35 @@ def setting_columns() -> Schema:
     return {name: kinds[name] for name in SETTINGS}
 
 
-def point_schema() -> Schema:
-    """Columns of configurations, as docs/columns.md has them for benchmark_loader.csv.
-
-    `straggling` is that of the middle trial by `patches_per_s`, and `slowest_rank` was slowest in
-    most. `feeds` is "yes" or "no" where the interval of `patches_per_s` leaves no doubt, else "not
-    sure".
-    """
-    rates = ends_of("patches_per_s", "inferred_per_s", "aggregate_per_s")
-    return (
-        columns(
-            (TEXT, "stage family"),
-            (WHOLE, "workers repeats failed"),
-            (TEXT, "error"),
-            (FLAG, "exhausted"),
-        )
-        | setting_columns()
-        | columns(
-            (WHOLE, "loader_processes cores"),
-            (FLAG, "oversubscribed"),
-            (TEXT, "cache_state"),
-            (REAL, f"{rates} {ends_of('effective_over_inferred')} slowest_per_s"),
-            (WHOLE, "slowest_rank"),
-            (REAL, "straggling"),
-        )
-        | folded_schema(Loading)
-        | columns(
-            (FLAG, "on_front keeps_diversity"),
-            (TEXT, "checksum feeds flags"),
-        )
+_RATES = ("patches_per_s", "inferred_per_s", "aggregate_per_s", "effective_over_inferred")
+POINT_SCHEMA = (
+    columns(
+        (TEXT, "stage family"),
+        (WHOLE, "workers repeats failed"),
+        (TEXT, "error"),
+        (FLAG, "exhausted"),
     )
-
-
-def rank_schema() -> Schema:
-    """Columns of single ranks; see docs/columns.md.
-
-    Rate and waits are those without waiting for other ranks: medians over trials. `pss_bytes` is
-    the most in any trial.
-    """
-    return columns(
-        (TEXT, "stage"),
-        (WHOLE, "workers rank"),
-        (TEXT, "node"),
-        (WHOLE, "repeats"),
-        (REAL, "patches_per_s wait_p50_s wait_p95_s wait_p99_s"),
-        (WHOLE, "pss_bytes slides"),
+    | setting_columns()
+    | columns(
+        (WHOLE, "loader_processes cores"),
+        (FLAG, "oversubscribed"),
+        (TEXT, "cache_state"),
+        (REAL, f"{ends_of(*_RATES)} slowest_per_s"),
+        (WHOLE, "slowest_rank"),
+        (REAL, "straggling"),
     )
+    | folded_schema(Loading)
+    | columns((FLAG, "on_front keeps_diversity"), (TEXT, "checksum feeds flags"))
+)
+RANK_SCHEMA = columns(
+    (TEXT, "stage"),
+    (WHOLE, "workers rank"),
+    (TEXT, "node"),
+    (WHOLE, "repeats"),
+    (REAL, "patches_per_s wait_p50_s wait_p95_s wait_p99_s"),
+    (WHOLE, "pss_bytes slides"),
+)
+"""Rate and waits are those without waiting for other ranks: medians over trials."""
 
 
 class SamePatches(NamedTuple):
@@ -249,7 +232,7 @@ def loader_points(trials: pl.DataFrame, *, keep: float) -> pl.DataFrame:
         .then(pl.lit("no"))
         .otherwise(pl.lit("not sure"))
     )
-    table = pl.DataFrame(rows, point_schema()).with_columns(
+    table = pl.DataFrame(rows, POINT_SCHEMA).with_columns(
         loader_processes=pl.col("workers") * pl.col("num_workers"), feeds=feeds
     )
     return with_front(table, keep=keep)
@@ -317,7 +300,7 @@ def _ranks(loading: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
             pl.col("slides").max(),
         )
     )
-    return found.select(pl.col(name).cast(kind) for name, kind in rank_schema().items())
+    return found.select(pl.col(name).cast(kind) for name, kind in RANK_SCHEMA.items())
 
 
 def _same_patches(loading: pl.DataFrame, points: pl.DataFrame) -> tuple[SamePatches, ...]:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from pyscale.analysis.grid.points import point_schema
+from pyscale.analysis.grid.points import POINT_SCHEMA
 
 CPU = {"length_px": 224, "device": "cpu"}
 CUDA = {"length_px": 224, "device": "cuda"}
@@ -20,7 +20,7 @@ def test_the_first_call_is_told_apart_from_the_later_ones(grid):
     row = only(grid)
     assert (row["first_s"], row["steady_s"], row["start_s"]) == (5, 3, 1.5)
     assert (row["trials"], row["calls"]) == (1, 3)
-    assert list(row) == list(point_schema())
+    assert list(row) == list(POINT_SCHEMA)
 
 
 def test_the_median_over_trials_has_an_interval_from_six_on(grid):

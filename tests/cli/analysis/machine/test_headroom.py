@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from pyscale.analysis.machine.headroom import headroom, headroom_schema
+from pyscale.analysis.machine.headroom import HEADROOM_SCHEMA, headroom
 
 MB = 10**6
 PLACES = {
@@ -39,7 +39,7 @@ def found(machine, run, storage="ext4 on /dev/vda1"):
 def test_one_worker_is_set_beside_one_reader(machine, run):
     run.trial("segment", [{"import": 1.0, "read": 2.0, "compute": 5.0}], **MOVIE)
     (row,) = found(machine, run).to_dicts()
-    assert list(row) == list(headroom_schema())
+    assert list(row) == list(HEADROOM_SCHEMA)
     assert (row["read_bytes"], row["read_s"], row["read_bytes_per_s"]) == (1e8, 2, 5e7)
     assert (row["test"], row["test_readers"]) == ("particle_sequential_read_cold", 1)
     assert (row["storage_bytes_per_s"], row["share"], row["proved"]) == (2e8, 0.25, True)
@@ -145,4 +145,4 @@ def test_a_storage_that_was_measured_by_several_at_once_gave_each_a_part(machine
 def test_a_run_of_the_machine_alone_has_no_rows(machine, run):
     empty = found(machine, run)
     assert empty.is_empty()
-    assert dict(empty.schema) == headroom_schema()
+    assert dict(empty.schema) == HEADROOM_SCHEMA

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from pyscale.analysis.machine.nodes import node_comparison, node_schema
+from pyscale.analysis.machine.nodes import NODE_SCHEMA, node_comparison
 
 STEADY = (0.98, 0.99, 1.0, 1.0, 1.01, 1.02)
 
@@ -22,7 +22,7 @@ def on_nodes(machine, *factors, walls_s=STEADY):
 def test_each_node_is_set_beside_the_median_rate(machine):
     on_nodes(machine, 1, 1, 2)
     found = rows(machine)
-    assert list(found[0]) == list(node_schema())
+    assert list(found[0]) == list(NODE_SCHEMA)
     assert [(row["node"], row["rate"], row["ratio"]) for row in found] == [
         ("node1", 100, 1),
         ("node2", 100, 1),
@@ -81,7 +81,7 @@ def test_what_one_node_did_or_none_could_is_not_compared(machine):
     machine.test("fft_2d", 1.0, node="node2", details={"error": 1.0, "tolerance": 0.1})
     found = node_comparison(machine.tests)
     assert found.is_empty()
-    assert dict(found.schema) == node_schema()
+    assert dict(found.schema) == NODE_SCHEMA
 
 
 def test_steps_of_a_whole_are_not_compared_and_numbers_of_readers_apart(machine):

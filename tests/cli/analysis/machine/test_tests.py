@@ -3,8 +3,7 @@
 import polars as pl
 import pytest
 
-from pyscale.analysis.machine.tests import machine_tests
-from pyscale.analysis.machine.tests import test_schema as columns
+from pyscale.analysis.machine.tests import TEST_SCHEMA, machine_tests
 from pyscale.store.tables import timing_schema
 
 SIX = (4.0, 2.0, 8.0, 5.0, 10.0, 1.0)
@@ -13,7 +12,7 @@ SIX = (4.0, 2.0, 8.0, 5.0, 10.0, 1.0)
 def test_the_time_is_the_median_and_the_rate_is_what_was_done_over_it(machine):
     machine.test("particle_write", *SIX, amount=90.0, unit="B")
     row = machine.only()
-    assert list(row) == list(columns())
+    assert list(row) == list(TEST_SCHEMA)
     # Sorted 1 2 4 5 8 10: the extremes of six enclose the median in 96.9 % of cases.
     assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == (4.5, 1, 10)
     assert (row["rate"], row["rate_low"], row["rate_high"]) == (20, 9, 90)
@@ -269,7 +268,7 @@ def test_a_task_of_which_no_node_is_known_is_told_all_the_same(machine):
 def test_no_timings_are_no_rows():
     found = machine_tests(pl.DataFrame(schema=timing_schema()))
     assert found.is_empty()
-    assert dict(found.schema) == columns()
+    assert dict(found.schema) == TEST_SCHEMA
 
 
 def test_a_test_depends_on_what_its_longest_step_does(machine):

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from madeuploader import GIB, Entry, loading
-from pyscale.analysis.ranks.loader import loader_points, loader_trials, point_schema
+from pyscale.analysis.ranks.loader import POINT_SCHEMA, loader_points, loader_trials
 
 ONE = Entry("one", 500.0, 4.0)
 
@@ -38,7 +38,7 @@ def test_batches_that_no_block_device_gave_are_flagged(asked, stored, flagged):
 
 def test_the_rate_is_the_inverse_of_the_median_time_of_a_patch():
     row = only(loading([ONE], ranks=(1,), scatter=0.02))
-    assert list(row) == list(point_schema())
+    assert list(row) == list(POINT_SCHEMA)
     assert row["patches_per_s"] == pytest.approx(500)
     # The extremes of six enclose the median in 96.9 % of cases.
     assert row["patches_per_s_low"] == pytest.approx(500 / 1.02)

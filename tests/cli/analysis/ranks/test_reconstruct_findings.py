@@ -7,7 +7,7 @@ from polars.testing import assert_frame_equal
 from madeupreconstruct import ENTRIES, Entry, reconstruction
 from pyscale.analysis.flags import SENTENCES
 from pyscale.analysis.ranks.reconstruct import (
-    point_schema,
+    POINT_SCHEMA,
     reconstruct_findings,
 )
 from pyscale.store.ranktables import reconstruction_schema
@@ -45,7 +45,7 @@ def test_a_run_that_reconstructed_nothing_has_no_findings():
 
 
 def test_a_point_tells_its_iteration_and_what_passes_between_ranks(findings):
-    assert findings.points.schema == pl.Schema(point_schema())
+    assert findings.points.schema == pl.Schema(POINT_SCHEMA)
     row = point(findings, stage="deblur_256", workers=8)
     wall_s = (0.05 + 0.15625 + 0.042) / (1 - DEBLUR.rest)
     assert row["wall_s"] == pytest.approx(wall_s)
