@@ -74,10 +74,9 @@ def compared(
 
 
 def runs_differ_by(runs: Sequence[pl.DataFrame], compared: pl.DataFrame) -> float | None:
-    """Tell how far medians of the same configuration differ between runs of one version.
+    """Tell how far medians of a configuration in `compared` differ between runs of one version.
 
-    It is the largest difference, between any two of the runs, of any configuration of the trials
-    `compared`: 0.05 where one took 1.05 times as long. None where no two runs have one of them.
+    It is the largest: 0.05 where one took 1.05 times as long. None where no two runs have one.
     """
     return spread_between(
         [trials.filter("valid") for trials in runs], compared.filter("valid"), KEY, "wall_s"
@@ -108,11 +107,7 @@ def unit_between(ratios: Sequence[float | None]) -> float | None:
 
 
 def other_work(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
-    """Find the N whose workers had more to do in one of two tables of trials than in the other.
-
-    Beside `stage` and `workers` stands the median work of the timed trials of base and of new, as
-    `work` and `work_right`. Work that is not known is not told to be another.
-    """
+    """Find the N where the median `work` of base and of new, `work_right`, is known to differ."""
     one = ["stage", "workers"]
     done, done_new = (
         side.filter("valid").group_by(one).agg(pl.col("work").median()) for side in (base, new)

@@ -57,10 +57,7 @@ def cache_flags(timed: pl.DataFrame) -> dict[str, bool]:
 def flags_of_any(
     trials: pl.DataFrame, times_s: Sequence[float], base: pl.DataFrame | None = None
 ) -> dict[str, bool]:
-    """Which doubts that all kinds have hold of a configuration's trials.
-
-    `base` are trials that it is compared with, where it is compared.
-    """
+    """Which doubts that all kinds have hold of trials, some of them compared with `base`."""
     counted = trials.filter("valid")
     machines, base_machines = (
         set() if table is None else set(table["hardware"].explode().drop_nulls())
@@ -98,12 +95,7 @@ def _clocks_leave_doubt() -> pl.Expr:
 
 
 def is_unstable(values: Sequence[float]) -> bool:
-    """Tell whether repeats scatter too much, by the rules of pyperf and of hyperfine.
-
-    pyperf: sample standard deviation of 10 % of the mean or more, or an extreme 50 % or more
-    away from the mean. hyperfine: a value further than 14.826 median absolute deviations
-    from the median. One value scatters not at all.
-    """
+    """Tell whether repeats scatter too much, by the rules of pyperf and of hyperfine."""
     if len(values) < 2:
         return False
     mean = fmean(values)

@@ -25,12 +25,9 @@ DECLARED = ("unit", "better", "means")
 
 
 def measured_trials(measures: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
-    """Take what the tasks of each timed trial measured together.
+    """Take what the tasks of each timed trial measured together, a row a trial and number.
 
     What a merge tells is of the whole output, so that it counts in place of what windows tell.
-
-    There is a row a trial and number: the columns of a curve, `workers`, `trial`, `name`, `value`,
-    and those of `DECLARED`.
     """
     one = ["trial", "name"]
     is_merged = pl.col("verb") == "merge"
@@ -61,8 +58,8 @@ POINT_SCHEMA = columns(
 def measured_points(of_trials: pl.DataFrame) -> pl.DataFrame:
     """Give the median of each number over the trials at each N, beside that at the fewest workers.
 
-    `worse` is true where the direction is known, the medians differ by more than 5 % that way, and
-    so do the intervals, which do not overlap; without intervals it is null.
+    `worse` is true where the medians differ by more than 5 % that way, and the intervals do not
+    overlap; without intervals it is null.
     """
     one = [*GROUP, "name"]
     rows: list[dict[str, Any]] = []

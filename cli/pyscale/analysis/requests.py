@@ -21,10 +21,7 @@ TIME_STEP_S = 300
 
 
 def memory_to_request(peak_bytes: int) -> int:
-    """Memory to ask for, given the peak: a fifth more, in whole GiB.
-
-    `ceil(1.2 x peak)` is the rule of Princeton's jobstats.
-    """
+    """Memory to ask for, as Princeton's jobstats does: a fifth above the peak, in whole GiB."""
     tenths_of_gib = 10 * GIB
     return max(1, -(-12 * peak_bytes // tenths_of_gib)) * GIB
 
@@ -71,10 +68,9 @@ class Request(OfCurve):
 
 
 def request_of(choice: Choice, trials: pl.DataFrame, *, cpus: int | None = None) -> Request | None:
-    """Derive what to ask for from the timed trials of the N that was chosen.
+    """Derive what to ask for from the timed trials of the N that was chosen, if one was.
 
-    `cpus` are the cores of each worker, where its trials asked no scheduler for them. Nothing is
-    requested where no N was chosen.
+    `cpus` are the cores of each worker, where its trials asked no scheduler for them.
     """
     if choice.workers is None:
         return None

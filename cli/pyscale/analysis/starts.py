@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-from typing import Any
 
 import polars as pl
 
@@ -26,10 +24,7 @@ START_SCHEMA = columns(
 
 
 def starts(tasks: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
-    """Set each entry of warm workers beside the one of new processes that does the same.
-
-    There is a row for each N that both were timed at.
-    """
+    """Set each entry of warm workers beside that of new processes that does the same, at each N."""
     valid = trials.filter("valid")
     windows = tasks.filter((pl.col("verb") == "run") & pl.col("trial").is_in(valid["trial"]))
     kinds = ["family", "work", "device", "workers"]
@@ -52,37 +47,27 @@ def starts(tasks: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
     both = cold.drop("origin", "worker_start_s").join(
         warm, on=kinds, suffix="_warm", maintain_order="left"
     )
-    rows = [_row(row, tasks) for row in both.iter_rows(named=True)]
-    return pl.DataFrame(rows, START_SCHEMA, orient="row")
-
-
-def _row(row: dict[str, Any], tasks: pl.DataFrame) -> dict[str, Any]:
-    start_s = row["worker_start_s"]
-    saved_s = row["window_s"] - row["window_s_warm"]
-    beside = tasks.filter(
-        (pl.col("task") == "beside")
-        & (pl.col("stage") == row["stage_warm"])
-        & (pl.col("workers") == row["workers"])
-    )["beside_identical"].drop_nulls()
-    return {
-        "family": row["family"],
-        "stage": row["stage"],
-        "warm_stage": row["stage_warm"],
-        "device": row["device"],
-        "workers": row["workers"],
-        "origin": row["origin"],
-        "worker_start_s": start_s,
-        "window_cold_s": row["window_s"],
-        "window_warm_s": row["window_s_warm"],
-        "windows_to_repay": None
-        if start_s is None or saved_s <= 0
-        else math.ceil(start_s / saved_s),
-        "movie_cold_s": row["movie_s"],
-        "movie_warm_s": None if start_s is None else row["movie_s_warm"] + start_s,
-        "movies_cold_s": row["movie_s"] * MANY,
-        "movies_warm_s": None if start_s is None else row["movie_s_warm"] * MANY + start_s,
-        "identical": bool(beside.all()) if len(beside) else None,
-    }
+    beside = (
+        tasks.filter(pl.col("task") == "beside")
+        .group_by(stage_warm="stage", workers="workers")
+        .agg(identical=pl.col("beside_identical").min())
+    )
+    saved_s = pl.col("window_s") - pl.col("window_s_warm")
+    repaid = (pl.col("worker_start_s") / saved_s).ceil()
+    return (
+        both.join(beside, on=["stage_warm", "workers"], how="left", maintain_order="left")
+        .with_columns(
+            warm_stage="stage_warm",
+            window_cold_s="window_s",
+            window_warm_s="window_s_warm",
+            windows_to_repay=pl.when(saved_s > 0).then(repaid),
+            movie_cold_s="movie_s",
+            movie_warm_s=pl.col("movie_s_warm") + pl.col("worker_start_s"),
+            movies_cold_s=pl.col("movie_s") * MANY,
+            movies_warm_s=pl.col("movie_s_warm") * MANY + pl.col("worker_start_s"),
+        )
+        .select(pl.col(name).cast(kind) for name, kind in START_SCHEMA.items())
+    )
 
 
 def _without_start(point: str) -> str:

@@ -41,18 +41,8 @@ HARDWARE = (
 def reference_from(run: RunFolder, name: str) -> Loaded:
     """Make a reference of the timed trials of a run; nothing is written into its folder.
 
-    It is one of wall times by N; of a grid over sizes, of its times by size; of a run that
-    measured nothing but the machine, of its tests; of ranks that load patches, of their rates, and
-    of ranks that reconstruct, of the speedups of an iteration and its components.
-
     Only what describes a kind of machine, the suite and the settings is taken over; a movie or a
     suite is named where it comes with pyscale. Names of the suite's entries are kept.
-
-    Raises
-    ------
-    UserError
-        If no trial was timed, the run does not tell what it was measured with, or what it measured
-        cannot become a reference.
     """
     plan = run.plan
     tables = build_tables(run)

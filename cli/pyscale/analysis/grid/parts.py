@@ -16,11 +16,10 @@ one that gains less than a fifth would not raise the ratio if all else were as i
 
 
 def call_parts(calls: pl.DataFrame, points: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
-    """Take the calls of every point apart.
+    """Take the calls of every point apart: steady calls or, where it has none, first ones.
 
-    Steady calls count; where a point has none, first ones. A part is the median over the calls of
-    a process, then over the workers and timed trials. `unattributed` is what of a call no part
-    covers; a part that a call does not have is 0 there.
+    A part is the median over the calls of a process, then over the workers and timed trials, 0
+    where a call does not have it.
     """
     one = ["trial", "task", "call"]
     counted = calls.join(trials.filter("valid").select("trial"), on="trial", how="semi")
@@ -62,15 +61,12 @@ def call_parts(calls: pl.DataFrame, points: pl.DataFrame, trials: pl.DataFrame) 
 
 
 def unaided(parts: pl.DataFrame) -> pl.DataFrame:
-    """Find what each value of versus does not speed up, and the bound that this sets.
+    """Find at each point what a value of versus does not speed up, and the bound that this sets.
 
     Parts whose ratio to the base is below `UNAIDED_BELOW` are not sped up; those that the base does
     not have, such as a transfer, are among them. However fast all else became, a call would take as
     long as they do, so that the ratio stays below the base's call over them (Amdahl 1967, AFIPS
     30:483, with the base's time as the whole).
-
-    One row for each point with a base and N: `parts` that are not sped up, the longest first, their
-    seconds and share of the call, and `bound`, base_call_s / unaided_s, null where nothing is left.
     """
     slow = pl.col("part_ratio") < UNAIDED_BELOW
     longest_first = pl.col("part").sort_by("part_s", descending=True)

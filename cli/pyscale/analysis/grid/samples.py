@@ -18,19 +18,14 @@ BUILD = "build"
 
 
 def samples(calls: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
-    """Time of a call by measure, in each timed trial.
+    """Time of a call in each timed trial, by each measure that all its workers have.
 
     `steady` is the median over the calls of a process after its first, `first` the first one,
-    `start` the building of the model that the first one paid for, `fresh` both together: what a
-    process for one image pays after its imports. `published` is the mean over
-    the calls that built their model of building and call together, where a process has two or
-    more of them: the protocol of published sweeps.
-
-    Where several workers ran, each did as much; their time is the harmonic mean, so that
-    `workers / time` is the calls per second of all together.
-
-    Trials that are not valid are left out, and a trial has a row only for the measures that all its
-    workers have.
+    `start` the building of the model that the first one paid for, `fresh` both together.
+    `published` is the mean over the calls that built their model of building and call together,
+    where a process has two or more of them: the protocol of published sweeps. Where several workers
+    ran, their time is the harmonic mean, so that `workers / time` is the calls per second of all
+    together.
     """
     whole = built(calls).join(
         trials.filter("valid").select("trial"), on="trial", how="semi", maintain_order="left"

@@ -27,10 +27,7 @@ class NamedDevice(NamedTuple):
 
 
 def device_of(name: str) -> NamedDevice | None:
-    """Take a name like `desktop-gpu-rtx4070` or `cpu` apart; None where it has not one kind.
-
-    Letters may be capitals. Of `macbook-m1-cpu` the machine is `macbook-m1`.
-    """
+    """Take a name like `desktop-gpu-rtx4070` or `cpu` apart; None where it has not one kind."""
     words = name.split("-")
     places = [place for place, word in enumerate(words) if word.lower() in KINDS]
     if len(places) != 1:
@@ -42,9 +39,8 @@ def device_of(name: str) -> NamedDevice | None:
 def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Shape published times as points and samples, so that the same analysis serves them.
 
-    The times are taken for steady ones: what they hold beside the call, their source must say.
-    Each machine is a series of its own, whose devices are compared with its CPU; `value` and
-    `base` are the names of the devices as they are written. A machine without a CPU has no base.
+    The times are taken for steady ones: what they hold beside the call, their source must say. Each
+    machine is a series of its own, whose devices are compared with its CPU.
     """
     table = with_stages(table, name)
     known = {
@@ -94,11 +90,7 @@ def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.Da
 
 
 def trials_of_sizes(table: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Shape the same times as trials of one worker, one curve a point.
-
-    They are as `pyscale.analysis.walltimes.trials_from_wall_times` gives them; `stage` is that of
-    the point, `device` the kind of the device.
-    """
+    """Shape the same times as trials of one worker, one curve a point."""
     staged = with_stages(table, name).with_columns(workers=pl.lit(1, pl.Int64))
     kinds = {
         stage: _known(device).kind for stage, device in staged.select("stage", "device").iter_rows()

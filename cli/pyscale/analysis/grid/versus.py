@@ -49,11 +49,7 @@ RATIO_SCHEMA = columns(
 
 
 def sharing(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
-    """Compare the throughput of N workers with that of one, at every point that has both.
-
-    Their calls are not lined up in time: where a flag of the point says that workers ran together
-    for less than half of their time, they shared less than N at once would.
-    """
+    """Compare the throughput of N workers with that of one, at every point that has both."""
     rows = []
     for own in points.filter(pl.col("workers") > 1).iter_rows(named=True):
         alone = points.filter(stage=own["stage"], workers=1)

@@ -88,5 +88,7 @@ def device_names(devices: Iterable[str | None]) -> dict[str | None, str]:
     """Call devices by what they are, so that those of two machines stand beside each other."""
     own = list(devices)
     gpus = [name for name in own if name not in {None, "", "cpu"}]
-    named = {name: GPU if place == 1 else f"{GPU} {place}" for place, name in enumerate(gpus, 1)}
+    named: dict[str | None, str] = {
+        name: GPU if place == 1 else f"{GPU} {place}" for place, name in enumerate(gpus, 1)
+    }
     return {name: named.get(name, PROCESSOR) for name in own}

@@ -33,8 +33,7 @@ DRAWN = ("storage", "decompress")
 def machine_tests(timings: pl.DataFrame) -> pl.DataFrame:
     """Sum up each test: over the repeats of a process, then over processes.
 
-    The steps of a test follow its whole; tests of a stage that draws their order are in the order
-    of their names.
+    The steps of a test follow its whole.
     """
     found = (
         with_details(timings)

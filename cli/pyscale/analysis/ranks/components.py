@@ -99,10 +99,7 @@ def _row(
 
 
 def share_of(trials: pl.DataFrame, component: str) -> float:
-    """Share of a component in all iterations of all ranks and trials.
-
-    Those of all components together leave the rest, which medians over trials would not.
-    """
+    """Share of a component in all iterations of all ranks and trials: such shares sum up."""
     spent_s = trials[f"{component}_share"] * trials["ranks_s"]
     return float(sum(spent_s.to_list()) / sum(trials["ranks_s"].to_list()))
 
@@ -146,12 +143,7 @@ def normalised_efficiency(
 
 
 def tiled_work(size_px: int, *, tile_px: int, overlap_px: int, dims: int = 2) -> float:
-    """Pixels of all tiles with their margins, over those of the image.
-
-    Tiles at the edge are as large as all others, also where the image ends within them: 5 tiles
-    of 448 px with margins of 32 px cover 2048 px by windows of 512 px, and in two dimensions
-    1.5625 times as many pixels are denoised.
-    """
+    """Pixels of all tiles with their margins, also beyond its edge, over those of the image."""
     tiles = math.ceil(size_px / tile_px)
     return float((tiles * (tile_px + 2 * overlap_px) / size_px) ** dims)
 
@@ -160,9 +152,9 @@ def tiled_work(size_px: int, *, tile_px: int, overlap_px: int, dims: int = 2) ->
 class Knee:
     """How many ranks one image is worth, and the component that limits.
 
-    Rows are of the table of components, of whole iterations. The knee is as
-    `pyscale.analysis.advice.choices` describes it, and not by the work-normalised efficiency:
-    margins of tiles that are denoised twice occupy a GPU all the same.
+    Rows are of whole iterations. The knee is as `pyscale.analysis.advice.choices` describes it, and
+    not by the work-normalised efficiency: margins that are denoised twice occupy a GPU all the
+    same.
     """
 
     base: Row
@@ -226,12 +218,9 @@ def _margin_loss_s(entry: pl.DataFrame, workers: int) -> float | None:
 def published_scaling(table: pl.DataFrame) -> pl.DataFrame:
     """Take published times for one trial of each size and N, and compare them as those of a run.
 
-    `table` has wall times in seconds as the reference deepinverse-v100 has them: `stage` like
-    "physics_2048_px", a component of `PUBLISHED` and the length of the image, `workers` and
-    `wall_s`. Rows of other stages, and an N of which not all components are told, are left out.
-
-    In the table of components `stage` is then like "2048_px", family and problem are null, and so
-    are all intervals. `flags` are empty, as the reference's caveats say what to doubt.
+    `table` is as the reference deepinverse-v100 has it: `stage` is like "physics_2048_px", a
+    component of `PUBLISHED` and the length of the image. Rows of other stages, and an N of which
+    not all components are told, are left out.
     """
     trials = pl.DataFrame(list(_published_trials(table)))
     if trials.is_empty():

@@ -131,10 +131,7 @@ class LoaderFindings(PointFindings):
 def loader_findings(
     loading: pl.DataFrame, *, keep: float, count_retried: bool = False
 ) -> LoaderFindings | None:
-    """Find what the loading of patches tells; None where nothing was loaded.
-
-    Of the largest diversity the share `keep`, above 0 and up to 1, is to be kept.
-    """
+    """Find what the loading of patches tells; None where nothing was loaded."""
     if loading.is_empty():
         return None
     trials = loader_trials(loading, count_retried=count_retried)
@@ -151,9 +148,8 @@ def loader_findings(
 def loader_trials(loading: pl.DataFrame, *, count_retried: bool = False) -> pl.DataFrame:
     """Take the ranks of each trial together.
 
-    `busiest` is the largest quotient on a node of loader processes and ranks by its cores;
-    `oversubscribed` says that workers shared cores or that it is above 1. `checksum` is of what all
-    delivered, in the order of ranks.
+    `busiest` is the largest quotient on a node of loader processes and ranks by its cores.
+    `checksum` is of what all delivered, in the order of ranks.
     """
     # A median of rates is that of the times of a patch, as these are costs.
     patch_s, checksum = pl.col("free_wall_s") / pl.col("free_patches"), pl.col("checksum")
@@ -199,11 +195,7 @@ def node_use(loading: pl.DataFrame) -> pl.DataFrame:
 
 
 def _node_cores(loading: pl.DataFrame) -> pl.DataFrame:
-    """Cores for the ranks of each node, none counted twice.
-
-    Ranks that are pinned to the same cores share them, and the limit of a control group on them;
-    ranks on other cores add theirs.
-    """
+    """Cores for the ranks of each node: those pinned to the same cores share them."""
     pinned = pl.col("cpus").list.sort().cast(pl.List(pl.String)).list.join(",")
     shares = loading.group_by("trial", "node", pinned, maintain_order=True).agg(
         pl.col("cores").max()

@@ -105,10 +105,7 @@ def reconstruct_trials(
 
     A component's `_s` is the median over iterations of the time of the rank where it is longest,
     `_mean_s` of the mean over ranks, `_share` the sum over all iterations of all ranks as a share
-    of `ranks_s`. `rest_share` is what of an iteration is in no component, or in two: median over
-    iterations, of the rank where it is largest. `balance` and `tiles_balance` are mean over largest
-    value of the ranks: of the time in gradient and denoiser, and of tiles. All of these are null
-    where a rank failed.
+    of `ranks_s`.
     """
     ranks = reconstruction.unique(["trial", "rank"], keep="first", maintain_order=True)
     table = trials_of_ranks(
@@ -207,11 +204,7 @@ def _drift(counted: pl.DataFrame, base: pl.DataFrame, name: str) -> float | None
 
 
 def _gate(trials: pl.DataFrame) -> str | None:
-    """Judge one configuration by its worst trial.
-
-    Where a network looks so far that tiles hold all it looks at for no pixel, there is no interior
-    to compare, and the gradient alone decides.
-    """
+    """Judge one configuration by its worst trial."""
     if trials.is_empty() or trials["workers"][0] == 1:
         return None
     verdicts = {_of_trial(trial) for trial in trials.iter_rows(named=True)}
@@ -248,10 +241,7 @@ def _flags(trials: pl.DataFrame, entry: pl.DataFrame, times_s: Sequence[float]) 
 
 
 def largest_sizes(trials: pl.DataFrame) -> pl.DataFrame:
-    """Find the largest size that ran and the smallest of which memory ran out, for each N.
-
-    A trial that ran when tried again ran: it counts here.
-    """
+    """Find the largest size that ran, also on a retry, and the smallest of which memory ran out."""
     size = pl.col("size_px")
     families = trials.select("family", "problem").unique(maintain_order=True)
     found = (
