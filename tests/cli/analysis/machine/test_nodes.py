@@ -34,15 +34,22 @@ def test_each_node_is_set_beside_the_median_rate(machine):
     assert [row["outlier"] for row in found] == [False, False, True]
 
 
-def test_a_fast_node_is_an_outlier_too(machine):
-    on_nodes(machine, 1, 1, 0.7)
-    assert [row["outlier"] for row in rows(machine)] == [False, False, True]
-
-
-def test_a_node_within_a_fifth_is_an_ordinary_one(machine):
-    """However sure it is that it is slower."""
-    on_nodes(machine, 1, 1, 1.2)
-    assert [row["outlier"] for row in rows(machine)] == [False] * 3
+@pytest.mark.parametrize(
+    ("factors", "repeats", "outliers"),
+    [
+        ((1, 1, 0.7), 6, [False, False, True]),
+        # One within a fifth is an ordinary one, however sure it is that it is slower.
+        ((1, 1, 1.2), 6, [False, False, False]),
+        ((1, 3), 6, [None, None]),
+        ((1, 1, 3), 5, [None, None, None]),
+    ],
+)
+def test_an_outlier_is_far_from_others_and_told_by_enough_repeats(
+    machine, factors, repeats, outliers
+):
+    on_nodes(machine, *factors, walls_s=STEADY[:repeats])
+    assert [row["outlier"] for row in rows(machine)] == outliers
+    assert {row["ratio_low"] is None for row in rows(machine)} == {repeats < 6}
 
 
 def test_a_node_that_scatters_around_the_others_is_no_outlier(machine):
@@ -53,16 +60,6 @@ def test_a_node_that_scatters_around_the_others_is_no_outlier(machine):
     assert last["ratio"] < 0.8
     assert last["ratio_high"] > 1
     assert last["outlier"] is False
-
-
-def test_of_two_nodes_none_is_called_an_outlier(machine):
-    on_nodes(machine, 1, 3)
-    assert [row["outlier"] for row in rows(machine)] == [None, None]
-
-
-def test_too_few_repeats_make_no_outlier(machine):
-    on_nodes(machine, 1, 1, 3, walls_s=STEADY[:5])
-    assert [(row["ratio_low"], row["outlier"]) for row in rows(machine)] == [(None, None)] * 3
 
 
 def test_where_no_amount_is_told_speeds_are_compared(machine):
