@@ -35,8 +35,8 @@ def flag_codes(
         "first-trial": warmed_up,
         "drift": drifting,
         "superlinear": superlinear,
-        "workers-did-not-overlap": _any(timed, _together_beyond_half_s() < 0),
-        "clocks-unknown": _any(timed, _clocks_leave_doubt()),
+        "workers-did-not-overlap": _any(timed, _TOGETHER_BEYOND_HALF_S < 0),
+        "clocks-unknown": _any(timed, _CLOCKS_LEAVE_DOUBT),
         "disagrees": _any(trials, ~pl.col("agreement_same")),
         "check-failed": _any(trials, pl.col("check_failed")),
     }
@@ -81,17 +81,13 @@ def _any(trials: pl.DataFrame, doubt: pl.Expr) -> bool:
     return bool(trials.select(doubt.any()).item())
 
 
-def _together_beyond_half_s() -> pl.Expr:
-    """Time in which all workers ran, beyond half of the shortest worker's."""
-    return pl.col("overlap") * pl.col("slowest_s") - 0.5 * pl.col("shortest_s")
-
-
-def _clocks_leave_doubt() -> pl.Expr:
-    """Whether clocks could be wrong by so much that the verdict on overlap were another."""
-    error_s = pl.col("clock_error_s")
-    several = pl.col("nodes") > 1
-    in_doubt = (pl.col("workers") > 1) & (_together_beyond_half_s().abs() <= error_s)
-    return several & (error_s.is_null() | in_doubt)
+# Time in which all workers ran, beyond half of the shortest worker's.
+_TOGETHER_BEYOND_HALF_S = pl.col("overlap") * pl.col("slowest_s") - 0.5 * pl.col("shortest_s")
+# Whether clocks could be wrong by so much that the verdict on overlap were another.
+_CLOCKS_LEAVE_DOUBT = (pl.col("nodes") > 1) & (
+    pl.col("clock_error_s").is_null()
+    | (pl.col("workers") > 1) & (_TOGETHER_BEYOND_HALF_S.abs() <= pl.col("clock_error_s"))
+)
 
 
 def is_unstable(values: Sequence[float]) -> bool:

@@ -51,8 +51,9 @@ class Drift(OfCurve):
         found = []
         if self.drifts:
             low, high = sorted(abs(end) for end in self.interval[:2])
+            went = "rose" if self.change > 0 else "fell"
             found.append(
-                f"Wall times {_direction(self.change)} by {_percent(self.change)} of their median "
+                f"Wall times {went} by {_percent(self.change)} of their median "
                 f"over the run ({100 * CONFIDENCE:.0f} % interval {_percent(low)} to "
                 f"{_percent(high)}; {self.trials} trials in {self.blocks} blocks)."
             )
@@ -160,10 +161,6 @@ def _apart(
 
 def _is_drift(change: float, interval: Interval) -> bool:
     return (interval.low > 0 or interval.high < 0) and abs(change) >= SIZE
-
-
-def _direction(change: float) -> str:
-    return "rose" if change > 0 else "fell"
 
 
 def _percent(change: float) -> str:

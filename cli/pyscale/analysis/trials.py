@@ -5,37 +5,14 @@ from __future__ import annotations
 import polars as pl
 
 from pyscale.analysis.warned import of_tasks
-from pyscale.analysis.workers import (
-    PHASE_COLUMNS,
-    nodes_used,
-    phase_sums,
-    sum_if_all,
-    worker_times,
-)
+from pyscale.analysis.workers import PHASE_COLUMNS, nodes_used, phase_sums, sum_if_all, worker_times
 from pyscale_stages.residency import LEAST_PROVED_FIRST
 
 TIMING_COLUMNS = (
-    "slowest_s",
-    "shortest_s",
-    "merge_s",
-    "wall_s",
-    "busy_s",
-    "idle_s",
-    "useful_s",
-    *PHASE_COLUMNS,
-    "unattributed_s",
-    "overlap",
-    "start_stagger_s",
-    "gap_s",
-    "queue_s",
-    "queue_worst_s",
-    "cores_used",
-    "work",
-    "prepare_s",
-    "longest_task_s",
-    "input_bytes",
-    "input_files",
-    "gpu_mean_utilisation",
+    *("slowest_s", "shortest_s", "merge_s", "wall_s", "busy_s", "idle_s", "useful_s"),
+    *(*PHASE_COLUMNS, "unattributed_s", "overlap", "start_stagger_s", "gap_s"),
+    *("queue_s", "queue_worst_s", "cores_used", "work", "prepare_s", "longest_task_s"),
+    *("input_bytes", "input_files", "gpu_mean_utilisation"),
 )
 """Columns that are null in a trial that did not finish: there is no such time or sum."""
 
@@ -143,11 +120,10 @@ def _checks(tasks: pl.DataFrame) -> pl.DataFrame:
         checks.sort("agreement", nulls_last=True, maintain_order=True)
         .group_by("trial", maintain_order=True)
         .agg(
-            pl.col("agreement").first(),
-            pl.col("agreement_same").first(),
+            pl.col("agreement", "agreement_same").first(),
+            # The output of warm workers must be that of new processes too: what agrees less counts.
             pl.col("agreement_identical").min(),
-            pl.col("agreement_measure").first(),
-            pl.col("agreement_tolerance").first(),
+            pl.col("agreement_measure", "agreement_tolerance").first(),
             pl.col("quality").filter(pl.col("task") == "check").first(),
             check_failed=(pl.col("status") != "done").any(),
         )

@@ -8,30 +8,19 @@ from pyscale.analysis.growth import curve_work
 from pyscale.analysis.losses import GROUP
 from pyscale.analysis.workers import sum_if_all
 
+BEFORE_METER = ("phase_container_start_s", "phase_python_start_s")
+"""Phases that are over when a task begins to count its processor time and its waiting."""
 HELD = {
-    "start-up": (
-        "phase_container_start_s",
-        "phase_python_start_s",
-        "phase_import_s",
-        "phase_model_load_s",
-    ),
+    "start-up": (*BEFORE_METER, "phase_import_s", "phase_model_load_s"),
     "reading": ("phase_read_s",),
     "writing": ("phase_write_s",),
     "unattributed": ("unattributed_s",),
 }
 """Causes that are phases, the merge's too, and the columns of these."""
-BEFORE_METER = ("phase_container_start_s", "phase_python_start_s")
-"""Phases that are over when a task begins to count its processor time and its waiting."""
 
 BY_PHASE = (
-    "imbalance",
-    "start-up",
-    "reading",
-    "writing",
-    "merging",
-    "contention",
-    "work-inflation",
-    "unattributed",
+    *("imbalance", "start-up", "reading", "writing", "merging", "contention"),
+    *("work-inflation", "unattributed"),
 )
 """Causes that can be taken out where the phases of every worker are known."""
 BY_TASK = ("imbalance", "busy")

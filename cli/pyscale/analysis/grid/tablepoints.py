@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from pyscale.analysis.grid.points import POINT_SCHEMA, medians_with_ends, with_throughput
+from pyscale.analysis.grid.points import POINT_SCHEMA, with_throughput
 from pyscale.analysis.grid.samples import SAMPLE_SCHEMA
+from pyscale.analysis.intervals import median_with_ends
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 
 KINDS = ("cpu", "gpu", "cuda", "mps")
@@ -48,14 +49,11 @@ def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.Da
         for key, own in table.group_by("family")
     }
     rows = []
-    one = ("family", "device", "length_px")
-    for key, own in table.group_by(one, maintain_order=True):
-        family, device, length_px = (str(key[0]), str(key[1]), float(str(key[2])))
+    for key, own in table.group_by("family", "device", "length_px", maintain_order=True):
+        family, device, length_px = str(key[0]), str(key[1]), float(str(key[2]))
         devices = known[family]
-        named = devices[device]
+        named, base = devices[device], _base(devices[device], devices)
         several = len({other.machine for other in devices.values()}) > 1
-        base = _base(named, devices)
-        times = pl.DataFrame({"measure": "steady", "time_s": own["wall_s"]})
         rows.append(
             {
                 "suite": name,
@@ -72,7 +70,7 @@ def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.Da
                 "megapixels": length_px**2 / 1e6,
                 "length_px": length_px,
                 "trials": own.height,
-                **medians_with_ends(times),
+                **median_with_ends("steady_s", own["wall_s"].to_list()),
                 "flags": [],
                 "warnings": [],
                 "invalid": False,
@@ -130,13 +128,5 @@ def _known(device: str) -> NamedDevice:
 
 def _base(own: NamedDevice, devices: dict[str, NamedDevice]) -> str | None:
     """Name of the CPU of a device's machine; None for the CPU itself."""
-    if own.kind == BASE_KIND:
-        return None
-    return next(
-        (
-            name
-            for name, other in devices.items()
-            if other.machine == own.machine and other.kind == BASE_KIND
-        ),
-        None,
-    )
+    cpus = (name for name, one in devices.items() if one[:2] == (own.machine, BASE_KIND))
+    return None if own.kind == BASE_KIND else next(cpus, None)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 import polars as pl
 
@@ -222,13 +221,10 @@ def published_scaling(table: pl.DataFrame) -> pl.DataFrame:
     component of `PUBLISHED` and the length of the image. Rows of other stages, and an N of which
     not all components are told, are left out.
     """
-    trials = pl.DataFrame(list(_published_trials(table)))
-    if trials.is_empty():
-        return pl.DataFrame(schema=SCALING_SCHEMA)
-    return component_scaling(trials, tuple(PUBLISHED.values()))
+    return component_scaling(_published_trials(table), tuple(PUBLISHED.values()))
 
 
-def _published_trials(table: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def _published_trials(table: pl.DataFrame) -> pl.DataFrame:
     """Give a trial for each size and N of which all components are told."""
     parts = list(PUBLISHED)
     named = pl.col("stage").str.extract_groups(rf"^(?<part>{'|'.join(parts)})_(?<size_px>\d+)_px$")
@@ -241,26 +237,20 @@ def _published_trials(table: pl.DataFrame) -> Iterator[dict[str, Any]]:
         .drop_nulls(parts)
         .sort("size_px", "workers")
     )
-    for row in times.iter_rows(named=True):
-        size_px, workers, total_s = row["size_px"], row["workers"], row[TOTAL]
-        yield {
-            "stage": f"{size_px}_px",
-            "family": None,
-            "problem": None,
-            "size_px": size_px,
-            "workers": workers,
-            "block": 1,
-            "valid": True,
-            "ranks_s": total_s,
-            "work_multiplier": 1.0
-            if workers == 1
-            else tiled_work(size_px, tile_px=TILE_PX, overlap_px=OVERLAP_PX),
-            **{
-                f"{column(part)}_{what}": value
-                for told, part in PUBLISHED.items()
-                for what, value in (
-                    *(("s", row[told]), ("mean_s", row[told])),
-                    ("share", row[told] / total_s),
-                )
-            },
-        }
+    tiles = pl.col("size_px").map_elements(
+        lambda size_px: tiled_work(size_px, tile_px=TILE_PX, overlap_px=OVERLAP_PX), pl.Float64
+    )
+    return times.with_columns(
+        stage=pl.format("{}_px", "size_px"),
+        family=pl.lit(None),
+        problem=pl.lit(None),
+        block=pl.lit(1),
+        valid=pl.lit(True),
+        ranks_s=TOTAL,
+        work_multiplier=pl.when(pl.col("workers") == 1).then(1.0).otherwise(tiles),
+        **{
+            f"{column(part)}_{what}": pl.col(told) / (pl.col(TOTAL) if what == "share" else 1)
+            for told, part in PUBLISHED.items()
+            for what in ("s", "mean_s", "share")
+        },
+    )
