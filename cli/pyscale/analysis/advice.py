@@ -24,16 +24,8 @@ Objective = Literal["knee", "fastest", "budget"]
 OBJECTIVES: tuple[Objective, ...] = get_args(Objective)
 
 DOUBTFUL = (
-    "check-failed",
-    "mixed-hardware",
-    "oversubscribed",
-    "disturbed",
-    "drift",
-    "unstable",
-    "workers-did-not-overlap",
-    "warm-not-cold",
-    "cache-uncontrolled",
-    "failed-trials",
+    *("check-failed", "mixed-hardware", "oversubscribed", "disturbed", "drift", "unstable"),
+    *("workers-did-not-overlap", "warm-not-cold", "cache-uncontrolled", "failed-trials"),
 )
 """Flags by which another N could be the best in truth. The others cost precision alone, which the
 share of resamples holds, or are a configuration's end, as `invalid` is."""
@@ -103,26 +95,16 @@ def choices(
     """Choose the N for each objective, on every curve.
 
     - `knee`: the largest speedup x efficiency, where efficiency over wall time is largest too
-      (Eager, Zahorjan and Lazowska 1989, IEEE Transactions on Computers 38:408). It does not
-      depend on N0.
+      (Eager, Zahorjan and Lazowska 1989, IEEE Transactions on Computers 38:408). It does not depend
+      on N0.
     - `fastest`: the fewest workers as fast as the fastest within 5 %, by the median wall time for
       the same work.
-    - `budget`: the same among those of which `N * T(N)` is within so many worker-hours.
+    - `budget`: the same among those of which `N * T(N)` is within so many `worker_hours`.
 
-    Of equal ones the fewest workers are chosen. A configuration that is `invalid` never is.
-
-    The trials are those that the configurations were made from. `budget` is left out where no
-    `worker_hours` are given, what one pass over the movie may cost in hours of one worker.
-    `interleaved` is whether equal blocks ran close in time: whole blocks are resampled then, those
-    in which every candidate has a timed trial, so that what a block's trials share cancels. Curves
-    are in the order of `configurations`, each by objective.
-
-    Notes
-    -----
-    On simulated curves of four N that are alike in truth, with 6 trials (10), `fastest` asks for
-    more than one worker in 0 % (0 %) of tables with 2 % noise and in 48 % (39 %) with 10 %; the
-    least median alone would in 78 % (76 %) and 80 % (82 %). Where the largest N is 10 % faster in
-    truth it is chosen in 100 % (100 %) and 62 % (66 %). See `benchmarks/sim_advice.py`.
+    Of equal ones the fewest workers are chosen, and none that is `invalid`. `interleaved` is
+    whether equal blocks ran close in time: whole blocks are resampled then, those in which every
+    candidate has a timed trial. How often a choice is right is simulated in
+    `benchmarks/sim_advice.py`.
     """
     wanted = [one for one in objectives if one != "budget" or worker_hours is not None]
     found: list[Choice] = []

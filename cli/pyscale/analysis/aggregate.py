@@ -148,13 +148,10 @@ def trials_of_ranks(
 ) -> pl.DataFrame:
     """Say of each trial whether it counts, and what its ranks declare, taken together.
 
-    `table` has one row a rank of a trial (see `pyscale.store.ranktables.rank_schema`), `own` are
-    more columns of a trial, made of those of its ranks, and `measured` is a column that every rank
-    has which measured.
-
-    `complete` is whether every rank measured, `valid` whether the trial counts, `exhausted` whether
-    memory ran out; `error` is of the rank where it did, as all others tell that they were left,
-    else of the first that failed. Where a rank failed there are facts alone, and no numbers.
+    `table` has one row a rank of a trial, `own` are more columns of a trial, and `measured` is a
+    column that every rank has which measured. `error` is of the rank where memory ran out, as all
+    others tell that they were left, else of the first that failed. Where a rank failed there are
+    facts alone, and no numbers.
     """
     done = (pl.col("status") == "done") & pl.col(measured).is_not_null()
     all_ranks = pl.col("rank").n_unique() == pl.col("workers").first()
@@ -218,8 +215,5 @@ def configuration(trials: pl.DataFrame, record: type[Record]) -> dict[str, Any]:
 
 
 def of_middle(trials: pl.DataFrame, name: str, *, by: str | pl.Expr) -> Any:
-    """Give what the middle trial by a time has, and of two middle ones the slower.
-
-    A quotient is never averaged over trials.
-    """
+    """Give what the middle trial by a time has, of two the slower: a quotient is never averaged."""
     return trials.sort(by, "block")[name][trials.height // 2] if trials.height else None

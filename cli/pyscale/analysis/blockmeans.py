@@ -40,11 +40,11 @@ def block_means(
 ) -> Means:
     """Estimate ln T at each N from all trials of a curve.
 
-    Trials of one block share an effect (a slow hour hits all N alike), which is estimated beside
-    the means by least squares, so that it does not count as scatter. Huber's (1981, Robust
-    Statistics, section 7.8) modified residuals replace the errors of outliers; the sum of squares
-    carries his correction of the variance. Both need trials to spare: without blocks that connect
-    all N, or with fewer than `ROBUST_FROM` degrees of freedom, the plain means are taken.
+    Trials of one block share an effect, which is estimated beside the means by least squares, so
+    that it does not count as scatter. Huber's (1981, Robust Statistics, section 7.8) modified
+    residuals replace the errors of outliers; the sum of squares carries his correction of the
+    variance. Without blocks that connect all N, or with fewer than `ROBUST_FROM` degrees of
+    freedom, the plain means are taken.
     """
     # One order for the same trials, so that sums round alike.
     order = np.lexsort((np.asarray(wall_s, dtype=float), np.asarray(workers)))

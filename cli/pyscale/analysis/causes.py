@@ -80,16 +80,13 @@ def limits(trials: pl.DataFrame, workers: pl.DataFrame | None = None) -> list[Li
     """Find out what limits every configuration beyond its baseline.
 
     Each cause is held to the worker-seconds that it cost at N0 for the same work (imbalance and
-    merging are taken out at both), all else as measured, and gives an efficiency
-    `growth * N0 * T(N0) / (N * T(N))`, from medians over trials. The one with the highest is the
-    main cause. What did not grow has no gain, however much time it takes.
+    merging are taken out at both), all else as measured, and gives an efficiency `growth * N0 *
+    T(N0) / (N * T(N))`, from medians over trials. The one with the highest is the main cause. What
+    did not grow has no gain, however much time it takes.
 
-    The confidence comes from resampling the trials of N and of N0, each by themselves: what
-    both arms of a block share changes all efficiencies alike, and so not their order.
-
-    Without `workers`, the table of workers, the causes are imbalance and `busy`, the growth of
-    whole tasks; where these were not timed either there are none. Curves are in the order of
-    `trials`, each by rising worker count.
+    The confidence comes from resampling the trials of N and of N0, each by themselves: what both
+    arms of a block share changes all efficiencies alike, and so not their order. Without `workers`,
+    the table of workers, the causes are those of whole tasks.
     """
     if not trials["valid"].any():
         return []
@@ -188,19 +185,13 @@ RESAMPLES = 999
 
 
 def efficiencies(own: pl.DataFrame, base: pl.DataFrame, columns: Sequence[str]) -> list[float]:
-    """Efficiency of a configuration by each of some wall times.
-
-    `growth * N0 * T(N0) / (N * T(N))`, T the median over trials; not finite where T(N) is 0.
-    """
+    """Efficiency by each of some wall times, of medians over trials; not finite where T(N) is 0."""
     times_s, base_times_s = own.select(columns).to_numpy().T, base.select(columns).to_numpy().T
     return [float(found) for found in _efficiencies(own, times_s, base_times_s)]
 
 
 def shares_first(own: pl.DataFrame, base: pl.DataFrame, columns: Sequence[str]) -> list[float]:
-    """Share of bootstrap resamples in which each wall time gives the highest efficiency.
-
-    Trials at N and at N0 are resampled, each by themselves.
-    """
+    """Share of bootstrap resamples in which each wall time gives the highest efficiency."""
     random = np.random.default_rng(0)
     here = random.integers(own.height, size=(RESAMPLES, own.height))
     there = random.integers(base.height, size=(RESAMPLES, base.height))

@@ -10,6 +10,7 @@ import polars as pl
 from pyscale.analysis.drift import drifts
 from pyscale.analysis.judging import MARGIN, OTHER_WORK, Arms, compare_sides
 from pyscale.analysis.scaling import configurations
+from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 
 KEY = ("stage", "device", "workers")
 """Columns that name a configuration in both runs. The suite does not: its name changes no time,
@@ -31,26 +32,11 @@ def comparison(
     at_least: float = MARGIN,
     scatter: float = 0.0,
 ) -> pl.DataFrame:
-    """Compare two tables of trials, configuration by configuration.
+    """Compare two tables of trials, configuration by configuration of either table.
 
-    Parameters
-    ----------
-    base, new : polars.DataFrame
-        As `trial_table` or `trials_from_wall_times` gives them. Only timed trials enter.
-    interleaved : bool
-        Whether both are runs of pyscale, as `configurations` asks.
-    paired : bool
-        Whether equal values of `block` in both are one block, in which both were timed in
-        random order. Trials of blocks that only one side timed are left out.
-    at_least, scatter : float
-        As `judge` takes them.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per configuration of either table, in the order of `base`, then of `new`;
-        columns as docs/columns.md has them for benchmark_versions.csv. `verdict` is null where
-        only one table has the configuration, and so are the columns of the other; see `judge`.
+    `paired` is whether equal values of `block` in both are one block, in which both were timed in
+    random order; trials of blocks that only one side timed are left out. `verdict` is null where
+    only one table has the configuration, and so are the columns of the other; see `judge`.
     """
     tables = (
         configurations(trials, interleaved=interleaved, drifts=drifts(trials))
@@ -84,14 +70,13 @@ def compared(
         at_least=at_least,
         scatter=scatter,
     )
-    return pl.DataFrame(rows, schema=_schema())
+    return pl.DataFrame(rows, schema=_SCHEMA)
 
 
 def runs_differ_by(runs: Sequence[pl.DataFrame], compared: pl.DataFrame) -> float | None:
-    """Tell how far medians of the same configuration differ between runs of one version.
+    """Tell how far medians of a configuration in `compared` differ between runs of one version.
 
-    It is the largest difference, between any two of the runs, of any configuration of the trials
-    `compared`: 0.05 where one took 1.05 times as long. None where no two runs have one of them.
+    It is the largest: 0.05 where one took 1.05 times as long. None where no two runs have one.
     """
     return spread_between(
         [trials.filter("valid") for trials in runs], compared.filter("valid"), KEY, "wall_s"
@@ -122,11 +107,7 @@ def unit_between(ratios: Sequence[float | None]) -> float | None:
 
 
 def other_work(base: pl.DataFrame, new: pl.DataFrame) -> pl.DataFrame:
-    """Find the N whose workers had more to do in one of two tables of trials than in the other.
-
-    Beside `stage` and `workers` stands the median work of the timed trials of base and of new, as
-    `work` and `work_right`. Work that is not known is not told to be another.
-    """
+    """Find the N where the median `work` of base and of new, `work_right`, is known to differ."""
     one = ["stage", "workers"]
     done, done_new = (
         side.filter("valid").group_by(one).agg(pl.col("work").median()) for side in (base, new)
@@ -164,27 +145,12 @@ def _arms_of_blocks(base: pl.DataFrame, new: pl.DataFrame) -> dict[tuple[Any, ..
     }
 
 
-def _schema() -> dict[str, Any]:
-    number, text, flags = pl.Float64, pl.String, pl.List(pl.String)
-    return {
-        "stage": text,
-        "device": text,
-        "workers": pl.Int64,
-        "base_repeats": pl.Int64,
-        "new_repeats": pl.Int64,
-        "base_wall_s": number,
-        "new_wall_s": number,
-        "ratio": number,
-        "ratio_low": number,
-        "ratio_high": number,
-        "p_adjusted": number,
-        "p_beyond": number,
-        "verdict": text,
-        "reason": text,
-        "base_flags": flags,
-        "new_flags": flags,
-        "base_invalid": pl.Boolean,
-        "new_invalid": pl.Boolean,
-        "base_quality": text,
-        "new_quality": text,
-    }
+_SCHEMA = columns(
+    (TEXT, "stage device"),
+    (WHOLE, "workers base_repeats new_repeats"),
+    (REAL, "base_wall_s new_wall_s ratio ratio_low ratio_high p_adjusted p_beyond"),
+    (TEXT, "verdict reason"),
+    (TEXTS, "base_flags new_flags"),
+    (FLAG, "base_invalid new_invalid"),
+    (TEXT, "base_quality new_quality"),
+)

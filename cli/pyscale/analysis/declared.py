@@ -36,10 +36,9 @@ class Declared(NamedTuple):
 
 @cache
 def declared(record: type[BaseModel]) -> dict[str, Declared]:
-    """Columns of a record by their names.
+    """Columns of a record by their names, those of a record within it among them.
 
-    A record within it has its columns among them. A list is summed up by the samples that its
-    `Metric` declares; without them it is no column, but a table of its own.
+    A list is summed up by the samples that its `Metric` declares; else it is a table of its own.
     """
     return dict(_columns(record))
 

@@ -35,8 +35,8 @@ def flag_codes(
         "first-trial": warmed_up,
         "drift": drifting,
         "superlinear": superlinear,
-        "workers-did-not-overlap": _any(timed, _together_beyond_half_s() < 0),
-        "clocks-unknown": _any(timed, _clocks_leave_doubt()),
+        "workers-did-not-overlap": _any(timed, _TOGETHER_BEYOND_HALF_S < 0),
+        "clocks-unknown": _any(timed, _CLOCKS_LEAVE_DOUBT),
         "disagrees": _any(trials, ~pl.col("agreement_same")),
         "check-failed": _any(trials, pl.col("check_failed")),
     }
@@ -57,10 +57,7 @@ def cache_flags(timed: pl.DataFrame) -> dict[str, bool]:
 def flags_of_any(
     trials: pl.DataFrame, times_s: Sequence[float], base: pl.DataFrame | None = None
 ) -> dict[str, bool]:
-    """Which doubts that all kinds have hold of a configuration's trials.
-
-    `base` are trials that it is compared with, where it is compared.
-    """
+    """Which doubts that all kinds have hold of trials, some of them compared with `base`."""
     counted = trials.filter("valid")
     machines, base_machines = (
         set() if table is None else set(table["hardware"].explode().drop_nulls())
@@ -84,26 +81,17 @@ def _any(trials: pl.DataFrame, doubt: pl.Expr) -> bool:
     return bool(trials.select(doubt.any()).item())
 
 
-def _together_beyond_half_s() -> pl.Expr:
-    """Time in which all workers ran, beyond half of the shortest worker's."""
-    return pl.col("overlap") * pl.col("slowest_s") - 0.5 * pl.col("shortest_s")
-
-
-def _clocks_leave_doubt() -> pl.Expr:
-    """Whether clocks could be wrong by so much that the verdict on overlap were another."""
-    error_s = pl.col("clock_error_s")
-    several = pl.col("nodes") > 1
-    in_doubt = (pl.col("workers") > 1) & (_together_beyond_half_s().abs() <= error_s)
-    return several & (error_s.is_null() | in_doubt)
+# Time in which all workers ran, beyond half of the shortest worker's.
+_TOGETHER_BEYOND_HALF_S = pl.col("overlap") * pl.col("slowest_s") - 0.5 * pl.col("shortest_s")
+# Whether clocks could be wrong by so much that the verdict on overlap were another.
+_CLOCKS_LEAVE_DOUBT = (pl.col("nodes") > 1) & (
+    pl.col("clock_error_s").is_null()
+    | (pl.col("workers") > 1) & (_TOGETHER_BEYOND_HALF_S.abs() <= pl.col("clock_error_s"))
+)
 
 
 def is_unstable(values: Sequence[float]) -> bool:
-    """Tell whether repeats scatter too much, by the rules of pyperf and of hyperfine.
-
-    pyperf: sample standard deviation of 10 % of the mean or more, or an extreme 50 % or more
-    away from the mean. hyperfine: a value further than 14.826 median absolute deviations
-    from the median. One value scatters not at all.
-    """
+    """Tell whether repeats scatter too much, by the rules of pyperf and of hyperfine."""
     if len(values) < 2:
         return False
     mean = fmean(values)

@@ -51,8 +51,9 @@ class Drift(OfCurve):
         found = []
         if self.drifts:
             low, high = sorted(abs(end) for end in self.interval[:2])
+            went = "rose" if self.change > 0 else "fell"
             found.append(
-                f"Wall times {_direction(self.change)} by {_percent(self.change)} of their median "
+                f"Wall times {went} by {_percent(self.change)} of their median "
                 f"over the run ({100 * CONFIDENCE:.0f} % interval {_percent(low)} to "
                 f"{_percent(high)}; {self.trials} trials in {self.blocks} blocks)."
             )
@@ -68,9 +69,9 @@ class Drift(OfCurve):
 def drifts(trials: pl.DataFrame) -> list[Drift]:
     """Look for drift in every curve that has enough blocks, in the order of the table.
 
-    A trial's wall time is taken relative to the median of its configuration, so that curves of
-    any shape line up, and set against its position in the run. Blocks in random order are what
-    makes this sound: in a run that measured all of N = 1 first, there is little to see.
+    A trial's wall time is taken relative to the median of its configuration, so that curves of any
+    shape line up, and set against its position in the run. Blocks in random order are what makes
+    this sound: in a run that measured all of N = 1 first, there is little to see.
 
     The unit is the block: its trials share what else the machine did meanwhile, so they are not
     independent, and its place and wall time are the medians of theirs. Drift is the least squares
@@ -78,17 +79,8 @@ def drifts(trials: pl.DataFrame) -> list[Drift]:
     compared with the level of the later blocks or, where these drift, with their line, and are left
     out of the drift where they differ: one warm-up is no drift.
 
-    `position` is null where the order of execution is not known, and nothing is then said; nor is
-    it of a curve with fewer than six later trials or fewer blocks than `LEAST_BLOCKS`. Trials that
-    are not valid are left out, and so are configurations with fewer than three.
-
-    Notes
-    -----
-    By `benchmarks/sim_drift.py` (200 curves a case), drift is said of 0 to 6 % of curves without
-    any, and differing first trials of 0 to 4 %, whether noise is each trial's own or shared by
-    blocks. At 3 % noise, drift of 20, 10 and 5 % over the run is said of 100, 84 and 20 % of curves
-    with 6 blocks, and of 100, 98 and 42 % with 10. (5 % over the run is just below `SIZE`, as a
-    fraction of the median.)
+    `position` is null where the order of execution is not known, and nothing is then said. How much
+    drift is found is simulated in `benchmarks/sim_drift.py`.
     """
     one = [*GROUP, "workers"]
     timed = trials.filter("valid").filter(pl.len().over(one) >= 3)
@@ -169,10 +161,6 @@ def _apart(
 
 def _is_drift(change: float, interval: Interval) -> bool:
     return (interval.low > 0 or interval.high < 0) and abs(change) >= SIZE
-
-
-def _direction(change: float) -> str:
-    return "rose" if change > 0 else "fell"
 
 
 def _percent(change: float) -> str:

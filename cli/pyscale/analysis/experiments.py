@@ -40,8 +40,7 @@ def experiments(
 ) -> Iterator[Experiment]:
     """Name the runs that would settle a choice, the most needed first.
 
-    `fewest_repeats` are the timed trials of the candidate that has fewest, `found` what limits
-    scaling near the choice, and `frames` is the length of the movie, which bounds N.
+    `fewest_repeats` are those of the candidate that has fewest; `frames`, of the movie, bound N.
     """
     best, base, rival = choice.workers, choice.baseline_workers, choice.rival
     if best is None or base is None:

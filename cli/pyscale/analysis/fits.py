@@ -50,12 +50,9 @@ class CurveFits(OfCurve):
 def curve_fits(trials: pl.DataFrame, *, interleaved: bool = True) -> list[CurveFits]:
     """Fit both laws to every curve, in the order of the table.
 
-    Where the work grows with N the times are those for as much work as the baseline's, so that
-    the universal law is fitted to work done per second.
-
-    Trials that are not valid are left out; those of invalid configurations must not be given (see
-    `pyscale.analysis.flags.without_invalid`). `interleaved` is whether equal blocks ran close in
-    time, one after the other, as pyscale's do: what a block shares is then no scatter.
+    Where the work grows with N the times are those for as much work as the baseline's. Trials of
+    invalid configurations must not be given (see `pyscale.analysis.flags.without_invalid`).
+    `interleaved` is whether equal blocks ran close in time: what a block shares is then no scatter.
     """
     found = []
     for key, curve in trials.filter("valid").group_by(GROUP, maintain_order=True):
@@ -87,32 +84,20 @@ def fit(
 
     With `h = 1 + sigma (N - 1) + kappa N (N - 1)` the universal scalability law (Gunther 2007,
     Guerrilla Capacity Planning, chapter 4) is `T = h / (lambda N)`, and Amdahl's (1967, AFIPS
-    30:483) is the same with kappa = 0, sigma = f and lambda = 1/T1. T1 and lambda are fitted
-    too, so a curve that starts at N0 > 1 is fitted as it is.
+    30:483) is the same with kappa = 0, sigma = f and lambda = 1/T1. T1 and lambda are fitted too,
+    so a curve that starts at N0 > 1 is fitted as it is.
 
-    Every trial enters, not only medians: the law is fitted to the means of
-    `pyscale.analysis.blockmeans`, weighted as their covariance asks. The intervals are
-    Student's, from the Jacobian of the fit *without* bounds, cut at the bounds; where the best
-    values lie outside, the law is fitted again within them and `at_bound` says so. Where a whole
-    99 % interval lies outside, the fit is refused: a superlinear curve is not made to look
-    linear. Where only the 95 % one does, its end is the 99 % one's.
+    Every trial enters, by the means of `pyscale.analysis.blockmeans`, weighted as their covariance
+    asks. The intervals are Student's, from the Jacobian of the fit *without* bounds, cut at the
+    bounds; where the best values lie outside, the law is fitted again within them. Where a whole 99
+    % interval lies outside, the fit is refused: a superlinear curve is not made to look linear.
+    Where only the 95 % one does, its end is the 99 % one's.
 
-    Degrees of freedom are trials less parameters and blocks. Where the law misses the means by
-    more than the trials scatter (F test of lack of fit, 5 %) the misses are the error instead,
-    and values of N less parameters their degrees of freedom. A law that misses by more than
-    `POOR_FIT`, and by more than the trials scatter where that is known, is refused.
-
-    `wall_s` are the times of trials, divided by the growth of the work where it grew with N, and
-    `blocks` those that ran close in time. Amdahl's law is refused where it is known that `scaling`
-    is not strong: all of it is about one problem.
-
-    Notes
-    -----
-    Measured with 3 % lognormal noise and 500 seeds at each of 11 truths (f, sigma and kappa at 0
-    among them), N = 1, 2, 4, ..., 128 and N = 1, 2, ..., 8 with one trial each, and the former
-    with six: the intervals of all parameters covered the truth in 93 to 99 %. Profile likelihood
-    had the same widths within 1 % and covered as often, for 40 times the work. The bootstrap of
-    residuals covered 80 to 92 %.
+    Where the law misses the means by more than the trials scatter (F test of lack of fit, 5 %) the
+    misses are the error, and values of N less parameters their degrees of freedom. A law that
+    misses by more than `POOR_FIT`, and by more than the trials scatter where that is known, is
+    refused, and so is Amdahl's where `scaling` is not strong: it is about one problem. How often
+    the intervals cover the truth is told in docs/decisions, intervals of fitted laws.
     """
     return _fit(law, block_means(workers, wall_s, blocks), scaling)
 

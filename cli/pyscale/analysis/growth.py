@@ -41,11 +41,7 @@ def curve_work(timed: pl.DataFrame) -> CurveWork:
 
 
 def scaled_serial_fraction(speedup: float, workers: int) -> float:
-    """Share s of the time on N workers that is serial, where the work grows with N.
-
-    The scaled speedup is `S = N - s (N - 1)` (Gustafson 1988, CACM 31:532), so
-    `s = (N - S) / (N - 1)`. The same at every N it is a serial part; rising it is overhead.
-    """
+    """Share of the time that is serial where work grows: `(N - S) / (N - 1)` (Gustafson 1988)."""
     return (workers - speedup) / (workers - 1)
 
 

@@ -39,23 +39,17 @@ def median_with_ends(name: str, values: Sequence[float]) -> dict[str, float | No
 
 
 def repeats_needed(confidence: float = CONFIDENCE) -> int:
-    """Fewest repeats whose smallest and largest value enclose the median this often.
-
-    The median lies outside the range of n values with probability `2 * 0.5**n`: 5 repeats
-    reach 93.75 %, 6 reach 96.9 %.
-    """
+    """Fewest repeats whose range encloses the median this often: all but `2 * 0.5**n`."""
     return math.ceil(1 - math.log2(1 - confidence))
 
 
 def median_interval(values: Sequence[float], confidence: float = CONFIDENCE) -> Interval | None:
-    """Interval of the median between two order statistics of the same rank from either end.
+    """Interval of the median between order statistics of one rank from either end; None of too few.
 
-    The k-th smallest and k-th largest of n independent values enclose the median of any
-    continuous distribution with probability `1 - 2 * P(Binomial(n, 1/2) < k)`
-    (Hahn and Meeker, Statistical Intervals, section 5.2). The narrowest pair that reaches
-    the confidence is taken; its own coverage, which is higher, is returned with it.
-
-    There is none where no pair of these values reaches the confidence.
+    The k-th smallest and k-th largest of n independent values enclose the median of any continuous
+    distribution with probability `1 - 2 * P(Binomial(n, 1/2) < k)` (Hahn and Meeker, Statistical
+    Intervals, section 5.2). The narrowest pair that reaches the confidence is taken, with its own
+    coverage.
     """
     count = len(values)
     if count < repeats_needed(confidence):
@@ -79,8 +73,8 @@ def _median_ranks(count: int, confidence: float) -> tuple[int, float]:
 def resamples(trials: int) -> int:
     """Number of resamples for so many blocks: fewer where there are more than 100.
 
-    Time grows with blocks times resamples. At least 999 are advised for the ends of a 95 % interval
-    (Davison and Hinkley 1997, Bootstrap Methods and their Application, chapter 5).
+    At least 999 are advised for the ends of a 95 % interval (Davison and Hinkley 1997, Bootstrap
+    Methods and their Application, chapter 5).
     """
     return min(RESAMPLES, max(LEAST_RESAMPLES, MOST_DRAWN // trials))
 
@@ -94,23 +88,10 @@ def medians(values: Array, axis: int = -1) -> Array:
 
 
 def resampled_medians(arms: Sequence[Array], *, paired: bool, seed: int = 0) -> Array:
-    """Medians of bootstrap resamples of several arms.
+    """Medians of bootstrap resamples of several arms, shape (resamples, arms).
 
-    Parameters
-    ----------
-    arms : sequence of array of float, each of shape (trials,)
-        Where they are paired, all have as many trials and equal places are one block.
-    paired : bool
-        Whether one draw of blocks serves all arms; else each arm is drawn by itself.
-    seed : int
-        The same seed and values give the same medians.
+    Where arms are `paired`, equal places are one block, and one draw of blocks serves all.
 
-    Returns
-    -------
-    array of float, shape (resamples, arms)
-
-    Notes
-    -----
     Resamples of many trials are not written down one by one. With n sorted trials, those drawn are
     `ceil(n U)` for n uniform U, so that a middle one is that of a middle U, which has a beta
     distribution (David and Nagaraja 2003, Order Statistics, section 2.3). Of blocks it is counted
@@ -168,13 +149,10 @@ def ratio_interval(
 ) -> Interval | None:
     """Interval of `median(numerator) / median(denominator)` by the percentile bootstrap.
 
-    Trials of arms that are `paired` are of one block at equal places: blocks are resampled then, so
-    that drift which a block's trials share cancels; else each arm by itself. The same seed and
-    values give the same interval, and there is none where either arm has too few trials for an
-    interval of its own median.
-
-    The coverage is nominal: a bootstrap states no exact one. On 1000 simulated pairs of lognormal
-    arms it covered 94 % with 6 paired blocks, 96 % with 6 trials apart.
+    Where arms are `paired`, blocks are resampled, so that drift which a block's trials share
+    cancels; else each arm by itself. There is none where either arm has too few trials for an
+    interval of its own median. The coverage is nominal: on 1000 simulated pairs of lognormal arms
+    it was 94 % with 6 paired blocks, 96 % with 6 trials apart.
     """
     if min(len(numerator), len(denominator)) < repeats_needed(confidence):
         return None
@@ -206,17 +184,9 @@ def ratio_interval_by_block(
 
     A lost trial costs its block and not the pairing of all others. The ratio itself is that of all
     trials, as their medians stand beside it; where blocks differ much it may lie outside of what
-    the shared ones allow, and the interval is then widened to hold it.
-
-    `interleaved` is whether equal blocks ran close in time; else nothing is paired. There is no
-    interval where either arm has too few trials.
-
-    Notes
-    -----
-    With 8 % of noise that the trials of a block share, 2 % of their own and 10 blocks, the median
-    relative width is 0.062, with one trial lost 0.070, unpaired 0.196; coverage with up to four
-    lost is 95 to 98 %. Without widening, the ratio of all trials would lie outside of 8 % of
-    intervals with one lost, and of 21 % with three (`benchmarks/sim_advice.py`).
+    the shared ones allow, and the interval is then widened to hold it. `interleaved` is whether
+    equal blocks ran close in time; else nothing is paired. See `benchmarks/sim_advice.py` for
+    widths and coverage.
     """
     arms = [arm.sort("block") for arm in (numerator, denominator)]
     top, bottom = (arm[column].to_list() for arm in arms)

@@ -51,13 +51,13 @@ def judge(
     at_least: float = MARGIN,
     scatter: float = 0.0,
 ) -> list[Judgement]:
-    """Judge all configurations of a comparison together.
+    """Compare base and new in every configuration; a verdict each, in their order.
 
     All statements come from one rank test of the ratio of wall times and from the interval that
     belongs to it (see `pyscale.analysis.ranktests`), each with an error probability of 5 %:
 
-    - `same`: the interval lies inside `1/(1 + at_least) … 1 + at_least`, so the difference does
-      not count, even where it is certain.
+    - `same`: the interval lies inside `1/(1 + at_least) … 1 + at_least`, so the difference does not
+      count, even where it is certain.
     - `worse`, `better`: the test tells, adjusted by Holm's method (1979) over all configurations
       that have enough trials, that the ratio lies beyond the least change that counts.
     - `slower`, `faster`: it tells, adjusted alike, that there is a difference, and not that it is
@@ -65,24 +65,10 @@ def judge(
     - `not enough data`: all else, with its reason (see `reasons`).
 
     Where no configuration takes longer, the probability that any is called `slower` or `worse` is
-    at most 5 %; where none takes longer by more than `at_least`, that any is called `worse`. This
-    holds whatever the distribution of wall times and however configurations depend on each other,
-    as long as the trials of one configuration do not, and the machine is as fast for both. In
-    simulations of four configurations that did not change (benchmarks/sim_compare.py), trials
-    that were correlated with the one before by 0.7 gave `slower` or `worse` in 53 % of
-    comparisons and `worse` in 8 %; sessions whose speed differed by a standard deviation of 3 %
-    gave 32 % and 8 %. `scatter` and `paired` are what helps against the latter.
-
-    Parameters
-    ----------
-    configurations : sequence of Arms
-    paired : bool
-        Equal places of both arms were timed in one block, so that what slows a block cancels. Else
-        the order of trials does not matter.
-    at_least : float
-        Least change that counts: 0.05 is 5 %.
-    scatter : float
-        Difference between runs of one version. Only what is told to exceed it is a difference.
+    at most 5 %, whatever the distribution of wall times and however configurations depend on each
+    other, as long as the trials of one do not; for what else it takes see docs/decisions, what
+    better, worse and same mean. With `paired` equal places of both arms are of one block. Only what
+    exceeds `scatter`, the difference between runs of one version, is a difference.
     """
     enough = [
         place
@@ -160,10 +146,9 @@ def compare_sides(
 ) -> list[dict[str, Any]]:
     """Set what either of two sides has beside each other, with a verdict on what both have.
 
-    `names` are those of the parts of a key; what a side tells of it stands in columns that begin
-    with `base_` and `new_`. All `arms` of one `family` are judged together, as `judge` does `how`.
-    `unlike` says why a key that both have is not judged. The order is that of base, then of new,
-    where none is given.
+    What a side tells of a key stands in columns that begin with `base_` and `new_`. All `arms` of
+    one `family` are judged together, as `judge` does `how`. `unlike` says why a key that both have
+    is not judged. Without `order` it is that of base, then of new.
     """
     judged: dict[Key, Judgement] = {}
     for one in dict.fromkeys(map(family, arms)):

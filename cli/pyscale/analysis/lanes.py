@@ -13,11 +13,7 @@ Interval = tuple[datetime, datetime]
 
 
 def with_lanes(tasks: pl.DataFrame) -> pl.DataFrame:
-    """Fill in the lanes of trials in which the scheduler decided who does what.
-
-    `lane` is the worker of a window's task where pyscale chose it, else null. A window's task
-    without times keeps no lane; merge and check have none.
-    """
+    """Fill in the lanes of trials in which the scheduler decided who does what."""
     places = tasks.with_row_index("place").filter(pl.col("verb") == "run")
     open_trials = places.filter(
         pl.col("lane").is_null().any().over("trial"),
@@ -34,15 +30,12 @@ def with_lanes(tasks: pl.DataFrame) -> pl.DataFrame:
 
 
 def lanes_of(intervals: Sequence[Interval], workers: int) -> list[int]:
-    """Deal tasks to lanes by when they ran.
+    """Deal tasks to lanes by when they ran; lanes are numbered from 0.
 
-    In the order of their starts each task goes to the lane whose last task ended first: the
-    one that was free longest. Where at most N tasks ran at once this needs no more than N
-    lanes, none of which does two tasks at a time. Where more seem to have run at once, because
-    clocks are off, there are N lanes all the same: a task that starts while every lane is busy
-    goes to the one that is free first. N tasks or fewer have a lane each.
-
-    Lanes are numbered from 0, in the order of `intervals`.
+    In the order of their starts each task goes to the lane whose last task ended first. Where at
+    most N tasks ran at once this needs no more than N lanes, none of which does two tasks at a
+    time. Where more seem to have run at once, because clocks are off, there are N lanes all the
+    same. N tasks or fewer have a lane each.
     """
     lanes = [0] * len(intervals)
     free_at: list[tuple[datetime, int]] = []
@@ -71,12 +64,9 @@ def most_at_once(intervals: Sequence[Interval]) -> int:
 def on_one_clock(tasks: pl.DataFrame, spans: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Shift the times of every node to the clock of the machine that ran pyscale.
 
-    All tasks of a trial on one node are shifted alike, by the offset that was measured best:
-    each task's own would move tasks of one clock against each other. Where no task of the
-    trial on that node has one, the times stay as the node told them.
-
-    Of the tasks `clock_offset_s` (the node's clock minus the orchestrator's) and `clock_error_s`
-    are as each launcher found them, null where it got no answer, and then those that were used.
+    All tasks of a trial on one node are shifted alike, by the offset that was measured best: each
+    task's own would move tasks of one clock against each other. Where no task of the trial on that
+    node has one, the times stay as the node told them.
     """
     best = [
         pl.col(column).sort_by("clock_error_s", nulls_last=True).first().over("trial", "node")

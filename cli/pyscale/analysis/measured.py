@@ -10,7 +10,7 @@ import polars as pl
 from pyscale.analysis.intervals import median_with_ends
 from pyscale.analysis.judging import MARGIN
 from pyscale.analysis.losses import GROUP
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, columns
 from pyscale_stages.measured import Over
 
 OVER: dict[Over, Callable[[pl.Expr], pl.Expr]] = {
@@ -25,12 +25,9 @@ DECLARED = ("unit", "better", "means")
 
 
 def measured_trials(measures: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
-    """Take what the tasks of each timed trial measured together.
+    """Take what the tasks of each timed trial measured together, a row a trial and number.
 
     What a merge tells is of the whole output, so that it counts in place of what windows tell.
-
-    There is a row a trial and number: the columns of a curve, `workers`, `trial`, `name`, `value`,
-    and those of `DECLARED`.
     """
     one = ["trial", "name"]
     is_merged = pl.col("verb") == "merge"
@@ -46,25 +43,23 @@ def measured_trials(measures: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFram
     return timed.join(found, on="trial", maintain_order="left_right")
 
 
-def point_schema() -> Schema:
-    """Columns of `measured_points`, as docs/columns.md has them for benchmark_measures.csv."""
-    return columns(
-        (TEXT, "suite stage device"),
-        (WHOLE, "workers"),
-        (TEXT, "name unit better means"),
-        (WHOLE, "repeats"),
-        (REAL, "value value_low value_high"),
-        (WHOLE, "baseline_workers"),
-        (REAL, "over_baseline"),
-        (FLAG, "worse"),
-    )
+POINT_SCHEMA = columns(
+    (TEXT, "suite stage device"),
+    (WHOLE, "workers"),
+    (TEXT, "name unit better means"),
+    (WHOLE, "repeats"),
+    (REAL, "value value_low value_high"),
+    (WHOLE, "baseline_workers"),
+    (REAL, "over_baseline"),
+    (FLAG, "worse"),
+)
 
 
 def measured_points(of_trials: pl.DataFrame) -> pl.DataFrame:
     """Give the median of each number over the trials at each N, beside that at the fewest workers.
 
-    `worse` is true where the direction is known, the medians differ by more than 5 % that way, and
-    so do the intervals, which do not overlap; without intervals it is null.
+    `worse` is true where the medians differ by more than 5 % that way, and the intervals do not
+    overlap; without intervals it is null.
     """
     one = [*GROUP, "name"]
     rows: list[dict[str, Any]] = []
@@ -82,7 +77,7 @@ def measured_points(of_trials: pl.DataFrame) -> pl.DataFrame:
             row["over_baseline"] = row["value"] / base["value"] if base["value"] else None
             row["worse"] = _is_worse(row, base)
             rows.append(row)
-    return pl.DataFrame(rows, point_schema(), orient="row")
+    return pl.DataFrame(rows, POINT_SCHEMA, orient="row")
 
 
 def _is_worse(row: dict[str, Any], base: dict[str, Any]) -> bool | None:

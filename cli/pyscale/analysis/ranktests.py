@@ -74,11 +74,7 @@ def of_arms(base: Sequence[float], new: Sequence[float]) -> RankTest:
 
 
 def of_blocks(base: Sequence[float], new: Sequence[float]) -> RankTest:
-    """Test two arms whose equal places were timed in one block (Wilcoxon 1945, signed ranks).
-
-    What slows a whole block cancels. Where nothing differs and the order within blocks is random,
-    either of two trials is as likely to be the longer one by as much: the test needs no more.
-    """
+    """Test two arms whose equal places were timed in one block (Wilcoxon 1945, signed ranks)."""
     found = _thinned(np.sort(np.asarray(new, dtype=float) / np.asarray(base, dtype=float)))
     first, second = np.triu_indices(len(found))
     return RankTest(np.sort(np.sqrt(found[first] * found[second])), _law_of_blocks(len(found)))

@@ -21,10 +21,7 @@ TIME_STEP_S = 300
 
 
 def memory_to_request(peak_bytes: int) -> int:
-    """Memory to ask for, given the peak: a fifth more, in whole GiB.
-
-    `ceil(1.2 x peak)` is the rule of Princeton's jobstats.
-    """
+    """Memory to ask for, as Princeton's jobstats does: a fifth above the peak, in whole GiB."""
     tenths_of_gib = 10 * GIB
     return max(1, -(-12 * peak_bytes // tenths_of_gib)) * GIB
 
@@ -71,30 +68,26 @@ class Request(OfCurve):
 
 
 def request_of(choice: Choice, trials: pl.DataFrame, *, cpus: int | None = None) -> Request | None:
-    """Derive what to ask for from the timed trials of the N that was chosen.
+    """Derive what to ask for from the timed trials of the N that was chosen, if one was.
 
-    `cpus` are the cores of each worker, where its trials asked no scheduler for them. Nothing is
-    requested where no N was chosen.
+    `cpus` are the cores of each worker, where its trials asked no scheduler for them.
     """
     if choice.workers is None:
         return None
-    timed = trials.filter(
-        "valid",
-        pl.col("workers") == choice.workers,
-        in_curve(choice.curve),
-    )
+    timed = trials.filter("valid", pl.col("workers") == choice.workers, in_curve(choice.curve))
     peak = largest(timed["peak_rss_bytes"])
     asked_cpus, asked_gpus = (largest(timed[f"requested_{what}"]) for what in ("cpus", "gpus"))
     # A trial whose tasks nobody timed one by one has no task longer than itself.
     longest_task_s = largest(timed["longest_task_s"])
     longest_s = longest_task_s or largest(timed["wall_s"])
     windows = largest(timed["windows"]) or choice.workers
-    work = largest(timed["work"])
+    work, threads = largest(timed["work"]), max(1, choice.workers // windows)
     return Request(
         **choice.curve,
         workers=min(choice.workers, windows),
         windows=windows,
-        cpus=asked_cpus if asked_cpus is not None else _cores(cpus, choice.workers, windows),
+        # Those of a worker, or of all that are threads of one process.
+        cpus=asked_cpus if asked_cpus is not None else cpus and cpus * threads,
         gpus=int(choice.device == "cuda") if asked_gpus is None else asked_gpus,
         memory_bytes=None if peak is None else memory_to_request(peak),
         time_s=max(1, math.ceil(TIME_MARGIN * longest_s / TIME_STEP_S)) * TIME_STEP_S,
@@ -103,8 +96,3 @@ def request_of(choice: Choice, trials: pl.DataFrame, *, cpus: int | None = None)
         tasks_timed=longest_task_s is not None,
         work_per_window=None if work is None else work / windows,
     )
-
-
-def _cores(each: int | None, workers: int, windows: int) -> int | None:
-    """Cores of a task: those of a worker, or of all that are threads of one process."""
-    return None if each is None else each * max(1, workers // windows)

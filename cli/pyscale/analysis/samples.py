@@ -69,12 +69,10 @@ KEY = ("kind", "value", "stage", "workers")
 def samples(
     tables: Mapping[str, pl.DataFrame], measured: pl.DataFrame | None = None
 ) -> pl.DataFrame:
-    """Give every value of every trial that counts.
+    """Give every value of every trial that counts: `KEY`, `work` in words, `unit` and `better`.
 
-    `tables` are the stored ones by their key of `MEASURES`, `measured` is as
-    `pyscale.analysis.measured.measured_trials` gives it. Beside the columns of `KEY` there are
-    `work` in words, `amount` in `unit`, and `better`. What took no time is left out: nothing can be
-    so many times as long.
+    `tables` are the stored ones by their key of `MEASURES`. What took no time is left out: nothing
+    can be so many times as long.
     """
     schema = columns(
         (TEXT, "kind value stage"), (WHOLE, "workers"), (TEXT, "work unit better"), (REAL, "amount")
@@ -131,8 +129,7 @@ def compared_samples(
     """Judge every value that either run has, by the statistics of `judge`.
 
     Equal values of one kind are judged together, so that any wrong verdict among them is rare. The
-    ratio is that of the amounts. Without a verdict one side alone has the value, or the reason is
-    that the work is another.
+    ratio is that of the amounts.
     """
     sides = [_by_key(side) for side in (base, new)]
     keys = dict.fromkeys([*sides[0], *sides[1]])

@@ -14,9 +14,9 @@ from pyscale.analysis.drift import Drift
 from pyscale.analysis.flags import is_invalid
 from pyscale.analysis.growth import CurveWork, curve_work, scaled_serial_fraction
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block, with_ends
-from pyscale.analysis.losses import GROUP, Sums, factors, sums
+from pyscale.analysis.losses import GROUP, factors, sums
 from pyscale.analysis.requests import requested_and_used
-from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, Schema, columns
+from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 from pyscale.analysis.warned import codes
 
 OVER_N = (
@@ -41,20 +41,14 @@ def configurations(
     load_balance(N0) * computation_scaling * useful_share / useful_share(N0)` holds exactly (see
     `pyscale.analysis.losses`).
 
-    Where the work grows with N, `growth` is the work at N over the baseline's and the speedup is
-    that in work done per second (Gustafson 1988, CACM 31:532); where it does not, or is not known,
-    growth is 1 and all of it is that of strong scaling.
+    Where the work grows with N, `growth` is the work at N over the baseline's and the speedup
+    `growth * T(N0) / T(N)` is that in work done per second (Gustafson 1988, CACM 31:532); where it
+    does not, or is not known, growth is 1. `karp_flatt` is only where N0 is 1 and the work is the
+    same at every N or not known, `gustafson` where N0 is 1 and scaling is weak.
 
-    `interleaved` is whether equal blocks ran close in time, one after the other, as pyscale's do:
-    the bootstrap of the speedup then resamples those in which both arms have a timed trial.
-    `drifts`, found in these trials, are flagged at every N of their curve.
-
-    Curves are in the order of `trials`, each by rising worker count; columns as docs/columns.md
-    has them. Speedup and efficiency: `S = growth * T(N0) / T(N)` with its bootstrap interval and
-    `S * N0 / N`. `karp_flatt` is only where N0 is 1 and the work is the same at every N or not
-    known, `gustafson` where N0 is 1 and scaling is weak. `warnings` are like
-    "unregistered-frames=37/48". Memory is of tasks that asked for as much as the windows did.
-    What was not measured, or has no interval, is null.
+    `interleaved` is whether equal blocks ran close in time: the bootstrap of the speedup then
+    resamples those in which both arms have a timed trial. `drifts`, found in these trials, are
+    flagged at every N of their curve. Columns as docs/columns.md has them.
     """
     rows: list[dict[str, Any]] = []
     drifting = {
@@ -65,10 +59,9 @@ def configurations(
         base_workers = min((curve if timed.is_empty() else timed)["workers"].to_list())
         base = curve.filter(pl.col("workers") == base_workers)
         base_timed = base.filter("valid")
-        there = None if base_timed.is_empty() else sums(base_timed)
         work = curve_work(timed)
         for _, own in curve.sort("workers").group_by("workers", maintain_order=True):
-            row = _row(own, base_timed, there, base_workers, work, interleaved=interleaved)
+            row = _row(own, base_timed, base_workers, work, interleaved=interleaved)
             flags = flag_codes(
                 own,
                 base,
@@ -76,28 +69,23 @@ def configurations(
                 superlinear=_is_superlinear(row, own, base_timed),
             )
             rows.append(row | {"flags": flags, "invalid": is_invalid(flags), **codes(own)})
-    return pl.DataFrame(rows, schema=_schema())
+    return pl.DataFrame(rows, schema=_SCHEMA)
 
 
 def karp_flatt(speedup: float, workers: int) -> float:
-    """Serial fraction that Amdahl's law needs for this speedup over one worker.
-
-    `e = (1/S - 1/N) / (1 - 1/N)` (Karp and Flatt 1990). The same at every N it is a serial
-    part; rising with N it is overhead.
-    """
+    """Serial fraction after Karp and Flatt (1990): `(1/S - 1/N) / (1 - 1/N)`."""
     return (1 / speedup - 1 / workers) / (1 - 1 / workers)
 
 
 def _row(
     own: pl.DataFrame,
     base_timed: pl.DataFrame,
-    there: Sums | None,
     base_workers: int,
     work: CurveWork,
     *,
     interleaved: bool,
 ) -> dict[str, Any]:
-    """Describe one configuration; `own` holds all its trials, `there` is what the base's gave."""
+    """Describe one configuration; `own` holds all its trials."""
     timed = own.filter("valid")
     workers = int(own["workers"][0])
     row: dict[str, Any] = {
@@ -109,44 +97,42 @@ def _row(
         "agreement": own["agreement"].min(),
         "agreement_tolerance": own["agreement_tolerance"].max(),
         "agreement_measure": next(iter(own["agreement_measure"].drop_nulls()), None),
-        "identical": _all_known(own["agreement_identical"]),
+        # Null where nothing is known.
+        "identical": own["agreement_identical"].min(),
         "quality": _median_quality(own["quality"].drop_nulls().to_list()),
         "work": work.by_workers.get(workers),
         "scaling": work.kind,
     }
-    if there is None or timed.is_empty():
+    if base_timed.is_empty() or timed.is_empty():
         return row
-    here = sums(timed)
-    growth = work.growth(workers)
-    own_factors = factors(here, there, growth=growth)
-    speedup = growth * there.wall_s / here.wall_s
-    is_base = workers == base_workers
-    wall_interval = median_interval(timed["wall_s"].to_list())
+    here, there, growth = sums(timed), sums(base_timed), work.growth(workers)
+    wall_s, base_s = here["wall_s"], there["wall_s"]
+    assert wall_s is not None
+    assert base_s is not None
+    speedup, interval = growth * base_s / wall_s, None
     # The baseline's speedup is 1 by definition: it has nothing to be uncertain about.
-    speedup_interval = (
-        None if is_base else _speedup_interval(base_timed, timed, growth, interleaved)
-    )
+    if workers != base_workers:
+        found = ratio_interval_by_block(base_timed, timed, interleaved=interleaved)
+        interval = found and Interval(growth * found.low, growth * found.high, found.coverage)
     states = sorted(set(timed["cache_state"].drop_nulls()))
     return row | {
         "growth": growth,
-        **with_ends("wall_s", here.wall_s, wall_interval),
+        **with_ends("wall_s", wall_s, median_interval(timed["wall_s"].to_list())),
         "wall_s_min": timed["wall_s"].min(),
         "wall_s_max": timed["wall_s"].max(),
-        **with_ends("speedup", speedup, speedup_interval),
-        **_following("efficiency", lambda s: s * base_workers / workers, speedup, speedup_interval),
-        "load_balance": own_factors.load_balance,
-        "computation_scaling": own_factors.computation_scaling,
-        "useful_share": own_factors.useful_share,
-        "worker_seconds": workers * here.wall_s,
+        **with_ends("speedup", speedup, interval),
+        **_following("efficiency", lambda s: s * base_workers / workers, speedup, interval),
+        **factors(here, there, growth=growth),
+        "worker_seconds": workers * wall_s,
         "cache_state": "+".join(states) or None,
-        "merge_s": here.merge_s,
+        "merge_s": here["merge_s"],
         "queue_s": timed["queue_s"].median(),
         "queue_worst_s": timed["queue_worst_s"].max(),
         "start_stagger_s": timed["start_stagger_s"].median(),
         "overlap": timed["overlap"].median(),
         "gap_s": timed["gap_s"].median(),
         "nodes": timed["nodes"].max(),
-        **_serial_fraction(speedup, speedup_interval, workers, base_workers, work),
+        **_serial_fraction(speedup, interval, workers, base_workers, work),
         **requested_and_used(timed),
     }
 
@@ -190,20 +176,6 @@ def _serial_fraction(
     return _following(name, lambda own: law(own, workers), speedup, interval)
 
 
-def _speedup_interval(
-    base: pl.DataFrame, own: pl.DataFrame, growth: float, interleaved: bool
-) -> Interval | None:
-    """Bootstrap the speedup, by the blocks that have timed both arms."""
-    found = ratio_interval_by_block(base, own, interleaved=interleaved)
-    return found and Interval(growth * found.low, growth * found.high, found.coverage)
-
-
-def _all_known(found: pl.Series) -> bool | None:
-    """Whether all that is known is true; None where nothing is."""
-    known = found.drop_nulls()
-    return bool(known.all()) if len(known) else None
-
-
 def _median_quality(records: list[str]) -> str:
     """Join the measures of all trials: the median of each over those that have it."""
     values: dict[str, list[float]] = {}
@@ -213,29 +185,28 @@ def _median_quality(records: list[str]) -> str:
     return json.dumps({name: median(found) for name, found in sorted(values.items())})
 
 
-def _schema() -> Schema:
-    return columns(
-        (TEXT, "suite stage"),
-        (WHOLE, "workers repeats"),
-        (REAL, "wall_s wall_s_low wall_s_high speedup speedup_low speedup_high efficiency"),
-        (REAL, "load_balance computation_scaling useful_share worker_seconds"),
-        (TEXT, "cache_state"),
-        (REAL, "agreement"),
-        (TEXT, "quality"),
-        (TEXTS, "flags warnings"),
-        (FLAG, "result_doubted"),
-        (TEXT, "device"),
-        (WHOLE, "baseline_workers"),
-        (REAL, "merge_s queue_s start_stagger_s overlap efficiency_low efficiency_high karp_flatt"),
-        (REAL, "karp_flatt_low karp_flatt_high gustafson gustafson_low gustafson_high work growth"),
-        (TEXT, "scaling"),
-        (FLAG, "identical invalid"),
-        (REAL, "agreement_tolerance"),
-        (TEXT, "agreement_measure"),
-        (WHOLE, "windows nodes"),
-        (REAL, "queue_worst_s gap_s"),
-        (WHOLE, "peak_rss_bytes requested_memory_bytes memory_to_request_bytes"),
-        (REAL, "memory_used_share cores_used"),
-        (WHOLE, "requested_cpus"),
-        (REAL, "wall_s_min wall_s_max"),
-    )
+_SCHEMA = columns(
+    (TEXT, "suite stage"),
+    (WHOLE, "workers repeats"),
+    (REAL, "wall_s wall_s_low wall_s_high speedup speedup_low speedup_high efficiency"),
+    (REAL, "load_balance computation_scaling useful_share worker_seconds"),
+    (TEXT, "cache_state"),
+    (REAL, "agreement"),
+    (TEXT, "quality"),
+    (TEXTS, "flags warnings"),
+    (FLAG, "result_doubted"),
+    (TEXT, "device"),
+    (WHOLE, "baseline_workers"),
+    (REAL, "merge_s queue_s start_stagger_s overlap efficiency_low efficiency_high karp_flatt"),
+    (REAL, "karp_flatt_low karp_flatt_high gustafson gustafson_low gustafson_high work growth"),
+    (TEXT, "scaling"),
+    (FLAG, "identical invalid"),
+    (REAL, "agreement_tolerance"),
+    (TEXT, "agreement_measure"),
+    (WHOLE, "windows nodes"),
+    (REAL, "queue_worst_s gap_s"),
+    (WHOLE, "peak_rss_bytes requested_memory_bytes memory_to_request_bytes"),
+    (REAL, "memory_used_share cores_used"),
+    (WHOLE, "requested_cpus"),
+    (REAL, "wall_s_min wall_s_max"),
+)

@@ -30,54 +30,24 @@ CELL = ("stage", "device", "workers", "part")
 
 @dataclass(frozen=True)
 class Side:
-    """One of the sets of results that stand side by side.
-
-    Attributes
-    ----------
-    configurations : polars.DataFrame
-        As `pyscale.analysis.scaling.configurations` gives it.
-    alike : frozenset
-        Names of what it processed, in any form: times of two sides are compared only where they
-        share one. Empty where nothing is known.
-    losses : polars.DataFrame or None
-        As `pyscale.analysis.losses.loss_table` gives it; None where no parts are known.
-    trials : polars.DataFrame or None
-        What `configurations` summarises; None where it is not known.
-    """
+    """One of the sets of results that stand side by side."""
 
     configurations: pl.DataFrame
     alike: frozenset[Hashable]
+    """Names of what it processed: times of two sides are compared only where they share one."""
     losses: pl.DataFrame | None = None
+    """None where no parts are known."""
     trials: pl.DataFrame | None = None
+    """What `configurations` summarises; None where it is not known."""
 
 
 def times_side_by_side(sides: Sequence[Side]) -> pl.DataFrame:
-    """Line up the times of all sides.
+    """Line up the times of all sides, a row per side and `CELL`.
 
-    Returns
-    -------
-    polars.DataFrame
-        One row per side, worker count, stage and part, by rising N, stages in the order in which
-        the sides name them, and each stage before its parts:
-
-        side : int
-            Place in `sides`.
-        stage, device : str
-            Null for the sum over all timed stages of the side at this N. A side that names no
-            device stands beside the only one that the others have for the stage.
-        workers : int
-        part : str
-            Null for the whole, else one of the parts of the worker-seconds.
-        wall_s, wall_s_low, wall_s_high : float
-            Median wall time T(N) with its interval; of a part its worker-seconds over N, so that
-            the parts sum to T(N).
-        percent : float
-            Of the side's sum over stages at this N.
-        repeats : int
-        work : float
-        invalid : bool
-        suite, own_device : str
-            What the side itself calls them.
+    They are in order of N, stages as the sides name them, and each stage before its parts. A side
+    that names no device stands beside the only one that the others have for the stage; `suite` and
+    `own_device` are what the side itself calls them. `wall_s` of a part are its worker-seconds over
+    N, so that the parts sum to T(N), and `percent` is of the side's sum over stages at this N.
     """
     whole = _on_devices(pl.concat([_whole(place, side) for place, side in enumerate(sides)]))
     sums = (
@@ -95,50 +65,31 @@ def times_side_by_side(sides: Sequence[Side]) -> pl.DataFrame:
         .sort("workers", "_stage", "_part", "side", nulls_last=False)
         .select(
             *("side", *CELL, "wall_s", "wall_s_low", "wall_s_high"),
-            *((100 * pl.col("wall_s") / pl.col("_sum_s")).alias("percent"),),
+            (100 * pl.col("wall_s") / pl.col("_sum_s")).alias("percent"),
             *("repeats", "work", "invalid", "suite", "own_device"),
         )
     )
 
 
 def stages_beside(sides: Sequence[Side]) -> Beside:
-    """Line up all sides, and compare those that did the same work."""
+    """Line up all sides, and compare those that did the same work, the earlier as the base."""
     times = times_side_by_side(sides)
-    pairs = comparisons(sides, times)
-    return Beside(CELL, times, pairs, speedups_side_by_side(sides, times, pairs))
-
-
-def comparisons(sides: Sequence[Side], times: pl.DataFrame) -> dict[tuple[int, int], pl.DataFrame]:
-    """Compare all sides that did the same work in pairs, the earlier one as the base.
-
-    Devices are called as in `times`. Sides without trials are in none.
-    """
-    devices = times.filter(pl.col("part").is_null()).select("stage", "own_device", "device")
-    named = devices.rename({"device": "_named", "own_device": "device"}).unique()
-    found = {}
+    one = ["stage", "own_device"]
+    devices = times.filter(pl.col("part").is_null()).select(*one, "device").unique()
+    pairs = {}
     for (base, before), (new, after) in combinations(enumerate(sides), 2):
-        if (
-            before.trials is not None
-            and after.trials is not None
-            and _why_not(before, after) is None
-        ):
-            tables = (before.configurations, after.configurations)
-            table = compared(before.trials, after.trials, *tables)
-            found[base, new] = (
-                table.join(
-                    *(named, ["stage", "device"]),
-                    how="left",
-                    nulls_equal=True,
-                    maintain_order="left",
-                )
-                .with_columns(device="_named", part=pl.lit(None, pl.String))
-                .drop("_named")
-            )
-    return found
+        if before.trials is None or after.trials is None or _why_not(before, after):
+            continue
+        tables = (before.configurations, after.configurations)
+        table = compared(before.trials, after.trials, *tables).rename({"device": "own_device"})
+        # Devices are called as in `times`.
+        pairs[base, new] = table.join(
+            devices, on=one, how="left", nulls_equal=True, maintain_order="left"
+        ).with_columns(part=pl.lit(None, pl.String))
+    return Beside(CELL, times, pairs, _speedups(sides, times, pairs))
 
 
-def speedups_side_by_side(sides: Sequence[Side], times: pl.DataFrame, pairs: Pairs) -> pl.DataFrame:
-    """Compare every time with that of every side, where both did the same work."""
+def _speedups(sides: Sequence[Side], times: pl.DataFrame, pairs: Pairs) -> pl.DataFrame:
     rows = times.to_dicts()
     cells = {(row["side"], *(row[name] for name in CELL)): row for row in rows}
     stages: dict[tuple[int, int], set[tuple[Any, ...]]] = {}

@@ -46,15 +46,10 @@ class Prices(Record):
 def trial_costs(
     trials: pl.DataFrame, held: Held | None, prices: Prices | None = None
 ) -> pl.DataFrame:
-    """Price every trial.
+    """Price every trial: add `held_s`, the worker-seconds that are paid for, and `COSTS`.
 
-    `requested_cpus` and `requested_gpus` of the trials are what one worker asks for; `energy_j` is
-    the energy of a trial. `held` is what is held while workers wait for each other; None where that
-    is not known, so that only energy is.
-
-    Added are `held_s`, the worker-seconds that are paid for, and the columns `COSTS`; what cannot
-    be known is null. Money is the sum of all that is held and priced: null where GPUs or cores are
-    held, or may be, whose price is not known.
+    `held` is what is held while workers wait for each other; None where that is not known, so that
+    only energy is. Money is null where GPUs or cores are held, or may be, whose price is not known.
     """
     held_s = {
         "task": pl.col("busy_s"),
@@ -80,10 +75,8 @@ def held_on_one_machine(
 ) -> pl.DataFrame:
     """Give trials that asked nobody for cores or GPUs what each worker had for itself.
 
-    Where workers shared these, nothing is known of what one held.
-
-    `cpus_of` are the cores of a worker of each stage, and the workers of the stages in `sharing`
-    are on one GPU together.
+    Where workers shared these, as those of the stages in `sharing` do one GPU, nothing is known of
+    what one held.
     """
     alone = ~pl.col("oversubscribed")
     own_gpu = alone & ~pl.col("stage").is_in(list(sharing))
@@ -95,13 +88,12 @@ def held_on_one_machine(
 
 
 def configuration_costs(trials: pl.DataFrame) -> pl.DataFrame:
-    """Mean cost of the timed trials of every configuration.
-
-    Costs add up over trials, so the arithmetic mean stands for them (Hoefler and Belli 2015);
-    wall times are given as medians elsewhere.
-    """
+    """Mean cost of each configuration's timed trials: costs add up (Hoefler and Belli 2015)."""
     # A mean over some trials would be a sum that leaves others out.
-    means = {name: _mean_if_all(pl.col(name)) for name in (*COSTS, "work")}
+    means = {
+        name: pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean())
+        for name in (*COSTS, "work")
+    }
     kinds = [
         (means[cost].alias(cost), (means[cost] / means["work"]).alias(f"{cost}_per_work"))
         for cost in COSTS
@@ -117,11 +109,7 @@ def with_costs(
     held: Held | None,
     prices: Prices | None = None,
 ) -> pl.DataFrame:
-    """Give every configuration what it cost.
-
-    Added are `COSTS`, each also `*_per_work`, and `currency`, the unit of `money`; null is what is
-    not known.
-    """
+    """Give every configuration what it cost: `COSTS`, each also `*_per_work`, and `currency`."""
     one = [*GROUP, "workers"]
     currency = pl.lit(prices.currency if prices else None, dtype=pl.String)
     costs = configuration_costs(trial_costs(trials, held, prices)).with_columns(
@@ -134,7 +122,3 @@ def _charge(hours: str, price: float | None) -> pl.Expr:
     """Price of what is held; nothing held costs nothing, whatever its price."""
     priced = pl.lit(None, dtype=pl.Float64) if price is None else pl.col(hours) * price
     return pl.when(pl.col(hours) == 0).then(0.0).otherwise(priced)
-
-
-def _mean_if_all(values: pl.Expr) -> pl.Expr:
-    return pl.when(values.null_count() == 0).then(values.mean())

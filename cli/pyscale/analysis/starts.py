@@ -3,35 +3,28 @@
 from __future__ import annotations
 
 import json
-import math
-from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, columns
 
 MANY = 100
 """Movies of the second answer: what a group has after a season at the microscope."""
 
 
-def start_schema() -> Schema:
-    """Columns of `starts`, as docs/columns.md has them; times are means over the timed trials."""
-    return columns(
-        (TEXT, "family stage warm_stage device"),
-        (WHOLE, "workers"),
-        (TEXT, "origin"),
-        (REAL, "worker_start_s window_cold_s window_warm_s"),
-        (WHOLE, "windows_to_repay"),
-        (REAL, "movie_cold_s movie_warm_s movies_cold_s movies_warm_s"),
-        (FLAG, "identical"),
-    )
+START_SCHEMA = columns(
+    (TEXT, "family stage warm_stage device"),
+    (WHOLE, "workers"),
+    (TEXT, "origin"),
+    (REAL, "worker_start_s window_cold_s window_warm_s"),
+    (WHOLE, "windows_to_repay"),
+    (REAL, "movie_cold_s movie_warm_s movies_cold_s movies_warm_s"),
+    (FLAG, "identical"),
+)
 
 
 def starts(tasks: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
-    """Set each entry of warm workers beside the one of new processes that does the same.
-
-    There is a row for each N that both were timed at.
-    """
+    """Set each entry of warm workers beside that of new processes that does the same, at each N."""
     valid = trials.filter("valid")
     windows = tasks.filter((pl.col("verb") == "run") & pl.col("trial").is_in(valid["trial"]))
     kinds = ["family", "work", "device", "workers"]
@@ -54,37 +47,27 @@ def starts(tasks: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
     both = cold.drop("origin", "worker_start_s").join(
         warm, on=kinds, suffix="_warm", maintain_order="left"
     )
-    rows = [_row(row, tasks) for row in both.iter_rows(named=True)]
-    return pl.DataFrame(rows, start_schema(), orient="row")
-
-
-def _row(row: dict[str, Any], tasks: pl.DataFrame) -> dict[str, Any]:
-    start_s = row["worker_start_s"]
-    saved_s = row["window_s"] - row["window_s_warm"]
-    beside = tasks.filter(
-        (pl.col("task") == "beside")
-        & (pl.col("stage") == row["stage_warm"])
-        & (pl.col("workers") == row["workers"])
-    )["beside_identical"].drop_nulls()
-    return {
-        "family": row["family"],
-        "stage": row["stage"],
-        "warm_stage": row["stage_warm"],
-        "device": row["device"],
-        "workers": row["workers"],
-        "origin": row["origin"],
-        "worker_start_s": start_s,
-        "window_cold_s": row["window_s"],
-        "window_warm_s": row["window_s_warm"],
-        "windows_to_repay": None
-        if start_s is None or saved_s <= 0
-        else math.ceil(start_s / saved_s),
-        "movie_cold_s": row["movie_s"],
-        "movie_warm_s": None if start_s is None else row["movie_s_warm"] + start_s,
-        "movies_cold_s": row["movie_s"] * MANY,
-        "movies_warm_s": None if start_s is None else row["movie_s_warm"] * MANY + start_s,
-        "identical": bool(beside.all()) if len(beside) else None,
-    }
+    beside = (
+        tasks.filter(pl.col("task") == "beside")
+        .group_by(stage_warm="stage", workers="workers")
+        .agg(identical=pl.col("beside_identical").min())
+    )
+    saved_s = pl.col("window_s") - pl.col("window_s_warm")
+    repaid = (pl.col("worker_start_s") / saved_s).ceil()
+    return (
+        both.join(beside, on=["stage_warm", "workers"], how="left", maintain_order="left")
+        .with_columns(
+            warm_stage="stage_warm",
+            window_cold_s="window_s",
+            window_warm_s="window_s_warm",
+            windows_to_repay=pl.when(saved_s > 0).then(repaid),
+            movie_cold_s="movie_s",
+            movie_warm_s=pl.col("movie_s_warm") + pl.col("worker_start_s"),
+            movies_cold_s=pl.col("movie_s") * MANY,
+            movies_warm_s=pl.col("movie_s_warm") * MANY + pl.col("worker_start_s"),
+        )
+        .select(pl.col(name).cast(kind) for name, kind in START_SCHEMA.items())
+    )
 
 
 def _without_start(point: str) -> str:

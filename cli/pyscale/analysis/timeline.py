@@ -19,11 +19,7 @@ NOTHING_S = 1e-6
 def timeline_of(
     tasks: pl.DataFrame, spans: pl.DataFrame, trials: pl.DataFrame, *, at_most: int = 30_000
 ) -> pl.DataFrame:
-    """Lay out every trial in time or, where that is too much to show, the middle one of each N.
-
-    With more rows than `at_most`, only the timed trial whose wall time is the median (or next below
-    it) is kept of each configuration.
-    """
+    """Lay out every trial in time; where that is too much to show, the middle one of each N."""
     table = timeline_table(tasks, spans)
     if table.height <= at_most:
         return table
@@ -35,17 +31,12 @@ def timeline_of(
 def timeline_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
     """Say of every worker what it did when, and for which task it waited.
 
-    Pieces of a task that are shorter than `FINEST` of the trial are gathered by part, so that
-    each part keeps its sum and stands no further than that from where it was. A merge stands on
-    the lane of the worker that ended last, on which its time is booked (see
-    `pyscale.analysis.trials.trial_table`); a worker that has ended is idle until the last one
-    has, and again during the merge. The scheduler's time before and between tasks stays empty.
-
-    Tasks are on one clock, every window's with its lane. Checks, and tasks without times, are left
-    out. There is a row per piece, in the order of `tasks` by trial, then by lane and time: the
-    columns `TRIAL` and `PIECE`. Where a worker was idle, `task` is the one that it waited for,
-    `verb` is null and `node` is that of the worker's last task. `part` is a phase, "unattributed"
-    or "idle", and `start_s` is since the start of the trial's first task.
+    Pieces of a task that are shorter than `FINEST` of the trial are gathered by part, so that each
+    part keeps its sum and stands no further than that from where it was. A merge stands on the lane
+    of the worker that ended last, on which its time is booked; a worker that has ended is idle
+    until the last one has, and again during the merge. The scheduler's time before and between
+    tasks stays empty. Where a worker was idle, `task` is the one that it waited for and `verb` is
+    null.
     """
     timed = _timed(tasks)
     pieces = _gathered(_pieces(timed, spans), timed)
@@ -59,10 +50,7 @@ def timeline_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
 
 
 def _timed(tasks: pl.DataFrame) -> pl.DataFrame:
-    """Windows' tasks and merges of the last attempt, in seconds since their trial's first start.
-
-    `last_task` is the window that ended last, `last_s` when, and `last_lane` whose it was.
-    """
+    """Windows' tasks and merges of the last attempt, in seconds since their trial's first start."""
     is_run = pl.col("verb") == "run"
     start_s = (pl.col("start_utc") - pl.col("start_utc").filter(is_run).min().over("trial")) / (
         pl.duration(seconds=1)

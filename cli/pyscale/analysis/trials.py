@@ -5,37 +5,14 @@ from __future__ import annotations
 import polars as pl
 
 from pyscale.analysis.warned import of_tasks
-from pyscale.analysis.workers import (
-    PHASE_COLUMNS,
-    nodes_used,
-    phase_sums,
-    sum_if_all,
-    worker_times,
-)
+from pyscale.analysis.workers import PHASE_COLUMNS, nodes_used, phase_sums, sum_if_all, worker_times
 from pyscale_stages.residency import LEAST_PROVED_FIRST
 
 TIMING_COLUMNS = (
-    "slowest_s",
-    "shortest_s",
-    "merge_s",
-    "wall_s",
-    "busy_s",
-    "idle_s",
-    "useful_s",
-    *PHASE_COLUMNS,
-    "unattributed_s",
-    "overlap",
-    "start_stagger_s",
-    "gap_s",
-    "queue_s",
-    "queue_worst_s",
-    "cores_used",
-    "work",
-    "prepare_s",
-    "longest_task_s",
-    "input_bytes",
-    "input_files",
-    "gpu_mean_utilisation",
+    *("slowest_s", "shortest_s", "merge_s", "wall_s", "busy_s", "idle_s", "useful_s"),
+    *(*PHASE_COLUMNS, "unattributed_s", "overlap", "start_stagger_s", "gap_s"),
+    *("queue_s", "queue_worst_s", "cores_used", "work", "prepare_s", "longest_task_s"),
+    *("input_bytes", "input_files", "gpu_mean_utilisation"),
 )
 """Columns that are null in a trial that did not finish: there is no such time or sum."""
 
@@ -43,34 +20,17 @@ TIMING_COLUMNS = (
 def trial_table(
     tasks: pl.DataFrame, spans: pl.DataFrame, *, count_retried: bool = False
 ) -> pl.DataFrame:
-    """Summarise every trial by its tasks.
+    """Summarise every trial by its tasks; columns as docs/columns.md has them.
 
-    The wall time of a trial is `max(t_i) + merge`, where t_i is what worker i spent in its windows,
-    one or more: the merge starts when the last worker has ended, so it is booked on the slowest
-    worker, and every other worker idles meanwhile. With this one convention the identities of the
-    POP metrics hold with the merge inside T. What passed between the windows of one worker is the
-    scheduler's, and stands beside T as `gap_s`.
+    The wall time of a trial is `max(t_i) + merge`, where t_i is what worker i spent in its windows:
+    the merge starts when the last worker has ended, so it is booked on the slowest worker, and
+    every other worker idles meanwhile. With this one convention the identities of the POP metrics
+    hold with the merge inside T. What passed between the windows of one worker is the scheduler's,
+    and stands beside T as `gap_s`.
 
-    Parameters
-    ----------
-    tasks : polars.DataFrame
-        One row per finished task, of the verbs run, merge and check; every window's task with
-        its lane.
-    spans : polars.DataFrame
-        One row per span of these tasks: `trial`, `task`, `phase`, `wall_s`.
-    count_retried : bool
-        Whether a trial that succeeded only when tried again is timed too.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row per trial, in the order of `tasks`; columns as docs/columns.md has them for
-        benchmark_trials.csv. Trials that are `valid` are timed: every task of the plan is there
-        and done at the first attempt. All phases and `unattributed_s` sum to `busy_s`, which
-        with `idle_s` is `workers * wall_s`; the merge task's phases are included.
-        `clock_error_s` is 0 on one node, `cache_state` is that of the window of which least was
-        proved, and `gpu_mean_utilisation` is weighted by wall time. What is not known is null,
-        and so is a sum of which a part is not known.
+    `tasks` are those of the verbs run, merge and check, every window's with its lane. All phases
+    and `unattributed_s` sum to `busy_s`, which with `idle_s` is `workers * wall_s`. What is not
+    known is null, and so is a sum of which a part is not known.
     """
     # A task that was tried again may have left a record of each attempt: the last one counts.
     latest = tasks.filter(pl.col("attempt") == pl.col("attempt").max().over("trial", "task"))
@@ -152,10 +112,7 @@ def least_proved(states: pl.Expr) -> pl.Expr:
 
 
 def _checks(tasks: pl.DataFrame) -> pl.DataFrame:
-    """Results of the comparison with the baseline's output and with the truth.
-
-    The output of warm workers must be that of new processes too: what agrees less counts.
-    """
+    """Comparison of the output with the baseline's, the truth, and that of new processes."""
     checks = pl.concat(
         [tasks.filter(pl.col("task") == "check"), _besides_cold(tasks)], how="diagonal"
     )
@@ -163,11 +120,10 @@ def _checks(tasks: pl.DataFrame) -> pl.DataFrame:
         checks.sort("agreement", nulls_last=True, maintain_order=True)
         .group_by("trial", maintain_order=True)
         .agg(
-            pl.col("agreement").first(),
-            pl.col("agreement_same").first(),
+            pl.col("agreement", "agreement_same").first(),
+            # The output of warm workers must be that of new processes too: what agrees less counts.
             pl.col("agreement_identical").min(),
-            pl.col("agreement_measure").first(),
-            pl.col("agreement_tolerance").first(),
+            pl.col("agreement_measure", "agreement_tolerance").first(),
             pl.col("quality").filter(pl.col("task") == "check").first(),
             check_failed=(pl.col("status") != "done").any(),
         )

@@ -61,8 +61,7 @@ def graded(
 
     It is `no` where an answer rests on what did, or may have done, other work; `with care` where
     the answer could be another; else a flag is a note. `against`, `reasons`, `notes` and
-    `in_favour` are what no flag says: against all trust, for care, beside, and for trust.
-    `of_rates` is whether rates of reading are the answer.
+    `in_favour` are what no flag says; `of_rates` is whether rates of reading are the answer.
     """
     said: dict[Trust, list[str]] = {"no": [*against], "with care": [], "yes": []}
     places = list(FLAGS)
@@ -88,11 +87,7 @@ def raised_by(
     all_of: int,
     indecisive: Collection[str] = (),
 ) -> Iterator[Raised]:
-    """Raise every flag of some rows, with their names where not all have it.
-
-    More rows than `MOST_NAMED` are counted, as so many `what` of `all_of`, which could have the
-    flag. On flags that are `indecisive` no answer rests.
-    """
+    """Raise every flag of some rows, with their names where not all that could have it do."""
     names: dict[str, list[str]] = {}
     for name, codes in rows:
         for code in codes:
@@ -104,19 +99,38 @@ def raised_by(
 
 
 def trust_in(rows: Sequence[Row], choice: Choice | None, shown: int | None) -> Trusted:
-    """Judge the N that was chosen on a curve, and the speedup shown.
+    """Judge the N that was chosen on a curve of the table of configurations, and the speedup shown.
 
-    `rows` are one curve of the table of configurations, by rising N, and `shown` is the N of the
-    speedup: that of another where the baseline was chosen. It is `no` where the numbers answer
-    another question or none, `with care` where something that is known could change the answer.
+    `shown` is the N of that speedup: that of another where the baseline was chosen.
     """
+    timed = _timed(rows)
+    against, doubts, favour = [], [], []
+    if choice is None or choice.workers is None:
+        against.append(refusal(choice))
+    if any(row["invalid"] for row in timed[:1]):
+        against.append("the baseline does not agree with itself")
+    if any(row["result_doubted"] for row in rows):
+        doubts.append("the stage warns that its result may be wrong")
+    if choice is not None and choice.sureness == "undecided" and not choice.is_close:
+        rival = "another N" if choice.rival is None else f"N = {choice.rival}"
+        doubts.append(f"{rival} may be better")
+    elif choice is not None and choice.sureness == "unknown" and _ranges_overlap(timed, choice):
+        doubts.append("another N may be better: times too close for so few trials")
+    larger = [row for row in timed if row["workers"] > row["baseline_workers"]]
+    unchecked = any(row["agreement"] is None and row["scaling"] != "weak" for row in larger)
+    if any(row["agreement"] is not None for row in timed[1:]):
+        same = all(row["identical"] for row in timed)
+        favour.append(f"{'same bytes' if same else 'outputs agree'} at every N")
+    if timed:
+        fewest = min(row["repeats"] for row in timed)
+        favour.append(f"{fewest} trial{'s' * (fewest > 1)} of each")
     decisive = set() if choice is None else {choice.workers, choice.baseline_workers, shown}
     return graded(
         _raised(rows, decisive),
-        against=_against(rows, choice),
-        reasons=_in_doubt(rows, choice),
-        notes=_notes(rows),
-        in_favour=_in_favour(rows),
+        against=against,
+        reasons=doubts,
+        notes=["outputs not checked"] if unchecked else [],
+        in_favour=favour,
     )
 
 
@@ -132,26 +146,9 @@ def _raised(rows: Sequence[Row], decisive: set[int | None]) -> Iterator[Raised]:
             yield Raised(code, where, is_decisive=code not in INVALIDATING)
 
 
-def _against(rows: Sequence[Row], choice: Choice | None) -> Iterator[str]:
-    if choice is None or choice.workers is None:
-        yield refusal(choice)
-    if any(row["invalid"] for row in _timed(rows)[:1]):
-        yield "the baseline does not agree with itself"
-
-
-def _in_doubt(rows: Sequence[Row], choice: Choice | None) -> Iterator[str]:
-    if any(row["result_doubted"] for row in rows):
-        yield "the stage warns that its result may be wrong"
-    if choice is not None and choice.sureness == "undecided" and not choice.is_close:
-        rival = "another N" if choice.rival is None else f"N = {choice.rival}"
-        yield f"{rival} may be better"
-    elif choice is not None and choice.sureness == "unknown" and _ranges_overlap(rows, choice):
-        yield "another N may be better: times too close for so few trials"
-
-
-def _ranges_overlap(rows: Sequence[Row], choice: Choice) -> bool:
+def _ranges_overlap(timed: Sequence[Row], choice: Choice) -> bool:
     """Whether another N is the better value in the range of the trials, 5 % wide at the least."""
-    valid = {row["workers"]: row for row in _timed(rows) if not row["invalid"]}
+    valid = {row["workers"]: row for row in timed if not row["invalid"]}
     own = valid.get(choice.workers or 0)
     if own is None:
         return False
@@ -166,21 +163,6 @@ def _ranges_overlap(rows: Sequence[Row], choice: Choice) -> bool:
 def _cost(row: Row, wall_s: float) -> float:
     """Cost that the best value minimises: the inverse of speedup x efficiency, up to a factor."""
     return float(row["workers"] * (wall_s / row["growth"]) ** 2)
-
-
-def _notes(rows: Sequence[Row]) -> Iterator[str]:
-    larger = [row for row in _timed(rows) if row["workers"] > row["baseline_workers"]]
-    if any(row["agreement"] is None and row["scaling"] != "weak" for row in larger):
-        yield "outputs not checked"
-
-
-def _in_favour(rows: Sequence[Row]) -> Iterator[str]:
-    timed = _timed(rows)
-    if any(row["agreement"] is not None for row in timed[1:]):
-        same = all(row["identical"] for row in timed)
-        yield f"{'same bytes' if same else 'outputs agree'} at every N"
-    fewest = min(row["repeats"] for row in timed)
-    yield f"{fewest} trial{'s' * (fewest > 1)} of each"
 
 
 def _timed(rows: Sequence[Row]) -> list[Row]:
@@ -207,10 +189,7 @@ def trust_in_loading(findings: LoaderFindings, of_trials: Sequence[str] = ()) ->
 def trust_in_reconstruction(
     rows: Sequence[Row], knee: Knee | None, of_trials: Sequence[str] = ()
 ) -> Trusted:
-    """Judge an entry by the flags of all points that its answers rest on, and of its trials.
-
-    Ranks that compute something else anywhere leave no point of the entry beyond doubt.
-    """
+    """Judge an entry by the flags of all points that its answers rest on, and of its trials."""
     if knee is None:
         return graded((), against=("no trial counts",))
     timed = _timed(rows)

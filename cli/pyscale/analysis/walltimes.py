@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import polars as pl
 
+from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, TIME, WHOLE, columns
 from pyscale.analysis.trials import TIMING_COLUMNS
 from pyscale.analysis.workers import seconds, sum_if_all
 
@@ -17,32 +16,41 @@ TOLD = (
 )
 MEASURED = {*TIMES, *TOLD, "wall_s", "idle_s"}
 """Columns of a trial that a table may fill."""
+_KINDS = columns(
+    (WHOLE, "repeat block tasks tasks_done cpus gpus requested_memory_bytes peak_memory_bytes"),
+    (REAL, "mean_task_s cpu_s work energy_j"),
+    (TEXT, "task node"),
+    (TIME, "start end"),
+)
+"""Columns that a table may have beside `stage`, `workers` and `wall_s`."""
+_NOT_MEASURED = columns(
+    (REAL, " ".join(name for name in TIMING_COLUMNS if name not in MEASURED)),
+    (REAL, "agreement agreement_tolerance"),
+    (WHOLE, "windows input_bytes input_files"),
+    (TEXT, "cache_asked cache_state agreement_measure quality warned"),
+    (FLAG, "oversubscribed disturbed check_failed agreement_same agreement_identical"),
+    (TEXTS, "hardware"),
+)
+"""Columns of a trial that a table of wall times cannot fill."""
 
 
 def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.DataFrame:
     """Shape published wall times as trials, so that the same analysis serves them.
 
-    Three kinds of rows may be mixed. With `task`, a row is one task, and a trial is the tasks
-    of one stage, worker count and repeat. With `mean_task_s`, a row is one trial of which the
-    mean over its `tasks` is known too. With neither, a row is one trial of which only the
-    wall time is known; with one worker this is its task's time as well.
+    Three kinds of rows may be mixed. With `task`, a row is one task, and a trial is the tasks of
+    one stage, worker count and repeat. With `mean_task_s`, a row is one trial of which the mean
+    over its `tasks` is known too. With neither, a row is one trial of which only the wall time is
+    known; with one worker this is its task's time as well. Whole-task times give the load balance
+    and `sum t(N0) / sum t(N)`; no phases are known.
 
-    No phases are known, so nothing is said of useful work; whole-task times give the load
-    balance and `sum t(N0) / sum t(N)`.
-
-    What stands in the columns beside is of the task where a row is one, and else of the whole
-    trial: its N workers share `cpus` and `gpus` evenly, and of its memory nothing is known of one
-    worker. Work and energy add up over tasks. Dates are those of one clock, as schedulers write
-    them; where every trial has a start, they give the order of execution.
-
-    A table has `stage, workers, wall_s` and any of `repeat, block, task, tasks, mean_task_s, work,
-    energy_j, tasks_done, start, end, cpus, gpus, cpu_s, requested_memory_bytes, peak_memory_bytes,
-    node`. Repeats are numbered by `repeat`, else by `block`, else 0; `position` is null where the
-    order of the trials is not known. What was not measured is null.
+    What stands in the columns beside (see `_KINDS`) is of the task where a row is one, and else of
+    the whole trial: its N workers share `cpus` and `gpus` evenly, and of its memory nothing is
+    known of one worker. Repeats are numbered by `repeat`, else by `block`, else 0. Where every
+    trial has a start, these give the order of execution. What was not measured is null.
     """
     table = table.with_columns(
         pl.lit(None, dtype=dtype).alias(column)
-        for column, dtype in _optional_columns().items()
+        for column, dtype in _KINDS.items()
         if column not in table.columns
     ).with_columns(
         pl.coalesce("repeat", "block", 0).alias("repeat"),
@@ -82,24 +90,13 @@ def trials_from_wall_times(table: pl.DataFrame, suite: str = "table") -> pl.Data
         complete=pl.lit(True),
         valid=pl.lit(True),
         **{column: pl.col(column) for column in (*TIMES, *TOLD)},
-        **_not_measured(),
+        **{name: pl.lit(None, dtype=kind) for name, kind in _NOT_MEASURED.items()},
     )
 
 
 def is_interleaved(table: pl.DataFrame) -> bool:
     """Whether a table says which of its trials ran close together in time: it has blocks."""
     return "block" in table.columns
-
-
-def _optional_columns() -> dict[str, Any]:
-    whole = ("repeat", "block", "tasks", "tasks_done", "cpus", "gpus")
-    memory = ("requested_memory_bytes", "peak_memory_bytes")
-    return {
-        **dict.fromkeys((*whole, *memory), pl.Int64),
-        **dict.fromkeys(("mean_task_s", "cpu_s", "work", "energy_j"), pl.Float64),
-        **dict.fromkeys(("task", "node"), pl.String),
-        **dict.fromkeys(("start", "end"), pl.Datetime("us", "UTC")),
-    }
 
 
 def _told_beside() -> dict[str, pl.Expr]:
@@ -140,18 +137,3 @@ def _of_one_worker(column: str) -> pl.Expr:
     shared = pl.when(value % size == 0).then(value // size)
     own = pl.when("_is_worker").then(value).otherwise(shared)
     return pl.when(own.null_count() == 0, own.n_unique() == 1).then(own.first())
-
-
-def _not_measured() -> dict[str, Any]:
-    """Columns of a trial that a table of wall times cannot fill."""
-    timing = (column for column in TIMING_COLUMNS if column not in MEASURED)
-    kinds: dict[str, Any] = {
-        **dict.fromkeys((*timing, "agreement", "agreement_tolerance"), pl.Float64),
-        **dict.fromkeys(("windows", "input_bytes", "input_files"), pl.Int64),
-        **dict.fromkeys(("cache_asked", "cache_state", "agreement_measure", "quality"), pl.String),
-        "warned": pl.String,
-        **dict.fromkeys(("oversubscribed", "disturbed", "check_failed"), pl.Boolean),
-        **dict.fromkeys(("agreement_same", "agreement_identical"), pl.Boolean),
-        "hardware": pl.List(pl.String),
-    }
-    return {name: pl.lit(None, dtype=kind) for name, kind in kinds.items()}

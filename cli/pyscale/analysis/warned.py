@@ -42,8 +42,7 @@ class StageWarning(CodeWarning):
 def of_tasks(tasks: pl.DataFrame) -> pl.DataFrame:
     """Add up the warnings of each trial's tasks.
 
-    Counts under one code are summed, and kept where the sum is large enough; other sentences stay,
-    each once.
+    Counts under one code are summed, and kept where the sum is large enough; other sentences stay.
     """
     told = tasks.filter(pl.col("warned").fill_null("[]") != "[]")
     said: dict[str, list[dict[str, Any]]] = {}

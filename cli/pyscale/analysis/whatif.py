@@ -8,30 +8,19 @@ from pyscale.analysis.growth import curve_work
 from pyscale.analysis.losses import GROUP
 from pyscale.analysis.workers import sum_if_all
 
+BEFORE_METER = ("phase_container_start_s", "phase_python_start_s")
+"""Phases that are over when a task begins to count its processor time and its waiting."""
 HELD = {
-    "start-up": (
-        "phase_container_start_s",
-        "phase_python_start_s",
-        "phase_import_s",
-        "phase_model_load_s",
-    ),
+    "start-up": (*BEFORE_METER, "phase_import_s", "phase_model_load_s"),
     "reading": ("phase_read_s",),
     "writing": ("phase_write_s",),
     "unattributed": ("unattributed_s",),
 }
 """Causes that are phases, the merge's too, and the columns of these."""
-BEFORE_METER = ("phase_container_start_s", "phase_python_start_s")
-"""Phases that are over when a task begins to count its processor time and its waiting."""
 
 BY_PHASE = (
-    "imbalance",
-    "start-up",
-    "reading",
-    "writing",
-    "merging",
-    "contention",
-    "work-inflation",
-    "unattributed",
+    *("imbalance", "start-up", "reading", "writing", "merging", "contention"),
+    *("work-inflation", "unattributed"),
 )
 """Causes that can be taken out where the phases of every worker are known."""
 BY_TASK = ("imbalance", "busy")
@@ -51,33 +40,26 @@ def what_if(trials: pl.DataFrame, workers: pl.DataFrame | None) -> pl.DataFrame:
     """Take each cause out of every timed trial, or its growth over the baseline.
 
     The wall time without a cause is the longest that any worker would have taken, plus the merge.
-    Every phase is without its part of the wait for a core, which is spread evenly over all that
-    was metered; `u_i` is what remains of worker i's phase `compute`.
+    Every phase is without its part of the wait for a core, which is spread evenly over all that was
+    metered; `u_i` is what remains of worker i's phase `compute`.
 
-    - imbalance: every `u_i` is the mean over workers. The rest stays as uneven as it was: who
-      waited, read or started longer than others is that cause's.
+    - imbalance: every `u_i` is the mean over workers; who waited, read or started longer than
+      others is that cause's.
     - start-up, reading, writing, unattributed: in sum over all tasks, the merge too, these phases
       take no longer than in the baseline or, where the work differs, than `growth` times that.
-      Every worker's part shrinks alike. What did not grow costs nothing, however long it takes,
-      and two workers that share what one had alone lose exactly what they wait for each other.
+      Every worker's part shrinks alike.
     - merging: there is no merge.
-    - contention: the same with the wait for a core. It is summed over threads, of which
-      `k = (cpu + wait) / wall` were ready at once on average, so that it held a worker up for
-      `wait / max(1, k)`.
-    - work-inflation: every `u_i` is scaled so that their sum is that of the baseline or, where
-      the work differs, `growth` times it. At the baseline nothing is scaled.
-    - busy: the same with whole tasks, where no phases are known.
+    - contention: the same with the wait for a core. It is summed over threads, of which `k = (cpu +
+      wait) / wall` were ready at once on average, so that it held a worker up for `wait / max(1,
+      k)`.
+    - work-inflation: every `u_i` is scaled so that their sum is `growth` times that of the
+      baseline.
+    - busy: the same with whole tasks, where `workers`, the table of workers, is not known.
 
-    Without `workers`, the table of workers, only whole tasks were timed. The timed trials are given
-    with
-
-    - `baseline_workers`, N0, and `growth`, the work over the baseline's, 1 where it is not known;
-    - `without_*_s`, the wall time without each cause of `BY_PHASE` or `BY_TASK`; null where the
-      cause was not measured;
-    - `computed_s`, the worker-seconds that `u_i` sum to, `inflation`, their median over that of the
-      baseline times `growth`, and `slope_s`, by how much the wall time without inflation would
-      change for a change of 1 in what the work is scaled by: the `u_i` of the slowest worker;
-    - `cpu_s`, the processor time of all workers; null where it is not known.
+    Added to the timed trials are `baseline_workers` and `growth`, the wall times `without_*_s`,
+    null where the cause was not measured, and what resampling needs: `computed_s`, the sum of
+    `u_i`; `inflation`, their growth for the same work; `slope_s`, by how much the wall time without
+    inflation changes for a change of 1 in what the work is scaled by; and `cpu_s`.
     """
     timed = pl.concat(
         [_beside_base(curve) for _, curve in trials.group_by(GROUP, maintain_order=True)]

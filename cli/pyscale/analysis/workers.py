@@ -38,11 +38,7 @@ def sum_if_all(values: pl.Expr) -> pl.Expr:
 
 
 def worker_times(timed: pl.DataFrame) -> pl.DataFrame:
-    """Wall times of a trial's workers, and how these lay in time.
-
-    A worker is a lane: the windows that it processed one after the other, of which its time is
-    the sum. The scheduler's time between them, `gap_s`, is no part of it.
-    """
+    """Wall times of a trial's workers, and how these lay in time."""
     is_run = pl.col("verb") == "run"
     lanes = _lanes(timed.filter(is_run))
     return (
@@ -60,13 +56,11 @@ def worker_times(timed: pl.DataFrame) -> pl.DataFrame:
 
 
 def worker_table(tasks: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:
-    """Sum up the windows of each worker; merges and checks are no worker's.
+    """Sum up the windows of each worker, a row per trial and lane; merges and checks are left out.
 
-    Tasks and spans are as `pyscale.analysis.trials.trial_table` takes them. There is a row per
-    trial and lane, in the order of the tasks: `trial`, `lane`, `workers` (N of the trial); `wall_s`
-    is the sum over its windows, to which its phases and `unattributed_s` add up. `cpu_s` and
-    `cpu_wait_s`, in which its threads were ready and had no core, are summed over threads; null
-    where any window's is not known.
+    To `wall_s` its phases and `unattributed_s` add up. `cpu_s` and `cpu_wait_s`, in which its
+    threads were ready and had no core, are summed over threads; null where any window's is not
+    known.
     """
     windows = tasks.filter(
         pl.col("attempt") == pl.col("attempt").max().over("trial", "task"),

@@ -29,11 +29,7 @@ def shipped_folder() -> Path:
 
 
 def reference_files(own: Path | None, on_problem: Problem | None = None) -> dict[str, Path]:
-    """TOML files of all references by name: those that come with pyscale, then the user's.
-
-    The user's folder `own` need not be there. One with the name of a reference that comes with
-    pyscale is told as `all_references` does.
-    """
+    """TOML files of all references by name: those that come with pyscale, then the user's."""
     found = {path.stem: path for path in sorted(shipped_folder().glob("*.toml"))}
     for path in sorted(own.glob("*.toml")) if own else ():
         if path.stem not in found:
@@ -65,8 +61,8 @@ def refuse_unknown(names: Iterable[str], own: Path) -> None:
 def all_references(own: Path | None, on_problem: Problem | None = None) -> dict[str, Loaded]:
     """Read all references by name, those that come with pyscale first.
 
-    One that cannot be used is told to `on_problem` in a sentence and left out: what others measured
-    is no reason to refuse a report. Without `on_problem` the first one raises.
+    One that cannot be used is told to `on_problem` and left out: what others measured is no reason
+    to refuse a report. Without `on_problem` the first one raises.
     """
     found: dict[str, Loaded] = {}
     for name, path in reference_files(own, on_problem).items():

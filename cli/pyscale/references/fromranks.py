@@ -17,10 +17,7 @@ from pyscale.references.model import GPUS, NUM_WORKERS, Content
 
 
 def of_ranks(plan: Plan, found: Sequence[PointFindings]) -> Content:
-    """Take the rates of ranks that load patches, or the speedups of ranks that reconstruct.
-
-    Raises `UserError` where a run measured both, or a reconstruction at one N alone.
-    """
+    """Take the rates of ranks that load patches, or the speedups of ranks that reconstruct."""
     stages = {entry: plan.suite.stage_name(entry) for one in found for entry in one.entries}
     match found:
         case [LoaderFindings() as loading]:

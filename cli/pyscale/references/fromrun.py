@@ -41,18 +41,8 @@ HARDWARE = (
 def reference_from(run: RunFolder, name: str) -> Loaded:
     """Make a reference of the timed trials of a run; nothing is written into its folder.
 
-    It is one of wall times by N; of a grid over sizes, of its times by size; of a run that
-    measured nothing but the machine, of its tests; of ranks that load patches, of their rates, and
-    of ranks that reconstruct, of the speedups of an iteration and its components.
-
     Only what describes a kind of machine, the suite and the settings is taken over; a movie or a
     suite is named where it comes with pyscale. Names of the suite's entries are kept.
-
-    Raises
-    ------
-    UserError
-        If no trial was timed, the run does not tell what it was measured with, or what it measured
-        cannot become a reference.
     """
     plan = run.plan
     tables = build_tables(run)
@@ -96,26 +86,20 @@ def _of_trials(run: RunFolder, tables: Tables) -> Content:
     if timed.is_empty() or (sizes := size_sweep(plan, tables, trials, table, stamps)) is None:
         entries = timed["stage"].unique(maintain_order=True)
         return Content(
-            table=_wall_times(timed),
+            # The mean over its tasks gives the load balance of a trial, merge included.
+            table=timed.select(
+                *("stage", "workers", "wall_s"),
+                repeat="block",
+                tasks="windows",
+                mean_task_s=pl.col("busy_s") / pl.col("windows"),
+                work="work",
+            ),
             sweep=WORKERS,
             stages={entry: plan.suite.stage_name(entry) for entry in entries},
             figures="wall times of the timed trials of",
             configurations=table,
         )
     return sizes
-
-
-def _wall_times(timed: pl.DataFrame) -> pl.DataFrame:
-    """One row a trial; the mean over its tasks gives the load balance, merge included."""
-    return timed.select(
-        "stage",
-        "workers",
-        "wall_s",
-        pl.col("block").alias("repeat"),
-        pl.col("windows").alias("tasks"),
-        (pl.col("busy_s") / pl.col("windows")).alias("mean_task_s"),
-        "work",
-    )
 
 
 def _what_ran(run: RunFolder) -> str:
@@ -180,8 +164,7 @@ def _caveats(plan: Plan, content: Content) -> Iterator[str]:
         for code, sentence in SENTENCES.items():
             counts: dict[str, list[str]] = {}
             for row in table.to_dicts():
-                flags = row["flags"] if isinstance(row["flags"], list) else flags_of(row)
-                if code in flags:
+                if code in flags_of(row):
                     counts.setdefault(row["stage"], []).append(str(row["workers"]))
             places = "; ".join(f"{stage} at N = {', '.join(own)}" for stage, own in counts.items())
             if places:

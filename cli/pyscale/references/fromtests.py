@@ -25,8 +25,7 @@ COLUMNS = (
 def of_tests(run: RunFolder, tables: Tables) -> Content:
     """Take the tests of a run that measured nothing but the machine.
 
-    First calls, tests that a machine cannot run and tests whose result was wrong are left out;
-    the trials of all nodes are numbered as those of one machine.
+    The trials of all nodes are numbered as those of one machine.
     """
     found = machine_tests(tables.timings)
     table = _repeats(tables.timings, found)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypeVar
+from itertools import product
+from typing import Any
 
 import polars as pl
 
@@ -14,7 +15,6 @@ from pyscale.references.model import Loaded, Referred
 
 NONE = "none"
 """Instead of a reference's name: no reference at all."""
-T = TypeVar("T")
 
 
 def shown_beside(
@@ -24,11 +24,7 @@ def shown_beside(
     asked: Collection[str] = (),
     sizes: Collection[str] = (),
 ) -> list[Loaded]:
-    """Choose references of the same work and those that are asked for by name.
-
-    The work has a fingerprint, and tests of a machine have one of the `sizes` of their images;
-    `NONE` among the names chooses nothing.
-    """
+    """Choose references of the same work or `sizes`, and those that are asked for by name."""
     if NONE in asked:
         return []
     return [
@@ -36,13 +32,6 @@ def shown_beside(
         for one in references
         if one.reference.name in asked or one.reference.is_same_work(work_id, sizes)
     ]
-
-
-def matched(
-    references: Iterable[Loaded], find: Callable[[Loaded], Iterable[T]]
-) -> list[Referred[T]]:
-    """Keep what is found of each reference, with where it is from."""
-    return [Referred(loaded.reference, found) for loaded in references for found in find(loaded)]
 
 
 def is_the_same(beside: pl.DataFrame, own: pl.DataFrame, on: Sequence[str], value: str) -> bool:
@@ -62,33 +51,28 @@ def matching(
 
     Strong scaling stands beside strong scaling and weak beside weak, where both are known. A
     reference that is the very measurement reported, to the last digit at every N, is left out.
-    `stages` has the stage of pyscale behind each name in `configurations`, where the two differ, as
-    in a suite that segments two channels. Of what is found `stage` is the name in the report that
-    it stands beside, in its order, and `label` its own.
+    `stages` has the stage of pyscale behind each name in `configurations`, where the two differ. Of
+    what is found `stage` is the name in the report that it stands beside, and `label` its own.
     """
     names = configurations["stage"].unique(maintain_order=True)
     known = {name: (stages or {}).get(name, name) for name in names}
 
-    def find(loaded: Loaded) -> Iterator[pl.DataFrame]:
-        wanted = [own for own, stage in loaded.reference.stages.items() if stage in known.values()]
+    found = []
+    for loaded in references:
+        stages_of = loaded.reference.stages
+        wanted = [own for own, stage in stages_of.items() if stage in known.values()]
         measured = loaded.configurations(wanted) if wanted else None
         if measured is None:
-            return
+            continue
         beside = []
-        for name, stage in known.items():
-            reported = configurations.filter(stage=name)
-            for label in wanted:
-                curve = measured.filter(stage=label)
-                if (
-                    loaded.reference.stages[label] == stage
-                    and _scale_alike(curve, reported)
-                    and _times(curve) != _times(reported)
-                ):
-                    beside.append(curve.with_columns(label="stage", stage=pl.lit(name)))
+        for (name, stage), label in product(known.items(), wanted):
+            curve, reported = measured.filter(stage=label), configurations.filter(stage=name)
+            alike = stages_of[label] == stage and _scale_alike(curve, reported)
+            if alike and _times(curve) != _times(reported):
+                beside.append(curve.with_columns(label="stage", stage=pl.lit(name)))
         if beside:
-            yield pl.concat(beside)
-
-    return matched(references, find)
+            found.append(Referred(loaded.reference, pl.concat(beside)))
+    return found
 
 
 def _scale_alike(one: pl.DataFrame, other: pl.DataFrame) -> bool:
@@ -108,24 +92,17 @@ def matching_grids(
 ) -> list[Referred[GridFindings]]:
     """Find what others measured of the stages of grids, against the same axis.
 
-    A reference that is the very measurement reported, to the last digit, is left out. `stages` has
-    the stage of pyscale behind each family, where the two differ. The `family` of the findings is
-    that of the grid that they stand beside; in their tables it is the reference's own.
+    The `family` of the findings is that of the grid that they stand beside; in their tables it is
+    the reference's own. The very measurement that is reported is left out.
     """
-
-    def find(loaded: Loaded) -> Iterator[GridFindings]:
-        measured = loaded.grids() if grids else ()
-        for grid in grids:
-            stage = (stages or {}).get(grid.family, grid.family)
-            for other in measured:
-                if (
-                    loaded.reference.stages.get(other.family) == stage
-                    and other.against == grid.against
-                    and _steady(other) != _steady(grid)
-                ):
-                    yield replace(other, family=grid.family)
-
-    return matched(references, find)
+    return [
+        Referred(loaded.reference, replace(other, family=grid.family))
+        for loaded in (references if grids else ())
+        for grid, other in product(grids, loaded.grids())
+        if loaded.reference.stages.get(other.family) == (stages or {}).get(grid.family, grid.family)
+        and other.against == grid.against
+        and _steady(other) != _steady(grid)
+    ]
 
 
 def _steady(grid: GridFindings) -> list[Any]:
@@ -140,16 +117,17 @@ def matching_tests(
 ) -> list[Referred[pl.DataFrame]]:
     """Find what others measured of the reported tests of one run, on the same kind of device.
 
-    A reference that names no stages is matched by the names of its tests. One that is the very
-    measurement reported, to the last digit of every time, is left out.
+    A reference that names no stages is matched by the names of its tests. The very same is left
+    out.
     """
     own = _placed(tests)
     kinds = own.select("test", _kind="kind").unique(subset="test", maintain_order=True)
 
-    def find(loaded: Loaded) -> Iterator[pl.DataFrame]:
+    found = []
+    for loaded in references:
         measured = loaded.tests()
         if measured is None:
-            return
+            continue
         known = measured.join(kinds, on="test", how="left", maintain_order="left").with_columns(
             kind=pl.coalesce("kind", "_kind")
         )
@@ -158,16 +136,13 @@ def matching_tests(
         )
         same = is_the_same(beside, own, (*_TEST, "at_once", "step"), "wall_s")
         if not beside.is_empty() and not same:
-            yield beside.select(tests.columns)
-
-    return matched(references, find)
+            found.append(Referred(loaded.reference, beside.select(tests.columns)))
+    return found
 
 
 def _placed(tests: pl.DataFrame) -> pl.DataFrame:
     """Say of each test what kind of device did it, whatever its name."""
-    devices = pl.DataFrame(
-        list(device_names(tests["device"].unique(maintain_order=True)).items()),
-        schema={"device": pl.String, "_device": pl.String},
-        orient="row",
+    devices = device_names(tests["device"].unique(maintain_order=True))
+    return tests.with_columns(
+        _device=pl.col("device").replace_strict(devices, return_dtype=pl.String)
     )
-    return tests.join(devices, on="device", how="left", nulls_equal=True, maintain_order="left")

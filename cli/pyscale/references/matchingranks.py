@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
 
 import polars as pl
 
-from pyscale.analysis.ranks.components import COMPUTED, TOTAL, efficiency, published_scaling
+from pyscale.analysis.ranks.components import COMPUTED, TOTAL, published_scaling
 from pyscale.analysis.ranks.loader import SETTINGS
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns
-from pyscale.references.matching import is_the_same, matched
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
+from pyscale.references.matching import is_the_same
 from pyscale.references.model import GPUS, NUM_WORKERS, Loaded, Referred
 
 PUBLISHED_SETTINGS = (NUM_WORKERS, "pool_size", "patches_per_slide", "patches_per_visit")
@@ -25,16 +24,13 @@ def matching_loading(
 
     Such a reference gives N times its slowest rank as its effective rate, so that N follows.
     Settings that its table does not tell are taken for equal. One that is the very measurement
-    reported is left out. Of the others `RATES` stand with `stage` and `workers` of the
-    configuration in the report.
+    reported is left out.
     """
-
-    def find(loaded: Loaded) -> Iterator[pl.DataFrame]:
-        table = loaded.table
-        if loaded.reference.sweep != NUM_WORKERS or not {*PUBLISHED_SETTINGS, *RATES} <= set(
-            table.columns
-        ):
-            return
+    found = []
+    for loaded in references:
+        table, needed = loaded.table, {*PUBLISHED_SETTINGS, *RATES}
+        if loaded.reference.sweep != NUM_WORKERS or not needed <= set(table.columns):
+            continue
         told = [name for name in SETTINGS if name in table.columns]
         ranks = pl.col("effective_patches_per_s") / pl.col("slowest_patches_per_s")
         published = table.with_columns(
@@ -48,9 +44,9 @@ def matching_loading(
             maintain_order="left",
         )
         if not same.is_empty() and not same["inferred_per_s"].equals(same[RATES[0]]):
-            yield same.select("stage", "workers", *RATES)
-
-    return matched(references, find)
+            beside = same.select("stage", "workers", *RATES)
+            found.append(Referred(loaded.reference, beside))
+    return found
 
 
 COLUMNS = ("problem", "image_size", "baseline_gpus", GPUS, "component", "speedup")
@@ -61,30 +57,22 @@ FLAT = ("colour_deblur", "tomography_2d")
 """Problems of images; a source that tells of pixels alone may be of any of them."""
 
 
-def published_schema() -> Schema:
-    """Columns of what others measured, one row a component of a problem and size at one N.
-
-    `problem` is as the stage calls it, null where a source does not tell it. Speedup and
-    efficiencies are over `baseline_workers`; the normalised one is null where a source does not
-    tell how an image was cut (see `pyscale.analysis.ranks.components.scaling_schema`).
-    """
-    return columns(
-        (TEXT, "problem"),
-        (WHOLE, "size_px baseline_workers workers"),
-        (TEXT, "component"),
-        (REAL, "speedup efficiency normalised_efficiency"),
-    )
+PUBLISHED_SCHEMA = columns(
+    (TEXT, "problem"),
+    (WHOLE, "size_px baseline_workers workers"),
+    (TEXT, "component"),
+    (REAL, "speedup efficiency normalised_efficiency"),
+)
 
 
 def matching_reconstruct(
     references: Iterable[Loaded], points: pl.DataFrame
 ) -> list[Referred[pl.DataFrame]]:
-    """Find what others measured of the problems that are reported, as `published_schema` says.
+    """Find what others measured of the problems that are reported, as `PUBLISHED_SCHEMA` lists.
 
     Of each problem, size and component the speedups at N that were measured here are kept and,
-    where there is none, that at the largest N. References of speedups over numbers of GPUs, and of
-    wall times of components (see `pyscale.analysis.ranks.components.published_scaling`), are looked
-    at. One that is the very measurement reported is left out.
+    where there is none, that at the largest N. One that is the very measurement reported is left
+    out.
     """
     problems = set(points["problem"].drop_nulls())
     same = pl.col("problem").is_in(sorted(problems))
@@ -94,13 +82,13 @@ def matching_reconstruct(
     group = ["problem", "size_px", "baseline_workers", "component"]
     largest = pl.col("workers") == pl.col("workers").max().over(group)
 
-    def find(loaded: Loaded) -> Iterator[pl.DataFrame]:
+    found = []
+    for loaded in references:
         table = _published(loaded)
         kept = table.filter(same).filter(counts | (~counts.any().over(group) & largest))
         if not kept.is_empty() and not _is_the_run(loaded.table, points):
-            yield kept
-
-    return matched(references, find)
+            found.append(Referred(loaded.reference, kept))
+    return found
 
 
 def _is_the_run(table: pl.DataFrame, points: pl.DataFrame) -> bool:
@@ -114,27 +102,20 @@ def _is_the_run(table: pl.DataFrame, points: pl.DataFrame) -> bool:
 def _published(loaded: Loaded) -> pl.DataFrame:
     """Speedups over N0 at N beyond it, of a table of either kind; no row of any other."""
     table = loaded.table
-    rows: list[dict[str, Any]] = []
     if loaded.reference.sweep == GPUS and set(COLUMNS) <= set(table.columns):
-        rows = [_row(row) for row in table.iter_rows(named=True)]
+        workers, base, speedup = pl.col(GPUS), pl.col("baseline_gpus"), pl.col("speedup")
+        table = table.select(
+            *("problem", "component", "speedup"),
+            size_px="image_size",
+            baseline_workers=base,
+            workers=workers,
+            efficiency=speedup * base / workers,
+            normalised_efficiency=pl.lit(None),
+        )
     elif loaded.reference.has_wall_times:
-        rows = published_scaling(table).to_dicts()
-    kept = [
-        {name: row.get(name) for name in published_schema()}
-        for row in rows
-        if row["component"] in COMPONENTS and row["workers"] > row["baseline_workers"]
-    ]
-    return pl.DataFrame(kept, published_schema(), orient="row")
-
-
-def _row(told: dict[str, Any]) -> dict[str, Any]:
-    workers, base = int(told[GPUS]), int(told["baseline_gpus"])
-    return {
-        "problem": told["problem"],
-        "size_px": told["image_size"],
-        "baseline_workers": base,
-        "workers": workers,
-        "component": told["component"],
-        "speedup": told["speedup"],
-        "efficiency": efficiency(told["speedup"], workers, base),
-    }
+        table = published_scaling(table)
+    else:
+        return pl.DataFrame(schema=PUBLISHED_SCHEMA)
+    return table.filter(
+        pl.col("component").is_in(COMPONENTS), pl.col("workers") > pl.col("baseline_workers")
+    ).select(pl.col(name).cast(kind) for name, kind in PUBLISHED_SCHEMA.items())

@@ -99,17 +99,7 @@ def compares_devices(reference: Reference, table: pl.DataFrame) -> bool:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A reference with its table.
-
-    Attributes
-    ----------
-    reference : Reference
-    table : polars.DataFrame
-        As its CSV has it; where the sweep is workers, what
-        `pyscale.analysis.walltimes.trials_from_wall_times` takes, and where it is length_px and
-        there are devices, what `pyscale.analysis.grid.findings.grid_findings_of_table` does.
-        Where it is test, see `pyscale.references.testtable`.
-    """
+    """A reference with its table: as its CSV has it, in the types of what it is a sweep of."""
 
     reference: Reference
     table: pl.DataFrame
@@ -149,9 +139,7 @@ class Referred(NamedTuple, Generic[T]):
 class Content:
     """What a run has for a reference: a table with a column `sweep`, and what is said of it.
 
-    `stages` has names in the table and the stages of pyscale that they are, `conditions` how it was
-    measured beside the hardware. Of `configurations`, with `stage, workers, repeats, flags`, every
-    doubt becomes a caveat.
+    Of `configurations`, with `stage, workers, repeats, flags`, every doubt becomes a caveat.
     """
 
     table: pl.DataFrame

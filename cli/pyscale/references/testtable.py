@@ -23,22 +23,10 @@ STANDARD: dict[str, Any] = {"workers": 1, "worker": 0, "at_once": 1, "repeat": 0
 def checked_tests(table: pl.DataFrame, path: Path) -> pl.DataFrame:
     """Check a table of tests, and give each of its columns the type that it must have.
 
-    Parameters
-    ----------
-    table : polars.DataFrame
-        `test` and `wall_s` (s); and, where they are known, `timing` (a step inside the test;
-        empty is the whole of it), `stage`, `device` (a GPU by its name; empty is the processor),
-        `workers` (processes on a node, each by itself, at the same time), `worker` (which of
-        them), `at_once` (readers or threads), `repeat` (which trial: rows of the same one are no
-        independent measurements), `amount`, `unit`, `bottleneck` and `cache`. Others are kept as
-        they are.
-    path : Path
-        Named in messages.
-
-    Raises
-    ------
-    UserError
-        If a column is missing, or a cell is no such value.
+    `timing` is a step inside the test, empty is the whole of it; an empty `device` is the
+    processor; `workers` are processes on a node at the same time, each by itself, and `worker` is
+    which of them; `at_once` are readers or threads; rows of one `repeat` are no independent
+    measurements.
     """
     for name in REQUIRED:
         if name not in table.columns:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import polars as pl
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from pyscale.console import answer
 from pyscale.references.files import shipped_folder
 from pyscale.references.model import NOT_TOLD, Loaded
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
+from pyscale.report.grid.words import where_it_ends
+from pyscale.report.terminal import summary
+from pyscale.report.wording import number, with_interval
 
 ABSENT = "-"
 
@@ -38,8 +39,6 @@ def show_all(references: Mapping[str, Loaded], files: Mapping[str, Path], *, as_
         ]
         print(json.dumps(rows, indent=1))  # noqa: T201 - the command's answer
         return
-    from rich.text import Text
-
     table = _table("reference", "stages", "swept over", "measured", "from", "what")
     for name, loaded in references.items():
         told = loaded.reference
@@ -64,9 +63,6 @@ def show_one(loaded: Loaded, *, as_json: bool) -> None:
         }
         print(json.dumps(told, indent=1, default=str))  # noqa: T201 - the command's answer
         return
-    from rich.console import Group
-    from rich.text import Text
-
     reference = loaded.reference
     stages = ", ".join(f"{own} is {known}" for own, known in reference.stages.items())
     facts = {
@@ -93,10 +89,6 @@ def show_one(loaded: Loaded, *, as_json: bool) -> None:
 
 def _numbers(loaded: Loaded) -> RenderableType:
     """Its configurations as reports show them, or its table as it is."""
-    from rich.text import Text
-
-    from pyscale.report.terminal import summary
-
     found = loaded.configurations()
     if found is not None:
         return summary(found)
@@ -117,10 +109,6 @@ _NO_STAGES = {
 
 def _tests(tests: pl.DataFrame) -> Table:
     """Medians of its tests, each followed by its steps."""
-    from rich.text import Text
-
-    from pyscale.report.wording import number, with_interval
-
     table = _table("test", "step", "N", "at once", "device", "time (s)", "rate a second", "trials")
     for row in tests.to_dicts():
         rate = ABSENT if row["rate"] is None else f"{row['rate']:.4g} {row['unit']}"
@@ -143,8 +131,6 @@ def _written(cell: object) -> str:
 
 def _ceilings(loaded: Loaded) -> Iterator[str]:
     """Say where the ratios of its devices end, if it has any."""
-    from pyscale.report.grid.words import where_it_ends
-
     for grid in loaded.grids():
         for one in grid.ceilings:
             yield f"\n{one.value} against {one.base}: {where_it_ends(one)}"
@@ -153,7 +139,6 @@ def _ceilings(loaded: Loaded) -> Iterator[str]:
 def _pairs(facts: Mapping[str, str]) -> Table:
     """Lay out one property a line, the names in one column."""
     from rich.table import Table
-    from rich.text import Text
 
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
@@ -164,7 +149,6 @@ def _pairs(facts: Mapping[str, str]) -> Table:
 
 def _table(*columns: str) -> Table:
     from rich.table import Table
-    from rich.text import Text
 
     table = Table(box=None)
     for place, column in enumerate(columns):

@@ -43,8 +43,7 @@ def work_id_of(run: RunFolder) -> str:
     """Fingerprint of the input's bytes, how they are read, and the parameters of its stages.
 
     Names of files, folders and machines do not count, nor how the work was shared, started or
-    repeated: the same work on another machine has the same fingerprint. What the node can do,
-    measured beside the work on a movie, is no part of that work, nor is a base version.
+    repeated, nor what the node can do, measured beside the work on a movie.
     """
     plan, sweep = run.plan, Sweep.of(run.plan)
     files = read_provenance(run.path).input_files

@@ -5,29 +5,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from pyscale.analysis.comparison import comparison
-from pyscale.analysis.grid.parts import part_schema
-from pyscale.analysis.grid.points import point_schema
-from pyscale.analysis.grid.versus import ratio_schema
+from pyscale.analysis.grid.parts import PART_SCHEMA
+from pyscale.analysis.grid.points import POINT_SCHEMA
+from pyscale.analysis.grid.versus import RATIO_SCHEMA
 from pyscale.analysis.losses import loss_table
-from pyscale.analysis.machine.headroom import headroom_schema
-from pyscale.analysis.machine.nodes import node_schema
-from pyscale.analysis.machine.tests import test_schema
-from pyscale.analysis.measured import point_schema as measure_points
-from pyscale.analysis.ranks.components import scaling_schema
-from pyscale.analysis.ranks.loader import point_schema as loader_schema
-from pyscale.analysis.ranks.loader import rank_schema
-from pyscale.analysis.ranks.reconstruct import point_schema as reconstruct_schema
+from pyscale.analysis.machine.headroom import HEADROOM_SCHEMA
+from pyscale.analysis.machine.nodes import NODE_SCHEMA
+from pyscale.analysis.machine.tests import TEST_SCHEMA
+from pyscale.analysis.measured import POINT_SCHEMA as MEASURE_SCHEMA
+from pyscale.analysis.ranks.components import SCALING_SCHEMA
+from pyscale.analysis.ranks.loader import POINT_SCHEMA as LOADER_SCHEMA
+from pyscale.analysis.ranks.loader import RANK_SCHEMA
+from pyscale.analysis.ranks.reconstruct import POINT_SCHEMA as RECONSTRUCT_SCHEMA
 from pyscale.analysis.scaling import configurations
+from pyscale.analysis.schema import Schema
 from pyscale.analysis.spending import with_costs
-from pyscale.analysis.starts import start_schema
+from pyscale.analysis.starts import START_SCHEMA
 from pyscale.analysis.trials import trial_table
 from pyscale.report.csv import FILES, RARE_FILES
 from pyscale.report.dictionary import declarations, entry, meaning
@@ -53,20 +53,20 @@ def _made() -> dict[str, list[str]]:
     }
 
 
-SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
-    "points": point_schema,
-    "ratios": ratio_schema,
-    "parts": part_schema,
-    "starts": start_schema,
-    "tests": test_schema,
-    "nodes": node_schema,
-    "headroom": headroom_schema,
-    "loader": loader_schema,
-    "loader_ranks": rank_schema,
-    "measures": measure_points,
-    "reconstruct": scaling_schema,
-    "reconstruct_points": reconstruct_schema,
-    **{STORED[name]: schema for name, (_, schema) in TABLES.items()},
+SCHEMAS: dict[str, Schema] = {
+    "points": POINT_SCHEMA,
+    "ratios": RATIO_SCHEMA,
+    "parts": PART_SCHEMA,
+    "starts": START_SCHEMA,
+    "tests": TEST_SCHEMA,
+    "nodes": NODE_SCHEMA,
+    "headroom": HEADROOM_SCHEMA,
+    "loader": LOADER_SCHEMA,
+    "loader_ranks": RANK_SCHEMA,
+    "measures": MEASURE_SCHEMA,
+    "reconstruct": SCALING_SCHEMA,
+    "reconstruct_points": RECONSTRUCT_SCHEMA,
+    **{STORED[name]: schema() for name, (_, schema) in TABLES.items()},
 }
 UNITS = {
     "_per_s": "1/s",
@@ -89,7 +89,7 @@ ROWS = {
 
 def columns(table: str) -> list[str]:
     """Columns of a table by its key in `pyscale.report.csv`, as the exporter writes them."""
-    found = list(SCHEMAS[table]()) if table in SCHEMAS else [*_made()[table]]
+    found = list(SCHEMAS[table]) if table in SCHEMAS else [*_made()[table]]
     if "stage" in found and table not in STORED.values():
         found.insert(found.index("stage") + 1, "algorithm")
     return found

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyscale.analysis.flags import LETTERS, SENTENCES
 from pyscale.analysis.judging import SIDES
-from pyscale.analysis.machine.speedups import OF_RATES
+from pyscale.analysis.machine.comparison import OF_RATES
 from pyscale.report.comparison import (
     ComparisonContext,
     VersionComparison,

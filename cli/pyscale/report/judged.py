@@ -11,7 +11,7 @@ import polars as pl
 
 from pyscale.analysis.judging import MARGIN, OTHER_WORK, SIDES
 from pyscale.analysis.judging import reasons as reasons_of
-from pyscale.analysis.machine.speedups import WHY_NOT
+from pyscale.analysis.machine.comparison import WHY_NOT
 from pyscale.analysis.samples import MEASURED, MEASURES, TITLE, is_primary
 from pyscale.report.viewer.machines import group_of, name_of
 from pyscale.report.wording import ABSENT, INVALID, listing, plural, ratio

@@ -94,8 +94,7 @@ def judged(
 
     An entry is wrong where a measure of any of its trials is off by more than its tolerance, was
     not measured or is no number, or where its own trials disagree. It is identical where every
-    trial left the bytes of the reference. The whole is right where every entry that was asked for
-    is, and wrong where one is wrong.
+    trial left the bytes of the reference.
     """
     stages: dict[str, StageFinding] = {}
     for entry, stage in expected.stages.items():

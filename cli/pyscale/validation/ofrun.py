@@ -20,10 +20,7 @@ from pyscale.validation.judging import judged, measured_of
 def validation_of(
     run: RunFolder, trials: pl.DataFrame, work_id: str | None, references: Iterable[Loaded]
 ) -> ValidationFindings | None:
-    """Judge a run by its table of trials; None where its suite expects nothing.
-
-    Its times are compared with those of references that did the same work, where that is known.
-    """
+    """Judge a run by its table of trials; None where its suite expects nothing."""
     plan = run.plan
     if plan.suite.expected is None:
         return None
@@ -53,11 +50,7 @@ def _why_unfit(run: RunFolder, expected: Expected) -> str:
 def speeds(
     trials: pl.DataFrame, work_id: str | None, references: Iterable[Loaded]
 ) -> Iterator[Speed]:
-    """Compare medians of wall times, configuration by configuration.
-
-    A speedup is the reference's median over this run's, with the percentile bootstrap of this
-    ratio where both have trials enough. A reference that is this very run is left out.
-    """
+    """Compare medians of wall times with references of the same work that are not this run."""
     own = _times(trials.filter("valid"))
     for loaded in references:
         reference = loaded.reference

@@ -108,13 +108,11 @@ class TestObjectives:
 
 
 class TestBudget:
-    def test_the_fastest_within_it_is_chosen(self, measure):
+    def test_the_fastest_within_it_is_chosen_and_one_that_is_used_up_exactly_kept(self, measure):
         trials = measure(alike(CELLPOSE))
         # 4 x 216 s are 0.24 worker-hours, 8 x 165 s 0.37.
         assert chosen(trials, "budget", worker_hours=0.3).workers == 4
         assert chosen(trials, "budget", worker_hours=1.0).workers == 8
-
-    def test_one_that_is_used_up_exactly_is_kept(self, measure):
         trials = measure({1: [3600.0] * 6, 2: [2500.0] * 6})
         assert chosen(trials, "budget", worker_hours=1.0).workers == 1
 
@@ -123,12 +121,10 @@ class TestBudget:
         found = choices(configurations(trials), trials)
         assert [one.objective for one in found] == ["knee", "fastest"]
 
-    def test_one_that_nothing_fits_is_refused_with_the_cheapest(self, measure):
+    def test_one_that_nothing_fits_is_refused_and_so_is_one_in_weak_scaling(self, measure):
         found = chosen(measure(alike(CELLPOSE)), "budget", worker_hours=0.1)
         assert found.workers is None
         assert "the cheapest, N = 1, takes 0.143" in found.refusal
-
-    def test_in_weak_scaling_it_is_refused(self, measure):
         trials = measure(alike({1: 10.0, 2: 10.5}), frames=20)
         assert chosen(trials, "budget", worker_hours=1.0).workers is None
 
@@ -194,17 +190,20 @@ class TestHowSure:
         assert apart.share_chosen < 0.8
 
 
-def test_the_largest_measured_is_at_the_edge(measure):
-    trials = measure(alike(CELLPOSE))
-    assert not chosen(trials).at_edge
-    assert chosen(trials, "fastest").at_edge
-
-
-def test_the_largest_is_not_at_the_edge_where_it_hardly_beats_the_one_before(measure):
-    # From 24 to 25 workers even ideal scaling gains 4 % alone.
-    trials = measure(alike({24: 25.0, 25: 24.0}))
-    found = chosen(trials)
-    assert (found.workers, found.at_edge) == (25, False)
+@pytest.mark.parametrize(
+    ("walls_s", "objective", "workers", "at_edge"),
+    [
+        (CELLPOSE, "knee", 4, False),
+        (CELLPOSE, "fastest", 8, True),
+        # From 24 to 25 workers even ideal scaling gains 4 % alone.
+        ({24: 25.0, 25: 24.0}, "knee", 25, False),
+    ],
+)
+def test_the_largest_measured_is_at_the_edge_if_it_beats_the_one_before(
+    measure, walls_s, objective, workers, at_edge
+):
+    found = chosen(measure(alike(walls_s)), objective)
+    assert (found.workers, found.at_edge) == (workers, at_edge)
 
 
 @pytest.mark.parametrize(("noise", "most_rounds"), [(0.02, 1), (0.05, 4)])

@@ -46,50 +46,45 @@ def test_a_run_that_slows_down_drifts_by_so_much():
     assert "24 trials in 6 blocks" in sentence
 
 
-def test_a_run_that_speeds_up_drifts_too():
-    (found,) = drifts(run(drift=-0.2))
-    assert found.change < 0
-    assert found.sentences()[0].startswith("Wall times fell by 2")
-
-
-def test_a_drift_too_small_to_matter_is_measured_but_not_said():
-    (found,) = drifts(run(drift=0.02, noise=0.001))
-    assert found.interval.low > 0
-    assert found.change < SIZE
-    assert found.sentences() == []
-
-
-def test_a_slow_first_round_is_no_drift():
-    (found,) = drifts(run(first=0.3))
-    assert not found.drifts
-    assert found.first_differs
-    assert found.first_change == pytest.approx(0.3, abs=0.03)
-    (sentence,) = found.sentences()
-    assert "first trial of each configuration took 3" in sentence
-    assert "% longer than its later ones" in sentence
-
-
-def test_both_at_once_are_told_apart():
-    (found,) = drifts(run(first=0.3, drift=-0.2))
-    assert found.drifts
-    assert found.change < 0
-    assert found.first_differs
-    assert found.first_change > 0.2
+@pytest.mark.parametrize(
+    ("how", "drifting", "first", "said"),
+    [
+        ({"drift": -0.2}, True, False, ["Wall times fell by 2"]),
+        # Too small to matter: measured, but not said.
+        ({"drift": 0.02, "noise": 0.001}, False, False, []),
+        # A slow first round is no drift.
+        ({"first": 0.3}, False, True, ["The first trial of each configuration took 3"]),
+        ({"first": 0.3, "drift": -0.2}, True, True, ["Wall times fell by", "The first trial"]),
+    ],
+)
+def test_drift_and_a_first_round_are_told_apart_where_they_matter(how, drifting, first, said):
+    (found,) = drifts(run(**how))
+    assert (found.drifts, found.first_differs) == (drifting, first)
+    for sentence, beginning in zip(found.sentences(), said, strict=True):
+        assert sentence.startswith(beginning)
+    if how.get("drift") == -0.2:
+        assert found.change < 0
+    if how.get("drift") == 0.02:
+        assert found.interval.low > 0
+        assert found.change < SIZE
+    if first:
+        assert found.first_change > 0.2
+        assert "% longer than its later ones" in found.sentences()[-1]
+    if how == {"first": 0.3}:
+        assert found.first_change == pytest.approx(0.3, abs=0.03)
 
 
 @pytest.mark.slow
-def test_drift_is_said_of_few_curves_without_any():
-    said = [drifts(run(noise=0.1, seed=seed))[0] for seed in range(300)]
-    assert sum(one.drifts for one in said) <= 0.08 * 300
-    assert sum(one.first_differs for one in said) <= 0.05 * 300
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("blocks", [6, 10])
-def test_what_the_trials_of_a_block_share_is_neither_drift_nor_a_first_trial(blocks):
-    said = [
-        drifts(run(blocks=blocks, noise=0.02, shared=0.08, seed=seed))[0] for seed in range(200)
-    ]
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"noise": 0.1},
+        # What the trials of a block share is neither drift nor a first trial.
+        *({"blocks": blocks, "noise": 0.02, "shared": 0.08} for blocks in (6, 10)),
+    ],
+)
+def test_drift_is_said_of_few_curves_without_any(how):
+    said = [drifts(run(**how, seed=seed))[0] for seed in range(200)]
     assert sum(one.drifts for one in said) <= 0.08 * 200
     assert sum(one.first_differs for one in said) <= 0.05 * 200
 
@@ -162,19 +157,13 @@ def test_neither_the_unit_of_time_nor_the_order_of_rows_matters(factor, seed, or
     assert (other.drifts, other.first_differs) == (one.drifts, one.first_differs)
 
 
-def test_drift_over_thousands_of_trials_is_found():
-    trials = run(blocks=500, drift=0.15, first=0.3, noise=0.03)
-    (found,) = drifts(trials)
+def test_of_thousands_of_trials_drift_is_found_where_there_is_some():
+    (found,) = drifts(run(blocks=500, drift=0.15, first=0.3, noise=0.03))
     assert (found.trials, found.blocks) == (2000, 500)
-    assert found.drifts
+    assert (found.drifts, found.first_differs) == (True, True)
     assert found.change == pytest.approx(0.15 / 1.075, rel=0.1)
     assert found.interval.low < 0.15 / 1.075 < found.interval.high
-    assert found.first_differs
     assert found.first_change == pytest.approx(0.3, rel=0.2)
-
-
-def test_thousands_of_trials_without_drift_have_none():
     (found,) = drifts(run(blocks=500, noise=0.03))
-    assert not found.drifts
+    assert (found.drifts, found.first_differs) == (False, False)
     assert abs(found.change) < 0.01
-    assert not found.first_differs

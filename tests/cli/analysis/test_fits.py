@@ -1,14 +1,14 @@
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyscale.analysis.fits import curve_fits, fit
 from pyscale.analysis.walltimes import trials_from_wall_times
 
-EIGHT = [1, 2, 4, 8, 16, 32, 64, 128]
-SEEDS = 500
+EIGHT, ONE_TO_8 = [1, 2, 4, 8, 16, 32, 64, 128], list(range(1, 9))
+SEEDS = 250
 
 NOISE = st.lists(st.floats(-0.06, 0.06), min_size=8, max_size=8)
 
@@ -44,19 +44,12 @@ def holds(found, name, truth):
     return own is not None and own.low <= truth <= own.high
 
 
-@pytest.mark.parametrize("first", [1, 4])
-def test_amdahls_law_is_found_again_also_from_a_baseline_above_one(first):
+@pytest.mark.parametrize("first", [1, 2, 4])
+def test_both_laws_are_found_again_also_from_a_baseline_above_one(first):
     counts = [first * n for n in EIGHT]
     found = fit("amdahl", counts, wall_times(counts, sigma=0.05))
     assert values(found) == pytest.approx({"t1_s": 1000, "f": 0.05})
-    assert found.refusal is None
-    assert found.optimum is None
-    assert found.counts == tuple(counts)
-
-
-@pytest.mark.parametrize("first", [1, 2])
-def test_the_universal_law_is_found_again_with_the_n_of_most_throughput(first):
-    counts = [first * n for n in EIGHT]
+    assert (found.refusal, found.optimum, found.counts) == (None, None, tuple(counts))
     found = fit("usl", counts, wall_times(counts, sigma=0.1, kappa=0.001))
     assert values(found) == pytest.approx({"lambda_per_s": 0.001, "sigma": 0.1, "kappa": 0.001})
     assert found.optimum.workers == pytest.approx(30)
@@ -65,55 +58,30 @@ def test_the_universal_law_is_found_again_with_the_n_of_most_throughput(first):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("counts", "serial"),
-    [
-        *((EIGHT, serial) for serial in (0, 0.01, 0.05, 0.3, 0.9)),
-        *((other, serial) for other in (list(range(1, 9)), EIGHT * 6) for serial in (0, 0.05)),
-    ],
-)
-def test_amdahls_intervals_cover_the_truth_in_90_to_99_percent(counts, serial):
-    covered = 0
-    for seed in range(SEEDS):
-        times = wall_times(counts, sigma=serial, noise=0.03, seed=seed)
-        covered += holds(fit("amdahl", counts, times), "f", serial)
-    assert 0.90 * SEEDS <= covered <= 0.99 * SEEDS
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
     ("counts", "sigma", "kappa"),
     [
+        *((EIGHT, serial, None) for serial in (0, 0.01, 0.05, 0.3, 0.9)),
+        *((other, serial, None) for other in (ONE_TO_8, EIGHT * 6) for serial in (0, 0.05)),
         *((EIGHT, *truth) for truth in [(0, 0), (0.05, 0), (0, 0.001), (0.05, 0.005), (0.3, 0.01)]),
-        *(
-            (other, *truth)
-            for other in (list(range(1, 9)), EIGHT * 6)
-            for truth in [(0, 0), (0.05, 0.005)]
-        ),
+        *((ONE_TO_8, *truth) for truth in [(0, 0), (0.05, 0.005)]),
+        *((EIGHT * 6, *truth) for truth in [(0, 0), (0.05, 0.005)]),
     ],
 )
-def test_the_universal_laws_intervals_cover_the_truth_in_90_to_99_percent(counts, sigma, kappa):
+def test_intervals_cover_the_truth_in_90_to_99_percent(counts, sigma, kappa):
+    law = "amdahl" if kappa is None else "usl"
     found = [
-        fit("usl", counts, wall_times(counts, sigma=sigma, kappa=kappa, noise=0.03, seed=seed))
+        fit(law, counts, wall_times(counts, sigma=sigma, kappa=kappa or 0, noise=0.03, seed=seed))
         for seed in range(SEEDS)
     ]
-    for name, truth in (("lambda_per_s", 0.001), ("sigma", sigma), ("kappa", kappa)):
+    truths = {"lambda_per_s": 0.001, "sigma": sigma, "kappa": kappa}
+    for name, truth in ({"f": sigma} if law == "amdahl" else truths).items():
         covered = sum(holds(one, name, truth) for one in found)
         assert 0.90 * SEEDS <= covered <= 0.99 * SEEDS, name
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("repeats", [1, 6])
-def test_the_interval_of_the_best_n_covers_it_in_90_to_99_percent(repeats):
-    truth = (0.95 / 0.005) ** 0.5
-    covered = 0
-    for seed in range(SEEDS):
-        counts = EIGHT * repeats
-        best = fit(
-            "usl", counts, wall_times(counts, sigma=0.05, kappa=0.005, noise=0.03, seed=seed)
-        ).optimum
-        assert best.workers is not None
-        covered += best.low <= truth <= best.high
-    assert 0.90 * SEEDS <= covered <= 0.99 * SEEDS
+    if (sigma, kappa) == (0.05, 0.005) and counts != ONE_TO_8:
+        best = [one.optimum for one in found]
+        assert all(one.workers is not None for one in best)
+        covered = sum(one.low <= (0.95 / 0.005) ** 0.5 <= one.high for one in best)
+        assert 0.90 * SEEDS <= covered <= 0.99 * SEEDS
 
 
 @pytest.mark.slow
@@ -133,17 +101,13 @@ def test_a_value_at_the_end_of_its_range_says_so():
     assert found.superlinear_at
 
 
-def test_a_superlinear_curve_is_refused_and_not_made_linear():
+@pytest.mark.parametrize("law", ["amdahl", "usl"])
+def test_a_superlinear_curve_is_refused_and_not_made_linear(law):
     counts = EIGHT[:6]
-    times = [1000 / n**1.1 for n in counts]
-    for law in ("amdahl", "usl"):
-        found = fit(law, counts, times)
-        assert found.refusal.code in {"superlinear", "poor-fit"}
-        assert found.parameters == {}
-        assert found.superlinear_at == tuple(counts[1:])
-    slight = fit("amdahl", EIGHT, wall_times(EIGHT, sigma=-0.001, noise=0.01))
-    assert refused(slight) == "superlinear"
-    assert "outside the range of Amdahl's law" in slight.refusal.sentence
+    found = fit(law, counts, [1000 / n**1.1 for n in counts])
+    assert found.refusal.code in {"superlinear", "poor-fit"}
+    assert found.parameters == {}
+    assert found.superlinear_at == tuple(counts[1:])
 
 
 @pytest.mark.parametrize(
@@ -159,10 +123,13 @@ def test_a_superlinear_curve_is_refused_and_not_made_linear():
 def test_too_little_to_tell_the_error_is_refused(law, counts, code):
     found = fit(law, counts, wall_times(counts, sigma=0.1))
     assert refused(found) == code
-    assert (found.parameters, found.residuals, found.optimum) == ({}, (), None)
+    assert (found.parameters, found.residuals, found.optimum, found.line) == ({}, (), None, ())
 
 
 def test_a_shape_that_no_law_has_is_refused():
+    slight = fit("amdahl", EIGHT, wall_times(EIGHT, sigma=-0.001, noise=0.01))
+    assert refused(slight) == "superlinear"
+    assert "outside the range of Amdahl's law" in slight.refusal.sentence
     assert refused(fit("amdahl", [1, 2, 4, 8], [100, 104, 107, 108])) == "slowing"
     counts = [1, 2, 3, 4, 6, 8]
     recovering = wall_times(counts, sigma=0.4, kappa=-0.02)
@@ -287,35 +254,28 @@ def test_residuals_say_what_was_measured_and_what_the_law_says():
     assert found.parameters["f"].value == pytest.approx(116 / 512, rel=0.01)
 
 
-def test_without_coherency_no_best_n_is_given():
-    best = fit("usl", EIGHT, wall_times(EIGHT, sigma=0.05, noise=0.03, seed=1)).optimum
-    assert (best.workers, best.high) == (None, None)
-    assert refused(best) == "kappa-zero"
+UP_TO_16 = [1, 2, 3, 4, 6, 8, 12, 16]
 
 
-def test_the_best_n_is_never_given_past_what_was_measured():
-    counts = [1, 2, 3, 4, 6, 8, 12, 16]
-    best = fit("usl", counts, wall_times(counts, sigma=0.05, kappa=0.0019)).optimum
-    assert (best.workers, best.low, best.high) == (None, None, None)
-    assert refused(best) == "beyond-measured"
-    assert "exceeds the largest measured N (16)" in best.refusal.sentence
-
-
-def test_an_interval_that_reaches_past_what_was_measured_has_no_upper_end():
-    counts = [1, 2, 3, 4, 6, 8, 12, 16]
-    best = fit(
-        "usl", counts, wall_times(counts, sigma=0.05, kappa=0.005, noise=0.05, seed=1)
-    ).optimum
-    assert best.workers is not None
-    assert best.low is not None
-    assert best.high is None
-
-
-def test_a_best_n_below_the_baseline_is_not_given_either():
-    counts = [8, 16, 24, 32, 48, 64]
-    best = fit("usl", counts, wall_times(counts, sigma=0.05, kappa=0.05)).optimum
-    assert best.workers is None
-    assert refused(best) == "below-measured"
+@pytest.mark.parametrize(
+    ("counts", "law", "code", "sentence", "high_known"),
+    [
+        (EIGHT, {"noise": 0.03, "seed": 1}, "kappa-zero", "", False),
+        (UP_TO_16, {"kappa": 0.0019}, "beyond-measured", "the largest measured N (16)", False),
+        # An interval that reaches past what was measured has no upper end.
+        (UP_TO_16, {"kappa": 0.005, "noise": 0.05, "seed": 1}, None, "", False),
+        ([8, 16, 24, 32, 48, 64], {"kappa": 0.05}, "below-measured", "", True),
+    ],
+)
+def test_the_best_n_is_never_given_beyond_what_was_measured(
+    counts, law, code, sentence, high_known
+):
+    best = fit("usl", counts, wall_times(counts, sigma=0.05, **law)).optimum
+    assert (best.refusal and best.refusal.code) == code
+    assert (best.workers is None) == (code is not None)
+    assert (best.high is not None) == high_known
+    assert (best.low is None) == (code == "beyond-measured")
+    assert sentence in (best.refusal.sentence if best.refusal else "")
 
 
 def test_every_curve_of_a_table_is_fitted_without_trials_that_do_not_count():
@@ -397,6 +357,7 @@ def test_the_order_of_rows_changes_nothing(noise, order):
     st.lists(st.floats(1e-3, 1e6), min_size=8, max_size=8),
     st.lists(st.integers(1, 5000), min_size=8, max_size=8),
 )
+@settings(max_examples=50)
 def test_any_wall_times_at_all_are_fitted_or_refused(times, counts):
     for law in ("amdahl", "usl"):
         found = fit(law, counts, times)
@@ -416,7 +377,3 @@ def test_a_law_is_given_from_the_first_n_to_the_last_and_its_interval_holds_the_
             for point, s in zip(found.line, true_s, strict=True)
         ]
     assert 0.88 < np.mean(held) < 0.99
-
-
-def test_a_law_that_is_refused_is_not_given():
-    assert fit("usl", [1, 2], [10.0, 5.0]).line == ()

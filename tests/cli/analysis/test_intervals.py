@@ -22,26 +22,21 @@ from pyscale.analysis.intervals import (
 TIMES = st.floats(0.01, 1e5, allow_nan=False)
 
 
-def test_six_repeats_are_needed_for_95_percent():
-    assert repeats_needed(0.95) == 6
-    assert repeats_needed(0.93) == 5
-
-
-def test_five_repeats_have_no_95_percent_interval_of_the_median():
-    assert median_interval([1, 2, 3, 4, 5]) is None
-    assert median_interval([1, 2, 3, 4, 5], 0.93) == (1, 5, 0.9375)
-
-
 @pytest.mark.parametrize(
-    ("trials", "low", "high", "coverage"),
+    ("trials", "confidence", "interval"),
     [
-        ([6, 1, 5, 2, 4, 3], 1, 6, 0.96875),
+        ([1, 2, 3, 4, 5], 0.95, None),
+        ([1, 2, 3, 4, 5], 0.93, (1, 5, 0.9375)),
+        ([6, 1, 5, 2, 4, 3], 0.95, (1, 6, 0.96875)),
         # Ranks 2 and 8 of 9 cover 96.1 %, ranks 3 and 7 only 82.0 %.
-        (range(1, 10), 2, 8, 0.9609375),
+        (range(1, 10), 0.95, (2, 8, 0.9609375)),
     ],
 )
-def test_six_repeats_give_their_range_and_more_leave_the_extremes_out(trials, low, high, coverage):
-    assert median_interval(trials) == pytest.approx((low, high, coverage))
+def test_six_repeats_give_their_range_and_more_leave_the_extremes_out(trials, confidence, interval):
+    found = median_interval(trials, confidence)
+    assert found == (interval and pytest.approx(interval))
+    assert (len(trials) >= repeats_needed(confidence)) is (found is not None)
+    assert (repeats_needed(0.95), repeats_needed(0.93)) == (6, 5)
 
 
 def test_the_interval_of_a_median_covers_what_it_says():

@@ -160,9 +160,7 @@ def test_a_count_whose_every_trial_failed_is_named_but_is_no_baseline(new_run):
     assert lost["flags"] == ["few-repeats", "failed-trials"]
     assert (base["workers"], base["speedup"]) == (2, 1)
     assert last["speedup"] == pytest.approx(5 / 3)
-
-
-def test_a_run_in_which_all_failed_still_has_its_rows(new_run):
+    # A run in which all failed still has its rows.
     builder = new_run().trial("track", [{"compute": 9.0}], failed=["w0"])
     builder.trial("track", [{"compute": 5.0}] * 2, failed=["merge"])
     table = table_of(builder)
@@ -193,21 +191,17 @@ def test_a_block_without_one_arm_leaves_the_other_blocks_paired(new_run):
     assert row["speedup"] > paired["speedup"]
 
 
-def test_cpu_and_gpu_are_two_curves_with_two_baselines(new_run):
+def test_cpu_and_gpu_are_two_curves_with_two_baselines_and_states_are_not_averaged(new_run):
     builder = new_run()
     for device, seconds in (("cpu", 100.0), ("cuda", 10.0)):
-        builder.trial("segment", [{"compute": seconds}], device=device)
-        builder.trial("segment", [{"compute": seconds / 2}] * 2, device=device)
+        for block, state in enumerate(("warm", "verified-cold")):
+            how = {"device": device, "block": block, "cache_state": state}
+            builder.trial("segment", [{"compute": seconds}], **how)
+            builder.trial("segment", [{"compute": seconds / 2}] * 2, **how)
     table = table_of(builder)
     assert table["device"].to_list() == ["cpu", "cpu", "cuda", "cuda"]
     assert table["speedup"].to_list() == [1, 2, 1, 2]
-
-
-def test_states_of_the_cache_are_not_averaged(new_run):
-    builder = new_run()
-    builder.trial("segment", [{"compute": 1.0}], block=0, cache_state="warm")
-    builder.trial("segment", [{"compute": 1.0}], block=1, cache_state="verified-cold")
-    assert table_of(builder)["cache_state"].to_list() == ["verified-cold+warm"]
+    assert table["cache_state"].to_list() == ["verified-cold+warm"] * 4
 
 
 def test_superlinear_speedup_is_reported_as_it_is(new_run):

@@ -21,31 +21,21 @@ def pieces(table, **where):
     return [(row["part"], row["start_s"], row["wall_s"]) for row in own.iter_rows(named=True)]
 
 
-def test_a_worker_does_its_phases_one_after_the_other(uneven):
+def test_a_worker_does_its_phases_and_waits_for_the_slowest_and_then_for_the_merge(uneven):
     table = timeline_table(uneven.tasks, uneven.spans)
     assert pieces(table, task="w1", verb="run") == [
         ("import", 0.0, 1.0),
         ("compute", 1.0, 8.0),
         ("unattributed", 9.0, 1.0),
     ]
-
-
-def test_a_worker_that_has_ended_waits_for_the_slowest_and_then_for_the_merge(uneven):
-    table = timeline_table(uneven.tasks, uneven.spans)
     idle = table.filter(pl.col("part") == "idle")
     assert idle["task"].to_list() == ["w1", "merge"]
     assert pieces(idle, lane=0) == [("idle", 4.0, 6.0), ("idle", 10.0, 2.0)]
     assert idle["node"].unique().to_list() == ["node1"]
-
-
-def test_the_merge_stands_on_the_worker_that_ended_last(uneven):
-    merge = timeline_table(uneven.tasks, uneven.spans).filter(pl.col("verb") == "merge")
+    # The merge stands on the worker that ended last.
+    merge = table.filter(pl.col("verb") == "merge")
     assert merge["lane"].unique().to_list() == [1]
     assert pieces(merge) == [("import", 10.0, 0.5), ("merge", 10.5, 1.5)]
-
-
-def test_the_pieces_fill_n_times_the_wall_time(uneven):
-    table = timeline_table(uneven.tasks, uneven.spans)
     (trial,) = trial_table(uneven.tasks, uneven.spans).iter_rows(named=True)
     assert table["wall_s"].sum() == pytest.approx(trial["workers"] * trial["wall_s"])
 
@@ -55,9 +45,7 @@ def test_time_starts_with_the_first_task_and_a_late_worker_leaves_its_lane_empty
     table = timeline_table(run.tasks, run.spans)
     assert pieces(table, lane=1) == [("compute", 1.5, 5.0)]
     assert pieces(table, lane=0) == [("compute", 0.0, 5.0), ("idle", 5.0, 1.5)]
-
-
-def test_windows_of_one_worker_stand_on_its_lane(new_run):
+    # Windows of one worker stand on its lane.
     run = new_run().trial("track", [{"compute": 2.0}] * 3, lanes=[0, 1, 0])
     table = timeline_table(run.tasks, run.spans)
     assert table.filter(lane=0, verb="run")["task"].to_list() == ["w0", "w2"]
@@ -137,14 +125,9 @@ def test_only_middle_trials_are_kept_where_all_would_be_too_much(new_run):
     whole = timeline_of(run.tasks, run.spans, trials)
     assert whole["trial"].n_unique() == 3
     assert timeline_of(run.tasks, run.spans, trials, at_most=whole.height).equals(whole)
-
-
-def test_a_trial_that_was_not_timed_is_never_the_middle_one(new_run):
-    run = new_run()
-    for block, compute_s in enumerate((9.0, 5.0, 6.0)):
-        run.trial("track", [{"compute": compute_s}], block=block)
-    trials = trial_table(run.tasks, run.spans).with_columns(valid=pl.col("block") != 2)
-    kept = timeline_of(run.tasks, run.spans, trials, at_most=0)
+    # One that was not timed is never the middle one.
+    untimed = trials.with_columns(valid=pl.col("block") != 2)
+    kept = timeline_of(run.tasks, run.spans, untimed, at_most=0)
     assert kept["block"].unique().to_list() == [1]
 
 

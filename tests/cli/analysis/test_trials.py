@@ -60,16 +60,12 @@ def test_a_process_keeps_all_its_threads_busy_and_idles_in_none(new_run):
     assert (row["phase_compute_s"], row["overlap"]) == pytest.approx((20, 1))
 
 
-def test_workers_one_after_the_other_have_no_overlap(new_run):
-    late = new_run().trial("track", [{"compute": 2.0}, {"compute": 2.0}], start_s=[0.0, 5.0])
-    assert row_of(late)["overlap"] == 0
-
-
 def test_one_worker_has_no_merge_and_always_runs_with_itself(new_run):
     row = row_of(new_run().trial("track", [{"compute": 4.0, "write": 1.0}]))
-    assert (row["merge_s"], row["wall_s"], row["idle_s"]) == (0, 5, 0)
+    assert (row["merge_s"], row["wall_s"], row["idle_s"], row["valid"]) == (0, 5, 0, True)
     assert (row["overlap"], row["start_stagger_s"]) == (1, 0)
-    assert row["valid"]
+    late = new_run().trial("track", [{"compute": 2.0}] * 2, start_s=[0.0, 5.0])
+    assert row_of(late)["overlap"] == 0
 
 
 def test_queue_spans_lie_before_the_task_and_are_not_part_of_it(new_run):
@@ -81,28 +77,19 @@ def test_queue_spans_lie_before_the_task_and_are_not_part_of_it(new_run):
 
 
 @pytest.mark.parametrize("broken", ["w1", "merge"])
-def test_a_failed_task_leaves_the_trial_without_times(new_run, broken):
+def test_a_task_that_failed_or_left_no_record_leaves_the_trial_without_times(new_run, broken):
     row = row_of(new_run().trial("track", [{"compute": 1.0}] * 2, failed=[broken]))
-    assert row["failed"]
-    assert not row["valid"]
+    assert (row["failed"], row["valid"]) == (True, False)
     assert {row[column] for column in TIMING_COLUMNS} == {None}
-
-
-@pytest.mark.parametrize("lost", ["w0", "merge"])
-def test_a_task_without_a_record_leaves_the_trial_without_times(new_run, lost):
     builder = new_run().trial("track", [{"compute": 1.0}] * 2)
-    tasks = builder.tasks.filter(pl.col("task") != lost)
-    row = trial_table(tasks, builder.spans).row(0, named=True)
-    assert not row["failed"]
-    assert not row["complete"]
-    assert not row["valid"]
+    (row,) = trial_table(builder.tasks.filter(pl.col("task") != broken), builder.spans).to_dicts()
+    assert (row["failed"], row["complete"], row["valid"]) == (False, False, False)
     assert row["wall_s"] is None
 
 
 def test_a_failed_check_does_not_take_the_timing_away(new_run):
     row = row_of(new_run().trial("track", [{"compute": 1.0}], check="failed"))
-    assert row["valid"]
-    assert row["check_failed"]
+    assert (row["valid"], row["check_failed"]) == (True, True)
 
 
 def test_of_several_records_of_one_task_the_last_attempt_counts(new_run):
@@ -154,13 +141,10 @@ def test_only_the_first_window_of_a_worker_waits_for_the_cluster(lanes):
     assert (row["queue_s"], row["queue_worst_s"]) == (1.25, 2.0)
 
 
-def test_a_worker_with_several_windows_has_a_merge_too(new_run):
+def test_a_worker_with_several_windows_has_a_merge_too_and_is_complete_with_all(new_run, lanes):
     row = row_of(new_run().trial("track", [{"compute": 2.0}] * 3, lanes=[0, 0, 0]))
     assert (row["workers"], row["windows"], row["complete"]) == (1, 3, True)
     assert (row["wall_s"], row["overlap"]) == (6, 1)
-
-
-def test_completeness_is_judged_by_the_windows_and_not_by_the_workers(lanes):
     lost = lanes.tasks.filter(pl.col("task") != "w4")
     assert trial_table(lost, lanes.spans)["complete"].to_list() == [False]
 
@@ -201,14 +185,17 @@ def test_with_one_window_each_everything_is_as_defined_for_single_tasks(
     assert row["gap_s"] == 0
 
 
-def test_nodes_are_counted_and_how_well_their_clocks_are_known(new_run):
-    windows = [{"compute": 1.0}] * 3
-    alone = row_of(new_run().trial("track", windows))
-    assert (alone["nodes"], alone["clock_error_s"]) == (1, 0)
-    unknown = row_of(new_run().trial("track", windows, nodes=["a", "b"]))
-    assert (unknown["nodes"], unknown["clock_error_s"]) == (2, None)
-    known = row_of(new_run().trial("track", windows, nodes=["a", "b", "c"], clock_error_s=0.02))
-    assert (known["nodes"], known["clock_error_s"]) == (3, 0.04)
+@pytest.mark.parametrize(
+    ("where", "nodes", "error_s"),
+    [
+        ({}, 1, 0),
+        ({"nodes": ["a", "b"]}, 2, None),
+        ({"nodes": ["a", "b", "c"], "clock_error_s": 0.02}, 3, 0.04),
+    ],
+)
+def test_nodes_are_counted_and_how_well_their_clocks_are_known(new_run, where, nodes, error_s):
+    row = row_of(new_run().trial("track", [{"compute": 1.0}] * 3, **where))
+    assert (row["nodes"], row["clock_error_s"]) == (nodes, error_s)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 import json
 
+import pytest
+
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.warned import stage_warnings
@@ -33,20 +35,22 @@ def codes_of(run):
     return [list(codes) for codes in table["warnings"]]
 
 
-def test_windows_of_a_trial_add_up(new_run):
-    run = told(new_run(), [left(17)], [left(20)])
-    assert codes_of(run) == [["unregistered-frames=37/48"]]
-
-
-def test_of_several_trials_the_worst_counts(new_run):
-    run = told(told(new_run(), [left(1)]), [left(20)], block=2)
-    assert codes_of(run) == [["unregistered-frames=20/24"]]
-
-
-def test_the_whole_decides_and_no_window(new_run):
-    # 20 of 24 in one window is much; 20 of 48 is not.
-    assert codes_of(told(new_run(), [many(20)], [many(0)])) == [[]]
-    assert codes_of(told(new_run(), [many(20)], [many(5)])) == [["touching=25/48"]]
+@pytest.mark.parametrize(
+    ("trials", "codes"),
+    [
+        # Windows of a trial add up, and of several trials the worst counts.
+        ([([("left", 17)], [("left", 20)])], ["unregistered-frames=37/48"]),
+        ([([("left", 1)],), ([("left", 20)],)], ["unregistered-frames=20/24"]),
+        # The whole decides and no window: 20 of 24 in one is much, 20 of 48 is not.
+        ([([("many", 20)], [("many", 0)])], []),
+        ([([("many", 20)], [("many", 5)])], ["touching=25/48"]),
+    ],
+)
+def test_windows_add_up_and_of_trials_the_worst_counts(new_run, trials, codes):
+    run, make = new_run(), {"left": left, "many": many}
+    for block, tasks in enumerate(trials):
+        told(run, *([make[name](count) for name, count in own] for own in tasks), block=block)
+    assert codes_of(run) == [codes]
 
 
 def test_a_merge_that_says_what_windows_say_is_not_counted_twice(new_run):

@@ -54,17 +54,11 @@ def test_the_last_attempt_of_a_task_counts(new_run):
     assert worker["wall_s"] == 6
 
 
-def test_a_window_without_times_has_no_worker(new_run):
-    builder = new_run().trial("segment", [{"compute": 5.0}, {"compute": 4.0}])
-    unknown = pl.when(pl.col("task") == "w0").then("lane").alias("lane")
-    workers = worker_table(builder.tasks.with_columns(unknown), builder.spans)
-    assert workers["wall_s"].to_list() == [5]
-
-
-def test_a_task_without_spans_is_all_unattributed(new_run):
-    builder = new_run().trial("segment", [{"unattributed": 5.0}])
-    (worker,) = workers_of(builder).to_dicts()
-    assert worker["unattributed_s"] == worker["wall_s"] == 5
+def test_a_window_without_times_has_no_worker_and_one_without_spans_is_unattributed(new_run):
+    builder = new_run().trial("segment", [{"compute": 5.0}, {"unattributed": 4.0}])
+    unknown = pl.when(pl.col("task") == "w1").then("lane").alias("lane")
+    (worker,) = worker_table(builder.tasks.with_columns(unknown), builder.spans).to_dicts()
+    assert worker["unattributed_s"] == worker["wall_s"] == 4
     assert all(worker[phase] == 0 for phase in PHASES)
 
 

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 
 from madeupmachine import made_up
+from pyscale.analysis.machine.comparison import machine_speedups
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.machine.sidebyside import MachineSide, machines_side_by_side
-from pyscale.analysis.machine.speedups import machine_speedups
 from pyscale.errors import UserError
 from pyscale.references.files import read_reference, shipped_folder
 from pyscale.references.matching import matching_tests

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from drawn import layers
-from pyscale.analysis.measured import point_schema
+from pyscale.analysis.measured import POINT_SCHEMA
 from pyscale.analysis.samples import compared_samples, samples
 from pyscale.report.charts.all import charts, datasets
 from pyscale.report.comparison import ComparisonContext, conclusion
@@ -44,7 +44,7 @@ def measured(full):
         | {"over_baseline": over, "worse": worse}
         for workers, value, over, worse in at
     ]
-    return replace(full, measured=pl.DataFrame(rows, point_schema(), orient="row"))
+    return replace(full, measured=pl.DataFrame(rows, POINT_SCHEMA, orient="row"))
 
 
 def test_numbers_have_a_table_and_what_gets_worse_a_sentence(measured, full, tmp_path):

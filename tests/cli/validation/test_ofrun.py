@@ -34,15 +34,14 @@ def verdicts(found):
     return [stage.verdict for stage in found.stages]
 
 
-def test_a_right_run_is_identical_at_every_n(plan, carried_out, validated):
-    found = validated(carried_out(plan(workers=(1, 2))))
+def test_a_right_run_is_identical_at_every_n_and_a_wrong_measure_in_one_record_is_found(
+    plan, carried_out, validated
+):
+    run = carried_out(plan(workers=(1, 2)))
+    found = validated(run)
     assert verdicts(found) == ["identical"] * 4
     assert {stage.trials for stage in found.stages} == {4}
     assert found.verdict == "right"
-
-
-def test_a_wrong_measure_in_one_record_is_found(plan, carried_out, validated):
-    run = carried_out(plan())
     tell(run, "segment-n1-b2", "check", quality={"ap_iou50": 0.2})
     assert verdicts(validated(run)) == ["identical", "wrong", "identical", "identical"]
 

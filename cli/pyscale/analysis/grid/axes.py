@@ -19,11 +19,7 @@ Point = Mapping[str, Any]
 
 
 def points_of(tasks: pl.DataFrame, entries: Sequence[str] = ()) -> dict[str, dict[str, Point]]:
-    """Points of every grid: family -> stage -> axis -> value.
-
-    Stages without a grid have no point, and are left out. `entries` are names of stages in the
-    order of the suite; others follow in the order of the table.
-    """
+    """Points of every grid in the order of `entries`: family -> stage -> axis -> value."""
     stages = tasks.filter(pl.col("point").is_not_null()).unique(
         "stage", keep="first", maintain_order=True
     )
@@ -40,11 +36,7 @@ def points_of(tasks: pl.DataFrame, entries: Sequence[str] = ()) -> dict[str, dic
 
 
 def series_of(points: Mapping[str, Point], *, without: Sequence[str | None]) -> dict[str, str]:
-    """Name the series of each point: the values of the other axes that vary in the family.
-
-    Those are like "batch_size 8, model cyto3", by stage; empty where no other axis varies than
-    versus and against, which make no series.
-    """
+    """Name the series of each point, like "batch_size 8, model cyto3", after the axes that vary."""
     values: dict[str, set[str]] = {}
     for point in points.values():
         for axis, value in point.items():
@@ -59,8 +51,7 @@ def series_of(points: Mapping[str, Point], *, without: Sequence[str | None]) -> 
 def bases_of(points: Mapping[str, Point], versus: str | None) -> dict[str, str]:
     """Map each stage to the one it is compared with: the same but for the first value of versus.
 
-    A device that is no GPU has none to share, so that of `gpu_sharing` another value will do
-    where the same one was not measured.
+    A device that is no GPU has none to share, so that another value of `gpu_sharing` will do.
     """
     if versus is None:
         return {}

@@ -63,11 +63,7 @@ class Ceiling(Saturation, OverSizes):
 
 
 def wins(ratios: pl.DataFrame) -> list[Win]:
-    """Find where each curve begins to win: where the low end of its interval is above 1.
-
-    Where a size has no interval its ratio decides, and `sure` is False. Sizes between two
-    measured ones are not guessed at.
-    """
+    """Find from where on each curve wins: the interval's low end, else the ratio, is above 1."""
     found = []
     for about, curve in _curves(ratios):
         rows = curve.to_dicts()
@@ -89,20 +85,10 @@ def ceilings(ratios: pl.DataFrame) -> list[Ceiling]:
 
     A base takes a time in proportion to the area A of an image, `b A`; a device takes a time that
     does not depend on it too, `o + c A`. Their ratio is `(b / c) A / (A + o / c)`: it rises to the
-    ceiling `b / c`, half of which is reached where `A = o / c`.
-
-    It is fitted to ratios, one for each size, and not to times, whose errors at the largest images
-    exceed the whole times of the small ones; nor to logarithms, in which the smallest images count
-    as much as the large ones that show the ceiling, while the law is least true of them (a network
-    computes on whole tiles, and the base has a fixed cost too).
-
-    The interval is Student's, from the residuals about the law, with repeats or without (see
-    `pyscale.analysis.grid.saturation`). A bootstrap over trials knows only their scatter; where
-    the law misses by more than that, as steps of whole tiles do, it would be too narrow. The
-    residuals hold both.
-
-    Which law describes the ratios says AICc (Burnham and Anderson 2002, Model Selection and
-    Multimodel Inference, section 2.4), with `a + b ln A` as the other: it grows without end.
+    ceiling `b / c`, half of which is reached where `A = o / c`. Why ratios are fitted, and not
+    times or logarithms, and which interval they have, is in docs/decisions, the ceiling of a
+    speedup. Which law describes the ratios says AICc (Burnham and Anderson 2002, Model Selection
+    and Multimodel Inference, section 2.4), with `a + b ln A` as the other: it grows without end.
     """
     return [
         Ceiling(

@@ -11,7 +11,7 @@ import polars as pl
 from pyscale.analysis.findings import PointFindings
 from pyscale.analysis.grid.axes import SIZE, points_of
 from pyscale.analysis.grid.bysize import Ceiling, Win, ceilings, wins
-from pyscale.analysis.grid.parts import call_parts, part_schema, unaided
+from pyscale.analysis.grid.parts import PART_SCHEMA, call_parts, unaided
 from pyscale.analysis.grid.points import grid_points
 from pyscale.analysis.grid.samples import samples
 from pyscale.analysis.grid.tablepoints import points_of_table
@@ -57,11 +57,7 @@ def grid_findings(
     against: str | None,
     entries: Sequence[str] = (),
 ) -> tuple[GridFindings, ...]:
-    """Find the results of each grid of a run.
-
-    The first value of versus in the order of `entries`, those of the suite, is the base. There are
-    none where no entry has a grid.
-    """
+    """Find the results of each grid of a run; its base is versus' first value in the suite."""
     times = samples(calls, trials)
     found = []
     for points in points_of(tasks, entries).values():
@@ -76,14 +72,10 @@ def grid_findings(
 
 
 def grid_findings_of_table(table: pl.DataFrame, name: str) -> tuple[GridFindings, ...]:
-    """Find the results of a table of times by device and size, one `GridFindings` a stage.
-
-    The table is as `pyscale.report.sizetable.read_sizes` gives it; `name` is the family of rows
-    without a stage too.
-    """
+    """Find the results of a table of times by device and size, one `GridFindings` a stage."""
     points, times = points_of_table(table, name)
     return tuple(
-        _found(own, times, pl.DataFrame(schema=part_schema()), "device", SIZE)
+        _found(own, times, pl.DataFrame(schema=PART_SCHEMA), "device", SIZE)
         for own in points.partition_by("family", maintain_order=True)
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from pyscale.analysis.grid.samples import BUILD, built
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 
 UNATTRIBUTED = "unattributed"
 """What of a call no part covers."""
@@ -16,11 +16,10 @@ one that gains less than a fifth would not raise the ratio if all else were as i
 
 
 def call_parts(calls: pl.DataFrame, points: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
-    """Take the calls of every point apart.
+    """Take the calls of every point apart: steady calls or, where it has none, first ones.
 
-    Steady calls count; where a point has none, first ones. A part is the median over the calls of
-    a process, then over the workers and timed trials. `unattributed` is what of a call no part
-    covers; a part that a call does not have is 0 there.
+    A part is the median over the calls of a process, then over the workers and timed trials, 0
+    where a call does not have it.
     """
     one = ["trial", "task", "call"]
     counted = calls.join(trials.filter("valid").select("trial"), on="trial", how="semi")
@@ -31,7 +30,7 @@ def call_parts(calls: pl.DataFrame, points: pl.DataFrame, trials: pl.DataFrame) 
     named = counted.filter(pl.col("part").is_not_null() & (pl.col("part") != BUILD))
     order = [*named["part"].unique(maintain_order=True), UNATTRIBUTED]
     if named.is_empty():
-        return pl.DataFrame(schema=part_schema())
+        return pl.DataFrame(schema=PART_SCHEMA)
     wide = (
         built(counted)
         .select("stage", "workers", *one, whole_s="wall_s")
@@ -57,20 +56,17 @@ def call_parts(calls: pl.DataFrame, points: pl.DataFrame, trials: pl.DataFrame) 
             part_ratio=pl.when(pl.col("part_s") > 0).then(pl.col("base_s") / pl.col("part_s"))
         )
         .sort("_point", "_place")
-        .select(list(part_schema()))
+        .select(list(PART_SCHEMA))
     )
 
 
 def unaided(parts: pl.DataFrame) -> pl.DataFrame:
-    """Find what each value of versus does not speed up, and the bound that this sets.
+    """Find at each point what a value of versus does not speed up, and the bound that this sets.
 
     Parts whose ratio to the base is below `UNAIDED_BELOW` are not sped up; those that the base does
     not have, such as a transfer, are among them. However fast all else became, a call would take as
     long as they do, so that the ratio stays below the base's call over them (Amdahl 1967, AFIPS
     30:483, with the base's time as the whole).
-
-    One row for each point with a base and N: `parts` that are not sped up, the longest first, their
-    seconds and share of the call, and `bound`, base_call_s / unaided_s, null where nothing is left.
     """
     slow = pl.col("part_ratio") < UNAIDED_BELOW
     longest_first = pl.col("part").sort_by("part_s", descending=True)
@@ -94,16 +90,10 @@ def unaided(parts: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def part_schema() -> Schema:
-    """Columns of `call_parts`, as docs/columns.md has them for benchmark_call_parts.csv.
-
-    The shares of a call sum to 1. `base_s` is null for the base itself; `part_ratio` also where the
-    part takes no time.
-    """
-    return columns(
-        (TEXT, "suite family stage series value base"),
-        (WHOLE, "workers pixels"),
-        (REAL, "megapixels length_px"),
-        (TEXT, "part"),
-        (REAL, "part_s share base_s part_ratio"),
-    )
+PART_SCHEMA = columns(
+    (TEXT, "suite family stage series value base"),
+    (WHOLE, "workers pixels"),
+    (REAL, "megapixels length_px"),
+    (TEXT, "part"),
+    (REAL, "part_s share base_s part_ratio"),
+)

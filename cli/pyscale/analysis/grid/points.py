@@ -12,7 +12,7 @@ import polars as pl
 from pyscale.analysis.grid.axes import SIZE, VERSION, Point, bases_of, series_of
 from pyscale.analysis.grid.samples import MEASURES, built
 from pyscale.analysis.intervals import median_with_ends
-from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, Schema, columns, ends_of
+from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, ends_of
 
 TASK_MEDIANS = ("objects", "gpu_own_peak_bytes", "gpu_peak_bytes", "gpu_energy_j", "cpu_energy_j")
 """Columns of the table of tasks whose median over the windows' tasks a point has."""
@@ -25,33 +25,23 @@ BESIDE = {
 """Columns of a point, and the measures of the stage's comparison with its base that they are."""
 
 
-def point_schema() -> Schema:
-    """Columns of `grid_points`, as docs/columns.md has them for benchmark_points.csv.
-
-    Times are medians over timed trials with order-statistic intervals, null below six; but
-    `published_s` is a mean, whose ends are less and plus one standard deviation over calls.
-    `throughput_mp_s` is that of steady calls, of first ones where there are no others. In a table
-    of several machines `series` is the machine. `base` is null for the base itself and where the
-    base was not measured. Of the comparison with the base's output the lowest trial counts, and
-    `beside_objects` are of the first. What was not measured is null.
-    """
-    return columns(
-        (TEXT, "suite family stage series value base base_stage device"),
-        (WHOLE, "threads"),
-        (TEXT, "gpu_sharing model"),
-        (WHOLE, "batch_size"),
-        (TEXT, "point"),
-        (WHOLE, "workers pixels"),
-        (REAL, "megapixels length_px"),
-        (WHOLE, "trials calls"),
-        (REAL, ends_of(*(f"{measure}_s" for measure in MEASURES))),
-        (REAL, "published_sd_s"),
-        (WHOLE, "published_calls"),
-        (REAL, ends_of("throughput_mp_s")),
-        (REAL, " ".join((*TASK_MEDIANS, *BESIDE, "quality"))),
-        (TEXTS, "flags warnings"),
-        (FLAG, "result_doubted invalid"),
-    )
+POINT_SCHEMA = columns(
+    (TEXT, "suite family stage series value base base_stage device"),
+    (WHOLE, "threads"),
+    (TEXT, "gpu_sharing model"),
+    (WHOLE, "batch_size"),
+    (TEXT, "point"),
+    (WHOLE, "workers pixels"),
+    (REAL, "megapixels length_px"),
+    (WHOLE, "trials calls"),
+    (REAL, ends_of(*(f"{measure}_s" for measure in MEASURES))),
+    (REAL, "published_sd_s"),
+    (WHOLE, "published_calls"),
+    (REAL, ends_of("throughput_mp_s")),
+    (REAL, " ".join((*TASK_MEDIANS, *BESIDE, "quality"))),
+    (TEXTS, "flags warnings"),
+    (FLAG, "result_doubted invalid"),
+)
 
 
 def grid_points(
@@ -101,7 +91,7 @@ def grid_points(
                     **_beside(tasks.filter(*one), _of_other_versions(points, point)),
                 }
             )
-    table = pl.DataFrame(rows, schema=point_schema())
+    table = pl.DataFrame(rows, schema=POINT_SCHEMA)
     return with_throughput(table)
 
 

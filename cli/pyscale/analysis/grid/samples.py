@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 import polars as pl
 
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
 
 Measure = Literal["steady", "first", "start", "fresh", "published"]
 MEASURES: tuple[Measure, ...] = get_args(Measure)
@@ -18,19 +18,14 @@ BUILD = "build"
 
 
 def samples(calls: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
-    """Time of a call by measure, in each timed trial.
+    """Time of a call in each timed trial, by each measure that all its workers have.
 
     `steady` is the median over the calls of a process after its first, `first` the first one,
-    `start` the building of the model that the first one paid for, `fresh` both together: what a
-    process for one image pays after its imports. `published` is the mean over
-    the calls that built their model of building and call together, where a process has two or
-    more of them: the protocol of published sweeps.
-
-    Where several workers ran, each did as much; their time is the harmonic mean, so that
-    `workers / time` is the calls per second of all together.
-
-    Trials that are not valid are left out, and a trial has a row only for the measures that all its
-    workers have.
+    `start` the building of the model that the first one paid for, `fresh` both together.
+    `published` is the mean over the calls that built their model of building and call together,
+    where a process has two or more of them: the protocol of published sweeps. Where several workers
+    ran, their time is the harmonic mean, so that `workers / time` is the calls per second of all
+    together.
     """
     whole = built(calls).join(
         trials.filter("valid").select("trial"), on="trial", how="semi", maintain_order="left"
@@ -55,7 +50,7 @@ def samples(calls: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
         long.group_by("stage", "workers", "block", "trial", "measure", maintain_order=True)
         .agg(time_s=pl.when(time_s.null_count() == 0).then(time_s.len() / (1 / time_s).sum()))
         .drop_nulls("time_s")
-        .select(list(sample_schema()))
+        .select(list(SAMPLE_SCHEMA))
     )
 
 
@@ -70,11 +65,9 @@ def built(calls: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def sample_schema() -> Schema:
-    """Columns of `samples`."""
-    return columns(
-        (TEXT, "stage"),
-        (WHOLE, "workers block"),
-        (TEXT, "trial measure"),
-        (REAL, "time_s"),
-    )
+SAMPLE_SCHEMA = columns(
+    (TEXT, "stage"),
+    (WHOLE, "workers block"),
+    (TEXT, "trial measure"),
+    (REAL, "time_s"),
+)

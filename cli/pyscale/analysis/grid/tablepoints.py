@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import polars as pl
 
-from pyscale.analysis.grid.points import medians_with_ends, point_schema, with_throughput
-from pyscale.analysis.grid.samples import sample_schema
+from pyscale.analysis.grid.points import POINT_SCHEMA, with_throughput
+from pyscale.analysis.grid.samples import SAMPLE_SCHEMA
+from pyscale.analysis.intervals import median_with_ends
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times
 
 KINDS = ("cpu", "gpu", "cuda", "mps")
@@ -27,10 +28,7 @@ class NamedDevice(NamedTuple):
 
 
 def device_of(name: str) -> NamedDevice | None:
-    """Take a name like `desktop-gpu-rtx4070` or `cpu` apart; None where it has not one kind.
-
-    Letters may be capitals. Of `macbook-m1-cpu` the machine is `macbook-m1`.
-    """
+    """Take a name like `desktop-gpu-rtx4070` or `cpu` apart; None where it has not one kind."""
     words = name.split("-")
     places = [place for place, word in enumerate(words) if word.lower() in KINDS]
     if len(places) != 1:
@@ -42,9 +40,8 @@ def device_of(name: str) -> NamedDevice | None:
 def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Shape published times as points and samples, so that the same analysis serves them.
 
-    The times are taken for steady ones: what they hold beside the call, their source must say.
-    Each machine is a series of its own, whose devices are compared with its CPU; `value` and
-    `base` are the names of the devices as they are written. A machine without a CPU has no base.
+    The times are taken for steady ones: what they hold beside the call, their source must say. Each
+    machine is a series of its own, whose devices are compared with its CPU.
     """
     table = with_stages(table, name)
     known = {
@@ -52,14 +49,11 @@ def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.Da
         for key, own in table.group_by("family")
     }
     rows = []
-    one = ("family", "device", "length_px")
-    for key, own in table.group_by(one, maintain_order=True):
-        family, device, length_px = (str(key[0]), str(key[1]), float(str(key[2])))
+    for key, own in table.group_by("family", "device", "length_px", maintain_order=True):
+        family, device, length_px = str(key[0]), str(key[1]), float(str(key[2]))
         devices = known[family]
-        named = devices[device]
+        named, base = devices[device], _base(devices[device], devices)
         several = len({other.machine for other in devices.values()}) > 1
-        base = _base(named, devices)
-        times = pl.DataFrame({"measure": "steady", "time_s": own["wall_s"]})
         rows.append(
             {
                 "suite": name,
@@ -76,7 +70,7 @@ def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.Da
                 "megapixels": length_px**2 / 1e6,
                 "length_px": length_px,
                 "trials": own.height,
-                **medians_with_ends(times),
+                **median_with_ends("steady_s", own["wall_s"].to_list()),
                 "flags": [],
                 "warnings": [],
                 "invalid": False,
@@ -89,16 +83,12 @@ def points_of_table(table: pl.DataFrame, name: str) -> tuple[pl.DataFrame, pl.Da
         trial=pl.format("{}/{}", "stage", "repeat"),
         measure=pl.lit("steady"),
         time_s=pl.col("wall_s").cast(pl.Float64),
-    ).select(list(sample_schema()))
-    return with_throughput(pl.DataFrame(rows, schema=point_schema())), times
+    ).select(list(SAMPLE_SCHEMA))
+    return with_throughput(pl.DataFrame(rows, schema=POINT_SCHEMA)), times
 
 
 def trials_of_sizes(table: pl.DataFrame, name: str) -> pl.DataFrame:
-    """Shape the same times as trials of one worker, one curve a point.
-
-    They are as `pyscale.analysis.walltimes.trials_from_wall_times` gives them; `stage` is that of
-    the point, `device` the kind of the device.
-    """
+    """Shape the same times as trials of one worker, one curve a point."""
     staged = with_stages(table, name).with_columns(workers=pl.lit(1, pl.Int64))
     kinds = {
         stage: _known(device).kind for stage, device in staged.select("stage", "device").iter_rows()
@@ -138,13 +128,5 @@ def _known(device: str) -> NamedDevice:
 
 def _base(own: NamedDevice, devices: dict[str, NamedDevice]) -> str | None:
     """Name of the CPU of a device's machine; None for the CPU itself."""
-    if own.kind == BASE_KIND:
-        return None
-    return next(
-        (
-            name
-            for name, other in devices.items()
-            if other.machine == own.machine and other.kind == BASE_KIND
-        ),
-        None,
-    )
+    cpus = (name for name, one in devices.items() if one[:2] == (own.machine, BASE_KIND))
+    return None if own.kind == BASE_KIND else next(cpus, None)

@@ -6,7 +6,7 @@ import polars as pl
 
 from pyscale.analysis.grid.samples import COMPARED, Measure
 from pyscale.analysis.intervals import ratio_interval_by_block, with_ends
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, columns
 
 
 def ratios(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
@@ -24,7 +24,7 @@ def ratios(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
             there, here = one.filter(stage=own["base_stage"]), one.filter(stage=own["stage"])
             interval = ratio_interval_by_block(there, here, "time_s")
             rows.append(
-                {key: own[key] for key in ratio_schema() if key in own}
+                {key: own[key] for key in RATIO_SCHEMA if key in own}
                 | {
                     "measure": measure,
                     "base_s": base_s,
@@ -34,32 +34,22 @@ def ratios(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
                     "invalid": own["invalid"] or base["invalid"][0],
                 }
             )
-    return pl.DataFrame(rows, schema=ratio_schema())
+    return pl.DataFrame(rows, schema=RATIO_SCHEMA)
 
 
-def ratio_schema() -> Schema:
-    """Columns of `ratios`, as docs/columns.md has them for benchmark_ratios.csv.
-
-    The interval of `ratio` is a 95 % bootstrap one, null where either has too few trials; `trials`
-    are those of the one that has fewer. One that is `invalid` enters no fit.
-    """
-    return columns(
-        (TEXT, "suite family series"),
-        (WHOLE, "workers"),
-        (TEXT, "value base measure"),
-        (WHOLE, "pixels"),
-        (REAL, "megapixels length_px base_s value_s ratio ratio_low ratio_high"),
-        (WHOLE, "trials"),
-        (FLAG, "invalid"),
-    )
+RATIO_SCHEMA = columns(
+    (TEXT, "suite family series"),
+    (WHOLE, "workers"),
+    (TEXT, "value base measure"),
+    (WHOLE, "pixels"),
+    (REAL, "megapixels length_px base_s value_s ratio ratio_low ratio_high"),
+    (WHOLE, "trials"),
+    (FLAG, "invalid"),
+)
 
 
 def sharing(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
-    """Compare the throughput of N workers with that of one, at every point that has both.
-
-    Their calls are not lined up in time: where a flag of the point says that workers ran together
-    for less than half of their time, they shared less than N at once would.
-    """
+    """Compare the throughput of N workers with that of one, at every point that has both."""
     rows = []
     for own in points.filter(pl.col("workers") > 1).iter_rows(named=True):
         alone = points.filter(stage=own["stage"], workers=1)
@@ -72,7 +62,7 @@ def sharing(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
         interval = ratio_interval_by_block(before, after, "time_s")
         gain = workers * alone[f"{measure}_s"][0] / own[f"{measure}_s"]
         rows.append(
-            {key: own[key] for key in sharing_schema() if key in own}
+            {key: own[key] for key in SHARING_SCHEMA if key in own}
             | {
                 "measure": measure,
                 "one_mp_s": own["throughput_mp_s"] / gain,
@@ -82,21 +72,14 @@ def sharing(points: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
                 "efficiency": gain / workers,
             }
         )
-    return pl.DataFrame(rows, schema=sharing_schema())
+    return pl.DataFrame(rows, schema=SHARING_SCHEMA)
 
 
-def sharing_schema() -> Schema:
-    """Columns of `sharing`, of which those of a point are described with its table.
-
-    `one_mp_s` are the megapixels per second of one worker, as `throughput_mp_s` is of N together;
-    `gain` is their ratio, with a 95 % bootstrap interval where both have enough trials, and
-    `efficiency` is gain / N.
-    """
-    return columns(
-        (TEXT, "suite family stage series value device gpu_sharing"),
-        (WHOLE, "workers pixels"),
-        (REAL, "megapixels length_px"),
-        (TEXT, "measure"),
-        (REAL, "throughput_mp_s one_mp_s gain gain_low gain_high efficiency"),
-        (FLAG, "invalid"),
-    )
+SHARING_SCHEMA = columns(
+    (TEXT, "suite family stage series value device gpu_sharing"),
+    (WHOLE, "workers pixels"),
+    (REAL, "megapixels length_px"),
+    (TEXT, "measure"),
+    (REAL, "throughput_mp_s one_mp_s gain gain_low gain_high efficiency"),
+    (FLAG, "invalid"),
+)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, columns
 
 COLD = ("verified-cold", "evicted-unverified")
 """States of the page cache in which what is read comes from storage, or ought to."""
@@ -23,17 +23,14 @@ def headroom(
     """Set the rate at which workers of a node read their input beside that of its storage.
 
     Only reads after an eviction are compared, with the storage's cold sequential reads: a warm
-    input comes from memory, of which the storage's rate says nothing, and where the cache was left
-    as it was, nobody knows. Of the parallel reads the one is taken with the most readers that are
+    input comes from memory. Of the parallel reads the one is taken with the most readers that are
     no more than the workers on the node. Nothing is said where the input lies on another filesystem
-    than the one that was measured, as far as type and device tell: two servers of one kind look
-    alike.
+    than the one that was measured, as far as type and device tell.
 
-    How many bytes of the input came from storage is not counted by itself: the kernel's counters
-    hold the program's own libraries too, which may be larger than a movie. On one node, what is
-    cold is fetched once, whichever worker asks first; so the bytes are at most the input's size,
-    times the share of the trial's frames that this node had, and at most what either counter says.
-    The rate is therefore an upper bound, and so is its share.
+    The kernel's counters of bytes hold the program's own libraries too. On one node, what is cold
+    is fetched once, whichever worker asks first; so the bytes are at most the input's size, times
+    the share of the trial's frames that this node had, and at most what either counter says. The
+    rate is therefore an upper bound, and so is its share.
     """
     storage = pl.DataFrame(
         [(node, storage_of(place)) for node, place in places.items()],
@@ -52,27 +49,21 @@ def headroom(
             share=pl.col("read_bytes_per_s") / pl.col("storage_bytes_per_s"),
             proved=pl.col("proved") & (pl.col("cache") == "verified-cold"),
         )
-        .select(pl.col(name).cast(kind) for name, kind in headroom_schema().items())
+        .select(pl.col(name).cast(kind) for name, kind in HEADROOM_SCHEMA.items())
     )
 
 
-def headroom_schema() -> Schema:
-    """Columns of `headroom`, as docs/columns.md has them for benchmark_headroom.csv.
-
-    `workers` is N on all nodes together. All numbers are medians over trials that were read cold;
-    `read_bytes` and what follows from it are upper bounds.
-    """
-    return columns(
-        (TEXT, "stage"),
-        (WHOLE, "workers"),
-        (TEXT, "node"),
-        (WHOLE, "readers trials"),
-        (REAL, "read_bytes read_s read_bytes_per_s"),
-        (TEXT, "test"),
-        (WHOLE, "test_readers"),
-        (REAL, "storage_bytes_per_s share"),
-        (FLAG, "proved"),
-    )
+HEADROOM_SCHEMA = columns(
+    (TEXT, "stage"),
+    (WHOLE, "workers"),
+    (TEXT, "node"),
+    (WHOLE, "readers trials"),
+    (REAL, "read_bytes read_s read_bytes_per_s"),
+    (TEXT, "test"),
+    (WHOLE, "test_readers"),
+    (REAL, "storage_bytes_per_s share"),
+    (FLAG, "proved"),
+)
 
 
 def storage_of(place: Mapping[str, str]) -> str | None:

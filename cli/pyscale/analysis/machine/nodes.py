@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, columns
 
 SLOW, FAST = 0.8, 1.25
 """Ratios to the median of all nodes beyond which a node is no ordinary one."""
@@ -44,28 +44,21 @@ def node_comparison(tests: pl.DataFrame) -> pl.DataFrame:
         )
         .with_columns(outlier=_outlier())
         .sort("order", maintain_order=True)
-        .select(pl.col(name).cast(kind) for name, kind in node_schema().items())
+        .select(pl.col(name).cast(kind) for name, kind in NODE_SCHEMA.items())
     )
 
 
-def node_schema() -> Schema:
-    """Columns of `node_comparison`, as docs/columns.md has them for benchmark_nodes.csv.
-
-    `rate` is 1 / time, and `unit` null, where no amount is told. The ends of `ratio` are those of
-    the node's own interval, with the median taken as known. `outlier` is null where it cannot be
-    said: fewer than 3 nodes, or too few trials for an interval.
-    """
-    return columns(
-        (TEXT, "kind stage"),
-        (WHOLE, "workers"),
-        (TEXT, "device test step"),
-        (WHOLE, "at_once"),
-        (TEXT, "node hardware"),
-        (WHOLE, "nodes"),
-        (TEXT, "unit"),
-        (REAL, "rate median_rate ratio ratio_low ratio_high"),
-        (FLAG, "outlier"),
-    )
+NODE_SCHEMA = columns(
+    (TEXT, "kind stage"),
+    (WHOLE, "workers"),
+    (TEXT, "device test step"),
+    (WHOLE, "at_once"),
+    (TEXT, "node hardware"),
+    (WHOLE, "nodes"),
+    (TEXT, "unit"),
+    (REAL, "rate median_rate ratio ratio_low ratio_high"),
+    (FLAG, "outlier"),
+)
 
 
 def _outlier() -> pl.Expr:

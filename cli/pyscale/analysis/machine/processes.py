@@ -30,23 +30,11 @@ def with_details(timings: pl.DataFrame) -> pl.DataFrame:
 
 
 def process_medians(timings: pl.DataFrame) -> pl.DataFrame:
-    """Sum up the repeats of each process.
+    """Sum up the repeats of each process, a row for each test that it timed.
 
     What a process keeps, and the minutes in which it ran, are in all of its repeats, so that these
-    tell nothing of how much another process would differ.
-
-    Parameters
-    ----------
-    timings : polars.DataFrame
-        One row a repeat, as `pyscale.store.tables.timing_schema` describes it.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row for each process and test that it timed: `KEYS`, `trial`, `task`; `first_s` of its
-        first call, null where calls are not told apart, and `wall_s`, the median of its other
-        `calls`; `amount` of each repeat, null where it is not always the same; and of `cache`
-        the state of which least was proved.
+    tell nothing of how much another process would differ. `first_s` is of its first call, `wall_s`
+    the median of its other `calls`; of `cache` the state of which least was proved stands.
     """
     later = ~pl.col("first")
     calls = with_details(timings.filter(pl.col("wall_s").is_not_null())).with_columns(

@@ -4,82 +4,40 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
-Row = Mapping[str, Any]
+from pyscale.analysis.schema import TEXT
 
 CELL = ("kind", "entry", "processes", "device", "test", "at_once", "step")
 """What names a time within a side: no step is the whole of a test."""
 KINDS = ("storage", "decompress", "kernels")
 PROCESSOR, GPU = "processor", "GPU"
 _OF_A_TEST = (
-    *(
-        "whole",
-        "repeats",
-        "first_s",
-        "wall_s",
-        "wall_s_low",
-        "wall_s_high",
-        "percent",
-        "amount",
-        "unit",
-    ),
-    *("rate", "rate_low", "rate_high", "bottleneck", "cache", "why_not", "flags"),
+    *("whole", "repeats", "first_s", "wall_s", "wall_s_low", "wall_s_high", "percent", "amount"),
+    *("unit", "rate", "rate_low", "rate_high", "bottleneck", "cache", "why_not", "flags"),
 )
 
 
 @dataclass(frozen=True)
 class MachineSide:
-    """The tests of one machine.
-
-    Attributes
-    ----------
-    tests : polars.DataFrame
-        As `pyscale.analysis.machine.tests.machine_tests` gives it, of one node.
-    sizes : mapping of str to str
-        By `stage` of `tests`: a fingerprint of all that says how large an image or a map is.
-        What is not in it is not known.
-    trials : polars.DataFrame or None
-        What each trial found, as `pyscale.analysis.machine.processes.trial_medians` gives it;
-        None where that is not known.
-    """
+    """The tests of one machine."""
 
     tests: pl.DataFrame
+    """Of one node."""
     sizes: Mapping[str, str]
+    """By `stage` of `tests`: a fingerprint of all that says how large an image or a map is."""
     trials: pl.DataFrame | None = None
+    """As `pyscale.analysis.machine.processes.trial_medians` gives it; None where not known."""
 
 
 def machines_side_by_side(sides: Sequence[MachineSide]) -> pl.DataFrame:
-    """Line up the tests of all sides.
+    """Line up the tests of all sides, a row per side and `CELL`.
 
-    Returns
-    -------
-    polars.DataFrame
-        One row per side, test, number at once and step: storage before decompression before
-        kernels, the processor before GPUs, tests in the order in which the sides name them, and
-        each test before its steps:
-
-        side : int
-            Place in `sides`.
-        kind : str
-            Stage that did it.
-        entry : str
-            Entry of the suite, where a side has several that did one test; else null.
-        processes : int
-            How many did it on the node at the same time, each by itself.
-        device : str
-            `processor`, or `GPU`, with a number from the second one of a side.
-        test, step : str
-        at_once : int
-            Readers or threads.
-        own_device, stage, workers : str, str, int
-            What the side itself calls them.
-        size : str
-            Of `MachineSide.sizes`; null where it is not known.
-
-        and the columns of `machine_tests` of the same names.
+    Storage comes before decompression before kernels, the processor before GPUs, tests are as the
+    sides name them, and each test stands before its steps. `entry` is told where a side has several
+    that did one test. `device` is `processor`, or `GPU`, with a number from the second one of a
+    side; `own_device`, `stage` and `workers` are what the side itself calls them.
     """
     lines = pl.concat([_lines(place, side) for place, side in enumerate(sides)])
     one = ["side", *(name for name in CELL if name != "entry")]
@@ -115,40 +73,22 @@ def machines_side_by_side(sides: Sequence[MachineSide]) -> pl.DataFrame:
     )
 
 
-def cell_of(row: Row) -> tuple[Any, ...]:
-    """Key of a row within its side."""
-    return tuple(row[name] for name in CELL)
-
-
 def _lines(place: int, side: MachineSide) -> pl.DataFrame:
     names = device_names(side.tests["device"].unique(maintain_order=True))
-    text = pl.String
-    devices = pl.DataFrame(
-        list(names.items()), schema={"device": text, "_named": text}, orient="row"
-    )
-    sizes = pl.DataFrame(
-        list(side.sizes.items()), schema={"stage": text, "size": text}, orient="row"
-    )
-    return (
-        side.tests.join(devices, on="device", how="left", nulls_equal=True, maintain_order="left")
-        .join(sizes, on="stage", how="left", maintain_order="left")
-        .select(
-            pl.lit(place, pl.Int64).alias("side"),
-            *("kind", "stage", "workers", "processes", "test", "step", "at_once", "size"),
-            *_OF_A_TEST,
-            own_device="device",
-            device="_named",
-        )
+    return side.tests.select(
+        pl.lit(place, pl.Int64).alias("side"),
+        *("kind", "stage", "workers", "processes", "test", "step", "at_once", *_OF_A_TEST),
+        own_device="device",
+        device=pl.col("device").replace_strict(names, return_dtype=TEXT),
+        size=pl.col("stage").replace_strict(side.sizes, default=None, return_dtype=TEXT),
     )
 
 
 def device_names(devices: Iterable[str | None]) -> dict[str | None, str]:
     """Call devices by what they are, so that those of two machines stand beside each other."""
     own = list(devices)
-    gpus = [name for name in own if not _is_processor(name)]
-    named = {name: GPU if place == 1 else f"{GPU} {place}" for place, name in enumerate(gpus, 1)}
+    gpus = [name for name in own if name not in {None, "", "cpu"}]
+    named: dict[str | None, str] = {
+        name: GPU if place == 1 else f"{GPU} {place}" for place, name in enumerate(gpus, 1)
+    }
     return {name: named.get(name, PROCESSOR) for name in own}
-
-
-def _is_processor(device: str | None) -> bool:
-    return device in {None, "", "cpu"}

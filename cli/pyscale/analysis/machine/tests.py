@@ -7,35 +7,23 @@ import polars as pl
 from pyscale.analysis.flags import FLAGS
 from pyscale.analysis.intervals import median_with_ends, repeats_needed
 from pyscale.analysis.machine.processes import KEYS, ON, medians, trial_medians, with_details
-from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, Schema, columns
+from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 
-
-def test_schema() -> Schema:
-    """Columns of `machine_tests`, as docs/columns.md has them for benchmark_tests.csv.
-
-    Of each process the median over its calls, of those of a trial the median, and over trials the
-    median with its 95 % interval (see `pyscale.analysis.intervals`): trials are what is taken for
-    independent, and the interval says nothing of another day. `whole` is a test, or a step of a
-    test that is timed in steps alone, as reading and decoding are. `percent` is the share of the
-    sum of `wall_s` over all that is whole of the same kind, workers, node and device; of another
-    step, of its test's sum. `amount` is null where it is not told or not always the same, `error`
-    is the largest of any call, and `device` is null for the processor.
-    """
-    return columns(
-        (TEXT, "kind stage"),
-        (WHOLE, "workers"),
-        (TEXT, "node hardware device test step"),
-        (WHOLE, "at_once"),
-        (FLAG, "whole"),
-        (WHOLE, "processes repeats calls"),
-        (REAL, "first_s wall_s wall_s_low wall_s_high amount"),
-        (TEXT, "unit"),
-        (REAL, "rate rate_low rate_high percent"),
-        (TEXT, "bottleneck cache"),
-        (REAL, "latency_p50_s latency_p95_s latency_p99_s iops error tolerance"),
-        (TEXT, "why_not"),
-        (TEXTS, "flags"),
-    )
+TEST_SCHEMA = columns(
+    (TEXT, "kind stage"),
+    (WHOLE, "workers"),
+    (TEXT, "node hardware device test step"),
+    (WHOLE, "at_once"),
+    (FLAG, "whole"),
+    (WHOLE, "processes repeats calls"),
+    (REAL, "first_s wall_s wall_s_low wall_s_high amount"),
+    (TEXT, "unit"),
+    (REAL, "rate rate_low rate_high percent"),
+    (TEXT, "bottleneck cache"),
+    (REAL, "latency_p50_s latency_p95_s latency_p99_s iops error tolerance"),
+    (TEXT, "why_not"),
+    (TEXTS, "flags"),
+)
 
 
 DRAWN = ("storage", "decompress")
@@ -45,8 +33,7 @@ DRAWN = ("storage", "decompress")
 def machine_tests(timings: pl.DataFrame) -> pl.DataFrame:
     """Sum up each test: over the repeats of a process, then over processes.
 
-    The steps of a test follow its whole; tests of a stage that draws their order are in the order
-    of their names.
+    The steps of a test follow its whole.
     """
     found = (
         with_details(timings)
@@ -55,7 +42,8 @@ def machine_tests(timings: pl.DataFrame) -> pl.DataFrame:
         .join(_over_trials(timings), on=KEYS, how="left", nulls_equal=True, maintain_order="left")
         .with_columns(
             pl.col("repeats", "calls").fill_null(0),
-            whole=pl.col("step").is_null() | ~_has_whole(),
+            # Or a step of a test that is timed in steps alone, as reading and decoding are.
+            whole=pl.col("step").is_null() | ~pl.col("step").is_null().any().over(*ON, "test"),
         )
         .with_columns(bottleneck=_bottleneck())
     )
@@ -63,7 +51,7 @@ def machine_tests(timings: pl.DataFrame) -> pl.DataFrame:
         _sorted(found)
         .with_columns(percent=_percent())
         .with_columns(flags=_flags())
-        .select(pl.col(name).cast(kind) for name, kind in test_schema().items())
+        .select(pl.col(name).cast(kind) for name, kind in TEST_SCHEMA.items())
     )
 
 
@@ -108,10 +96,6 @@ def _over_trials(timings: pl.DataFrame) -> pl.DataFrame:
             rate_high=pl.col("amount") / pl.col("wall_s_low"),
         )
     )
-
-
-def _has_whole() -> pl.Expr:
-    return pl.col("step").is_null().any().over(*ON, "test")
 
 
 def _bottleneck() -> pl.Expr:

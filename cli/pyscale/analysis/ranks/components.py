@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 import polars as pl
 
 from pyscale.analysis.aggregate import baseline, by_workers
 from pyscale.analysis.findings import Row
 from pyscale.analysis.intervals import median_with_ends, ratio_interval_by_block, with_ends
-from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns, ends_of
+from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns, ends_of
 from pyscale_stages.reconstruction import COMPONENTS
 
 TOTAL = "total"
@@ -40,27 +39,17 @@ def column(component: str) -> str:
     return "wall" if component == TOTAL else component
 
 
-def scaling_schema() -> Schema:
-    """Columns of components, one of an entry at one N a row; see docs/columns.md.
-
-    Without a trial that counts all times are null. `seconds` is the median over trials of the time
-    of the slowest rank in an iteration, `mean_seconds` of the mean over ranks. `speedup` is null
-    where either time is nothing, and for what passes between ranks where N0 is 1.
-    `normalised_efficiency`, of total and denoiser alone, is times `work_multiplier` at N over that
-    at N0. `loss_s` is what `mean_seconds` are beyond N0 / N of those at N0. `share` is null for the
-    objective.
-    """
-    return columns(
-        (TEXT, "stage family problem"),
-        (WHOLE, "size_px workers"),
-        (TEXT, "component"),
-        (WHOLE, "repeats"),
-        (REAL, f"{ends_of('seconds')} mean_seconds share"),
-        (WHOLE, "baseline_workers"),
-        (REAL, ends_of("speedup", "efficiency")),
-        (REAL, "normalised_efficiency loss_s work_multiplier"),
-        (TEXT, "flags"),
-    )
+SCALING_SCHEMA = columns(
+    (TEXT, "stage family problem"),
+    (WHOLE, "size_px workers"),
+    (TEXT, "component"),
+    (WHOLE, "repeats"),
+    (REAL, f"{ends_of('seconds')} mean_seconds share"),
+    (WHOLE, "baseline_workers"),
+    (REAL, ends_of("speedup", "efficiency")),
+    (REAL, "normalised_efficiency loss_s work_multiplier"),
+    (TEXT, "flags"),
+)
 
 
 def component_scaling(
@@ -78,7 +67,7 @@ def component_scaling(
         for own, entry in by_workers(trials)
         for component in components
     ]
-    return pl.DataFrame(rows, scaling_schema(), orient="row")
+    return pl.DataFrame(rows, SCALING_SCHEMA, orient="row")
 
 
 def _row(
@@ -109,10 +98,7 @@ def _row(
 
 
 def share_of(trials: pl.DataFrame, component: str) -> float:
-    """Share of a component in all iterations of all ranks and trials.
-
-    Those of all components together leave the rest, which medians over trials would not.
-    """
+    """Share of a component in all iterations of all ranks and trials: such shares sum up."""
     spent_s = trials[f"{component}_share"] * trials["ranks_s"]
     return float(sum(spent_s.to_list()) / sum(trials["ranks_s"].to_list()))
 
@@ -156,12 +142,7 @@ def normalised_efficiency(
 
 
 def tiled_work(size_px: int, *, tile_px: int, overlap_px: int, dims: int = 2) -> float:
-    """Pixels of all tiles with their margins, over those of the image.
-
-    Tiles at the edge are as large as all others, also where the image ends within them: 5 tiles
-    of 448 px with margins of 32 px cover 2048 px by windows of 512 px, and in two dimensions
-    1.5625 times as many pixels are denoised.
-    """
+    """Pixels of all tiles with their margins, also beyond its edge, over those of the image."""
     tiles = math.ceil(size_px / tile_px)
     return float((tiles * (tile_px + 2 * overlap_px) / size_px) ** dims)
 
@@ -170,9 +151,9 @@ def tiled_work(size_px: int, *, tile_px: int, overlap_px: int, dims: int = 2) ->
 class Knee:
     """How many ranks one image is worth, and the component that limits.
 
-    Rows are of the table of components, of whole iterations. The knee is as
-    `pyscale.analysis.advice.choices` describes it, and not by the work-normalised efficiency:
-    margins of tiles that are denoised twice occupy a GPU all the same.
+    Rows are of whole iterations. The knee is as `pyscale.analysis.advice.choices` describes it, and
+    not by the work-normalised efficiency: margins that are denoised twice occupy a GPU all the
+    same.
     """
 
     base: Row
@@ -236,20 +217,14 @@ def _margin_loss_s(entry: pl.DataFrame, workers: int) -> float | None:
 def published_scaling(table: pl.DataFrame) -> pl.DataFrame:
     """Take published times for one trial of each size and N, and compare them as those of a run.
 
-    `table` has wall times in seconds as the reference deepinverse-v100 has them: `stage` like
-    "physics_2048_px", a component of `PUBLISHED` and the length of the image, `workers` and
-    `wall_s`. Rows of other stages, and an N of which not all components are told, are left out.
-
-    In the table of components `stage` is then like "2048_px", family and problem are null, and so
-    are all intervals. `flags` are empty, as the reference's caveats say what to doubt.
+    `table` is as the reference deepinverse-v100 has it: `stage` is like "physics_2048_px", a
+    component of `PUBLISHED` and the length of the image. Rows of other stages, and an N of which
+    not all components are told, are left out.
     """
-    trials = pl.DataFrame(list(_published_trials(table)))
-    if trials.is_empty():
-        return pl.DataFrame(schema=scaling_schema())
-    return component_scaling(trials, tuple(PUBLISHED.values()))
+    return component_scaling(_published_trials(table), tuple(PUBLISHED.values()))
 
 
-def _published_trials(table: pl.DataFrame) -> Iterator[dict[str, Any]]:
+def _published_trials(table: pl.DataFrame) -> pl.DataFrame:
     """Give a trial for each size and N of which all components are told."""
     parts = list(PUBLISHED)
     named = pl.col("stage").str.extract_groups(rf"^(?<part>{'|'.join(parts)})_(?<size_px>\d+)_px$")
@@ -262,26 +237,20 @@ def _published_trials(table: pl.DataFrame) -> Iterator[dict[str, Any]]:
         .drop_nulls(parts)
         .sort("size_px", "workers")
     )
-    for row in times.iter_rows(named=True):
-        size_px, workers, total_s = row["size_px"], row["workers"], row[TOTAL]
-        yield {
-            "stage": f"{size_px}_px",
-            "family": None,
-            "problem": None,
-            "size_px": size_px,
-            "workers": workers,
-            "block": 1,
-            "valid": True,
-            "ranks_s": total_s,
-            "work_multiplier": 1.0
-            if workers == 1
-            else tiled_work(size_px, tile_px=TILE_PX, overlap_px=OVERLAP_PX),
-            **{
-                f"{column(part)}_{what}": value
-                for told, part in PUBLISHED.items()
-                for what, value in (
-                    *(("s", row[told]), ("mean_s", row[told])),
-                    ("share", row[told] / total_s),
-                )
-            },
-        }
+    tiles = pl.col("size_px").map_elements(
+        lambda size_px: tiled_work(size_px, tile_px=TILE_PX, overlap_px=OVERLAP_PX), pl.Float64
+    )
+    return times.with_columns(
+        stage=pl.format("{}_px", "size_px"),
+        family=pl.lit(None),
+        problem=pl.lit(None),
+        block=pl.lit(1),
+        valid=pl.lit(True),
+        ranks_s=TOTAL,
+        work_multiplier=pl.when(pl.col("workers") == 1).then(1.0).otherwise(tiles),
+        **{
+            f"{column(part)}_{what}": pl.col(told) / (pl.col(TOTAL) if what == "share" else 1)
+            for told, part in PUBLISHED.items()
+            for what in ("s", "mean_s", "share")
+        },
+    )

@@ -15,10 +15,10 @@ SPEED, DIVERSITY = "patches_per_s", "effective_slides"
 
 
 def with_front(points: pl.DataFrame, *, keep: float) -> pl.DataFrame:
-    """Add `on_front` and `keeps_diversity`.
+    """Add `on_front` and `keeps_diversity`: the share `keep` of the largest of comparable points.
 
-    A point is on the front unless a comparable one is at least as fast and at least as diverse,
-    and better in one of both. Of two that are equal in both, each is on it.
+    A point is on the front unless a comparable one is at least as fast and as diverse, and better
+    in one of both.
     """
     known = pl.col(SPEED).is_not_null() & pl.col(DIVERSITY).is_not_null()
     most = pl.col(DIVERSITY).filter(known).max().over(COMPARABLE)

@@ -51,52 +51,35 @@ def setting_columns() -> Schema:
     return {name: kinds[name] for name in SETTINGS}
 
 
-def point_schema() -> Schema:
-    """Columns of configurations, as docs/columns.md has them for benchmark_loader.csv.
-
-    `straggling` is that of the middle trial by `patches_per_s`, and `slowest_rank` was slowest in
-    most. `feeds` is "yes" or "no" where the interval of `patches_per_s` leaves no doubt, else "not
-    sure".
-    """
-    rates = ends_of("patches_per_s", "inferred_per_s", "aggregate_per_s")
-    return (
-        columns(
-            (TEXT, "stage family"),
-            (WHOLE, "workers repeats failed"),
-            (TEXT, "error"),
-            (FLAG, "exhausted"),
-        )
-        | setting_columns()
-        | columns(
-            (WHOLE, "loader_processes cores"),
-            (FLAG, "oversubscribed"),
-            (TEXT, "cache_state"),
-            (REAL, f"{rates} {ends_of('effective_over_inferred')} slowest_per_s"),
-            (WHOLE, "slowest_rank"),
-            (REAL, "straggling"),
-        )
-        | folded_schema(Loading)
-        | columns(
-            (FLAG, "on_front keeps_diversity"),
-            (TEXT, "checksum feeds flags"),
-        )
+_RATES = ("patches_per_s", "inferred_per_s", "aggregate_per_s", "effective_over_inferred")
+POINT_SCHEMA = (
+    columns(
+        (TEXT, "stage family"),
+        (WHOLE, "workers repeats failed"),
+        (TEXT, "error"),
+        (FLAG, "exhausted"),
     )
-
-
-def rank_schema() -> Schema:
-    """Columns of single ranks; see docs/columns.md.
-
-    Rate and waits are those without waiting for other ranks: medians over trials. `pss_bytes` is
-    the most in any trial.
-    """
-    return columns(
-        (TEXT, "stage"),
-        (WHOLE, "workers rank"),
-        (TEXT, "node"),
-        (WHOLE, "repeats"),
-        (REAL, "patches_per_s wait_p50_s wait_p95_s wait_p99_s"),
-        (WHOLE, "pss_bytes slides"),
+    | setting_columns()
+    | columns(
+        (WHOLE, "loader_processes cores"),
+        (FLAG, "oversubscribed"),
+        (TEXT, "cache_state"),
+        (REAL, f"{ends_of(*_RATES)} slowest_per_s"),
+        (WHOLE, "slowest_rank"),
+        (REAL, "straggling"),
     )
+    | folded_schema(Loading)
+    | columns((FLAG, "on_front keeps_diversity"), (TEXT, "checksum feeds flags"))
+)
+RANK_SCHEMA = columns(
+    (TEXT, "stage"),
+    (WHOLE, "workers rank"),
+    (TEXT, "node"),
+    (WHOLE, "repeats"),
+    (REAL, "patches_per_s wait_p50_s wait_p95_s wait_p99_s"),
+    (WHOLE, "pss_bytes slides"),
+)
+"""Rate and waits are those without waiting for other ranks: medians over trials."""
 
 
 class SamePatches(NamedTuple):
@@ -148,10 +131,7 @@ class LoaderFindings(PointFindings):
 def loader_findings(
     loading: pl.DataFrame, *, keep: float, count_retried: bool = False
 ) -> LoaderFindings | None:
-    """Find what the loading of patches tells; None where nothing was loaded.
-
-    Of the largest diversity the share `keep`, above 0 and up to 1, is to be kept.
-    """
+    """Find what the loading of patches tells; None where nothing was loaded."""
     if loading.is_empty():
         return None
     trials = loader_trials(loading, count_retried=count_retried)
@@ -168,9 +148,8 @@ def loader_findings(
 def loader_trials(loading: pl.DataFrame, *, count_retried: bool = False) -> pl.DataFrame:
     """Take the ranks of each trial together.
 
-    `busiest` is the largest quotient on a node of loader processes and ranks by its cores;
-    `oversubscribed` says that workers shared cores or that it is above 1. `checksum` is of what all
-    delivered, in the order of ranks.
+    `busiest` is the largest quotient on a node of loader processes and ranks by its cores.
+    `checksum` is of what all delivered, in the order of ranks.
     """
     # A median of rates is that of the times of a patch, as these are costs.
     patch_s, checksum = pl.col("free_wall_s") / pl.col("free_patches"), pl.col("checksum")
@@ -216,11 +195,7 @@ def node_use(loading: pl.DataFrame) -> pl.DataFrame:
 
 
 def _node_cores(loading: pl.DataFrame) -> pl.DataFrame:
-    """Cores for the ranks of each node, none counted twice.
-
-    Ranks that are pinned to the same cores share them, and the limit of a control group on them;
-    ranks on other cores add theirs.
-    """
+    """Cores for the ranks of each node: those pinned to the same cores share them."""
     pinned = pl.col("cpus").list.sort().cast(pl.List(pl.String)).list.join(",")
     shares = loading.group_by("trial", "node", pinned, maintain_order=True).agg(
         pl.col("cores").max()
@@ -249,7 +224,7 @@ def loader_points(trials: pl.DataFrame, *, keep: float) -> pl.DataFrame:
         .then(pl.lit("no"))
         .otherwise(pl.lit("not sure"))
     )
-    table = pl.DataFrame(rows, point_schema()).with_columns(
+    table = pl.DataFrame(rows, POINT_SCHEMA).with_columns(
         loader_processes=pl.col("workers") * pl.col("num_workers"), feeds=feeds
     )
     return with_front(table, keep=keep)
@@ -317,7 +292,7 @@ def _ranks(loading: pl.DataFrame, trials: pl.DataFrame) -> pl.DataFrame:
             pl.col("slides").max(),
         )
     )
-    return found.select(pl.col(name).cast(kind) for name, kind in rank_schema().items())
+    return found.select(pl.col(name).cast(kind) for name, kind in RANK_SCHEMA.items())
 
 
 def _same_patches(loading: pl.DataFrame, points: pl.DataFrame) -> tuple[SamePatches, ...]:

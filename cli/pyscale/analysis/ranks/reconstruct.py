@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import polars as pl
 
@@ -29,7 +29,7 @@ from pyscale.analysis.ranks.components import (
     knees,
     share_of,
 )
-from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, Schema, columns, ends_of
+from pyscale.analysis.schema import FLAG, REAL, TEXT, WHOLE, columns, ends_of
 from pyscale_stages.reconstruction import (
     COMPONENTS,
     DENOISER_TOLERANCE,
@@ -43,28 +43,21 @@ AGREES, DIFFERS, NOT_COMPARED = "agrees", "differs", "not compared"
 TIMES_S = tuple(f"{column(name)}_s" for name in EVERY)
 
 
-def point_schema() -> Schema:
-    """Columns of configurations, an entry at one N a row; see docs/columns.md.
+DRIFTS = {name: f"{name.removesuffix('_db')}_drift_db" for name in QUALITY}
+"""How much more a quality is than with the fewest ranks."""
 
-    `wall_s` is the median over trials of an iteration of the slowest rank. `collectives_share` is
-    of both exchanges: that of the gradient and that of the tiles. `rest_share` and deviations are
-    the largest of any trial that counts, `balance` that of the middle trial by `wall_s`. A
-    `_drift_db` is how much more a quality is than with `baseline_workers`. `gate` is "agrees",
-    "differs" or "not compared", null with one rank and where no trial counts.
-    """
-    drifts = " ".join(f"{name.removesuffix('_db')}_drift_db" for name in QUALITY)
-    return (
-        columns(
-            (TEXT, "stage family problem"),
-            (WHOLE, "size_px workers baseline_workers repeats failed"),
-            (TEXT, "error"),
-            (FLAG, "exhausted"),
-            (REAL, ends_of("wall_s")),
-            (REAL, "collectives_share barrier_share rest_share balance tiles_balance"),
-        )
-        | folded_schema(Reconstruction)
-        | columns((REAL, " ".join((drifts, *DEVIATIONS))), (TEXT, "gate device flags"))
+POINT_SCHEMA = (
+    columns(
+        (TEXT, "stage family problem"),
+        (WHOLE, "size_px workers baseline_workers repeats failed"),
+        (TEXT, "error"),
+        (FLAG, "exhausted"),
+        (REAL, ends_of("wall_s")),
+        (REAL, "collectives_share barrier_share rest_share balance tiles_balance"),
     )
+    | folded_schema(Reconstruction)
+    | columns((REAL, " ".join((*DRIFTS.values(), *DEVIATIONS))), (TEXT, "gate device flags"))
+)
 
 
 @dataclass(frozen=True)
@@ -112,10 +105,7 @@ def reconstruct_trials(
 
     A component's `_s` is the median over iterations of the time of the rank where it is longest,
     `_mean_s` of the mean over ranks, `_share` the sum over all iterations of all ranks as a share
-    of `ranks_s`. `rest_share` is what of an iteration is in no component, or in two: median over
-    iterations, of the rank where it is largest. `balance` and `tiles_balance` are mean over largest
-    value of the ranks: of the time in gradient and denoiser, and of tiles. All of these are null
-    where a rank failed.
+    of `ranks_s`.
     """
     ranks = reconstruction.unique(["trial", "rank"], keep="first", maintain_order=True)
     table = trials_of_ranks(
@@ -179,7 +169,7 @@ def reconstruct_points(trials: pl.DataFrame) -> pl.DataFrame:
         configuration(own, Reconstruction) | _beyond(own, entry)
         for own, entry in by_workers(trials)
     ]
-    return pl.DataFrame(rows, point_schema(), orient="row")
+    return pl.DataFrame(rows, POINT_SCHEMA, orient="row")
 
 
 def _beyond(trials: pl.DataFrame, entry: pl.DataFrame) -> Row:
@@ -201,28 +191,20 @@ def _beyond(trials: pl.DataFrame, entry: pl.DataFrame) -> Row:
         "barrier_share": share_of(counted, "barrier"),
         "rest_share": counted["rest_share"].max(),
         "balance": of_middle(counted, "balance", by="wall_s"),
-        **{f"{name.removesuffix('_db')}_drift_db": _drift(counted, base, name) for name in QUALITY},
+        **{drift: _drift(counted, base, name) for name, drift in DRIFTS.items()},
         **{name: counted[name].max() for name in DEVIATIONS},
         "gate": _gate(counted),
     }
 
 
-def _median(trials: pl.DataFrame, name: str) -> Any:
-    return trials[name].median()
-
-
 def _drift(counted: pl.DataFrame, base: pl.DataFrame, name: str) -> float | None:
     """How much more the median over trials is than with the fewest ranks."""
-    here, there = (_median(trials, name) for trials in (counted, base))
+    here, there = (each.select(pl.col(name).median()).item() for each in (counted, base))
     return None if here is None or there is None else here - there
 
 
 def _gate(trials: pl.DataFrame) -> str | None:
-    """Judge one configuration by its worst trial.
-
-    Where a network looks so far that tiles hold all it looks at for no pixel, there is no interior
-    to compare, and the gradient alone decides.
-    """
+    """Judge one configuration by its worst trial."""
     if trials.is_empty() or trials["workers"][0] == 1:
         return None
     verdicts = {_of_trial(trial) for trial in trials.iter_rows(named=True)}
@@ -259,10 +241,7 @@ def _flags(trials: pl.DataFrame, entry: pl.DataFrame, times_s: Sequence[float]) 
 
 
 def largest_sizes(trials: pl.DataFrame) -> pl.DataFrame:
-    """Find the largest size that ran and the smallest of which memory ran out, for each N.
-
-    A trial that ran when tried again ran: it counts here.
-    """
+    """Find the largest size that ran, also on a retry, and the smallest of which memory ran out."""
     size = pl.col("size_px")
     families = trials.select("family", "problem").unique(maintain_order=True)
     found = (

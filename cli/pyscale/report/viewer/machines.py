@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pyscale.analysis.flags import SENTENCES
+from pyscale.analysis.machine.comparison import OF_RATES, WHY_NOT
 from pyscale.analysis.machine.sidebyside import CELL, PROCESSOR
-from pyscale.analysis.machine.speedups import OF_RATES, WHY_NOT
 from pyscale.report.machine.words import BOTTLENECKS
 from pyscale.report.viewer.build import SideBySide, viewer_of
 from pyscale.report.viewer.model import Layout, Note, Row, Tag, Viewer

@@ -5,7 +5,7 @@ import pytest
 
 from pyscale.analysis.grid.bysize import wins
 from pyscale.analysis.grid.findings import grid_findings_of_table
-from pyscale.analysis.grid.versus import ratio_schema
+from pyscale.analysis.grid.versus import RATIO_SCHEMA
 from pyscale.references.files import read_reference, shipped_folder
 
 LENGTHS_PX = (224, 448, 896, 1344, 2016)
@@ -98,7 +98,7 @@ def curve(*rows):
         about | {"length_px": length_px, "ratio": ratio, "ratio_low": low}
         for length_px, ratio, low in rows
     ]
-    (found,) = wins(pl.DataFrame(table, schema=ratio_schema()))
+    (found,) = wins(pl.DataFrame(table, schema=RATIO_SCHEMA))
     return found
 
 

@@ -45,8 +45,17 @@ def test_a_process_counts_once_however_many_calls_it_made(grid):
     assert (network, unattributed) == (3.0, 1.0)
 
 
-def test_building_the_model_before_each_call_is_no_part_of_one(grid):
-    grid.trial(CPU, [4.0, 4.0], builds=[2.0, 2.0], parts={"network": 3.0})
+@pytest.mark.parametrize(
+    ("calls", "builds"),
+    [
+        # Building the model before each call is no part of one.
+        ([4.0, 4.0], [2.0, 2.0]),
+        # First calls count where there are no others.
+        ([4.0], [None]),
+    ],
+)
+def test_the_parts_are_those_of_calls(grid, calls, builds):
+    grid.trial(CPU, calls, builds=builds, parts={"network": 3.0})
     rows = grid.found().parts.select("part", "part_s", "share").rows()
     assert rows == [("network", 3.0, 0.75), ("unattributed", 1.0, 0.25)]
 
@@ -73,24 +82,18 @@ def test_what_is_no_faster_bounds_the_ratio(both):
     assert ratio < row["bound"]
 
 
-def test_a_part_that_gains_a_tenth_is_not_sped_up_and_one_that_gains_a_third_is(grid):
-    grid.trial(CPU, [9.0, 3.0], parts={"a": 1.1, "b": 1.33})
-    grid.trial(CUDA, [9.0, 3.0], parts={"a": 1.0, "b": 1.0})
-    assert "a" in grid.found().unaided["parts"][0]
-    assert "b" not in grid.found().unaided["parts"][0]
-
-
-def test_where_all_is_faster_there_is_no_bound(grid):
-    grid.trial(CPU, [9.0, 4.0], parts={"network": 4.0})
-    grid.trial(CUDA, [9.0, 1.0], parts={"network": 1.0})
+@pytest.mark.parametrize(
+    ("cpu", "cuda", "slow", "unaided_s", "bound"),
+    [
+        # A part that gains a tenth is not sped up, and one that gains a third is.
+        ({"a": 1.1, "b": 1.9}, {"a": 1.0, "b": 1.4}, ["a"], 1.0, 3.0),
+        ({"a": 3.0}, {"a": 2.4}, [], 0, None),
+    ],
+)
+def test_what_is_sped_up_bounds_nothing(grid, cpu, cuda, slow, unaided_s, bound):
+    grid.trial(CPU, [9.0, 3.0], parts=cpu).trial(CUDA, [9.0, 2.4], parts=cuda)
     (row,) = grid.found().unaided.to_dicts()
-    assert (row["parts"], row["unaided_s"], row["bound"]) == ([], 0, None)
-
-
-def test_first_calls_count_where_there_are_no_others(grid):
-    grid.trial(CPU, [4.0], parts={"network": 3.0})
-    parts = grid.found().parts
-    assert parts.select("part", "part_s").rows() == [("network", 3), ("unattributed", 1)]
+    assert (row["parts"], row["unaided_s"], row["bound"]) == (slow, unaided_s, bound)
 
 
 def test_parts_are_medians_over_timed_trials(grid):

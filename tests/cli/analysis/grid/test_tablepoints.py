@@ -48,25 +48,16 @@ def test_devices_are_compared_with_the_cpu_of_their_machine():
     ]
     assert grid.points.filter(value="cloud-cuda")["base"].to_list() == [None]
     assert (grid.family, grid.versus, grid.against) == ("times", "device", "length_px")
-
-
-def test_one_machine_is_no_series():
+    # Its times are taken for steady ones.
+    row = grid.points.row(0, named=True)
+    times = [row[f"{measure}_s"] for measure in ("steady", "first", "start", "published")]
+    assert times == [2, None, None, None]
+    assert (row["megapixels"], row["throughput_mp_s"], row["trials"]) == (0.25, 0.125, 1)
+    assert grid.parts.is_empty()
+    # One machine is no series.
     (grid,) = grid_findings_of_table(TABLE.filter(pl.col("device").str.starts_with("lab")), "t")
     assert set(grid.points["series"]) == {""}
     assert grid.points["device"].to_list() == ["gpu", "cpu"]
-
-
-def test_its_times_are_taken_for_steady_ones():
-    (grid,) = grid_findings_of_table(TABLE, "times")
-    row = grid.points.row(0, named=True)
-    assert (row["steady_s"], row["first_s"], row["start_s"], row["published_s"]) == (
-        2,
-        None,
-        None,
-        None,
-    )
-    assert (row["megapixels"], row["throughput_mp_s"], row["trials"]) == (0.25, 0.125, 1)
-    assert grid.parts.is_empty()
 
 
 @pytest.mark.parametrize("numbered", ["repeat", "block"])

@@ -3,6 +3,8 @@
 import pytest
 
 LENGTHS = (224, 448)
+CPU = {"length_px": 224, "device": "cpu"}
+CUDA = {"length_px": 224, "device": "cuda"}
 
 
 def test_the_ratio_is_the_bases_time_over_the_own(grid):
@@ -18,24 +20,17 @@ def test_the_ratio_is_the_bases_time_over_the_own(grid):
     assert found["ratio_low"].null_count() == found.height
 
 
-def test_six_trials_on_either_side_give_an_interval_about_the_ratio(grid):
-    for block in range(1, 7):
-        grid.trial({"length_px": 224, "device": "cpu"}, [9.0, 10.0 + block], block=block)
-        grid.trial({"length_px": 224, "device": "cuda"}, [9.0, 1.0 + block / 10], block=block)
+@pytest.mark.parametrize("lost", [0, 1])
+def test_six_blocks_that_both_timed_give_an_interval_about_the_ratio(grid, lost):
+    for block in range(1, 7 + 2 * lost):
+        grid.trial(CPU, [9.0, 10.0 + block], block=block)
+        if block < 7 + lost:
+            grid.trial(CUDA, [9.0, 1.0 + block / 10], block=block)
     row = grid.found().ratios.filter(measure="steady").row(0, named=True)
-    assert row["trials"] == 6
+    assert row["trials"] == 6 + lost
     # Blocks are paired, and in each of them the ratio is 10.
-    assert row["ratio"] == pytest.approx(10)
-    assert (row["ratio_low"], row["ratio_high"]) == (pytest.approx(10), pytest.approx(10))
-
-
-def test_a_trial_that_one_device_lost_leaves_the_other_blocks_paired(grid):
-    for block in range(1, 9):
-        grid.trial({"length_px": 224, "device": "cpu"}, [9.0, 10.0 + block], block=block)
-        if block < 8:
-            grid.trial({"length_px": 224, "device": "cuda"}, [9.0, 1 + block / 10], block=block)
-    row = grid.found().ratios.filter(measure="steady").row(0, named=True)
     assert (row["ratio_low"], row["ratio_high"]) == pytest.approx((10, row["ratio"]))
+    assert lost or row["ratio"] == pytest.approx(10)
 
 
 def test_a_size_that_one_device_did_not_finish_has_no_ratio(grid):
@@ -47,18 +42,14 @@ def test_a_size_that_one_device_did_not_finish_has_no_ratio(grid):
 
 
 def test_a_ratio_to_a_point_that_did_other_work_is_marked(grid):
-    grid.trial({"length_px": 224, "device": "cpu"}, [9.0, 8.0], same=False)
-    grid.trial({"length_px": 224, "device": "cuda"}, [9.0, 1.0])
-    found = grid.found()
+    found = grid.trial(CPU, [9.0, 8.0], same=False).trial(CUDA, [9.0, 1.0]).found()
     assert found.points["invalid"].to_list() == [True, False]
     assert found.ratios["invalid"].to_list() == [True, True]
-    assert found.ceilings == ()
-    assert found.wins == ()
+    assert found.ceilings == found.wins == ()
 
 
 def test_the_base_is_the_first_value_of_the_suite_and_not_the_first_to_be_measured(grid):
-    grid.trial({"length_px": 224, "device": "cuda"}, [9.0, 1.0])
-    grid.trial({"length_px": 224, "device": "cpu"}, [9.0, 8.0])
+    grid.trial(CUDA, [9.0, 1.0]).trial(CPU, [9.0, 8.0])
     grid.entries.reverse()
     assert grid.found().ratios.select("value", "base").row(0) == ("cuda", "cpu")
 
@@ -99,18 +90,12 @@ def test_the_gain_is_the_throughput_of_all_over_that_of_one(grid):
 def test_six_trials_of_both_give_it_an_interval(grid):
     for block in range(1, 7):
         grid.trial(POINT, [9.0, 2.0 + block / 10], block=block)
-        grid.trial(POINT, [9.0, 4.0 + block / 5], [9.0, 4.0 + block / 5], block=block)
+        grid.trial(POINT, *[[9.0, 4.0 + block / 5]] * 2, block=block)
     (row,) = grid.found().sharing.to_dicts()
-    assert row["gain"] == pytest.approx(1)
-    assert row["gain_low"] == pytest.approx(1)
-    assert row["gain_high"] == pytest.approx(1)
+    assert [row[f"gain{end}"] for end in ("", "_low", "_high")] == pytest.approx([1] * 3)
 
 
-def test_without_one_worker_there_is_nothing_to_hold_it_against(grid):
-    grid.trial(POINT, [9.0, 2.5], [9.0, 2.5])
-    assert grid.found().sharing.is_empty()
-
-
-def test_one_worker_alone_has_no_gain(grid):
-    grid.trial(POINT, [9.0, 2.0])
+@pytest.mark.parametrize("workers", [1, 2])
+def test_one_number_of_workers_alone_has_no_gain(grid, workers):
+    grid.trial(POINT, *[[9.0, 2.5]] * workers)
     assert grid.found().sharing.is_empty()

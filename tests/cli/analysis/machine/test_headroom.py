@@ -3,9 +3,10 @@
 import polars as pl
 import pytest
 
-from pyscale.analysis.machine.headroom import headroom, headroom_schema
+from pyscale.analysis.machine.headroom import HEADROOM_SCHEMA, headroom
 
 MB = 10**6
+VDA = "ext4 on /dev/vda1"
 PLACES = {
     node: {"place_filesystem": "ext4", "place_device": "/dev/vda1"} for node in ("node1", "node2")
 }
@@ -28,18 +29,18 @@ def run(new_run):
     return new_run()
 
 
-def found(machine, run, storage="ext4 on /dev/vda1"):
+def found(machine, run, storage=VDA, fetched=None, processes=1):
     tasks = run.tasks.with_columns(
-        input_storage=pl.lit(storage, pl.String),
-        storage_read_bytes=pl.lit(None, pl.Int64),
+        input_storage=pl.lit(storage, pl.String), storage_read_bytes=pl.lit(fetched, pl.Int64)
     )
-    return headroom(machine.tests, tasks, run.spans, PLACES)
+    tests = machine.tests.with_columns(processes=pl.lit(processes, pl.Int64))
+    return headroom(tests, tasks, run.spans, PLACES)
 
 
 def test_one_worker_is_set_beside_one_reader(machine, run):
     run.trial("segment", [{"import": 1.0, "read": 2.0, "compute": 5.0}], **MOVIE)
     (row,) = found(machine, run).to_dicts()
-    assert list(row) == list(headroom_schema())
+    assert list(row) == list(HEADROOM_SCHEMA)
     assert (row["read_bytes"], row["read_s"], row["read_bytes_per_s"]) == (1e8, 2, 5e7)
     assert (row["test"], row["test_readers"]) == ("particle_sequential_read_cold", 1)
     assert (row["storage_bytes_per_s"], row["share"], row["proved"]) == (2e8, 0.25, True)
@@ -76,13 +77,12 @@ def test_each_node_reads_its_share_of_the_frames(machine, run):
     ]
 
 
-def test_the_smallest_bound_of_what_was_read_counts(machine, run):
+@pytest.mark.parametrize(
+    ("fetched", "expected"), [(20 * MB, 2e7), (40 * MB, 3e7), (0, 3e7), (None, 3e7)]
+)
+def test_the_smallest_bound_of_what_was_read_counts(machine, run, fetched, expected):
     run.trial("segment", [{"read": 1.0}], **MOVIE | {"read_bytes": 30 * MB})
-    tasks = run.tasks.with_columns(input_storage=pl.lit("ext4 on /dev/vda1"))
-    for fetched, expected in ((20 * MB, 2e7), (40 * MB, 3e7), (0, 3e7), (None, 3e7)):
-        counted = tasks.with_columns(storage_read_bytes=pl.lit(fetched, pl.Int64))
-        (row,) = headroom(machine.tests, counted, run.spans, PLACES).to_dicts()
-        assert row["read_bytes"] == expected
+    assert found(machine, run, fetched=fetched)["read_bytes"].to_list() == [expected]
 
 
 def test_numbers_are_medians_over_the_trials(machine, run):
@@ -104,45 +104,36 @@ def test_stages_come_in_their_order_and_by_number_of_workers(machine, run):
     ]
 
 
-@pytest.mark.parametrize("state", ["warm", "asis", "unsupported"])
-def test_nothing_is_said_of_what_was_not_read_cold(machine, run, state):
-    run.trial("segment", [{"read": 1.0}], cache_state=state, **MOVIE)
-    assert found(machine, run).is_empty()
-
-
-def test_nothing_is_said_of_another_filesystem_or_an_unknown_one(machine, run):
-    run.trial("segment", [{"read": 1.0}], **MOVIE)
-    assert found(machine, run, "nfs4 on remote").is_empty()
-    assert found(machine, run, None).is_empty()
-
-
-def test_nothing_is_said_of_a_node_that_was_not_measured(machine, run):
-    run.trial("segment", [{"read": 1.0}], nodes=("node9",), **MOVIE)
-    assert found(machine, run).is_empty()
-
-
-def test_what_failed_or_never_read_is_left_out(machine, run):
-    run.trial("segment", [{"read": 1.0}], failed=("w0",), **MOVIE)
+@pytest.mark.parametrize(
+    ("trial", "storage"),
+    [
+        *(({"cache_state": state}, VDA) for state in ("warm", "asis", "unsupported")),
+        # Another filesystem, or an unknown one.
+        *(({}, storage) for storage in ("nfs4 on remote", None)),
+        # A node that was not measured.
+        ({"nodes": ("node9",)}, VDA),
+        ({"failed": ("w0",)}, VDA),
+    ],
+)
+def test_nothing_is_said_where_the_storage_is_not_what_was_read_cold(machine, run, trial, storage):
+    run.trial("segment", [{"read": 1.0}], **trial, **MOVIE)
     run.trial("contact", [{"compute": 1.0}], **MOVIE)
-    assert found(machine, run).is_empty()
+    assert found(machine, run, storage).is_empty()
+
+
+def test_a_storage_that_was_measured_by_several_at_once_gave_each_a_part(machine, run):
+    run.trial("segment", [{"read": 1.0}], **MOVIE)
+    assert found(machine, run).height == 1
+    assert found(machine, run, processes=2).is_empty()
+
+
+def test_a_run_of_the_machine_alone_has_no_rows(machine, run):
+    empty = found(machine, run)
+    assert empty.is_empty()
+    assert dict(empty.schema) == HEADROOM_SCHEMA
 
 
 def test_a_doubt_on_either_side_is_a_doubt(machine, run):
     run.trial("segment", [{"read": 1.0}], cache_state="evicted-unverified", **MOVIE)
     (row,) = found(machine, run).to_dicts()
     assert row["proved"] is False
-
-
-def test_a_storage_that_was_measured_by_several_at_once_gave_each_a_part(machine, run):
-    run.trial("segment", [{"read": 1.0}], **MOVIE)
-    shared = machine.tests.with_columns(processes=pl.lit(2, pl.Int64))
-    tasks = run.tasks.with_columns(
-        input_storage=pl.lit("ext4 on /dev/vda1"), storage_read_bytes=pl.lit(None, pl.Int64)
-    )
-    assert headroom(shared, tasks, run.spans, PLACES).is_empty()
-
-
-def test_a_run_of_the_machine_alone_has_no_rows(machine, run):
-    empty = found(machine, run)
-    assert empty.is_empty()
-    assert dict(empty.schema) == headroom_schema()

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from pyscale.analysis.machine.nodes import node_comparison, node_schema
+from pyscale.analysis.machine.nodes import NODE_SCHEMA, node_comparison
 
 STEADY = (0.98, 0.99, 1.0, 1.0, 1.01, 1.02)
 
@@ -22,7 +22,7 @@ def on_nodes(machine, *factors, walls_s=STEADY):
 def test_each_node_is_set_beside_the_median_rate(machine):
     on_nodes(machine, 1, 1, 2)
     found = rows(machine)
-    assert list(found[0]) == list(node_schema())
+    assert list(found[0]) == list(NODE_SCHEMA)
     assert [(row["node"], row["rate"], row["ratio"]) for row in found] == [
         ("node1", 100, 1),
         ("node2", 100, 1),
@@ -34,15 +34,22 @@ def test_each_node_is_set_beside_the_median_rate(machine):
     assert [row["outlier"] for row in found] == [False, False, True]
 
 
-def test_a_fast_node_is_an_outlier_too(machine):
-    on_nodes(machine, 1, 1, 0.7)
-    assert [row["outlier"] for row in rows(machine)] == [False, False, True]
-
-
-def test_a_node_within_a_fifth_is_an_ordinary_one(machine):
-    """However sure it is that it is slower."""
-    on_nodes(machine, 1, 1, 1.2)
-    assert [row["outlier"] for row in rows(machine)] == [False] * 3
+@pytest.mark.parametrize(
+    ("factors", "repeats", "outliers"),
+    [
+        ((1, 1, 0.7), 6, [False, False, True]),
+        # One within a fifth is an ordinary one, however sure it is that it is slower.
+        ((1, 1, 1.2), 6, [False, False, False]),
+        ((1, 3), 6, [None, None]),
+        ((1, 1, 3), 5, [None, None, None]),
+    ],
+)
+def test_an_outlier_is_far_from_others_and_told_by_enough_repeats(
+    machine, factors, repeats, outliers
+):
+    on_nodes(machine, *factors, walls_s=STEADY[:repeats])
+    assert [row["outlier"] for row in rows(machine)] == outliers
+    assert {row["ratio_low"] is None for row in rows(machine)} == {repeats < 6}
 
 
 def test_a_node_that_scatters_around_the_others_is_no_outlier(machine):
@@ -53,16 +60,6 @@ def test_a_node_that_scatters_around_the_others_is_no_outlier(machine):
     assert last["ratio"] < 0.8
     assert last["ratio_high"] > 1
     assert last["outlier"] is False
-
-
-def test_of_two_nodes_none_is_called_an_outlier(machine):
-    on_nodes(machine, 1, 3)
-    assert [row["outlier"] for row in rows(machine)] == [None, None]
-
-
-def test_too_few_repeats_make_no_outlier(machine):
-    on_nodes(machine, 1, 1, 3, walls_s=STEADY[:5])
-    assert [(row["ratio_low"], row["outlier"]) for row in rows(machine)] == [(None, None)] * 3
 
 
 def test_where_no_amount_is_told_speeds_are_compared(machine):
@@ -81,7 +78,7 @@ def test_what_one_node_did_or_none_could_is_not_compared(machine):
     machine.test("fft_2d", 1.0, node="node2", details={"error": 1.0, "tolerance": 0.1})
     found = node_comparison(machine.tests)
     assert found.is_empty()
-    assert dict(found.schema) == node_schema()
+    assert dict(found.schema) == NODE_SCHEMA
 
 
 def test_steps_of_a_whole_are_not_compared_and_numbers_of_readers_apart(machine):

@@ -3,22 +3,39 @@
 import polars as pl
 import pytest
 
-from pyscale.analysis.machine.tests import machine_tests
-from pyscale.analysis.machine.tests import test_schema as columns
+from pyscale.analysis.machine.tests import TEST_SCHEMA, machine_tests
 from pyscale.store.tables import timing_schema
 
 SIX = (4.0, 2.0, 8.0, 5.0, 10.0, 1.0)
+KERNELS = {"kind": "kernels", "stage": "kernels"}
 
 
 def test_the_time_is_the_median_and_the_rate_is_what_was_done_over_it(machine):
     machine.test("particle_write", *SIX, amount=90.0, unit="B")
     row = machine.only()
-    assert list(row) == list(columns())
+    assert list(row) == list(TEST_SCHEMA)
     # Sorted 1 2 4 5 8 10: the extremes of six enclose the median in 96.9 % of cases.
     assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == (4.5, 1, 10)
     assert (row["rate"], row["rate_low"], row["rate_high"]) == (20, 9, 90)
     assert (row["repeats"], row["unit"], row["why_not"]) == (6, "B", "")
     assert row["flags"] == []
+
+
+@pytest.mark.parametrize(
+    ("walls_s", "ends"),
+    [
+        # Of nine the second from either end still covers 96.1 %.
+        (tuple(map(float, range(1, 10))), (5, 2, 8)),
+        (SIX[:5], (5, None, None)),
+    ],
+)
+def test_the_interval_narrows_with_more_trials_and_five_have_none(machine, walls_s, ends):
+    machine.test("particle_write", *walls_s, amount=10.0, unit="B")
+    row = machine.only()
+    assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == ends
+    rates = tuple(end and 10 / end for end in (ends[0], ends[2], ends[1]))
+    assert (row["rate"], row["rate_low"], row["rate_high"]) == rates
+    assert row["flags"] == (["few-repeats"] if len(walls_s) < 6 else [])
 
 
 def test_repeats_inside_one_process_are_one_measurement(machine):
@@ -28,29 +45,12 @@ def test_repeats_inside_one_process_are_one_measurement(machine):
     assert (row["repeats"], row["calls"]) == (1, 6)
     assert (row["wall_s_low"], row["wall_s_high"]) == (None, None)
     assert row["flags"] == ["few-repeats"]
-
-
-def test_a_process_that_repeated_more_often_counts_no_more(machine):
-    machine.test("particle_write", *[9.0] * 7, inside=1)
+    # Nor does a process that repeated more often count more than others.
+    machine.test("cache_copy", *[9.0] * 7, inside=1)
     for block in (2, 3):
-        machine.test("particle_write", 1.0, inside=block)
-    row = machine.only()
+        machine.test("cache_copy", 1.0, inside=block)
+    (row,) = machine.tests.filter(test="cache_copy").to_dicts()
     assert (row["wall_s"], row["repeats"], row["calls"]) == (1, 3, 9)
-
-
-def test_the_interval_narrows_with_more_trials(machine):
-    """Of nine the second from either end still covers 96.1 %."""
-    machine.test("particle_write", *map(float, range(1, 10)))
-    row = machine.only()
-    assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == (5, 2, 8)
-
-
-def test_five_trials_have_a_median_and_no_interval(machine):
-    machine.test("particle_write", *SIX[:5], amount=10.0, unit="B")
-    row = machine.only()
-    assert (row["wall_s"], row["wall_s_low"], row["wall_s_high"]) == (5, None, None)
-    assert (row["rate"], row["rate_low"], row["rate_high"]) == (2, None, None)
-    assert row["flags"] == ["few-repeats"]
 
 
 def test_what_cannot_run_here_has_a_reason_and_no_number(machine):
@@ -65,32 +65,22 @@ def test_what_cannot_run_here_has_a_reason_and_no_number(machine):
 
 
 def test_a_test_that_failed_later_keeps_the_times_that_it_has(machine):
-    machine.test("picking", 3.0, 5.0, kind="kernels", stage="kernels")
-    machine.test("picking", None, why_not="no memory", kind="kernels", stage="kernels")
+    machine.test("picking", 3.0, 5.0, **KERNELS).test("picking", None, why_not="full", **KERNELS)
     row = machine.only()
     assert (row["wall_s"], row["repeats"], row["why_not"]) == (4, 2, "")
 
 
-def test_first_calls_are_told_apart(machine):
+def test_first_calls_are_told_apart_for_each_process(machine):
     first = [{"first_call": 1.0}] + [{"first_call": 0.0}] * 6
-    machine.test("fft_3d", 99.0, *SIX, details=first, inside=1)
-    row = machine.only()
-    assert (row["first_s"], row["wall_s"], row["calls"]) == (99, 4.5, 6)
-
-
-def test_a_first_call_alone_is_no_time(machine):
-    machine.test("fft_3d", 99.0, details={"first_call": 1.0}, amount=1.0, unit="flop")
-    row = machine.only()
-    assert (row["first_s"], row["wall_s"], row["rate"], row["percent"]) == (99, None, None, None)
-    assert row["flags"] == ["first-call-only"]
-
-
-def test_each_process_has_a_first_call(machine):
-    details = [{"first_call": 1.0}, {"first_call": 0.0}]
+    machine.test("alone", 99.0, details={"first_call": 1.0}, amount=1.0, unit="flop")
     for block, first_s in enumerate((10.0, 14.0), start=1):
-        machine.test("fft_3d", first_s, 2.0, details=details, inside=block)
-    row = machine.only()
-    assert (row["first_s"], row["wall_s"], row["repeats"]) == (12, 2, 2)
+        machine.test("both", first_s, 2.0, details=first[:2], inside=block)
+    machine.test("many", 99.0, *SIX, details=first, inside=1)
+    alone, both, many = machine.tests.sort("test").to_dicts()
+    assert (many["first_s"], many["wall_s"], many["calls"]) == (99, 4.5, 6)
+    assert (both["first_s"], both["wall_s"], both["repeats"]) == (12, 2, 2)
+    assert [alone[name] for name in ("first_s", "wall_s", "rate", "percent")] == [99, *[None] * 3]
+    assert alone["flags"] == ["first-call-only"]
 
 
 def test_processes_that_measured_at_once_are_one_trial(machine):
@@ -160,20 +150,18 @@ def test_where_a_test_is_timed_in_steps_alone_they_stand_for_themselves(machine)
 
 def test_the_tests_of_a_stage_with_an_order_of_its_own_keep_it(machine):
     for test in ("picking", "fft_2d"):
-        machine.test(test, 1.0, kind="kernels", stage="kernels")
+        machine.test(test, 1.0, **KERNELS)
     for test in ("particle_write", "metadata_stat"):
         machine.test(test, 1.0)
-    assert machine.tests["test"].to_list() == [
-        *("picking", "fft_2d", "metadata_stat", "particle_write")
-    ]
+    tests = ["picking", "fft_2d", "metadata_stat", "particle_write"]
+    assert machine.tests["test"].to_list() == tests
 
 
 def test_steps_of_several_threads_may_overlap_and_say_so(machine):
-    machine.test("disk_multi", 4.0, at_once=2, kind="kernels", stage="kernels")
-    machine.test("disk_multi", 3.0, at_once=2, step="fft", kind="kernels", stage="kernels")
-    whole, step = machine.tests.to_dicts()
-    assert "steps-overlap" not in whole["flags"]
-    assert "steps-overlap" in step["flags"]
+    machine.test("disk_multi", 4.0, at_once=2, **KERNELS)
+    machine.test("disk_multi", 3.0, at_once=2, step="fft", **KERNELS)
+    flags = machine.tests["flags"].to_list()
+    assert ["steps-overlap" in codes for codes in flags] == [False, True]
 
 
 @pytest.mark.parametrize(
@@ -211,6 +199,7 @@ def test_a_read_is_in_the_state_that_it_was_found_in(machine, cache, of_cold, of
     [
         ({"error": 0.1, "tolerance": 0.1}, False),
         ({"error": 0.2, "tolerance": 0.1}, True),
+        ({"error": 0.2, "tolerance": 0.1, "first_call": 1.0}, True),
         # An error that is no number cannot be in JSON.
         ({"tolerance": 0.1}, True),
         ({}, False),
@@ -218,17 +207,10 @@ def test_a_read_is_in_the_state_that_it_was_found_in(machine, cache, of_cold, of
 )
 def test_one_wrong_result_makes_a_test_wrong(machine, judged, wrong):
     right = {"error": 0.01, "tolerance": 0.1}
-    machine.test("fft_3d", *SIX, details=[right, judged, *[right] * 4])
+    machine.test("fft_3d", *SIX, details=[judged, *[right] * 5])
     row = machine.only()
     assert ("disagrees" in row["flags"]) is wrong
     assert (row["error"], row["tolerance"]) == (max(0.01, judged.get("error", 0)), 0.1)
-
-
-def test_a_first_call_is_judged_too(machine):
-    machine.test(
-        "fft_3d", 9.0, 1.0, details=[{"first_call": 1.0, "error": 2.0, "tolerance": 1.0}, {}]
-    )
-    assert "disagrees" in machine.only()["flags"]
 
 
 def test_latencies_and_reads_a_second_are_medians_over_trials(machine):
@@ -269,22 +251,18 @@ def test_a_task_of_which_no_node_is_known_is_told_all_the_same(machine):
 def test_no_timings_are_no_rows():
     found = machine_tests(pl.DataFrame(schema=timing_schema()))
     assert found.is_empty()
-    assert dict(found.schema) == columns()
+    assert dict(found.schema) == TEST_SCHEMA
 
 
 def test_a_test_depends_on_what_its_longest_step_does(machine):
     """Whatever was expected: one that reads little and computes long is not the storage's."""
-    tests = (
-        machine.test("disk", 3.0, bottleneck="storage")
-        .test("disk", 0.5, step="load", bottleneck="storage")
-        .test("disk", 2.5, step="project", bottleneck="memory")
-        .test("plain", 1.0, bottleneck="storage")
-        .tests
-    )
-    found = {(row["test"], row["step"]): row["bottleneck"] for row in tests.to_dicts()}
-    assert found == {
-        ("disk", None): "memory",
-        ("disk", "load"): "storage",
-        ("disk", "project"): "memory",
-        ("plain", None): "storage",
-    }
+    machine.test("disk", 3.0, bottleneck="storage")
+    machine.test("disk", 0.5, step="load", bottleneck="storage")
+    machine.test("disk", 2.5, step="project", bottleneck="memory")
+    machine.test("plain", 1.0, bottleneck="storage")
+    assert machine.tests.select("test", "step", "bottleneck").rows() == [
+        ("disk", None, "memory"),
+        ("disk", "load", "storage"),
+        ("disk", "project", "memory"),
+        ("plain", None, "storage"),
+    ]

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from madeupreconstruct import ENTRIES, Entry, reconstruction
-from pyscale.analysis.ranks.components import scaling_schema
+from pyscale.analysis.ranks.components import SCALING_SCHEMA
 from pyscale.analysis.ranks.reconstruct import reconstruct_findings
 from pyscale_stages.reconstruction import COMPONENTS
 
@@ -41,7 +41,7 @@ def speedups(scaling, stage, component):
 
 
 def test_there_is_a_row_for_each_component_of_each_entry_at_each_n(scaling):
-    assert scaling.schema == pl.Schema(scaling_schema())
+    assert scaling.schema == pl.Schema(SCALING_SCHEMA)
     assert scaling.height == len(ENTRIES) * 4 * 7
     assert scaling["stage"].unique(maintain_order=True).to_list() == [e.stage for e in ENTRIES]
 

@@ -36,17 +36,14 @@ def beats(one, other):
 
 
 @given(POINTS)
-def test_nothing_beats_a_point_on_the_front(points):
+def test_nothing_beats_a_point_on_the_front_and_such_a_point_beats_each_other(points):
     found = front(points)
     assert found
     assert not [1 for one in found for other in points if beats(other, one)]
-
-
-@given(POINTS)
-def test_a_point_on_the_front_beats_each_that_is_not(points):
-    found = front(points)
     rest = [point for point in points if point not in found]
     assert all(any(beats(one, point) for one in found) for point in rest)
+    # The order of points changes nothing.
+    assert front(points[::-1]) == found
 
 
 @given(POINTS, st.data())
@@ -55,11 +52,6 @@ def test_a_point_that_is_beaten_changes_nothing(points, data):
     found = front(points)
     assert front([*points, (speed - 1, slides)]) == found
     assert front([(speed, slides - 1), *points]) == found
-
-
-@given(POINTS)
-def test_the_order_of_points_changes_nothing(points):
-    assert front(points[::-1]) == front(points)
 
 
 @given(POINTS, st.floats(0.01, 1.0))
@@ -83,13 +75,19 @@ def test_points_of_another_n_or_patch_size_are_no_rivals():
     assert found["keeps_diversity"].to_list() == [True] * 4
 
 
-def test_of_two_that_are_as_diverse_the_slower_is_not_on_the_front():
-    found = with_front(table([(640, 7.2), (400, 7.2)]), keep=0.5)
-    assert found["on_front"].to_list() == [True, False]
-
-
-@pytest.mark.parametrize("unknown", [(None, 9.0), (900.0, None), (None, None)])
-def test_what_is_not_known_is_not_judged_and_beats_nothing(unknown):
-    found = with_front(table([(100, 2), unknown]), keep=0.5)
-    assert found["on_front"].to_list() == [True, None]
-    assert found["keeps_diversity"].to_list() == [True, None]
+@pytest.mark.parametrize(
+    ("points", "on_front", "keeps"),
+    [
+        # Of two that are as diverse the slower is not.
+        ([(640, 7.2), (400, 7.2)], [True, False], [True, True]),
+        # What is not known is not judged, and beats nothing.
+        *(
+            ([(100, 2), unknown], [True, None], [True, None])
+            for unknown in ((None, 9.0), (900.0, None), (None, None))
+        ),
+    ],
+)
+def test_only_known_points_that_nothing_beats_are_on_the_front(points, on_front, keeps):
+    found = with_front(table(points), keep=0.5)
+    assert found["on_front"].to_list() == on_front
+    assert found["keeps_diversity"].to_list() == keeps

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from madeuploader import ENTRIES, Entry, entries_like, loading
-from pyscale.analysis.ranks.loader import loader_findings, rank_schema
+from pyscale.analysis.ranks.loader import RANK_SCHEMA, loader_findings
 from pyscale.store.ranktables import loading_schema
 
 POOL8 = Entry("pool8", 640.0, 7.2)
@@ -108,7 +108,7 @@ def test_other_settings_and_what_failed_are_set_beside_nothing(change):
 
 def test_each_rank_has_a_row():
     ranks = find(POOL8, ranks=(2,), slowest=0.5, nodes=2).ranks
-    assert ranks.columns == list(rank_schema())
+    assert ranks.columns == list(RANK_SCHEMA)
     assert ranks.select("workers", "rank", "node", "repeats").rows() == [
         (2, 0, "node1", 6),
         (2, 1, "node2", 6),

@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from madeuploader import GIB, Entry, loading
-from pyscale.analysis.ranks.loader import loader_points, loader_trials, point_schema
+from pyscale.analysis.ranks.loader import POINT_SCHEMA, loader_points, loader_trials
 
 ONE = Entry("one", 500.0, 4.0)
 
@@ -38,7 +38,7 @@ def test_batches_that_no_block_device_gave_are_flagged(asked, stored, flagged):
 
 def test_the_rate_is_the_inverse_of_the_median_time_of_a_patch():
     row = only(loading([ONE], ranks=(1,), scatter=0.02))
-    assert list(row) == list(point_schema())
+    assert list(row) == list(POINT_SCHEMA)
     assert row["patches_per_s"] == pytest.approx(500)
     # The extremes of six enclose the median in 96.9 % of cases.
     assert row["patches_per_s_low"] == pytest.approx(500 / 1.02)
@@ -50,24 +50,20 @@ def test_five_trials_give_no_interval_and_the_row_says_so():
     table = loading([ONE], ranks=(2,), repeats=5)
     row = only(table)
     assert row["patches_per_s"] == pytest.approx(2 * 500 * 0.95 * 0.9)
-    ends = [value for name, value in row.items() if name.endswith(("_low", "_high"))]
-    assert ends == [None] * 8
+    assert [row[name] for name in row if name.endswith(("_low", "_high"))] == [None] * 8
     assert flags(table) == ["few-repeats"]
 
 
 def test_what_was_measured_stands_beside_what_was_inferred():
     row = only(loading([ONE], ranks=(2,), slowest=0.8, together=0.7))
-    assert row["inferred_per_s"] == pytest.approx(2 * 400)
-    assert row["aggregate_per_s"] == pytest.approx(900)
-    assert row["patches_per_s"] == pytest.approx(2 * 400 * 0.7)
-    quotient = [row[f"effective_over_inferred{end}"] for end in ("", "_low", "_high")]
-    assert quotient == pytest.approx([0.7] * 3)
-
-
-def test_with_one_rank_nothing_is_inferred_and_nobody_straggles():
+    quotient = [f"effective_over_inferred{end}" for end in ("", "_low", "_high")]
+    rates = [row[f"{name}_per_s"] for name in ("inferred", "aggregate", "patches")]
+    assert rates == pytest.approx([2 * 400, 900, 2 * 400 * 0.7])
+    assert [row[name] for name in quotient] == pytest.approx([0.7] * 3)
+    # With one rank nothing is inferred, and nobody straggles.
     row = only(loading([ONE], ranks=(1,)))
     assert row["inferred_per_s"] == row["patches_per_s"]
-    names = ("effective_over_inferred", "slowest_rank", "straggling", "step_p50_s")
+    names = (quotient[0], "slowest_rank", "straggling", "step_p50_s")
     assert [row[name] for name in names] == [None] * 4
 
 
@@ -80,36 +76,28 @@ def test_a_rank_a_fifth_below_the_median_of_ranks_is_a_straggler(slowest, flagge
     assert ("straggler" in flags(table)) is flagged
 
 
-def test_a_rank_that_straggled_once_is_no_straggler():
-    table = loading([ONE], ranks=(3,), slowest=1.0).with_columns(
-        free_wall_s=pl.when((pl.col("rank") == 1) & (pl.col("block") == 2))
-        .then(3 * pl.col("free_wall_s"))
-        .otherwise("free_wall_s"),
-        together_wall_s=pl.when(pl.col("block") == 2)
-        .then(3 * pl.col("together_wall_s"))
-        .otherwise("together_wall_s"),
+def three_times(table, column, *, block, rank=None):
+    """Let a rank, or all of them, be slow in one trial."""
+    which = (pl.col("block") == block) & (pl.lit(rank is None) | (pl.col("rank") == (rank or 0)))
+    return table.with_columns(
+        pl.when(which).then(3 * pl.col(column)).otherwise(column).alias(column)
     )
+
+
+def test_a_rank_that_straggled_once_is_no_straggler():
+    table = three_times(loading([ONE], ranks=(3,), slowest=1.0), "free_wall_s", rank=1, block=2)
+    table = three_times(table, "together_wall_s", block=2)
     assert only(table)["straggling"] == pytest.approx(0)
     assert "straggler" not in flags(table)
-
-
-def three_times_slower(table, *, rank, block):
-    """Let a rank be slow in one trial, without waiting for others."""
-    which = (pl.col("rank") == rank) & (pl.col("block") == block)
-    slow = pl.when(which).then(3 * pl.col("free_wall_s")).otherwise("free_wall_s")
-    return table.with_columns(free_wall_s=slow)
-
-
-def test_the_rank_that_was_slowest_in_most_trials_is_named():
-    table = loading([ONE], ranks=(3,), slowest=0.8)
-    assert only(three_times_slower(table, rank=0, block=2))["slowest_rank"] == 2
+    slow = three_times(loading([ONE], ranks=(3,), slowest=0.8), "free_wall_s", rank=0, block=2)
+    assert only(slow)["slowest_rank"] == 2
 
 
 def test_of_two_middle_trials_the_slower_says_how_far_a_rank_is_behind():
     table = loading([ONE], ranks=(3,), slowest=1.0)
     _, _, slower, faster, *_ = loader_trials(table).sort("patches_per_s")["block"]
     straggling = [
-        only(three_times_slower(table, rank=1, block=block))["straggling"]
+        only(three_times(table, "free_wall_s", rank=1, block=block))["straggling"]
         for block in (slower, faster)
     ]
     assert straggling == pytest.approx([2 / 3, 0])
@@ -118,14 +106,8 @@ def test_of_two_middle_trials_the_slower_says_how_far_a_rank_is_behind():
 def test_one_slow_trial_changes_no_rate():
     table = loading([ONE], ranks=(1,), repeats=7)
     slowest = loader_trials(table).sort("patches_per_s")["block"][0]
-    assert only(three_times_slower(table, rank=0, block=slowest))["patches_per_s"] == pytest.approx(
-        500
-    )
-
-
-def test_cores_are_the_fewest_of_any_trial():
-    fewer = pl.when(pl.col("block") == 3).then(pl.lit(8, pl.Int64)).otherwise("cores")
-    assert only(loading([ONE], ranks=(1,)).with_columns(cores=fewer))["cores"] == 8
+    row = only(three_times(table, "free_wall_s", block=slowest))
+    assert row["patches_per_s"] == pytest.approx(500)
 
 
 def test_more_processes_than_cores_are_told():
@@ -137,11 +119,25 @@ def test_more_processes_than_cores_are_told():
     assert flags(full) == ["oversubscribed"]
 
 
-def test_memory_is_the_most_of_any_trial():
-    table = loading([ONE], ranks=(2,)).with_columns(
-        pss_bytes=pl.when(pl.col("block") == 3).then(5 * GIB).otherwise("pss_bytes")
-    )
-    assert only(table)["pss_bytes"] == 2 * 5 * GIB
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("cores", pl.lit(8, pl.Int64), {"cores": 8}),
+        ("pss_bytes", pl.lit(5 * GIB), {"pss_bytes": 5 * GIB}),
+        ("checksum", pl.lit("other"), {"checksum": "differs", "flags": "disagrees"}),
+        ("status", pl.lit("failed"), {"repeats": 6, "failed": 1, "flags": "failed-trials"}),
+    ],
+)
+def test_one_trial_of_seven_tells_the_fewest_cores_the_most_memory_and_doubts(column, value, told):
+    table = loading([ONE], ranks=(1,), repeats=7)
+    of_one = pl.when(pl.col("block") == 3).then(value).otherwise(column).alias(column)
+    row = only(table.with_columns(of_one))
+    assert {name: row[name] for name in told} == told
+    assert row["patches_per_s"] == pytest.approx(500, rel=0.01)
+
+
+def test_scattered_rates_are_told():
+    assert flags(loading([ONE], ranks=(1,), scatter=0.3)) == ["unstable"]
 
 
 def test_a_configuration_that_failed_is_a_row_with_its_error():
@@ -152,14 +148,6 @@ def test_a_configuration_that_failed_is_a_row_with_its_error():
     ]
     assert found["patches_per_s"].null_count() == 2
     assert set(found["num_workers"]) == {2}
-
-
-def test_trials_that_failed_are_counted_and_left_out():
-    table = loading([ONE], ranks=(1,), repeats=7).with_columns(
-        status=pl.when(pl.col("block") == 1).then(pl.lit("failed")).otherwise("status")
-    )
-    row = only(table)
-    assert (row["repeats"], row["failed"], row["flags"]) == (6, 1, "failed-trials")
 
 
 @pytest.mark.parametrize(
@@ -179,35 +167,19 @@ def test_what_the_page_cache_held_is_told(asked, state, found):
     assert (only(table)["cache_state"], flags(table)) == (state, found)
 
 
-def test_trials_that_delivered_other_patches_are_told():
-    table = loading([ONE], ranks=(2,)).with_columns(
-        checksum=pl.when((pl.col("block") == 4) & (pl.col("rank") == 1))
-        .then(pl.lit("other"))
-        .otherwise("checksum")
-    )
-    assert (only(table)["checksum"], flags(table)) == ("differs", ["disagrees"])
-
-
-def test_scattered_rates_are_told():
-    assert flags(loading([ONE], ranks=(1,), scatter=0.3)) == ["unstable"]
-
-
 @pytest.mark.parametrize(
-    ("consumed", "feeds"),
+    ("consumed", "repeats", "feeds"),
     [
-        *((None, None), (480.0, "yes"), (520.0, "no")),
-        *((495.0, "not sure"), (500.0, "not sure"), (505.0, "not sure")),
+        *((None, 6, None), (480.0, 6, "yes"), (520.0, 6, "no")),
+        *((495.0, 6, "not sure"), (500.0, 6, "not sure"), (505.0, 6, "not sure")),
+        # Without an interval nobody knows.
+        (10.0, 3, "not sure"),
     ],
 )
-def test_training_is_fed_where_the_interval_leaves_no_doubt(consumed, feeds):
+def test_training_is_fed_where_the_interval_leaves_no_doubt(consumed, repeats, feeds):
     entry = Entry("one", 500.0, 4.0, consumed_per_s=consumed)
-    row = only(loading([entry], ranks=(1,), scatter=0.02))
+    row = only(loading([entry], ranks=(1,), scatter=0.02, repeats=repeats))
     assert (row["consumed_per_s"], row["feeds"]) == (consumed and pytest.approx(consumed), feeds)
-
-
-def test_without_an_interval_nobody_knows_whether_training_is_fed():
-    entry = Entry("one", 500.0, 4.0, consumed_per_s=10.0)
-    assert only(loading([entry], ranks=(1,), repeats=3))["feeds"] == "not sure"
 
 
 def test_the_rows_are_in_the_order_of_the_suite():

@@ -71,17 +71,18 @@ def test_a_node_needs_the_memory_of_all_its_ranks():
 
 
 def test_memory_that_is_not_known_of_one_rank_is_not_known_of_the_node():
-    table = of_ranks(2)
     unknown = pl.when(pl.col("rank") == 0).then("pss_bytes").alias("pss_bytes")
-    row = only(table.with_columns(unknown))
-    assert row["pss_bytes"] is None
-    assert row["rss_bytes"] == 2 * 3 * GIB
+    row = only(of_ranks(2).with_columns(unknown))
+    assert (row["pss_bytes"], row["rss_bytes"]) == (None, 2 * 3 * GIB)
 
 
 def test_ranks_with_slides_of_their_own_are_as_diverse_as_all_of_these():
     row = only(of_ranks(4))
     assert row["effective_slides"] == pytest.approx(4 * 3.9)
     assert row["diversity_patches"] == 4 * 2000
+    # Shares of a sixth three times and a half: 1 / (3/36 + 1/4).
+    single = of_ranks(2).with_columns(effective_slides=pl.Series([3.0, 1.0]))
+    assert only(single)["effective_slides"] == pytest.approx(3.0)
 
 
 @pytest.mark.slow
@@ -101,12 +102,6 @@ def test_a_step_has_the_slides_of_all_ranks_and_their_mean_distance():
     )
     row = only(table)
     assert (row["slides_per_batch"], row["distance_px"]) == (7, 200)
-
-
-def test_a_rank_with_a_single_slide_lowers_the_diversity_of_all():
-    table = of_ranks(2).with_columns(effective_slides=pl.Series([3.0, 1.0]))
-    # Shares of a sixth three times and a half: 1 / (3/36 + 1/4).
-    assert only(table)["effective_slides"] == pytest.approx(3.0)
 
 
 def test_what_is_read_for_a_patch_is_of_all_ranks():
@@ -144,21 +139,17 @@ def test_training_on_all_ranks_takes_what_each_takes():
     assert only(of_ranks(2))["consumed_per_s"] is None
 
 
-def test_a_trial_in_which_one_rank_failed_measured_nothing():
-    failed = pl.col("rank") == 1
+def test_a_trial_in_which_one_rank_failed_or_left_no_record_measured_nothing():
+    failed, error = pl.col("rank") == 1, "the slide a.svs is damaged"
     table = of_ranks(2).with_columns(
         status=pl.when(failed).then(pl.lit("failed")).otherwise("status"),
-        error=pl.when(failed).then(pl.lit("the slide a.svs is damaged")),
+        error=pl.when(failed).then(pl.lit(error)),
     )
-    row = only(table)
-    assert (row["complete"], row["valid"]) == (False, False)
-    assert row["error"] == "the slide a.svs is damaged"
-    assert (row["patches_per_s"], row["effective_slides"]) == (None, None)
-
-
-def test_a_trial_of_which_a_rank_left_no_record_is_not_complete():
-    row = only(of_ranks(2).head(1))
-    assert (row["complete"], row["inferred_per_s"]) == (False, None)
+    for broken, told in ((table, error), (of_ranks(2).head(1), None)):
+        row = only(broken)
+        assert (row["complete"], row["valid"], row["error"]) == (False, False, told)
+        names = ("patches_per_s", "inferred_per_s", "effective_slides")
+        assert [row[name] for name in names] == [None] * 3
 
 
 @pytest.mark.parametrize("counted", [False, True])
@@ -169,16 +160,17 @@ def test_a_trial_that_was_tried_again_counts_only_if_asked_for(counted):
     assert only(one_rank, count_retried=counted)["valid"] is counted
 
 
-@pytest.mark.parametrize("doubt", ["oversubscribed", "disturbed"])
-def test_what_disturbs_one_rank_disturbs_the_trial(doubt):
-    table = of_ranks(2)
-    assert only(table)[doubt] is False
-    assert only(table.with_columns(pl.Series(doubt, [False, True])))[doubt] is True
-
-
-def test_a_trial_was_as_cold_as_its_least_proved_rank():
-    table = of_ranks(2).with_columns(cache_state=pl.Series(["verified-cold", "warm"]))
-    assert only(table)["cache_state"] == "warm"
+@pytest.mark.parametrize(
+    ("column", "values", "told"),
+    [
+        *((doubt, [False, False], False) for doubt in ("oversubscribed", "disturbed")),
+        *((doubt, [False, True], True) for doubt in ("oversubscribed", "disturbed")),
+        # A trial was as cold as its least proved rank.
+        ("cache_state", ["verified-cold", "warm"], "warm"),
+    ],
+)
+def test_what_disturbs_one_rank_disturbs_the_trial(column, values, told):
+    assert only(of_ranks(2).with_columns(pl.Series(column, values)))[column] == told
 
 
 LOW, MIDDLE, HIGH = [0, 1, 2, 3], [2, 3, 4, 5], [4, 5, 6, 7]

@@ -4,11 +4,11 @@ import polars as pl
 import pytest
 
 from pyscale.analysis.ranks.components import (
+    SCALING_SCHEMA,
     efficiency,
     knees,
     normalised_efficiency,
     published_scaling,
-    scaling_schema,
     tiled_work,
 )
 from pyscale.references.files import load_reference
@@ -63,7 +63,7 @@ def test_the_scaling_of_the_reference_has_the_published_columns(published, scali
 
 
 def test_components_of_the_reference_are_compared_each_with_its_own_time(published, scaling):
-    assert list(scaling.columns) == list(scaling_schema())
+    assert list(scaling.columns) == list(SCALING_SCHEMA)
     times = published.rename({"image_size": "size_px", "gpus": "workers"})
     columns = {"gradient": "physics_s", "denoiser": "denoise_s", "overhead": "overhead_s"}
     for component, name in columns.items():
@@ -99,7 +99,7 @@ def test_an_n_without_all_components_and_other_stages_are_left_out():
         }
     )
     assert published_scaling(table).is_empty()
-    assert published_scaling(table).schema == pl.Schema(scaling_schema())
+    assert published_scaling(table).schema == pl.Schema(SCALING_SCHEMA)
 
 
 @pytest.mark.parametrize(

@@ -36,9 +36,11 @@ def test_the_worst_trial_is_told_of_memory_deviations_and_the_gate():
     for worse in (
         {"memory_peak_bytes": 33 * GIB, "memory_total_bytes": 36 * GIB},
         {"deviation_interior": 0.1, "deviation_border": 0.5},
+        {"gate_gradient": 1e-3, "gate": "differs"},
         {"gate_border": 0.9, "gate_interior_px": 7, "gate_why_not": "memory ran out"},
     ):
-        found = two_ranks(**of_second_trial(**{name: pl.lit(it) for name, it in worse.items()}))
+        told = {name: pl.lit(it) for name, it in worse.items() if name != "gate"}
+        found = two_ranks(**of_second_trial(**told))
         assert {name: found[name] for name in worse} == worse
     more = two_ranks(**of_second_trial(gradient_s=pl.col("gradient_s") - 0.1 * pl.col("wall_s")))
     assert more["rest_share"] == pytest.approx(0.1 + DEBLUR.rest)

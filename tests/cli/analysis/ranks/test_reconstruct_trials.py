@@ -70,7 +70,10 @@ def test_one_wild_iteration_moves_no_time_and_counts_in_shares_by_its_length():
     assert row["barrier_share"] == pytest.approx(2 * 10 / (usual["ranks_s"] + 2 * 10))
 
 
-def test_setup_is_that_of_the_rank_that_took_longest():
+def test_setup_is_that_of_the_slowest_rank_and_ranks_with_more_tiles_are_told():
+    tiles = pl.when(pl.col("rank") == 0).then(5).otherwise(4)
+    row = only(of_ranks(2).with_columns(tiles_here=tiles))
+    assert row["tiles_balance"] == pytest.approx(4.5 / 5)
     assert only(of_ranks(4))["setup_s"] == pytest.approx(1.8)
 
 
@@ -79,11 +82,6 @@ def test_what_is_counted_twice_is_as_wrong_as_what_is_not_counted():
     more = pl.when(pl.col("rank") == 1).then(1.1).otherwise(1.0)
     row = only(of_ranks(2).with_columns(denoiser_s=pl.col("denoiser_s") * more))
     assert row["rest_share"] == pytest.approx(0.1 * 0.625 / row["wall_s"] - 0.002)
-
-
-def test_ranks_with_more_tiles_are_told():
-    table = of_ranks(2).with_columns(tiles_here=pl.when(pl.col("rank") == 0).then(5).otherwise(4))
-    assert only(table)["tiles_balance"] == pytest.approx(4.5 / 5)
 
 
 def test_memory_is_that_of_the_rank_that_needs_most_and_of_the_one_that_has_least():
@@ -105,24 +103,24 @@ def test_what_the_first_rank_alone_tells_stands_for_all():
     assert only(of_ranks(1))["gate_gradient"] is None
 
 
-def test_the_error_is_that_of_the_rank_whose_memory_ran_out_and_not_of_those_it_left():
-    row = only(of_ranks(4, Entry("big", fits_from=8), nodes=2))
-    assert (row["complete"], row["valid"], row["exhausted"]) == (False, False, True)
-    assert row["error"] == "memory ran out on rank 3 on node2"
-    assert (row["wall_s"], row["ranks_s"], row["gradient_share"]) == (None, None, None)
-
-
 def test_a_trial_of_which_one_rank_failed_or_is_missing_has_no_time():
-    failed = of_ranks(2, Entry("killed", error="rank 1 on node1 was killed"))
+    killed = "rank 1 on node1 was killed"
+    failed = of_ranks(2, Entry("killed", error=killed))
     done = of_ranks(2, Entry("killed"))
-    half = pl.concat([done.filter(rank=0), failed.filter(rank=1)])
-    absent = done.filter(rank=0)
     # A rank that is done and has no iteration told nothing.
     silent = done.with_columns(iteration=pl.when(pl.col("rank") == 0).then(pl.col("iteration")))
-    for table, error in ((half, "rank 1 on node1 was killed"), (absent, None), (silent, None)):
+    for table, error in (
+        (pl.concat([done.filter(rank=0), failed.filter(rank=1)]), killed),
+        (done.filter(rank=0), None),
+        (silent, None),
+        # The error is of the rank whose memory ran out, and not of those it left.
+        (of_ranks(4, Entry("big", fits_from=8), nodes=2), "memory ran out on rank 3 on node2"),
+    ):
         row = only(table)
         assert (row["complete"], row["valid"], row["error"]) == (False, False, error)
-        assert (row["wall_s"], row["balance"], row["ranks_s"]) == (None, None, None)
+        assert row["exhausted"] is ("memory" in str(error))
+        names = ("wall_s", "balance", "ranks_s", "gradient_share")
+        assert [row[name] for name in names] == [None] * 4
 
 
 def test_a_trial_that_was_tried_again_counts_if_that_is_asked_for():
