@@ -71,8 +71,8 @@ def fetch(
 
     An interrupted download continues where it stopped.
     """
-    from pyscale.data.fetch import FetchOptions, fetch_dataset
-    from pyscale.data.progress import TerminalReport, asked, given
+    from pyscale.data.fetch import Fetcher, FetchOptions
+    from pyscale.data.progress import TerminalReport, asked
 
     registry, settings = _opened(data_folder, mirror)
     options = FetchOptions(
@@ -80,17 +80,10 @@ def fetch(
     )
     for name in names:
         registry.get(name)
-    report = TerminalReport()
+    consent = None if accept_terms else asked
+    fetcher = Fetcher(registry, settings.data_folder, options, consent, TerminalReport())
     for name in names:
-        movie = fetch_dataset(
-            name,
-            registry,
-            settings.data_folder,
-            options=options,
-            consent=given if accept_terms else asked,
-            report=report,
-        )
-        typer.echo(movie)
+        typer.echo(fetcher.fetch(name))
 
 
 @data_app.command(
@@ -228,6 +221,6 @@ def _opened(data_folder: Path | None, mirror: str | None) -> tuple[Registry, Set
 
 
 def _all_names(registry: Registry, settings: Settings) -> list[str]:
-    from pyscale.data.place import synthetic_names
+    from pyscale.data.place import synthetic_kinds
 
-    return [*registry.datasets, *synthetic_names(registry, settings.data_folder)]
+    return [*registry.datasets, *synthetic_kinds(registry, settings.data_folder)]

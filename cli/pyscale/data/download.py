@@ -262,15 +262,16 @@ def _refuse_web_page(transfer: Transfer, response: requests.Response) -> None:
 def _reason(error: requests.RequestException, patience: Patience) -> str:
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"the server answered {error.response.status_code} {error.response.reason}"
-    if isinstance(error, requests.exceptions.RetryError):
-        return f"the server still failed after {patience.retries} retries"
-    if isinstance(error, requests.Timeout):
-        return f"no answer within {patience.timeout_s:g} s"
-    if isinstance(error, requests.exceptions.SSLError):
-        return "its certificate is not trusted"
-    if isinstance(error, requests.ConnectionError):
-        return "the server is unreachable"
-    return str(error)
+    reasons = (
+        (
+            requests.exceptions.RetryError,
+            f"the server still failed after {patience.retries} retries",
+        ),
+        (requests.Timeout, f"no answer within {patience.timeout_s:g} s"),
+        (requests.exceptions.SSLError, "its certificate is not trusted"),
+        (requests.ConnectionError, "the server is unreachable"),
+    )
+    return next((words for kind, words in reasons if isinstance(error, kind)), str(error))
 
 
 def _cannot_fetch(transfer: Transfer, reason: str) -> UserError:

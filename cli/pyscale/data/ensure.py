@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from pyscale.data.fetch import FetchOptions, ensure
+from pyscale.data.fetch import Fetcher, FetchOptions
 from pyscale.data.place import synthetic_kinds
-from pyscale.data.progress import TerminalReport, asked, given
+from pyscale.data.progress import TerminalReport, asked
 from pyscale.data.registry import SYNTH_FILE, SYNTH_MOVIE, Kind, Registry, load_registry, made_kind
 from pyscale.data.registry import Dataset as Entry
 from pyscale.errors import UserError
@@ -85,14 +85,9 @@ def _brought(settings: Settings, suite: Suite | None, *, accept_terms: bool) -> 
     kind = _kind_by_name(settings, registry)
     if kind is not None:
         _refuse_other_kind(settings.data, kind, suite)
-    return ensure(
-        settings.data,
-        registry,
-        settings.data_folder,
-        options=FetchOptions(mirror=settings.mirror),
-        consent=given if accept_terms else asked,
-        report=TerminalReport(),
-    ).resolve()
+    options, consent = FetchOptions(mirror=settings.mirror), None if accept_terms else asked
+    fetcher = Fetcher(registry, settings.data_folder, options, consent, TerminalReport())
+    return fetcher.ensure(settings.data).resolve()
 
 
 def _kind_by_name(settings: Settings, registry: Registry) -> Kind | None:

@@ -18,7 +18,7 @@ from requests.utils import get_auth_from_url
 
 from pyscale.data.archives import unpack
 from pyscale.data.download import Patience, Transfer, Watch, discard, download
-from pyscale.data.place import dataset_path, presence, synthetic_names
+from pyscale.data.place import dataset_path, presence, synthetic_kinds
 from pyscale.data.progress import Report
 from pyscale.data.registry import Dataset, Registry, RemoteFile
 from pyscale.data.synthetic import make_known
@@ -61,84 +61,68 @@ class FetchOptions(Record):
     patience: Patience = Patience()
 
 
-def ensure(
-    name_or_path: str,
-    registry: Registry,
-    data_root: Path,
-    *,
-    options: FetchOptions,
-    consent: Consent,
-    report: Report,
-) -> Path:
-    """Path of the data that a name or path stands for, fetched or made if it is absent."""
-    path = dataset_path(name_or_path, registry, data_root)
-    if path is not None:
-        return path
-    if name_or_path not in registry.datasets:
-        known = [*registry.datasets, *synthetic_names(registry, data_root)]
-        raise UserError(
-            f"unknown dataset {name_or_path!r}, and no file or folder has this name: "
-            f"{did_you_mean(name_or_path, known)}"
-        )
-    return fetch_dataset(
-        name_or_path,
-        registry,
-        data_root,
-        options=options,
-        consent=consent,
-        report=report,
-    )
+@dataclass(frozen=True)
+class Fetcher:
+    """Brings datasets into a data folder."""
 
+    registry: Registry
+    data_root: Path
+    options: FetchOptions
+    consent: Consent | None
+    """Asked for each dataset whose terms want it; None where they are accepted."""
+    report: Report
 
-def fetch_dataset(
-    name: str,
-    registry: Registry,
-    data_root: Path,
-    *,
-    options: FetchOptions,
-    consent: Consent,
-    report: Report,
-) -> Path:
-    """Fetch the files of a dataset that are absent or changed; return the path of its movie.
+    def ensure(self, name_or_path: str) -> Path:
+        """Path of the data that a name or path stands for, fetched or made if it is absent."""
+        path = dataset_path(name_or_path, self.registry, self.data_root)
+        if path is not None:
+            return path
+        if name_or_path not in self.registry.datasets:
+            known = [*self.registry.datasets, *synthetic_kinds(self.registry, self.data_root)]
+            raise UserError(
+                f"unknown dataset {name_or_path!r}, and no file or folder has this name: "
+                f"{did_you_mean(name_or_path, known)}"
+            )
+        return self.fetch(name_or_path)
 
-    Files appear under their names when they are whole and their checksum is right. What a
-    broken download brought stays in a part, from which the next call goes on. A synthetic dataset
-    is made instead, without a network; one that is made from another's image brings that too.
-    """
-    dataset = registry.get(name)
-    if dataset.drifted is not None:
-        fetch_dataset(
-            dataset.drifted.source,
-            registry,
-            data_root,
-            options=options,
-            consent=consent,
-            report=report,
-        )
-    if dataset.consent and presence(name, dataset, data_root) != "here":
-        consent(name, dataset)
-    folder = data_root / name
-    with disk_errors_explained(data_root), _sole_fetcher(name, data_root, report):
-        if dataset.made is not None:
-            make_known(name, dataset.made, data_root, report)
-            return folder / dataset.movie
-        wanted = _wanted(name, dataset, data_root, options, report)
-        if wanted:
-            _say_terms(name, dataset, report)
-            _clean(folder / INCOMING)
-            _require_space_for(wanted, folder)
-            _fetch_all(wanted, options.parallel, report)
-            report.say(f"{name}: fetched {len(wanted)} of {len(dataset.files)} files to {folder}")
-        else:
-            report.say(f"{name}: all {len(dataset.files)} files are in {folder} and unchanged")
-        shutil.rmtree(folder / INCOMING, ignore_errors=True)
-    movie = folder / dataset.movie
-    if not movie.exists():
-        raise UserError(
-            f"{name} was fetched but lacks {movie}, the movie that the registry names: report "
-            "this error"
-        )
-    return movie
+    def fetch(self, name: str) -> Path:
+        """Fetch the files of a dataset that are absent or changed; return the path of its movie.
+
+        Files appear under their names when they are whole and their checksum is right. What a
+        broken download brought stays in a part, from which the next call goes on. A synthetic
+        dataset is made instead, without a network; one that is made from another's image brings
+        that too.
+        """
+        dataset, say = self.registry.get(name), self.report.say
+        if dataset.drifted is not None:
+            self.fetch(dataset.drifted.source)
+        if self.consent and dataset.consent and presence(name, dataset, self.data_root) != "here":
+            self.consent(name, dataset)
+        folder = self.data_root / name
+        with (
+            disk_errors_explained(self.data_root),
+            _sole_fetcher(name, self.data_root, self.report),
+        ):
+            if dataset.made is not None:
+                make_known(name, dataset.made, self.data_root, self.report)
+                return folder / dataset.movie
+            wanted = _wanted(name, dataset, self.data_root, self.options, self.report)
+            if wanted:
+                _say_terms(name, dataset, self.report)
+                _clean(folder / INCOMING)
+                _require_space_for(wanted, folder)
+                _fetch_all(wanted, self.options.parallel, self.report)
+                say(f"{name}: fetched {len(wanted)} of {len(dataset.files)} files to {folder}")
+            else:
+                say(f"{name}: all {len(dataset.files)} files are in {folder} and unchanged")
+            shutil.rmtree(folder / INCOMING, ignore_errors=True)
+        movie = folder / dataset.movie
+        if not movie.exists():
+            raise UserError(
+                f"{name} was fetched but lacks {movie}, the movie that the registry names: report "
+                "this error"
+            )
+        return movie
 
 
 @dataclass(frozen=True)
@@ -160,9 +144,7 @@ def _wanted(
     jobs = []
     with report.bar(f"check {name}", dataset.size_bytes) as advance:
         for file in dataset.files:
-            states = file_states(
-                name, dataset, file, data_root=data_root, trust=trust, advance=advance
-            )
+            states = file_states(data_root / name, dataset, file, trust, advance)
             if all(state.state == "ok" for state in states):
                 continue
             sha256 = expected_sha256(dataset, file, trust)
@@ -257,17 +239,12 @@ def _download_checked(job: _Job, stop: threading.Event, report: Report) -> Path:
         part.replace(output)
         discard(part)
 
-    store = pooch.Pooch(
-        path=part.parent,
-        base_url="",
-        registry={name: job.sha256},
-        urls={name: job.transfer.address},
-    )
+    address, place = job.transfer.address, part.parent
     try:
-        return Path(store.fetch(name, downloader=into_part_then))
+        return Path(pooch.retrieve(address, job.sha256, name, place, downloader=into_part_then))
     except ValueError as error:
         raise UserError(
-            f"{job.transfer.address} does not match the checksum {job.sha256}: the download was "
+            f"{address} does not match the checksum {job.sha256}: the download was "
             "removed; fetch again, or from a --mirror that has the original"
         ) from error
 

@@ -5,17 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pyscale.data.registry import (
-    FILES,
-    READS,
-    Dataset,
-    MadeKind,
-    MadeParams,
-    Registry,
-    RemoteFile,
-    made_by,
-)
-from pyscale.data.verify import disk_errors_explained, read_contents
+from pyscale.data.registry import FILES, READS, Dataset, MadeKind, Registry, made_by
+from pyscale.data.verify import Trust, disk_errors_explained, states_of
 
 Presence = Literal["here", "partly", "changed", "absent"]
 """changed: a file is there in another size, or made by other parameters, than it must have."""
@@ -43,19 +34,15 @@ def presence(name: str, dataset: Dataset, data_root: Path) -> Presence:
     """How much of a dataset is there, by names and sizes."""
     folder = data_root / name
     with disk_errors_explained(data_root):
-        found = [state for file in dataset.files for state in _file_presences(folder, file)]
-        if dataset.made is not None:
-            found = _made_presences(folder, dataset.made)
+        if dataset.made is not None and folder.exists() and made_by(folder) != dataset.made:
+            return "changed"
+        found = {one.state for one in states_of(folder, dataset, Trust(), None)}
     if "changed" in found:
         return "changed"
-    if "absent" not in found:
+    if found == {"ok"}:
         return "here"
-    return "partly" if "here" in found else "absent"
-
-
-def synthetic_names(registry: Registry, data_root: Path) -> list[str]:
-    """Names of the user's own synthetic movies and slides in a data folder, sorted."""
-    return list(synthetic_kinds(registry, data_root))
+    # One that was made, and whose maker was stopped before its checksums were known, is unverified.
+    return "absent" if found == {"missing"} else "partly"
 
 
 def synthetic_kinds(registry: Registry, data_root: Path) -> dict[str, MadeKind]:
@@ -67,35 +54,3 @@ def synthetic_kinds(registry: Registry, data_root: Path) -> dict[str, MadeKind]:
             for path in data_root.glob(f"[!.]*/{params_file}")
         }
     return {name: found[name] for name in sorted(found.keys() - registry.datasets.keys())}
-
-
-def _made_presences(folder: Path, params: MadeParams) -> list[Presence]:
-    """Of what is made here: of each of its files, as they were recorded then."""
-    if not folder.exists():
-        return ["absent"]
-    if made_by(folder) != params:
-        return ["changed"]
-    contents = read_contents(folder)
-    # It was made, and whoever made it was stopped before its checksums were known.
-    if contents is None:
-        return ["here", "absent"]
-    return [_file_presence(folder / known.path, known.size_bytes) for known in contents.files]
-
-
-def _file_presences(folder: Path, file: RemoteFile) -> list[Presence]:
-    """Of one download: of the file, or of each file unpacked from it."""
-    local = folder / file.local_name
-    if file.unpack is None:
-        return [_file_presence(local, file.size_bytes)]
-    contents = read_contents(local)
-    if contents is None:
-        return ["absent"]
-    return [_file_presence(local / known.path, known.size_bytes) for known in contents.files]
-
-
-def _file_presence(path: Path, size_bytes: int | None) -> Presence:
-    if not path.is_file():
-        return "absent"
-    if size_bytes is not None and path.stat().st_size != size_bytes:
-        return "changed"
-    return "here"

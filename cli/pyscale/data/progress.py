@@ -92,10 +92,6 @@ class TerminalReport:
                 self._progress.stop()
 
 
-def given(name: str, dataset: Dataset) -> None:
-    """Take the consent that a flag gave."""
-
-
 def asked(name: str, dataset: Dataset) -> None:
     """Show the terms of a dataset and ask for consent to them."""
     if not sys.stdin.isatty():

@@ -24,32 +24,35 @@ READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
 FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
+_OTHER = "choose another --data-folder"
+_REFUSALS: tuple[tuple[set[int], str], ...] = (
+    (
+        FULL,
+        "the disk of {root} is full: free space and run the same command again (it keeps what has "
+        f"arrived), or {_OTHER}",
+    ),
+    (
+        READ_ONLY,
+        "{where} is not readable and writable for this user: change its permissions, or " + _OTHER,
+    ),
+    (
+        {errno.EEXIST, errno.ENOTDIR},
+        "{where} is a file, but a folder is needed there: remove it, or " + _OTHER,
+    ),
+    ({errno.ENOENT}, "{where} does not exist and cannot be made: " + _OTHER),
+)
+
+
 @contextmanager
 def disk_errors_explained(data_root: Path) -> Iterator[None]:
     """Turn what the disk refuses inside the block into a UserError."""
     try:
         yield
     except OSError as error:
-        where = error.filename or data_root
-        if error.errno in FULL:
-            raise UserError(
-                f"the disk of {data_root} is full: free space and run the same command again (it "
-                "keeps what has arrived), or choose another --data-folder"
-            ) from error
-        if error.errno in READ_ONLY:
-            raise UserError(
-                f"{where} is not readable and writable for this user: change its permissions, or "
-                "choose another --data-folder"
-            ) from error
-        if isinstance(error, (FileExistsError, NotADirectoryError)):
-            raise UserError(
-                f"{where} is a file, but a folder is needed there: remove it, or choose another "
-                "--data-folder"
-            ) from error
-        if isinstance(error, FileNotFoundError):
-            raise UserError(
-                f"{where} does not exist and cannot be made: choose another --data-folder"
-            ) from error
+        for numbers, sentence in _REFUSALS:
+            if error.errno in numbers:
+                where = error.filename or data_root
+                raise UserError(sentence.format(root=data_root, where=where)) from error
         raise
 
 
@@ -160,54 +163,44 @@ class FileState(Record):
     state: State = Field(description="unverified: it is there, but no checksum is known")
 
 
-def verify_dataset(name: str, dataset: Dataset, data_root: Path, report: Report) -> list[FileState]:
-    """Checksum every file of a dataset of the registry."""
-    if dataset.made is not None:
-        return verify_synthetic(name, data_root, report)
-    trust = read_trust(data_root)
-    with disk_errors_explained(data_root), report.bar(name, dataset.size_bytes) as advance:
-        return [
-            state
-            for file in dataset.files
-            for state in file_states(
-                name, dataset, file, data_root=data_root, trust=trust, advance=advance
-            )
-        ]
+def verify_dataset(
+    name: str, dataset: Dataset | None, data_root: Path, report: Report
+) -> list[FileState]:
+    """Checksum every file of a dataset of the registry, or of the user's own (None)."""
+    trust = read_trust(data_root) if dataset is not None and dataset.files else Trust()
+    size_bytes = None if dataset is None else dataset.size_bytes
+    with disk_errors_explained(data_root), report.bar(name, size_bytes) as advance:
+        return states_of(data_root / name, dataset, trust, advance)
 
 
-def verify_synthetic(name: str, data_root: Path, report: Report) -> list[FileState]:
-    """Checksum every file of a synthetic movie or of synthetic slides."""
-    with disk_errors_explained(data_root), report.bar(name, None) as advance:
-        return _recorded_states(name, data_root / name, "", advance)
+def states_of(
+    folder: Path, dataset: Dataset | None, trust: Trust, advance: Advance | None
+) -> list[FileState]:
+    """State of each file; without `advance` by names and sizes alone."""
+    if dataset is None or dataset.made is not None:
+        return _recorded_states(folder, None, advance)
+    return [
+        state
+        for file in dataset.files
+        for state in file_states(folder, dataset, file, trust, advance)
+    ]
 
 
 def file_states(
-    name: str,
-    dataset: Dataset,
-    file: RemoteFile,
-    *,
-    data_root: Path,
-    trust: Trust,
-    advance: Advance,
+    folder: Path, dataset: Dataset, file: RemoteFile, trust: Trust, advance: Advance | None
 ) -> list[FileState]:
     """State of one download: of the file, or of each file unpacked from it."""
-    local = data_root / name / file.local_name
+    local = folder / file.local_name
     expected = expected_sha256(dataset, file, trust)
-    if file.unpack is not None:
-        contents = read_contents(local)
-        if contents is not None and contents.origin_sha256 != expected:
-            return [FileState(dataset=name, file=file.local_name, state="changed")]
-        return _recorded_states(name, local, f"{file.local_name}/", advance)
-    if not local.is_file():
-        state: State = "missing"
-    elif expected is None:
-        state = "unverified"
-    else:
-        known = KnownFile(
-            path=file.name, size_bytes=file.size_bytes or local.stat().st_size, sha256=expected
-        )
-        state = _state(local, known, advance)
-    return [FileState(dataset=name, file=file.name, state=state)]
+    if file.unpack is None:
+        state = _state(local, file.size_bytes, expected, advance)
+        return [FileState(dataset=folder.name, file=file.name, state=state)]
+    contents = read_contents(local)
+    if advance is None and contents is None:
+        return [FileState(dataset=folder.name, file=f"{file.local_name}/", state="missing")]
+    if advance is not None and contents is not None and contents.origin_sha256 != expected:
+        return [FileState(dataset=folder.name, file=file.local_name, state="changed")]
+    return _recorded_states(folder, file.local_name, advance)
 
 
 def expected_sha256(dataset: Dataset, file: RemoteFile, trust: Trust) -> str | None:
@@ -215,25 +208,34 @@ def expected_sha256(dataset: Dataset, file: RemoteFile, trust: Trust) -> str | N
     return file.sha256 or trust.sha256.get(dataset.address(file))
 
 
-def _recorded_states(name: str, folder: Path, prefix: str, advance: Advance) -> list[FileState]:
-    contents = read_contents(folder)
+def _recorded_states(folder: Path, inside: str | None, advance: Advance | None) -> list[FileState]:
+    """State of each file of a dataset's folder, or of the folder `inside` it, as recorded."""
+    whole = folder / (inside or ".")
+    prefix = f"{inside}/" if inside else ""
+    contents = read_contents(whole)
     if contents is None:
-        state: State = "unverified" if folder.is_dir() else "missing"
-        return [FileState(dataset=name, file=prefix or ".", state=state)]
+        state: State = "unverified" if whole.is_dir() else "missing"
+        return [FileState(dataset=folder.name, file=prefix or ".", state=state)]
     return [
         FileState(
-            dataset=name,
+            dataset=folder.name,
             file=f"{prefix}{known.path}",
-            state=_state(folder / known.path, known, advance),
+            state=_state(whole / known.path, known.size_bytes, known.sha256, advance),
         )
         for known in contents.files
     ]
 
 
-def _state(path: Path, known: KnownFile, advance: Advance) -> State:
+def _state(
+    path: Path, size_bytes: int | None, sha256: str | None, advance: Advance | None
+) -> State:
     if not path.is_file():
         return "missing"
     # A wrong size says enough: there is no need to read the file.
-    if path.stat().st_size != known.size_bytes:
+    if size_bytes is not None and path.stat().st_size != size_bytes:
         return "changed"
-    return "ok" if sha256_of(path, advance) == known.sha256 else "changed"
+    if advance is None:
+        return "ok"
+    if sha256 is None:
+        return "unverified"
+    return "ok" if sha256_of(path, advance) == sha256 else "changed"

@@ -2,7 +2,7 @@ import pytest
 
 from datamirror import LONG_S, NOISE, Talk, registry_of, row, serve
 from pyscale.data.download import Patience
-from pyscale.data.fetch import FetchOptions, fetch_dataset
+from pyscale.data.fetch import Fetcher, FetchOptions
 from pyscale.data.progress import asked
 from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
@@ -50,13 +50,8 @@ def fetch(server, data_root, report):
     """Fetch the dataset `cells` from the server."""
 
     def fetch_cells(dataset, patience=QUICK, consent=asked, **options):
-        return fetch_dataset(
-            "cells",
-            Registry(datasets={"cells": dataset}),
-            data_root,
-            options=FetchOptions(**{"mirror": server.address, "patience": patience} | options),
-            consent=consent,
-            report=report,
-        )
+        given = FetchOptions(**{"mirror": server.address, "patience": patience} | options)
+        registry = Registry(datasets={"cells": dataset})
+        return Fetcher(registry, data_root, given, consent, report).fetch("cells")
 
     return fetch_cells

@@ -13,7 +13,7 @@ import pytest
 
 from datamirror import CELLS, LONG_S, NOISE, UNCHECKED, Answer, dataset_of, registry_of, row
 from pyscale.data.download import CHUNK_BYTES, Patience, Transfer, Watch, download
-from pyscale.data.fetch import INCOMING, FetchOptions, ensure
+from pyscale.data.fetch import INCOMING, Fetcher, FetchOptions
 from pyscale.data.progress import asked
 from pyscale.data.registry import load_registry
 from pyscale.data.verify import disk_errors_explained, verify_dataset
@@ -40,14 +40,7 @@ def refusal(fetch, dataset, **options):
 
 
 def ensured(name, registry, data_root, report, **options):
-    return ensure(
-        name,
-        registry,
-        data_root,
-        options=FetchOptions(**options),
-        consent=asked,
-        report=report,
-    )
+    return Fetcher(registry, data_root, FetchOptions(**options), asked, report).ensure(name)
 
 
 def files_below(folder):

@@ -9,8 +9,8 @@ import pytest
 import tifffile
 
 from datamirror import MADE_MOVIE, MADE_SLIDES, entry, registry_of, row
-from pyscale.data.fetch import FetchOptions, fetch_dataset
-from pyscale.data.place import dataset_path, presence, synthetic_names
+from pyscale.data.fetch import Fetcher, FetchOptions
+from pyscale.data.place import dataset_path, presence, synthetic_kinds
 from pyscale.data.progress import SilentReport, asked
 from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
@@ -31,7 +31,7 @@ def make(make_own):
 def test_a_synthetic_movie_is_known_by_its_name_and_made_once(make, data_root):
     movie = make("dense")
     registry = registry_of([row("a.tif", b"a")])
-    assert synthetic_names(registry, data_root) == ["dense"]
+    assert synthetic_kinds(registry, data_root) == {"dense": "movie"}
     assert dataset_path("dense", registry, data_root) == movie
     before = movie.stat().st_mtime_ns
     assert make("dense").stat().st_mtime_ns == before
@@ -106,14 +106,9 @@ class Made:
         self._report = report
 
     def fetch(self, report=None):
-        return fetch_dataset(
-            "cells",
-            self.registry,
-            self._data_root,
-            options=FetchOptions(mirror="http://127.0.0.1:9"),
-            consent=asked,
-            report=report or self._report,
-        )
+        options = FetchOptions(mirror="http://127.0.0.1:9")
+        heard = report or self._report
+        return Fetcher(self.registry, self._data_root, options, asked, heard).fetch("cells")
 
     def presence(self):
         return presence("cells", self.dataset, self._data_root)
@@ -144,7 +139,7 @@ def test_a_synthetic_dataset_of_the_registry_is_made_where_others_are_fetched(
     states = verify_dataset("cells", made.dataset, data_root, report)
     assert {state.state for state in states} == {"ok"}
     # It is no movie of the user's own.
-    assert synthetic_names(made.registry, data_root) == []
+    assert synthetic_kinds(made.registry, data_root) == {}
     before = made.file.stat().st_mtime_ns
     made.fetch()
     assert made.file.stat().st_mtime_ns == before
@@ -267,15 +262,10 @@ def drifting_registry(server):
 def test_a_movie_of_another_datasets_image_brings_that_dataset_and_is_made_once(
     drifting_registry, server, data_root, report
 ):
+    options = FetchOptions(mirror=server.address)
+    fetcher = Fetcher(drifting_registry, data_root, options, asked, report)
     for _ in range(2):
-        movie = fetch_dataset(
-            "drifting",
-            drifting_registry,
-            data_root,
-            options=FetchOptions(mirror=server.address),
-            consent=asked,
-            report=report,
-        )
+        movie = fetcher.fetch("drifting")
     # They are fetched side by side.
     assert sorted(request.path for request in server.requests) == [
         "/cells/image.tif",
