@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import lzma
+import os
+import re
 import shutil
 import stat
 import tarfile
@@ -12,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Literal
 
-from pyscale.data.verify import FULL, READ_ONLY, require_space
-from pyscale.errors import UserError
+from pyscale.data.verify import require_space
+from pyscale.errors import FULL, READ_ONLY, UserError
 
 ENCRYPTED = 0x1
 DAMAGED = (
@@ -43,7 +45,7 @@ def unpack(
             final.rename(staging / "old")
         new.rename(final)
     except OSError as error:
-        if error.errno in FULL | READ_ONLY:
+        if re.search(f"{FULL}|{READ_ONLY}", os.strerror(error.errno or 0)):
             raise
         # Names that are too long, or of a file and of a folder at once.
         raise UserError(

@@ -24,7 +24,7 @@ from pyscale.data.registry import Dataset, Registry, RemoteFile
 from pyscale.data.synthetic import make_known
 from pyscale.data.verify import (
     add_trust,
-    disk_errors_explained,
+    data_errors_explained,
     expected_sha256,
     file_states,
     read_trust,
@@ -100,7 +100,7 @@ class Fetcher:
             self.consent(name, dataset)
         folder = self.data_root / name
         with (
-            disk_errors_explained(self.data_root),
+            data_errors_explained(self.data_root),
             _sole_fetcher(name, self.data_root, self.report),
         ):
             if dataset.made is not None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from pyscale.data.registry import FILES, READS, Dataset, MadeKind, Registry, made_by
-from pyscale.data.verify import Trust, disk_errors_explained, states_of
+from pyscale.data.verify import Trust, data_errors_explained, states_of
 
 Presence = Literal["here", "partly", "changed", "absent"]
 """changed: a file is there in another size, or made by other parameters, than it must have."""
@@ -33,7 +33,7 @@ def dataset_path(name_or_path: str, registry: Registry, data_root: Path) -> Path
 def presence(name: str, dataset: Dataset, data_root: Path) -> Presence:
     """How much of a dataset is there, by names and sizes."""
     folder = data_root / name
-    with disk_errors_explained(data_root):
+    with data_errors_explained(data_root):
         if dataset.made is not None and folder.exists() and made_by(folder) != dataset.made:
             return "changed"
         found = {one.state for one in states_of(folder, dataset, Trust(), None)}
@@ -47,7 +47,7 @@ def presence(name: str, dataset: Dataset, data_root: Path) -> Presence:
 
 def synthetic_kinds(registry: Registry, data_root: Path) -> dict[str, MadeKind]:
     """Kind of each of the user's own synthetic data in a data folder, by its name, sorted."""
-    with disk_errors_explained(data_root):
+    with data_errors_explained(data_root):
         found = {
             path.parent.name: kind
             for kind, params_file in FILES.items()

@@ -21,7 +21,7 @@ from pyscale.data.registry import (
     made_kind,
 )
 from pyscale.data.verify import (
-    disk_errors_explained,
+    data_errors_explained,
     read_contents,
     require_space,
     survey,
@@ -62,7 +62,7 @@ def make_synthetic(
     folder = data_root / name
     made_before = made_kind(folder) == kind and read_contents(folder) is not None
     try:
-        with disk_errors_explained(data_root):
+        with data_errors_explained(data_root):
             _make(folder, parameters, report)
             if not made_before:
                 _record(folder, report)

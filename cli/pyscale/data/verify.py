@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import errno
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal
 
@@ -13,52 +11,43 @@ from pydantic import Field, ValidationError
 
 from pyscale.data.progress import Advance, Report
 from pyscale.data.registry import Dataset, RemoteFile, Sha256
-from pyscale.errors import UserError
+from pyscale.errors import A_FILE, FULL, READ_ONLY, Sayings, UserError, disk_errors_explained
 from pyscale.filelocks import file_lock
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.wording import first_problem
 
-READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
-FULL = {errno.ENOSPC, errno.EDQUOT}
-
-
 _OTHER = "choose another --data-folder"
-_REFUSALS: tuple[tuple[set[int], str], ...] = (
+_REFUSALS: Sayings = (
     (
         FULL,
-        "the disk of {root} is full: free space and run the same command again (it keeps what has "
-        f"arrived), or {_OTHER}",
+        UserError,
+        "the disk of {folder} is full: free space and run the same command again (it keeps what "
+        f"has arrived), or {_OTHER}",
     ),
     (
         READ_ONLY,
+        UserError,
         "{where} is not readable and writable for this user: change its permissions, or " + _OTHER,
     ),
     (
-        {errno.EEXIST, errno.ENOTDIR},
+        A_FILE,
+        UserError,
         "{where} is a file, but a folder is needed there: remove it, or " + _OTHER,
     ),
-    ({errno.ENOENT}, "{where} does not exist and cannot be made: " + _OTHER),
+    ("No such file", UserError, "{where} does not exist and cannot be made: " + _OTHER),
 )
 
 
-@contextmanager
-def disk_errors_explained(data_root: Path) -> Iterator[None]:
+def data_errors_explained(data_root: Path) -> AbstractContextManager[None]:
     """Turn what the disk refuses inside the block into a UserError."""
-    try:
-        yield
-    except OSError as error:
-        for numbers, sentence in _REFUSALS:
-            if error.errno in numbers:
-                where = error.filename or data_root
-                raise UserError(sentence.format(root=data_root, where=where)) from error
-        raise
+    return disk_errors_explained(data_root, _REFUSALS)
 
 
 def refuse_file(data_root: Path) -> None:
     """Raise where a data folder is no folder; it need not exist yet."""
-    with disk_errors_explained(data_root):
+    with data_errors_explained(data_root):
         if data_root.exists() and not data_root.is_dir():
             raise UserError(f"{data_root} is a file: name a folder by --data-folder")
 
@@ -169,7 +158,7 @@ def verify_dataset(
     """Checksum every file of a dataset of the registry, or of the user's own (None)."""
     trust = read_trust(data_root) if dataset is not None and dataset.files else Trust()
     size_bytes = None if dataset is None else dataset.size_bytes
-    with disk_errors_explained(data_root), report.bar(name, size_bytes) as advance:
+    with data_errors_explained(data_root), report.bar(name, size_bytes) as advance:
         return states_of(data_root / name, dataset, trust, advance)
 
 

@@ -156,11 +156,11 @@ def verify(
     """
     from pyscale.data.progress import TerminalReport
     from pyscale.errors import UserError
-    from pyscale.images.lockfile import names_to_verify, verdict_on, verdict_on_file
+    from pyscale.images.lockfile import verdict_on, verdict_on_file
     from pyscale.images.view import show_verdicts
 
     folder, report = _folder(images_folder), TerminalReport()
-    named = images or names_to_verify(folder)
+    named = images or folder.names()
     if not named:
         raise UserError(f"{folder.path} holds no images: build or pull some first")
     named = [name if _is_file_name(name) else _checked_name(name, folder) for name in named]
@@ -263,10 +263,9 @@ def _checked_name(name: str, folder: ImageFolder) -> str:
     """Return the name of an image that pyscale knows, or that is in the folder."""
     from pyscale.errors import UserError
     from pyscale.images.catalog import catalog
-    from pyscale.images.lockfile import names_to_verify
     from pyscale_stages.wording import did_you_mean
 
-    known = {*catalog(), *names_to_verify(folder)}
+    known = {*catalog(), *folder.names()}
     if name not in known:
         raise UserError(f"unknown image {name!r}: {did_you_mean(name, known)}")
     return name

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition, catalog
-from pyscale.images.content import content_sha256, lock_sha256
+from pyscale.images.content import content_sha256, file_sha256
 from pyscale.images.engine import IMAGE_PYTHON, Engine
 from pyscale.images.lockfile import ImageFolder, LockedImage
 from pyscale.images.sif import ImageLabels, image_labels, read_sif, refuse_foreign
@@ -49,10 +49,9 @@ def listed_images(folder: ImageFolder) -> list[ListedImage]:
     """
     locked = folder.read_lock().images
     known = catalog()
-    others = sorted({*locked, *(sif.stem for sif in folder.sifs())} - set(known))
     return [
         _listed(name, folder.sif(name), known.get(name), locked.get(name))
-        for name in (*known, *others)
+        for name in dict.fromkeys((*known, *folder.names()))
     ]
 
 
@@ -74,7 +73,7 @@ def _listed(
         include={"built_utc", "sha256", "pyscale_version", "git_commit", "origin"}
     )
     if definition is not None and row.state == "out of date":
-        other_lock = lock_sha256(definition) != locked.lock_sha256
+        other_lock = file_sha256(definition.lock_file) != locked.lock_sha256
         told["because"] = "its Python lock" if other_lock else "its definition or stage code"
     return row.model_copy(update=told)
 

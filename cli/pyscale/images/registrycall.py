@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Literal
@@ -113,14 +112,15 @@ _SAID: Sayings = (
 def call_registry(
     engine: Engine,
     verb: Verb,
-    arguments: Sequence[str],
+    sif: Path,
     reference: Reference,
     report: Report,
     *,
+    no_https: bool = False,
     size_bytes: int | None = None,
     scratch: Path | None = None,
 ) -> None:
-    """Push or pull, with a bar.
+    """Push a file or pull into one, with a bar.
 
     `size_bytes`: size of the image, where it is known. `scratch`: where the program may put
     temporary files.
@@ -129,7 +129,8 @@ def call_registry(
     if scratch is not None:
         environment |= {f"{engine.option_prefix}TMPDIR": str(scratch), "TMPDIR": str(scratch)}
     command = [sys.executable, "-m", "pyscale.interruption", str(os.getpid())]
-    command += [engine.program, verb, *arguments]
+    command += [engine.program, verb, *(["--disable-cache"] if verb == "pull" else [])]
+    command += [*(["--no-https"] if no_https else []), str(sif), str(reference)]
     with (
         tempfile.TemporaryFile() as said,
         termination_as_interrupt(),

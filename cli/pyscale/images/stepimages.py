@@ -27,13 +27,8 @@ _NAMED = re.compile(
 def with_images_here(suite: Suite, images: ImageFolder, report: Report | None) -> Suite:
     """The suite with each image in a registry replaced by its file, pulled where it is absent.
 
-    Parameters
-    ----------
-    suite : Suite
-    images : ImageFolder
-        Folder of the shipped images, beside which these lie.
-    report : Report or None
-        Hears of a pull; None pulls nothing.
+    `images`: folder of the shipped images, beside which these lie. `report`: hears of a pull; None
+    pulls nothing.
 
     Raises
     ------
@@ -80,8 +75,7 @@ def _pull(source: Reference, sif: Path, images: ImageFolder, report: Report) -> 
         if sif.is_file():
             return
         arrived = place / "image.sif"
-        arguments = ("--disable-cache", str(arrived), str(source))
-        call_registry(engine, "pull", arguments, source, report, scratch=place)
+        call_registry(engine, "pull", arrived, source, report, scratch=place)
         with folder_errors_explained(sif.parent):
             sif.parent.mkdir(exist_ok=True)
             with atomic_path(sif) as temporary:

@@ -16,7 +16,7 @@ from pyscale.data.download import CHUNK_BYTES, Patience, Transfer, Watch, downlo
 from pyscale.data.fetch import INCOMING, Fetcher, FetchOptions
 from pyscale.data.progress import asked
 from pyscale.data.registry import load_registry
-from pyscale.data.verify import disk_errors_explained, verify_dataset
+from pyscale.data.verify import data_errors_explained, verify_dataset
 from pyscale.errors import UserError
 from pyscale.shipped import shipped
 
@@ -301,7 +301,7 @@ def test_a_full_disk_is_one_sentence(server, tmp_path):
     )
     with (
         pytest.raises(UserError, match="is full: free space"),
-        disk_errors_explained(tmp_path),
+        data_errors_explained(tmp_path),
     ):
         download(transfer, Watch(lambda _: None, threading.Event()))
 

@@ -5,7 +5,7 @@ import pytest
 
 from datamirror import registry_of, row
 from pyscale.data.place import dataset_path, presence
-from pyscale.data.verify import disk_errors_explained
+from pyscale.data.verify import data_errors_explained
 from pyscale.errors import UserError
 
 CELLS = registry_of([row("a.tif", b"aaa"), row("b.tif", b"bbb")], movie="b.tif")
@@ -54,11 +54,11 @@ def test_a_name_of_the_registry_comes_before_a_file_of_that_name(data_root, tmp_
     ],
 )
 def test_what_the_disk_refuses_is_one_sentence(error, said):
-    with pytest.raises(UserError, match=said), disk_errors_explained(Path("/data")):
+    with pytest.raises(UserError, match=said), data_errors_explained(Path("/data")):
         raise error
 
 
 def test_other_errors_of_the_disk_are_not_hidden():
     broken = OSError(errno.EIO, "broken")
-    with pytest.raises(OSError, match="broken"), disk_errors_explained(Path("/data")):
+    with pytest.raises(OSError, match="broken"), data_errors_explained(Path("/data")):
         raise broken

@@ -11,7 +11,6 @@ from pyscale.errors import UserError
 from pyscale.images.lockfile import (
     ImageFolder,
     LockedImage,
-    names_to_verify,
     sha256_of,
     verdict_on,
     verdict_on_file,
@@ -170,7 +169,7 @@ def test_an_absent_image_says_how_to_get_it(folder, contact):
     with pytest.raises(UserError, match="no image track at"):
         verify_image(folder, "track")
     # Everything that is locked or lies there is verified.
-    assert names_to_verify(folder) == ["contact", "mine"]
+    assert folder.names() == ["contact", "mine"]
 
 
 def test_an_image_that_nothing_locks_is_unlocked(folder, make_sif):
