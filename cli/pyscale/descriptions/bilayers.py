@@ -10,13 +10,7 @@ from pyscale.errors import UserError
 
 
 def read_bilayers(given: Mapping[str, Any]) -> Described:
-    """Read what an algorithm's `exec_function`, inputs, outputs and parameters say.
-
-    Raises
-    ------
-    UserError
-        If it names no command, no data, or no place for what it writes.
-    """
+    """Read what an algorithm's `exec_function`, inputs, outputs and parameters say."""
     function = given.get("exec_function")
     function = function if isinstance(function, dict) else {}
     citations = values(given, "citations", "Bilayers")

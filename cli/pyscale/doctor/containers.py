@@ -107,9 +107,8 @@ def fuse(device: Path, engine: Engine, *, needed: bool) -> Finding:
         "which counts as container_start"
     )
     remedy = "install squashfuse, and make /dev/fuse readable and writable for all users (mode 666)"
-    if needed:
-        return warning(check, sentence, remedy, value="no")
-    return beside_the_point(check, sentence, remedy)
+    no = warning(check, sentence, remedy, value="no")
+    return no if needed else beside_the_point(check, sentence, remedy)
 
 
 def _search_path(engine: Engine) -> str:

@@ -38,26 +38,6 @@ class JobRequest:
         last = (self.options.get("array") or "0-0").partition("%")[0].partition("-")[2]
         return int(last) + 1
 
-    @property
-    def is_gang(self) -> bool:
-        """Whether it is one job of several tasks."""
-        return self.options.get("ntasks") != "1"
-
-    @property
-    def is_spread(self) -> bool:
-        """Whether its tasks are for nodes that it names."""
-        return "nodelist" in self.options
-
-    @property
-    def names_gpus(self) -> bool:
-        """Whether GPUs are asked for."""
-        return any("gpu" in f"{name}={value}" for name, value in self.options.items())
-
-    @property
-    def names_memory(self) -> bool:
-        """Whether the memory is asked for."""
-        return any(name in self.options for name in MEMORY_OPTIONS)
-
     def without(self, *names: str) -> JobRequest:
         """The same without some options."""
         kept = {name: value for name, value in self.options.items() if name not in names}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyscale.console import talk
 from pyscale.errors import UserError
-from pyscale.report.wording import listing
+from pyscale.report.wording import few, listing, plural
 from pyscale.traces.jobstats import read_jobstats
 from pyscale.traces.nextflow import read_nextflow
 from pyscale.traces.sacct import read_sacct
@@ -44,13 +44,13 @@ def sentences(
         tasks = sum(len(trial.tasks) for trial in trials)
         alone = ", each a trial by itself" if trials[0].tasks[0].is_trial else ""
         yield (
-            f"found {_count(len(trials), 'trial')} of {_some(list(stages))} in "
-            f"{_count(tasks, 'task')}{alone}; those of one stage and N count as repeats of the "
+            f"found {plural(len(trials), 'trial')} of {few(stages, NAMED)} in "
+            f"{plural(tasks, 'task')}{alone}; those of one stage and N count as repeats of the "
             "same work"
         )
     if left_out:
         named = [f"{one.stage} {one.label} ({one.why})" for one in left_out]
-        yield f"left out {_count(len(left_out), 'trial')}: {_some(named)}"
+        yield f"left out {plural(len(left_out), 'trial')}: {few(named, NAMED)}"
     yield from _of_workers(trials)
     yield from _of_sizes(trials)
     yield from _of_repeats(trials)
@@ -86,7 +86,7 @@ def _of_workers(trials: Sequence[TracedTrial]) -> Iterator[str]:
     if fewer:
         yield (
             "N is how many tasks ran at once, unless it was given; the tasks of one worker are "
-            f"added up: {_some(fewer)}"
+            f"added up: {few(fewer, NAMED)}"
         )
     late = [
         f"{trial.stage} {trial.label} ({trial.at_once} of {trial.workers})"
@@ -94,7 +94,7 @@ def _of_workers(trials: Sequence[TracedTrial]) -> Iterator[str]:
         if trial.at_once is not None and trial.at_once < trial.workers
     ]
     if late:
-        yield f"N is as given, but fewer workers ran at once: {_some(late)}"
+        yield f"N is as given, but fewer workers ran at once: {few(late, NAMED)}"
 
 
 def _of_sizes(trials: Sequence[TracedTrial]) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _of_sizes(trials: Sequence[TracedTrial]) -> Iterator[str]:
     for stage, own in names.items():
         if len(own) > 1:
             yield (
-                f"tasks of {stage} differ in size and are kept apart: {_some(list(own))}; if "
+                f"tasks of {stage} differ in size and are kept apart: {few(own, NAMED)}; if "
                 "their size is what scales, name its column, e.g. --workers AllocCPUS"
             )
 
@@ -130,16 +130,6 @@ def _of_repeats(trials: Sequence[TracedTrial]) -> Iterator[str]:
 def _ran_at_once(trials: Sequence[TracedTrial]) -> bool:
     times = sorted(when for trial in trials for when in intervals_of(trial.tasks))
     return any(later[0] < earlier[1] for earlier, later in pairwise(times))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _some(words: Sequence[str]) -> str:
-    if len(words) <= NAMED:
-        return listing(words)
-    return f"{', '.join(words[:NAMED])} and {len(words) - NAMED} more"
 
 
 _SIGNS = (

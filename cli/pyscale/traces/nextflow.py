@@ -34,12 +34,14 @@ def _task(path: Path, row: Row, asked: Asked) -> TracedTask:
     wall_s = row.read("realtime", _seconds, A_TIME)
     start, end = _times(row, wall_s)
     share = row.read("%cpu", _percent, "a share, as 97.5%")
+    # A name alone need not be unlike another's.
+    number = row.told("hash") or row.told("task_id") or row.where.rpartition(" ")[2]
     flaw, column = _flaw(row, status, wall_s), asked.workers_column
     return TracedTask(
         source=path,
         stage=stage_name(row.where, _process(row), asked, "add name to trace.fields"),
         trial=str(path),
-        name=_name(row),
+        name=f"{number} {row.told('name') or ''}".strip(),
         wall_s=wall_s,
         start=start,
         end=end,
@@ -61,12 +63,6 @@ def _flaw(row: Row, status: str, wall_s: float | None) -> str | None:
     if (row.told("attempt") or "1") != "1":
         return "tried again"
     return None if wall_s else NO_TIME
-
-
-def _name(row: Row) -> str:
-    """Name of a task, which alone need not be unlike another's."""
-    number = row.told("hash") or row.told("task_id") or row.where.rpartition(" ")[2]
-    return f"{number} {row.told('name') or ''}".strip()
 
 
 def _process(row: Row) -> str | None:

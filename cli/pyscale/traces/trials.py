@@ -13,7 +13,7 @@ import polars as pl
 
 from pyscale.analysis.lanes import Interval, lanes_of, most_at_once
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
-from pyscale.report.wording import listing
+from pyscale.report.wording import listing, plural
 from pyscale.traces.tasks import TracedTask, without_zone
 
 
@@ -196,8 +196,8 @@ def stage_names(trials: Sequence[TracedTrial]) -> list[str]:
 def _size_words(trial: TracedTrial) -> str:
     words = []
     for cpus, gpus in trial.size:
-        own = [f"{cpus} CPU{'' if cpus == 1 else 's'}"] if cpus is not None else []
-        own += [f"{gpus} GPU{'' if gpus == 1 else 's'}"] if gpus else []
+        own = [plural(cpus, "CPU")] if cpus is not None else []
+        own += [plural(gpus, "GPU")] if gpus else []
         words.append(", ".join(own) or "CPUs unknown")
     return " or ".join(words)
 
