@@ -186,7 +186,7 @@ def path(
     data_folder: FolderOption = None,
 ) -> None:
     """Print the path of a dataset's movie or slides."""
-    from pyscale.data.place import dataset_path, presence
+    from pyscale.data.verify import dataset_path, presence
     from pyscale.errors import UserError
     from pyscale_stages.wording import did_you_mean
 
@@ -221,6 +221,6 @@ def _opened(data_folder: Path | None, mirror: str | None) -> tuple[Registry, Set
 
 
 def _all_names(registry: Registry, settings: Settings) -> list[str]:
-    from pyscale.data.place import synthetic_kinds
+    from pyscale.data.verify import synthetic_kinds
 
     return [*registry.datasets, *synthetic_kinds(registry, settings.data_folder)]

@@ -165,7 +165,11 @@ def _ask_for_the_rest(session: requests.Session, transfer: Transfer, watch: Watc
     """Ask once for what is missing and add it to the part."""
     part = transfer.part
     origin = _read_origin(part)
-    if origin is None or not _may_be_continued(origin, transfer):
+    if (
+        origin is None
+        or origin.address != transfer.address
+        or (origin.validator is None and not transfer.checked)
+    ):
         discard(part)
     have = _size_of(part)
     if have and have == transfer.size_bytes:
@@ -186,7 +190,11 @@ def _ask_for_the_rest(session: requests.Session, transfer: Transfer, watch: Watc
             discard(part)
             raise _BrokenOff("the server refused to continue an earlier download")
         response.raise_for_status()
-        _refuse_web_page(transfer, response)
+        if response.headers.get("Content-Type", "").startswith("text/html"):
+            raise UserError(
+                f"{transfer.address} returned a web page instead of the file: open it in a "
+                "browser to see what the site asks for"
+            )
         if not _continues_at(have, response):
             discard(part)
             have = 0
@@ -227,11 +235,6 @@ def _append(
         os.fsync(file.fileno())
 
 
-def _may_be_continued(origin: _PartOrigin, transfer: Transfer) -> bool:
-    same_file = origin.address == transfer.address
-    return same_file and (origin.validator is not None or transfer.checked)
-
-
 def _continues_at(have: int, response: requests.Response) -> bool:
     """Whether the answer begins where the part ends; a server may send the whole instead."""
     if response.status_code != HTTPStatus.PARTIAL_CONTENT:
@@ -248,14 +251,6 @@ def _refuse_size(transfer: Transfer, size: int) -> None:
         raise UserError(
             f"{transfer.address} has {size} bytes and the registry expects "
             f"{transfer.size_bytes}: fetch from a --mirror that has the original"
-        )
-
-
-def _refuse_web_page(transfer: Transfer, response: requests.Response) -> None:
-    if response.headers.get("Content-Type", "").startswith("text/html"):
-        raise UserError(
-            f"{transfer.address} returned a web page instead of the file: open it in a browser "
-            "to see what the site asks for"
         )
 
 

@@ -18,18 +18,20 @@ from requests.utils import get_auth_from_url
 
 from pyscale.data.archives import unpack
 from pyscale.data.download import Patience, Transfer, Watch, discard, download
-from pyscale.data.place import dataset_path, presence, synthetic_kinds
 from pyscale.data.progress import Report
 from pyscale.data.registry import Dataset, Registry, RemoteFile
 from pyscale.data.synthetic import make_known
 from pyscale.data.verify import (
     add_trust,
     data_errors_explained,
+    dataset_path,
     expected_sha256,
     file_states,
+    presence,
     read_trust,
     require_space,
     survey,
+    synthetic_kinds,
     write_contents,
 )
 from pyscale.errors import UserError
@@ -142,6 +144,7 @@ def _wanted(
     """Jobs for the files that are absent or not what they must be."""
     trust = read_trust(data_root)
     jobs = []
+    name_and_password = get_auth_from_url(options.mirror or "")
     with report.bar(f"check {name}", dataset.size_bytes) as advance:
         for file in dataset.files:
             states = file_states(data_root / name, dataset, file, trust, advance)
@@ -167,7 +170,7 @@ def _wanted(
                         limit_bytes=file.unpacked_limit_bytes,
                         checked=sha256 is not None,
                         patience=options.patience,
-                        login=_login(options.mirror),
+                        login=name_and_password if any(name_and_password) else None,
                     ),
                 )
             )
@@ -181,12 +184,6 @@ def _source(name: str, dataset: Dataset, file: RemoteFile, mirror: str | None) -
         return dataset.address(file)
     file_name = quote(file.name) if "://" in mirror else file.name
     return f"{mirror.rstrip('/')}/{name}/{file_name}"
-
-
-def _login(mirror: str | None) -> tuple[str, str] | None:
-    """Name and password in the address of a mirror, where it has them."""
-    name, password = get_auth_from_url(mirror or "")
-    return (name, password) if name or password else None
 
 
 def _fetch_all(jobs: Sequence[_Job], parallel: int, report: Report) -> None:

@@ -13,10 +13,15 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from pyscale.console import answer
-from pyscale.data.place import dataset_path, presence, synthetic_kinds
 from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import MadeKind, Registry
-from pyscale.data.verify import FileState, verify_dataset
+from pyscale.data.verify import (
+    FileState,
+    dataset_path,
+    presence,
+    synthetic_kinds,
+    verify_dataset,
+)
 from pyscale.errors import UserError
 from pyscale_stages.wording import did_you_mean
 

@@ -68,8 +68,12 @@ def make_synthetic(
                 _record(folder, report)
     except BadInput as error:
         raise UserError(str(error)) from error
-    if made_before:
-        _refuse_changed(name, data_root, parameters, report)
+    for found in verify_dataset(name, None, data_root, report) if made_before else ():
+        if found.state != "ok":
+            raise UserError(
+                f"{_called(parameters)} in {folder} changed on disk after being made ({found.file} "
+                f"is {found.state}): remove this folder, or choose another name"
+            )
     return folder / READS[kind]
 
 
@@ -166,15 +170,6 @@ def _typical_cells(params: SynthParams) -> int:
         each.height_px * each.width_px / each.radius_px**2 for each in (params, typical)
     )
     return max(FEWEST_CELLS, round(typical.cells * field / typical_field))
-
-
-def _refuse_changed(name: str, data_root: Path, params: MadeParams, report: Report) -> None:
-    for found in verify_dataset(name, None, data_root, report):
-        if found.state != "ok":
-            raise UserError(
-                f"{_called(params)} in {data_root / name} changed on disk after being made "
-                f"({found.file} is {found.state}): remove this folder, or choose another name"
-            )
 
 
 MOVIE_ALONE = {

@@ -8,9 +8,9 @@ from typing import Literal
 
 from pydantic import Field
 from rich.console import Group
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID
 
-from pyscale.console import Console, answer
+from pyscale.console import answer, vanishing_progress
 from pyscale.doctor.data import found_movie
 from pyscale.doctor.findings import (
     Finding,
@@ -32,7 +32,7 @@ from pyscale.doctor.probe import (
     in_common,
 )
 from pyscale.doctor.slurm import slurm
-from pyscale.doctor.subject import Entry, Subject
+from pyscale.doctor.subject import Subject
 from pyscale.images.lockfile import ImageFolder
 from pyscale.report.wording import plural
 from pyscale.runsettings import settings_for
@@ -56,7 +56,11 @@ def doctor(
     """Examine, print what was found, and return the exit code."""
     settings = settings_for(suite, {"device": device, "site": site})
     if partition is None and site is None:
-        found = _here(Subject.of_suite(suite, settings))
+        subject = Subject.of_suite(suite, settings)
+        with _progress() as progress:
+            findings = _examined(subject, ON_THIS_MACHINE, progress)
+        findings += slurm(())
+        found = Diagnosis(node=node_name(), suite=subject.suite, findings=tuple(findings))
     else:
         cluster = load_site(settings.site)
         subject = Subject.of_suite(suite, settings, cluster)
@@ -66,12 +70,6 @@ def doctor(
     else:
         _show(found)
     return EXIT_PROBLEM if found.has_problem else 0
-
-
-def _here(subject: Subject) -> Diagnosis:
-    with _progress() as progress:
-        findings = _examined(subject, ON_THIS_MACHINE, progress)
-    return Diagnosis(node=node_name(), suite=subject.suite, findings=(*findings, *slurm(())))
 
 
 def _on_nodes(subject: Subject, site: Site, partition: str | None, wait_s: float) -> Diagnosis:
@@ -92,6 +90,9 @@ def _on_nodes(subject: Subject, site: Site, partition: str | None, wait_s: float
             entries = [
                 entry for other in requests if other.partition == name for entry in other.entries
             ]
+            # Their entries alone; on a cluster each task is a job.
+            of_one = subject.model_copy(update={"workers": 1, "entries": tuple(entries)})
+            paths = tuple(dict.fromkeys(_needed_everywhere(of_one)))
             bar = progress.add_task(f"asking the nodes of {name}", total=len(nodes[name]))
 
             def settled(count: int, bar: TaskID = bar) -> None:
@@ -99,7 +100,7 @@ def _on_nodes(subject: Subject, site: Site, partition: str | None, wait_s: float
 
             of_nodes, silent = ask_nodes(
                 nodes[name],
-                _request(subject, entries),
+                Request(subject=of_one, paths=paths),
                 job,
                 site,
                 wait_s=wait_s,
@@ -116,12 +117,6 @@ def _on_nodes(subject: Subject, site: Site, partition: str | None, wait_s: float
         differences=tuple(between),
         nodes=tuple(answers),
     )
-
-
-def _request(subject: Subject, entries: Sequence[Entry]) -> Request:
-    """What the nodes are asked: their entries alone; on a cluster each task is a job."""
-    of_nodes = subject.model_copy(update={"workers": 1, "entries": tuple(entries)})
-    return Request(subject=of_nodes, paths=tuple(dict.fromkeys(_needed_everywhere(of_nodes))))
 
 
 def _needed_everywhere(subject: Subject) -> Iterator[Path]:
@@ -166,16 +161,7 @@ def _show(found: Diagnosis) -> None:
 
 
 def _progress() -> Progress:
-    """Bars on stderr, which vanish; none where it is no terminal."""
-    console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
+    return vanishing_progress("{task.description}", BarColumn(), MofNCompleteColumn())
 
 
 class Diagnosis(Record):

@@ -76,11 +76,6 @@ def image_for(
     """Name of the image of an entry: that of the setting `images`, else its stage's choice.
 
     For cuda the image's variant with that ending is taken, where there is one.
-
-    Raises
-    ------
-    UserError
-        If the setting names no image, or one of another stage.
     """
     known = catalog()
     name = given.get(entry, given.get(stage.name))

@@ -47,8 +47,7 @@ def list_images(images_folder: FolderOption = None, json: JsonOption = False) ->
     folder = _folder(images_folder)
     images = listed_images(folder)
     if json:
-        rows = [image.model_dump(mode="json") for image in images]
-        _print_json({"images_folder": str(folder.path), "images": rows})
+        _print_json({"images_folder": folder.path, "images": images})
     else:
         show_images(images, folder.path)
 
@@ -131,7 +130,7 @@ def inspect(
     sif = Path(image) if _is_file_name(image) else folder.sif(_checked_name(image, folder))
     described = describe(sif, find_engine())
     if json:
-        _print_json(described.model_dump(mode="json"))
+        _print_json(described)
     else:
         show_description(described)
 
@@ -171,7 +170,7 @@ def verify(
         for name in named
     ]
     if json:
-        _print_json([verdict.model_dump(mode="json") for verdict in verdicts])
+        _print_json(verdicts)
     else:
         show_verdicts(verdicts)
     if any(verdict.state != "as locked" for verdict in verdicts):
@@ -274,4 +273,6 @@ def _checked_name(name: str, folder: ImageFolder) -> str:
 def _print_json(value: object) -> None:
     import json
 
-    typer.echo(json.dumps(value, indent=2))
+    from pydantic_core import to_jsonable_python
+
+    typer.echo(json.dumps(to_jsonable_python(value), indent=2))

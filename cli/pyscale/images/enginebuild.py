@@ -60,7 +60,9 @@ class Builds:
 
         What a failure leaves there is the caller's to remove. `quickly`: for this machine alone.
         """
-        engine, compression = self.engine, ZSTD if quickly and _has_zstd() else GZIP
+        engine = self.engine
+        has_zstd = re.search(r"^\s*zstd\b", _help_of("mksquashfs", "-help"), re.MULTILINE)
+        compression = ZSTD if quickly and has_zstd else GZIP
         command = _command(
             engine, definition_file, variables, target, scratch, compression=compression
         )
@@ -112,10 +114,6 @@ def _help_of(*command: str) -> str:
     # mksquashfs tells on stderr.
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stdout + done.stderr
-
-
-def _has_zstd() -> bool:
-    return re.search(r"^\s*zstd\b", _help_of("mksquashfs", "-help"), re.MULTILINE) is not None
 
 
 def _command(

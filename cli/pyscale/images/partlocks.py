@@ -109,13 +109,7 @@ _LIST = "/opt/pyscale/debian-packages.txt"
 
 
 def debian_packages(sif: Path, engine: Engine) -> dict[str, str]:
-    """Versions of the Debian packages that an image or layer lists; empty where it lists none.
-
-    Raises
-    ------
-    UserError
-        If it does not start here.
-    """
+    """Versions of the Debian packages that an image or layer lists; empty where it lists none."""
     done = engine.ask(*ISOLATED, str(sif), "cat", _LIST)
     if done.returncode == EXIT_CONTAINER:
         raise UserError(

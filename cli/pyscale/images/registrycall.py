@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Literal
@@ -158,19 +159,14 @@ def _follow(process: subprocess.Popen[bytes], advance: Advance, size_bytes: int 
             process.wait(LOOK_EVERY_S)
             return
         except subprocess.TimeoutExpired:
-            written = _written_bytes(watched)
+            written = shown
+            with suppress(psutil.Error):
+                written = int(watched.io_counters().write_chars)
         # A pull copies the file once more at its end.
         if size_bytes is not None:
             written = min(written, size_bytes)
         advance(max(0, written - shown))
         shown = max(shown, written)
-
-
-def _written_bytes(process: psutil.Process) -> int:
-    try:
-        return int(process.io_counters().write_chars)
-    except psutil.Error:
-        return 0
 
 
 def _last_line(said: IO[bytes]) -> str:

@@ -29,13 +29,6 @@ def with_images_here(suite: Suite, images: ImageFolder, report: Report | None) -
 
     `images`: folder of the shipped images, beside which these lie. `report`: hears of a pull; None
     pulls nothing.
-
-    Raises
-    ------
-    UserError
-        If one is named without its digest, or its registry does not give it.
-    MissingPart
-        If one must be pulled and there is no container program.
     """
     stages = dict(suite.stages)
     for entry, step in suite.stages.items():

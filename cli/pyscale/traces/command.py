@@ -120,16 +120,13 @@ def _of_repeats(trials: Sequence[TracedTrial]) -> Iterator[str]:
                 f"trials of {stage} at N = {workers} have {listing(counts)} tasks: they are "
                 "repeats only if they did the same work"
             )
-        if (workers == 1 or own[0].lanes is None) and _ran_at_once(own):
+        times = sorted(when for trial in own for when in intervals_of(trial.tasks))
+        overlap = any(later[0] < earlier[1] for earlier, later in pairwise(times))
+        if (workers == 1 or own[0].lanes is None) and overlap:
             yield (
                 f"trials of {stage} at N = {workers} ran at the same time: they are not repeats "
                 "if each did a part of the work, as an array would"
             )
-
-
-def _ran_at_once(trials: Sequence[TracedTrial]) -> bool:
-    times = sorted(when for trial in trials for when in intervals_of(trial.tasks))
-    return any(later[0] < earlier[1] for earlier, later in pairwise(times))
 
 
 _SIGNS = (

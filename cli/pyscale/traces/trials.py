@@ -43,11 +43,6 @@ class TracedTrial:
         """When its first task began, to be compared with others."""
         return min((when[0] for when in intervals_of(self.tasks)), default=None)
 
-    @property
-    def scales_in_size(self) -> bool:
-        """Whether N is the size of its one task, as where CPUs are taken for workers."""
-        return self.tasks[0].is_trial and self.tasks[0].workers is not None
-
     @cached_property
     def size(self) -> tuple[tuple[int | None, int | None], ...]:
         """CPUs and GPUs of its tasks; several where they differ."""
@@ -185,11 +180,13 @@ def stage_names(trials: Sequence[TracedTrial]) -> list[str]:
     sizes: dict[str, set[Any]] = defaultdict(set)
     for trial in trials:
         sizes[trial.stage].add(trial.size)
+    # Where CPUs are taken for workers, N is the size of a trial's one task.
+    scales = [trial.tasks[0].is_trial and trial.tasks[0].workers is not None for trial in trials]
     return [
         f"{trial.stage} ({_size_words(trial)})"
-        if len(sizes[trial.stage]) > 1 and not trial.scales_in_size
+        if len(sizes[trial.stage]) > 1 and not scales_in_size
         else trial.stage
-        for trial in trials
+        for trial, scales_in_size in zip(trials, scales, strict=True)
     ]
 
 

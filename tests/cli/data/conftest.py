@@ -6,6 +6,7 @@ from pyscale.data.fetch import Fetcher, FetchOptions
 from pyscale.data.progress import asked
 from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
+from pyscale.data.verify import verify_dataset
 
 QUICK = Patience(timeout_s=LONG_S, retries=3, backoff_s=0)
 
@@ -34,6 +35,17 @@ def data_root(tmp_path):
 @pytest.fixture
 def report():
     return Talk()
+
+
+@pytest.fixture
+def verified(data_root, report):
+    """State of each file of a dataset by its name."""
+
+    def states(dataset, name="cells"):
+        found = verify_dataset(name, dataset, data_root, report)
+        return {state.file: state.state for state in found}
+
+    return states
 
 
 @pytest.fixture

@@ -10,11 +10,10 @@ import tifffile
 
 from datamirror import MADE_MOVIE, MADE_SLIDES, entry, registry_of, row
 from pyscale.data.fetch import Fetcher, FetchOptions
-from pyscale.data.place import dataset_path, presence, synthetic_kinds
 from pyscale.data.progress import SilentReport, asked
 from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
-from pyscale.data.verify import read_contents, verify_dataset
+from pyscale.data.verify import dataset_path, presence, read_contents, synthetic_kinds
 from pyscale.errors import UserError
 from pyscale_stages.slides.reading import slide_files
 
@@ -124,7 +123,7 @@ of_a_movie = pytest.mark.parametrize("made", ["movie"], indirect=True)
 
 
 def test_a_synthetic_dataset_of_the_registry_is_made_where_others_are_fetched(
-    made, data_root, report
+    made, data_root, report, verified
 ):
     assert made.presence() == "absent"
     place = made.fetch()
@@ -136,8 +135,7 @@ def test_a_synthetic_dataset_of_the_registry_is_made_where_others_are_fetched(
         assert [path.name for path in slide_files(place)] == ["slide_000.svs", "slide_001.svs"]
         assert report.said[-1] == f"cells: made 2 slides in {place}"
     assert made.presence() == "here"
-    states = verify_dataset("cells", made.dataset, data_root, report)
-    assert {state.state for state in states} == {"ok"}
+    assert set(verified(made.dataset).values()) == {"ok"}
     # It is no movie of the user's own.
     assert synthetic_kinds(made.registry, data_root) == {}
     before = made.file.stat().st_mtime_ns

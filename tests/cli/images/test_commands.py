@@ -38,7 +38,8 @@ def test_list_names_the_folder_and_every_image(run, folder):
     told = json.loads(run("list", "--json").stdout)
     assert told["images_folder"] == str(folder.path)
     assert [image["name"] for image in told["images"]] == list(catalog())
-    assert told["images"][0]["state"] == "absent"
+    assert {(image["state"], image["sha256"]) for image in told["images"]} == {("absent", None)}
+    assert not folder.path.exists()
 
 
 def test_what_is_as_locked_is_listed_with_its_short_sha256_and_verified(run, contact):

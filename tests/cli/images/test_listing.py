@@ -19,14 +19,6 @@ def listed(folder, name):
     return next(image for image in listed_images(folder) if image.name == name)
 
 
-def test_every_image_of_the_catalog_is_listed_where_there_is_none(folder):
-    images = listed_images(folder)
-    assert [image.name for image in images] == list(catalog())
-    assert {image.state for image in images} == {"absent"}
-    assert {image.sha256 for image in images} == {None}
-    assert not folder.path.exists()
-
-
 def test_an_image_of_what_is_here_is_current_and_else_says_what_has_changed(
     folder, contact, lock, as_now
 ):
