@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pyscale.commandhelp import Group, helped
+from pyscale.commandhelp import Group, JsonOption, helped
 
 if TYPE_CHECKING:
     from pyscale.data.registry import Registry
     from pyscale.settings import Settings
 
+_helped = partial(helped, settings_are_defaults=True)
 data_app = typer.Typer(
     cls=Group,
     help="List, fetch, make and verify datasets.",
@@ -31,11 +33,10 @@ FolderOption = Annotated[
     Path | None,
     typer.Option("--data-folder", metavar="DIR", help="Folder that holds the datasets."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME", autocompletion=_known_names)]
 
 
-@data_app.command("list", **helped("pyscale data list", settings_are_defaults=True))
+@data_app.command("list", **_helped("pyscale data list"))
 def list_datasets(data_folder: FolderOption = None, json: JsonOption = False) -> None:
     """List every dataset, where it is and its licence."""
     from pyscale.data import listing
@@ -44,7 +45,7 @@ def list_datasets(data_folder: FolderOption = None, json: JsonOption = False) ->
     listing.show(registry, settings.data_folder, as_json=json)
 
 
-@data_app.command(**helped("pyscale data fetch cancer-migration", settings_are_defaults=True))
+@data_app.command(**_helped("pyscale data fetch cancer-migration"))
 def fetch(
     names: NamesArgument,
     *,
@@ -86,9 +87,7 @@ def fetch(
         typer.echo(fetcher.fetch(name))
 
 
-@data_app.command(
-    **helped("pyscale data synth mine --frames 20 --size 256", settings_are_defaults=True)
-)
+@data_app.command(**_helped("pyscale data synth mine --frames 20 --size 256"))
 def synth(
     name: Annotated[str, typer.Argument(help="Name of the new dataset.")],
     *,
@@ -158,7 +157,7 @@ def synth(
     typer.echo(made)
 
 
-@data_app.command(**helped("pyscale data verify", settings_are_defaults=True))
+@data_app.command(**_helped("pyscale data verify"))
 def verify(
     names: Annotated[
         list[str] | None,
@@ -180,7 +179,7 @@ def verify(
         raise typer.Exit(1)
 
 
-@data_app.command(**helped("pyscale data path mine", settings_are_defaults=True))
+@data_app.command(**_helped("pyscale data path mine"))
 def path(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_known_names)],
     data_folder: FolderOption = None,

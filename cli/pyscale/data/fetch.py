@@ -112,7 +112,10 @@ class Fetcher:
             if wanted:
                 _say_terms(name, dataset, self.report)
                 _clean(folder / INCOMING)
-                _require_space_for(wanted, folder)
+                parts = [one.part for one in wanted]
+                arrived = sum(part.stat().st_size for part in parts if part.exists())
+                size_bytes = sum(one.file.size_bytes or 0 for one in wanted)
+                require_space(folder, size_bytes - arrived, "the download")
                 _fetch_all(wanted, self.options.parallel, self.report)
                 say(f"{name}: fetched {len(wanted)} of {len(dataset.files)} files to {folder}")
             else:
@@ -127,24 +130,13 @@ class Fetcher:
         return movie
 
 
-@dataclass(frozen=True)
-class _Job:
-    """One file to fetch."""
-
-    file: RemoteFile
-    address: str
-    sha256: str | None
-    folder: Path
-    transfer: Transfer
-
-
 def _wanted(
     name: str, dataset: Dataset, data_root: Path, options: FetchOptions, report: Report
-) -> list[_Job]:
-    """Jobs for the files that are absent or not what they must be."""
+) -> list[Transfer]:
+    """The files that are absent or not what they must be."""
     trust = read_trust(data_root)
-    jobs = []
-    name_and_password = get_auth_from_url(options.mirror or "")
+    wanted = []
+    login = get_auth_from_url(options.mirror or "")
     with report.bar(f"check {name}", dataset.size_bytes) as advance:
         for file in dataset.files:
             states = file_states(data_root / name, dataset, file, trust, advance)
@@ -156,27 +148,20 @@ def _wanted(
                     f"{file.name} of {name} has no published checksum: add "
                     "--trust-first-download to accept this download and hold later ones to it"
                 )
-            jobs.append(
-                _Job(
+            wanted.append(
+                Transfer(
                     file=file,
-                    address=dataset.address(file),
+                    address=without_login(_source(name, dataset, file, options.mirror)),
+                    origin=dataset.address(file),
+                    part=data_root / name / INCOMING / f"{file.name}.part",
                     sha256=sha256,
-                    folder=data_root / name,
-                    transfer=Transfer(
-                        address=without_login(_source(name, dataset, file, options.mirror)),
-                        part=data_root / name / INCOMING / f"{file.name}.part",
-                        size_bytes=file.size_bytes,
-                        # An archive is never larger than what is in it by more than its names.
-                        limit_bytes=file.unpacked_limit_bytes,
-                        checked=sha256 is not None,
-                        patience=options.patience,
-                        login=name_and_password if any(name_and_password) else None,
-                    ),
+                    patience=options.patience,
+                    login=login if any(login) else None,
                 )
             )
             if any(state.state == "changed" for state in states):
                 report.say(f"{name}: {file.local_name} has changed and is replaced")
-    return jobs
+    return wanted
 
 
 def _source(name: str, dataset: Dataset, file: RemoteFile, mirror: str | None) -> str:
@@ -186,11 +171,11 @@ def _source(name: str, dataset: Dataset, file: RemoteFile, mirror: str | None) -
     return f"{mirror.rstrip('/')}/{name}/{file_name}"
 
 
-def _fetch_all(jobs: Sequence[_Job], parallel: int, report: Report) -> None:
+def _fetch_all(wanted: Sequence[Transfer], parallel: int, report: Report) -> None:
     stop = threading.Event()
     with ThreadPoolExecutor(parallel) as pool:
         try:
-            running = {pool.submit(_fetch_one, job, stop, report) for job in jobs}
+            running = {pool.submit(_fetch_one, one, stop, report) for one in wanted}
             while running:
                 # A Ctrl-C that another thread was given is heard at the end of a period.
                 done, running = wait(running, PERIOD_S, FIRST_COMPLETED)
@@ -205,45 +190,46 @@ def _fetch_all(jobs: Sequence[_Job], parallel: int, report: Report) -> None:
             raise
 
 
-def _fetch_one(job: _Job, stop: threading.Event, report: Report) -> None:
+def _fetch_one(wanted: Transfer, stop: threading.Event, report: Report) -> None:
     """Bring one file, prove it, and put it in its place."""
-    arrived = _download_checked(job, stop, report)
-    sha256 = job.sha256
+    arrived = _download_checked(wanted, stop, report)
+    file, folder, sha256 = wanted.file, wanted.part.parents[1], wanted.sha256
     if sha256 is None:
         sha256 = sha256_of(arrived)
-        add_trust(job.folder.parent, job.address, sha256)
-        report.say(f"{job.file.name}: sha256 {sha256} is trusted from now on")
-    final = job.folder / job.file.local_name
-    if job.file.unpack is None or job.file.unpacked_limit_bytes is None:
+        add_trust(folder.parent, wanted.origin, sha256)
+        report.say(f"{file.name}: sha256 {sha256} is trusted from now on")
+    final = folder / file.local_name
+    if file.unpack is None or file.unpacked_limit_bytes is None:
         arrived.replace(final)
         return
-    staging = job.transfer.part.parent / f"{job.file.local_name}.unpacking"
-    unpack(arrived, job.file.unpack, final, staging, job.file.unpacked_limit_bytes)
-    with report.bar(f"check {job.file.local_name}", None) as advance:
+    staging = wanted.part.parent / f"{file.local_name}.unpacking"
+    unpack(arrived, file.unpack, final, staging, file.unpacked_limit_bytes)
+    with report.bar(f"check {file.local_name}", None) as advance:
         write_contents(final, survey(final, advance, origin_sha256=sha256))
     arrived.unlink()
 
 
-def _download_checked(job: _Job, stop: threading.Event, report: Report) -> Path:
+def _download_checked(wanted: Transfer, stop: threading.Event, report: Report) -> Path:
     """Let pooch fetch the file: it downloads by our function and compares the checksum."""
     pooch.get_logger().setLevel("ERROR")
-
-    name, part = job.file.name, job.transfer.part
+    name, part, address = wanted.file.name, wanted.part, wanted.address
 
     def into_part_then(_source: str, output: str, _: pooch.Pooch) -> None:
-        with report.bar(name, job.file.size_bytes) as advance:
-            download(job.transfer, Watch(advance, stop))
+        with report.bar(name, wanted.file.size_bytes) as advance:
+            download(wanted, Watch(advance, stop))
         part.replace(output)
         discard(part)
 
-    address, place = job.transfer.address, part.parent
     try:
-        return Path(pooch.retrieve(address, job.sha256, name, place, downloader=into_part_then))
+        fetched = pooch.retrieve(
+            address, wanted.sha256, name, part.parent, downloader=into_part_then
+        )
     except ValueError as error:
         raise UserError(
-            f"{address} does not match the checksum {job.sha256}: the download was "
-            "removed; fetch again, or from a --mirror that has the original"
+            f"{address} does not match the checksum {wanted.sha256}: the download was removed; "
+            "fetch again, or from a --mirror that has the original"
         ) from error
+    return Path(fetched)
 
 
 def _sole_fetcher(name: str, data_root: Path, report: Report) -> AbstractContextManager[None]:
@@ -275,13 +261,6 @@ def _clean(incoming: Path) -> None:
             shutil.rmtree(left)
         elif not left.name.endswith((".part", ".part.json")):
             left.unlink()
-
-
-def _require_space_for(jobs: Sequence[_Job], folder: Path) -> None:
-    parts = [job.transfer.part for job in jobs]
-    arrived = sum(part.stat().st_size for part in parts if part.exists())
-    needed = sum(job.file.size_bytes or 0 for job in jobs) - arrived
-    require_space(folder, needed, "the download")
 
 
 def _say_terms(name: str, dataset: Dataset, report: Report) -> None:

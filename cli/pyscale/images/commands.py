@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pyscale.commandhelp import Group, helped
+from pyscale.commandhelp import Group, JsonOption, helped
 
 if TYPE_CHECKING:
     from pyscale.images.lockfile import ImageFolder
 
+_helped = partial(helped, settings_are_defaults=True)
 image_app = typer.Typer(
     cls=Group,
     help="Build, verify and move images of the stages.",
@@ -28,7 +30,6 @@ def _known_names(incomplete: str) -> list[str]:
     return [name for name in catalog() if name.startswith(incomplete)]
 
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FolderOption = Annotated[
     Path | None,
     typer.Option("--images-folder", metavar="DIR", help="Folder that holds the images."),
@@ -38,7 +39,7 @@ PlainOption = Annotated[
 ]
 
 
-@image_app.command("list", **helped("pyscale image list", settings_are_defaults=True))
+@image_app.command("list", **_helped("pyscale image list"))
 def list_images(images_folder: FolderOption = None, json: JsonOption = False) -> None:
     """List every image, its state, date and file."""
     from pyscale.images.listing import listed_images
@@ -52,7 +53,7 @@ def list_images(images_folder: FolderOption = None, json: JsonOption = False) ->
         show_images(images, folder.path)
 
 
-@image_app.command(**helped("pyscale image build segment contact", settings_are_defaults=True))
+@image_app.command(**_helped("pyscale image build segment contact"))
 def build(
     names: Annotated[
         list[str] | None,
@@ -110,7 +111,7 @@ def build(
     show_built(built)
 
 
-@image_app.command(**helped("pyscale image inspect segment", settings_are_defaults=True))
+@image_app.command(**_helped("pyscale image inspect segment"))
 def inspect(
     image: Annotated[
         str,
@@ -135,7 +136,7 @@ def inspect(
         show_description(described)
 
 
-@image_app.command(**helped("pyscale image verify", settings_are_defaults=True))
+@image_app.command(**_helped("pyscale image verify"))
 def verify(
     images: Annotated[
         list[str] | None,
@@ -177,11 +178,7 @@ def verify(
         raise typer.Exit(1)
 
 
-@image_app.command(
-    **helped(
-        "pyscale image push segment oras://registry.example.org/lab", settings_are_defaults=True
-    )
-)
+@image_app.command(**_helped("pyscale image push segment oras://registry.example.org/lab"))
 def push(
     names: Annotated[list[str], typer.Argument(metavar="NAME", autocompletion=_known_names)],
     target: Annotated[str, typer.Argument(metavar="oras://HOST/PATH[:TAG]")],
@@ -210,11 +207,7 @@ def push(
         talk(f"fetch it by: pyscale image pull {goal} --sha256 {locked.sha256}")
 
 
-@image_app.command(
-    **helped(
-        "pyscale image pull oras://registry.example.org/lab/segment:1", settings_are_defaults=True
-    )
-)
+@image_app.command(**_helped("pyscale image pull oras://registry.example.org/lab/segment:1"))
 def pull(
     source: Annotated[str, typer.Argument(metavar="oras://HOST/PATH[:TAG]")],
     *,

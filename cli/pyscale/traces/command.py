@@ -129,13 +129,19 @@ def _of_repeats(trials: Sequence[TracedTrial]) -> Iterator[str]:
             )
 
 
-_SIGNS = (
-    ("sacct", r"\A[^\n]*\bJobID\b"),
-    ("nextflow", r"\A[^\n]*\btask_id\b|\A(?=[^\n]*\bstatus\b)[^\n]*\brealtime\b"),
-    ("snakemake", r"\A(?:s\W|[^\n]*\bh:m:s\b)"),
-    ("jobstats", r'\A\s*(?:JS1:|H4sI)|\A\s*\{(?=.*"nodes").*"total_time"'),
-)
-"""Formats, and what the beginning of a trace holds."""
+FORMATS: dict[str, tuple[str, Callable[[Path, str, Asked], list[TracedTask]]]] = {
+    "sacct": (r"\A[^\n]*\bJobID\b", read_sacct),
+    "nextflow": (
+        r"\A[^\n]*\btask_id\b|\A(?=[^\n]*\bstatus\b)[^\n]*\brealtime\b",
+        read_nextflow,
+    ),
+    "snakemake": (r"\A(?:s\W|[^\n]*\bh:m:s\b)", read_snakemake),
+    "jobstats": (
+        r'\A\s*(?:JS1:|H4sI)|\A\s*\{(?=.*"nodes").*"total_time"',
+        read_jobstats,
+    ),
+}
+"""Formats, what the beginning of a trace of each holds, and what reads it."""
 _OTHERS = (
     (
         r"\A\s*<",
@@ -155,7 +161,7 @@ _OTHERS = (
 def refuse_others(path: Path, text: str, said: str) -> None:
     """Refuse a file that looks like something else than the format it was said to be in."""
     beginning = text[:100_000]
-    like = [name for name, signs in _SIGNS if re.search(signs, beginning, re.DOTALL)]
+    like = [name for name, (signs, _) in FORMATS.items() if re.search(signs, beginning, re.DOTALL)]
     if said in like:
         return
     for signs, words in _OTHERS:
@@ -168,15 +174,6 @@ def refuse_others(path: Path, text: str, said: str) -> None:
         )
 
 
-READERS: dict[str, Callable[[Path, str, Asked], list[TracedTask]]] = {
-    "sacct": read_sacct,
-    "nextflow": read_nextflow,
-    "snakemake": read_snakemake,
-    "jobstats": read_jobstats,
-}
-"""Formats, and what reads each."""
-
-
 def import_traces(
     trace_format: str,
     files: Sequence[Path],
@@ -186,9 +183,9 @@ def import_traces(
     out: Path | None = None,
 ) -> None:
     """Turn traces into the table that `pyscale report --table` reads."""
-    if trace_format not in READERS:
+    if trace_format not in FORMATS:
         raise UserError(
-            f"unknown trace format {trace_format!r}: {did_you_mean(trace_format, READERS)}"
+            f"unknown trace format {trace_format!r}: {did_you_mean(trace_format, FORMATS)}"
         )
     _check_files(files, out)
     asked = _asked(workers, stage)
@@ -196,7 +193,7 @@ def import_traces(
     for path in files:
         text = read_text(path)
         refuse_others(path, text, trace_format)
-        tasks += READERS[trace_format](path, text, asked)
+        tasks += FORMATS[trace_format][1](path, text, asked)
     refuse_twice_told(tasks)
     trials, left_out = find_trials(tasks, asked.workers)
     for sentence in sentences(trials, left_out, trace_format):

@@ -291,11 +291,11 @@ def test_a_folder_is_a_mirror(fetch, server, prefix):
 def test_a_full_disk_is_one_sentence(server, tmp_path):
     (tmp_path / "part").symlink_to("/dev/full")
     transfer = Transfer(
+        file=CELLS.files[0],
         address=str(server.root / "cells" / "cells.tif"),
+        origin="",
         part=tmp_path / "part",
-        size_bytes=CELLS.size_bytes,
-        limit_bytes=None,
-        checked=True,
+        sha256=CELLS.files[0].sha256,
         patience=Patience(),
     )
     with (

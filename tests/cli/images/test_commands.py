@@ -1,10 +1,11 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner
 
+from commandline import run_line
 from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
 from pyscale.images.commands import image_app
@@ -18,15 +19,7 @@ def run(folder, monkeypatch, tmp_path):
     """Run `pyscale image …` on a folder of images, in a folder without settings."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(folder.path))
-
-    def run_line(*words, code=0):
-        result = CliRunner().invoke(image_app, words)
-        if isinstance(result.exception, (UserError, MissingPart)):
-            raise result.exception
-        assert result.exit_code == code, result.output
-        return result
-
-    return run_line
+    return partial(run_line, image_app)
 
 
 def test_list_names_the_folder_and_every_image(run, folder):
