@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -133,7 +133,8 @@ for line in pathlib.Path("/var/lib/dpkg/status").read_text().splitlines() + [""]
     if entry.get("Status", "").endswith(" installed"):
         debian[entry["Package"]] = entry["Version"]
     entry = {}
-print(json.dumps({"python": python, "debian": debian, "copyleft": copyleft}))
+found = {"python_packages": python, "debian_packages": debian, "copyleft": copyleft}
+print(json.dumps(found))
 """
 
 
@@ -160,23 +161,17 @@ def describe(sif: Path, engine: Engine) -> ImageDescription:
     header = read_sif(sif)
     labels = image_labels(sif, header)
     refuse_foreign(sif, header)
-    packages = _packages(sif, engine)
+    of_header = {"size_bytes", "architecture", "created_utc", "runscript", "help_text"}
     return ImageDescription(
         file=sif,
-        size_bytes=header.size_bytes,
-        architecture=header.architecture,
-        created_utc=header.created_utc,
         labels=labels,
         all_labels=dict(sorted(header.labels.items())),
-        runscript=header.runscript,
-        help_text=header.help_text,
-        python_packages=packages["python"],
-        debian_packages=packages["debian"],
-        copyleft=packages["copyleft"],
+        **header.model_dump(include=of_header),
+        **_packages(sif, engine),
     )
 
 
-def _packages(sif: Path, engine: Engine) -> dict[str, dict[str, str]]:
+def _packages(sif: Path, engine: Engine) -> dict[str, Any]:
     done = engine.ask(*ISOLATED, str(sif), IMAGE_PYTHON, "-c", _LIST_PACKAGES)
     if done.returncode != 0:
         said = done.stderr.strip().splitlines()
