@@ -74,21 +74,20 @@ def _unpack_zip(archive: Path, folder: Path, limit_bytes: int) -> None:
 
 
 def _unpack_tar(archive: Path, folder: Path, limit_bytes: int) -> None:
+    def checked_sizes() -> Iterable[int]:
+        # One header at a time: a bomb is refused at its first.
+        for member in opened:
+            _refuse_path(archive, member.name)
+            try:
+                tarfile.data_filter(member, str(folder))
+            except tarfile.FilterError as error:
+                raise _refused(archive, member.name, f"is a link or a device ({error})") from error
+            yield member.size
+
     with tarfile.open(archive) as opened:
-        _refuse_bulk(archive, folder, _checked_sizes(archive, opened, folder), limit_bytes)
+        _refuse_bulk(archive, folder, checked_sizes(), limit_bytes)
     with tarfile.open(archive) as opened:
         opened.extractall(folder, filter="data")
-
-
-def _checked_sizes(archive: Path, opened: tarfile.TarFile, folder: Path) -> Iterable[int]:
-    """Size of each member, read one header at a time: a bomb is refused at its first."""
-    for member in opened:
-        _refuse_path(archive, member.name)
-        try:
-            tarfile.data_filter(member, str(folder))
-        except tarfile.FilterError as error:
-            raise _refused(archive, member.name, f"is a link or a device ({error})") from error
-        yield member.size
 
 
 def _refuse_path(archive: Path, name: str) -> None:

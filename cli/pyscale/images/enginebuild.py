@@ -82,7 +82,11 @@ class Builds:
         ) as process:
             assert process.stdout is not None
             try:
-                self._take_up(process)
+                with self._lock:
+                    self._running.add(process)
+                    ended = self._ended
+                if ended:
+                    _end(process)
                 for raw in process.stdout:
                     line = log.write(raw)
                     if line:
@@ -101,13 +105,6 @@ class Builds:
                 f"building {definition_file.name} failed: {log.reason()}; the full output is in "
                 f"{log.path}"
             )
-
-    def _take_up(self, process: subprocess.Popen[str]) -> None:
-        with self._lock:
-            self._running.add(process)
-            ended = self._ended
-        if ended:
-            _end(process)
 
 
 def _help_of(*command: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -58,11 +59,16 @@ def listed_images(folder: ImageFolder) -> list[ListedImage]:
 def _listed(
     name: str, sif: Path, definition: ImageDefinition | None, locked: LockedImage | None
 ) -> ListedImage:
-    stage, device = _nature(sif, definition)
+    # Of an image outside the catalog its labels tell, if they do.
+    stage, known = "?", definition
+    if definition is None:
+        with suppress(UserError):
+            labels = image_labels(sif, read_sif(sif))
+            stage, known = labels.stage, catalog().get(labels.image)
     row = ListedImage(
         name=name,
-        stage=stage,
-        device=device,
+        stage=stage if definition is None else definition.stage,
+        device="?" if known is None else known.device,
         state=_state(sif, definition, locked),
         path=sif,
         size_bytes=sif.stat().st_size if sif.is_file() else None,
@@ -98,18 +104,6 @@ def is_current(folder: ImageFolder, definition: ImageDefinition) -> bool:
     """Whether an image is there, as locked by its size, and made from what is here now."""
     locked = folder.read_lock().images.get(definition.name)
     return _state(folder.sif(definition.name), definition, locked) == "current"
-
-
-def _nature(sif: Path, definition: ImageDefinition | None) -> tuple[str, str]:
-    """Stage and device; of an image outside the catalog as its labels tell, if they do."""
-    if definition is not None:
-        return definition.stage, definition.device
-    try:
-        labels = image_labels(sif, read_sif(sif))
-    except UserError:
-        return "?", "?"
-    own = catalog().get(labels.image)
-    return labels.stage, own.device if own is not None else "?"
 
 
 # Runs inside: the standard library alone, so that it says the same of every image.

@@ -35,7 +35,8 @@ def with_images_here(suite: Suite, images: ImageFolder, report: Report | None) -
         named = str(step.params.get("image", ""))
         if "://" in named:
             source = _reference(entry, named)
-            sif = _file_of(source, images)
+            pinned = str(source.digest).removeprefix("sha256:")[:16]
+            sif = images.path / SUBFOLDER / f"{source.path.rpartition('/')[2]}-{pinned}.sif"
             if report is not None and not sif.is_file():
                 _pull(source, sif, images, report)
             params = {**step.params, "image": str(sif), "pulled_from": named}
@@ -53,12 +54,6 @@ def _reference(entry: str, named: str) -> Reference:
     # A digest says more than a tag beside it, and container programs refuse both at once.
     host = found["host"] or HUB
     return Reference(host, found["path"], digest=found["digest"], scheme=found["scheme"])
-
-
-def _file_of(source: Reference, images: ImageFolder) -> Path:
-    assert source.digest is not None
-    pinned = source.digest.removeprefix("sha256:")[:16]
-    return images.path / SUBFOLDER / f"{source.path.rpartition('/')[2]}-{pinned}.sif"
 
 
 def _pull(source: Reference, sif: Path, images: ImageFolder, report: Report) -> None:
