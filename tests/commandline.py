@@ -12,8 +12,11 @@ from unittest.mock import patch
 
 import pytest
 import typer.main
+from typer.testing import CliRunner
 
 from pyscale import app
+from pyscale.errors import UserError
+from pyscale_stages.errors import MissingPart
 
 _command_line = cache(typer.main.get_command)
 """Built once: each command run would otherwise build it anew."""
@@ -79,3 +82,12 @@ def commands(**options):
             return process
 
         yield start
+
+
+def run_line(app, *words, code=0):
+    """Run a line of a Typer app; errors that it explains are raised."""
+    result = CliRunner().invoke(app, words)
+    if isinstance(result.exception, (UserError, MissingPart)):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result

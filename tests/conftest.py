@@ -14,7 +14,6 @@ from pyscale.images.buildlog import BuildProgress
 from pyscale.images.engine import find_engine
 from pyscale.images.lockfile import ImageFolder, LockedImage
 from pyscale.images.parts import buildable
-from pyscale.images.sif import image_labels, read_sif
 from pyscale.settings import load_settings
 from pyscale.store import journal
 from pyscale_stages import atomic
@@ -227,20 +226,7 @@ def lock_image():
     """Lock an image in the folder where it lies, as its build does, with any field changed."""
 
     def lock(sif, **changes):
-        header = read_sif(sif)
-        labels = image_labels(sif, header)
-        values = {
-            "sha256": sha256_of(sif),
-            "size_bytes": header.size_bytes,
-            "content_sha256": labels.content_sha256,
-            "pyscale_version": labels.version,
-            "git_commit": labels.git_commit,
-            "lock_sha256": labels.lock_sha256,
-            "built_utc": header.created_utc,
-            "engine": labels.engine,
-            "architecture": header.architecture,
-        }
-        locked = LockedImage.model_validate(values | changes)
+        locked = LockedImage.of(sif, sha256_of(sif)).model_copy(update=changes)
         ImageFolder(sif.parent).record(sif.stem, locked)
         return locked
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal, get_args, get_origin
 
+import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 WIDEST = 28
 """Columns of the names; a longer one has its text on the next line."""
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import rich.console
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, ProgressColumn
 
 PIPED_WIDTH = 120
 """Width of a table that neither a terminal nor COLUMNS bounds."""
@@ -46,3 +50,11 @@ def answer(what: RenderableType) -> None:
 def talk(sentence: str) -> None:
     """Say something beside the answer."""
     Console(stderr=True, soft_wrap=True, highlight=False).print(sentence, markup=False)
+
+
+def vanishing_progress(*columns: str | ProgressColumn) -> Progress:
+    """Bars on stderr, which vanish; none where it is no terminal."""
+    from rich.progress import Progress
+
+    console = Console(stderr=True, highlight=False)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

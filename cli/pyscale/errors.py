@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
 
 
 class UserError(Exception):
@@ -22,6 +25,25 @@ def explained(said: str, sayings: Sayings, **words: object) -> Exception | None:
         if found is not None:
             return kind(sentence.format(**words, **found.groupdict()))
     return None
+
+
+@contextmanager
+def disk_errors_explained(folder: Path, sayings: Sayings) -> Iterator[None]:
+    """Turn what the disk of a folder refuses inside the block into a sentence on `{where}`."""
+    try:
+        yield
+    except OSError as error:
+        said, where = os.strerror(error.errno or 0), error.filename or folder
+        known = explained(said, sayings, folder=folder, where=where)
+        if known is None:
+            raise
+        raise known from error
+
+
+FULL = "No space left|quota exceeded"
+READ_ONLY = "Permission denied|Operation not permitted|Read-only"
+A_FILE = "File exists|Not a directory"
+"""What a disk refuses, in the system's words."""
 
 
 def why_no_name(text: str) -> str | None:

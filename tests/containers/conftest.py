@@ -25,6 +25,10 @@ From: {{ libraries }}
 
 %labels
     org.pyscale.image {{ image }}
+    org.pyscale.stage {{ stage }}
+    org.pyscale.version {{ version }}
+    org.pyscale.git_commit {{ git_commit }}
+    org.pyscale.lock_sha256 {{ lock_sha256 }}
     org.pyscale.content_sha256 {{ content_sha256 }}
 
 %post

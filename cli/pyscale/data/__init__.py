@@ -1,4 +1,4 @@
 """Datasets: the registry, fetching and unpacking, verification, and where a movie lies.
 
-`fetch.ensure` is what a run calls; `commands.data_app` is the command line.
+`fetch.Fetcher` is what a run calls; `commands.data_app` is the command line.
 """

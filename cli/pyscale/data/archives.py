@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import lzma
+import os
+import re
 import shutil
 import stat
 import tarfile
@@ -12,8 +14,8 @@ from collections.abc import Iterable
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Literal
 
-from pyscale.data.verify import FULL, READ_ONLY, require_space
-from pyscale.errors import UserError
+from pyscale.data.verify import require_space
+from pyscale.errors import FULL, READ_ONLY, UserError
 
 ENCRYPTED = 0x1
 DAMAGED = (
@@ -43,7 +45,7 @@ def unpack(
             final.rename(staging / "old")
         new.rename(final)
     except OSError as error:
-        if error.errno in FULL | READ_ONLY:
+        if re.search(f"{FULL}|{READ_ONLY}", os.strerror(error.errno or 0)):
             raise
         # Names that are too long, or of a file and of a folder at once.
         raise UserError(
@@ -72,21 +74,20 @@ def _unpack_zip(archive: Path, folder: Path, limit_bytes: int) -> None:
 
 
 def _unpack_tar(archive: Path, folder: Path, limit_bytes: int) -> None:
+    def checked_sizes() -> Iterable[int]:
+        # One header at a time: a bomb is refused at its first.
+        for member in opened:
+            _refuse_path(archive, member.name)
+            try:
+                tarfile.data_filter(member, str(folder))
+            except tarfile.FilterError as error:
+                raise _refused(archive, member.name, f"is a link or a device ({error})") from error
+            yield member.size
+
     with tarfile.open(archive) as opened:
-        _refuse_bulk(archive, folder, _checked_sizes(archive, opened, folder), limit_bytes)
+        _refuse_bulk(archive, folder, checked_sizes(), limit_bytes)
     with tarfile.open(archive) as opened:
         opened.extractall(folder, filter="data")
-
-
-def _checked_sizes(archive: Path, opened: tarfile.TarFile, folder: Path) -> Iterable[int]:
-    """Size of each member, read one header at a time: a bomb is refused at its first."""
-    for member in opened:
-        _refuse_path(archive, member.name)
-        try:
-            tarfile.data_filter(member, str(folder))
-        except tarfile.FilterError as error:
-            raise _refused(archive, member.name, f"is a link or a device ({error})") from error
-        yield member.size
 
 
 def _refuse_path(archive: Path, name: str) -> None:

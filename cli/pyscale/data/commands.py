@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pyscale.commandhelp import Group, helped
+from pyscale.commandhelp import Group, JsonOption, helped
 
 if TYPE_CHECKING:
     from pyscale.data.registry import Registry
     from pyscale.settings import Settings
 
+_helped = partial(helped, settings_are_defaults=True)
 data_app = typer.Typer(
     cls=Group,
     help="List, fetch, make and verify datasets.",
@@ -31,11 +33,10 @@ FolderOption = Annotated[
     Path | None,
     typer.Option("--data-folder", metavar="DIR", help="Folder that holds the datasets."),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME", autocompletion=_known_names)]
 
 
-@data_app.command("list", **helped("pyscale data list", settings_are_defaults=True))
+@data_app.command("list", **_helped("pyscale data list"))
 def list_datasets(data_folder: FolderOption = None, json: JsonOption = False) -> None:
     """List every dataset, where it is and its licence."""
     from pyscale.data import listing
@@ -44,7 +45,7 @@ def list_datasets(data_folder: FolderOption = None, json: JsonOption = False) ->
     listing.show(registry, settings.data_folder, as_json=json)
 
 
-@data_app.command(**helped("pyscale data fetch cancer-migration", settings_are_defaults=True))
+@data_app.command(**_helped("pyscale data fetch cancer-migration"))
 def fetch(
     names: NamesArgument,
     *,
@@ -71,8 +72,8 @@ def fetch(
 
     An interrupted download continues where it stopped.
     """
-    from pyscale.data.fetch import FetchOptions, fetch_dataset
-    from pyscale.data.progress import TerminalReport, asked, given
+    from pyscale.data.fetch import Fetcher, FetchOptions
+    from pyscale.data.progress import TerminalReport, asked
 
     registry, settings = _opened(data_folder, mirror)
     options = FetchOptions(
@@ -80,22 +81,13 @@ def fetch(
     )
     for name in names:
         registry.get(name)
-    report = TerminalReport()
+    consent = None if accept_terms else asked
+    fetcher = Fetcher(registry, settings.data_folder, options, consent, TerminalReport())
     for name in names:
-        movie = fetch_dataset(
-            name,
-            registry,
-            settings.data_folder,
-            options=options,
-            consent=given if accept_terms else asked,
-            report=report,
-        )
-        typer.echo(movie)
+        typer.echo(fetcher.fetch(name))
 
 
-@data_app.command(
-    **helped("pyscale data synth mine --frames 20 --size 256", settings_are_defaults=True)
-)
+@data_app.command(**_helped("pyscale data synth mine --frames 20 --size 256"))
 def synth(
     name: Annotated[str, typer.Argument(help="Name of the new dataset.")],
     *,
@@ -165,7 +157,7 @@ def synth(
     typer.echo(made)
 
 
-@data_app.command(**helped("pyscale data verify", settings_are_defaults=True))
+@data_app.command(**_helped("pyscale data verify"))
 def verify(
     names: Annotated[
         list[str] | None,
@@ -187,13 +179,13 @@ def verify(
         raise typer.Exit(1)
 
 
-@data_app.command(**helped("pyscale data path mine", settings_are_defaults=True))
+@data_app.command(**_helped("pyscale data path mine"))
 def path(
     name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_known_names)],
     data_folder: FolderOption = None,
 ) -> None:
     """Print the path of a dataset's movie or slides."""
-    from pyscale.data.place import dataset_path, presence
+    from pyscale.data.verify import dataset_path, presence
     from pyscale.errors import UserError
     from pyscale_stages.wording import did_you_mean
 
@@ -228,6 +220,6 @@ def _opened(data_folder: Path | None, mirror: str | None) -> tuple[Registry, Set
 
 
 def _all_names(registry: Registry, settings: Settings) -> list[str]:
-    from pyscale.data.place import synthetic_names
+    from pyscale.data.verify import synthetic_kinds
 
-    return [*registry.datasets, *synthetic_names(registry, settings.data_folder)]
+    return [*registry.datasets, *synthetic_kinds(registry, settings.data_folder)]

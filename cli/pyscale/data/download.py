@@ -20,6 +20,7 @@ from urllib3.exceptions import MaxRetryError
 from urllib3.util.retry import Retry
 
 from pyscale.data.progress import Advance
+from pyscale.data.registry import RemoteFile
 from pyscale.data.verify import require_space
 from pyscale.errors import UserError
 from pyscale_stages.atomic import write_atomically
@@ -49,18 +50,18 @@ class Patience(Record):
 
 @dataclass(frozen=True)
 class Transfer:
-    """What to bring where."""
+    """One file to bring."""
 
+    file: RemoteFile
     address: str
     """http, https or file address, or a path; it is shown and kept, so it has no password."""
+    origin: str
+    """Its address at its source, even where a mirror gives it."""
     part: Path
     """Where the bytes go. It stays when the download breaks off."""
-    size_bytes: int | None
-    limit_bytes: int | None
-    """The most that it may have, where its size is not known and the server tells none."""
-    checked: bool
-    """Whether a checksum will prove the whole: only then are bytes of a server that names no
-    version of its file joined to those of an earlier try."""
+    sha256: str | None
+    """Checksum that will prove the whole: only with one are bytes of a server that names no version
+    of its file joined to those of an earlier try."""
     patience: Patience
     login: tuple[str, str] | None = None
     """Name and password for the server."""
@@ -104,7 +105,7 @@ def download(transfer: Transfer, watch: Watch) -> None:
     else:
         _copy(transfer, watch)
     size = _size_of(transfer.part)
-    if size == 0 or size != (transfer.size_bytes or size):
+    if size == 0 or size != (transfer.file.size_bytes or size):
         discard(transfer.part)
     _refuse_size(transfer, size)
 
@@ -165,10 +166,14 @@ def _ask_for_the_rest(session: requests.Session, transfer: Transfer, watch: Watc
     """Ask once for what is missing and add it to the part."""
     part = transfer.part
     origin = _read_origin(part)
-    if origin is None or not _may_be_continued(origin, transfer):
+    if (
+        origin is None
+        or origin.address != transfer.address
+        or (origin.validator is None and transfer.sha256 is None)
+    ):
         discard(part)
     have = _size_of(part)
-    if have and have == transfer.size_bytes:
+    if have and have == transfer.file.size_bytes:
         watch.advance(have)
         return
     headers = {"Range": f"bytes={have}-"} if have else {}
@@ -186,17 +191,25 @@ def _ask_for_the_rest(session: requests.Session, transfer: Transfer, watch: Watc
             discard(part)
             raise _BrokenOff("the server refused to continue an earlier download")
         response.raise_for_status()
-        _refuse_web_page(transfer, response)
+        if response.headers.get("Content-Type", "").startswith("text/html"):
+            raise UserError(
+                f"{transfer.address} returned a web page instead of the file: open it in a "
+                "browser to see what the site asks for"
+            )
         if not _continues_at(have, response):
             discard(part)
             have = 0
-        most = transfer.size_bytes
+        most = transfer.file.size_bytes
         length = response.headers.get("Content-Length", "")
         if length.isdecimal():
             _refuse_size(transfer, have + int(length))
             require_space(part.parent, int(length), "the download")
         elif most is None:
-            most = transfer.limit_bytes or have + shutil.disk_usage(part.parent).free // 2
+            # An archive is never larger than what is in it by more than its names.
+            most = (
+                transfer.file.unpacked_limit_bytes
+                or have + shutil.disk_usage(part.parent).free // 2
+            )
         _write_origin(transfer, response)
         try:
             _append(response.iter_content(CHUNK_BYTES), transfer, watch, have=have, most=most)
@@ -227,11 +240,6 @@ def _append(
         os.fsync(file.fileno())
 
 
-def _may_be_continued(origin: _PartOrigin, transfer: Transfer) -> bool:
-    same_file = origin.address == transfer.address
-    return same_file and (origin.validator is not None or transfer.checked)
-
-
 def _continues_at(have: int, response: requests.Response) -> bool:
     """Whether the answer begins where the part ends; a server may send the whole instead."""
     if response.status_code != HTTPStatus.PARTIAL_CONTENT:
@@ -244,33 +252,26 @@ def _refuse_size(transfer: Transfer, size: int) -> None:
         raise UserError(
             f"{transfer.address} is empty (0 bytes): fetch again later, or from a --mirror"
         )
-    if transfer.size_bytes is not None and size != transfer.size_bytes:
+    if transfer.file.size_bytes is not None and size != transfer.file.size_bytes:
         raise UserError(
             f"{transfer.address} has {size} bytes and the registry expects "
-            f"{transfer.size_bytes}: fetch from a --mirror that has the original"
-        )
-
-
-def _refuse_web_page(transfer: Transfer, response: requests.Response) -> None:
-    if response.headers.get("Content-Type", "").startswith("text/html"):
-        raise UserError(
-            f"{transfer.address} returned a web page instead of the file: open it in a browser "
-            "to see what the site asks for"
+            f"{transfer.file.size_bytes}: fetch from a --mirror that has the original"
         )
 
 
 def _reason(error: requests.RequestException, patience: Patience) -> str:
     if isinstance(error, requests.HTTPError) and error.response is not None:
         return f"the server answered {error.response.status_code} {error.response.reason}"
-    if isinstance(error, requests.exceptions.RetryError):
-        return f"the server still failed after {patience.retries} retries"
-    if isinstance(error, requests.Timeout):
-        return f"no answer within {patience.timeout_s:g} s"
-    if isinstance(error, requests.exceptions.SSLError):
-        return "its certificate is not trusted"
-    if isinstance(error, requests.ConnectionError):
-        return "the server is unreachable"
-    return str(error)
+    reasons = (
+        (
+            requests.exceptions.RetryError,
+            f"the server still failed after {patience.retries} retries",
+        ),
+        (requests.Timeout, f"no answer within {patience.timeout_s:g} s"),
+        (requests.exceptions.SSLError, "its certificate is not trusted"),
+        (requests.ConnectionError, "the server is unreachable"),
+    )
+    return next((words for kind, words in reasons if isinstance(error, kind)), str(error))
 
 
 def _cannot_fetch(transfer: Transfer, reason: str) -> UserError:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-from pyscale.data.fetch import FetchOptions, ensure
-from pyscale.data.place import synthetic_kinds
-from pyscale.data.progress import TerminalReport, asked, given
-from pyscale.data.registry import SYNTH_FILE, SYNTH_MOVIE, Kind, Registry, load_registry, made_kind
+from pyscale.data.fetch import Fetcher, FetchOptions
+from pyscale.data.progress import TerminalReport, asked
+from pyscale.data.registry import SYNTH_FILE, SYNTH_MOVIE, Kind, load_registry, made_kind
 from pyscale.data.registry import Dataset as Entry
+from pyscale.data.verify import synthetic_kinds
 from pyscale.errors import UserError
 from pyscale.planentry import Dataset
 from pyscale.settings import Settings
@@ -46,15 +46,12 @@ def find_movie(settings: Settings, suite: Suite, *, accept_terms: bool = False) 
     the registry holds is known before it is fetched; of a path only its pixels tell. A suite of
     slides takes any path at which patches may be read: slides, a stack, or an OME-Zarr image;
     `frames` is how many there are.
-
-    Raises
-    ------
-    UserError
-        If there is no such dataset or path, or what is there is not what the suite measures.
     """
     path = _brought(settings, suite, accept_terms=accept_terms)
     if suite.data in {"slides", "files"}:
-        return _counted(path, slide_files if suite.data == "slides" else files_of)
+        with _bad_input_is_the_users():
+            found = slide_files(path) if suite.data == "slides" else files_of(path)
+            return Dataset(movie=path, frames=len(found))
     if suite.shares_no_frames:
         # Nobody cuts it, so it may be of any format that the user's program reads.
         with suppress(UserError):
@@ -82,30 +79,21 @@ def find_own_data(
 def _brought(settings: Settings, suite: Suite | None, *, accept_terms: bool) -> Path:
     """Path of the data that settings name, fetched or made where absent."""
     registry = load_registry(shipped("config"))
-    kind = _kind_by_name(settings, registry)
+    entry = registry.datasets.get(settings.data)
+    own = synthetic_kinds(registry, settings.data_folder)
+    kind = entry.kind if entry is not None else own.get(settings.data)
+    # Of a path only its pixels tell.
     if kind is not None:
         _refuse_other_kind(settings.data, kind, suite)
-    return ensure(
-        settings.data,
-        registry,
-        settings.data_folder,
-        options=FetchOptions(mirror=settings.mirror),
-        consent=given if accept_terms else asked,
-        report=TerminalReport(),
-    ).resolve()
+    options, consent = FetchOptions(mirror=settings.mirror), None if accept_terms else asked
+    fetcher = Fetcher(registry, settings.data_folder, options, consent, TerminalReport())
+    return fetcher.ensure(settings.data).resolve()
 
 
-def _kind_by_name(settings: Settings, registry: Registry) -> Kind | None:
-    """Kind of what has a name; None of a path."""
-    entry = registry.datasets.get(settings.data)
-    if entry is not None:
-        return entry.kind
-    return synthetic_kinds(registry, settings.data_folder).get(settings.data)
-
-
-def _counted(path: Path, found_in: Callable[[Path], Sequence[Path]]) -> Dataset:
+@contextmanager
+def _bad_input_is_the_users() -> Iterator[None]:
     try:
-        return Dataset(movie=path, frames=len(found_in(path)))
+        yield
     except BadInput as error:
         raise UserError(str(error)) from error
 
@@ -135,14 +123,12 @@ def _movie(path: Path, settings: Settings, suite: Suite | None) -> Dataset:
         _refuse_other_kind(settings.data, made, suite)
     if made == "movie":
         path /= SYNTH_MOVIE
-    truth = _truth_beside(path)
+    truth = path.parent / "truth" if (path.parent / SYNTH_FILE).is_file() else None
     if truth is not None:
         _refuse_other_kind(settings.data, "movie", suite)
     axes = settings.axes or (entry.axes if entry is not None else None)
-    try:
+    with _bad_input_is_the_users():
         movie = Movie.open(path, axes=axes)
-    except BadInput as error:
-        raise UserError(str(error)) from error
     if suite is not None and suite.data == "labels" and movie.dtype.kind not in "iu":
         raise UserError(
             f"{path} holds {movie.dtype} values, but the suite {suite.name} needs labels (whole "
@@ -154,7 +140,13 @@ def _movie(path: Path, settings: Settings, suite: Suite | None) -> Dataset:
             truth, own_truth = own_truth, None
         else:
             truth = None
-            _refuse_unfit(own_truth, movie)
+            with _bad_input_is_the_users():
+                if kind_of(own_truth) == "synthetic":
+                    raise BadInput(
+                        f"--truth {own_truth} is only one part of a synthetic movie's truth: name "
+                        "the folder that holds camera and specimen"
+                    )
+                refuse_unfit(own_truth, movie.n_frames)
     return Dataset(
         movie=path,
         frames=movie.n_frames,
@@ -172,18 +164,6 @@ def _own_truth(settings: Settings, entry: Entry | None) -> Path | None:
     if entry is None or entry.truth is None:
         return None
     return (settings.data_folder / settings.data / entry.truth).resolve()
-
-
-def _refuse_unfit(truth: Path, movie: Movie) -> None:
-    try:
-        if kind_of(truth) == "synthetic":
-            raise BadInput(
-                f"--truth {truth} is only one part of a synthetic movie's truth: name the folder "
-                "that holds camera and specimen"
-            )
-        refuse_unfit(truth, movie.n_frames)
-    except BadInput as error:
-        raise UserError(str(error)) from error
 
 
 def _refuse_other_kind(name: str, kind: Kind, suite: Suite | None) -> None:
@@ -209,8 +189,3 @@ def _refuse_other_kind(name: str, kind: Kind, suite: Suite | None) -> None:
         f"{KIND_IN_WORDS[suite.data]}: name another dataset by --data (`pyscale data list` shows "
         f"their kinds){by_path or ','} or run another suite"
     )
-
-
-def _truth_beside(movie: Path) -> Path | None:
-    folder = movie.parent
-    return folder / "truth" if (folder / SYNTH_FILE).is_file() else None

@@ -18,18 +18,20 @@ from requests.utils import get_auth_from_url
 
 from pyscale.data.archives import unpack
 from pyscale.data.download import Patience, Transfer, Watch, discard, download
-from pyscale.data.place import dataset_path, presence, synthetic_names
 from pyscale.data.progress import Report
 from pyscale.data.registry import Dataset, Registry, RemoteFile
 from pyscale.data.synthetic import make_known
 from pyscale.data.verify import (
     add_trust,
-    disk_errors_explained,
+    data_errors_explained,
+    dataset_path,
     expected_sha256,
     file_states,
+    presence,
     read_trust,
     require_space,
     survey,
+    synthetic_kinds,
     write_contents,
 )
 from pyscale.errors import UserError
@@ -61,108 +63,83 @@ class FetchOptions(Record):
     patience: Patience = Patience()
 
 
-def ensure(
-    name_or_path: str,
-    registry: Registry,
-    data_root: Path,
-    *,
-    options: FetchOptions,
-    consent: Consent,
-    report: Report,
-) -> Path:
-    """Path of the data that a name or path stands for, fetched or made if it is absent."""
-    path = dataset_path(name_or_path, registry, data_root)
-    if path is not None:
-        return path
-    if name_or_path not in registry.datasets:
-        known = [*registry.datasets, *synthetic_names(registry, data_root)]
-        raise UserError(
-            f"unknown dataset {name_or_path!r}, and no file or folder has this name: "
-            f"{did_you_mean(name_or_path, known)}"
-        )
-    return fetch_dataset(
-        name_or_path,
-        registry,
-        data_root,
-        options=options,
-        consent=consent,
-        report=report,
-    )
-
-
-def fetch_dataset(
-    name: str,
-    registry: Registry,
-    data_root: Path,
-    *,
-    options: FetchOptions,
-    consent: Consent,
-    report: Report,
-) -> Path:
-    """Fetch the files of a dataset that are absent or changed; return the path of its movie.
-
-    Files appear under their names when they are whole and their checksum is right. What a
-    broken download brought stays in a part, from which the next call goes on. A synthetic dataset
-    is made instead, without a network; one that is made from another's image brings that too.
-    """
-    dataset = registry.get(name)
-    if dataset.drifted is not None:
-        fetch_dataset(
-            dataset.drifted.source,
-            registry,
-            data_root,
-            options=options,
-            consent=consent,
-            report=report,
-        )
-    if dataset.consent and presence(name, dataset, data_root) != "here":
-        consent(name, dataset)
-    folder = data_root / name
-    with disk_errors_explained(data_root), _sole_fetcher(name, data_root, report):
-        if dataset.made is not None:
-            make_known(name, dataset.made, data_root, report)
-            return folder / dataset.movie
-        wanted = _wanted(name, dataset, data_root, options, report)
-        if wanted:
-            _say_terms(name, dataset, report)
-            _clean(folder / INCOMING)
-            _require_space_for(wanted, folder)
-            _fetch_all(wanted, options.parallel, report)
-            report.say(f"{name}: fetched {len(wanted)} of {len(dataset.files)} files to {folder}")
-        else:
-            report.say(f"{name}: all {len(dataset.files)} files are in {folder} and unchanged")
-        shutil.rmtree(folder / INCOMING, ignore_errors=True)
-    movie = folder / dataset.movie
-    if not movie.exists():
-        raise UserError(
-            f"{name} was fetched but lacks {movie}, the movie that the registry names: report "
-            "this error"
-        )
-    return movie
-
-
 @dataclass(frozen=True)
-class _Job:
-    """One file to fetch."""
+class Fetcher:
+    """Brings datasets into a data folder."""
 
-    file: RemoteFile
-    address: str
-    sha256: str | None
-    folder: Path
-    transfer: Transfer
+    registry: Registry
+    data_root: Path
+    options: FetchOptions
+    consent: Consent | None
+    """Asked for each dataset whose terms want it; None where they are accepted."""
+    report: Report
+
+    def ensure(self, name_or_path: str) -> Path:
+        """Path of the data that a name or path stands for, fetched or made if it is absent."""
+        path = dataset_path(name_or_path, self.registry, self.data_root)
+        if path is not None:
+            return path
+        if name_or_path not in self.registry.datasets:
+            known = [*self.registry.datasets, *synthetic_kinds(self.registry, self.data_root)]
+            raise UserError(
+                f"unknown dataset {name_or_path!r}, and no file or folder has this name: "
+                f"{did_you_mean(name_or_path, known)}"
+            )
+        return self.fetch(name_or_path)
+
+    def fetch(self, name: str) -> Path:
+        """Fetch the files of a dataset that are absent or changed; return the path of its movie.
+
+        Files appear under their names when they are whole and their checksum is right. What a
+        broken download brought stays in a part, from which the next call goes on. A synthetic
+        dataset is made instead, without a network; one that is made from another's image brings
+        that too.
+        """
+        dataset, say = self.registry.get(name), self.report.say
+        if dataset.drifted is not None:
+            self.fetch(dataset.drifted.source)
+        if self.consent and dataset.consent and presence(name, dataset, self.data_root) != "here":
+            self.consent(name, dataset)
+        folder = self.data_root / name
+        with (
+            data_errors_explained(self.data_root),
+            _sole_fetcher(name, self.data_root, self.report),
+        ):
+            if dataset.made is not None:
+                make_known(name, dataset.made, self.data_root, self.report)
+                return folder / dataset.movie
+            wanted = _wanted(name, dataset, self.data_root, self.options, self.report)
+            if wanted:
+                _say_terms(name, dataset, self.report)
+                _clean(folder / INCOMING)
+                parts = [one.part for one in wanted]
+                arrived = sum(part.stat().st_size for part in parts if part.exists())
+                size_bytes = sum(one.file.size_bytes or 0 for one in wanted)
+                require_space(folder, size_bytes - arrived, "the download")
+                _fetch_all(wanted, self.options.parallel, self.report)
+                say(f"{name}: fetched {len(wanted)} of {len(dataset.files)} files to {folder}")
+            else:
+                say(f"{name}: all {len(dataset.files)} files are in {folder} and unchanged")
+            shutil.rmtree(folder / INCOMING, ignore_errors=True)
+        movie = folder / dataset.movie
+        if not movie.exists():
+            raise UserError(
+                f"{name} was fetched but lacks {movie}, the movie that the registry names: report "
+                "this error"
+            )
+        return movie
 
 
 def _wanted(
     name: str, dataset: Dataset, data_root: Path, options: FetchOptions, report: Report
-) -> list[_Job]:
-    """Jobs for the files that are absent or not what they must be."""
+) -> list[Transfer]:
+    """The files that are absent or not what they must be."""
     trust = read_trust(data_root)
-    jobs = []
+    wanted = []
+    login = get_auth_from_url(options.mirror or "")
     with report.bar(f"check {name}", dataset.size_bytes) as advance:
         for file in dataset.files:
-            states = file_states(
-                name, dataset, file, data_root=data_root, trust=trust, advance=advance
-            )
+            states = file_states(data_root / name, dataset, file, trust, advance)
             if all(state.state == "ok" for state in states):
                 continue
             sha256 = expected_sha256(dataset, file, trust)
@@ -171,27 +148,20 @@ def _wanted(
                     f"{file.name} of {name} has no published checksum: add "
                     "--trust-first-download to accept this download and hold later ones to it"
                 )
-            jobs.append(
-                _Job(
+            wanted.append(
+                Transfer(
                     file=file,
-                    address=dataset.address(file),
+                    address=without_login(_source(name, dataset, file, options.mirror)),
+                    origin=dataset.address(file),
+                    part=data_root / name / INCOMING / f"{file.name}.part",
                     sha256=sha256,
-                    folder=data_root / name,
-                    transfer=Transfer(
-                        address=without_login(_source(name, dataset, file, options.mirror)),
-                        part=data_root / name / INCOMING / f"{file.name}.part",
-                        size_bytes=file.size_bytes,
-                        # An archive is never larger than what is in it by more than its names.
-                        limit_bytes=file.unpacked_limit_bytes,
-                        checked=sha256 is not None,
-                        patience=options.patience,
-                        login=_login(options.mirror),
-                    ),
+                    patience=options.patience,
+                    login=login if any(login) else None,
                 )
             )
             if any(state.state == "changed" for state in states):
                 report.say(f"{name}: {file.local_name} has changed and is replaced")
-    return jobs
+    return wanted
 
 
 def _source(name: str, dataset: Dataset, file: RemoteFile, mirror: str | None) -> str:
@@ -201,17 +171,11 @@ def _source(name: str, dataset: Dataset, file: RemoteFile, mirror: str | None) -
     return f"{mirror.rstrip('/')}/{name}/{file_name}"
 
 
-def _login(mirror: str | None) -> tuple[str, str] | None:
-    """Name and password in the address of a mirror, where it has them."""
-    name, password = get_auth_from_url(mirror or "")
-    return (name, password) if name or password else None
-
-
-def _fetch_all(jobs: Sequence[_Job], parallel: int, report: Report) -> None:
+def _fetch_all(wanted: Sequence[Transfer], parallel: int, report: Report) -> None:
     stop = threading.Event()
     with ThreadPoolExecutor(parallel) as pool:
         try:
-            running = {pool.submit(_fetch_one, job, stop, report) for job in jobs}
+            running = {pool.submit(_fetch_one, one, stop, report) for one in wanted}
             while running:
                 # A Ctrl-C that another thread was given is heard at the end of a period.
                 done, running = wait(running, PERIOD_S, FIRST_COMPLETED)
@@ -226,50 +190,46 @@ def _fetch_all(jobs: Sequence[_Job], parallel: int, report: Report) -> None:
             raise
 
 
-def _fetch_one(job: _Job, stop: threading.Event, report: Report) -> None:
+def _fetch_one(wanted: Transfer, stop: threading.Event, report: Report) -> None:
     """Bring one file, prove it, and put it in its place."""
-    arrived = _download_checked(job, stop, report)
-    sha256 = job.sha256
+    arrived = _download_checked(wanted, stop, report)
+    file, folder, sha256 = wanted.file, wanted.part.parents[1], wanted.sha256
     if sha256 is None:
         sha256 = sha256_of(arrived)
-        add_trust(job.folder.parent, job.address, sha256)
-        report.say(f"{job.file.name}: sha256 {sha256} is trusted from now on")
-    final = job.folder / job.file.local_name
-    if job.file.unpack is None or job.file.unpacked_limit_bytes is None:
+        add_trust(folder.parent, wanted.origin, sha256)
+        report.say(f"{file.name}: sha256 {sha256} is trusted from now on")
+    final = folder / file.local_name
+    if file.unpack is None or file.unpacked_limit_bytes is None:
         arrived.replace(final)
         return
-    staging = job.transfer.part.parent / f"{job.file.local_name}.unpacking"
-    unpack(arrived, job.file.unpack, final, staging, job.file.unpacked_limit_bytes)
-    with report.bar(f"check {job.file.local_name}", None) as advance:
+    staging = wanted.part.parent / f"{file.local_name}.unpacking"
+    unpack(arrived, file.unpack, final, staging, file.unpacked_limit_bytes)
+    with report.bar(f"check {file.local_name}", None) as advance:
         write_contents(final, survey(final, advance, origin_sha256=sha256))
     arrived.unlink()
 
 
-def _download_checked(job: _Job, stop: threading.Event, report: Report) -> Path:
+def _download_checked(wanted: Transfer, stop: threading.Event, report: Report) -> Path:
     """Let pooch fetch the file: it downloads by our function and compares the checksum."""
     pooch.get_logger().setLevel("ERROR")
-
-    name, part = job.file.name, job.transfer.part
+    name, part, address = wanted.file.name, wanted.part, wanted.address
 
     def into_part_then(_source: str, output: str, _: pooch.Pooch) -> None:
-        with report.bar(name, job.file.size_bytes) as advance:
-            download(job.transfer, Watch(advance, stop))
+        with report.bar(name, wanted.file.size_bytes) as advance:
+            download(wanted, Watch(advance, stop))
         part.replace(output)
         discard(part)
 
-    store = pooch.Pooch(
-        path=part.parent,
-        base_url="",
-        registry={name: job.sha256},
-        urls={name: job.transfer.address},
-    )
     try:
-        return Path(store.fetch(name, downloader=into_part_then))
+        fetched = pooch.retrieve(
+            address, wanted.sha256, name, part.parent, downloader=into_part_then
+        )
     except ValueError as error:
         raise UserError(
-            f"{job.transfer.address} does not match the checksum {job.sha256}: the download was "
-            "removed; fetch again, or from a --mirror that has the original"
+            f"{address} does not match the checksum {wanted.sha256}: the download was removed; "
+            "fetch again, or from a --mirror that has the original"
         ) from error
+    return Path(fetched)
 
 
 def _sole_fetcher(name: str, data_root: Path, report: Report) -> AbstractContextManager[None]:
@@ -301,13 +261,6 @@ def _clean(incoming: Path) -> None:
             shutil.rmtree(left)
         elif not left.name.endswith((".part", ".part.json")):
             left.unlink()
-
-
-def _require_space_for(jobs: Sequence[_Job], folder: Path) -> None:
-    parts = [job.transfer.part for job in jobs]
-    arrived = sum(part.stat().st_size for part in parts if part.exists())
-    needed = sum(job.file.size_bytes or 0 for job in jobs) - arrived
-    require_space(folder, needed, "the download")
 
 
 def _say_terms(name: str, dataset: Dataset, report: Report) -> None:

@@ -13,10 +13,15 @@ from rich.filesize import decimal
 from rich.table import Table
 
 from pyscale.console import answer
-from pyscale.data.place import dataset_path, presence, synthetic_kinds, synthetic_names
 from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import MadeKind, Registry
-from pyscale.data.verify import FileState, verify_dataset, verify_synthetic
+from pyscale.data.verify import (
+    FileState,
+    dataset_path,
+    presence,
+    synthetic_kinds,
+    verify_dataset,
+)
 from pyscale.errors import UserError
 from pyscale_stages.wording import did_you_mean
 
@@ -49,17 +54,13 @@ def show_verified(
             f"{data_root} does not exist: fetch a dataset by `pyscale data fetch NAME`, "
             "or name another folder by --data-folder"
         )
-    synthetic = synthetic_names(registry, data_root)
+    known = [*registry.datasets, *synthetic_kinds(registry, data_root)]
     states = []
     report = TerminalReport()
     for name in names or _present(registry, data_root):
-        if name in registry.datasets:
-            states += verify_dataset(name, registry.get(name), data_root, report)
-        elif name in synthetic:
-            states += verify_synthetic(name, data_root, report)
-        else:
-            known = [*registry.datasets, *synthetic]
+        if name not in known:
             raise UserError(f"unknown dataset {name!r}: {did_you_mean(name, known)}")
+        states += verify_dataset(name, registry.datasets.get(name), data_root, report)
     if as_json:
         typer.echo(json.dumps([state.model_dump() for state in states], indent=2))
     else:
@@ -96,7 +97,7 @@ def _present(registry: Registry, data_root: Path) -> list[str]:
         for name, dataset in registry.datasets.items()
         if presence(name, dataset, data_root) != "absent"
     ]
-    return [*fetched, *synthetic_names(registry, data_root)]
+    return [*fetched, *synthetic_kinds(registry, data_root)]
 
 
 def _print_states(states: Sequence[FileState], report: TerminalReport, data_root: Path) -> None:

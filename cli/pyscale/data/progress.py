@@ -8,17 +8,10 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
-from rich.progress import (
-    BarColumn,
-    DownloadColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-    TransferSpeedColumn,
-)
+from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.prompt import Confirm
 
-from pyscale.console import Console
+from pyscale.console import Console, vanishing_progress
 from pyscale.errors import UserError
 
 if TYPE_CHECKING:
@@ -53,23 +46,19 @@ class TerminalReport:
     """Sentences always, bars on a terminal; both on stderr."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True)
-        self._progress = Progress(
-            TextColumn("{task.description}"),
+        self._progress = vanishing_progress(
+            "{task.description}",
             BarColumn(),
             DownloadColumn(),
             TransferSpeedColumn(),
             TimeRemainingColumn(),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
         )
         self._bars = 0
         self._bars_lock = Lock()
 
     def say(self, sentence: str) -> None:
         """Print above the bars."""
-        self._console.print(sentence, markup=False, highlight=False, soft_wrap=True)
+        self._progress.console.print(sentence, markup=False, soft_wrap=True)
 
     @contextmanager
     def bar(self, what: str, total_bytes: int | None) -> Iterator[Advance]:
@@ -90,10 +79,6 @@ class TerminalReport:
                 self._progress.start()
             elif self._bars == 0:
                 self._progress.stop()
-
-
-def given(name: str, dataset: Dataset) -> None:
-    """Take the consent that a flag gave."""
 
 
 def asked(name: str, dataset: Dataset) -> None:

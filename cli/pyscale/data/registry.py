@@ -113,7 +113,7 @@ class Dataset(Record):
         ]
 
     @model_validator(mode="after")
-    def _is_fetched_or_made(self) -> Self:
+    def _can_be_fetched_or_made(self) -> Self:
         ways = (self.files, self.synth, self.drifted, self.slides)
         if sum(bool(way) for way in ways) != 1:
             raise ValueError("a dataset needs exactly one of files, synth, drifted and slides")
@@ -121,10 +121,6 @@ class Dataset(Record):
             raise ValueError('synth and drifted need the kind "movie"')
         if self.slides is not None and self.kind != "slides":
             raise ValueError('slides need the kind "slides"')
-        return self
-
-    @model_validator(mode="after")
-    def _files_can_be_found(self) -> Self:
         if self.made is not None:
             return self
         local_names = [file.local_name for file in self.files]

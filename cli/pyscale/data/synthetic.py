@@ -21,11 +21,11 @@ from pyscale.data.registry import (
     made_kind,
 )
 from pyscale.data.verify import (
-    disk_errors_explained,
+    data_errors_explained,
     read_contents,
     require_space,
     survey,
-    verify_synthetic,
+    verify_dataset,
     write_contents,
 )
 from pyscale.errors import UserError
@@ -58,18 +58,22 @@ def make_synthetic(
         raise UserError(
             f"the name {name} belongs to a dataset that can be fetched: choose another name"
         )
-    parameters = _movie_params(params) if kind == "movie" else _slides_params(params)
+    parameters = _validated(kind, params)
     folder = data_root / name
     made_before = made_kind(folder) == kind and read_contents(folder) is not None
     try:
-        with disk_errors_explained(data_root):
+        with data_errors_explained(data_root):
             _make(folder, parameters, report)
             if not made_before:
                 _record(folder, report)
     except BadInput as error:
         raise UserError(str(error)) from error
-    if made_before:
-        _refuse_changed(name, data_root, parameters, report)
+    for found in verify_dataset(name, None, data_root, report) if made_before else ():
+        if found.state != "ok":
+            raise UserError(
+                f"{_called(parameters)} in {folder} changed on disk after being made ({found.file} "
+                f"is {found.state}): remove this folder, or choose another name"
+            )
     return folder / READS[kind]
 
 
@@ -90,7 +94,7 @@ def make_known(name: str, params: MadeParams, data_root: Path, report: Report) -
                 "or remove it"
             )
         if read_contents(folder) is not None:
-            states = verify_synthetic(name, data_root, report)
+            states = verify_dataset(name, None, data_root, report)
             changed = [found.file for found in states if found.state != "ok"]
             if not changed:
                 report.say(f"{name}: all {len(states)} files are in {folder} and unchanged")
@@ -106,32 +110,28 @@ def make_known(name: str, params: MadeParams, data_root: Path, report: Report) -
 
 
 def _make(folder: Path, params: MadeParams, report: Report) -> None:
+    doing = f"make {folder.name}"
     if isinstance(params, SlidesParams):
-        _make_slides(folder, params, report)
-        return
-    if isinstance(params, DriftedParams):
+        from pyscale_stages.slides.synthetic import write_slides
+
+        if not folder.exists():
+            folder.parent.mkdir(parents=True, exist_ok=True)
+            what = f"making {_amount(params)} of {params.height_px} x {params.width_px} pixels"
+            require_space(folder.parent, params.expected_bytes, what)
+        with report.bar(doing, params.uncompressed_bytes) as advance:
+            write_slides(folder, params, advance)
+    elif isinstance(params, DriftedParams):
         from pyscale_stages.synth.drifted import write_drifted_movie
 
-        with report.bar(f"make {folder.name}", params.frames) as advance:
+        with report.bar(doing, params.frames) as advance:
             source = folder.parent / params.source
             write_drifted_movie(folder, params, source, lambda _made, _of: advance(1))
-        return
-    from pyscale_stages.synth.movie import write_synthetic_movie
+    else:
+        from pyscale_stages.synth.movie import write_synthetic_movie
 
-    frame_bytes = 2 * params.height_px * params.width_px * params.cell_types
-    with report.bar(f"make {folder.name}", frame_bytes * params.frames) as advance:
-        write_synthetic_movie(folder, params, lambda _made, _of: advance(frame_bytes))
-
-
-def _make_slides(folder: Path, params: SlidesParams, report: Report) -> None:
-    from pyscale_stages.slides.synthetic import write_slides
-
-    if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        size = f"{params.height_px} x {params.width_px} pixels"
-        require_space(folder.parent, params.expected_bytes, f"making {_amount(params)} of {size}")
-    with report.bar(f"make {folder.name}", params.uncompressed_bytes) as advance:
-        write_slides(folder, params, advance)
+        frame_bytes = 2 * params.height_px * params.width_px * params.cell_types
+        with report.bar(doing, frame_bytes * params.frames) as advance:
+            write_synthetic_movie(folder, params, lambda _made, _of: advance(frame_bytes))
 
 
 def _called(params: MadeParams) -> str:
@@ -150,24 +150,17 @@ def _record(folder: Path, report: Report) -> None:
         write_contents(folder, survey(folder, advance))
 
 
-def _movie_params(params: dict[str, Any]) -> SynthParams:
+def _validated(kind: MadeKind, params: dict[str, Any]) -> SynthParams | SlidesParams:
+    model, what = (SynthParams, "a movie") if kind == "movie" else (SlidesParams, "slides")
     try:
-        if "cells" in params:
-            return SynthParams.model_validate(params)
-        cells = _typical_cells(SynthParams.model_validate({**params, "cells": 1}))
-        return SynthParams.model_validate({**params, "cells": cells})
+        if model is SynthParams and "cells" not in params:
+            cells = _typical_cells(SynthParams.model_validate({**params, "cells": 1}))
+            params = {**params, "cells": cells}
+        return model.model_validate(params)
     except ValidationError as error:
         raise UserError(
-            f"a movie cannot be made of these parameters: {first_problem(error, SynthParams)}"
+            f"{what} cannot be made of these parameters: {first_problem(error, model)}"
         ) from error
-
-
-def _slides_params(params: dict[str, Any]) -> SlidesParams:
-    try:
-        return SlidesParams.model_validate(params)
-    except ValidationError as error:
-        problem = first_problem(error, SlidesParams)
-        raise UserError(f"slides cannot be made of these parameters: {problem}") from error
 
 
 def _typical_cells(params: SynthParams) -> int:
@@ -177,15 +170,6 @@ def _typical_cells(params: SynthParams) -> int:
         each.height_px * each.width_px / each.radius_px**2 for each in (params, typical)
     )
     return max(FEWEST_CELLS, round(typical.cells * field / typical_field))
-
-
-def _refuse_changed(name: str, data_root: Path, params: MadeParams, report: Report) -> None:
-    for found in verify_synthetic(name, data_root, report):
-        if found.state != "ok":
-            raise UserError(
-                f"{_called(params)} in {data_root / name} changed on disk after being made "
-                f"({found.file} is {found.state}): remove this folder, or choose another name"
-            )
 
 
 MOVIE_ALONE = {

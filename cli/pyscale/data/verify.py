@@ -1,61 +1,62 @@
-"""Verification of a dataset's files against checksums, and refusals of their disk in sentences."""
+"""A dataset's place under the data folder, and its files held against sizes and checksums."""
 
 from __future__ import annotations
 
-import errno
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, ValidationError
 
 from pyscale.data.progress import Advance, Report
-from pyscale.data.registry import Dataset, RemoteFile, Sha256
-from pyscale.errors import UserError
+from pyscale.data.registry import (
+    FILES,
+    READS,
+    Dataset,
+    MadeKind,
+    Registry,
+    RemoteFile,
+    Sha256,
+    made_by,
+)
+from pyscale.errors import A_FILE, FULL, READ_ONLY, Sayings, UserError, disk_errors_explained
 from pyscale.filelocks import file_lock
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.wording import first_problem
 
-READ_ONLY = {errno.EACCES, errno.EPERM, errno.EROFS}
-FULL = {errno.ENOSPC, errno.EDQUOT}
+_OTHER = "choose another --data-folder"
+_REFUSALS: Sayings = (
+    (
+        FULL,
+        UserError,
+        "the disk of {folder} is full: free space and run the same command again (it keeps what "
+        f"has arrived), or {_OTHER}",
+    ),
+    (
+        READ_ONLY,
+        UserError,
+        "{where} is not readable and writable for this user: change its permissions, or " + _OTHER,
+    ),
+    (
+        A_FILE,
+        UserError,
+        "{where} is a file, but a folder is needed there: remove it, or " + _OTHER,
+    ),
+    ("No such file", UserError, "{where} does not exist and cannot be made: " + _OTHER),
+)
 
 
-@contextmanager
-def disk_errors_explained(data_root: Path) -> Iterator[None]:
+def data_errors_explained(data_root: Path) -> AbstractContextManager[None]:
     """Turn what the disk refuses inside the block into a UserError."""
-    try:
-        yield
-    except OSError as error:
-        where = error.filename or data_root
-        if error.errno in FULL:
-            raise UserError(
-                f"the disk of {data_root} is full: free space and run the same command again (it "
-                "keeps what has arrived), or choose another --data-folder"
-            ) from error
-        if error.errno in READ_ONLY:
-            raise UserError(
-                f"{where} is not readable and writable for this user: change its permissions, or "
-                "choose another --data-folder"
-            ) from error
-        if isinstance(error, (FileExistsError, NotADirectoryError)):
-            raise UserError(
-                f"{where} is a file, but a folder is needed there: remove it, or choose another "
-                "--data-folder"
-            ) from error
-        if isinstance(error, FileNotFoundError):
-            raise UserError(
-                f"{where} does not exist and cannot be made: choose another --data-folder"
-            ) from error
-        raise
+    return disk_errors_explained(data_root, _REFUSALS)
 
 
 def refuse_file(data_root: Path) -> None:
     """Raise where a data folder is no folder; it need not exist yet."""
-    with disk_errors_explained(data_root):
+    with data_errors_explained(data_root):
         if data_root.exists() and not data_root.is_dir():
             raise UserError(f"{data_root} is a file: name a folder by --data-folder")
 
@@ -160,54 +161,44 @@ class FileState(Record):
     state: State = Field(description="unverified: it is there, but no checksum is known")
 
 
-def verify_dataset(name: str, dataset: Dataset, data_root: Path, report: Report) -> list[FileState]:
-    """Checksum every file of a dataset of the registry."""
-    if dataset.made is not None:
-        return verify_synthetic(name, data_root, report)
-    trust = read_trust(data_root)
-    with disk_errors_explained(data_root), report.bar(name, dataset.size_bytes) as advance:
-        return [
-            state
-            for file in dataset.files
-            for state in file_states(
-                name, dataset, file, data_root=data_root, trust=trust, advance=advance
-            )
-        ]
+def verify_dataset(
+    name: str, dataset: Dataset | None, data_root: Path, report: Report
+) -> list[FileState]:
+    """Checksum every file of a dataset of the registry, or of the user's own (None)."""
+    trust = read_trust(data_root) if dataset is not None and dataset.files else Trust()
+    size_bytes = None if dataset is None else dataset.size_bytes
+    with data_errors_explained(data_root), report.bar(name, size_bytes) as advance:
+        return states_of(data_root / name, dataset, trust, advance)
 
 
-def verify_synthetic(name: str, data_root: Path, report: Report) -> list[FileState]:
-    """Checksum every file of a synthetic movie or of synthetic slides."""
-    with disk_errors_explained(data_root), report.bar(name, None) as advance:
-        return _recorded_states(name, data_root / name, "", advance)
+def states_of(
+    folder: Path, dataset: Dataset | None, trust: Trust, advance: Advance | None
+) -> list[FileState]:
+    """State of each file; without `advance` by names and sizes alone."""
+    if dataset is None or dataset.made is not None:
+        return _recorded_states(folder, None, advance)
+    return [
+        state
+        for file in dataset.files
+        for state in file_states(folder, dataset, file, trust, advance)
+    ]
 
 
 def file_states(
-    name: str,
-    dataset: Dataset,
-    file: RemoteFile,
-    *,
-    data_root: Path,
-    trust: Trust,
-    advance: Advance,
+    folder: Path, dataset: Dataset, file: RemoteFile, trust: Trust, advance: Advance | None
 ) -> list[FileState]:
     """State of one download: of the file, or of each file unpacked from it."""
-    local = data_root / name / file.local_name
+    local = folder / file.local_name
     expected = expected_sha256(dataset, file, trust)
-    if file.unpack is not None:
-        contents = read_contents(local)
-        if contents is not None and contents.origin_sha256 != expected:
-            return [FileState(dataset=name, file=file.local_name, state="changed")]
-        return _recorded_states(name, local, f"{file.local_name}/", advance)
-    if not local.is_file():
-        state: State = "missing"
-    elif expected is None:
-        state = "unverified"
-    else:
-        known = KnownFile(
-            path=file.name, size_bytes=file.size_bytes or local.stat().st_size, sha256=expected
-        )
-        state = _state(local, known, advance)
-    return [FileState(dataset=name, file=file.name, state=state)]
+    if file.unpack is None:
+        state = _state(local, file.size_bytes, expected, advance)
+        return [FileState(dataset=folder.name, file=file.name, state=state)]
+    contents = read_contents(local)
+    if advance is None and contents is None:
+        return [FileState(dataset=folder.name, file=f"{file.local_name}/", state="missing")]
+    if advance is not None and contents is not None and contents.origin_sha256 != expected:
+        return [FileState(dataset=folder.name, file=file.local_name, state="changed")]
+    return _recorded_states(folder, file.local_name, advance)
 
 
 def expected_sha256(dataset: Dataset, file: RemoteFile, trust: Trust) -> str | None:
@@ -215,25 +206,82 @@ def expected_sha256(dataset: Dataset, file: RemoteFile, trust: Trust) -> str | N
     return file.sha256 or trust.sha256.get(dataset.address(file))
 
 
-def _recorded_states(name: str, folder: Path, prefix: str, advance: Advance) -> list[FileState]:
-    contents = read_contents(folder)
+def _recorded_states(folder: Path, inside: str | None, advance: Advance | None) -> list[FileState]:
+    """State of each file of a dataset's folder, or of the folder `inside` it, as recorded."""
+    whole = folder / (inside or ".")
+    prefix = f"{inside}/" if inside else ""
+    contents = read_contents(whole)
     if contents is None:
-        state: State = "unverified" if folder.is_dir() else "missing"
-        return [FileState(dataset=name, file=prefix or ".", state=state)]
+        state: State = "unverified" if whole.is_dir() else "missing"
+        return [FileState(dataset=folder.name, file=prefix or ".", state=state)]
     return [
         FileState(
-            dataset=name,
+            dataset=folder.name,
             file=f"{prefix}{known.path}",
-            state=_state(folder / known.path, known, advance),
+            state=_state(whole / known.path, known.size_bytes, known.sha256, advance),
         )
         for known in contents.files
     ]
 
 
-def _state(path: Path, known: KnownFile, advance: Advance) -> State:
+def _state(
+    path: Path, size_bytes: int | None, sha256: str | None, advance: Advance | None
+) -> State:
     if not path.is_file():
         return "missing"
     # A wrong size says enough: there is no need to read the file.
-    if path.stat().st_size != known.size_bytes:
+    if size_bytes is not None and path.stat().st_size != size_bytes:
         return "changed"
-    return "ok" if sha256_of(path, advance) == known.sha256 else "changed"
+    if advance is None:
+        return "ok"
+    if sha256 is None:
+        return "unverified"
+    return "ok" if sha256_of(path, advance) == sha256 else "changed"
+
+
+Presence = Literal["here", "partly", "changed", "absent"]
+"""changed: a file is there in another size, or made by other parameters, than it must have."""
+
+
+def dataset_path(name_or_path: str, registry: Registry, data_root: Path) -> Path | None:
+    """Path of the movie or slides that a name or path stands for; None where it is not there.
+
+    A name of the registry comes first, then one of synthetic data, then a path of the user's
+    own; a file that is named like a dataset is meant by `./NAME`. Looks at names and sizes only:
+    reading the files would warm the page cache that a run is about to measure.
+    """
+    dataset = registry.datasets.get(name_or_path)
+    if dataset is not None:
+        whole = presence(name_or_path, dataset, data_root) == "here"
+        return data_root / name_or_path / dataset.movie if whole else None
+    kind = synthetic_kinds(registry, data_root).get(name_or_path)
+    if kind is not None:
+        return data_root / name_or_path / READS[kind]
+    path = Path(name_or_path).expanduser()
+    return path if path.exists() else None
+
+
+def presence(name: str, dataset: Dataset, data_root: Path) -> Presence:
+    """How much of a dataset is there, by names and sizes."""
+    folder = data_root / name
+    with data_errors_explained(data_root):
+        if dataset.made is not None and folder.exists() and made_by(folder) != dataset.made:
+            return "changed"
+        found = {one.state for one in states_of(folder, dataset, Trust(), None)}
+    if "changed" in found:
+        return "changed"
+    if found == {"ok"}:
+        return "here"
+    # One that was made, and whose maker was stopped before its checksums were known, is unverified.
+    return "absent" if found == {"missing"} else "partly"
+
+
+def synthetic_kinds(registry: Registry, data_root: Path) -> dict[str, MadeKind]:
+    """Kind of each of the user's own synthetic data in a data folder, by its name, sorted."""
+    with data_errors_explained(data_root):
+        found = {
+            path.parent.name: kind
+            for kind, params_file in FILES.items()
+            for path in data_root.glob(f"[!.]*/{params_file}")
+        }
+    return {name: found[name] for name in sorted(found.keys() - registry.datasets.keys())}

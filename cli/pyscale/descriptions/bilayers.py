@@ -10,13 +10,7 @@ from pyscale.errors import UserError
 
 
 def read_bilayers(given: Mapping[str, Any]) -> Described:
-    """Read what an algorithm's `exec_function`, inputs, outputs and parameters say.
-
-    Raises
-    ------
-    UserError
-        If it names no command, no data, or no place for what it writes.
-    """
+    """Read what an algorithm's `exec_function`, inputs, outputs and parameters say."""
     function = given.get("exec_function")
     function = function if isinstance(function, dict) else {}
     citations = values(given, "citations", "Bilayers")
@@ -52,7 +46,10 @@ def read_bilayers(given: Mapping[str, Any]) -> Described:
         found.append((one, [literal(one.get("cli_tag")), *value]))
     if given.get("display_only"):
         tool.doubts.append("display_only is for an interface, and is left out")
-    found.sort(key=lambda pair: _order(pair[0]))
+    # What has no place on the command line keeps that of the file.
+    found.sort(
+        key=lambda pair: pair[0]["cli_order"] if isinstance(pair[0].get("cli_order"), int) else 0
+    )
     tool.words = [*map(literal, start), *(word for _, words in found for word in words)]
     return tool
 
@@ -88,12 +85,6 @@ def _words_of(tool: Described, one: Mapping[str, Any]) -> list[str]:
 def _tag(one: Mapping[str, Any]) -> str | None:
     tag = one.get("cli_tag")
     return None if str(tag) in {"", "None"} else str(tag)
-
-
-def _order(one: Mapping[str, Any]) -> int:
-    """Place on the command line; what has none keeps that of the file."""
-    order = one.get("cli_order")
-    return order if isinstance(order, int) else 0
 
 
 def _image(given: object) -> str | None:

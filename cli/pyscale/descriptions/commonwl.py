@@ -31,13 +31,7 @@ class _Input:
 
 
 def read_cwl(given: Mapping[str, Any], name: str) -> Described:
-    """Read a tool's base command, arguments, inputs and outputs.
-
-    Raises
-    ------
-    UserError
-        If it is no tool, names no command or data, or needs a CWL runner to be evaluated.
-    """
+    """Read a tool's base command, arguments, inputs and outputs."""
     kind = given.get("class")
     if kind != TOOL:
         found = f"of class {kind}" if kind else "a packed document"
@@ -53,37 +47,28 @@ def read_cwl(given: Mapping[str, Any], name: str) -> Described:
         )
     tool.split = "files" if data.type == "File" else "threads"
     outputs = [told for _, told in _by_name(given.get("outputs"), "outputs")]
-    place = _place(given, inputs, outputs, tool.split)
-    stands_for = {data.name: tool.data, place.by or "": place.words}
+    place, before, after = _place(given, inputs, outputs, tool.split)
+    stands_for = {data.name: tool.data} | place
     base = given.get("baseCommand")
     start = [base] if isinstance(base, str) else base or []
     if not isinstance(start, list) or not (start or given.get("arguments")):
         raise UserError("CWL: baseCommand is missing, so there is nothing to run")
-    words = [literal(word) for word in start]
-    for _, own in sorted(_bound(tool, given, inputs, stands_for), key=lambda pair: pair[0]):
-        words += own
+    bound = sorted(_bound(tool, given, inputs, stands_for), key=lambda pair: pair[0])
+    words = [*map(literal, start), *(word for _, own in bound for word in own)]
     tool.words = words
-    if place.before or place.after:
+    if before or after:
         tool.shell = True
-        line = " ".join(_quoted(word) for word in words)
-        tool.words = [f"{place.before}{line}{place.after}"]
+        tool.words = [f"{before}{' '.join(map(_quoted, words))}{after}"]
     return tool
-
-
-@dataclass(frozen=True)
-class _Place:
-    """How what a tool writes comes to lie in the output of the step."""
-
-    by: str | None = None
-    """Input that names it."""
-    words: str = ""
-    before: str = ""
-    after: str = ""
 
 
 def _place(
     given: Mapping[str, Any], inputs: list[_Input], outputs: list[Mapping[str, Any]], split: str
-) -> _Place:
+) -> tuple[dict[str, str], str, str]:
+    """How what a tool writes comes to lie in the output of the step.
+
+    Returns: what stands for the input that names it, and what a shell needs before and after.
+    """
     own = "{output}/{name}" if split == "files" else "{output}/out"
     for told in outputs:
         binding = told.get("outputBinding")
@@ -92,13 +77,12 @@ def _place(
         one = next((one for one in inputs if named and one.name == named[1]), None)
         if one is not None:
             suffix = Path(str(one.default)).suffix if one.default else ""
-            return _Place(by=one.name, words=own + suffix)
+            return {one.name: own + suffix}, "", ""
     if any(told.get("type") == "stdout" for told in outputs) or given.get("stdout"):
-        suffix = Path(str(given.get("stdout") or "")).suffix
-        return _Place(after=f" > {own}{suffix}")
+        return {}, "", f" > {own}{Path(str(given.get('stdout') or '')).suffix}"
     # A CWL runner starts a tool in a new folder, where it finds what the tool writes.
     folder = own if split == "files" else "{output}"
-    return _Place(before=f"mkdir -p {folder} && cd {folder} && ")
+    return {}, f"mkdir -p {folder} && cd {folder} && ", ""
 
 
 def _bound(

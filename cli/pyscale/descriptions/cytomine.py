@@ -16,13 +16,7 @@ FILES = {"image", "file"}
 
 
 def read_cytomine(given: Mapping[str, Any]) -> Described:
-    """Read the command line of a descriptor, and what it says of its value keys.
-
-    Raises
-    ------
-    UserError
-        If it has no command line.
-    """
+    """Read the command line of a descriptor, and what it says of its value keys."""
     container = given.get("container-image")
     image = container.get("image") if isinstance(container, dict) else None
     tool = Described(

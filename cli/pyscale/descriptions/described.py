@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -71,13 +71,7 @@ def literal(text: object) -> str:
 
 
 def values(given: Mapping[str, Any], key: str, what: str) -> list[Mapping[str, Any]]:
-    """Mappings that a description lists under a key; none where it has none.
-
-    Raises
-    ------
-    UserError
-        If something else stands there.
-    """
+    """Mappings that a description lists under a key; none where it has none."""
     found = given.get(key)
     if found is None:
         return []
@@ -94,13 +88,7 @@ def scalar(value: object) -> str | int | float | bool | None:
 
 
 def split_words(text: object, where: str) -> list[str]:
-    """Words of a command line.
-
-    Raises
-    ------
-    UserError
-        If there is none.
-    """
+    """Words of a command line."""
     try:
         words = shlex.split(text) if isinstance(text, str) else []
     except ValueError as error:
@@ -111,13 +99,7 @@ def split_words(text: object, where: str) -> list[str]:
 
 
 def suite_text(tool: Described) -> str:
-    """The suite, as TOML.
-
-    Raises
-    ------
-    UserError
-        If no step can be made of the tool.
-    """
+    """The suite, as TOML."""
     lines = [
         f"name = {_toml(tool.entry)}",
         f"summary = {_toml(tool.summary or tool.name)}",
@@ -153,11 +135,11 @@ def sentences(tool: Described, kind: str) -> Iterator[str]:
     )
     yield f"understood {tool.name} ({kind}): {called}, writing to the folder {OUTPUT}"
     if tool.params:
-        yield f"parameters with their defaults: {_named(tool.params)}; change them by --set"
+        yield f"parameters with their defaults: {listing(tool.params)}; change them by --set"
     for name in tool.unset:
         yield f"{name} has no default: set it by --set {tool.entry}.{name}=VALUE"
     if tool.left_out:
-        yield f"left out, as optional or off: {_named(tool.left_out)}"
+        yield f"left out, as optional or off: {listing(tool.left_out)}"
     if tool.image:
         yield f"make its image: apptainer pull {_sif(tool.image)} docker://{tool.image}"
         yield (
@@ -166,10 +148,6 @@ def sentences(tool: Described, kind: str) -> Iterator[str]:
         )
     for doubt in tool.doubts:
         yield f"not understood: {doubt}"
-
-
-def _named(names: Iterable[str]) -> str:
-    return listing([*names])
 
 
 def _sif(image: str) -> str:

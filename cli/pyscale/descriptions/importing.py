@@ -26,13 +26,7 @@ MOST_BRACKETS = 5000
 
 
 def import_stage(path: Path, output: Path | None) -> None:
-    """Print a suite of one step, or write it, and say what was understood.
-
-    Raises
-    ------
-    UserError
-        If it is no description that is known, or no step can be made of it.
-    """
+    """Print a suite of one step, or write it, and say what was understood."""
     if output is not None and output.exists():
         raise UserError(f"{output} is there already: remove it, or name another --output")
     tool, kind = _read(path)
@@ -65,13 +59,7 @@ def _read(path: Path) -> tuple[Described, str]:
 
 
 def _parsed(text: str) -> Any:
-    """What JSON, or YAML without aliases or objects, says.
-
-    Raises
-    ------
-    ValueError, yaml.YAMLError, RecursionError
-        If it is neither.
-    """
+    """What JSON, or YAML without aliases or objects, says."""
     # As YAML, letters that JSON writes in two parts would stay apart.
     with suppress(json.JSONDecodeError):
         return json.loads(text)

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field
 from rich.console import Group
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID
 
-from pyscale.console import Console, answer
+from pyscale.console import answer, vanishing_progress
 from pyscale.doctor.data import found_movie
 from pyscale.doctor.findings import (
     Finding,
-    counted,
     differences_table,
     findings_table,
     verdict_line,
@@ -35,8 +32,9 @@ from pyscale.doctor.probe import (
     in_common,
 )
 from pyscale.doctor.slurm import slurm
-from pyscale.doctor.subject import Entry, Subject
+from pyscale.doctor.subject import Subject
 from pyscale.images.lockfile import ImageFolder
+from pyscale.report.wording import plural
 from pyscale.runsettings import settings_for
 from pyscale.sites import Site, load_site
 from pyscale.slurm.commands import nodes_of
@@ -58,7 +56,11 @@ def doctor(
     """Examine, print what was found, and return the exit code."""
     settings = settings_for(suite, {"device": device, "site": site})
     if partition is None and site is None:
-        found = _here(Subject.of_suite(suite, settings))
+        subject = Subject.of_suite(suite, settings)
+        with _progress() as progress:
+            findings = _examined(subject, ON_THIS_MACHINE, progress)
+        findings += slurm(())
+        found = Diagnosis(node=node_name(), suite=subject.suite, findings=tuple(findings))
     else:
         cluster = load_site(settings.site)
         subject = Subject.of_suite(suite, settings, cluster)
@@ -70,16 +72,15 @@ def doctor(
     return EXIT_PROBLEM if found.has_problem else 0
 
 
-def _here(subject: Subject) -> Diagnosis:
-    with _progress() as progress:
-        findings = _examined(subject, ON_THIS_MACHINE, progress)
-    return Diagnosis(node=node_name(), suite=subject.suite, findings=(*findings, *slurm(())))
-
-
 def _on_nodes(subject: Subject, site: Site, partition: str | None, wait_s: float) -> Diagnosis:
     requests = job_requests(subject, site, partition)
+
+    def demand(job: JobRequest) -> tuple[bool, float]:
+        needed_gib = max(one.definition.resources.memory_gib for one in job.entries)
+        return job.device == "cuda", needed_gib
+
     # Where entries ask one partition for different jobs, the most demanding looks at its nodes.
-    of_partition = {job.partition: job for job in sorted(requests, key=_demand)}
+    of_partition = {job.partition: job for job in sorted(requests, key=demand)}
     nodes = {name: nodes_of(name) for name in of_partition}
     with _progress() as progress:
         findings = [*_examined(subject, BESIDE_THE_NODES, progress), *slurm(requests)]
@@ -89,14 +90,21 @@ def _on_nodes(subject: Subject, site: Site, partition: str | None, wait_s: float
             entries = [
                 entry for other in requests if other.partition == name for entry in other.entries
             ]
+            # Their entries alone; on a cluster each task is a job.
+            of_one = subject.model_copy(update={"workers": 1, "entries": tuple(entries)})
+            paths = tuple(dict.fromkeys(_needed_everywhere(of_one)))
             bar = progress.add_task(f"asking the nodes of {name}", total=len(nodes[name]))
+
+            def settled(count: int, bar: TaskID = bar) -> None:
+                progress.update(bar, completed=count)
+
             of_nodes, silent = ask_nodes(
                 nodes[name],
-                _request(subject, entries),
+                Request(subject=of_one, paths=paths),
                 job,
                 site,
                 wait_s=wait_s,
-                settled=partial(_advance, progress, bar),
+                settled=settled,
             )
             answers += of_nodes
             between += differences(of_nodes)
@@ -109,22 +117,6 @@ def _on_nodes(subject: Subject, site: Site, partition: str | None, wait_s: float
         differences=tuple(between),
         nodes=tuple(answers),
     )
-
-
-def _advance(progress: Progress, bar: TaskID, settled: int) -> None:
-    progress.update(bar, completed=settled)
-
-
-def _demand(job: JobRequest) -> tuple[bool, float]:
-    """Order jobs by what they need of a node."""
-    return job.device == "cuda", max(one.definition.resources.memory_gib for one in job.entries)
-
-
-def _request(subject: Subject, entries: Sequence[Entry]) -> Request:
-    """What the nodes are asked: their entries alone; on a cluster each task is a job."""
-    of_nodes = subject.model_copy(update={"workers": 1, "entries": tuple(entries)})
-    paths = dict.fromkeys(_needed_everywhere(of_nodes))
-    return Request(subject=of_nodes, paths=tuple(paths))
 
 
 def _needed_everywhere(subject: Subject) -> Iterator[Path]:
@@ -161,26 +153,15 @@ def _examined(subject: Subject, groups: tuple[Checks, ...], progress: Progress) 
 def _show(found: Diagnosis) -> None:
     title = f"{found.suite} on {found.node}"
     if found.partitions:
-        title += f" and {counted(len(found.nodes), 'node')} of {', '.join(found.partitions)}"
+        title += f" and {plural(len(found.nodes), 'node')} of {', '.join(found.partitions)}"
     parts = [findings_table(found.findings, title)]
     if found.differences:
         parts.append(differences_table(found.differences, len(found.nodes)))
     answer(Group(*parts, verdict_line(found.findings, found.differences)))
 
 
-@contextmanager
-def _progress() -> Iterator[Progress]:
-    """Bars on stderr, which vanish; none where it is no terminal."""
-    console = Console(stderr=True)
-    with Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as progress:
-        yield progress
+def _progress() -> Progress:
+    return vanishing_progress("{task.description}", BarColumn(), MofNCompleteColumn())
 
 
 class Diagnosis(Record):

@@ -99,7 +99,10 @@ def fuse(device: Path, engine: Engine, *, needed: bool) -> Finding:
     except OSError as error:
         reason = f"{device}: {(error.strerror or '').lower()}"
     else:
-        if any(shutil.which(name, path=_search_path(engine)) for name in _MOUNTERS):
+        # The program looks for helpers in its own folder of them first.
+        own = Path(engine.program).resolve().parents[1] / "libexec" / "apptainer" / "bin"
+        path = [str(own), os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"]
+        if any(shutil.which(name, path=os.pathsep.join(path)) for name in _MOUNTERS):
             return ok(check, "images are mounted by FUSE", value="yes")
         reason = "no squashfuse"
     sentence = (
@@ -107,15 +110,8 @@ def fuse(device: Path, engine: Engine, *, needed: bool) -> Finding:
         "which counts as container_start"
     )
     remedy = "install squashfuse, and make /dev/fuse readable and writable for all users (mode 666)"
-    if needed:
-        return warning(check, sentence, remedy, value="no")
-    return beside_the_point(check, sentence, remedy)
-
-
-def _search_path(engine: Engine) -> str:
-    """Where the program looks for helpers: its own folder of them comes first."""
-    own = Path(engine.program).resolve().parents[1] / "libexec" / "apptainer" / "bin"
-    return os.pathsep.join([str(own), os.environ.get("PATH", os.defpath), "/usr/sbin", "/sbin"])
+    no = warning(check, sentence, remedy, value="no")
+    return no if needed else beside_the_point(check, sentence, remedy)
 
 
 def images(subject: Subject) -> Iterator[Finding]:

@@ -6,8 +6,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from pyscale.doctor.findings import Finding, beside_the_point, counted, ok, warning
+from pyscale.doctor.findings import Finding, beside_the_point, judged, ok, warning
 from pyscale.doctor.subject import Subject
+from pyscale.report.wording import plural
 from pyscale_stages.commandline import THREAD_VARIABLES
 from pyscale_stages.measure import cgroups, stamp
 from pyscale_stages.measure.cpus import affinity, first_threads, usable_cpus
@@ -24,19 +25,17 @@ _NO_THREADS = {
 
 @dataclass(frozen=True)
 class Bounds:
-    """Everything that says how many CPUs this process has.
-
-    `installed`: CPUs of the machine, as `os.cpu_count` tells; programs that ask it start as many
-    threads. `affinity`: CPUs of the affinity mask, cpusets included. `quota`: CPUs of the control
-    group's quota. `slurm`: CPUs that Slurm grants to a task, or to the job on this node. `usable`:
-    numbers of those that may be kept busy.
-    """
+    """Everything that says how many CPUs this process has."""
 
     installed: int
+    """CPUs of the machine: programs that ask `os.cpu_count` start as many threads."""
     affinity: int
     quota: float | None
+    """CPUs of the control group's quota."""
     slurm: int | None
+    """CPUs that Slurm grants to a task, or to the job on this node."""
     usable: Sequence[int]
+    """Numbers of those that may be kept busy."""
     cores: int
 
     @classmethod
@@ -67,7 +66,6 @@ def cores(subject: Subject) -> Iterator[Finding]:
 
 def usable(bounds: Bounds) -> Finding:
     """Say how many CPUs may be kept busy, and what bounds them."""
-    check = "cpu.usable"
     said = [f"{bounds.affinity} by affinity"]
     if bounds.quota is not None:
         said.append(f"{bounds.quota:g} by the control group's quota")
@@ -75,36 +73,35 @@ def usable(bounds: Bounds) -> Finding:
         said.append(f"{bounds.slurm} by Slurm")
     count = len(bounds.usable)
     sentence = f"{count} of {bounds.installed} CPUs are usable ({', '.join(said)})"
-    doubts = (
+    return judged(
+        "cpu.usable",
+        sentence,
         (
             bounds.slurm is not None and bounds.affinity > bounds.slurm,
-            "this cluster does not bind jobs to their CPUs, so other jobs may share the measured "
+            ": this cluster does not bind jobs to their CPUs, so other jobs may share the measured "
             "ones",
             "ask for whole nodes (--exclusive)",
         ),
         (
             bounds.slurm is not None and bounds.affinity < bounds.slurm,
-            "Slurm grants more CPUs than this process is bound to",
+            ": Slurm grants more CPUs than this process is bound to",
             "start tasks by srun --cpus-per-task, or ask for --cpu-bind=none",
         ),
         (
             bounds.quota is not None and bounds.quota < count,
-            "even one worker would be throttled by its quota",
+            ": even one worker would be throttled by its quota",
             "give the container or job at least one CPU per worker",
         ),
+        value=str(count),
     )
-    for doubtful, why, remedy in doubts:
-        if doubtful:
-            return warning(check, f"{sentence}: {why}", remedy, value=str(count))
-    return ok(check, sentence, value=str(count))
 
 
 def enough(bounds: Bounds, workers: int, cpus_per_worker: int) -> Finding:
     """Compare the physical cores with what the workers ask for."""
     check = "cpu.workers"
     needed = workers * cpus_per_worker
-    each = counted(cpus_per_worker, "core")
-    sentence = f"{counted(workers, 'worker')} of {each} each need"
+    each = plural(cpus_per_worker, "core")
+    sentence = f"{plural(workers, 'worker')} of {each} each need"
     if needed <= bounds.cores:
         return ok(check, f"{sentence} {needed} of the {bounds.cores} usable cores")
     return warning(
@@ -118,16 +115,13 @@ def enough(bounds: Bounds, workers: int, cpus_per_worker: int) -> Finding:
 
 def hyperthreads(bounds: Bounds) -> Finding:
     """Say whether some of the usable CPUs are second threads of the same core."""
-    check = "cpu.hyperthreads"
     seconds = len(bounds.usable) - bounds.cores
-    if seconds:
-        return ok(
-            check,
-            f"{seconds} of {len(bounds.usable)} usable CPUs are hyperthreads: workers are placed "
-            "on whole cores",
-            value=str(seconds),
-        )
-    return ok(check, "every usable CPU is its own core", value="0")
+    sentence = (
+        f"{seconds} of {len(bounds.usable)} usable CPUs are hyperthreads: workers are placed on "
+        "whole cores"
+    )
+    sentence = sentence if seconds else "every usable CPU is its own core"
+    return ok("cpu.hyperthreads", sentence, value=str(seconds))
 
 
 def thread_variables(environment: Mapping[str, str], subject: Subject) -> Iterator[Finding]:
@@ -188,7 +182,7 @@ def enough_memory(subject: Subject, limits: Mapping[str, int]) -> Finding:
     hungriest = max(subject.entries, key=lambda entry: entry.definition.resources.memory_gib)
     each_gib = hungriest.definition.resources.memory_gib
     needed_gib, there_gib = subject.workers * each_gib, there_bytes / 2**30
-    workers = counted(subject.workers, "worker")
+    workers = plural(subject.workers, "worker")
     sentence = f"{workers} of {hungriest.name} may need {needed_gib:.0f} GiB"
     there = f"{what} of {there_gib:.1f} GiB"
     if needed_gib <= there_gib:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from pyscale.data.place import dataset_path, presence
 from pyscale.data.registry import SYNTH_MOVIE, Registry, load_registry, made_kind
+from pyscale.data.verify import dataset_path, presence
 from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, refused, warning
 from pyscale.doctor.subject import Subject
 from pyscale.shipped import shipped
@@ -92,9 +91,9 @@ def counted(path: Path) -> Finding:
 def names(path: Path) -> Finding:
     """Look for names that scripts and container programs take apart."""
     check = "data.names"
-    folders = [str(path)]
-    inside = islice(_files(path), _MOST_NAMES) if path.is_dir() else ()
-    odd = [name for name in (*folders, *inside) if not _HARMLESS.fullmatch(name)]
+    inside = islice(path.iterdir(), _MOST_NAMES) if path.is_dir() else ()
+    every = (str(path), *(file.name for file in inside))
+    odd = [name for name in every if not _HARMLESS.fullmatch(name)]
     if not odd:
         return ok(check, "its names are plain")
     signs = sorted({sign for name in odd for sign in name if not _HARMLESS.fullmatch(sign)})
@@ -127,11 +126,6 @@ def _absent(subject: Subject, registry: Registry) -> Finding:
         f"{name} is {'missing' if state == 'absent' else 'incomplete'}: a run would fetch it first",
         f"pyscale data fetch {name}",
     )
-
-
-def _files(path: Path) -> Iterable[str]:
-    with os.scandir(path) as entries:
-        yield from (entry.name for entry in entries)
 
 
 def _listed(signs: list[str]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from shutil import disk_usage
 
-from pyscale.doctor.findings import Finding, beside_the_point, ok, problem, warning
+from pyscale.doctor.findings import Finding, beside_the_point, judged, ok, problem, warning
 from pyscale.doctor.subject import Subject
 from pyscale_stages.atomic import naming
 from pyscale_stages.machine.place import with_spare
@@ -21,6 +21,7 @@ NETWORK = {
     "fuse.sshfs", "afs", "panfs", "pvfs2", "glusterfs", "fuse.glusterfs", "fuse.beegfs",
 }  # fmt: skip
 """Types of filesystems whose files a server holds, as the kernel names them."""
+IN_MEMORY = {"tmpfs", "ramfs"}
 FULL_DISK = "disk.room"
 """The check that finds too little room for what a run writes."""
 LEAST_BYTES = 1 << 30
@@ -56,17 +57,11 @@ def folder(name: str, path: Path, otherwise: str) -> Finding:
         return problem(check, f"{path} cannot be written: {reason}", otherwise)
     disk = filesystem_of(there)
     free_bytes = disk.free_bytes or 0
-    sentence = f"{path} is on {_kind(disk.fs_type)} with {_gib(free_bytes)} GiB free"
+    sentence = f"{path} is on {_kind(disk.fs_type)} with {free_bytes / 2**30:.1f} GiB free"
     if free_bytes < LEAST_BYTES:
         return problem(check, sentence, f"free space there, or {otherwise}", value=disk.fs_type)
-    if disk.fs_type in {"tmpfs", "ramfs"}:
-        return warning(
-            check,
-            f"{sentence}: its files take the node's memory",
-            otherwise,
-            value=disk.fs_type,
-        )
-    return ok(check, sentence, value=disk.fs_type)
+    doubt = (disk.fs_type in IN_MEMORY, ": its files take the node's memory", otherwise)
+    return judged(check, sentence, doubt, value=disk.fs_type)
 
 
 def home(path: Path, network: set[str]) -> Finding:
@@ -128,11 +123,9 @@ def page_cache(name: str, path: Path, asked: str) -> Finding:
             f"files in {path} can be cold (proved by {eviction.after.method}), warm or asis{why}",
             value=eviction.state,
         )
-    sentence = {
-        "evicted-unverified": (
-            f"files in {path} can be evicted, but a cold cache cannot be proved{why}"
-        ),
-    }.get(eviction.state, f"files in {path} cannot be made cold{why}")
+    sentence = f"files in {path} cannot be made cold{why}"
+    if eviction.state == "evicted-unverified":
+        sentence = f"files in {path} can be evicted, but a cold cache cannot be proved{why}"
     if asked == "cold":
         return warning(check, sentence, "use --cache warm or --cache asis", value=eviction.state)
     return ok(check, f"{sentence}; --cache {asked} does not need it", value=eviction.state)
@@ -162,10 +155,6 @@ def nearest(path: Path) -> Path:
 
 def _kind(fs_type: str) -> str:
     return f"{fs_type}, a network filesystem," if fs_type in NETWORK else fs_type
-
-
-def _gib(size_bytes: int) -> str:
-    return f"{size_bytes / 2**30:.1f}"
 
 
 PLACE_CHECK = "disk.place"

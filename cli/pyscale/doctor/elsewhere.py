@@ -8,13 +8,12 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pyscale.doctor.disks import nearest
+from pyscale.doctor.disks import IN_MEMORY, nearest
 from pyscale.doctor.findings import Finding, ok, problem, warning
 from pyscale.doctor.jobrequest import JobRequest
 from pyscale.slurm.commands import ask, minutes_of, told
 from pyscale_stages.measure.mounts import filesystem_of
 
-IN_MEMORY = frozenset(["tmpfs", "ramfs"])
 NOT_TAKEN_AS_THEY_ARE = "%\\"
 """Characters that stand for something else where Slurm reads the name of a log."""
 NOT_OVERRIDING = frozenset(["SBATCH_DEBUG", "SBATCH_EXPORT", "SBATCH_EXPORT_FILE"])

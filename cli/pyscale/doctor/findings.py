@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Literal
@@ -12,12 +13,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from pyscale.report.wording import plural
 from pyscale_stages.contract import Record
 
 if TYPE_CHECKING:
     from pyscale.doctor.probe import Difference
 
 Status = Literal["ok", "warning", "problem", "not applicable"]
+RANK: dict[Status, int] = {"ok": 0, "not applicable": 1, "warning": 2, "problem": 3}
 GROUPS = {
     "stage": "Stages",
     "gpu": "GPU",
@@ -62,9 +65,12 @@ def warning(check: str, sentence: str, remedy: str, *, value: str = "") -> Findi
     return Finding(check=check, status="warning", sentence=sentence, remedy=remedy, value=value)
 
 
-def warn_if(doubtful: bool, check: str, sentence: str, why: str, remedy: str) -> Finding:
-    """Say what is, and where that is doubtful why."""
-    return warning(check, sentence + why, remedy) if doubtful else ok(check, sentence)
+def judged(check: str, sentence: str, *doubts: tuple[bool, str, str], value: str = "") -> Finding:
+    """Say what is, with the first doubt that holds: whether it does, why, and what to do."""
+    for holds, why, remedy in doubts:
+        if holds:
+            return warning(check, sentence + why, remedy, value=value)
+    return ok(check, sentence, value=value)
 
 
 def problem(check: str, sentence: str, remedy: str, *, value: str = "") -> Finding:
@@ -83,24 +89,13 @@ def beside_the_point(check: str, sentence: str, remedy: str = "") -> Finding:
     return Finding(check=check, status="not applicable", sentence=sentence, remedy=remedy)
 
 
-def of_status(findings: Iterable[Finding], status: Status) -> list[Finding]:
-    """Findings of one status, in their order."""
-    return [finding for finding in findings if finding.status == status]
-
-
-def verdict(findings: Sequence[Finding]) -> str:
+def verdict(findings: Iterable[Finding]) -> str:
     """Say in one line how it stands."""
-    problems, warnings = (len(of_status(findings, status)) for status in ("problem", "warning"))
+    counts = Counter(finding.status for finding in findings)
+    problems, warnings = counts["problem"], plural(counts["warning"], "warning")
     if problems:
-        return f"{counted(problems, 'problem')} and {counted(warnings, 'warning')}"
-    if warnings:
-        return f"no problem, {counted(warnings, 'warning')}"
-    return "no problem found"
-
-
-def counted(number: int, word: str) -> str:
-    """Name a number of things, as in "1 problem" and "2 problems"."""
-    return f"{number} {word}{'' if number == 1 else 's'}"
+        return f"{plural(problems, 'problem')} and {warnings}"
+    return f"no problem, {warnings}" if counts["warning"] else "no problem found"
 
 
 _SIGNS: dict[Status, tuple[str, str]] = {
@@ -120,7 +115,9 @@ def findings_table(findings: Sequence[Finding], title: str) -> RenderableType:
     for group, of_group in groupby(by_group, key=lambda finding: finding.group):
         for place, finding in enumerate(of_group):
             table.add_row(
-                Text(group if place == 0 else "", "bold"), _sign(finding.status), _said(finding)
+                Text(group if place == 0 else "", "bold"),
+                Text(*_SIGNS[finding.status]),
+                _said(finding),
             )
         table.add_section()
     return table
@@ -133,16 +130,17 @@ def differences_table(differences: Sequence[Difference], n_answers: int) -> Rend
         said = _said(difference.finding)
         said.append(f"\nthe others: {difference.usual.sentence}", "dim")
         names = Text(node_names(difference.nodes), "bold")
-        table.add_row(names, _sign(difference.finding.status), said)
+        table.add_row(names, Text(*_SIGNS[difference.finding.status]), said)
     return table
 
 
 def verdict_line(findings: Sequence[Finding], differences: Sequence[Difference]) -> Text:
     """Say in the last line how it stands."""
     everything = [*findings, *(difference.finding for difference in differences)]
-    statuses: set[Status] = {finding.status for finding in everything}
-    worst: Status = max(statuses - {"not applicable"}, key=_severity, default="ok")
-    _, style = _SIGNS[worst]
+    statuses: list[Status] = ["ok", *(finding.status for finding in everything)]
+    worst = max(statuses, key=RANK.__getitem__)
+    # What the suite does not need leaves all well.
+    _, style = _SIGNS["ok" if worst == "not applicable" else worst]
     return Text.assemble(("Verdict: ", "bold"), (verdict(everything), style))
 
 
@@ -163,10 +161,6 @@ def _table(title: str) -> Table:
     return table
 
 
-def _sign(status: Status) -> Text:
-    return Text(*_SIGNS[status])
-
-
 def _said(finding: Finding) -> Text:
     text = Text(finding.sentence, "dim" if finding.status == "not applicable" else "")
     if finding.remedy and finding.status != "ok":
@@ -174,7 +168,3 @@ def _said(finding: Finding) -> Text:
     if finding.source:
         text.append(f"\n({finding.source})", "dim")
     return text
-
-
-def _severity(status: Status) -> int:
-    return ("not applicable", "ok", "warning", "problem").index(status)

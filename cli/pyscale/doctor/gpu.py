@@ -95,17 +95,12 @@ def _mps() -> Finding:
 
 def _without_kernel(subject: Subject) -> Iterator[Finding]:
     """Name the stages that compute on the CPU all the same."""
-    others = [
-        entry.name
-        for entry in subject.entries
-        if subject.device not in entry.definition.resources.devices
-    ]
+    device = subject.device
+    others = [one.name for one in subject.entries if device not in one.definition.resources.devices]
     if others:
-        yield beside_the_point(
-            "gpu.stages",
-            f"{listing(others)} {'has' if len(others) == 1 else 'have'} no kernel for "
-            f"{subject.device} and {'runs' if len(others) == 1 else 'run'} on the CPU",
-        )
+        has, runs = ("has", "runs") if len(others) == 1 else ("have", "run")
+        said = f"{listing(others)} {has} no kernel for {device} and {runs} on the CPU"
+        yield beside_the_point("gpu.stages", said)
 
 
 def torch_without_cuda(subject: Subject) -> Iterator[Finding]:
@@ -130,7 +125,10 @@ def torch_without_cuda(subject: Subject) -> Iterator[Finding]:
             "install a build of torch for CUDA, or use --device cpu",
         )
         return
-    driver = _newest_cuda()
+    try:
+        driver = next((gpu.cuda for gpu in describe_gpus()), None)
+    except MissingPart:
+        driver = None  # Which the check of the device says.
     # Since CUDA 11 a driver serves all builds for its own major version.
     if driver is not None and int(driver.partition(".")[0]) < int(built_for["major"]):
         yield problem(
@@ -139,14 +137,6 @@ def torch_without_cuda(subject: Subject) -> Iterator[Finding]:
             f"only CUDA {driver}",
             "update the driver, or install a torch for a CUDA version that the driver supports",
         )
-
-
-def _newest_cuda() -> str | None:
-    """Newest CUDA that the driver supports; None where it does not tell."""
-    try:
-        return next((gpu.cuda for gpu in describe_gpus()), None)
-    except MissingPart:
-        return None  # Which the check of the device says.
 
 
 def missing_device(device: Device) -> Finding | None:

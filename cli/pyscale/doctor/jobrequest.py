@@ -38,26 +38,6 @@ class JobRequest:
         last = (self.options.get("array") or "0-0").partition("%")[0].partition("-")[2]
         return int(last) + 1
 
-    @property
-    def is_gang(self) -> bool:
-        """Whether it is one job of several tasks."""
-        return self.options.get("ntasks") != "1"
-
-    @property
-    def is_spread(self) -> bool:
-        """Whether its tasks are for nodes that it names."""
-        return "nodelist" in self.options
-
-    @property
-    def names_gpus(self) -> bool:
-        """Whether GPUs are asked for."""
-        return any("gpu" in f"{name}={value}" for name, value in self.options.items())
-
-    @property
-    def names_memory(self) -> bool:
-        """Whether the memory is asked for."""
-        return any(name in self.options for name in MEMORY_OPTIONS)
-
     def without(self, *names: str) -> JobRequest:
         """The same without some options."""
         kept = {name: value for name, value in self.options.items() if name not in names}
@@ -97,22 +77,17 @@ def plan_requests(plan: Plan, site: Site) -> list[JobRequest]:
             place = (trial.entry, submission.batch_name)
             if place not in largest or largest[place].tasks < submission.tasks:
                 largest[place] = submission
-    asked = [
-        _plan_request(entries[entry], submission, site)
-        for (entry, _), submission in largest.items()
-    ]
+    asked = []
+    for (name, _), submission in largest.items():
+        entry, options = entries[name], submission.options(site)
+        if submission.tasks > 1 and not submission.is_gang:
+            options["array"] = f"0-{submission.tasks - 1}%{submission.at_once}"
+        if submission.batch_name != WINDOWS:
+            entry = entry.model_copy(update={"device": "cpu"})
+        asked.append(_request(entry, options, None))
     # A merge that asks for what one element of an array does is not asked about again.
     covered = [request.without("array") for request in asked if request.tasks > 1]
     return _gathered(request for request in asked if request not in covered)
-
-
-def _plan_request(entry: Entry, submission: Submission, site: Site) -> JobRequest:
-    options = submission.options(site)
-    if submission.tasks > 1 and not submission.is_gang:
-        options["array"] = f"0-{submission.tasks - 1}%{submission.at_once}"
-    if submission.batch_name != WINDOWS:
-        entry = entry.model_copy(update={"device": "cpu"})
-    return _request(entry, options, None)
 
 
 def _request(entry: Entry, options: dict[str, str | None], partition: str | None) -> JobRequest:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -114,10 +114,14 @@ class Probes:
             if job in states:
                 continue
             if now_s - self._gone_since_s.setdefault(node, now_s) > GRACE_S:
+                said = []
+                with suppress(OSError):
+                    said = self._log(node).read_text(errors="replace").strip().splitlines()
+                last = said[-1] if said else "nor any output"
                 self._lose(
                     node,
                     "problem",
-                    f"ended its job {job} without an answer ({self._last_words(node)})",
+                    f"ended its job {job} without an answer ({last})",
                     f"check that this node sees {sys.executable} and {self.folder.parent}",
                 )
 
@@ -155,13 +159,6 @@ class Probes:
 
     def _log(self, node: str) -> Path:
         return self.folder / f"{node}.log"
-
-    def _last_words(self, node: str) -> str:
-        try:
-            said = self._log(node).read_text(errors="replace").strip().splitlines()
-        except OSError:
-            said = []
-        return said[-1] if said else "nor any output"
 
 
 def ask_nodes(

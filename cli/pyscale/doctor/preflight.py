@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from shutil import disk_usage
 
@@ -55,11 +54,11 @@ def refuse(findings: Iterable[Finding]) -> None:
 def preflight(plan: Plan, *, asks_slurm: bool = True) -> list[Finding]:
     """Problems and warnings of a plan, without importing any stage's library."""
     subject = Subject.of_plan(plan)
-    looks = _here(subject, plan.movie)
-    if plan.site is not None:
-        looks = chain(
-            _beside_the_nodes(subject, plan.movie), refusals(plan, plan.site) if asks_slurm else ()
-        )
+    if plan.site is None:
+        looks = [*_here(subject, plan.movie)]
+    else:
+        looks = [*_beside_the_nodes(subject, plan.movie)]
+        looks += refusals(plan, plan.site) if asks_slurm else ()
     found = (finding for finding in looks if finding.status in {"problem", "warning"})
     return list({(finding.check, finding.sentence): finding for finding in found}.values())
 
@@ -133,20 +132,19 @@ def room(runs_folder: Path, movie_bytes: int) -> Iterator[Finding]:
     """Compare the free space of the runs' disk with the movie, which outputs are as large as."""
     free = free_bytes(runs_folder)
     there, one = free / 2**20, movie_bytes / 2**20
+    remedy = "free space there, or set runs_folder to another disk"
     if free < movie_bytes:
-        yield problem(
-            FULL_DISK,
+        full = (
             f"{there:.1f} MiB are left for outputs of about {one:.1f} MiB each, so the disk of "
-            f"{runs_folder} is full",
-            "free space there, or set runs_folder to another disk",
+            f"{runs_folder} is full"
         )
+        yield problem(FULL_DISK, full, remedy)
     elif free < AMPLE * movie_bytes:
-        yield warning(
-            FULL_DISK,
+        little = (
             f"the disk of {runs_folder} has {there:.0f} MiB left, and each stage's output is "
-            f"about as large as the movie ({one:.0f} MiB)",
-            "free space there, or set runs_folder to another disk",
+            f"about as large as the movie ({one:.0f} MiB)"
         )
+        yield warning(FULL_DISK, little, remedy)
 
 
 def free_bytes(folder: Path) -> int:

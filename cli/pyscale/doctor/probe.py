@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from pydantic import Field
@@ -17,7 +16,7 @@ from pyscale.doctor.containers import containers, images
 from pyscale.doctor.cores import cores, memory
 from pyscale.doctor.data import data
 from pyscale.doctor.disks import disks, folder, place
-from pyscale.doctor.findings import Finding, ok, problem
+from pyscale.doctor.findings import RANK, Finding, ok, problem
 from pyscale.doctor.gpu import gpu
 from pyscale.doctor.stages import stages
 from pyscale.doctor.subject import Subject
@@ -27,30 +26,20 @@ from pyscale_stages.contract import Record
 from pyscale_stages.measure.mounts import filesystem_of
 from pyscale_stages.measure.nodename import node_name
 
-Listener = Callable[[str], None]
-"""Hears which group begins."""
-
-
-@dataclass(frozen=True)
-class Checks:
-    """A group of checks and what it looks at, in words."""
-
-    what: str
-    run: Callable[[Subject], Iterable[Finding]]
-
-
-_DISKS = Checks("disks", disks)
-_IMAGES = Checks("images", images)
-_DATA = Checks("the movie", data)
-ON_THIS_MACHINE = (
-    Checks("the stages' libraries, weights and devices", stages),
-    Checks("the GPU", gpu),
-    Checks("cores and threads", cores),
-    Checks("memory", memory),
+Checks = tuple[str, Callable[[Subject], Iterable[Finding]]]
+"""What a group of checks looks at, in words, and the group."""
+_DISKS: Checks = ("disks", disks)
+_IMAGES: Checks = ("images", images)
+_DATA: Checks = ("the movie", data)
+ON_THIS_MACHINE: tuple[Checks, ...] = (
+    ("the stages' libraries, weights and devices", stages),
+    ("the GPU", gpu),
+    ("cores and threads", cores),
+    ("memory", memory),
     _DISKS,
-    Checks("the folder to measure", place),
-    Checks("the system", system),
-    Checks("the container program", containers),
+    ("the folder to measure", place),
+    ("the system", system),
+    ("the container program", containers),
     _IMAGES,
     _DATA,
 )
@@ -121,21 +110,18 @@ def main(request_file: Path, scratch: str, *binds: str) -> None:
 
 
 def examine(
-    subject: Subject, groups: Sequence[Checks], listener: Listener = lambda _: None
+    subject: Subject, groups: Sequence[Checks], listener: Callable[[str], None] = lambda _: None
 ) -> list[Finding]:
     """Run groups of checks in order."""
     found: list[Finding] = []
-    for group in groups:
-        listener(group.what)
-        found += group.run(subject)
+    for what, run in groups:
+        listener(what)
+        found += run(subject)
     return found
 
 
 if __name__ == "__main__":
     main(Path(sys.argv[1]), *sys.argv[2:])
-
-
-_RANK = {"ok": 0, "not applicable": 1, "warning": 2, "problem": 3}
 
 
 class Difference(Record):
@@ -177,7 +163,7 @@ def _by_check(
     for answer in answers:
         for finding in answer.findings:
             kinds = by_check.setdefault(finding.check, {})
-            kind = (_RANK[finding.status], finding.value)
+            kind = (RANK[finding.status], finding.value)
             kinds.setdefault(kind, []).append((answer.node, finding))
     return {
         check: [

@@ -8,7 +8,6 @@ from pyscale.doctor.elsewhere import account_of_user, most_of_an_array, time_lim
 from pyscale.doctor.findings import (
     Finding,
     beside_the_point,
-    counted,
     ok,
     problem,
     refused,
@@ -17,6 +16,7 @@ from pyscale.doctor.findings import (
 from pyscale.doctor.jobrequest import MEMORY_OPTIONS, JobRequest, plan_requests
 from pyscale.errors import UserError
 from pyscale.plan import Plan
+from pyscale.report.wording import plural
 from pyscale.sites import Site
 from pyscale.slurm.commands import NEEDED, Answer, ask, nodes_of, slurm_is_here, told
 
@@ -38,8 +38,8 @@ def slurm(requests: Sequence[JobRequest]) -> Iterator[Finding]:
             yield found
         if found.status == "problem":
             return
-    for request in {request.partition: request for request in requests}.values():
-        yield from _partition(request)
+    for partition in dict.fromkeys(request.partition for request in requests):
+        yield from _partition(partition)
     for request in requests:
         yield from _gpus(request)
         yield from time_limit(request)
@@ -65,7 +65,7 @@ def refusals(plan: Plan, site: Site) -> Iterator[Finding]:
         account = request.options.get("account")
         submission = _submission(request)
         causes = [
-            *_partition(request),
+            *_partition(request.partition),
             *_gpus(request),
             *time_limit(request),
             *(account_of_user(account) if account else ()),
@@ -116,31 +116,29 @@ def _accounting() -> Finding:
     )
 
 
-def _partition(request: JobRequest) -> Iterator[Finding]:
-    for name in request.partition.split(","):
-        yield _nodes(name)
-
-
-def _nodes(name: str) -> Finding:
-    check = f"{PARTITION}{name}"
-    try:
-        nodes = nodes_of(name)
-    except UserError as error:
-        return refused(check, error)
-    able = [node for node in nodes if node.able]
-    longest = told(name, "%l")
-    sentence = (
-        f"{len(able)} of {counted(len(nodes), 'node')} of {name} take jobs, "
-        f"{'for any time' if longest == 'infinite' else f'for up to {longest}'}"
-    )
-    if able:
-        return ok(check, sentence)
-    return problem(check, sentence, "name another partition; `sinfo -R` shows why nodes are out")
+def _partition(names: str) -> Iterator[Finding]:
+    """Look whether the nodes of a partition, or of several, take jobs."""
+    for name in names.split(","):
+        check = f"{PARTITION}{name}"
+        try:
+            nodes = nodes_of(name)
+        except UserError as error:
+            yield refused(check, error)
+            continue
+        able = [node for node in nodes if node.able]
+        longest = told(name, "%l")
+        sentence = (
+            f"{len(able)} of {plural(len(nodes), 'node')} of {name} take jobs, "
+            f"{'for any time' if longest == 'infinite' else f'for up to {longest}'}"
+        )
+        out = "name another partition; `sinfo -R` shows why nodes are out"
+        yield ok(check, sentence) if able else problem(check, sentence, out)
 
 
 def _gpus(request: JobRequest) -> Iterator[Finding]:
     """Look whether a partition declares the GPUs that jobs ask for."""
-    if request.device != "cuda" or not request.names_gpus:
+    options = [f"{name}={value}" for name, value in request.options.items()]
+    if request.device != "cuda" or not any("gpu" in option for option in options):
         return
     check, name = f"slurm.gpus.{request.partition}", request.partition
     declared = sorted(set(told(name, "%G").split()) - {"(null)"})
@@ -162,7 +160,8 @@ def _submission(request: JobRequest) -> Finding:
     answer = _tested(request)
     if answer.code == 0:
         return ok(check, f"Slurm accepts {asked}")
-    if request.names_memory and _tested(request.without(*MEMORY_OPTIONS)).code == 0:
+    names_memory = not request.options.keys().isdisjoint(MEMORY_OPTIONS)
+    if names_memory and _tested(request.without(*MEMORY_OPTIONS)).code == 0:
         return problem(
             check,
             f"Slurm refuses {asked} for its memory ({answer.complaint})",
@@ -176,22 +175,15 @@ def _submission(request: JobRequest) -> Finding:
             f"({answer.complaint}{most_of_an_array()})",
             "lower --workers or --chunks-per-worker",
         )
-    return problem(
-        check,
-        f"Slurm refuses {asked} ({answer.complaint})",
-        _way_out(request),
-    )
-
-
-def _way_out(request: JobRequest) -> str:
-    if request.is_spread:
-        return (
+    way_out = "change the site's file, or the options of this command"
+    if "nodelist" in request.options:
+        way_out = (
             "change the site's file so that each of these nodes can run such a task, or name "
             "another partition there"
         )
-    if request.is_gang:
-        return "lower --workers, use --layout array, or change the site's file"
-    return "change the site's file, or the options of this command"
+    elif request.options.get("ntasks") != "1":
+        way_out = "lower --workers, use --layout array, or change the site's file"
+    return problem(check, f"Slurm refuses {asked} ({answer.complaint})", way_out)
 
 
 def _tested(request: JobRequest) -> Answer:

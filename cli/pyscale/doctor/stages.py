@@ -82,13 +82,7 @@ def asked(
 
     Returns: with one that says so where the interpreter died or hung.
     """
-    request = {
-        "entry": entry.name,
-        "stage": entry.stage,
-        "params": entry.params,
-        "device": entry.device,
-        "threads": entry.threads,
-    }
+    request = entry.model_dump(mode="json", exclude={"name", "gpus"}) | {"entry": entry.name}
     try:
         done = subprocess.run(
             [*interpreter, "-m", "pyscale_stages.trying", json.dumps(request)],
@@ -101,18 +95,11 @@ def asked(
     except subprocess.TimeoutExpired as error:
         findings, step = _read(error.stdout or b"")
         hanging = f"{entry.name} hung for {time_limit_s:.0f} s at this step: {step}"
-        return [
-            *findings,
-            problem(_check(entry), hanging, "try the same step by hand in this shell"),
-        ]
+        hung = problem(_check(entry), hanging, "try the same step by hand in this shell")
+        return [*findings, hung]
     except OSError as error:
-        return [
-            problem(
-                _check(entry),
-                f"{interpreter[0]} cannot be started ({error.strerror})",
-                "install pyscale where every node sees it",
-            )
-        ]
+        absent = f"{interpreter[0]} cannot be started ({error.strerror})"
+        return [problem(_check(entry), absent, "install pyscale where every node sees it")]
     findings, step = _read(done.stdout)
     if done.returncode != 0:
         in_image = interpreter[-1] == IMAGE_PYTHON
@@ -136,21 +123,21 @@ def _read(answers: bytes) -> tuple[list[Finding], str]:
 
 
 def _death(entry: Entry, step: str, returncode: int, stderr: bytes, *, in_image: bool) -> Finding:
-    not_started = why_no_container(stderr.decode(errors="replace"), returncode)
+    text = stderr.decode(errors="replace")
+    not_started = why_no_container(text, returncode)
     if not_started is not None:
         return refused(_check(entry), not_started, f"{entry.name}: ")
-    said = stderr.decode(errors="replace").strip().splitlines()
+    said = text.strip().splitlines()
     last = f" ({said[-1]})" if said else ""
     killer = signal.Signals(-returncode) if returncode < 0 else killed_by(returncode)
     again = IMAGE_AGAIN if in_image else how_to_install(entry.definition.extra, again=True)
-    if killer is None:
-        return problem(_check(entry), f"{entry.name} failed at this step: {step}{last}", again)
-    name = killer.name
-    remedy = {
-        "SIGILL": "install a build of the library for this processor",
-        "SIGKILL": "give the job more memory: the kernel or the batch system killed it",
-    }.get(name, again)
-    return problem(_check(entry), f"{entry.name} died of {name} at this step: {step}{last}", remedy)
+    how = "failed" if killer is None else f"died of {killer.name}"
+    remedies = {
+        signal.SIGILL: "install a build of the library for this processor",
+        signal.SIGKILL: "give the job more memory: the kernel or the batch system killed it",
+    }
+    remedy = again if killer is None else remedies.get(killer, again)
+    return problem(_check(entry), f"{entry.name} {how} at this step: {step}{last}", remedy)
 
 
 def _check(entry: Entry) -> str:

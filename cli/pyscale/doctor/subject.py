@@ -49,6 +49,10 @@ class Entry(Record):
         return stage.room_bytes(stage.params.model_validate(self.params))
 
 
+_AS_SET = ("device", "runtime", "cache", "data", "images", "unlocked_images")
+_FOLDERS = ("runs_folder", "data_folder", "images_folder")
+
+
 class Subject(Record):
     """What a suite with its settings asks of a machine; travels to other nodes as JSON."""
 
@@ -97,9 +101,6 @@ class Subject(Record):
                 )
                 for trial in sorted(first.values(), key=lambda trial: order.index(trial.entry))
             ),
-            device=settings["device"],
-            runtime=settings["runtime"],
-            cache=settings["cache"],
             workers=max(trial.processes for trial in plan.trials),
             widest=max(
                 ((trial.processes, plan.threads_of(trial)) for trial in plan.trials), key=math.prod
@@ -108,18 +109,14 @@ class Subject(Record):
                 trial.device == "cuda" and trial.gpu_sharing == "mps" for trial in plan.trials
             ),
             tasks=sum(len(trial.tasks) for trial in plan.trials),
-            data=settings["data"],
             axes=plan.axes,
             movie=plan.movie,
             own_data={own.data: own.movie for own in plan.own_data},
             reads_movie=plan.suite.reads_data,
             reads_slides=plan.suite.data == "slides",
             place=plan.place,
-            runs_folder=Path(settings["runs_folder"]).absolute(),
-            data_folder=Path(settings["data_folder"]).absolute(),
-            images_folder=Path(settings["images_folder"]).absolute(),
-            images=settings["images"],
-            unlocked_images=settings["unlocked_images"],
+            **{name: settings[name] for name in _AS_SET},
+            **{name: Path(settings[name]).absolute() for name in _FOLDERS},
         )
 
     @classmethod

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pyscale import DISTRIBUTION
-from pyscale.doctor.findings import Finding, beside_the_point, ok, warn_if, warning
+from pyscale.doctor.findings import Finding, beside_the_point, judged, ok, warning
 from pyscale.doctor.subject import Subject
 from pyscale_stages.measure import stamp
 from pyscale_stages.measure.cgroups import kernel_text
@@ -45,14 +45,9 @@ def software() -> Finding:
         f"pyscale {version(DISTRIBUTION)}, Python {platform.python_version()}, "
         f"{platform.system()} {platform.release()} on {platform.machine()}"
     )
-    if sys.platform != "linux":
-        return warning(
-            "system.platform",
-            f"{said}: page cache control and worker placement need Linux",
-            "measure on Linux",
-            value=said,
-        )
-    return ok("system.platform", said, value=said)
+    why = ": page cache control and worker placement need Linux"
+    doubt = (sys.platform != "linux", why, "measure on Linux")
+    return judged("system.platform", said, doubt, value=said)
 
 
 def clock(folder: Path) -> Finding:
@@ -60,15 +55,10 @@ def clock(folder: Path) -> Finding:
     check, name = "system.clock", kernel_text(folder / "current_clocksource")
     if not name:
         return beside_the_point(check, "the kernel reports no clock source")
-    if name in _SLOW_CLOCKS:
-        others = kernel_text(folder / "available_clocksource")
-        return warning(
-            check,
-            f"the clock source is {name}, which takes microseconds to read (available: {others})",
-            "ask the staff why the kernel rejected tsc as unstable",
-            value=name,
-        )
-    return ok(check, f"the clock source is {name}", value=name)
+    others = kernel_text(folder / "available_clocksource")
+    why = f", which takes microseconds to read (available: {others})"
+    doubt = (name in _SLOW_CLOCKS, why, "ask the staff why the kernel rejected tsc as unstable")
+    return judged(check, f"the clock source is {name}", doubt, value=name)
 
 
 def limits(workers: int) -> Iterator[Finding]:
@@ -86,23 +76,27 @@ def limits(workers: int) -> Iterator[Finding]:
 
 def open_files(soft: int, hard: int) -> Finding:
     """Compare the files that a process may open with what libraries open."""
-    return warn_if(
-        not _at_least(soft, FILES_PER_PROCESS),
+    return judged(
         "system.open_files",
         f"a process may open {_number(soft)} files",
-        f", but thread pools, torch and Java may need {FILES_PER_PROCESS}",
-        _raise("-n", FILES_PER_PROCESS, hard),
+        (
+            not _at_least(soft, FILES_PER_PROCESS),
+            f", but thread pools, torch and Java may need {FILES_PER_PROCESS}",
+            _raise("-n", FILES_PER_PROCESS, hard),
+        ),
     )
 
 
 def processes(soft: int, hard: int, needed: int) -> Finding:
     """Compare the processes and threads that a user may have with what workers start."""
-    return warn_if(
-        not _at_least(soft, needed),
+    return judged(
         "system.processes",
         f"this user may have {_number(soft)} processes and threads",
-        f", but the workers may start {needed}",
-        _raise("-u", needed, hard),
+        (
+            not _at_least(soft, needed),
+            f", but the workers may start {needed}",
+            _raise("-u", needed, hard),
+        ),
     )
 
 
@@ -122,23 +116,27 @@ def address_space(limit: int) -> Finding:
 def swap(memory: stamp.Memory) -> Finding:
     """Look whether memory was short on this machine."""
     used, total = memory.swap_used_bytes, memory.swap_total_bytes
-    return warn_if(
-        used > _SWAP_SHARE * memory.total_bytes,
+    return judged(
         "system.swap",
         f"{_bytes(used)} of {_bytes(total)} swap are in use",
-        ": memory was short, and measured work may wait for the disk",
-        "measure on a node without other work",
+        (
+            used > _SWAP_SHARE * memory.total_bytes,
+            ": memory was short, and measured work may wait for the disk",
+            "measure on a node without other work",
+        ),
     )
 
 
 def load(load_1min: float, cpus: int) -> Finding:
     """Look whether other work runs on this machine."""
-    return warn_if(
-        load_1min > max(0.5, 0.1 * cpus),
+    return judged(
         "system.load",
         f"the load was {load_1min:.2f} on {cpus} CPUs at the start",
-        ": other work would affect the measurement",
-        "measure on a quiet node, or ask for whole nodes (--exclusive)",
+        (
+            load_1min > max(0.5, 0.1 * cpus),
+            ": other work would affect the measurement",
+            "measure on a quiet node, or ask for whole nodes (--exclusive)",
+        ),
     )
 
 

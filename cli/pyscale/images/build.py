@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
@@ -16,30 +14,30 @@ from pydantic import Field
 
 from pyscale import DISTRIBUTION
 from pyscale.images.buildlog import BuildEvent, Listener
-from pyscale.images.catalog import ImageDefinition, catalog
+from pyscale.images.catalog import ImageDefinition, catalog, definition_file
 from pyscale.images.content import (
     Base,
     choose_base,
     code_files,
     content_sha256,
+    file_sha256,
     hash_of_words,
     lay_out,
     libraries_sha256,
-    lock_sha256,
-    stage_file,
 )
 from pyscale.images.engine import find_engine, lacks_for_building
+from pyscale.images.enginebuild import Builds
 from pyscale.images.layerbuild import (
-    Ingredients,
     LayerBuilder,
     Recipe,
+    Variables,
     Workshop,
-    full_disk_explained,
 )
 from pyscale.images.listing import is_current
 from pyscale.images.lockfile import ImageFolder, LockedImage, folder_errors_explained, sha256_of
 from pyscale.images.partlocks import debian_packages, debian_text
 from pyscale.images.parts import fetch_parts
+from pyscale.images.sif import UNKNOWN
 from pyscale.store.provenance import code_commit
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
@@ -91,27 +89,27 @@ def build(
     base = choose_base(options.base, options.mirror)
     stale = [d for d in definitions if options.force or not is_current(folder, d)]
     if not stale:
-        return [_reused(folder, definition, listener) for definition in definitions]
-    engine = find_engine()
-    workshop = Workshop(folder.path, engine)
+        return [_current(folder, definition, listener) for definition in definitions]
+    builds = Builds(find_engine())
+    workshop = Workshop(folder.path, builds.engine)
     _refuse_what_is_lacking(stale, base, folder, workshop)
     folder.make()
-    with folder_errors_explained(folder.path), full_disk_explained(folder.path):
+    with folder_errors_explained(folder.path):
         telling = threading.Lock()
 
         def tell(event: BuildEvent) -> None:
             with telling:
                 listener(event)
 
-        layers = LayerBuilder(engine, workshop, tell, anew=options.force)
+        layers = LayerBuilder(builds, workshop, tell, anew=options.force)
 
         def make(definition: ImageDefinition) -> BuiltImage:
             if definition not in stale:
-                return _reused(folder, definition, tell)
+                return _current(folder, definition, tell)
             start_s = time.monotonic()
             libraries = _libraries(definition, base, options.wheels or workshop.parts, layers)
-            locked = _image(definition, libraries, folder, layers)
-            return _built(folder, definition, locked, time.monotonic() - start_s)
+            _image(definition, libraries, folder, layers)
+            return _built(folder, definition, time.monotonic() - start_s)
 
         pool = ThreadPoolExecutor(_at_once())
         try:
@@ -119,7 +117,7 @@ def build(
         except BaseException:
             # A Ctrl-C reaches this thread alone.
             pool.shutdown(wait=False, cancel_futures=True)
-            layers.end()
+            builds.end()
             raise
         finally:
             pool.shutdown()
@@ -139,7 +137,8 @@ def _refuse_what_is_lacking(
     """Raise before anything is started where this machine cannot build."""
     needed = []
     for definition in stale:
-        libraries = workshop.layer(_libraries_name(definition), _libraries_key(definition, base))
+        recipe = _libraries_recipe(definition)
+        libraries = workshop.layer(recipe.name, _libraries_key(definition, base))
         cached = libraries.stat().st_size if libraries.is_file() else None
         needed.append(UNPACKED * cached if cached else NEEDED_BYTES[definition.device])
     base_is_made = workshop.layer("base", base.sha256).is_file()
@@ -155,73 +154,49 @@ def _refuse_what_is_lacking(
 def _libraries(definition: ImageDefinition, base: Base, parts: Path, layers: LayerBuilder) -> Path:
     """Layer with an image's libraries, on the base."""
 
-    def ingredients(hear: Callable[[str], None]) -> Ingredients:
-        sif = _base(definition, base, layers)
-        fetched = fetch_parts(definition, sif, layers.engine, parts, hear)
-        return Ingredients({"base": sif, "parts": fetched})
+    def variables(hear: Callable[[str], None]) -> Variables:
+        sif = base.file
+        if base.origin != "given":
+            recipe = Recipe(definition.name, "base", base.file)
+            sif = layers.cached(recipe, base.sha256, lambda _: base.variables())
+        return {"base": sif, "parts": fetch_parts(definition, sif, layers.engine, parts, hear)}
 
-    recipe = Recipe(
-        definition.name, "libraries", _libraries_name(definition), definition.definition_file
-    )
-    return layers.cached(recipe, _libraries_key(definition, base), ingredients)
-
-
-def _base(definition: ImageDefinition, base: Base, layers: LayerBuilder) -> Path:
-    """Layer with the Debian system, unless it is given."""
-    if base.origin == "given":
-        return base.file
-    recipe = Recipe(definition.name, "base", "base", base.file)
-    return layers.cached(recipe, base.sha256, lambda _: Ingredients({}, base.variables()))
+    return layers.cached(_libraries_recipe(definition), _libraries_key(definition, base), variables)
 
 
 def _image(
     definition: ImageDefinition, libraries: Path, folder: ImageFolder, layers: LayerBuilder
-) -> LockedImage:
+) -> None:
     """Add the stage's code to its libraries; install the image and lock it."""
-    recipe = Recipe(definition.name, "image", definition.name, stage_file())
+    recipe = Recipe(definition.name, "image", definition_file("stage"))
     with layers.place(recipe, definition.name) as (place, scratch):
         if not layers.anew and is_current(folder, definition):
-            # Another process made it while this one waited.
-            return folder.read_lock().images[definition.name]
-        content, commit = content_sha256(definition), code_commit()
+            return  # Another process made it while this one waited.
         labels = {
             "image": definition.name,
             "stage": definition.stage,
             "version": version(DISTRIBUTION),
-            "git_commit": commit or "unknown",
-            "lock_sha256": lock_sha256(definition),
-            "content_sha256": content,
+            "git_commit": code_commit() or UNKNOWN,
+            "lock_sha256": file_sha256(definition.lock_file),
+            "content_sha256": content_sha256(definition),
         }
         lay_out(code_files(definition.stage), place / "code")
         files = {"libraries": libraries, "code": place / "code"}
-        made = layers.build(recipe, Ingredients(files, labels), place, scratch)
-        locked = LockedImage(
-            sha256=sha256_of(made),
-            size_bytes=made.stat().st_size,
-            content_sha256=content,
-            pyscale_version=labels["version"],
-            git_commit=commit,
-            lock_sha256=labels["lock_sha256"],
-            built_utc=datetime.now(UTC),
-            engine=f"{layers.engine.name} {layers.engine.version}",
-            architecture=platform.machine(),
-        )
+        made = layers.build(recipe, {**files, **labels}, place, scratch)
+        locked = LockedImage.of(made, sha256_of(made))
         layers.workshop.install(made, folder.sif(definition.name))
-        packages = debian_packages(libraries, layers.engine)
+        packages = debian_packages(folder.sif(definition.name), layers.engine)
         write_atomically(folder.debian_list(definition.name), debian_text(packages))
         folder.record(definition.name, locked)
-    return locked
 
 
-def _reused(folder: ImageFolder, definition: ImageDefinition, listener: Listener) -> BuiltImage:
+def _current(folder: ImageFolder, definition: ImageDefinition, listener: Listener) -> BuiltImage:
     listener(BuildEvent(definition.name, "image", "current"))
+    return _built(folder, definition, None)
+
+
+def _built(folder: ImageFolder, definition: ImageDefinition, wall_s: float | None) -> BuiltImage:
     locked = folder.read_lock().images[definition.name]
-    return _built(folder, definition, locked, wall_s=None)
-
-
-def _built(
-    folder: ImageFolder, definition: ImageDefinition, locked: LockedImage, wall_s: float | None
-) -> BuiltImage:
     return BuiltImage(
         name=definition.name,
         sif=folder.sif(definition.name),
@@ -231,8 +206,8 @@ def _built(
     )
 
 
-def _libraries_name(definition: ImageDefinition) -> str:
-    return f"{definition.name}-libraries"
+def _libraries_recipe(definition: ImageDefinition) -> Recipe:
+    return Recipe(definition.name, "libraries", definition.definition_file)
 
 
 def _libraries_key(definition: ImageDefinition, base: Base) -> str:
@@ -249,5 +224,5 @@ def _usual_layers(workshop: Workshop) -> set[Path]:
         # An image that cannot be built here has no lock yet, or no definition.
         if definition.lock_file.is_file() and definition.definition_file.is_file():
             key = _libraries_key(definition, base)
-            wanted.add(workshop.layer(_libraries_name(definition), key))
+            wanted.add(workshop.layer(_libraries_recipe(definition).name, key))
     return wanted

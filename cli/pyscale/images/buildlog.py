@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Literal
 
 from rich.markup import escape
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import SpinnerColumn, TaskID, TimeElapsedColumn
 
-from pyscale.console import Console
+from pyscale.console import vanishing_progress
 
 Layer = Literal["base", "libraries", "image"]
 
@@ -84,28 +84,21 @@ class BuildLog:
         return lines[-1].removeprefix("FATAL:").strip()
 
 
-_STEPS = {
-    "base": "Debian base",
-    "libraries": "libraries",
-    "image": "stage code",
-}
+_STEPS = {"base": "Debian base", "libraries": "libraries", "image": "stage code"}
 
 
 class BuildProgress:
     """Shows the events of a build as they happen, on stderr."""
 
     def __init__(self) -> None:
-        self._console = Console(stderr=True, highlight=False)
-        self._progress = Progress(
+        self._progress = vanishing_progress(
             SpinnerColumn(),
-            TextColumn("{task.description}"),
+            "{task.description}",
             TimeElapsedColumn(),
-            TextColumn("[dim]{task.fields[doing]}"),
-            console=self._console,
-            transient=True,
-            disable=not self._console.is_terminal,
+            "[dim]{task.fields[doing]}",
         )
-        self._begun_s: dict[tuple[str, str], float] = {}
+        self._begun_s: dict[str, float] = {}
+        self._tasks: dict[str, TaskID] = {}
 
     def __enter__(self) -> BuildProgress:
         self._progress.start()
@@ -117,7 +110,6 @@ class BuildProgress:
     def hear(self, event: BuildEvent) -> None:
         """Show one event."""
         step = f"{event.image}: {_STEPS[event.layer]}"
-        key = (event.image, event.layer)
         if event.kind == "said":
             self._show(step, event.detail)
             return
@@ -126,24 +118,21 @@ class BuildProgress:
         elif event.kind == "waiting":
             self._say(f"{step}: waiting for another build that is making it")
         elif event.kind == "started":
-            self._begun_s[key] = time.monotonic()
+            self._begun_s[step] = time.monotonic()
             self._say(f"{step}: building")
             self._show(step, "")
         else:
-            for task in [t for t in self._progress.tasks if t.description == escape(step)]:
-                self._progress.remove_task(task.id)
-            took_s = time.monotonic() - self._begun_s.pop(key)
+            self._progress.remove_task(self._tasks.pop(step))
+            took_s = time.monotonic() - self._begun_s.pop(step)
             self._say(f"{step}: done in {took_s:.0f} s")
 
     def _say(self, sentence: str) -> None:
-        self._console.print(sentence, markup=False, soft_wrap=True)
+        self._progress.console.print(sentence, markup=False, soft_wrap=True)
 
     def _show(self, step: str, said: str) -> None:
         """Keep one line for a step on the terminal: for how long it goes on, and what is done."""
-        room = max(20, self._console.width - len(step) - 16)
-        description, doing = escape(step), escape(said[:room])
-        shown = next((t for t in self._progress.tasks if t.description == description), None)
-        if shown is not None:
-            self._progress.update(shown.id, doing=doing)
-            return
-        self._progress.add_task(description, doing=doing)
+        room = max(20, self._progress.console.width - len(step) - 16)
+        doing = escape(said[:room])
+        if step not in self._tasks:
+            self._tasks[step] = self._progress.add_task(escape(step), doing=doing)
+        self._progress.update(self._tasks[step], doing=doing)

@@ -16,6 +16,11 @@ from pyscale_stages.contract import Device, Record, Stage, StageParams
 from pyscale_stages.wording import did_you_mean
 
 
+def definition_file(name: str) -> Path:
+    """An Apptainer definition in `containers/`."""
+    return shipped("containers") / f"{name}.def"
+
+
 class ImageDefinition(Record):
     """One image: a definition file, its requirements and its lock."""
 
@@ -29,7 +34,7 @@ class ImageDefinition(Record):
     @property
     def definition_file(self) -> Path:
         """The Apptainer definition of the image's libraries."""
-        return shipped("containers") / f"{self.definition}.def"
+        return definition_file(self.definition)
 
     @property
     def requirements_file(self) -> Path:
@@ -71,11 +76,6 @@ def image_for(
     """Name of the image of an entry: that of the setting `images`, else its stage's choice.
 
     For cuda the image's variant with that ending is taken, where there is one.
-
-    Raises
-    ------
-    UserError
-        If the setting names no image, or one of another stage.
     """
     known = catalog()
     name = given.get(entry, given.get(stage.name))

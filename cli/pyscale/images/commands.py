@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pyscale.commandhelp import Group, helped
+from pyscale.commandhelp import Group, JsonOption, helped
 
 if TYPE_CHECKING:
     from pyscale.images.lockfile import ImageFolder
 
+_helped = partial(helped, settings_are_defaults=True)
 image_app = typer.Typer(
     cls=Group,
     help="Build, verify and move images of the stages.",
@@ -28,7 +30,6 @@ def _known_names(incomplete: str) -> list[str]:
     return [name for name in catalog() if name.startswith(incomplete)]
 
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 FolderOption = Annotated[
     Path | None,
     typer.Option("--images-folder", metavar="DIR", help="Folder that holds the images."),
@@ -38,7 +39,7 @@ PlainOption = Annotated[
 ]
 
 
-@image_app.command("list", **helped("pyscale image list", settings_are_defaults=True))
+@image_app.command("list", **_helped("pyscale image list"))
 def list_images(images_folder: FolderOption = None, json: JsonOption = False) -> None:
     """List every image, its state, date and file."""
     from pyscale.images.listing import listed_images
@@ -47,13 +48,12 @@ def list_images(images_folder: FolderOption = None, json: JsonOption = False) ->
     folder = _folder(images_folder)
     images = listed_images(folder)
     if json:
-        rows = [image.model_dump(mode="json") for image in images]
-        _print_json({"images_folder": str(folder.path), "images": rows})
+        _print_json({"images_folder": folder.path, "images": images})
     else:
         show_images(images, folder.path)
 
 
-@image_app.command(**helped("pyscale image build segment contact", settings_are_defaults=True))
+@image_app.command(**_helped("pyscale image build segment contact"))
 def build(
     names: Annotated[
         list[str] | None,
@@ -111,7 +111,7 @@ def build(
     show_built(built)
 
 
-@image_app.command(**helped("pyscale image inspect segment", settings_are_defaults=True))
+@image_app.command(**_helped("pyscale image inspect segment"))
 def inspect(
     image: Annotated[
         str,
@@ -131,12 +131,12 @@ def inspect(
     sif = Path(image) if _is_file_name(image) else folder.sif(_checked_name(image, folder))
     described = describe(sif, find_engine())
     if json:
-        _print_json(described.model_dump(mode="json"))
+        _print_json(described)
     else:
         show_description(described)
 
 
-@image_app.command(**helped("pyscale image verify", settings_are_defaults=True))
+@image_app.command(**_helped("pyscale image verify"))
 def verify(
     images: Annotated[
         list[str] | None,
@@ -156,11 +156,11 @@ def verify(
     """
     from pyscale.data.progress import TerminalReport
     from pyscale.errors import UserError
-    from pyscale.images.lockfile import names_to_verify, verdict_on, verdict_on_file
+    from pyscale.images.lockfile import verdict_on, verdict_on_file
     from pyscale.images.view import show_verdicts
 
     folder, report = _folder(images_folder), TerminalReport()
-    named = images or names_to_verify(folder)
+    named = images or folder.names()
     if not named:
         raise UserError(f"{folder.path} holds no images: build or pull some first")
     named = [name if _is_file_name(name) else _checked_name(name, folder) for name in named]
@@ -171,18 +171,14 @@ def verify(
         for name in named
     ]
     if json:
-        _print_json([verdict.model_dump(mode="json") for verdict in verdicts])
+        _print_json(verdicts)
     else:
         show_verdicts(verdicts)
     if any(verdict.state != "as locked" for verdict in verdicts):
         raise typer.Exit(1)
 
 
-@image_app.command(
-    **helped(
-        "pyscale image push segment oras://registry.example.org/lab", settings_are_defaults=True
-    )
-)
+@image_app.command(**_helped("pyscale image push segment oras://registry.example.org/lab"))
 def push(
     names: Annotated[list[str], typer.Argument(metavar="NAME", autocompletion=_known_names)],
     target: Annotated[str, typer.Argument(metavar="oras://HOST/PATH[:TAG]")],
@@ -211,11 +207,7 @@ def push(
         talk(f"fetch it by: pyscale image pull {goal} --sha256 {locked.sha256}")
 
 
-@image_app.command(
-    **helped(
-        "pyscale image pull oras://registry.example.org/lab/segment:1", settings_are_defaults=True
-    )
-)
+@image_app.command(**_helped("pyscale image pull oras://registry.example.org/lab/segment:1"))
 def pull(
     source: Annotated[str, typer.Argument(metavar="oras://HOST/PATH[:TAG]")],
     *,
@@ -263,10 +255,9 @@ def _checked_name(name: str, folder: ImageFolder) -> str:
     """Return the name of an image that pyscale knows, or that is in the folder."""
     from pyscale.errors import UserError
     from pyscale.images.catalog import catalog
-    from pyscale.images.lockfile import names_to_verify
     from pyscale_stages.wording import did_you_mean
 
-    known = {*catalog(), *names_to_verify(folder)}
+    known = {*catalog(), *folder.names()}
     if name not in known:
         raise UserError(f"unknown image {name!r}: {did_you_mean(name, known)}")
     return name
@@ -275,4 +266,6 @@ def _checked_name(name: str, folder: ImageFolder) -> str:
 def _print_json(value: object) -> None:
     import json
 
-    typer.echo(json.dumps(value, indent=2))
+    from pydantic_core import to_jsonable_python
+
+    typer.echo(json.dumps(to_jsonable_python(value), indent=2))

@@ -16,7 +16,7 @@ from typing import Literal
 
 import pyscale_stages
 from pyscale.errors import UserError
-from pyscale.images.catalog import ImageDefinition
+from pyscale.images.catalog import ImageDefinition, definition_file
 from pyscale.shipped import shipped
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.registry import load_stage
@@ -77,21 +77,6 @@ OWN_FOLDERS = {"debian", "jars", "locks", "requirements"}
 """Folders of `containers/` whose files are no part of the steps that images share."""
 
 
-def base_file() -> Path:
-    """Definition of the Debian system that every image stands on."""
-    return shipped("containers") / "base.def"
-
-
-def base_from_registry_file() -> Path:
-    """Definition of the same system where a registry's image takes debootstrap's place."""
-    return shipped("containers") / "base_docker.def"
-
-
-def stage_file() -> Path:
-    """Definition of the last layer, which adds the stage's code."""
-    return shipped("containers") / "stage.def"
-
-
 def shared_files() -> dict[str, Path]:
     """What the definitions share beside themselves: the steps that several of them run."""
     containers = shipped("containers")
@@ -106,12 +91,7 @@ def shared_files() -> dict[str, Path]:
 
 def base_sha256(file: Path | None = None) -> str:
     """Hash of what the Debian system is made from; of the usual one where no file is named."""
-    return hash_of_files({"base.def": file or base_file(), **shared_files()})
-
-
-def lock_sha256(definition: ImageDefinition) -> str:
-    """Hash of an image's Python lock, all its bytes."""
-    return file_sha256(definition.lock_file)
+    return hash_of_files({"base.def": file or definition_file("base"), **shared_files()})
 
 
 def libraries_sha256(definition: ImageDefinition) -> str:
@@ -125,7 +105,7 @@ def libraries_sha256(definition: ImageDefinition) -> str:
 
 def content_sha256(definition: ImageDefinition) -> str:
     """Hash of all that an image is made from: its libraries and its stage's code."""
-    code = hash_of_files({"stage.def": stage_file(), **code_files(definition.stage)})
+    code = hash_of_files({"stage.def": definition_file("stage"), **code_files(definition.stage)})
     return hash_of_words((libraries_sha256(definition), code))
 
 
@@ -159,16 +139,12 @@ _WAYS = (
 
 @dataclass(frozen=True)
 class Base:
-    """What the first layer is made from.
-
-    `sha256`: hash of that, by which the layers on it are told apart. `file`: definition to build,
-    or the base itself where it is given. `origin`: whether debootstrap makes it, a registry has it,
-    or it is given. `reference`: image of a registry, with its digest. `mirror`: mirror of Debian
-    that the user named.
-    """
+    """What the first layer is made from."""
 
     sha256: str
+    """Hash of that, by which the layers on it are told apart."""
     file: Path
+    """Definition to build, or the base itself where it is given."""
     origin: Literal["debootstrap", "registry", "given"] = "debootstrap"
     reference: str = ""
     mirror: str | None = None
@@ -183,14 +159,14 @@ class Base:
 def choose_base(base: str | None, mirror: str | None) -> Base:
     """Understand the options `--base` and `--mirror`."""
     if base is None:
-        return Base(base_sha256(), base_file(), mirror=mirror)
+        return Base(base_sha256(), definition_file("base"), mirror=mirror)
     if base.startswith("docker://"):
         if not _DIGEST.search(base):
             raise UserError(
                 f"--base {base} has no digest, so its content may change: write it as "
                 "docker://NAME@sha256:DIGEST"
             )
-        file = base_from_registry_file()
+        file = definition_file("base_docker")
         return Base(hash_of_words((base_sha256(file), base)), file, "registry", base)
     sif = Path(base).expanduser()
     if not sif.is_file():

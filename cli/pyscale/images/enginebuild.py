@@ -19,7 +19,7 @@ from pyscale.images.content import FILE_TIME_S
 from pyscale.images.engine import Engine
 from pyscale_stages.errors import MissingPart, ResourceExhausted
 
-MKSQUASHFS_ARGUMENTS = "-comp gzip -Xcompression-level 1"
+GZIP, ZSTD = (f"-comp {name} -Xcompression-level 1" for name in ("gzip", "zstd"))
 """Why these: `docs/decisions/`, the record on layers of images."""
 
 PATIENCE_S = 30.0
@@ -32,7 +32,7 @@ class Builds:
     """Builds by one container program, in whichever thread, to be ended together."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self.engine = engine
         self._lock = threading.Lock()
         self._running: set[subprocess.Popen[str]] = set()
         self._ended = False
@@ -54,12 +54,18 @@ class Builds:
         *,
         log: BuildLog,
         hear: Callable[[str], None],
+        quickly: bool,
     ) -> None:
         """Build one definition into a file beside which its relative paths are.
 
-        What a failure leaves there is the caller's to remove.
+        What a failure leaves there is the caller's to remove. `quickly`: for this machine alone.
         """
-        command = _command(self._engine, definition_file, variables, target, scratch)
+        engine = self.engine
+        has_zstd = re.search(r"^\s*zstd\b", _help_of("mksquashfs", "-help"), re.MULTILINE)
+        compression = ZSTD if quickly and has_zstd else GZIP
+        command = _command(
+            engine, definition_file, variables, target, scratch, compression=compression
+        )
         log.write(" ".join(command))
         with subprocess.Popen(
             [sys.executable, "-m", "pyscale.interruption", str(os.getpid()), *command],
@@ -69,14 +75,18 @@ class Builds:
             text=True,
             errors="replace",
             cwd=target.parent,
-            env=_environment(self._engine, scratch),
+            env=_environment(engine, scratch),
             umask=0o022,
             # Ctrl-C at the terminal reaches this process alone, which then ends the build in order.
             start_new_session=True,
         ) as process:
             assert process.stdout is not None
             try:
-                self._take_up(process)
+                with self._lock:
+                    self._running.add(process)
+                    ended = self._ended
+                if ended:
+                    _end(process)
                 for raw in process.stdout:
                     line = log.write(raw)
                     if line:
@@ -96,12 +106,11 @@ class Builds:
                 f"{log.path}"
             )
 
-    def _take_up(self, process: subprocess.Popen[str]) -> None:
-        with self._lock:
-            self._running.add(process)
-            ended = self._ended
-        if ended:
-            _end(process)
+
+def _help_of(*command: str) -> str:
+    # mksquashfs tells on stderr.
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return done.stdout + done.stderr
 
 
 def _command(
@@ -110,10 +119,10 @@ def _command(
     variables: Mapping[str, str],
     target: Path,
     scratch: Path,
+    *,
+    compression: str,
 ) -> list[str]:
-    offered = subprocess.run(
-        [engine.program, "build", "--help"], capture_output=True, text=True, check=False
-    ).stdout
+    offered = _help_of(engine.program, "build", "--help")
     if "--build-arg" not in offered:
         raise MissingPart(
             f"{engine.program} ({engine.name} {engine.version}) is too old to build images (it "
@@ -128,7 +137,7 @@ def _command(
         own.chmod(0o1777)
         command += ["--bind", f"{own}:{inside}"]
     if "--mksquashfs-args" in offered:
-        command += ["--mksquashfs-args", MKSQUASHFS_ARGUMENTS]
+        command += ["--mksquashfs-args", compression]
     wanted = set(_VARIABLE.findall(definition_file.read_text(encoding="utf-8")))
     for name in sorted(wanted & variables.keys()):
         command += ["--build-arg", f"{name}={variables[name]}"]
@@ -144,21 +153,15 @@ def _environment(engine: Engine, scratch: Path) -> dict[str, str]:
         for name, value in os.environ.items()
         if not name.startswith(prefixes) and name not in binds
     }
-    own = {
-        "TMPDIR": str(scratch),
-        "CACHEDIR": str(scratch / "cache"),
-        # As for commands in images: root has no need of host privileges, and may lack them.
-        **({"USERNS": "1"} if os.geteuid() == 0 else {}),
-    }
     # For mksquashfs outside, and for what runs inside: file times that do not tell the day.
-    day = {"SOURCE_DATE_EPOCH": str(FILE_TIME_S)}
-    inside = {f"{engine.environment_prefix}{name}": value for name, value in day.items()}
-    return (
-        kept
-        | day
-        | inside
-        | {f"{engine.option_prefix}{name}": value for name, value in own.items()}
-    )
+    for prefix in ("", engine.environment_prefix):
+        kept[f"{prefix}SOURCE_DATE_EPOCH"] = str(FILE_TIME_S)
+    kept[f"{engine.option_prefix}TMPDIR"] = str(scratch)
+    kept[f"{engine.option_prefix}CACHEDIR"] = str(scratch / "cache")
+    if os.geteuid() == 0:
+        # As for commands in images: root has no need of host privileges, and may lack them.
+        kept[f"{engine.option_prefix}USERNS"] = "1"
+    return kept
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -6,13 +6,12 @@ Whoever makes one holds its claim: others wait, and then find it made.
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import BaseFileLock, Timeout
@@ -23,7 +22,6 @@ from pyscale.images.buildlog import BuildEvent, BuildLog, Layer, Listener
 from pyscale.images.content import hash_of_words, lay_out, shared_files
 from pyscale.images.engine import Engine
 from pyscale.images.enginebuild import Builds
-from pyscale_stages.errors import ResourceExhausted
 
 HASH_LETTERS = 12
 
@@ -86,17 +84,11 @@ class Workshop:
         left |= {path.name.removesuffix(".scratch") for path in self._scratches.glob("*")}
         for name in stale.keys() | left:
             lock = self._lock(name)
-            try:
-                lock.acquire(timeout=0)
-            except Timeout:
-                continue
-            try:
+            with suppress(Timeout), lock.acquire(timeout=0):
                 if name in stale:
                     stale[name].unlink(missing_ok=True)
                 self._remove(self._places / name)
                 self._remove(self._scratches / f"{name}.scratch")
-            finally:
-                lock.release()
 
     def _lock(self, name: str) -> BaseFileLock:
         self.layers.mkdir(parents=True, exist_ok=True)
@@ -119,75 +111,49 @@ class Workshop:
             ) from error
 
 
-@contextmanager
-def full_disk_explained(folder: Path) -> Iterator[None]:
-    """Name the folder whose disk filled up, which the error of a write does not tell."""
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
-            raise
-        raise ResourceExhausted(
-            f"the disk of {folder} filled up during the build: free space there and build again"
-        ) from error
-
-
 @dataclass(frozen=True)
 class Recipe:
-    """How one layer is made.
-
-    `layer`: which part of it. `name`: name of the layer, which its log begins with.
-    `definition_file`: what the container program builds.
-    """
+    """How one layer of an image is made: what the container program builds."""
 
     image: str
     layer: Layer
-    name: str
     definition_file: Path
 
+    @property
+    def name(self) -> str:
+        """Name of the layer, which its file and its log begin with."""
+        names = {"base": "base", "libraries": f"{self.image}-libraries", "image": self.image}
+        return names[self.layer]
 
-@dataclass(frozen=True)
-class Ingredients:
-    """Values of a definition's variables.
 
-    `files`: SIFs and folders. The definition names them by links beside each other, so that no path
-    of this machine gets into the image. `words`: everything else.
-    """
-
-    files: Mapping[str, Path]
-    words: Mapping[str, str] = field(default_factory=dict)
+Variables = Mapping[str, str | Path]
+"""Values of a definition's variables. It names SIFs and folders by links beside each other, so that
+no path of this machine gets into the image."""
 
 
 class LayerBuilder:
     """Builds layers; each call of `pyscale image build` has one.
 
-    `engine`: the container program. `workshop`: where layers are made and kept. `listener`: hears
-    what happens. `anew`: whether cached layers are made again, each once.
+    `builds`: the container program at work. `workshop`: where layers are made and kept. `listener`:
+    hears what happens. `anew`: whether cached layers are made again, each once.
     """
 
     def __init__(
-        self, engine: Engine, workshop: Workshop, listener: Listener, *, anew: bool
+        self, builds: Builds, workshop: Workshop, listener: Listener, *, anew: bool
     ) -> None:
-        self.engine = engine
+        self._builds = builds
+        self.engine = builds.engine
         self.workshop = workshop
         self._listener = listener
         self.anew = anew
-        self._builds = Builds(engine)
         self.used: set[Path] = set()
 
-    def end(self) -> None:
-        """End what is being built, in whichever thread."""
-        self._builds.end()
-
     def cached(
-        self,
-        recipe: Recipe,
-        sha256: str,
-        ingredients: Callable[[Callable[[str], None]], Ingredients],
+        self, recipe: Recipe, sha256: str, variables: Callable[[Callable[[str], None]], Variables]
     ) -> Path:
         """Return the file of a layer, which is built where it is not cached.
 
-        `ingredients`: fetches and names what it is made of; called only where there is something to
+        `variables`: fetches and names what it is made of; called only where there is something to
         build, with what hears each thing that is done.
         """
         file = self.workshop.layer(recipe.name, sha256)
@@ -196,7 +162,7 @@ class LayerBuilder:
         with self.place(recipe, file.stem) as (place, scratch):
             # Another process may have made it while this one waited.
             if not self._is_usable(file):
-                made = self.build(recipe, ingredients(self.hear(recipe)), place, scratch)
+                made = self.build(recipe, variables(self._hearer(recipe)), place, scratch)
                 self.workshop.install(made, file)
                 self.used.add(file)
         return file
@@ -211,24 +177,33 @@ class LayerBuilder:
         ):
             yield folders
 
-    def build(self, recipe: Recipe, made_of: Ingredients, place: Path, scratch: Path) -> Path:
+    def build(self, recipe: Recipe, given: Variables, place: Path, scratch: Path) -> Path:
         """Build a recipe in its place, with its log; return the SIF."""
         self._listener(BuildEvent(recipe.image, recipe.layer, "started"))
-        variables, made = dict(made_of.words), place / "made.sif"
-        for name, path in made_of.files.items():
-            variables[name] = f"{name}.sif" if path.suffix == ".sif" else name
-            if path.parent != place:
-                (place / variables[name]).symlink_to(path.absolute())
+        variables, made = {"containers": "containers"}, place / "made.sif"
+        for name, value in given.items():
+            if isinstance(value, str):
+                variables[name] = value
+                continue
+            variables[name] = f"{name}.sif" if value.suffix == ".sif" else name
+            if value.parent != place:
+                (place / variables[name]).symlink_to(value.absolute())
         lay_out(shared_files(), place / "containers")
-        variables["containers"] = "containers"
         with BuildLog(self.workshop.logs, recipe.name) as log:
-            file, hear = recipe.definition_file, self.hear(recipe)
-            self._builds.build(file, variables, made, scratch, log=log, hear=hear)
+            self._builds.build(
+                recipe.definition_file,
+                variables,
+                made,
+                scratch,
+                log=log,
+                hear=self._hearer(recipe),
+                # No image is run from it, and it is read again at once.
+                quickly=recipe.layer == "libraries",
+            )
         self._listener(BuildEvent(recipe.image, recipe.layer, "finished"))
         return made
 
-    def hear(self, recipe: Recipe) -> Callable[[str], None]:
-        """What hears each line of what is done for a recipe."""
+    def _hearer(self, recipe: Recipe) -> Callable[[str], None]:
         return lambda line: self._listener(BuildEvent(recipe.image, recipe.layer, "said", line))
 
     def _is_usable(self, file: Path) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition, catalog
-from pyscale.images.content import content_sha256, lock_sha256
+from pyscale.images.content import content_sha256, file_sha256
 from pyscale.images.engine import IMAGE_PYTHON, Engine
 from pyscale.images.lockfile import ImageFolder, LockedImage
 from pyscale.images.sif import ImageLabels, image_labels, read_sif, refuse_foreign
@@ -49,21 +50,25 @@ def listed_images(folder: ImageFolder) -> list[ListedImage]:
     """
     locked = folder.read_lock().images
     known = catalog()
-    others = sorted({*locked, *(sif.stem for sif in folder.sifs())} - set(known))
     return [
         _listed(name, folder.sif(name), known.get(name), locked.get(name))
-        for name in (*known, *others)
+        for name in dict.fromkeys((*known, *folder.names()))
     ]
 
 
 def _listed(
     name: str, sif: Path, definition: ImageDefinition | None, locked: LockedImage | None
 ) -> ListedImage:
-    stage, device = _nature(sif, definition)
+    # Of an image outside the catalog its labels tell, if they do.
+    stage, known = "?", definition
+    if definition is None:
+        with suppress(UserError):
+            labels = image_labels(sif, read_sif(sif))
+            stage, known = labels.stage, catalog().get(labels.image)
     row = ListedImage(
         name=name,
-        stage=stage,
-        device=device,
+        stage=stage if definition is None else definition.stage,
+        device="?" if known is None else known.device,
         state=_state(sif, definition, locked),
         path=sif,
         size_bytes=sif.stat().st_size if sif.is_file() else None,
@@ -74,7 +79,7 @@ def _listed(
         include={"built_utc", "sha256", "pyscale_version", "git_commit", "origin"}
     )
     if definition is not None and row.state == "out of date":
-        other_lock = lock_sha256(definition) != locked.lock_sha256
+        other_lock = file_sha256(definition.lock_file) != locked.lock_sha256
         told["because"] = "its Python lock" if other_lock else "its definition or stage code"
     return row.model_copy(update=told)
 
@@ -101,18 +106,6 @@ def is_current(folder: ImageFolder, definition: ImageDefinition) -> bool:
     return _state(folder.sif(definition.name), definition, locked) == "current"
 
 
-def _nature(sif: Path, definition: ImageDefinition | None) -> tuple[str, str]:
-    """Stage and device; of an image outside the catalog as its labels tell, if they do."""
-    if definition is not None:
-        return definition.stage, definition.device
-    try:
-        labels = image_labels(sif, read_sif(sif))
-    except UserError:
-        return "?", "?"
-    own = catalog().get(labels.image)
-    return labels.stage, own.device if own is not None else "?"
-
-
 # Runs inside: the standard library alone, so that it says the same of every image.
 _LIST_PACKAGES = """
 import importlib.metadata, json, pathlib
@@ -134,7 +127,8 @@ for line in pathlib.Path("/var/lib/dpkg/status").read_text().splitlines() + [""]
     if entry.get("Status", "").endswith(" installed"):
         debian[entry["Package"]] = entry["Version"]
     entry = {}
-print(json.dumps({"python": python, "debian": debian, "copyleft": copyleft}))
+found = {"python_packages": python, "debian_packages": debian, "copyleft": copyleft}
+print(json.dumps(found))
 """
 
 
@@ -161,23 +155,17 @@ def describe(sif: Path, engine: Engine) -> ImageDescription:
     header = read_sif(sif)
     labels = image_labels(sif, header)
     refuse_foreign(sif, header)
-    packages = _packages(sif, engine)
+    of_header = {"size_bytes", "architecture", "created_utc", "runscript", "help_text"}
     return ImageDescription(
         file=sif,
-        size_bytes=header.size_bytes,
-        architecture=header.architecture,
-        created_utc=header.created_utc,
         labels=labels,
         all_labels=dict(sorted(header.labels.items())),
-        runscript=header.runscript,
-        help_text=header.help_text,
-        python_packages=packages["python"],
-        debian_packages=packages["debian"],
-        copyleft=packages["copyleft"],
+        **header.model_dump(include=of_header),
+        **_packages(sif, engine),
     )
 
 
-def _packages(sif: Path, engine: Engine) -> dict[str, dict[str, str]]:
+def _packages(sif: Path, engine: Engine) -> dict[str, Any]:
     done = engine.ask(*ISOLATED, str(sif), IMAGE_PYTHON, "-c", _LIST_PACKAGES)
     if done.returncode != 0:
         said = done.stderr.strip().splitlines()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import errno
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Literal
@@ -12,12 +10,13 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from pyscale.data.progress import Report, SilentReport
-from pyscale.errors import UserError
+from pyscale.errors import A_FILE, FULL, READ_ONLY, Sayings, UserError, disk_errors_explained
 from pyscale.filelocks import file_lock
 from pyscale.images.sif import image_labels, read_sif, refuse_foreign
 from pyscale_stages import hashing
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
+from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.wording import first_problem
 
 LOCK_NAME = "images.lock"
@@ -37,6 +36,24 @@ class LockedImage(Record):
     engine: str = Field(description="Program and version that built it")
     architecture: str = Field(description="Machine that it runs on, as `uname -m` tells it")
     origin: str = Field("built here", description="Where it came from, if it was pulled")
+
+    @classmethod
+    def of(cls, sif: Path, sha256: str, origin: str = "built here") -> LockedImage:
+        """Entry of a whole image, by its header and labels."""
+        header = read_sif(sif)
+        labels = image_labels(sif, header)
+        return cls(
+            sha256=sha256,
+            size_bytes=header.size_bytes,
+            content_sha256=labels.content_sha256,
+            pyscale_version=labels.version,
+            git_commit=labels.git_commit,
+            lock_sha256=labels.lock_sha256,
+            built_utc=header.created_utc,
+            engine=labels.engine,
+            architecture=header.architecture,
+            origin=origin,
+        )
 
 
 class ImagesLock(Record):
@@ -64,6 +81,10 @@ class ImageFolder:
     def sifs(self) -> list[Path]:
         """Every image file that lies in the folder."""
         return sorted(path for path in self.path.glob("*.sif") if not path.name.startswith("."))
+
+    def names(self) -> list[str]:
+        """Every image that the lock names or that lies in the folder."""
+        return sorted({*self.read_lock().images, *(sif.stem for sif in self.sifs())})
 
     def read_lock(self) -> ImagesLock:
         """Read the lock; an absent one locks nothing."""
@@ -96,25 +117,26 @@ class ImageFolder:
             self.path.mkdir(parents=True, exist_ok=True)
 
 
-@contextmanager
-def folder_errors_explained(folder: Path) -> Iterator[None]:
-    """Turn what the disk refuses inside the block into a sentence; a full disk has its own."""
-    other = "name another folder by the setting images_folder"
-    try:
-        yield
-    except (FileExistsError, NotADirectoryError) as error:
-        where = error.filename or folder
-        raise UserError(f"{where} is a file, but a folder is needed there: {other}") from (error)
-    except PermissionError as error:
-        where = error.filename or folder
-        raise UserError(
-            f"{where} is not writable for this user: change its permissions, or {other}"
-        ) from error
-    except OSError as error:
-        if error.errno not in {errno.EROFS, errno.ENOENT}:
-            raise
-        where = error.filename or folder
-        raise UserError(f"{where} cannot be written ({error.strerror}): {other}") from error
+_OTHER = "name another folder by the setting images_folder"
+_REFUSALS: Sayings = (
+    (
+        FULL,
+        ResourceExhausted,
+        "the disk of {folder} filled up: free space there and run the same command again",
+    ),
+    (
+        READ_ONLY,
+        UserError,
+        "{where} is not writable for this user: change its permissions, or " + _OTHER,
+    ),
+    (A_FILE, UserError, "{where} is a file, but a folder is needed there: " + _OTHER),
+    ("No such file", UserError, "{where} cannot be made: " + _OTHER),
+)
+
+
+def folder_errors_explained(folder: Path) -> AbstractContextManager[None]:
+    """Turn what the disk refuses inside the block into a sentence."""
+    return disk_errors_explained(folder, _REFUSALS)
 
 
 State = Literal["as locked", "absent", "unlocked", "damaged", "foreign", "changed"]
@@ -149,18 +171,13 @@ def verify_image(folder: ImageFolder, name: str, report: Report | None = None) -
     return folder.read_lock().images[name]
 
 
-def verdict_on(folder: ImageFolder, name: str, report: Report | None = None) -> Verdict:
-    """Compare an image of a folder with the folder's lock."""
-    return _verdict(name, folder.sif(name), folder, report)
-
-
 def verdict_on_file(sif: Path, folder: ImageFolder, report: Report | None = None) -> Verdict:
     """Compare any SIF with the lock that lies beside it, else with that of `folder`.
 
     Beside its lock an image goes by its file's name, elsewhere by what its labels say.
     """
     if (sif.parent / LOCK_NAME).is_file():
-        return _verdict(sif.stem, sif, ImageFolder(sif.parent), report)
+        return verdict_on(ImageFolder(sif.parent), sif.stem, report, sif)
     state: State = "damaged" if sif.exists() else "absent"
     try:
         header = read_sif(sif)
@@ -168,15 +185,15 @@ def verdict_on_file(sif: Path, folder: ImageFolder, report: Report | None = None
         name = image_labels(sif, header).image
     except UserError as error:
         return Verdict(name=sif.stem, file=sif, state=state, sentence=str(error))
-    return _verdict(name, sif, folder, report)
+    return verdict_on(folder, name, report, sif)
 
 
-def names_to_verify(folder: ImageFolder) -> list[str]:
-    """Every image that a folder's lock names or that lies in it."""
-    return sorted({*folder.read_lock().images, *(sif.stem for sif in folder.sifs())})
+def verdict_on(
+    folder: ImageFolder, name: str, report: Report | None = None, file: Path | None = None
+) -> Verdict:
+    """Compare an image of a folder, or another file, with the folder's lock."""
+    sif = file or folder.sif(name)
 
-
-def _verdict(name: str, sif: Path, folder: ImageFolder, report: Report | None) -> Verdict:
     def verdict(state: State, sentence: str, sha256: str | None = None) -> Verdict:
         return Verdict(name=name, file=sif, state=state, sentence=sentence, sha256=sha256)
 
@@ -187,14 +204,13 @@ def _verdict(name: str, sif: Path, folder: ImageFolder, report: Report | None) -
             "absent",
             f"no image {name} at {sif}: run `pyscale image build {name}`, or pull it",
         )
+    state: State = "damaged"
     try:
         header = read_sif(sif)
-    except UserError as error:
-        return verdict("damaged", str(error))
-    try:
+        state = "foreign"
         refuse_foreign(sif, header)
     except UserError as error:
-        return verdict("foreign", str(error))
+        return verdict(state, str(error))
     if locked is None:
         return verdict(
             "unlocked",

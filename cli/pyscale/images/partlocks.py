@@ -109,13 +109,7 @@ _LIST = "/opt/pyscale/debian-packages.txt"
 
 
 def debian_packages(sif: Path, engine: Engine) -> dict[str, str]:
-    """Versions of the Debian packages that an image or layer lists; empty where it lists none.
-
-    Raises
-    ------
-    UserError
-        If it does not start here.
-    """
+    """Versions of the Debian packages that an image or layer lists; empty where it lists none."""
     done = engine.ask(*ISOLATED, str(sif), "cat", _LIST)
     if done.returncode == EXIT_CONTAINER:
         raise UserError(
@@ -153,7 +147,7 @@ def check_jars(definition: ImageDefinition, jars: Path) -> None:
     wrong = sorted(name for name, _ in expected.items() ^ found.items())
     if wrong:
         raise UserError(
-            f"jars in {jars} differ from {file} ({_some(dict.fromkeys(wrong))}): remove the "
+            f"jars in {jars} differ from {file} ({_some(wrong)}): remove the "
             "folder to fetch them again, or put the right ones there"
         )
 
@@ -165,14 +159,14 @@ def jars_text(jars: Path) -> str:
 
 def doubts(folder: ImageFolder, definitions: Iterable[ImageDefinition]) -> list[str]:
     """Say where images that were built here differ from their locks, or have none."""
-    differing: dict[str, None] = {}
+    differing: list[str] = []
     sentences = []
     base = read_debian(debian_lock_file(BASE))
     for definition in definitions:
         found = read_debian(folder.debian_list(definition.name))
         locked = base | read_debian(debian_lock_file(definition.name))
         if found and base:
-            differing |= dict.fromkeys(_differences(found, locked))
+            differing += _differences(found, locked)
         if definition.maven and not definition.jars_lock_file.is_file():
             sentences.append(
                 f"no locked checksums for the jars of {definition.name}, so they are used as "
@@ -180,12 +174,13 @@ def doubts(folder: ImageFolder, definitions: Iterable[ImageDefinition]) -> list[
                 "build"
             )
     if differing:
-        sentences.insert(
-            0,
-            f"{len(differing)} Debian package{'s differ' if len(differing) > 1 else ' differs'} "
-            f"from the locked version ({_some(differing)}): builds on different days differ, so "
-            "pull one image to all machines that you compare",
+        one = len(set(differing)) == 1
+        told = (
+            f"{len(set(differing))} Debian package{' differs' if one else 's differ'} from the "
+            f"locked version ({_some(differing)}): builds on different days differ, so pull one "
+            "image to all machines that you compare"
         )
+        return [told, *sentences]
     return sentences
 
 
@@ -203,6 +198,6 @@ def _checksums(jars: Path) -> dict[str, str]:
     }
 
 
-def _some(names: Mapping[str, None]) -> str:
-    shown = list(names)[:_SHOWN]
-    return ", ".join([*shown, *(["…"] if len(names) > _SHOWN else [])])
+def _some(names: Iterable[str]) -> str:
+    shown = list(dict.fromkeys(names))
+    return ", ".join([*shown[:_SHOWN], *(["…"] if len(shown) > _SHOWN else [])])

@@ -77,7 +77,8 @@ def fetch_debian(
     """
     packages = folder / definition.name / "debian"
     heading = f"{_base_packages_sha256(base, engine)} {' '.join(definition.debian)}"
-    if is_complete(packages, heading):
+    record = packages / DEBIAN_RECORD
+    if record.is_file() and record.read_text("utf-8") == _record(packages, heading):
         return
     listener(f"fetching Debian packages: {', '.join(definition.debian)}")
     with _arriving(packages) as (scratch, fetched):
@@ -109,12 +110,6 @@ def _arriving(final: Path) -> Iterator[tuple[Path, Path]]:
         fetched.rename(final)
 
 
-def is_complete(packages: Path, heading: str) -> bool:
-    """Whether a folder holds what was fetched under this heading, unchanged."""
-    record = packages / DEBIAN_RECORD
-    return record.is_file() and record.read_text("utf-8") == _record(packages, heading)
-
-
 def _record(packages: Path, heading: str) -> str:
     files = sorted(packages.glob("*.deb"))
     return "".join([f"{heading}\n", *(f"{sha256_of(file)} {file.name}\n" for file in files)])
@@ -140,11 +135,13 @@ def fetch_jars(definition: ImageDefinition, folder: Path, listener: Callable[[st
     A folder that was put there by hand is taken as it is, if it holds each coordinate's own jar.
     """
     jars = folder / definition.name / "jars"
-    lacking = lacking_coordinates(definition.maven, jars)
+    present = {path.name for path in jars.rglob("*.jar")} if jars.is_dir() else set()
+    by_file = {"-".join(one.split(":")[1:3]) + ".jar": one for one in definition.maven}
+    lacking = [coordinate for file, coordinate in by_file.items() if file not in present]
     if not lacking:
         check_jars(definition, jars)
         return
-    if jars.is_dir() and any(jars.rglob("*.jar")):
+    if present:
         raise UserError(
             f"{jars} lacks the jars of {', '.join(lacking)}: put them there with their "
             "dependencies, or remove the folder to fetch them again"
@@ -155,16 +152,6 @@ def fetch_jars(definition: ImageDefinition, folder: Path, listener: Callable[[st
         write_atomically(fetched / MAVEN_RECORD, "".join(f"{c}\n" for c in definition.maven))
         write_atomically(fetched / JARS_RECORD, jars_text(fetched))
         check_jars(definition, fetched)
-
-
-def lacking_coordinates(coordinates: tuple[str, ...], jars: Path) -> list[str]:
-    """Coordinates `GROUP:ARTIFACT:VERSION` whose own jar is not in a folder or below it."""
-    present = {path.name for path in jars.rglob("*.jar")} if jars.is_dir() else set()
-    return [
-        coordinate
-        for coordinate in coordinates
-        if f"{coordinate.split(':')[1]}-{coordinate.split(':')[2]}.jar" not in present
-    ]
 
 
 def _resolve(definition: ImageDefinition, jars: Path, scratch: Path, fetched: Path) -> None:
@@ -202,24 +189,17 @@ def buildable(
         if definition.device != "cpu":
             why = f"it is for {definition.device}: name it to build it"
         elif definition.maven and (force or not is_current(folder, definition)):
-            why = _out_of_reach(
-                definition, wheels or Workshop(folder.path, find_engine()).parts, listener
-            )
+            parts = wheels or Workshop(folder.path, find_engine()).parts
+
+            def hear(line: str, image: str = definition.name) -> None:
+                listener(BuildEvent(image, "libraries", "said", line))
+
+            try:
+                fetch_jars(definition, parts, hear)
+            except (UserError, MissingPart) as error:
+                why = str(error)
         if why is None:
             chosen.append(definition)
         else:
             left_out[definition.name] = why
     return chosen, left_out
-
-
-def _out_of_reach(definition: ImageDefinition, parts: Path, listener: Listener) -> str | None:
-    """Fetch the jars of an image; return why that cannot be."""
-
-    def hear(line: str) -> None:
-        listener(BuildEvent(definition.name, "libraries", "said", line))
-
-    try:
-        fetch_jars(definition, parts, hear)
-    except (UserError, MissingPart) as error:
-        return str(error)
-    return None

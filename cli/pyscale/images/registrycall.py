@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Literal
@@ -113,14 +113,15 @@ _SAID: Sayings = (
 def call_registry(
     engine: Engine,
     verb: Verb,
-    arguments: Sequence[str],
+    sif: Path,
     reference: Reference,
     report: Report,
     *,
+    no_https: bool = False,
     size_bytes: int | None = None,
     scratch: Path | None = None,
 ) -> None:
-    """Push or pull, with a bar.
+    """Push a file or pull into one, with a bar.
 
     `size_bytes`: size of the image, where it is known. `scratch`: where the program may put
     temporary files.
@@ -129,7 +130,8 @@ def call_registry(
     if scratch is not None:
         environment |= {f"{engine.option_prefix}TMPDIR": str(scratch), "TMPDIR": str(scratch)}
     command = [sys.executable, "-m", "pyscale.interruption", str(os.getpid())]
-    command += [engine.program, verb, *arguments]
+    command += [engine.program, verb, *(["--disable-cache"] if verb == "pull" else [])]
+    command += [*(["--no-https"] if no_https else []), str(sif), str(reference)]
     with (
         tempfile.TemporaryFile() as said,
         termination_as_interrupt(),
@@ -157,19 +159,14 @@ def _follow(process: subprocess.Popen[bytes], advance: Advance, size_bytes: int 
             process.wait(LOOK_EVERY_S)
             return
         except subprocess.TimeoutExpired:
-            written = _written_bytes(watched)
+            written = shown
+            with suppress(psutil.Error):
+                written = int(watched.io_counters().write_chars)
         # A pull copies the file once more at its end.
         if size_bytes is not None:
             written = min(written, size_bytes)
         advance(max(0, written - shown))
         shown = max(shown, written)
-
-
-def _written_bytes(process: psutil.Process) -> int:
-    try:
-        return int(process.io_counters().write_chars)
-    except psutil.Error:
-        return 0
 
 
 def _last_line(said: IO[bytes]) -> str:

@@ -27,27 +27,16 @@ _NAMED = re.compile(
 def with_images_here(suite: Suite, images: ImageFolder, report: Report | None) -> Suite:
     """The suite with each image in a registry replaced by its file, pulled where it is absent.
 
-    Parameters
-    ----------
-    suite : Suite
-    images : ImageFolder
-        Folder of the shipped images, beside which these lie.
-    report : Report or None
-        Hears of a pull; None pulls nothing.
-
-    Raises
-    ------
-    UserError
-        If one is named without its digest, or its registry does not give it.
-    MissingPart
-        If one must be pulled and there is no container program.
+    `images`: folder of the shipped images, beside which these lie. `report`: hears of a pull; None
+    pulls nothing.
     """
     stages = dict(suite.stages)
     for entry, step in suite.stages.items():
         named = str(step.params.get("image", ""))
         if "://" in named:
             source = _reference(entry, named)
-            sif = _file_of(source, images)
+            pinned = str(source.digest).removeprefix("sha256:")[:16]
+            sif = images.path / SUBFOLDER / f"{source.path.rpartition('/')[2]}-{pinned}.sif"
             if report is not None and not sif.is_file():
                 _pull(source, sif, images, report)
             params = {**step.params, "image": str(sif), "pulled_from": named}
@@ -67,12 +56,6 @@ def _reference(entry: str, named: str) -> Reference:
     return Reference(host, found["path"], digest=found["digest"], scheme=found["scheme"])
 
 
-def _file_of(source: Reference, images: ImageFolder) -> Path:
-    assert source.digest is not None
-    pinned = source.digest.removeprefix("sha256:")[:16]
-    return images.path / SUBFOLDER / f"{source.path.rpartition('/')[2]}-{pinned}.sif"
-
-
 def _pull(source: Reference, sif: Path, images: ImageFolder, report: Report) -> None:
     engine = find_engine()
     with arrivals(images, report) as place:
@@ -80,8 +63,7 @@ def _pull(source: Reference, sif: Path, images: ImageFolder, report: Report) -> 
         if sif.is_file():
             return
         arrived = place / "image.sif"
-        arguments = ("--disable-cache", str(arrived), str(source))
-        call_registry(engine, "pull", arguments, source, report, scratch=place)
+        call_registry(engine, "pull", arrived, source, report, scratch=place)
         with folder_errors_explained(sif.parent):
             sif.parent.mkdir(exist_ok=True)
             with atomic_path(sif) as temporary:

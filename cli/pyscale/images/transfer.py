@@ -59,8 +59,8 @@ def push(
     if target.digest is not None:
         raise UserError(f"{target} has a digest, which only the registry assigns: name a tag")
     locked = verify_image(folder, name, report)
-    arguments = (*_plain(no_https), str(folder.sif(name)), str(target))
-    call_registry(engine, "push", arguments, target, report, size_bytes=locked.size_bytes)
+    sif, size_bytes = folder.sif(name), locked.size_bytes
+    call_registry(engine, "push", sif, target, report, no_https=no_https, size_bytes=size_bytes)
     return locked
 
 
@@ -71,11 +71,16 @@ def pull(
     _refuse_nonsense(options)
     with arrivals(folder, report) as place:
         sif = place / "image.sif"
-        arguments = ("--disable-cache", *_plain(options.no_https), str(sif), str(source))
         expected = folder.read_lock().images.get(options.as_name or "")
-        size_bytes = expected.size_bytes if expected is not None else None
         call_registry(
-            engine, "pull", arguments, source, report, size_bytes=size_bytes, scratch=place
+            engine,
+            "pull",
+            sif,
+            source,
+            report,
+            no_https=options.no_https,
+            size_bytes=expected.size_bytes if expected is not None else None,
+            scratch=place,
         )
         with _said_of(source, sif):
             header = read_sif(sif)
@@ -83,18 +88,7 @@ def pull(
             refuse_foreign(sif, header)
         sha256 = sha256_of(sif, report)
         name = _admitted(folder, source, labels, sha256, options, report=report)
-        locked = LockedImage(
-            sha256=sha256,
-            size_bytes=header.size_bytes,
-            content_sha256=labels.content_sha256,
-            pyscale_version=labels.version,
-            git_commit=labels.git_commit,
-            lock_sha256=labels.lock_sha256,
-            built_utc=header.created_utc,
-            engine=labels.engine,
-            architecture=header.architecture,
-            origin=str(source),
-        )
+        locked = LockedImage.of(sif, sha256, str(source))
         with folder_errors_explained(folder.path), atomic_path(folder.sif(name)) as temporary:
             sif.replace(temporary)
         folder.record(name, locked)
@@ -132,28 +126,19 @@ def _admitted(
             f"{source} runs the stage {labels.stage}, but {name} is an image of {known.stage}: "
             "give it another name by --as"
         )
-    if not options.replace:
-        _refuse_difference(folder, name, source, sha256, report)
-    return name
-
-
-def _refuse_difference(
-    folder: ImageFolder, name: str, source: Reference, sha256: str, report: Report
-) -> None:
-    locked = folder.read_lock().images.get(name)
-    here = folder.sif(name)
+    locked, here, other = folder.read_lock().images.get(name), folder.sif(name), sha256
+    where = f"what {folder.lock_file} says" if locked else f"the unlocked {here}"
     if locked is not None:
-        other, where = locked.sha256, f"what {folder.lock_file} says"
-    elif here.is_file():
-        other, where = sha256_of(here, report), f"the unlocked {here}"
-    else:
-        return
-    if other != sha256:
+        other = locked.sha256
+    elif here.is_file() and not options.replace:
+        other = sha256_of(here, report)
+    if other != sha256 and not options.replace:
         raise UserError(
             f"{source} has sha256 {sha256[:12]}…, but {where} of {name} has "
             f"{other[:12]}…: nothing was installed; add --replace to have the new one, or --as "
             "to have both"
         )
+    return name
 
 
 @contextmanager
@@ -183,7 +168,3 @@ def arrivals(folder: ImageFolder, report: Report) -> Iterator[Path]:
             shutil.rmtree(place, ignore_errors=True)
             place.mkdir()
         yield Path(mkdtemp(dir=place))
-
-
-def _plain(no_https: bool) -> tuple[str, ...]:
-    return ("--no-https",) if no_https else ()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyscale.console import talk
 from pyscale.errors import UserError
-from pyscale.report.wording import listing
+from pyscale.report.wording import few, listing, plural
 from pyscale.traces.jobstats import read_jobstats
 from pyscale.traces.nextflow import read_nextflow
 from pyscale.traces.sacct import read_sacct
@@ -44,13 +44,13 @@ def sentences(
         tasks = sum(len(trial.tasks) for trial in trials)
         alone = ", each a trial by itself" if trials[0].tasks[0].is_trial else ""
         yield (
-            f"found {_count(len(trials), 'trial')} of {_some(list(stages))} in "
-            f"{_count(tasks, 'task')}{alone}; those of one stage and N count as repeats of the "
+            f"found {plural(len(trials), 'trial')} of {few(stages, NAMED)} in "
+            f"{plural(tasks, 'task')}{alone}; those of one stage and N count as repeats of the "
             "same work"
         )
     if left_out:
         named = [f"{one.stage} {one.label} ({one.why})" for one in left_out]
-        yield f"left out {_count(len(left_out), 'trial')}: {_some(named)}"
+        yield f"left out {plural(len(left_out), 'trial')}: {few(named, NAMED)}"
     yield from _of_workers(trials)
     yield from _of_sizes(trials)
     yield from _of_repeats(trials)
@@ -86,7 +86,7 @@ def _of_workers(trials: Sequence[TracedTrial]) -> Iterator[str]:
     if fewer:
         yield (
             "N is how many tasks ran at once, unless it was given; the tasks of one worker are "
-            f"added up: {_some(fewer)}"
+            f"added up: {few(fewer, NAMED)}"
         )
     late = [
         f"{trial.stage} {trial.label} ({trial.at_once} of {trial.workers})"
@@ -94,7 +94,7 @@ def _of_workers(trials: Sequence[TracedTrial]) -> Iterator[str]:
         if trial.at_once is not None and trial.at_once < trial.workers
     ]
     if late:
-        yield f"N is as given, but fewer workers ran at once: {_some(late)}"
+        yield f"N is as given, but fewer workers ran at once: {few(late, NAMED)}"
 
 
 def _of_sizes(trials: Sequence[TracedTrial]) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _of_sizes(trials: Sequence[TracedTrial]) -> Iterator[str]:
     for stage, own in names.items():
         if len(own) > 1:
             yield (
-                f"tasks of {stage} differ in size and are kept apart: {_some(list(own))}; if "
+                f"tasks of {stage} differ in size and are kept apart: {few(own, NAMED)}; if "
                 "their size is what scales, name its column, e.g. --workers AllocCPUS"
             )
 
@@ -120,35 +120,28 @@ def _of_repeats(trials: Sequence[TracedTrial]) -> Iterator[str]:
                 f"trials of {stage} at N = {workers} have {listing(counts)} tasks: they are "
                 "repeats only if they did the same work"
             )
-        if (workers == 1 or own[0].lanes is None) and _ran_at_once(own):
+        times = sorted(when for trial in own for when in intervals_of(trial.tasks))
+        overlap = any(later[0] < earlier[1] for earlier, later in pairwise(times))
+        if (workers == 1 or own[0].lanes is None) and overlap:
             yield (
                 f"trials of {stage} at N = {workers} ran at the same time: they are not repeats "
                 "if each did a part of the work, as an array would"
             )
 
 
-def _ran_at_once(trials: Sequence[TracedTrial]) -> bool:
-    times = sorted(when for trial in trials for when in intervals_of(trial.tasks))
-    return any(later[0] < earlier[1] for earlier, later in pairwise(times))
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
-
-
-def _some(words: Sequence[str]) -> str:
-    if len(words) <= NAMED:
-        return listing(words)
-    return f"{', '.join(words[:NAMED])} and {len(words) - NAMED} more"
-
-
-_SIGNS = (
-    ("sacct", r"\A[^\n]*\bJobID\b"),
-    ("nextflow", r"\A[^\n]*\btask_id\b|\A(?=[^\n]*\bstatus\b)[^\n]*\brealtime\b"),
-    ("snakemake", r"\A(?:s\W|[^\n]*\bh:m:s\b)"),
-    ("jobstats", r'\A\s*(?:JS1:|H4sI)|\A\s*\{(?=.*"nodes").*"total_time"'),
-)
-"""Formats, and what the beginning of a trace holds."""
+FORMATS: dict[str, tuple[str, Callable[[Path, str, Asked], list[TracedTask]]]] = {
+    "sacct": (r"\A[^\n]*\bJobID\b", read_sacct),
+    "nextflow": (
+        r"\A[^\n]*\btask_id\b|\A(?=[^\n]*\bstatus\b)[^\n]*\brealtime\b",
+        read_nextflow,
+    ),
+    "snakemake": (r"\A(?:s\W|[^\n]*\bh:m:s\b)", read_snakemake),
+    "jobstats": (
+        r'\A\s*(?:JS1:|H4sI)|\A\s*\{(?=.*"nodes").*"total_time"',
+        read_jobstats,
+    ),
+}
+"""Formats, what the beginning of a trace of each holds, and what reads it."""
 _OTHERS = (
     (
         r"\A\s*<",
@@ -168,7 +161,7 @@ _OTHERS = (
 def refuse_others(path: Path, text: str, said: str) -> None:
     """Refuse a file that looks like something else than the format it was said to be in."""
     beginning = text[:100_000]
-    like = [name for name, signs in _SIGNS if re.search(signs, beginning, re.DOTALL)]
+    like = [name for name, (signs, _) in FORMATS.items() if re.search(signs, beginning, re.DOTALL)]
     if said in like:
         return
     for signs, words in _OTHERS:
@@ -181,15 +174,6 @@ def refuse_others(path: Path, text: str, said: str) -> None:
         )
 
 
-READERS: dict[str, Callable[[Path, str, Asked], list[TracedTask]]] = {
-    "sacct": read_sacct,
-    "nextflow": read_nextflow,
-    "snakemake": read_snakemake,
-    "jobstats": read_jobstats,
-}
-"""Formats, and what reads each."""
-
-
 def import_traces(
     trace_format: str,
     files: Sequence[Path],
@@ -199,9 +183,9 @@ def import_traces(
     out: Path | None = None,
 ) -> None:
     """Turn traces into the table that `pyscale report --table` reads."""
-    if trace_format not in READERS:
+    if trace_format not in FORMATS:
         raise UserError(
-            f"unknown trace format {trace_format!r}: {did_you_mean(trace_format, READERS)}"
+            f"unknown trace format {trace_format!r}: {did_you_mean(trace_format, FORMATS)}"
         )
     _check_files(files, out)
     asked = _asked(workers, stage)
@@ -209,7 +193,7 @@ def import_traces(
     for path in files:
         text = read_text(path)
         refuse_others(path, text, trace_format)
-        tasks += READERS[trace_format](path, text, asked)
+        tasks += FORMATS[trace_format][1](path, text, asked)
     refuse_twice_told(tasks)
     trials, left_out = find_trials(tasks, asked.workers)
     for sentence in sentences(trials, left_out, trace_format):

@@ -25,8 +25,6 @@ WITHOUT_FIGURES = frozenset({"Short", "None"})
 """What stands in the place of the figures of a job that was too short, or not observed."""
 ADVICE = "run `jobstats -j JOBID` again"
 TOGETHER = "of all files"
-COUNTS = ("cpus", "gpus", "nodes")
-"""What of a job may be its number of workers."""
 
 
 class _Told(BaseModel):
@@ -135,9 +133,19 @@ def _task(path: Path, name: str, figures: JobFigures | None, asked: Asked) -> Tr
         return TracedTask(
             path, stage, TOGETHER, name, across_files=True, flaw="without figures of jobstats"
         )
-    workers = None
-    if asked.workers_column is not None:
-        workers = _counts(path, figures, asked.workers_column)
+    workers, column = None, asked.workers_column
+    if column is not None:
+        counts = {
+            "cpus": figures.over_nodes("cpus"),
+            "gpus": figures.gpus,
+            "nodes": len(figures.nodes),
+        }
+        if column not in counts:
+            advice = did_you_mean(column, counts)
+            raise UserError(f"jobstats has no {column!r} for --workers: {advice}")
+        workers = counts[column]
+        if not workers:
+            raise UserError(f"{path} has no {column} for --workers")
     return TracedTask(
         source=path,
         stage=stage,
@@ -156,15 +164,3 @@ def _task(path: Path, name: str, figures: JobFigures | None, asked: Asked) -> Tr
         across_files=True,
         flaw=None if figures.total_time > 0 else NO_TIME,
     )
-
-
-def _counts(path: Path, figures: JobFigures, column: str) -> int:
-    counts = dict(
-        zip(COUNTS, (figures.over_nodes("cpus"), figures.gpus, len(figures.nodes)), strict=True)
-    )
-    if column not in counts:
-        raise UserError(f"jobstats has no {column!r} for --workers: {did_you_mean(column, counts)}")
-    count = counts[column]
-    if not count:
-        raise UserError(f"{path} has no {column} for --workers")
-    return count

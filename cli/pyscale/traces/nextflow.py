@@ -33,13 +33,15 @@ def _task(path: Path, row: Row, asked: Asked) -> TracedTask:
     status = row.told("status") or ""
     wall_s = row.read("realtime", _seconds, A_TIME)
     start, end = _times(row, wall_s)
-    share = row.read("%cpu", _percent, "a share, as 97.5%")
+    share = row.read("%cpu", lambda told: float(told.removesuffix("%")) / 100, "a share, as 97.5%")
+    # A name alone need not be unlike another's.
+    number = row.told("hash") or row.told("task_id") or row.where.rpartition(" ")[2]
     flaw, column = _flaw(row, status, wall_s), asked.workers_column
     return TracedTask(
         source=path,
         stage=stage_name(row.where, _process(row), asked, "add name to trace.fields"),
         trial=str(path),
-        name=_name(row),
+        name=f"{number} {row.told('name') or ''}".strip(),
         wall_s=wall_s,
         start=start,
         end=end,
@@ -61,12 +63,6 @@ def _flaw(row: Row, status: str, wall_s: float | None) -> str | None:
     if (row.told("attempt") or "1") != "1":
         return "tried again"
     return None if wall_s else NO_TIME
-
-
-def _name(row: Row) -> str:
-    """Name of a task, which alone need not be unlike another's."""
-    number = row.told("hash") or row.told("task_id") or row.where.rpartition(" ")[2]
-    return f"{number} {row.told('name') or ''}".strip()
 
 
 def _process(row: Row) -> str | None:
@@ -112,7 +108,3 @@ def _rounding_s(row: Row) -> float:
 
 def _seconds(text: str) -> float:
     return int(text) / 1000 if text.isdecimal() else seconds_of_words(text)
-
-
-def _percent(text: str) -> float:
-    return float(text.removesuffix("%")) / 100

@@ -7,7 +7,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -108,7 +107,7 @@ def _task(
     if figures is not None:
         # Of all processes together; Slurm tells that of the largest alone.
         peaks.append(figures.over_nodes("used_memory"))
-    energies = [one.read("ConsumedEnergyRaw", joules_of, AN_ENERGY) for one in (row, *steps)]
+    energies = [one.read("ConsumedEnergyRaw", int, AN_ENERGY) for one in (row, *steps)]
     wall_s = _wall_s(row)
     flaw, workers = _flaw(rows, state, wall_s), None
     if asked.workers_column is None:
@@ -193,14 +192,10 @@ def _requested_bytes(row: Row) -> int | None:
     if text is None:
         return None
     # Before Slurm 21.08 it was told for each node or for each core.
-    size = row.read("ReqMem", partial(_without, "nc"), A_SIZE)
+    size = row.read("ReqMem", lambda told: bytes_of(told.rstrip("nc")), A_SIZE)
     if size is not None and text.endswith("c"):
         return size * (row.read("AllocCPUS", int, "a number of CPUs") or 1)
     return size or None
-
-
-def _without(signs: str, text: str) -> int:
-    return bytes_of(text.rstrip(signs))
 
 
 def _count_of(row: Row, resource: str, if_absent: int | None = None) -> int | None:
@@ -219,12 +214,6 @@ UNTOLD_J = frozenset({0, 2**32 - 2, 2**64 - 2})
 """What Slurm writes where no plugin counts energy: nothing, and its two marks of no value."""
 MOST_W = 100_000
 """More than any node draws: what is above is a counter that went wrong."""
-
-
-def joules_of(text: str) -> int:
-    """Read joules as Slurm writes them; 0 where they were not counted."""
-    joules = int(text)
-    return 0 if joules in UNTOLD_J else joules
 
 
 def job_energy_j(

@@ -86,7 +86,10 @@ def _task(path: Path, row: Row, repeat: int, asked: Asked) -> TracedTask:
     workers, is_trial = (None, False) if column is None else _workers(row, column)
     group = f"N={workers}, " if workers else ""
     peak_mib = row.read("max_rss", float, "a number of MiB")
-    requested_mib = _number(row, "mem_mib", _group(row, "resources").get("mem_mib"))
+    mib = _group(row, "resources").get("mem_mib")
+    requested_mib = mib if isinstance(mib, int | float) else None
+    if requested_mib is not None and not is_amount(requested_mib):
+        raise UserError(f"{row.where}: mem_mib {mib} is not a number of MiB")
     return TracedTask(
         source=path,
         stage=stage_name(str(path), row.told("rule_name"), asked, EXTENDED),
@@ -128,11 +131,3 @@ def _group(row: Row, column: str) -> Mapping[str, Any]:
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return {}
     return told if isinstance(told, dict) else {}
-
-
-def _number(row: Row, name: str, value: object) -> float | None:
-    if not isinstance(value, int | float):
-        return None
-    if not is_amount(value):
-        raise UserError(f"{row.where}: {name} {value} is not a number of MiB")
-    return value

@@ -13,7 +13,7 @@ import polars as pl
 
 from pyscale.analysis.lanes import Interval, lanes_of, most_at_once
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, columns
-from pyscale.report.wording import listing
+from pyscale.report.wording import listing, plural
 from pyscale.traces.tasks import TracedTask, without_zone
 
 
@@ -42,11 +42,6 @@ class TracedTrial:
     def start(self) -> datetime | None:
         """When its first task began, to be compared with others."""
         return min((when[0] for when in intervals_of(self.tasks)), default=None)
-
-    @property
-    def scales_in_size(self) -> bool:
-        """Whether N is the size of its one task, as where CPUs are taken for workers."""
-        return self.tasks[0].is_trial and self.tasks[0].workers is not None
 
     @cached_property
     def size(self) -> tuple[tuple[int | None, int | None], ...]:
@@ -185,19 +180,21 @@ def stage_names(trials: Sequence[TracedTrial]) -> list[str]:
     sizes: dict[str, set[Any]] = defaultdict(set)
     for trial in trials:
         sizes[trial.stage].add(trial.size)
+    # Where CPUs are taken for workers, N is the size of a trial's one task.
+    scales = [trial.tasks[0].is_trial and trial.tasks[0].workers is not None for trial in trials]
     return [
         f"{trial.stage} ({_size_words(trial)})"
-        if len(sizes[trial.stage]) > 1 and not trial.scales_in_size
+        if len(sizes[trial.stage]) > 1 and not scales_in_size
         else trial.stage
-        for trial in trials
+        for trial, scales_in_size in zip(trials, scales, strict=True)
     ]
 
 
 def _size_words(trial: TracedTrial) -> str:
     words = []
     for cpus, gpus in trial.size:
-        own = [f"{cpus} CPU{'' if cpus == 1 else 's'}"] if cpus is not None else []
-        own += [f"{gpus} GPU{'' if gpus == 1 else 's'}"] if gpus else []
+        own = [plural(cpus, "CPU")] if cpus is not None else []
+        own += [plural(gpus, "GPU")] if gpus else []
         words.append(", ".join(own) or "CPUs unknown")
     return " or ".join(words)
 

@@ -2,10 +2,11 @@ import pytest
 
 from datamirror import LONG_S, NOISE, Talk, registry_of, row, serve
 from pyscale.data.download import Patience
-from pyscale.data.fetch import FetchOptions, fetch_dataset
+from pyscale.data.fetch import Fetcher, FetchOptions
 from pyscale.data.progress import asked
 from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
+from pyscale.data.verify import verify_dataset
 
 QUICK = Patience(timeout_s=LONG_S, retries=3, backoff_s=0)
 
@@ -37,6 +38,17 @@ def report():
 
 
 @pytest.fixture
+def verified(data_root, report):
+    """State of each file of a dataset by its name."""
+
+    def states(dataset, name="cells"):
+        found = verify_dataset(name, dataset, data_root, report)
+        return {state.file: state.state for state in found}
+
+    return states
+
+
+@pytest.fixture
 def make_own(data_root, report):
     """Make a synthetic movie, or slides, of the user's own."""
     registry = registry_of([row("a.tif", b"a")])
@@ -50,13 +62,8 @@ def fetch(server, data_root, report):
     """Fetch the dataset `cells` from the server."""
 
     def fetch_cells(dataset, patience=QUICK, consent=asked, **options):
-        return fetch_dataset(
-            "cells",
-            Registry(datasets={"cells": dataset}),
-            data_root,
-            options=FetchOptions(**{"mirror": server.address, "patience": patience} | options),
-            consent=consent,
-            report=report,
-        )
+        given = FetchOptions(**{"mirror": server.address, "patience": patience} | options)
+        registry = Registry(datasets={"cells": dataset})
+        return Fetcher(registry, data_root, given, consent, report).fetch("cells")
 
     return fetch_cells

@@ -1,9 +1,10 @@
 import json
+from functools import partial
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
+from commandline import run_line
 from datamirror import MADE_MOVIE
 from pyscale.data.commands import data_app
 from pyscale.errors import UserError
@@ -16,15 +17,7 @@ def run(data_root, monkeypatch, tmp_path):
     """Run `pyscale data …` on an empty data folder, in a folder without settings."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYSCALE_DATA_FOLDER", str(data_root))
-
-    def run_line(*words, code=0):
-        result = CliRunner().invoke(data_app, words)
-        if isinstance(result.exception, UserError):
-            raise result.exception
-        assert result.exit_code == code, result.output
-        return result
-
-    return run_line
+    return partial(run_line, data_app)
 
 
 def test_a_fetched_dataset_is_listed_found_and_replaced_where_it_changed(

@@ -1,4 +1,5 @@
 import hashlib
+import io
 import os
 import signal
 import subprocess
@@ -13,10 +14,10 @@ import pytest
 
 from datamirror import CELLS, LONG_S, NOISE, UNCHECKED, Answer, dataset_of, registry_of, row
 from pyscale.data.download import CHUNK_BYTES, Patience, Transfer, Watch, download
-from pyscale.data.fetch import INCOMING, FetchOptions, ensure
+from pyscale.data.fetch import INCOMING, Fetcher, FetchOptions
 from pyscale.data.progress import asked
 from pyscale.data.registry import load_registry
-from pyscale.data.verify import disk_errors_explained, verify_dataset
+from pyscale.data.verify import data_errors_explained
 from pyscale.errors import UserError
 from pyscale.shipped import shipped
 
@@ -40,14 +41,7 @@ def refusal(fetch, dataset, **options):
 
 
 def ensured(name, registry, data_root, report, **options):
-    return ensure(
-        name,
-        registry,
-        data_root,
-        options=FetchOptions(**options),
-        consent=asked,
-        report=report,
-    )
+    return Fetcher(registry, data_root, FetchOptions(**options), asked, report).ensure(name)
 
 
 def files_below(folder):
@@ -56,7 +50,7 @@ def files_below(folder):
 
 @pytest.mark.parametrize("name", SHARED_NAMES)
 def test_every_real_dataset_arrives_byte_for_byte(
-    name, shared_data, shared_server, data_root, report
+    name, shared_data, shared_server, data_root, report, verified
 ):
     registry = load_registry(shipped("config"))
     movie = ensured(name, registry, data_root, report, mirror=shared_server.address)
@@ -64,8 +58,7 @@ def test_every_real_dataset_arrives_byte_for_byte(
     assert files_below(data_root / name) == files_below(shared_data / name)
     for file in files_below(data_root / name):
         assert (data_root / name / file).read_bytes() == (shared_data / name / file).read_bytes()
-    states = verify_dataset(name, registry.get(name), data_root, report)
-    assert {state.state for state in states} == {"ok"}
+    assert set(verified(registry.get(name), name).values()) == {"ok"}
 
 
 def test_a_second_fetch_asks_the_server_for_nothing(fetch, server, report):
@@ -267,11 +260,10 @@ def test_what_cannot_be_trusted_is_one_sentence(fetch, server, data_root):
     assert "trusted.json is damaged" in refusal(fetch, UNCHECKED, trust_first_download=True)
 
 
-def test_the_first_trusted_download_binds_later_ones(fetch, server, data_root, report):
+def test_the_first_trusted_download_binds_later_ones(fetch, server, data_root, verified):
     movie = fetch(UNCHECKED, trust_first_download=True)
     assert hashlib.sha256(NOISE).hexdigest() in (data_root / "trusted.json").read_text()
-    states = verify_dataset("cells", UNCHECKED, data_root, report)
-    assert [state.state for state in states] == ["ok"]
+    assert verified(UNCHECKED) == {"cells.tif": "ok"}
     movie.unlink()
     server.always = Answer(body=NOISE[::-1])
     assert "checksum" in refusal(fetch, UNCHECKED, trust_first_download=True)
@@ -299,16 +291,16 @@ def test_a_folder_is_a_mirror(fetch, server, prefix):
 def test_a_full_disk_is_one_sentence(server, tmp_path):
     (tmp_path / "part").symlink_to("/dev/full")
     transfer = Transfer(
+        file=CELLS.files[0],
         address=str(server.root / "cells" / "cells.tif"),
+        origin="",
         part=tmp_path / "part",
-        size_bytes=CELLS.size_bytes,
-        limit_bytes=None,
-        checked=True,
+        sha256=CELLS.files[0].sha256,
         patience=Patience(),
     )
     with (
         pytest.raises(UserError, match="is full: free space"),
-        disk_errors_explained(tmp_path),
+        data_errors_explained(tmp_path),
     ):
         download(transfer, Watch(lambda _: None, threading.Event()))
 
@@ -346,7 +338,7 @@ def test_what_a_killed_process_left_is_removed_and_a_file_that_changed_is_fetche
 
 
 def test_an_archive_is_unpacked_and_its_files_are_verified(
-    fetch, tmp_path, data_root, report, server
+    fetch, tmp_path, data_root, verified, server
 ):
     with zipfile.ZipFile(tmp_path / "cells.zip", "w") as archive:
         archive.writestr("01/t000.tif", b"a")
@@ -362,11 +354,7 @@ def test_an_archive_is_unpacked_and_its_files_are_verified(
     fetch(dataset)
     assert len(server.requests) == 1
     (data_root / "cells" / "cells" / "01" / "t001.tif").write_bytes(b"c")
-    states = verify_dataset("cells", dataset, data_root, report)
-    assert {state.file: state.state for state in states} == {
-        "cells/01/t000.tif": "ok",
-        "cells/01/t001.tif": "changed",
-    }
+    assert verified(dataset) == {"cells/01/t000.tif": "ok", "cells/01/t001.tif": "changed"}
     fetch(dataset)
     assert (data_root / "cells" / "cells" / "01" / "t001.tif").read_bytes() == b"b"
     sentence = refusal(fetch, dataset_of([file], movie="cells/02"))
@@ -382,6 +370,24 @@ def test_terms_that_ask_for_consent_stop_a_script_and_a_person_once(fetch, serve
     for _ in range(2):
         fetch(with_terms, consent=lambda name, _: heard.append(name))
     assert heard == ["cells"]
+
+
+class Terminal(io.StringIO):
+    """Standard input of a person who types."""
+
+    def isatty(self):
+        return True
+
+
+def test_a_person_is_shown_the_terms_and_accepts_or_declines(fetch, monkeypatch, capsys):
+    dataset = CELLS.model_copy(update={"consent": True, "terms": "Name the cells."})
+    monkeypatch.setattr("sys.stdin", Terminal("n\n"))
+    assert "its terms were not accepted" in refusal(fetch, dataset)
+    monkeypatch.setattr("sys.stdin", Terminal("y\n"))
+    fetch(dataset)
+    printed = capsys.readouterr()
+    assert "Name the cells. See http://127.0.0.1:9/licence" in printed.err
+    assert "Name the cells." not in printed.out
 
 
 def test_ensure_reads_no_file_that_is_there(data_root, report, tmp_path):

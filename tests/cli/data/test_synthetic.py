@@ -9,12 +9,11 @@ import pytest
 import tifffile
 
 from datamirror import MADE_MOVIE, MADE_SLIDES, entry, registry_of, row
-from pyscale.data.fetch import FetchOptions, fetch_dataset
-from pyscale.data.place import dataset_path, presence, synthetic_names
+from pyscale.data.fetch import Fetcher, FetchOptions
 from pyscale.data.progress import SilentReport, asked
 from pyscale.data.registry import Registry
 from pyscale.data.synthetic import make_synthetic
-from pyscale.data.verify import read_contents, verify_dataset
+from pyscale.data.verify import dataset_path, presence, read_contents, synthetic_kinds
 from pyscale.errors import UserError
 from pyscale_stages.slides.reading import slide_files
 
@@ -31,7 +30,7 @@ def make(make_own):
 def test_a_synthetic_movie_is_known_by_its_name_and_made_once(make, data_root):
     movie = make("dense")
     registry = registry_of([row("a.tif", b"a")])
-    assert synthetic_names(registry, data_root) == ["dense"]
+    assert synthetic_kinds(registry, data_root) == {"dense": "movie"}
     assert dataset_path("dense", registry, data_root) == movie
     before = movie.stat().st_mtime_ns
     assert make("dense").stat().st_mtime_ns == before
@@ -106,14 +105,9 @@ class Made:
         self._report = report
 
     def fetch(self, report=None):
-        return fetch_dataset(
-            "cells",
-            self.registry,
-            self._data_root,
-            options=FetchOptions(mirror="http://127.0.0.1:9"),
-            consent=asked,
-            report=report or self._report,
-        )
+        options = FetchOptions(mirror="http://127.0.0.1:9")
+        heard = report or self._report
+        return Fetcher(self.registry, self._data_root, options, asked, heard).fetch("cells")
 
     def presence(self):
         return presence("cells", self.dataset, self._data_root)
@@ -129,7 +123,7 @@ of_a_movie = pytest.mark.parametrize("made", ["movie"], indirect=True)
 
 
 def test_a_synthetic_dataset_of_the_registry_is_made_where_others_are_fetched(
-    made, data_root, report
+    made, data_root, report, verified
 ):
     assert made.presence() == "absent"
     place = made.fetch()
@@ -141,10 +135,9 @@ def test_a_synthetic_dataset_of_the_registry_is_made_where_others_are_fetched(
         assert [path.name for path in slide_files(place)] == ["slide_000.svs", "slide_001.svs"]
         assert report.said[-1] == f"cells: made 2 slides in {place}"
     assert made.presence() == "here"
-    states = verify_dataset("cells", made.dataset, data_root, report)
-    assert {state.state for state in states} == {"ok"}
+    assert set(verified(made.dataset).values()) == {"ok"}
     # It is no movie of the user's own.
-    assert synthetic_names(made.registry, data_root) == []
+    assert synthetic_kinds(made.registry, data_root) == {}
     before = made.file.stat().st_mtime_ns
     made.fetch()
     assert made.file.stat().st_mtime_ns == before
@@ -267,15 +260,10 @@ def drifting_registry(server):
 def test_a_movie_of_another_datasets_image_brings_that_dataset_and_is_made_once(
     drifting_registry, server, data_root, report
 ):
+    options = FetchOptions(mirror=server.address)
+    fetcher = Fetcher(drifting_registry, data_root, options, asked, report)
     for _ in range(2):
-        movie = fetch_dataset(
-            "drifting",
-            drifting_registry,
-            data_root,
-            options=FetchOptions(mirror=server.address),
-            consent=asked,
-            report=report,
-        )
+        movie = fetcher.fetch("drifting")
     # They are fetched side by side.
     assert sorted(request.path for request in server.requests) == [
         "/cells/image.tif",

@@ -1,19 +1,76 @@
-from datamirror import dataset_of, row
-from pyscale.data.verify import verify_dataset
+import errno
+from pathlib import Path
+
+import pytest
+
+from datamirror import dataset_of, registry_of, row
+from pyscale.data.verify import data_errors_explained, dataset_path, presence
+from pyscale.errors import UserError
+
+CELLS = registry_of([row("a.tif", b"aaa"), row("b.tif", b"bbb")], movie="b.tif")
 
 
-def states_of(states):
-    return {state.file: state.state for state in states}
+def test_a_dataset_is_absent_partly_or_here(data_root):
+    cells = CELLS.get("cells")
+    folder = data_root / "cells"
+    assert presence("cells", cells, data_root) == "absent"
+    folder.mkdir(parents=True)
+    (folder / "a.tif").write_bytes(b"aaa")
+    assert presence("cells", cells, data_root) == "partly"
+    assert dataset_path("cells", CELLS, data_root) is None
+    (folder / "b.tif").write_bytes(b"bb")
+    assert presence("cells", cells, data_root) == "changed"
+    assert dataset_path("cells", CELLS, data_root) is None
+    (folder / "b.tif").write_bytes(b"bbb")
+    assert presence("cells", cells, data_root) == "here"
+    assert dataset_path("cells", CELLS, data_root) == folder / "b.tif"
 
 
-def test_each_file_is_ok_missing_or_changed(data_root, report):
+def test_an_archive_is_here_when_all_that_it_held_is(data_root):
+    file = {"name": "x.zip", "sha256": "0" * 64, "unpack": "zip", "unpacked_limit_bytes": 9}
+    cells = registry_of([file]).get("cells")
+    folder = data_root / "cells" / "x"
+    folder.mkdir(parents=True)
+    assert presence("cells", cells, data_root) == "absent"
+
+
+def test_a_name_of_the_registry_comes_before_a_file_of_that_name(data_root, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("cells").mkdir()
+    assert dataset_path("cells", CELLS, data_root) is None
+    assert dataset_path("./cells", CELLS, data_root) == Path("cells")
+    assert dataset_path("nothing", CELLS, data_root) is None
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PermissionError(errno.EACCES, "no", "/x/y"), "/x/y is not readable and writable"),
+        (OSError(errno.EROFS, "no", "/x/y"), "/x/y is not readable and writable"),
+        (OSError(errno.EDQUOT, "no"), "the disk of /data is full"),
+        (FileExistsError(errno.EEXIST, "no", "/x"), "/x is a file"),
+        (FileNotFoundError(errno.ENOENT, "no", "/proc/x"), "/proc/x does not exist and cannot"),
+    ],
+)
+def test_what_the_disk_refuses_is_one_sentence(error, said):
+    with pytest.raises(UserError, match=said), data_errors_explained(Path("/data")):
+        raise error
+
+
+def test_other_errors_of_the_disk_are_not_hidden():
+    broken = OSError(errno.EIO, "broken")
+    with pytest.raises(OSError, match="broken"), data_errors_explained(Path("/data")):
+        raise broken
+
+
+def test_each_file_is_ok_missing_or_changed(data_root, verified):
     folder = data_root / "cells"
     folder.mkdir(parents=True)
     (folder / "a.tif").write_bytes(b"aaa")
     (folder / "c.tif").write_bytes(b"ccX")
     (folder / "d.tif").write_bytes(b"longer than it was")
     dataset = dataset_of([row(f"{name}.tif", name.encode() * 3) for name in "abcd"])
-    assert states_of(verify_dataset("cells", dataset, data_root, report)) == {
+    assert verified(dataset) == {
         "a.tif": "ok",
         "b.tif": "missing",
         "c.tif": "changed",
@@ -21,15 +78,12 @@ def test_each_file_is_ok_missing_or_changed(data_root, report):
     }
 
 
-def test_what_has_no_checksum_is_not_called_ok(data_root, report):
-    def states(file):
-        return states_of(verify_dataset("cells", dataset_of([file]), data_root, report))
-
+def test_what_has_no_checksum_is_not_called_ok(data_root, verified):
     # A folder that was put in the place of an archive has none either.
     archive = {"name": "cells.zip", "sha256": "0" * 64, "unpack": "zip", "unpacked_limit_bytes": 9}
-    assert states(archive) == {"cells/": "missing"}
+    assert verified(dataset_of([archive])) == {"cells/": "missing"}
     (data_root / "cells" / "cells").mkdir(parents=True)
     for name in ("a.tif", "cells/t000.tif"):
         (data_root / "cells" / name).write_bytes(b"a")
-    assert states(archive) == {"cells/": "unverified"}
-    assert states(["a.tif"]) == {"a.tif": "unverified"}
+    assert verified(dataset_of([archive])) == {"cells/": "unverified"}
+    assert verified(dataset_of([["a.tif"]])) == {"a.tif": "unverified"}

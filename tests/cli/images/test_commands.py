@@ -1,10 +1,11 @@
 import json
 import subprocess
 import sys
+from functools import partial
 
 import pytest
-from typer.testing import CliRunner
 
+from commandline import run_line
 from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
 from pyscale.images.commands import image_app
@@ -18,15 +19,7 @@ def run(folder, monkeypatch, tmp_path):
     """Run `pyscale image …` on a folder of images, in a folder without settings."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(folder.path))
-
-    def run_line(*words, code=0):
-        result = CliRunner().invoke(image_app, words)
-        if isinstance(result.exception, (UserError, MissingPart)):
-            raise result.exception
-        assert result.exit_code == code, result.output
-        return result
-
-    return run_line
+    return partial(run_line, image_app)
 
 
 def test_list_names_the_folder_and_every_image(run, folder):
@@ -38,7 +31,8 @@ def test_list_names_the_folder_and_every_image(run, folder):
     told = json.loads(run("list", "--json").stdout)
     assert told["images_folder"] == str(folder.path)
     assert [image["name"] for image in told["images"]] == list(catalog())
-    assert told["images"][0]["state"] == "absent"
+    assert {(image["state"], image["sha256"]) for image in told["images"]} == {("absent", None)}
+    assert not folder.path.exists()
 
 
 def test_what_is_as_locked_is_listed_with_its_short_sha256_and_verified(run, contact):

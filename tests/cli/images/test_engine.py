@@ -62,16 +62,10 @@ def test_variables_begin_as_the_engine_reads_them(name, prefix):
 
 def test_root_needs_no_host_privileges_and_others_get_what_the_site_gives(monkeypatch):
     engine = Engine("/bin/apptainer", "apptainer", "1.4.5")
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    assert engine.command("exec", "x.sif", "true") == [
-        "/bin/apptainer",
-        "exec",
-        "--userns",
-        "x.sif",
-        "true",
-    ]
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert engine.command("exec", "x.sif", "true") == ["/bin/apptainer", "exec", "x.sif", "true"]
+    for user, options in ((0, ["--userns"]), (1000, [])):
+        monkeypatch.setattr(os, "geteuid", lambda user=user: user)
+        command = engine.command("exec", "x.sif", "true")
+        assert command == ["/bin/apptainer", "exec", *options, "x.sif", "true"]
 
 
 @pytest.mark.parametrize(

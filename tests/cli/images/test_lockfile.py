@@ -11,38 +11,33 @@ from pyscale.errors import UserError
 from pyscale.images.lockfile import (
     ImageFolder,
     LockedImage,
-    names_to_verify,
     sha256_of,
     verdict_on,
     verdict_on_file,
     verify_image,
 )
 
-
-def locked(**changes):
-    values = {
-        "sha256": "a" * 64,
-        "size_bytes": 5,
-        "content_sha256": "b" * 64,
-        "pyscale_version": "0.1.0",
-        "git_commit": None,
-        "lock_sha256": "c" * 64,
-        "built_utc": datetime(2026, 3, 17, tzinfo=UTC),
-        "engine": "apptainer 1.4.5",
-        "architecture": "x86_64",
-    }
-    return LockedImage(**(values | changes))
+LOCKED = LockedImage(
+    sha256="a" * 64,
+    size_bytes=5,
+    content_sha256="b" * 64,
+    pyscale_version="0.1.0",
+    git_commit=None,
+    lock_sha256="c" * 64,
+    built_utc=datetime(2026, 3, 17, tzinfo=UTC),
+    engine="apptainer 1.4.5",
+    architecture="x86_64",
+)
 
 
 def test_a_recorded_image_is_read_back_beside_the_others(folder):
     assert folder.read_lock().images == {}
     assert folder.sifs() == []
-    folder.record("track", locked(size_bytes=1))
-    folder.record("contact", locked(size_bytes=2))
-    folder.record("track", locked(size_bytes=3))
+    bigger = LOCKED.model_copy(update={"size_bytes": 6})
+    for name, image in (("track", LOCKED), ("contact", LOCKED), ("track", bigger)):
+        folder.record(name, image)
     images = folder.read_lock().images
-    assert list(images) == ["contact", "track"]
-    assert images == {"contact": locked(size_bytes=2), "track": locked(size_bytes=3)}
+    assert list(images.items()) == [("contact", LOCKED), ("track", bigger)]
     # It is plain JSON for other tools.
     read = json.loads(folder.lock_file.read_text())
     assert read["schema_version"] == 1
@@ -53,7 +48,7 @@ def test_a_recorded_image_is_read_back_beside_the_others(folder):
 def test_images_that_are_locked_at_the_same_moment_are_all_kept(folder):
     names = [f"image{i}" for i in range(24)]
     with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda name: folder.record(name, locked()), names))
+        list(pool.map(lambda name: folder.record(name, LOCKED), names))
     assert set(folder.read_lock().images) == set(names)
     # What is still arriving is no image.
     folder.sif("contact").touch()
@@ -84,7 +79,7 @@ def test_a_damaged_lock_is_not_written_over(folder):
     folder.make()
     folder.lock_file.write_text("{")
     with pytest.raises(UserError, match="build or pull the images again"):
-        folder.record("contact", locked())
+        folder.record("contact", LOCKED)
     assert folder.lock_file.read_text() == "{"
     folder.lock_file.unlink()
     folder.lock_file.mkdir()
@@ -96,7 +91,7 @@ def test_a_folder_that_cannot_be_made_or_is_a_file_is_one_sentence(folder):
     folder.path.write_text("here")
     assert folder.read_lock().images == {}
     with pytest.raises(UserError, match="images is a file.*images_folder"):
-        folder.record("contact", locked())
+        folder.record("contact", LOCKED)
     with pytest.raises(UserError, match="is a file"):
         ImageFolder(folder.path / "below").make()
     if Path("/proc/self").exists():
@@ -170,7 +165,7 @@ def test_an_absent_image_says_how_to_get_it(folder, contact):
     with pytest.raises(UserError, match="no image track at"):
         verify_image(folder, "track")
     # Everything that is locked or lies there is verified.
-    assert names_to_verify(folder) == ["contact", "mine"]
+    assert folder.names() == ["contact", "mine"]
 
 
 def test_an_image_that_nothing_locks_is_unlocked(folder, make_sif):

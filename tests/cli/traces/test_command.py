@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from pyscale.app import app
 from pyscale.errors import UserError
 from pyscale.report.table import read_wall_times
-from pyscale.traces.command import READERS
+from pyscale.traces.command import FORMATS
 
 NEXTFLOW = "task_id\tname\tstatus\trealtime\n1\tSEGMENT\tCOMPLETED\t5s\n"
 SNAKEMAKE = "s\th:m:s\tmax_rss\n5.0\t0:00:05\t64.0\n"
@@ -28,7 +28,7 @@ def test_the_table_is_printed_where_no_file_is_named_and_a_trace_is_never_overwr
     assert path.read_text() == sacct.text
 
 
-@pytest.mark.parametrize(("said", "true"), permutations(READERS, 2))
+@pytest.mark.parametrize(("said", "true"), permutations(FORMATS, 2))
 def test_a_trace_of_another_format_is_recognised(sacct, write, imported, said, true):
     sacct.job("7")
     texts = {
@@ -43,7 +43,7 @@ def test_a_trace_of_another_format_is_recognised(sacct, write, imported, said, t
         imported(said, path)
 
 
-@pytest.mark.parametrize("said", READERS)
+@pytest.mark.parametrize("said", FORMATS)
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
