@@ -6,7 +6,7 @@ from typing import Any
 
 from pyscale.report.charts.chart import Chart, chosen, finished, legend_of, tooltips
 from pyscale.report.charts.look import colour, cross
-from pyscale.report.plots.stack import Stack
+from pyscale.report.plots.plot import Stack
 
 
 def stack_chart(stack: Stack) -> Chart:
@@ -21,7 +21,7 @@ def stack_chart(stack: Stack) -> Chart:
         .transform_calculate("shown", chosen(absolute.column, relative.column))
     )
     bars = alt.Axis(labelAngle=0, labelOverlap="greedy")
-    x = alt.X(f"{stack.along}:O", title=stack.along_title, sort=stack.bars, axis=bars)
+    x = alt.X(f"{stack.along.column}:O", title=stack.along.title, sort=stack.bars, axis=bars)
     y = alt.Y("shown:Q", title=None, axis=alt.Axis(tickCount=5), stack="zero")
     tint = alt.Color("part:N", scale=alt.Scale(domain=names, range=colours), legend=None)
     told = tooltips(stack.seen)
@@ -33,7 +33,7 @@ def stack_chart(stack: Stack) -> Chart:
     if absolute.level and relative.level:
         level = rows.transform_calculate(
             "level", chosen(absolute.level, relative.level)
-        ).transform_aggregate(groupby=[stack.along], level="max(level)")
+        ).transform_aggregate(groupby=[stack.along.column], level="max(level)")
         layers += [
             level.mark_tick(thickness=thickness, color=colour(name)).encode(x=x, y="level:Q")
             # With an edge it is seen on every part.
@@ -42,7 +42,7 @@ def stack_chart(stack: Stack) -> Chart:
     if stack.crossed:
         above: dict[str, Any] = cross(yOffset=-10)
         crosses = rows.transform_filter(f"datum.{stack.crossed}").transform_aggregate(
-            groupby=[stack.along], total="sum(shown)"
+            groupby=[stack.along.column], total="sum(shown)"
         )
         layers.append(crosses.mark_point(**above).encode(x=x, y="total:Q"))
     note = " ".join(stack.sentences)

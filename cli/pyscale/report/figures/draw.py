@@ -1,4 +1,4 @@
-"""Draw a declared plot in print."""
+"""Draw what is declared in print."""
 
 # Most of plotnine's constructors have no annotations.
 # mypy: disable-error-code="no-untyped-call"
@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pyscale.report import palette
 from pyscale.report.figures.axes import log_breaks, power_breaks, tick_labels, workers_axis
+from pyscale.report.figures.drawstack import stack_figure
 from pyscale.report.figures.house import (
     IDEAL_LINE,
     INVALID,
@@ -24,7 +26,7 @@ from pyscale.report.figures.house import (
     figure,
     in_panels,
 )
-from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row
+from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row, Stack
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,16 +47,32 @@ LABEL_SHARE = 0.2
 """Of an axis, beyond the outermost mark: room for its label."""
 
 
-def figure_of(plot: Plot, width_mm: Width) -> ggplot:
-    """Draw marks with intervals.
+def printed(declare: Callable[..., Plot | Stack]) -> Callable[..., ggplot]:
+    """Make a function that draws what another declares."""
+
+    def draw(*measured: Any, width_mm: Width = 180, **how: Any) -> ggplot:
+        return drawing(declare(*measured, **how), width_mm)
+
+    draw.__doc__ = declare.__doc__
+    return draw
+
+
+def drawing(declared: Plot | Stack, width_mm: Width) -> ggplot:
+    """Draw a plot or stacked bars.
 
     Raises
     ------
     NothingToDrawError
         Without rows.
     """
-    if not plot.rows:
-        raise NothingToDrawError(f"there is no figure of {plot.absent}")
+    if not declared.rows:
+        raise NothingToDrawError(f"there is no figure of {declared.absent}")
+    if isinstance(declared, Stack):
+        return stack_figure(declared, width_mm)
+    return _plot(declared, width_mm)
+
+
+def _plot(plot: Plot, width_mm: Width) -> ggplot:
     sheet = _sheet(plot, width_mm)
     titles = {name: sheet.title(*plot.headings.get(name, [name])) for name in plot.panels}
     # Panels may tell series apart.

@@ -11,15 +11,13 @@ from pyscale.report.figures.axes import parts_scale, thinned, tick_labels
 from pyscale.report.figures.house import (
     IDEAL_LINE,
     INVALID,
-    NothingToDrawError,
     Sheet,
     Width,
     drawn,
     figure,
     in_panels,
 )
-from pyscale.report.plots.plot import Row
-from pyscale.report.plots.stack import Stack
+from pyscale.report.plots.plot import Row, Stack
 
 if TYPE_CHECKING:
     from plotnine import ggplot
@@ -29,13 +27,7 @@ BAR = 0.72
 
 
 def stack_figure(stack: Stack, width_mm: Width) -> ggplot:
-    """Draw bars of parts.
-
-    Raises
-    ------
-    NothingToDrawError
-        Without rows.
-    """
+    """Draw bars of parts."""
     import pandas as pd
     from plotnine import (
         aes,
@@ -47,15 +39,13 @@ def stack_figure(stack: Stack, width_mm: Width) -> ggplot:
         scale_y_continuous,
     )
 
-    if not stack.rows:
-        raise NothingToDrawError(f"there is no figure of {stack.absent}")
     sheet = Sheet(len(stack.panels), width_mm)
     titles = {name: sheet.title(*stack.headings.get(name, [name])) for name in stack.panels}
     panels, names = list(titles.values()), list(stack.names)
     amount = stack.relative if stack.prints == "relative" else stack.absolute
     places = {name: place for place, name in enumerate(stack.bars, start=1)}
     rows = [
-        row | {"panel": titles[row[stack.panel]], "place": places[row[stack.along]]}
+        row | {"panel": titles[row[stack.panel]], "place": places[row[stack.along.column]]}
         for row in stack.rows
     ]
     bars = in_panels(["place", "part", amount.column], rows, panels)
@@ -99,7 +89,7 @@ def stack_figure(stack: Stack, width_mm: Width) -> ggplot:
         )
         + parts_scale(stack.names, sheet)
         + scale_x_continuous(
-            name=stack.along_title,
+            name=stack.along.title,
             breaks=list(places.values()),
             minor_breaks=[],
             labels=thinned([str(name) for name in places], list(places.values()), sheet),
