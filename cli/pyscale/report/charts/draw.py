@@ -48,7 +48,6 @@ def chart_of(plot: Plot) -> Chart:
 
 
 def _panels(plot: Plot) -> list[str]:
-    """Panels that lie apart from each other."""
     return [] if plot.is_together or len(plot.panels) == 1 else plot.panels
 
 
@@ -106,7 +105,6 @@ class _Layers:
         return layers
 
     def bars(self, rows: alt.Chart) -> list[alt.Chart]:
-        """Ranges of few trials, and intervals."""
         looks: dict[tuple[str, str], dict[str, Any]] = {
             RANGE: {"strokeWidth": 1},
             ENDS: {"strokeWidth": 2.5, "opacity": 0.55, "strokeCap": "round"},
@@ -120,7 +118,6 @@ class _Layers:
         ]
 
     def beside(self, one: Beside) -> list[alt.Chart]:
-        """What is drawn below the marks."""
         rows, told = self.rows(one.dataset, one.rows), tooltips(one.seen)
         has_ends = bool(self.plot.ends(one.rows, *ENDS))
         grey = colour("reference")
@@ -171,7 +168,6 @@ class _Layers:
 
     @property
     def across(self) -> str:
-        """Channel of the values."""
         return "x" if self.plot.lanes else "y"
 
     def at(self, end: str = "") -> dict[str, Any]:
@@ -179,7 +175,6 @@ class _Layers:
         return {self.across: self.value(end), "y" if self.plot.lanes else "x": self.along}
 
     def between(self, low: str, high: str) -> dict[str, Any]:
-        """Where a bar or a band lies."""
         return self.at(low) | {f"{self.across}2": f"{self.column}{high}:Q"}
 
     def value(self, end: str) -> Any:
@@ -214,7 +209,6 @@ class _Layers:
 
     @property
     def colour(self) -> alt.Color:
-        """A colour a series, the same in every chart."""
         hues = [colour(f"curve-{hue}") for hue, _ in self.plot.looks.values()]
         return alt.Color(**self.series(hues))
 
@@ -228,7 +222,6 @@ class _Layers:
         return {"shorthand": f"{self.plot.series}:N", "title": None, "scale": scale, "legend": None}
 
     def level(self, rows: alt.Chart) -> alt.Chart:
-        """A dashed line across, once."""
         once = rows.transform_filter(f"isValid(datum.{self.plot.level})").transform_aggregate(
             level=f"max({self.plot.level})"
         )

@@ -13,24 +13,9 @@ from pyscale.report.charts.look import COLOURS
 from pyscale.report.figures.house import LETTER_MM, Sheet
 
 if TYPE_CHECKING:
-    from plotnine import scale_fill_manual, scale_x_continuous
+    from plotnine import scale_fill_manual
 
 MOST_TICKS = 9
-
-
-def counts_axis(counts: Sequence[float], sheet: Sheet, name: str) -> scale_x_continuous:
-    """Return a logarithmic axis with a tick at every count that was measured."""
-    from plotnine import scale_x_continuous
-
-    return scale_x_continuous(
-        name=name,
-        trans="log2",
-        breaks=list(counts),
-        # plotnine cannot place minor ticks beside a single major one.
-        minor_breaks=[],
-        labels=thinned([f"{n:.0f}" for n in counts], [math.log2(n) for n in counts], sheet),
-        expand=(0.08, 0),
-    )
 
 
 def parts_scale(parts: Mapping[str, str], sheet: Sheet) -> scale_fill_manual:

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pyscale.report import palette
-from pyscale.report.figures.axes import counts_axis, log_breaks, power_breaks, tick_labels
+from pyscale.report.figures.axes import log_breaks, power_breaks, thinned, tick_labels
 from pyscale.report.figures.drawstack import stack_figure
 from pyscale.report.figures.house import (
     IDEAL_LINE,
@@ -189,7 +189,6 @@ class _Layers:
 
     @property
     def octaves(self) -> float:
-        """How long the axis of counts is."""
         return max(1.0, math.log2(self.plot.counts[-1] / self.plot.counts[0]))
 
     @property
@@ -198,7 +197,6 @@ class _Layers:
         return ("x", "y") if self.plot.lanes else ("y", "x")
 
     def at(self, **looks: str) -> Any:
-        """Where marks stand, and how they look."""
         import plotnine as p9
 
         value, along = self.across
@@ -206,7 +204,6 @@ class _Layers:
         return p9.aes(**places, **looks)
 
     def between(self, ends: tuple[str, str], **looks: str) -> Any:
-        """Where bars and bands lie."""
         import plotnine as p9
 
         value, along = self.across
@@ -215,7 +212,6 @@ class _Layers:
         return p9.aes(**places, **looks)
 
     def bars(self, table: pd.DataFrame) -> list[Any]:
-        """Ranges of few trials, and intervals."""
         import plotnine as p9
 
         bar = p9.geom_errorbarh if self.plot.lanes else p9.geom_errorbar
@@ -230,11 +226,9 @@ class _Layers:
         ]
 
     def known(self, table: pd.DataFrame, ends: tuple[str, str]) -> pd.DataFrame:
-        """Rows whose ends are known."""
         return table.dropna(subset=[self.plot.value.column + end for end in ends])
 
     def beside(self, one: Beside) -> list[Any]:
-        """What is drawn below the marks."""
         import plotnine as p9
 
         series, grey = self.plot.series, palette.REFERENCE
@@ -272,7 +266,6 @@ class _Layers:
                 ]
 
     def level(self, table: pd.DataFrame) -> list[Any]:
-        """A dashed line across each panel."""
         import plotnine as p9
 
         column = self.plot.level
@@ -281,7 +274,6 @@ class _Layers:
         return [line(p9.aes(**{f"{self.across[0]}intercept": column}), levels, **IDEAL_LINE)]
 
     def front(self, front: pd.DataFrame) -> list[Any]:
-        """A stepped line with labels."""
         import plotnine as p9
 
         front = front.sort_values(self.plot.along.column)
@@ -322,4 +314,14 @@ def _axes(plot: Plot, sheet: Sheet) -> list[Any]:
     if plot.along.kind == "linear":
         along = p9.scale_x_continuous(name=plot.along.title, expand=(0.03, 0, LABEL_SHARE, 0))
         return [*values, along, p9.expand_limits(x=0)]
-    return [*values, counts_axis(plot.counts, sheet, plot.along.title)]
+    labels = [f"{count:.0f}" for count in plot.counts]
+    along = p9.scale_x_continuous(
+        name=plot.along.title,
+        trans="log2",
+        breaks=plot.counts,
+        # plotnine cannot place minor ticks beside a single major one.
+        minor_breaks=[],
+        labels=thinned(labels, [math.log2(count) for count in plot.counts], sheet),
+        expand=(0.08, 0),
+    )
+    return [*values, along]

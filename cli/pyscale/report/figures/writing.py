@@ -28,11 +28,10 @@ OF_A_REPORT = {
     "components": "benchmark_components",
     "componentshares": "benchmark_component_shares",
     "loaderpareto": "benchmark_loader_pareto",
-    "machinestorage": "benchmark_machine_storage",
-    "machinereaders": "benchmark_machine_readers",
-    "machinecodecs": "benchmark_machine_codecs",
-    "machinekernels": "benchmark_machine_kernels",
-    "machinenodes": "benchmark_machine_nodes",
+    **{
+        f"machine{name}": f"benchmark_machine_{name}"
+        for name in ("storage", "readers", "codecs", "kernels", "nodes")
+    },
 }
 """Plots that every report shows that has something of them, and the names of their files."""
 ALL = {

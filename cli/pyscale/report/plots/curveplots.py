@@ -238,7 +238,7 @@ class _Curves:
             return any(row.get(value.column + end) is not None for row in drawn)
 
         shared: dict[str, Any] = {
-            "dataset": "configurations",
+            "rows_of": "configurations",
             "rows": self.rows if drawn else [],
             "series": "curve",
             "known": [curve.name for curve in self.found],

@@ -37,7 +37,6 @@ def _plot(name: str, absent: str | None = None, **how: Any) -> Plot:
     rates: dict[str, Any] = {"value": Value("rate", "MB/s")}
     return Plot(
         id=f"machine{name}",
-        dataset=f"machine_{name}",
         absent=f"{absent or name}: it needs a run with tests of the machine, on few nodes",
         **rates | how,
     )
@@ -145,13 +144,13 @@ def codecs(results: Results) -> Plot:
 def _over(
     name: str,
     results: Results,
-    rows_of: Callable[[Bench], Iterator[Row]],
+    of_bench: Callable[[Bench], Iterator[Row]],
     *,
     first: str,
     **how: Any,
 ) -> Plot:
     """Rates over how many did it at once."""
-    rows = [row for bench in _benches(results) for row in rows_of(bench)]
+    rows = [row for bench in _benches(results) for row in of_bench(bench)]
     return _plot(
         name,
         rows=rows,

@@ -65,7 +65,6 @@ def components(results: Results) -> Plot:
     return Plot(
         id="components",
         title="Speedup of each component over ranks",
-        dataset="reconstruct_components",
         rows=rows,
         along=RANKS,
         value=Value("speedup", "Speedup over N0", scale="log2"),
@@ -107,7 +106,6 @@ def component_shares(results: Results) -> Stack:
     return Stack(
         id="componentshares",
         title="What an iteration consists of",
-        dataset="reconstruct_shares",
         rows=[
             {
                 "curve": image,
