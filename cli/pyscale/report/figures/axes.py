@@ -1,8 +1,5 @@
 """Axes of printed figures, with ticks that do not touch, and the colours of parts."""
 
-# Most of plotnine's constructors have no annotations.
-# mypy: disable-error-code="no-untyped-call"
-
 from __future__ import annotations
 
 import math

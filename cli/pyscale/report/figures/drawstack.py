@@ -1,8 +1,5 @@
 """Draw declared stacked bars in print."""
 
-# Most of plotnine's constructors have no annotations.
-# mypy: disable-error-code="no-untyped-call"
-
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any

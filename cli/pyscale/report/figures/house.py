@@ -4,9 +4,6 @@ Type of 7 and 8 points at the widths of one and of two columns of a journal, cap
 the marks are, and marks that are told apart by shape or lightness wherever colours tell them apart.
 """
 
-# Most of plotnine's constructors have no annotations.
-# mypy: disable-error-code="no-untyped-call"
-
 from __future__ import annotations
 
 import math
@@ -22,7 +19,7 @@ from pyscale.report.plots.plot import Plot, Stack
 
 if TYPE_CHECKING:
     import pandas as pd
-    from plotnine import ggplot, theme
+    from plotnine import ggplot
 
 Width = Literal[88, 180]
 """Millimetres: one column of a journal, or two."""
@@ -91,11 +88,11 @@ class Sheet:
             math.ceil(self.panels / self.columns)
             * (
                 (self.panel_height_mm or PANEL_MM[self.width_mm])
-                + LINE_MM[POINTS] * max(map(_lines, titles))
+                + LINE_MM[POINTS] * max(title.count("\n") + 1 for title in titles)
             )
             + BELOW_MM
             + 2 * MARGIN_MM
-            + LINE_MM[SMALL_POINTS] * _lines(caption)
+            + LINE_MM[SMALL_POINTS] * (caption.count("\n") + 1)
             + ENTRY_MM * legend_rows
         )
         return self.width_mm / MM_PER_INCH, height_mm / MM_PER_INCH
@@ -132,27 +129,12 @@ def figure(
     import plotnine as p9
 
     caption = sheet.caption(*sentences)
-    plot: ggplot = (
-        p9.ggplot()
-        + p9.facet_wrap("panel", ncol=sheet.columns, scales=scales)
-        + p9.labs(caption=caption)
-        + style(
-            dpi=DPI,
-            figure_size=sheet.size_in(titles, caption, legend),
-            plot_margin=MARGIN_MM / sheet.width_mm,
-        )
-    )
-    return plot
-
-
-def style(**size: Any) -> theme:
-    """Letters, lines and spaces of every figure."""
-    import plotnine as p9
-
     small = p9.element_text(size=SMALL_POINTS)
-    return p9.theme_minimal(base_size=POINTS) + p9.theme(
+    look = p9.theme_minimal(base_size=POINTS) + p9.theme(
         axis_text=small,
         axis_title=p9.element_text(size=POINTS),
+        dpi=DPI,
+        figure_size=sheet.size_in(titles, caption, legend),
         legend_box_spacing=0.01,
         legend_key_size=8,
         legend_position="bottom",
@@ -163,9 +145,12 @@ def style(**size: Any) -> theme:
         panel_spacing=0.03,
         plot_caption=p9.element_text(size=SMALL_POINTS, ha="left", linespacing=1.4),
         plot_caption_position="plot",
+        plot_margin=MARGIN_MM / sheet.width_mm,
         strip_text=p9.element_text(size=POINTS, ha="left", ma="left", va="bottom", linespacing=1.3),
-        **size,
     )
+    panels = p9.facet_wrap("panel", ncol=sheet.columns, scales=scales)
+    plot: ggplot = p9.ggplot() + panels + p9.labs(caption=caption) + look
+    return plot
 
 
 def in_panels(
@@ -182,10 +167,6 @@ def in_panels(
 def drawn(*layers: Any) -> Any:
     """Leave out layers without rows: they draw nothing, and yet take time."""
     return [layer for layer in layers if not layer.data.empty]
-
-
-def _lines(text: str) -> int:
-    return text.count("\n") + 1
 
 
 def _broken(text: str, widest: int) -> list[str]:

@@ -1,8 +1,5 @@
 """What every worker of a trial did when in print, and who waited for whom."""
 
-# Most of plotnine's constructors have no annotations.
-# mypy: disable-error-code="no-untyped-call"
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
