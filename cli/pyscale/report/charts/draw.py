@@ -10,7 +10,7 @@ import altair as alt
 from pyscale.report.charts.chart import Chart, chosen, finished, tooltips
 from pyscale.report.charts.look import TEXT_PX, colour, cross, dashes
 from pyscale.report.palette import SHAPES
-from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row
+from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row, known_ends
 
 LANE_PX, BESIDE_PX = 24, 40
 LABEL_PX = 210
@@ -114,12 +114,12 @@ class _Layers:
             .mark_rule(**look, **self.aside)
             .encode(**self.between(*ends), color=self.colour)
             for ends, look in looks.items()
-            if self.plot.ends(self.plot.rows, *ends)
+            if known_ends(self.plot.rows, self.plot.value.column, *ends)
         ]
 
     def beside(self, one: Beside) -> list[alt.Chart]:
         rows, told = self.rows(one.dataset, one.rows), tooltips(one.seen)
-        has_ends = bool(self.plot.ends(one.rows, *ENDS))
+        has_ends = bool(known_ends(one.rows, self.plot.value.column, *ENDS))
         grey = colour("reference")
         match one.kind:
             case "ideal":
@@ -155,7 +155,7 @@ class _Layers:
         own = "datum.curve == panel" if _panels(self.plot) else "indexof(stages, datum.curve) >= 0"
         chart: alt.Chart = alt.Chart(alt.NamedData(name=dataset)).transform_filter(own)
         absolute, relative = self.plot.value.column, self.plot.value.relative
-        ends = self.plot.ends(rows, *ENDS, *RANGE)
+        ends = known_ends(rows, absolute, *ENDS, *RANGE)
         for end in ("", *ends) if relative else ():
             shown = chosen(f"{absolute}{end}", f"{relative}{end}")
             chart = chart.transform_calculate(f"shown{end}", shown)

@@ -6,7 +6,7 @@ import polars as pl
 
 from pyscale.report.curves import timed_curves
 from pyscale.report.plots.curverows import headings, stand_ins
-from pyscale.report.plots.plot import Plot, Row, Value, each
+from pyscale.report.plots.plot import Plot, Value, each
 from pyscale.report.results import Results
 from pyscale.report.wording import coarse, listing, number
 
@@ -30,7 +30,18 @@ def cache(results: Results, *others: Results) -> Plot:
     about = results.about_workers()
     found = timed_curves(about.configurations)
     rows = [
-        _row(row, curve.name)
+        {
+            "curve": curve.name,
+            "place": "not known" if row["position"] is None else str(row["position"] + 1),
+            "workers": row["workers"],
+            "repeat": row["block"],
+            "state": STATES[row["cache_state"]],
+            "asked": row["cache_asked"] or "nothing",
+            "read_s": row["phase_read_s"],
+            "read_share": row["phase_read_s"] / row["busy_s"],
+            "read": f"{coarse(row['phase_read_s'])} worker-seconds",
+            "wall": f"{number(row['wall_s'])} s",
+        }
         for curve in found
         for table in (about.trials, *(one.about_workers().trials for one in others))
         for row in curve.select(table).filter("valid", pl.col("phase_read_s") > 0).to_dicts()
@@ -74,18 +85,3 @@ def cache(results: Results, *others: Results) -> Plot:
         headings={name: lines[:1] for name, lines in headings(found, results.context).items()},
         printed=stand_ins(found, results.context),
     )
-
-
-def _row(row: Row, curve: str) -> Row:
-    return {
-        "curve": curve,
-        "place": "not known" if row["position"] is None else str(row["position"] + 1),
-        "workers": row["workers"],
-        "repeat": row["block"],
-        "state": STATES[row["cache_state"]],
-        "asked": row["cache_asked"] or "nothing",
-        "read_s": row["phase_read_s"],
-        "read_share": row["phase_read_s"] / row["busy_s"],
-        "read": f"{coarse(row['phase_read_s'])} worker-seconds",
-        "wall": f"{number(row['wall_s'])} s",
-    }

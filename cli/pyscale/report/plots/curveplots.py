@@ -28,6 +28,7 @@ from pyscale.report.plots.plot import (
     Value,
     bars,
     each,
+    known_ends,
     said,
     told_by,
 )
@@ -233,10 +234,7 @@ class _Curves:
         """Draw a value of every configuration; `first` and `bars_are` say what the marks are."""
         drawn = [row for row in self.rows if row[value.column]]
         has_crosses = any(row["invalid"] for row in drawn)
-
-        def known(end: str) -> bool:
-            return any(row.get(value.column + end) is not None for row in drawn)
-
+        known = known_ends(drawn, value.column, "_low", "_min")
         shared: dict[str, Any] = {
             "rows_of": "configurations",
             "rows": self.rows if drawn else [],
@@ -254,8 +252,8 @@ class _Curves:
             seen=WHICH | seen | {"timed": "Timed trials", "doubts": "Doubts"},
             sentences=said(
                 first,
-                known("_low") and bars_are,
-                known("_min") and RANGES,
+                "_low" in known and bars_are,
+                "_min" in known and RANGES,
                 *(sentences or ()),
                 has_crosses and CROSS,
             ),

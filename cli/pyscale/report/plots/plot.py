@@ -155,11 +155,6 @@ class Plot(Declared):
         """Names that the marks lie beside, from above; none where they lie along an axis."""
         return each(self.rows, self.along.column) if self.along.kind == "names" else []
 
-    def ends(self, rows: list[Row], *ends: str) -> list[str]:
-        """Those ends of columns that any of these rows knows of the value."""
-        column = self.value.column
-        return [end for end in ends if any(row.get(column + end) is not None for row in rows)]
-
 
 @dataclass(frozen=True)
 class Amount:
@@ -213,6 +208,11 @@ class Stack(Declared):
             shares = listing(f"{row['part']} {row['shared']}" for row in largest)
             told.append(f"{name} at {self.at.format(last)}: {shares}.")
         return " ".join(told)
+
+
+def known_ends(rows: Sequence[Row], column: str, *ends: str) -> list[str]:
+    """Those ends of columns that any of these rows knows of a value."""
+    return [end for end in ends if any(row.get(column + end) is not None for row in rows)]
 
 
 def each(rows: Iterable[Row], column: str) -> list[Any]:
