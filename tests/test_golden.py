@@ -11,7 +11,6 @@ import json
 import os
 import sys
 import tarfile
-from contextlib import suppress
 from dataclasses import replace
 from importlib.metadata import version
 from importlib.util import module_from_spec, spec_from_file_location
@@ -43,8 +42,7 @@ from pyscale.references.model import Reference, Referred
 from pyscale.report.context import ReportContext
 from pyscale.report.csv import csv_texts
 from pyscale.report.figures import writing
-from pyscale.report.figures.house import NothingToDrawError
-from pyscale.report.figures.writing import ALL, OF_A_REPORT
+from pyscale.report.figures.writing import ALL, OF_A_REPORT, drawings
 from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.terminal import summary_of
@@ -203,9 +201,9 @@ def printed(results, *, verbose=False):
 
 def figures(results):
     """What each figure that there is shows, without drawing it."""
-    for name, draw in {**OF_A_REPORT, **ALL}.items():
-        with suppress(NothingToDrawError):
-            yield f"== {name}\n{figure_text(draw(results))}"
+    for names in (OF_A_REPORT, ALL):
+        for name, plot in drawings(results, names):
+            yield f"== {name}\n{figure_text(plot)}"
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from playwright.sync_api import expect, sync_playwright
 PROGRAMS = ("chromium", "google-chrome")
 FROM_DISK = ("file:", "data:", "blob:")
 """How addresses begin that need no network."""
+PHONE = {"width": 375, "height": 812, "has_touch": True, "is_mobile": True}
 TIMEOUT_MS = 300_000
 """What a page must show is there long before, also on a slow and busy machine."""
 expect.set_options(timeout=TIMEOUT_MS)  # It knows nothing of the limit of the page it looks at.
@@ -66,11 +67,15 @@ class Visitor:
             page.evaluate("() => window.pyscale.ready")
         return page
 
-    def open_once(self, file):
-        """Open a file, or return the page on which it is open."""
-        if file not in self._opened:
-            self._opened[file] = self.open(file)
-        return self._opened[file]
+    def open_once(self, file, **options):
+        """Open a file, or return the page on which it is open, as far as can be as at first."""
+        key = (file, *options.items())
+        if key not in self._opened:
+            self._opened[key] = self.open(file, **options)
+        page = self._opened[key]
+        page.mouse.move(0, 0)
+        page.evaluate("() => { document.activeElement.blur(); scrollTo(0, 0); }")
+        return page
 
     def close(self):
         """Close all that was opened."""

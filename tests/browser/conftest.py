@@ -53,18 +53,19 @@ def visit(browser):
     assert visitor.trouble == []
 
 
-@pytest.fixture(scope="module")
-def _visitor_of_the_module(browser):
+@pytest.fixture(scope="package")
+def _shared(browser):
     visitor = Visitor(browser)
     yield visitor
     visitor.close()
 
 
 @pytest.fixture
-def visit_once(_visitor_of_the_module):
-    """Like `visit`, for tests that change nothing on a page: all of a module share it."""
-    yield _visitor_of_the_module.open_once
-    assert _visitor_of_the_module.trouble == []
+def visit_once(_shared):
+    """Like `visit`, for tests that leave a page as they found it: all share it."""
+    yield _shared.open_once
+    trouble, _shared.trouble = _shared.trouble, []
+    assert trouble == []
 
 
 def pytest_generate_tests(metafunc):
@@ -81,7 +82,7 @@ def report(request):
 
 @pytest.fixture
 def page(report, visit_once):
-    """Its page, for tests that change nothing on it."""
+    """Its page, for tests that leave it as they found it."""
     return visit_once(report.page)
 
 

@@ -5,21 +5,12 @@ from itertools import pairwise
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-PHONE = {"width": 375, "height": 812, "has_touch": True, "is_mobile": True}
-LOOKS = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone": PHONE,
-    "phone, dark": PHONE | {"color_scheme": "dark"},
-}
-REPORTS = ("full", "broken", "single", "hostile", "grid", "machine", "machines")
+from browser.chromium import PHONE
+from browser.drawn import WIDTHS, until, widths
+
+REPORTS = ("full", "broken", "single", "weak", "table", "hostile", "grid", "machine", "machines")
 REPORTS += ("loading", "loadings", "reconstruction")
 SERIOUS = {"serious", "critical"}
-DRAWN = (
-    "[...document.querySelectorAll('[data-chart] .chart-plot svg')]"
-    ".reduce((sum, svg) => sum + +svg.getAttribute('width'), 0)"
-)
-"""Sum of the widths at which all charts are drawn."""
 
 
 def serious(page):
@@ -33,24 +24,43 @@ def serious(page):
     ]
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_nothing_serious_is_found_and_nothing_is_too_wide(report, visit, look):
-    page = visit(report.page, **LOOKS[look])
-    assert serious(page) == []
+def assert_open_to_all(page):
+    """In the light theme and in the dark one, which is left again."""
+    for _ in ("light", "dark"):
+        assert serious(page) == []
+        page.locator("button.theme").click()
+
+
+def test_nothing_serious_is_found(page):
+    assert_open_to_all(page)
+
+
+def test_on_a_phone_nothing_serious_is_found_and_text_keeps_its_size(report, visit):
+    """A page that is laid out wider than the phone is shown smaller."""
+    page = visit(report.page, **PHONE)
     assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("() => [innerWidth, visualViewport.scale]") == [375, 1]
+    small = page.evaluate(
+        """() => [...document.querySelectorAll("main p, main td, main th, main li, main label")]
+          .filter(found => found.checkVisibility() && found.textContent.trim())
+          .filter(found => parseFloat(getComputedStyle(found).fontSize) < 11)
+          .map(found => found.textContent.trim().slice(0, 60))"""
+    )
+    assert small == []
+    assert_open_to_all(page)
 
 
-def test_the_checker_would_find_it(full, visit):
-    page = visit(full.page)
+def test_the_checker_would_find_it(single, visit):
+    page = visit(single.page)
     page.evaluate("() => document.querySelector('main').append(document.createElement('button'))")
     assert any(one.startswith("button-name") for one in serious(page))
 
 
 @pytest.mark.parametrize(("name", "at_least"), [("full", 6), ("machines", 1)])
 def test_every_chart_is_named_and_described_for_those_who_do_not_see_it(
-    request, visit, name, at_least
+    request, visit_once, name, at_least
 ):
-    page = visit(request.getfixturevalue(name).page)
+    page = visit_once(request.getfixturevalue(name).page)
     charts = page.evaluate("() => window.pyscale.data.charts")
     assert len(charts) >= at_least
     for name, chart in charts.items():
@@ -72,8 +82,8 @@ def test_every_chart_is_named_and_described_for_those_who_do_not_see_it(
         ("reconstruction", "components", ("Speedup of each component", "times at N = 8")),
     ],
 )
-def test_a_description_says_what_the_chart_shows(request, visit, name, chart, words):
-    page = visit(request.getfixturevalue(name).page)
+def test_a_description_says_what_the_chart_shows(request, visit_once, name, chart, words):
+    page = visit_once(request.getfixturevalue(name).page)
     for svg in page.locator(f"[data-chart={chart}] .chart-plot svg").all():
         label = svg.get_attribute("aria-label") or ""
         assert all(word in label for word in words)
@@ -81,17 +91,17 @@ def test_a_description_says_what_the_chart_shows(request, visit, name, chart, wo
 
 def test_charts_stay_one_image_each_when_the_window_gets_another_width(single, visit):
     page = visit(single.page)
-    before = page.evaluate(DRAWN)
+    before = widths(page)
     page.set_viewport_size({"width": 700, "height": 800})
-    page.wait_for_function(f"({DRAWN}) !== {before}")
+    until(page, f"() => ({WIDTHS})() !== {before}")
     for svg in page.locator("[data-chart] .chart-plot svg").all():
         assert svg.get_attribute("role") == "img"
         assert svg.get_attribute("aria-label")
         assert svg.locator("[role]").count() == 0
 
 
-def test_the_page_has_one_heading_and_no_level_is_left_out(full, visit):
-    page = visit(full.page)
+def test_the_page_has_one_heading_and_no_level_is_left_out(full, visit_once):
+    page = visit_once(full.page)
     levels = page.evaluate(
         "() => [...document.querySelectorAll('h1,h2,h3,h4,h5,h6')].map(h => +h.tagName[1])"
     )

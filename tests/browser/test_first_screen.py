@@ -1,10 +1,10 @@
 """A tester who sees nothing but the first screen can answer five questions."""
 
 import re
-from pathlib import Path
 
 import pytest
 
+from browser.drawn import downloaded
 from pyscale.report.curves import curves
 from pyscale.report.wording import gib, ratio
 
@@ -205,12 +205,10 @@ def test_times_of_stages_and_of_their_sum_stand_in_rows(full, visit_once):
     assert_seen(page.locator(".bottom"))
 
 
-def test_a_chart_is_saved_as_it_stands(full, visit):
-    page = visit(full.page, color_scheme="dark")
+def test_a_chart_is_saved_as_it_stands(full, visit_once):
+    page = visit_once(full.page, color_scheme="dark")
     for kind, begins in (("PNG", b"\x89PNG"), ("SVG", b"<svg ")):
-        with page.expect_download() as waiting:
-            page.get_by_role("button", name=f"Save as {kind}: Speedup over workers").click()
-        file = Path(waiting.value.path()).read_bytes()
-        assert waiting.value.suggested_filename == f"speedup.{kind.lower()}"
+        name, file = downloaded(page, f"button[aria-label='Save as {kind}: Speedup over workers']")
+        assert name == f"speedup.{kind.lower()}"
         assert file.startswith(begins)
         assert b"var(" not in file

@@ -2,9 +2,8 @@
 
 import pytest
 
-from browser.drawn import marks, place
+from browser.drawn import choose, marks, place
 from browser.test_first_screen import assert_seen, text_of
-from browser.test_interactions import choose
 from browser.test_numbers import WRITERS, places_of_the_csv
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.report import wording
@@ -16,8 +15,10 @@ def number(text):
     return float(text) if text else None
 
 
-def test_the_first_screen_says_how_much_faster_what_limits_it_and_whether_to_trust_it(grid, visit):
-    page = visit(grid.page)
+def test_the_first_screen_says_how_much_faster_what_limits_it_and_whether_to_trust_it(
+    grid, visit_once
+):
+    page = visit_once(grid.page)
     for answer in ("ran", "hardware", "speedup", "limit", "trust"):
         assert_seen(page.locator(f"[data-answer={answer}]"))
     *_, last = (row for row in grid.rows("ratios").values() if row["measure"] == "steady")
@@ -27,8 +28,8 @@ def test_the_first_screen_says_how_much_faster_what_limits_it_and_whether_to_tru
     assert_seen(page.locator("[data-chart=sizeratio] .chart-plot svg").first)
 
 
-def test_every_number_is_the_one_of_its_place_in_the_csv(grid, visit):
-    page = visit(grid.page)
+def test_every_number_is_the_one_of_its_place_in_the_csv(grid, visit_once):
+    page = visit_once(grid.page)
     tables = {name: grid.rows(name) for name in ("points", "ratios", "parts", "configurations")}
 
     def told(one, exact):
@@ -47,8 +48,8 @@ def of_line(rows, line):
     return [row for row in rows if {"cpu": "CPU", "cuda": "GPU (CUDA)"}[row["value"]] == line]
 
 
-def test_charts_show_what_the_csvs_hold(grid, visit):
-    page = visit(grid.page)
+def test_charts_show_what_the_csvs_hold(grid, visit_once):
+    page = visit_once(grid.page)
     points = list(grid.rows("points").values())
     drawn = {
         (mark["line"], round(mark["length_px"])): mark

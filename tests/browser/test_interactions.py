@@ -3,113 +3,89 @@
 import pytest
 from playwright.sync_api import expect
 
-from browser.drawn import marks, until_drawn
+from browser.drawn import choose, marks, until, until_drawn
 
 BY_STAGE = ("speedup", "walltime", "losses", "throughput", "memory", "cost")
+IS_SCALE = "scale => window.pyscale.views.speedup.scale('y').type === scale"
+INK = """() => getComputedStyle(
+  document.querySelector("[data-chart=speedup] .chart-plot svg .role-axis-label text")).fill"""
+STOPS = "a[href], button, select, input, summary"
+"""What can be reached by keyboard."""
 
 
 @pytest.fixture
-def page(full, visit):
-    return visit(full.page)
+def page(full, visit_once):
+    """A page that each test leaves as it found it."""
+    return visit_once(full.page)
 
 
-def scale(page, chart, axis):
+def scales(page):
     return page.evaluate(
-        "([chart, axis]) => window.pyscale.views[chart].scale(axis).type", [chart, axis]
+        "() => ['x', 'y'].map(axis => window.pyscale.views.speedup.scale(axis).type)"
     )
 
 
-def until(page, condition, argument=None):
-    page.wait_for_function(condition, arg=argument)
-
-
-def choose(page, name, value):
-    """Choose among radios as a reader does, whose label is what is seen."""
-    page.locator(f"label:has(input[name='{name}'][value='{value}'])").click()
-
-
-@pytest.mark.parametrize("chart", BY_STAGE)
-def test_a_stage_that_is_not_chosen_leaves_every_chart(page, chart):
-    before = marks(page, chart, curve="track")
-    assert before
-    page.locator("input[name=stage][value=track]").uncheck()
-    until_drawn(page, chart, "track", is_there=False)
-    assert marks(page, chart, curve="segment")
-    page.locator("input[name=stage][value=track]").check()
-    until_drawn(page, chart, "track", is_there=True)
-    assert len(marks(page, chart, curve="track")) == len(before)
-
-
-def test_a_stage_that_is_not_chosen_leaves_every_table(page):
+def test_a_stage_that_is_not_chosen_leaves_every_chart_and_every_table(page):
+    before = {chart: len(marks(page, chart, curve="track")) for chart in BY_STAGE}
+    assert all(before.values())
     rows = page.locator("main tr[data-stage=track]")
     assert rows.first.is_visible()
     page.locator("input[name=stage][value=track]").uncheck()
     for row in rows.all():
         expect(row).to_be_hidden()
     assert page.locator("main tr[data-stage=segment]").first.is_visible()
+    for chart in BY_STAGE:
+        until_drawn(page, chart, "track", is_there=False)
+        assert marks(page, chart, curve="segment")
+    page.locator("input[name=stage][value=track]").check()
+    for chart, count in before.items():
+        until_drawn(page, chart, "track", is_there=True)
+        assert len(marks(page, chart, curve="track")) == count
 
 
 def test_charts_of_the_first_screen_change_between_linear_and_log(page):
-    assert (scale(page, "speedup", "x"), scale(page, "speedup", "y")) == ("linear", "linear")
+    assert scales(page) == ["linear", "linear"]
     choose(page, "scale", "log")
-    until(page, "() => window.pyscale.views.speedup.scale('y').type === 'log'")
-    assert scale(page, "speedup", "x") == "log"
+    until(page, IS_SCALE, "log")
+    assert scales(page)[0] == "log"
     assert marks(page, "speedup", curve="segment")
     choose(page, "scale", "linear")
-    until(page, "() => window.pyscale.views.speedup.scale('y').type === 'linear'")
+    until(page, IS_SCALE, "linear")
 
 
 def test_lost_time_changes_between_absolute_and_relative(page):
+    text = "document.querySelector('[data-chart=losses]').innerText"
     before = page.locator("[data-chart=losses]").inner_text()
     choose(page, "amount", "relative")
-    until(
-        page,
-        "before => document.querySelector('[data-chart=losses]').innerText !== before",
-        before,
-    )
+    until(page, f"before => {text} !== before", before)
     caption = page.locator("figure:has([data-chart=losses]) figcaption")
     expect(caption).to_contain_text("Where the time went (share)")
     choose(page, "amount", "absolute")
-    until(
-        page,
-        "before => document.querySelector('[data-chart=losses]').innerText === before",
-        before,
-    )
+    until(page, f"before => {text} === before", before)
 
 
-def test_what_was_chosen_stays_when_the_theme_changes(page):
+def test_the_theme_is_one_button_that_says_its_state_and_is_kept(full, visit):
+    """What else was chosen stays; the theme is there when the page is opened again too."""
+    page = visit(full.page)
     page.locator("input[name=stage][value=track]").uncheck()
     choose(page, "scale", "log")
-    until(page, "() => window.pyscale.views.speedup.scale('y').type === 'log'")
-    page.locator("button.theme").click()
-    until(page, "() => document.documentElement.dataset.theme === 'dark'")
-    until(page, "() => window.pyscale.views.speedup.scale('y').type === 'log'")
-    assert marks(page, "speedup", curve="track") == []
-    assert marks(page, "speedup", curve="segment")
-
-
-def test_the_theme_is_one_button_that_says_its_state(page):
+    until(page, IS_SCALE, "log")
     button = page.locator("button.theme")
     assert button.get_attribute("aria-pressed") == "false"
     paper = "() => getComputedStyle(document.body).backgroundColor"
-    light = page.evaluate(paper)
-    ink = page.evaluate(INK)
+    light, ink = page.evaluate(paper), page.evaluate(INK)
     button.click()
+    until(page, "() => document.documentElement.dataset.theme === 'dark'")
     assert button.get_attribute("aria-pressed") == "true"
     assert page.evaluate(paper) != light
     until(page, f"ink => ({INK})() !== ink", ink)
-
-
-INK = """() => getComputedStyle(
-  document.querySelector("[data-chart=speedup] .chart-plot svg .role-axis-label text")).fill"""
-
-
-def test_the_theme_that_was_chosen_is_there_when_the_page_is_opened_again(page):
-    page.locator("button.theme").click()
+    until(page, IS_SCALE, "log")
+    assert marks(page, "speedup", curve="track") == []
+    assert marks(page, "speedup", curve="segment")
     page.reload()
     page.evaluate("() => window.pyscale.ready")
     assert page.evaluate("() => document.documentElement.dataset.theme") == "dark"
-    assert page.locator("button.theme").get_attribute("aria-pressed") == "true"
+    assert button.get_attribute("aria-pressed") == "true"
 
 
 def test_a_mark_tells_its_numbers_when_it_is_pointed_at(page):
@@ -130,29 +106,41 @@ def test_every_link_of_the_navigation_leads_to_its_section(page):
 
 
 class TestByKeyboard:
-    def test_the_first_stop_leads_past_the_navigation(self, page):
-        page.keyboard.press("Tab")
-        assert page.evaluate("() => document.activeElement.textContent") == "Skip to the content"
-        page.keyboard.press("Enter")
-        until(page, "() => document.activeElement.id === 'main'")
-
-    def test_every_control_is_a_stop_that_is_seen(self, page):
+    def test_every_control_is_a_stop_that_is_seen_and_the_first_leads_to_the_content(
+        self, full, visit
+    ):
         """In the order of the page; of several radios of one name only one is a stop."""
+        page = visit(full.page)
         wanted = page.evaluate(
-            """() => {
+            f"""() => {{
               const seen = new Set();
-              return [...document.querySelectorAll("a[href], button, select, input, summary")]
+              window.stops = new Set();
+              return [...document.querySelectorAll("{STOPS}")]
                 .filter(found => found.checkVisibility() && !found.disabled)
                 .filter(found => found.type !== "radio" || (!seen.has(found.name)
                   && seen.add(found.name))).length;
-            }"""
+            }}"""
         )
-        page.evaluate("() => window.stops = new Set()")
-        for _ in range(wanted + 60):
+        unseen = []
+        for place in range(wanted + 60):
             page.keyboard.press("Tab")
-            page.evaluate("() => window.stops.add(document.activeElement)")
+            said, outlined = page.evaluate(
+                """() => {
+                  const stop = document.activeElement, shown = stop.closest("label") || stop;
+                  window.stops.add(stop);
+                  return [stop.outerHTML.slice(0, 120),
+                    [stop, shown, ...shown.querySelectorAll("*")].some(each => {
+                      const style = getComputedStyle(each);
+                      return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1;
+                    })];
+                }"""
+            )
+            if place == 0:
+                assert "Skip to the content" in said
+            unseen += [said] if place < 40 and not outlined else []
+        assert unseen == []
         missed = page.evaluate(
-            """() => [...document.querySelectorAll("a[href], button, select, input, summary")]
+            f"""() => [...document.querySelectorAll("{STOPS}")]
               .filter(found => found.checkVisibility() && !found.disabled)
               .filter(found => !window.stops.has(found))
               .filter(found => found.type !== "radio" || ![...window.stops].some(
@@ -160,30 +148,16 @@ class TestByKeyboard:
               .map(found => found.outerHTML.slice(0, 120))"""
         )
         assert missed == []
+        page.locator("a", has_text="Skip to the content").focus()
+        page.keyboard.press("Enter")
+        until(page, "() => document.activeElement.id === 'main'")
 
-    def test_what_has_the_focus_is_outlined(self, page):
-        unseen = []
-        for _ in range(40):
-            page.keyboard.press("Tab")
-            found = page.evaluate(
-                """() => {
-                  const stop = document.activeElement, shown = stop.closest("label") || stop;
-                  const lined = [stop, shown, ...shown.querySelectorAll("*")].some(each => {
-                    const style = getComputedStyle(each);
-                    return style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1;
-                  });
-                  return lined ? "" : stop.outerHTML.slice(0, 120);
-                }"""
-            )
-            unseen += [found] if found else []
-        assert unseen == []
-
-    def test_a_stage_is_left_out_with_the_space_bar(self, page):
+    def test_stages_are_left_out_with_the_space_bar_and_scales_chosen_with_arrows(self, page):
         page.locator("input[name=stage][value=track]").focus()
-        page.keyboard.press("Space")
-        until_drawn(page, "speedup", "track", is_there=False)
-
-    def test_the_scale_is_chosen_with_the_arrow_keys(self, page):
+        for is_there in (False, True):
+            page.keyboard.press("Space")
+            until_drawn(page, "speedup", "track", is_there=is_there)
         page.locator("input[name=scale]:checked").focus()
-        page.keyboard.press("ArrowRight")
-        until(page, "() => window.pyscale.views.speedup.scale('y').type === 'log'")
+        for key, scale in (("ArrowRight", "log"), ("ArrowLeft", "linear")):
+            page.keyboard.press(key)
+            until(page, IS_SCALE, scale)

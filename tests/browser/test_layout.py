@@ -6,52 +6,45 @@ import zlib
 import pytest
 from playwright.sync_api import Error
 
-PHONE = {"width": 375, "height": 812, "has_touch": True, "is_mobile": True}
+from browser.chromium import PHONE
+from browser.drawn import until_wide, widths
+
 REPORTS = ("full", "broken", "single", "weak", "table", "hostile", "grid", "machine", "machines")
 REPORTS += ("loading", "loadings", "reconstruction")
 MOST_BYTES = 8 << 20
 
 
-def test_nothing_makes_the_page_scroll_sideways(report, visit):
-    page = visit(report.page)
+@pytest.fixture
+def narrowed(page):
+    """A page in a window that gets another width."""
+    before = widths(page)
+    yield page
+    page.set_viewport_size({"width": 1280, "height": 800})
+    until_wide(page, before)
+
+
+def test_nothing_makes_the_page_scroll_sideways(narrowed):
     for width in (1920, 1280, 768, 375, 320):
-        page.set_viewport_size({"width": width, "height": 800})
+        narrowed.set_viewport_size({"width": width, "height": 800})
         # Charts follow when they are told that their place has changed.
         try:
-            page.wait_for_function(
+            narrowed.wait_for_function(
                 "width => document.documentElement.scrollWidth <= width", arg=width
             )
         except Error:
-            pytest.fail(f"at {width} pixels: {too_wide(page, width)}")
+            pytest.fail(f"at {width} pixels: {too_wide(narrowed, width)}")
 
 
 def test_the_page_is_small(report):
     assert report.page.stat().st_size < MOST_BYTES
 
 
-def test_on_a_phone_text_keeps_its_size(report, visit):
-    """A page that is laid out wider than the phone is shown smaller."""
-    page = visit(report.page, **PHONE)
-    assert page.evaluate("() => [innerWidth, visualViewport.scale]") == [375, 1]
-    small = page.evaluate(
-        """() => [...document.querySelectorAll("main p, main td, main th, main li, main label")]
-          .filter(found => found.checkVisibility() && found.textContent.trim())
-          .filter(found => parseFloat(getComputedStyle(found).fontSize) < 11)
-          .map(found => found.textContent.trim().slice(0, 60))"""
-    )
-    assert small == []
-
-
-def test_on_a_phone_the_charts_are_as_wide_as_the_screen_allows(full, visit):
+def test_on_a_phone_charts_fit_and_wide_tables_scroll_and_can_be_reached_by_keyboard(full, visit):
     page = visit(full.page, **PHONE)
     for svg in page.locator("[data-chart] .chart-plot svg").all():
         box = svg.bounding_box()
         assert box is not None
         assert 250 < box["width"] <= 375
-
-
-def test_wide_tables_scroll_by_themselves_and_can_be_reached_by_keyboard(full, visit):
-    page = visit(full.page, **PHONE)
     unreachable = page.evaluate(
         """() => [...document.querySelectorAll("main table")].filter(table => {
           for (let box = table; box.tagName !== "MAIN"; box = box.parentElement) {
@@ -64,18 +57,13 @@ def test_wide_tables_scroll_by_themselves_and_can_be_reached_by_keyboard(full, v
     assert unreachable == 0
 
 
-def test_what_the_system_prefers_decides_between_light_and_dark(full, visit):
-    light, dark = (
-        brightness(visit(full.page, color_scheme=scheme), "body") for scheme in ("light", "dark")
-    )
-    assert light > 200
-    assert dark < 60
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_of_charts_stands_out_from_the_page(full, visit, scheme):
-    page = visit(full.page, color_scheme=scheme)
+@pytest.mark.parametrize(("scheme", "least", "most"), [("light", 200, 256), ("dark", 0, 60)])
+def test_the_system_decides_between_light_and_dark_and_text_of_charts_stands_out(
+    full, visit_once, scheme, least, most
+):
+    page = visit_once(full.page, color_scheme=scheme)
     paper = brightness(page, "body")
+    assert least < paper < most
     inks = page.evaluate(
         """() => [...document.querySelectorAll("[data-chart] .chart-plot svg text")]
           .filter(text => text.textContent.trim() && text.checkVisibility())
@@ -86,8 +74,8 @@ def test_text_of_charts_stands_out_from_the_page(full, visit, scheme):
     assert faint == []
 
 
-def test_on_paper_every_chart_is_drawn_on_white(full, visit, tmp_path):
-    page = visit(full.page, color_scheme="dark")
+def test_on_paper_every_chart_is_drawn_on_white(full, visit_once, tmp_path):
+    page = visit_once(full.page, color_scheme="dark")
     file = tmp_path / "report.pdf"
     page.pdf(path=file, format="A4")
     for chart in page.evaluate("() => Object.keys(window.pyscale.data.charts)"):
@@ -101,9 +89,10 @@ def test_on_paper_every_chart_is_drawn_on_white(full, visit, tmp_path):
           .length"""
     )
     assert hidden == 0
+    page.emulate_media(media="screen")
 
 
-def test_on_paper_no_chart_and_no_table_is_wider_than_the_sheet(full, visit):
+def test_on_paper_nothing_is_wider_than_the_sheet_and_no_control_is_left(full, visit):
     page = visit(full.page, width=718)
     page.emulate_media(media="print")
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 718, too_wide(page, 718)
@@ -115,17 +104,12 @@ def test_on_paper_no_chart_and_no_table_is_wider_than_the_sheet(full, visit):
           .map(found => found.outerHTML.slice(0, 120))"""
     )
     assert cut == []
-
-
-def test_on_paper_no_control_is_left(full, visit):
-    page = visit(full.page)
-    page.emulate_media(media="print")
     left = page.evaluate(
         """() => [...document.querySelectorAll("button, select, nav, input")]
           .filter(found => found.checkVisibility({ visibilityProperty: true }))
           .map(found => found.outerHTML.slice(0, 120))"""
     )
-    assert left == []
+    assert left == [], "controls on paper"
 
 
 def too_wide(page, width):

@@ -72,8 +72,8 @@ def test_the_chart_shows_what_the_csv_holds(loading, visit_once):
     assert page.evaluate("() => window.pyscale.views.loaderpareto.scale('x').domain()[0]") == 0
 
 
-def test_settings_are_copied_by_keyboard(loading, visit):
-    page = visit(loading.page)
+def test_settings_are_copied_by_keyboard(loading, visit_once):
+    page = visit_once(loading.page)
     copy = page.locator("#loader button.copy").last
     copy.focus()
     page.keyboard.press("Enter")

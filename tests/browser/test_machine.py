@@ -3,12 +3,11 @@
 import csv
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
-from browser.drawn import marks, place
+from browser.drawn import downloaded, marks, place
 from browser.reports import written
 from browser.test_first_screen import assert_seen, text_of
 from browser.test_numbers import WRITERS, places_of_the_csv
@@ -78,10 +77,13 @@ def test_a_node_that_stands_apart_has_rings(machines, visit_once):
     assert len(every) == len(machines.rows("nodes")) + len(apart)
 
 
-def test_what_cannot_run_says_so_and_is_no_zero(report, visit):
-    page = visit(report.page)
-    page.evaluate("() => document.querySelectorAll('details').forEach(one => one.open = true)")
+def test_what_cannot_run_says_so_and_is_no_zero(page):
+    page.evaluate(
+        "() => { window.folded = [...document.querySelectorAll('details:not([open])')]; }"
+    )
+    page.evaluate("() => window.folded.forEach(one => { one.open = true; })")
     rows = page.locator("#machine tr", has_text="host_to_device_pinned").all_inner_texts()
+    page.evaluate("() => window.folded.forEach(one => { one.open = false; })")
     absent = [row for row in rows if "not applicable" in row]
     assert absent
     assert all("nothing is transferred" in row for row in absent)
@@ -99,13 +101,12 @@ def test_tests_of_the_machine_stay_where_a_stage_is_not_chosen(full, machine, vi
     assert page.locator("[data-chart=machinestorage] .chart-plot svg").is_visible()
 
 
-def test_tests_stand_beside_what_others_measured(machine, visit):
-    page = visit(machine.page)
+def test_tests_stand_beside_what_others_measured(machine, visit_once):
+    page = visit_once(machine.page)
     table = page.locator("#machines table.side-by-side")
     expect(table).to_contain_text("A machine elsewhere")
-    with page.expect_download() as waiting:
-        page.locator("#machines button[data-viewer=csv]").click()
-    rows = list(csv.DictReader(Path(waiting.value.path()).read_text().splitlines()))
+    _, file = downloaded(page, "#machines button[data-viewer=csv]")
+    rows = list(csv.DictReader(file.decode().splitlines()))
     times = {
         row["side"]: float(row["wall_s"])
         for row in rows

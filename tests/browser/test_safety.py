@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from browser.reports import HOSTILE, MARKUP
 
 BLOCKED = """
@@ -29,11 +27,6 @@ REFUSED = "['connect-src', 'img-src'].every(each => window.refused.includes(each
 """The page is told of it apart from the attempt, and maybe later."""
 
 
-@pytest.fixture
-def page(hostile, visit):
-    return visit(hostile.page)
-
-
 def test_the_page_is_one_file(full):
     """Neither scripts nor styles nor pictures are taken from elsewhere."""
     text = full.page.read_text(encoding="utf-8")
@@ -54,35 +47,29 @@ def test_the_page_forbids_itself_any_network(full, unwatched):
     unwatched.wait_for_function(REFUSED)
 
 
-def test_no_name_becomes_code(page):
+def test_no_name_becomes_code(hostile, visit):
     """An alert would fail the test by itself."""
+    page = visit(hostile.page)
     for control in page.locator("main input, header input").all():
         control.dispatch_event("click")
     assert page.locator("main script, main img").count() == 0
 
 
-def test_every_name_is_read_as_it_is_written(page):
+def test_every_name_is_read_as_it_is_written(hostile, visit_once):
+    page = visit_once(hostile.page)
     shown = page.locator("main").text_content() or ""
-    for name in HOSTILE:
-        assert name in shown
     values = page.evaluate(
         "() => [...document.querySelectorAll('input[name=stage]')].map(found => found.value)"
     )
     assert set(values) == set(HOSTILE)
-
-
-def test_every_name_stands_in_the_charts(page):
     texts = page.evaluate(
         "() => [...document.querySelectorAll('[data-chart=speedup] .chart-legend li')]"
         ".map(found => found.textContent)"
     )
-    shown = " ".join(texts)
-    assert MARKUP in shown
+    assert MARKUP in " ".join(texts)
     for name in HOSTILE:
-        # A long one may end in an ellipsis.
-        assert name[:12] in shown, name
-
-
-def test_the_title_is_text(page):
+        assert name in shown
+        # In the charts a long one may end in an ellipsis.
+        assert name[:12] in " ".join(texts), name
     assert page.locator("h1").inner_text() == "<b>a run</b>"
     assert page.title().startswith("<b>a run</b>")

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-from pyscale.report.charts.chart import Chart
-from pyscale.report.charts.draw import chart_of
-from pyscale.report.charts.drawstack import stack_chart
+from typing import TYPE_CHECKING
+
 from pyscale.report.charts.look import colour_rows
-from pyscale.report.charts.timeline import TIMELINE, timeline
 from pyscale.report.plots.all import plots
 from pyscale.report.plots.plot import Plot, Row
 from pyscale.report.plots.timeline import timeline_rows
 from pyscale.report.results import Results
 
+if TYPE_CHECKING:
+    from pyscale.report.charts.chart import Chart
+
 
 def charts(results: Results) -> list[Chart]:
     """Every chart that has something to show; their data are names of `datasets`."""
+    # They need Altair, which takes long to import.
     from altair.utils.schemapi import debug_mode
 
-    declared = plots(results)
-    # Altair would check every part of every chart against its schema, for seconds.
+    from pyscale.report.charts.chart import stack_chart
+    from pyscale.report.charts.draw import chart_of
+    from pyscale.report.charts.timeline import timeline
+
+    # It would check every part of every chart against its schema, for seconds.
     with debug_mode(False):
-        drawn = [chart_of(one) if isinstance(one, Plot) else stack_chart(one) for one in declared]
+        drawn = [
+            chart_of(one) if isinstance(one, Plot) else stack_chart(one) for one in plots(results)
+        ]
         over_time = timeline(results.about_workers())
     return [*drawn, *([over_time] if over_time else [])]
 
@@ -30,5 +37,5 @@ def datasets(results: Results) -> dict[str, list[Row]]:
     declared = plots(results)
     beside = [one for plot in declared if isinstance(plot, Plot) for one in plot.beside]
     apart = {one.dataset: one.rows for one in (*declared, *beside)}
-    apart[TIMELINE] = timeline_rows(results.about_workers())
+    apart["timeline"] = timeline_rows(results.about_workers())
     return {"colours": colour_rows()} | {name: rows for name, rows in apart.items() if rows}

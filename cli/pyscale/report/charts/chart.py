@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import altair as alt
 from pydantic import Field
 
-from pyscale.report.charts.look import config
+from pyscale.report.charts.look import colour, config, cross
+from pyscale.report.plots.plot import Plot, Stack
 from pyscale_stages.contract import Record
 
 HEIGHT_PX, PANEL_HEIGHT_PX = 200, 140
@@ -30,26 +32,73 @@ class Chart(Record):
 
 
 def finished(
-    layers: Sequence[Any],
+    declared: Plot | Stack,
+    layers: Sequence[alt.Chart],
     titles: tuple[str, str],
-    note: str,
-    *,
-    panels: Sequence[str] = (),
-    params: Sequence[Any] = (),
+    *params: alt.Parameter,
+    panels: Sequence[str],
     **meta: Any,
-) -> dict[str, Any]:
-    """Vega-Lite of layers; `titles` are those of absolute and of relative amounts."""
-    import altair as alt
-
+) -> Chart:
+    """Lay the layers upon each other; `titles` are those of absolute and of relative amounts."""
+    note = " ".join(declared.sentences)
     own = [alt.param(name="amount", value="absolute"), *params]
     if panels:
         own.append(alt.param(name="panel", value=""))
     height = PANEL_HEIGHT_PX if panels else HEIGHT_PX
     sized = alt.layer(*layers).properties(width="container", height=height).add_params(*own)
-    spec: dict[str, Any] = sized.to_dict(validate=False)
-    told = {"note": note, "titles": dict(zip(("absolute", "relative"), titles, strict=True))}
-    meta = told | {"panels": list(panels)} | meta
-    return spec | {"autosize": AUTOSIZE, "config": config(), "usermeta": meta}
+    meta |= {"note": note, "titles": dict(zip(("absolute", "relative"), titles, strict=True))}
+    return Chart(
+        id=declared.id,
+        title=declared.title,
+        description=f"{note} {declared.told}",
+        spec={
+            **sized.to_dict(validate=False),
+            "autosize": AUTOSIZE,
+            "config": config(),
+            "usermeta": meta | {"panels": list(panels)},
+        },
+    )
+
+
+def stack_chart(stack: Stack) -> Chart:
+    """Draw bars of parts, absolute or relative as the reader chooses."""
+    absolute, relative = stack.absolute, stack.relative
+    names, colours = list(stack.names), [colour(name) for name in stack.names.values()]
+    bar = stack.along.column
+    rows = (
+        alt.Chart(alt.NamedData(name=stack.dataset))
+        .transform_filter(f"datum.{stack.panel} == panel")
+        .transform_calculate("shown", chosen(absolute.column, relative.column))
+    )
+    axis = alt.Axis(labelAngle=0, labelOverlap="greedy")
+    x = alt.X(f"{bar}:O", title=stack.along.title, sort=stack.bars, axis=axis)
+    y = alt.Y("shown:Q", title=None, axis=alt.Axis(tickCount=5), stack="zero")
+    tint = alt.Color("part:N", scale=alt.Scale(domain=names, range=colours), legend=None)
+    layers = [
+        rows.mark_bar(stroke=colour("edge"), strokeWidth=0.5).encode(
+            x=x, y=y, color=tint, order=alt.Order("order:Q"), tooltip=tooltips(stack.seen)
+        )
+    ]
+    if absolute.level and relative.level:
+        level = rows.transform_calculate("level", chosen(absolute.level, relative.level))
+        level = level.transform_aggregate(groupby=[bar], level="max(level)")
+        layers += [
+            level.mark_tick(thickness=thickness, color=colour(name)).encode(x=x, y="level:Q")
+            # With an edge it is seen on every part.
+            for name, thickness in (("edge", 4), ("ink", 2))
+        ]
+    if stack.crossed:
+        crosses = rows.transform_filter(f"datum.{stack.crossed}")
+        crosses = crosses.transform_aggregate(groupby=[bar], total="sum(shown)")
+        layers.append(crosses.mark_point(**cross(yOffset=-10)).encode(x=x, y="total:Q"))
+    return finished(
+        stack,
+        layers,
+        (absolute.title, relative.title),
+        panels=stack.panels,
+        stages={row[stack.panel]: row["curve"] for row in stack.rows},
+        legend=legend_of(names, colours),
+    )
 
 
 def chosen(absolute: str, relative: str) -> str:
@@ -62,8 +111,6 @@ def legend_of(names: Sequence[str], colours: Sequence[str]) -> list[dict[str, st
     return [{"name": one, "colour": own} for one, own in zip(names, colours, strict=True)]
 
 
-def tooltips(columns: Mapping[str, str]) -> list[Any]:
+def tooltips(columns: Mapping[str, str]) -> list[alt.Tooltip]:
     """What a reader sees when pointing at a mark: texts of the dataset, and what they are."""
-    import altair as alt
-
     return [alt.Tooltip(f"{column}:N", title=title) for column, title in columns.items()]

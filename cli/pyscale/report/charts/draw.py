@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import altair as alt
 
 from pyscale.report.charts.chart import Chart, chosen, finished, tooltips
 from pyscale.report.charts.look import TEXT_PX, colour, cross, dashes
 from pyscale.report.palette import SHAPES
-from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row
-
-if TYPE_CHECKING:
-    import altair as alt
+from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row, known_ends
 
 LANE_PX, BESIDE_PX = 24, 40
 LABEL_PX = 210
@@ -29,30 +28,26 @@ FEW_LABELS = (
 
 def chart_of(plot: Plot) -> Chart:
     """Draw marks with intervals."""
-    import altair as alt
-
-    note = " ".join(plot.sentences)
     panels = _panels(plot)
     params = [alt.param(name="names", value=plot.names)]
     if not panels:
         # Marks of a stage that the reader does not choose are left out.
         params.append(alt.param(name="stages", value=plot.panels))
-    spec = finished(
+    chart = finished(
+        plot,
         _Layers(plot).all(),
         (plot.value.title, plot.value.relative_title or plot.value.title),
-        note,
+        *params,
         panels=panels,
-        params=params,
         legend=_legend(plot),
         wide=bool(panels and plot.lanes),
     )
     if plot.lanes:
-        spec["height"] = BESIDE_PX + LANE_PX * len(plot.lanes)
-    return Chart(id=plot.id, title=plot.title, description=f"{note} {plot.told}", spec=spec)
+        chart.spec["height"] = BESIDE_PX + LANE_PX * len(plot.lanes)
+    return chart
 
 
 def _panels(plot: Plot) -> list[str]:
-    """Panels that lie apart from each other."""
     return [] if plot.is_together or len(plot.panels) == 1 else plot.panels
 
 
@@ -63,17 +58,14 @@ def _legend(plot: Plot) -> list[dict[str, str]] | None:
         if name in plot.names and plot.names != _panels(plot):
             look = {"colour": colour(f"curve-{hue}"), "shape": SHAPES[shape]}
             entries.append({"name": name} | look)
-    titles = dict.fromkeys((row["title"], _elsewhere_alone(plot, row)) for row in plot.elsewhere)
-    for title, alone in titles:
-        grey = {"colour": colour("reference"), "hollow": "yes"}
-        mark = {"shape": SHAPES[plot.looks[alone][1]]} if alone else {}
-        entries.append({"name": f"{alone} ({title})" if alone else title} | grey | mark)
+    for row in plot.elsewhere:
+        # Named where the other marks do not tell the shape of its series.
+        alone = row[plot.series] if row[plot.series] in plot.only_elsewhere else None
+        grey = {"name": f"{alone} ({row['title']})" if alone else row["title"]}
+        grey |= {"colour": colour("reference"), "hollow": "yes"}
+        grey |= {"shape": SHAPES[plot.looks[alone][1]]} if alone else {}
+        entries += [grey] if grey not in entries else []
     return entries if len(entries) > 1 else None
-
-
-def _elsewhere_alone(plot: Plot, row: Row) -> str | None:
-    """Series of a row, where the other marks do not tell its shape."""
-    return row[plot.series] if row[plot.series] in plot.only_elsewhere else None
 
 
 @dataclass(frozen=True)
@@ -113,7 +105,6 @@ class _Layers:
         return layers
 
     def bars(self, rows: alt.Chart) -> list[alt.Chart]:
-        """Ranges of few trials, and intervals."""
         looks: dict[tuple[str, str], dict[str, Any]] = {
             RANGE: {"strokeWidth": 1},
             ENDS: {"strokeWidth": 2.5, "opacity": 0.55, "strokeCap": "round"},
@@ -123,13 +114,12 @@ class _Layers:
             .mark_rule(**look, **self.aside)
             .encode(**self.between(*ends), color=self.colour)
             for ends, look in looks.items()
-            if self.plot.ends(self.plot.rows, *ends)
+            if known_ends(self.plot.rows, self.plot.value.column, *ends)
         ]
 
     def beside(self, one: Beside) -> list[alt.Chart]:
-        """What is drawn below the marks."""
         rows, told = self.rows(one.dataset, one.rows), tooltips(one.seen)
-        has_ends = bool(self.plot.ends(one.rows, *ENDS))
+        has_ends = bool(known_ends(one.rows, self.plot.value.column, *ENDS))
         grey = colour("reference")
         match one.kind:
             case "ideal":
@@ -162,12 +152,10 @@ class _Layers:
 
     def rows(self, dataset: str, rows: list[Row]) -> alt.Chart:
         """Rows of the panel whose value is known, by the amount that the reader has chosen."""
-        import altair as alt
-
         own = "datum.curve == panel" if _panels(self.plot) else "indexof(stages, datum.curve) >= 0"
         chart: alt.Chart = alt.Chart(alt.NamedData(name=dataset)).transform_filter(own)
         absolute, relative = self.plot.value.column, self.plot.value.relative
-        ends = self.plot.ends(rows, *ENDS, *RANGE)
+        ends = known_ends(rows, absolute, *ENDS, *RANGE)
         for end in ("", *ends) if relative else ():
             shown = chosen(f"{absolute}{end}", f"{relative}{end}")
             chart = chart.transform_calculate(f"shown{end}", shown)
@@ -180,7 +168,6 @@ class _Layers:
 
     @property
     def across(self) -> str:
-        """Channel of the values."""
         return "x" if self.plot.lanes else "y"
 
     def at(self, end: str = "") -> dict[str, Any]:
@@ -188,13 +175,10 @@ class _Layers:
         return {self.across: self.value(end), "y" if self.plot.lanes else "x": self.along}
 
     def between(self, low: str, high: str) -> dict[str, Any]:
-        """Where a bar or a band lies."""
         return self.at(low) | {f"{self.across}2": f"{self.column}{high}:Q"}
 
     def value(self, end: str) -> Any:
         """Axis of what was measured; the caption of the chart names it."""
-        import altair as alt
-
         channel = alt.X if self.plot.lanes else alt.Y
         scale, axis = alt.Scale(zero=True, nice=True), alt.Axis(tickCount=5)
         if self.plot.value.scale in BASES:
@@ -209,8 +193,6 @@ class _Layers:
     @property
     def along(self) -> Any:
         """Axis of what was varied: names from above, counts that were measured, or from 0."""
-        import altair as alt
-
         along = self.plot.along
         if self.plot.lanes:
             names = alt.Axis(grid=True, labelLimit=LABEL_PX, domain=False)
@@ -227,24 +209,19 @@ class _Layers:
 
     @property
     def colour(self) -> alt.Color:
-        """A colour a series, the same in every chart."""
-        import altair as alt
-
         hues = [colour(f"curve-{hue}") for hue, _ in self.plot.looks.values()]
-        scale = alt.Scale(domain=list(self.plot.looks), range=hues)
-        return alt.Color(f"{self.plot.series}:N", title=None, scale=scale, legend=None)
+        return alt.Color(**self.series(hues))
 
     @property
     def shape(self) -> alt.Shape:
         """A shape a series, for those who cannot tell the colours."""
-        import altair as alt
+        return alt.Shape(**self.series([SHAPES[shape] for _, shape in self.plot.looks.values()]))
 
-        shapes = [SHAPES[shape] for _, shape in self.plot.looks.values()]
-        scale = alt.Scale(domain=list(self.plot.looks), range=shapes)
-        return alt.Shape(f"{self.plot.series}:N", title=None, scale=scale, legend=None)
+    def series(self, looks: list[str]) -> dict[str, Any]:
+        scale = alt.Scale(domain=list(self.plot.looks), range=looks)
+        return {"shorthand": f"{self.plot.series}:N", "title": None, "scale": scale, "legend": None}
 
     def level(self, rows: alt.Chart) -> alt.Chart:
-        """A dashed line across, once."""
         once = rows.transform_filter(f"isValid(datum.{self.plot.level})").transform_aggregate(
             level=f"max({self.plot.level})"
         )
@@ -255,8 +232,6 @@ class _Layers:
     @property
     def aside(self) -> dict[str, Any]:
         """Pixels beside the place of a mark."""
-        import altair as alt
-
         if not self.plot.is_aside:
             return {}
         count = len(self.plot.names)

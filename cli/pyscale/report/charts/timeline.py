@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import altair as alt
+
 from pyscale.report.charts.chart import AUTOSIZE, Chart, legend_of, tooltips
 from pyscale.report.charts.look import colour, config, dashes
 from pyscale.report.palette import PARTS
 from pyscale.report.plots.timeline import NAMES, NOTE, middle_rows, timeline_rows
 from pyscale.report.results import Results
 
-TIMELINE = "timeline"
 LANE_PX = 24
 DASHED = "Dashed: when the slowest worker ended."
 MIDDLE_ONLY = "There are too many trials to show each: one stands for every configuration."
@@ -44,9 +45,7 @@ def timeline(results: Results) -> Chart | None:
 
 
 def _spec(first: str, *, lanes: int) -> dict[str, Any]:
-    import altair as alt
-
-    trial = alt.Chart(alt.NamedData(name=TIMELINE)).transform_filter("datum.trial == trial")
+    trial = alt.Chart(alt.NamedData(name="timeline")).transform_filter("datum.trial == trial")
     pieces = (
         trial.transform_flatten(["lane", "part", "task", "start_s", "wall_s"])
         .transform_calculate("end_s", "datum.start_s + datum.wall_s")

@@ -1,57 +1,45 @@
-"""Figures for papers, by plotnine: a function each, usable from a notebook."""
+"""Figures for papers, by plotnine: a function each, usable from a notebook.
 
-from pyscale.report.figures.house import NothingToDrawError
-from pyscale.report.figures.printed import (
-    cache,
-    call_parts,
-    comparison,
-    component_shares,
-    components,
-    cost,
-    loader_pareto,
-    losses,
-    machine_codecs,
-    machine_kernels,
-    machine_nodes,
-    machine_readers,
-    machine_storage,
-    measures,
-    memory,
-    size_speedup,
-    size_sweep,
-    size_time,
-    speedup,
-    throughput,
-    wall_time,
+Each draws what its declaration takes, `width_mm` wide: 88 or 180, for one column of a journal or
+two. Each raises `NothingToDrawError` where there is nothing of it.
+"""
+
+from pyscale.report.figures.draw import printed
+from pyscale.report.figures.house import NothingToDrawError as NothingToDrawError
+from pyscale.report.figures.timeline import timeline as timeline
+from pyscale.report.figures.writing import save as save
+from pyscale.report.figures.writing import write_all_figures as write_all_figures
+from pyscale.report.figures.writing import write_figures as write_figures
+from pyscale.report.plots import (
+    cacheplot,
+    curveplots,
+    loaderplots,
+    lossplot,
+    machineplots,
+    measuredplots,
+    reconstructplots,
+    sizeplots,
+    tableplots,
 )
-from pyscale.report.figures.timeline import timeline
-from pyscale.report.figures.writing import save, write_all_figures, write_figures
 
-__all__ = [
-    "NothingToDrawError",
-    "cache",
-    "call_parts",
-    "comparison",
-    "component_shares",
-    "components",
-    "cost",
-    "loader_pareto",
-    "losses",
-    "machine_codecs",
-    "machine_kernels",
-    "machine_nodes",
-    "machine_readers",
-    "machine_storage",
-    "measures",
-    "memory",
-    "save",
-    "size_speedup",
-    "size_sweep",
-    "size_time",
-    "speedup",
-    "throughput",
-    "timeline",
-    "wall_time",
-    "write_all_figures",
-    "write_figures",
-]
+speedup = printed(curveplots.speedup)
+wall_time = printed(curveplots.walltime)
+throughput = printed(curveplots.throughput)
+memory = printed(curveplots.memory)
+cost = printed(curveplots.cost)
+losses = printed(lossplot.losses)
+cache = printed(cacheplot.cache)
+measures = printed(measuredplots.measures)
+call_parts = printed(sizeplots.call_parts)
+size_time = printed(sizeplots.times)
+size_speedup = printed(sizeplots.ratios)
+size_sweep = printed(tableplots.size_sweep)
+comparison = printed(tableplots.comparison)
+components = printed(reconstructplots.components)
+component_shares = printed(reconstructplots.component_shares)
+loader_pareto = printed(loaderplots.pareto)
+machine_storage = printed(machineplots.storage)
+machine_readers = printed(machineplots.readers)
+machine_codecs = printed(machineplots.codecs)
+machine_kernels = printed(machineplots.kernels)
+machine_nodes = printed(machineplots.nodes)

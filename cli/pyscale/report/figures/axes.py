@@ -1,8 +1,5 @@
 """Axes of printed figures, with ticks that do not touch, and the colours of parts."""
 
-# Most of plotnine's constructors have no annotations.
-# mypy: disable-error-code="no-untyped-call"
-
 from __future__ import annotations
 
 import math
@@ -13,37 +10,19 @@ from pyscale.report.charts.look import COLOURS
 from pyscale.report.figures.house import LETTER_MM, Sheet
 
 if TYPE_CHECKING:
-    from plotnine import scale_fill_manual, scale_x_continuous
+    from plotnine import scale_fill_manual
 
 MOST_TICKS = 9
-
-
-def workers_axis(
-    counts: Sequence[float], sheet: Sheet, name: str = "Workers N"
-) -> scale_x_continuous:
-    """Return the axis of N, logarithmic, with a tick at every count that was measured."""
-    from plotnine import scale_x_continuous
-
-    return scale_x_continuous(
-        name=name,
-        trans="log2",
-        breaks=list(counts),
-        # plotnine cannot place minor ticks beside a single major one.
-        minor_breaks=[],
-        labels=thinned([f"{n:.0f}" for n in counts], [math.log2(n) for n in counts], sheet),
-        expand=(0.08, 0),
-    )
 
 
 def parts_scale(parts: Mapping[str, str], sheet: Sheet) -> scale_fill_manual:
     """Return the colours of parts, in the order in which bars stack them; values name colours."""
     from plotnine import guide_legend, scale_fill_manual
 
-    names = list(parts)
     # Its annotation knows only the words for a guide.
-    guide: Any = guide_legend(ncol=sheet.legend_columns(names), byrow=True)
+    guide: Any = guide_legend(ncol=sheet.legend_columns(list(parts)), byrow=True)
     colours = [COLOURS[name][0] for name in parts.values()]
-    return scale_fill_manual(values=colours, limits=names, guide=guide)
+    return scale_fill_manual(values=colours, limits=list(parts), guide=guide)
 
 
 def thinned(labels: Sequence[str], places: Sequence[float], sheet: Sheet) -> list[str]:
@@ -67,19 +46,20 @@ def log_breaks(limits: tuple[float, float]) -> list[float]:
     They are at powers of ten, times 1, 2 and 5 or times every digit as fits; even ones where the
     limits are less than twice each other, which a logarithmic axis hardly distorts.
     """
+    from mizani.breaks import breaks_extended
+
     low, high = limits
     if high < 2 * low:
-        return _even_breaks(low, high)
+        even = breaks_extended(n=5)((low, high))
+        return [float(tick) for tick in even if low <= tick <= high]
     decades = range(math.floor(math.log10(low)) - 1, math.ceil(math.log10(high)) + 1)
     inside: list[float] = []
     for steps in ((1,), (1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9)):
-        ticks = [step * 10.0**decade for decade in decades for step in steps]
+        ticks = (step * 10.0**decade for decade in decades for step in steps)
         finer = [tick for tick in ticks if low <= tick <= high]
-        if len(inside) >= 3 and len(finer) > MOST_TICKS:
+        if len(inside) >= 3 and (len(steps) > 3 or len(finer) > MOST_TICKS):
             break
         inside = finer
-        if len(inside) >= 3 and len(steps) > 1:
-            break
     return inside
 
 
@@ -93,9 +73,3 @@ def power_breaks(limits: tuple[float, float]) -> list[float]:
 def tick_labels(ticks: Sequence[float] | Sequence[str]) -> list[str]:
     """Write numbers in full, without the digits that arithmetic left."""
     return [f"{float(tick):.10g}" for tick in ticks]
-
-
-def _even_breaks(low: float, high: float) -> list[float]:
-    from mizani.breaks import breaks_extended
-
-    return [float(tick) for tick in breaks_extended(n=5)((low, high)) if low <= tick <= high]

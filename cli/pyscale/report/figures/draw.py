@@ -1,17 +1,16 @@
-"""Draw a declared plot in print."""
-
-# Most of plotnine's constructors have no annotations.
-# mypy: disable-error-code="no-untyped-call"
+"""Draw what is declared in print."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from pyscale.report import palette
-from pyscale.report.figures.axes import log_breaks, power_breaks, tick_labels, workers_axis
+from pyscale.report.figures.axes import log_breaks, power_breaks, thinned, tick_labels
+from pyscale.report.figures.drawstack import stack_figure
 from pyscale.report.figures.house import (
     IDEAL_LINE,
     INVALID,
@@ -24,7 +23,7 @@ from pyscale.report.figures.house import (
     figure,
     in_panels,
 )
-from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row
+from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row, Stack
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -45,21 +44,41 @@ LABEL_SHARE = 0.2
 """Of an axis, beyond the outermost mark: room for its label."""
 
 
-def figure_of(plot: Plot, width_mm: Width) -> ggplot:
-    """Draw marks with intervals.
+def printed(declare: Callable[..., Plot | Stack]) -> Callable[..., ggplot]:
+    """Make a function that draws what another declares."""
+
+    def draw(*measured: Any, width_mm: Width = 180, **how: Any) -> ggplot:
+        return drawing(declare(*measured, **how), width_mm)
+
+    draw.__doc__ = declare.__doc__
+    return draw
+
+
+def drawing(declared: Plot | Stack, width_mm: Width) -> ggplot:
+    """Draw a plot or stacked bars.
 
     Raises
     ------
     NothingToDrawError
         Without rows.
     """
-    if not plot.rows:
-        raise NothingToDrawError(f"there is no figure of {plot.absent}")
-    sheet = _sheet(plot, width_mm)
-    titles = {name: sheet.title(*plot.headings.get(name, [name])) for name in plot.panels}
+    if not declared.rows:
+        raise NothingToDrawError(f"there is no figure of {declared.absent}")
+    if isinstance(declared, Stack):
+        return stack_figure(declared, width_mm)
+    return _plot(declared, width_mm)
+
+
+def _plot(plot: Plot, width_mm: Width) -> ggplot:
+    sheet = Sheet(len(plot.panels), width_mm, LABELLED_MM if plot.front else None)
+    if plot.lanes:
+        # Panels lie below each other, for names beside them need room.
+        beside_mm = LETTER_MM * max(map(len, plot.lanes)) + BESIDE_MM
+        height_mm = max(LEAST_MM, LANE_MM * len(plot.lanes))
+        sheet = Sheet(len(plot.panels), width_mm, height_mm, beside_mm, is_below=True)
+    titles = sheet.titles(plot)
     # Panels may tell series apart.
     is_named = len(plot.looks) > 1 and plot.names != plot.panels
-    names = list(plot.looks)
     whole: ggplot = (
         figure(
             sheet,
@@ -67,23 +86,13 @@ def figure_of(plot: Plot, width_mm: Width) -> ggplot:
             *plot.sentences,
             *plot.printed,
             scales="free" if plot.front else "free_y" if plot.has_own_scales else "fixed",
-            legend=names if is_named else [],
+            legend=list(plot.looks) if is_named else [],
         )
         + _Layers(plot, titles).all()
         + _looks(plot, sheet, is_named=is_named)
         + _axes(plot, sheet)
     )
     return whole
-
-
-def _sheet(plot: Plot, width_mm: Width) -> Sheet:
-    """Panels with lanes lie below each other: names beside them need room."""
-    count = len(plot.panels)
-    if not plot.lanes:
-        return Sheet(count, width_mm, LABELLED_MM if plot.front else None)
-    beside_mm = LETTER_MM * max(map(len, plot.lanes)) + BESIDE_MM
-    height_mm = max(LEAST_MM, LANE_MM * len(plot.lanes))
-    return Sheet(count, width_mm, height_mm, beside_mm, is_below=True)
 
 
 def _colours(plot: Plot) -> dict[str, str]:
@@ -94,18 +103,18 @@ def _colours(plot: Plot) -> dict[str, str]:
 
 def _looks(plot: Plot, sheet: Sheet, *, is_named: bool) -> list[Any]:
     """Scales of colours and marks, with their legend."""
-    from plotnine import guide_legend, scale_color_manual, scale_shape_manual
+    import plotnine as p9
 
     names = list(plot.looks)
+    marks = [MARKS[shape] for _, shape in plot.looks.values()]
 
     def guide() -> Any:
         # One a scale: a shared one would lose what it was given first.
-        return guide_legend(ncol=sheet.legend_columns(names), byrow=True) if is_named else None
+        return p9.guide_legend(ncol=sheet.legend_columns(names), byrow=True) if is_named else None
 
-    marks = [MARKS[shape] for _, shape in plot.looks.values()]
     return [
-        scale_color_manual(list(_colours(plot).values()), limits=names, guide=guide()),
-        scale_shape_manual(marks, limits=names, guide=guide()),
+        p9.scale_color_manual(list(_colours(plot).values()), limits=names, guide=guide()),
+        p9.scale_shape_manual(marks, limits=names, guide=guide()),
     ]
 
 
@@ -118,31 +127,28 @@ class _Layers:
 
     def all(self) -> list[Any]:
         """What lies below comes first."""
-        from plotnine import aes, geom_line, geom_point
+        import plotnine as p9
 
         plot, series = self.plot, self.plot.series
         table = self.table(plot.rows)
-        marked, crossed = table, table.head(0)
-        if plot.crossed:
-            is_crossed = table[plot.crossed].astype(bool)
-            marked, crossed = table[~is_crossed], table[is_crossed]
+        crossed = _where(table, plot.crossed)
+        marked = table.drop(crossed.index)
         layers = self.level(table) if plot.level else []
         layers += [layer for one in plot.beside if one.rows for layer in self.beside(one)]
         if plot.front:
-            layers += self.front(table[table[plot.front].astype(bool)])
+            layers += self.front(_where(table, plot.front))
         if plot.is_joined:
-            layers.append(geom_line(self.at(color=series), _joined(marked, series), size=0.5))
+            layers.append(p9.geom_line(self.at(color=series), _joined(marked, series), size=0.5))
         layers += self.bars(marked)
         # Hollow on lanes: two GPUs of one kind lie upon each other.
         hollow: dict[str, Any] = {"fill": "none", "stroke": 0.7} if plot.lanes else {}
-        layers.append(geom_point(self.at(color=series, shape=series), marked, size=1.8, **hollow))
-        if plot.ringed:
-            rings = table[table[plot.ringed].astype(bool)]
-            ring: dict[str, Any] = {"shape": "o", "fill": "none", "size": 3.4, "stroke": 0.6}
-            layers.append(geom_point(self.at(), rings, **ring))
-        layers.append(geom_point(aes(**self.places()), crossed, **INVALID))
-        found: list[Any] = drawn(*layers)
-        return found
+        rings = _where(table, plot.ringed)
+        layers += [
+            p9.geom_point(self.at(color=series, shape=series), marked, size=1.8, **hollow),
+            p9.geom_point(self.at(), rings, shape="o", fill="none", size=3.4, stroke=0.6),
+            p9.geom_point(self.at(), crossed, **INVALID),
+        ]
+        return list(drawn(*layers))
 
     def table(self, rows: list[Row], left: float = 0) -> pd.DataFrame:
         """Rows whose value is known, so many steps left of their places."""
@@ -164,11 +170,10 @@ class _Layers:
     def asides(self) -> dict[tuple[str, str], float]:
         """Steps to the left of each series in each panel, where several would hide each other."""
         shown = {(row["curve"], row[self.plot.series]) for row in self.plot.drawn}
-        found = {}
+        found: dict[tuple[str, str], float] = {}
         for curve in self.plot.panels:
             own = [name for name in self.plot.names if (curve, name) in shown]
-            for place, name in enumerate(own):
-                found[curve, name] = (len(own) - 1) / 2 - place
+            found |= {(curve, name): (len(own) - 1) / 2 - place for place, name in enumerate(own)}
         return found
 
     @property
@@ -181,12 +186,7 @@ class _Layers:
 
     @property
     def octaves(self) -> float:
-        """How long the axis of counts is."""
         return max(1.0, math.log2(self.plot.counts[-1] / self.plot.counts[0]))
-
-    def places(self) -> dict[str, str]:
-        """What the axes show."""
-        return {self.across[0]: self.plot.value.column, self.across[1]: "at"}
 
     @property
     def across(self) -> tuple[str, str]:
@@ -194,103 +194,97 @@ class _Layers:
         return ("x", "y") if self.plot.lanes else ("y", "x")
 
     def at(self, **looks: str) -> Any:
-        """Where marks stand, and how they look."""
-        from plotnine import aes
+        import plotnine as p9
 
-        return aes(**self.places(), **looks)
+        value, along = self.across
+        places = {value: self.plot.value.column, along: "at"}
+        return p9.aes(**places, **looks)
 
     def between(self, ends: tuple[str, str], **looks: str) -> Any:
-        """Where bars and bands lie."""
-        from plotnine import aes
+        import plotnine as p9
 
         value, along = self.across
         low, high = (self.plot.value.column + end for end in ends)
-        places: dict[str, str] = {f"{value}min": low, f"{value}max": high, along: "at"}
-        return aes(**places, **looks)
+        places = {f"{value}min": low, f"{value}max": high, along: "at"}
+        return p9.aes(**places, **looks)
 
     def bars(self, table: pd.DataFrame) -> list[Any]:
-        """Ranges of few trials, and intervals."""
-        from plotnine import geom_errorbar, geom_errorbarh, geom_linerange
+        import plotnine as p9
 
-        bar = geom_errorbarh if self.plot.lanes else geom_errorbar
-        cap: dict[str, Any] = {"height": 0.3} if self.plot.lanes else {"width": 0.02}
+        bar = p9.geom_errorbarh if self.plot.lanes else p9.geom_errorbar
+        looks: dict[str, Any] = {"height": 0.3} if self.plot.lanes else {"width": 0.02}
         if self.plot.along.kind == "counts":
-            cap["width"] *= self.octaves
-        looks = {"color": self.plot.series}
-        hidden: dict[str, Any] = {"show_legend": False}
+            looks["width"] *= self.octaves
+        looks["show_legend"] = False
+        ranges, intervals = (self.between(e, color=self.plot.series) for e in (RANGE, ENDS))
         return [
-            geom_linerange(
-                self.between(RANGE, **looks), self.known(table, RANGE), size=0.3, **hidden
-            ),
-            bar(self.between(ENDS, **looks), self.known(table, ENDS), size=0.5, **hidden, **cap),
+            p9.geom_linerange(ranges, self.known(table, RANGE), size=0.3, show_legend=False),
+            bar(intervals, self.known(table, ENDS), size=0.5, **looks),
         ]
 
     def known(self, table: pd.DataFrame, ends: tuple[str, str]) -> pd.DataFrame:
-        """Rows whose ends are known."""
         return table.dropna(subset=[self.plot.value.column + end for end in ends])
 
     def beside(self, one: Beside) -> list[Any]:
-        """What is drawn below the marks."""
-        from plotnine import aes, geom_line, geom_linerange, geom_point, geom_ribbon
+        import plotnine as p9
 
-        series = self.plot.series
+        series, grey = self.plot.series, palette.REFERENCE
         table = self.table(one.rows, left=1 if one.kind == "single" else 0)
         known = self.known(table, ENDS)
-        hidden: dict[str, Any] = {"show_legend": False}
         match one.kind:
             case "ideal":
-                band = geom_ribbon(self.between(ENDS), known, fill=palette.SINGLE, alpha=0.3)
-                line = geom_line(self.at(group="title"), _joined(table, "title"), **IDEAL_LINE)
-                return [band, line]
+                band = p9.geom_ribbon(self.between(ENDS), known, fill=palette.SINGLE, alpha=0.3)
+                joined = _joined(table, "title")
+                return [band, p9.geom_line(self.at(group="title"), joined, **IDEAL_LINE)]
             case "law":
+                at = self.at(color=series)
+                line = p9.geom_line(at, table, linetype="dotted", size=0.6, show_legend=False)
+                # A scale of fills would take the colours out of the legend.
                 bands = [
-                    # A scale of fills would take the colours out of the legend.
-                    geom_ribbon(
+                    p9.geom_ribbon(
                         self.between(ENDS), known[known[series] == name], fill=hue, alpha=0.2
                     )
                     for name, hue in _colours(self.plot).items()
                 ]
-                dotted: dict[str, Any] = {"linetype": "dotted", "size": 0.6}
-                return [*bands, geom_line(self.at(color=series), table, **dotted, **hidden)]
+                return [*bands, line]
             case "single":
-                grey: dict[str, Any] = {"color": palette.SINGLE, "size": 0.9, "stroke": 0}
-                return [geom_point(self.at(), table, **grey)]
+                return [p9.geom_point(self.at(), table, color=palette.SINGLE, size=0.9, stroke=0)]
             case "asked":
-                return [geom_point(self.at(color=series), table, shape="_", size=4, **hidden)]
+                ticks = self.at(color=series)
+                return [p9.geom_point(ticks, table, shape="_", size=4, show_legend=False)]
             case "elsewhere":
-                colour: dict[str, Any] = {"color": palette.REFERENCE}
-                groups = {"group": f"{series} + title"}
+                group, marks = self.at(group=f"{series} + title"), self.at(shape=series)
                 joined = _joined(table, series, "title")
-                bars = geom_linerange(self.between(ENDS), known, size=0.4, **colour)
                 hollow: dict[str, Any] = {"size": 1.5, "fill": "none", "stroke": 0.5}
                 return [
-                    geom_line(aes(**self.places(), **groups), joined, linetype="dotted", **colour),
-                    bars,
-                    geom_point(self.at(shape=series), table, **hollow, **colour, **hidden),
+                    p9.geom_line(group, joined, linetype="dotted", color=grey),
+                    p9.geom_linerange(self.between(ENDS), known, size=0.4, color=grey),
+                    p9.geom_point(marks, table, **hollow, color=grey, show_legend=False),
                 ]
 
     def level(self, table: pd.DataFrame) -> list[Any]:
-        """A dashed line across each panel."""
-        from plotnine import aes, geom_hline, geom_vline
+        import plotnine as p9
 
         column = self.plot.level
         levels = table.dropna(subset=[column]).drop_duplicates(["panel", column])
-        line = geom_vline if self.plot.lanes else geom_hline
-        return [line(aes(**{f"{self.across[0]}intercept": column}), levels, **IDEAL_LINE)]
+        line = p9.geom_vline if self.plot.lanes else p9.geom_hline
+        return [line(p9.aes(**{f"{self.across[0]}intercept": column}), levels, **IDEAL_LINE)]
 
     def front(self, front: pd.DataFrame) -> list[Any]:
-        """A stepped line with labels."""
-        from plotnine import geom_step, geom_text
+        import plotnine as p9
 
         front = front.sort_values(self.plot.along.column)
-        step: dict[str, Any] = {"direction": "vh", "size": 0.5, "color": palette.SINGLE}
         text: dict[str, Any] = {"size": SMALL_POINTS, "ha": "left", "va": "bottom"}
         text["nudge_x"] = 0.02 * self.plot.counts[-1]
-        labelled = front[front["label"] != ""]
         return [
-            geom_step(self.at(), _joined(front), **step),
-            geom_text(self.at(label="label"), labelled, **text),
+            p9.geom_step(self.at(), _joined(front), direction="vh", size=0.5, color=palette.SINGLE),
+            p9.geom_text(self.at(label="label"), front[front["label"] != ""], **text),
         ]
+
+
+def _where(table: pd.DataFrame, column: str | None) -> pd.DataFrame:
+    """Rows of which a column holds; none without one."""
+    return table[table[column].astype(bool)] if column else table.head(0)
 
 
 def _joined(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
@@ -299,31 +293,32 @@ def _joined(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
 
 def _axes(plot: Plot, sheet: Sheet) -> list[Any]:
-    from plotnine import (
-        expand_limits,
-        labs,
-        scale_x_continuous,
-        scale_x_log10,
-        scale_y_continuous,
-        scale_y_discrete,
-        scale_y_log10,
-    )
+    import plotnine as p9
 
     log: dict[str, Any] = {"breaks": log_breaks, "minor_breaks": [], "labels": tick_labels}
     title = plot.value.title
     if plot.lanes:
-        lanes = scale_y_discrete(limits=plot.lanes[::-1])
-        return [scale_x_log10(name=title, **log), lanes, labs(y="")]
+        lanes = p9.scale_y_discrete(limits=plot.lanes[::-1])
+        return [p9.scale_x_log10(name=title, **log), lanes, p9.labs(y="")]
     if plot.value.scale == "linear":
         room = (0.03, 0, 0.08, 0)
-        scale = scale_y_continuous(name=title, labels=tick_labels, expand=room)
-        values = [scale, expand_limits(y=0)]
+        scale = p9.scale_y_continuous(name=title, labels=tick_labels, expand=room)
+        values = [scale, p9.expand_limits(y=0)]
     elif plot.value.scale == "log2":
-        log["breaks"] = power_breaks
-        values = [scale_y_continuous(name=title, trans="log2", **log)]
+        values = [p9.scale_y_continuous(name=title, trans="log2", **log | {"breaks": power_breaks})]
     else:
-        values = [scale_y_log10(name=title, **log)]
+        values = [p9.scale_y_log10(name=title, **log)]
     if plot.along.kind == "linear":
-        along = scale_x_continuous(name=plot.along.title, expand=(0.03, 0, LABEL_SHARE, 0))
-        return [*values, along, expand_limits(x=0)]
-    return [*values, workers_axis(plot.counts, sheet, plot.along.title)]
+        along = p9.scale_x_continuous(name=plot.along.title, expand=(0.03, 0, LABEL_SHARE, 0))
+        return [*values, along, p9.expand_limits(x=0)]
+    labels = [f"{count:.0f}" for count in plot.counts]
+    along = p9.scale_x_continuous(
+        name=plot.along.title,
+        trans="log2",
+        breaks=plot.counts,
+        # plotnine cannot place minor ticks beside a single major one.
+        minor_breaks=[],
+        labels=thinned(labels, [math.log2(count) for count in plot.counts], sheet),
+        expand=(0.08, 0),
+    )
+    return [*values, along]

@@ -4,9 +4,6 @@ Type of 7 and 8 points at the widths of one and of two columns of a journal, cap
 the marks are, and marks that are told apart by shape or lightness wherever colours tell them apart.
 """
 
-# Most of plotnine's constructors have no annotations.
-# mypy: disable-error-code="no-untyped-call"
-
 from __future__ import annotations
 
 import math
@@ -18,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pyscale.errors import UserError
 from pyscale.report import palette
+from pyscale.report.plots.plot import Plot, Stack
 
 if TYPE_CHECKING:
     import pandas as pd
-    from plotnine import ggplot, theme
+    from plotnine import ggplot
 
 Width = Literal[88, 180]
 """Millimetres: one column of a journal, or two."""
@@ -58,12 +56,9 @@ class Sheet:
 
     panels: int
     width_mm: Width = 180
-    panel_height_mm: float | None = None
-    """None is the height that suits the width."""
-    beside_mm: float = 14
-    """What the labels of the y axis and its title take beside each panel."""
-    is_below: bool = False
-    """Whether panels lie below each other, each as wide as the sheet."""
+    panel_height_mm: float | None = None  # None is the height that suits the width
+    beside_mm: float = 14  # of the labels of the y axis and its title beside each panel
+    is_below: bool = False  # panels lie below each other, each as wide as the sheet
 
     @property
     def columns(self) -> int:
@@ -84,19 +79,20 @@ class Sheet:
         each_mm = KEY_MM + LETTER_MM * max(map(len, labels))
         return max(1, int((self.width_mm - 2 * MARGIN_MM) / each_mm))
 
-    def legend_rows(self, labels: Sequence[str]) -> int:
-        """Return how many rows such a legend has."""
-        return math.ceil(len(labels) / self.legend_columns(labels))
-
-    def size_in(self, title_lines: int, lines: int, legend_rows: int) -> tuple[float, float]:
-        """Width and height in inches, with so many lines of titles and of the caption."""
-        rows = math.ceil(self.panels / self.columns)
-        panel_mm = self.panel_height_mm or PANEL_MM[self.width_mm]
+    def size_in(
+        self, titles: Sequence[str], caption: str, legend: Sequence[str]
+    ) -> tuple[float, float]:
+        """Width and height in inches, with room for titles, the caption and a legend."""
+        legend_rows = math.ceil(len(legend) / self.legend_columns(legend)) if legend else 0
         height_mm = (
-            rows * (panel_mm + LINE_MM[POINTS] * title_lines)
+            math.ceil(self.panels / self.columns)
+            * (
+                (self.panel_height_mm or PANEL_MM[self.width_mm])
+                + LINE_MM[POINTS] * max(title.count("\n") + 1 for title in titles)
+            )
             + BELOW_MM
             + 2 * MARGIN_MM
-            + LINE_MM[SMALL_POINTS] * lines
+            + LINE_MM[SMALL_POINTS] * (caption.count("\n") + 1)
             + ENTRY_MM * legend_rows
         )
         return self.width_mm / MM_PER_INCH, height_mm / MM_PER_INCH
@@ -108,6 +104,10 @@ class Sheet:
         """
         widest = int(self.panel_width_mm / (LETTER_MM * POINTS / SMALL_POINTS))
         return "\n".join(line for part in (name, *details) for line in _broken(part, widest))
+
+    def titles(self, declared: Plot | Stack) -> dict[str, str]:
+        """What stands above each panel, by its name."""
+        return {name: self.title(*declared.headings.get(name, [name])) for name in declared.panels}
 
     def caption(self, *sentences: str) -> str:
         """Lay sentences out, each from a new line."""
@@ -126,41 +126,31 @@ def figure(
 
     There must be room for `titles` above the panels, and for labels of a legend below them.
     """
-    from plotnine import facet_wrap, ggplot, labs
+    import plotnine as p9
 
     caption = sheet.caption(*sentences)
-    rows = sheet.legend_rows(legend) if legend else 0
-    plot: ggplot = (
-        ggplot()
-        + facet_wrap("panel", ncol=sheet.columns, scales=scales)
-        + labs(caption=caption)
-        + style()
-        + _size(sheet, sheet.size_in(max(map(_lines, titles)), _lines(caption), rows))
-    )
-    return plot
-
-
-def style() -> theme:
-    """Letters, lines and spaces of every figure."""
-    from plotnine import element_blank, element_line, element_text, theme, theme_minimal
-
-    small = element_text(size=SMALL_POINTS)
-    changes = theme(
+    small = p9.element_text(size=SMALL_POINTS)
+    look = p9.theme_minimal(base_size=POINTS) + p9.theme(
         axis_text=small,
-        axis_title=element_text(size=POINTS),
+        axis_title=p9.element_text(size=POINTS),
+        dpi=DPI,
+        figure_size=sheet.size_in(titles, caption, legend),
         legend_box_spacing=0.01,
         legend_key_size=8,
         legend_position="bottom",
         legend_text=small,
-        legend_title=element_blank(),
-        panel_grid_major=element_line(color="#E3E3E3", size=0.4),
-        panel_grid_minor=element_blank(),
+        legend_title=p9.element_blank(),
+        panel_grid_major=p9.element_line(color="#E3E3E3", size=0.4),
+        panel_grid_minor=p9.element_blank(),
         panel_spacing=0.03,
-        plot_caption=element_text(size=SMALL_POINTS, ha="left", linespacing=1.4),
+        plot_caption=p9.element_text(size=SMALL_POINTS, ha="left", linespacing=1.4),
         plot_caption_position="plot",
-        strip_text=element_text(size=POINTS, ha="left", ma="left", va="bottom", linespacing=1.3),
+        plot_margin=MARGIN_MM / sheet.width_mm,
+        strip_text=p9.element_text(size=POINTS, ha="left", ma="left", va="bottom", linespacing=1.3),
     )
-    return theme_minimal(base_size=POINTS) + changes
+    panels = p9.facet_wrap("panel", ncol=sheet.columns, scales=scales)
+    plot: ggplot = p9.ggplot() + panels + p9.labs(caption=caption) + look
+    return plot
 
 
 def in_panels(
@@ -177,16 +167,6 @@ def in_panels(
 def drawn(*layers: Any) -> Any:
     """Leave out layers without rows: they draw nothing, and yet take time."""
     return [layer for layer in layers if not layer.data.empty]
-
-
-def _size(sheet: Sheet, figure_size: tuple[float, float]) -> theme:
-    from plotnine import theme
-
-    return theme(figure_size=figure_size, dpi=DPI, plot_margin=MARGIN_MM / sheet.width_mm)
-
-
-def _lines(text: str) -> int:
-    return text.count("\n") + 1
 
 
 def _broken(text: str, widest: int) -> list[str]:

@@ -1,12 +1,8 @@
 """What every worker of a trial did when in print, and who waited for whom."""
 
-# Most of plotnine's constructors have no annotations.
-# mypy: disable-error-code="no-untyped-call"
-
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from pyscale.report import palette
@@ -55,7 +51,7 @@ def timeline(results: Results, trials: Sequence[str] = (), *, width_mm: Width = 
     width_mm : {88, 180}
         One column of a journal, or two.
     """
-    from plotnine import aes, geom_hline, geom_rect, scale_x_continuous, scale_y_continuous
+    import plotnine as p9
 
     about = results.about_workers()
     largest = {row["curve"]: row["trial"] for row in middle_rows(about)}
@@ -71,24 +67,24 @@ def timeline(results: Results, trials: Sequence[str] = (), *, width_mm: Width = 
     # A few workers need less height than others.
     height_mm = min(PANEL_MM[width_mm], 14 + 5 * most)
     sheet = Sheet(len(shown), width_mm, height_mm, BESIDE_MM + LETTER_MM * letters)
+    titles = [
+        sheet.title(row["curve"], f"N = {row['workers']}, repeat {row['repeat']}") for row in shown
+    ]
     rows: list[Row] = []
     ticks: dict[float, str] = {}
     borders: list[Row] = []
-    titles = []
-    for place, row in enumerate(shown):
-        title = sheet.title(row["curve"], f"N = {row['workers']}, repeat {row['repeat']}")
-        titles.append(title)
+    for place, (row, title) in enumerate(zip(shown, titles, strict=True)):
         top = -APART * place
         rows += [piece | {"panel": title} for piece in _rectangles(row, top, most)]
         spans = _spans(row["nodes"])
-        labels = dict(_labels(spans, sheet))
+        labels = dict(_labels(spans, height_mm))
         ticks |= {top - at: label for at, label in labels.items()}
         if len(labels) == len(spans):
             borders += [{"panel": title, "at": top - first + 0.5} for _, first, _ in spans[1:]]
     found = {row["part"] for row in rows}
-    parts = {name: f"part-{part}" for name, part in zip(NAMES, palette.PARTS, strict=True)}
-    parts = {name: colour for name, colour in parts.items() if name in found}
-    columns = ["part", "left", "right", "bottom", "top"]
+    named = zip(NAMES, palette.PARTS, strict=True)
+    parts = {name: f"part-{part}" for name, part in named if name in found}
+    lines = in_panels(["at"], borders, titles)
     plot: ggplot = (
         figure(
             sheet,
@@ -99,26 +95,19 @@ def timeline(results: Results, trials: Sequence[str] = (), *, width_mm: Width = 
             scales="free",
             legend=list(parts),
         )
-        + geom_rect(
-            aes(xmin="left", xmax="right", ymin="bottom", ymax="top", fill="part"),
-            in_panels(columns, rows, titles),
+        + p9.geom_rect(
+            p9.aes(xmin="left", xmax="right", ymin="bottom", ymax="top", fill="part"),
+            in_panels(["part", "left", "right", "bottom", "top"], rows, titles),
             raster=len(rows) > MANY_PIECES,
         )
-        + drawn(
-            geom_hline(
-                aes(yintercept="at"),
-                in_panels(["at"], borders, titles),
-                color=palette.IDEAL,
-                size=0.3,
-            )
-        )
+        + drawn(p9.geom_hline(p9.aes(yintercept="at"), lines, color=palette.IDEAL, size=0.3))
         + parts_scale(parts, sheet)
-        + scale_x_continuous(
+        + p9.scale_x_continuous(
             name="Time since the trial's first start (s)",
             labels=tick_labels,
             expand=(0, 0, 0.02, 0),
         )
-        + scale_y_continuous(
+        + p9.scale_y_continuous(
             name="Worker, by node",
             breaks=list(ticks),
             minor_breaks=[],
@@ -131,21 +120,20 @@ def timeline(results: Results, trials: Sequence[str] = (), *, width_mm: Width = 
 
 def _spans(nodes: Sequence[str]) -> list[Span]:
     found: list[Span] = []
-    first = 0
-    for node, own in groupby(nodes):
-        count = len(list(own))
-        found.append((node, first, count))
-        first += count
+    for place, node in enumerate(nodes):
+        if found and found[-1][0] == node:
+            found[-1] = (node, found[-1][1], found[-1][2] + 1)
+        else:
+            found.append((node, place, 1))
     return found
 
 
-def _labels(spans: Sequence[Span], sheet: Sheet) -> Iterator[tuple[float, str]]:
+def _labels(spans: Sequence[Span], height_mm: float) -> Iterator[tuple[float, str]]:
     """Names of nodes in the middle of their lanes, as far as there is room for them."""
     _, first, count = spans[-1]
     lanes = first + count
-    lanes_mm = 0.85 * (sheet.panel_height_mm or PANEL_MM[sheet.width_mm])
     # How many lanes are as high as a label.
-    each = max(1.0, LINE_MM[SMALL_POINTS] * lanes / lanes_mm)
+    each = max(1.0, LINE_MM[SMALL_POINTS] * lanes / (0.85 * height_mm))
     free = -each
     for node, first, count in spans:
         middle = first + (count - 1) / 2

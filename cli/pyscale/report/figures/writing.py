@@ -5,46 +5,40 @@ The same numbers give the same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pyscale.report.figures import printed
+from pyscale.report.figures.draw import drawing
 from pyscale.report.figures.house import NothingToDrawError, Width
-from pyscale.report.figures.printed import Figure
 from pyscale.report.figures.timeline import timeline
+from pyscale.report.plots.all import plots
 from pyscale.report.results import Results
 from pyscale_stages.atomic import atomic_path
 
 if TYPE_CHECKING:
     from plotnine import ggplot
 
-OF_A_REPORT: Mapping[str, Figure] = {
-    "benchmark_results": printed.wall_time,
-    "benchmark_losses": printed.losses,
-    "benchmark_measures": printed.measures,
-    "benchmark_size_sweep": printed.size_time,
-    "benchmark_size_speedup": printed.size_speedup,
-    "benchmark_components": printed.components,
-    "benchmark_component_shares": printed.component_shares,
-    "benchmark_loader_pareto": printed.loader_pareto,
-    "benchmark_machine_storage": printed.machine_storage,
-    "benchmark_machine_readers": printed.machine_readers,
-    "benchmark_machine_codecs": printed.machine_codecs,
-    "benchmark_machine_kernels": printed.machine_kernels,
-    "benchmark_machine_nodes": printed.machine_nodes,
+OF_A_REPORT = {
+    "walltime": "benchmark_results",
+    "losses": "benchmark_losses",
+    "measures": "benchmark_measures",
+    "sizetime": "benchmark_size_sweep",
+    "sizeratio": "benchmark_size_speedup",
+    "components": "benchmark_components",
+    "componentshares": "benchmark_component_shares",
+    "loaderpareto": "benchmark_loader_pareto",
+    **{
+        f"machine{name}": f"benchmark_machine_{name}"
+        for name in ("storage", "readers", "codecs", "kernels", "nodes")
+    },
 }
-"""Those of every report that has something of them, by the name of their files."""
-ALL: Mapping[str, Figure] = {
-    "wall_time": printed.wall_time,
-    "speedup": printed.speedup,
-    "throughput": printed.throughput,
-    "memory": printed.memory,
-    "cost": printed.cost,
-    "losses": printed.losses,
-    "timeline": timeline,
-    "cache": printed.cache,
-    "call_parts": printed.call_parts,
+"""Plots that every report shows that has something of them, and the names of their files."""
+ALL = {
+    "walltime": "wall_time",
+    **{name: name for name in ("speedup", "throughput", "memory", "cost", "losses", "timeline")},
+    "cache": "cache",
+    "callparts": "call_parts",
 }
 """All that show results of one run or table over N, and what calls consist of."""
 FORMATS: dict[str, dict[str, Any]] = {
@@ -65,7 +59,7 @@ def write_figures(folder: Path, results: Results, *, width_mm: Width = 180) -> l
     are removed, or they would tell of another.
     """
     written = _write(OF_A_REPORT, folder, results, width_mm)
-    for name in (*OF_A_REPORT, *FORMER):
+    for name in (*OF_A_REPORT.values(), *FORMER):
         for suffix in FORMATS:
             path = folder / f"{name}.{suffix}"
             if path not in written:
@@ -78,17 +72,24 @@ def write_all_figures(folder: Path, results: Results, *, width_mm: Width = 180) 
     return _write(ALL, folder / FOLDER, results, width_mm)
 
 
-def _write(
-    figures: Mapping[str, Figure], folder: Path, results: Results, width_mm: Width
-) -> list[Path]:
-    written = []
-    for name, draw in figures.items():
-        try:
-            plot = draw(results, width_mm=width_mm)
-        except NothingToDrawError:
-            continue
-        written += save(plot, folder / name)
-    return written
+def _write(names: Mapping[str, str], folder: Path, results: Results, width_mm: Width) -> list[Path]:
+    drawn = drawings(results, names, width_mm)
+    return [path for name, plot in drawn for path in save(plot, folder / name)]
+
+
+def drawings(
+    results: Results, names: Mapping[str, str], width_mm: Width = 180
+) -> Iterator[tuple[str, ggplot]]:
+    """Names of files, and what they show, of those plots that there are."""
+    declared = {plot.id: plot for plot in plots(results)}
+    for which, name in names.items():
+        if which in declared:
+            yield name, drawing(declared[which], width_mm)
+        elif which == "timeline":
+            try:
+                yield name, timeline(results, width_mm=width_mm)
+            except NothingToDrawError:
+                continue
 
 
 def save(plot: ggplot, stem: Path) -> list[Path]:

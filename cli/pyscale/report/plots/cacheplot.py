@@ -6,7 +6,7 @@ import polars as pl
 
 from pyscale.report.curves import timed_curves
 from pyscale.report.plots.curverows import headings, stand_ins
-from pyscale.report.plots.plot import Along, Plot, Row, Value
+from pyscale.report.plots.plot import Plot, Value, each
 from pyscale.report.results import Results
 from pyscale.report.wording import coarse, listing, number
 
@@ -29,25 +29,34 @@ def cache(results: Results, *others: Results) -> Plot:
     """
     about = results.about_workers()
     found = timed_curves(about.configurations)
-    trials = [about.trials, *(one.about_workers().trials for one in others)]
     rows = [
-        _row(row, curve.name)
+        {
+            "curve": curve.name,
+            "place": "not known" if row["position"] is None else str(row["position"] + 1),
+            "workers": row["workers"],
+            "repeat": row["block"],
+            "state": STATES[row["cache_state"]],
+            "asked": row["cache_asked"] or "nothing",
+            "read_s": row["phase_read_s"],
+            "read_share": row["phase_read_s"] / row["busy_s"],
+            "read": f"{coarse(row['phase_read_s'])} worker-seconds",
+            "wall": f"{number(row['wall_s'])} s",
+        }
         for curve in found
-        for table in trials
+        for table in (about.trials, *(one.about_workers().trials for one in others))
         for row in curve.select(table).filter("valid", pl.col("phase_read_s") > 0).to_dicts()
         if row["cache_state"] in STATES
     ]
-    states = [name for name in STATES.values() if name in {row["state"] for row in rows}]
+    seen = each(rows, "state")
+    states = [name for name in STATES.values() if name in seen]
     aside = " (side by side at each N)" if len(states) > 1 else ""
     return Plot(
         id="cache",
         title="Reading, by the state of the page cache",
-        dataset="reading",
         rows=rows,
-        along=Along(column="workers", title="Workers N"),
         value=Value(
-            column="read_s",
-            title="Reading (worker-seconds)",
+            "read_s",
+            "Reading (worker-seconds)",
             relative="read_share",
             relative_title="Reading, share of the work",
         ),
@@ -76,18 +85,3 @@ def cache(results: Results, *others: Results) -> Plot:
         headings={name: lines[:1] for name, lines in headings(found, results.context).items()},
         printed=stand_ins(found, results.context),
     )
-
-
-def _row(row: Row, curve: str) -> Row:
-    return {
-        "curve": curve,
-        "place": "not known" if row["position"] is None else str(row["position"] + 1),
-        "workers": row["workers"],
-        "repeat": row["block"],
-        "state": STATES[row["cache_state"]],
-        "asked": row["cache_asked"] or "nothing",
-        "read_s": row["phase_read_s"],
-        "read_share": row["phase_read_s"] / row["busy_s"],
-        "read": f"{coarse(row['phase_read_s'])} worker-seconds",
-        "wall": f"{number(row['wall_s'])} s",
-    }

@@ -8,31 +8,45 @@ from typing import Any
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report import scalingkind
 from pyscale.report.curves import Curve, timed_curves
-from pyscale.report.plots.besidecurves import (
+from pyscale.report.plots.curverows import (
     asked_rows,
+    configuration_rows,
+    headings,
     ideal_rows,
     law_rows,
     reference_ideals,
     reference_rows,
+    stand_ins,
     trial_rows,
 )
-from pyscale.report.plots.curverows import configuration_rows, headings, stand_ins
-from pyscale.report.plots.plot import CROSS, NO_BARS, Along, Beside, Plot, Row, Value, told_by
+from pyscale.report.plots.plot import (
+    BY_BOOTSTRAP,
+    OF_MEDIANS,
+    Beside,
+    Plot,
+    Row,
+    Value,
+    bars,
+    each,
+    known_ends,
+    said,
+    told_by,
+)
 from pyscale.report.results import Results
 from pyscale.report.wording import listing
 
 WHICH = {"curve": "Stage", "workers": "Workers N"}
-SURE = {"timed": "Timed trials", "doubts": "Doubts"}
 RANGES = f"Thin bars: shortest to longest of fewer than {repeats_needed()} trials."
-
-ELSEWHERE = "on other machines, up to the largest N here"
+CROSS = (
+    "Cross: invalid, with no bar: its output is not the baseline's, and a ratio would compare two "
+    "different results."
+)
 
 
 def speedup(results: Results) -> Plot:
     """Speedup over the baseline, with fitted laws, and what others measured of the same stages."""
     shown = _Curves.of(results)
     references = reference_rows(shown.found, results.references)
-    titles = list(dict.fromkeys(row["title"] for row in references))
     elsewhere = {
         "title": "Measured elsewhere",
         "stage": "Its stage",
@@ -43,13 +57,13 @@ def speedup(results: Results) -> Plot:
         "hardware": "Hardware",
         "source": "Source",
     }
-    laws = shown.laws("speedup")
+    titles = listing(each(references, "title"))
     return shown.plot(
         id="speedup",
         title="Speedup over workers",
         value=Value(
-            column="speedup",
-            title=scalingkind.speedup_title(shown.found),
+            "speedup",
+            scalingkind.speedup_title(shown.found),
             scale="log2",
             relative="efficiency",
             relative_title="Efficiency: speedup over the ideal",
@@ -57,16 +71,16 @@ def speedup(results: Results) -> Plot:
         seen={"speed": "Speedup", "efficient": "Efficiency", "wall": "Wall time"}
         | {"base": "Baseline"},
         first="Marks, joined: ratios of median wall times. Dashed: ideal.",
-        bars=f"Bars: 95 % intervals by bootstrap; {NO_BARS}",
+        bars_are=BY_BOOTSTRAP,
         sentences=[
-            *_told_of_laws(laws),
-            *([f"Hollow and grey: {listing(titles)}, {ELSEWHERE}."] if titles else []),
-            *filter(None, [scalingkind.legend(shown.found)]),
+            shown.told_of_laws("speedup"),
+            titles and f"Hollow and grey: {titles}, on other machines, up to the largest N here.",
+            scalingkind.legend(shown.found),
         ],
         beside=[
-            shown.ideal(reference_ideals(shown.found, references)),
-            laws,
-            Beside(kind="elsewhere", dataset="references", rows=references, seen=elsewhere),
+            shown.ideal(*reference_ideals(shown.found, references)),
+            shown.laws("speedup"),
+            Beside("elsewhere", "references", references, elsewhere),
         ],
         told="speed",
         absent="speedups: no trial of it was timed, so measure it again",
@@ -77,30 +91,30 @@ def walltime(results: Results) -> Plot:
     """Wall time of every configuration and of every trial, with fitted laws."""
     shown = _Curves.of(results)
     seen = {**WHICH, "repeat": "Repeat", "wall": "Wall time", "state": "Page cache"}
-    laws = shown.laws("wall_s")
-    singles = trial_rows(shown.found, results.trials)
     return shown.plot(
         id="walltime",
         title="Wall time over workers",
         value=Value(
-            column="wall_s",
-            title="Wall time (s)",
+            "wall_s",
+            "Wall time (s)",
             relative="wall_share",
             relative_title="Wall time over the baseline",
         ),
         seen={"wall": "Wall time", "speed": "Speedup", "worker_s": "Worker-seconds"},
         first="Marks, joined: medians. Grey, set to the left: single trials. Dashed: ideal scaling "
         "of the baseline.",
-        bars=f"Bars: 95 % intervals of the median by order statistics; {NO_BARS}",
-        sentences=_told_of_laws(laws),
+        bars_are=OF_MEDIANS,
+        sentences=[shown.told_of_laws("wall_s")],
         beside=[
             shown.ideal(),
-            laws,
-            Beside(kind="single", dataset="trials", rows=singles, seen=seen),
+            shown.laws("wall_s"),
+            Beside("single", "trials", trial_rows(shown.found, results.trials), seen),
         ],
         told="wall",
         absent="wall times: no trial of it was timed, so measure it again",
         is_together=False,
+        is_aside=False,
+        has_own_scales=True,
     )
 
 
@@ -111,14 +125,14 @@ def throughput(results: Results) -> Plot:
         id="throughput",
         title="Throughput over workers",
         value=Value(
-            column="rate",
-            title="Frames or units of work per second",
+            "rate",
+            "Frames or units of work per second",
             relative="each",
             relative_title="Per second and worker",
         ),
         seen={"rated": "Throughput", "work": "Work", "wall": "Wall time"},
         first="Marks, joined: of median wall times. Dashed: ideal.",
-        bars=f"Bars: 95 % intervals; {NO_BARS}",
+        bars_are=bars(),
         beside=[shown.ideal()],
         told="rated",
         absent="throughput: it needs the work of each trial, in a table of wall times the column "
@@ -135,8 +149,8 @@ def memory(results: Results) -> Plot:
         id="memory",
         title="Memory of a task over workers",
         value=Value(
-            column="memory_gib",
-            title=title,
+            "memory_gib",
+            title,
             scale="linear",
             relative="memory_share" if asked else "memory_gib",
             relative_title="Peak memory over what was asked for"
@@ -145,8 +159,8 @@ def memory(results: Results) -> Plot:
         ),
         seen={"memory": "Peak of any task", "asked": "Asked for", "enough": "Enough"},
         first="The highest of all trials.",
-        sentences=["Short line: what was asked for."] if asked else [],
-        beside=[Beside(kind="asked", dataset="asked", rows=asked)],
+        sentences=[bool(asked) and "Short line: what was asked for."],
+        beside=[Beside("asked", "asked", asked)],
         told="memory",
         absent="memory: it needs the peak of each task, in a table of wall times the column "
         "`peak_memory_bytes`",
@@ -156,34 +170,27 @@ def memory(results: Results) -> Plot:
 def cost(results: Results) -> Plot:
     """What a trial costs: money where there are prices, else core-hours."""
     shown = _Curves.of(results)
-    is_priced = any(row["money"] for row in shown.rows)
-    column = "money" if is_priced else "core_hours"
-    currency = next((row["price"].split()[-1] for row in shown.rows if row["money"]), "")
-    unit = f"Cost ({currency})" if is_priced else "Core-hours"
-    each = any(row[f"{column}_each"] for row in shown.rows)
+    currency = next((row["price"].split()[-1] for row in shown.rows if row["money"]), None)
+    column, unit = ("money", f"Cost ({currency})") if currency else ("core_hours", "Core-hours")
+    has_work = any(row[f"{column}_each"] for row in shown.rows)
     return shown.plot(
         id="cost",
         title="Cost over workers",
         value=Value(
-            column=column,
-            title=unit,
+            column,
+            unit,
             scale="linear",
-            relative=f"{column}_each" if each else column,
+            relative=f"{column}_each" if has_work else column,
             relative_title=f"{unit} per frame or unit of work"
-            if each
+            if has_work
             else f"{unit}; the work is not known",
         ),
         seen={"cores": "Core-hours", "gpus": "GPU-hours", "price": "Price", "wall": "Wall time"},
         first="Mean over the timed trials; perfect scaling would cost the same at every N.",
-        told="price" if is_priced else "cores",
+        told="price" if currency else "cores",
         absent="the cost: it needs the cores of each trial, in a table of wall times the column "
         "`cpus`",
     )
-
-
-def _told_of_laws(laws: Beside) -> list[str]:
-    names = listing(dict.fromkeys(row["law"] for row in laws.rows))
-    return [f"Dotted, in its 95 % band: {names}, fitted to all trials."] if names else []
 
 
 @dataclass(frozen=True)
@@ -200,17 +207,18 @@ class _Curves:
         found = timed_curves(about.configurations)
         return cls(about, found, configuration_rows(found))
 
-    def ideal(self, others: list[Row] | None = None) -> Beside:
-        return Beside(
-            kind="ideal", dataset="ideal", rows=[*ideal_rows(self.found), *(others or [])]
-        )
+    def ideal(self, *others: Row) -> Beside:
+        return Beside("ideal", "ideal", [*ideal_rows(self.found), *others])
 
     def laws(self, column: str) -> Beside:
         """Fitted laws, where they tell this column."""
         rows = law_rows(self.found, self.results.fits)
         told = rows if any(column in row for row in rows) else []
-        seen = {"curve": "Stage", "law": "Law", "sure": "Band"}
-        return Beside(kind="law", dataset="laws", rows=told, seen=seen)
+        return Beside("law", "laws", told, {"curve": "Stage", "law": "Law", "sure": "Band"})
+
+    def told_of_laws(self, column: str) -> str:
+        names = listing(each(self.laws(column).rows, "law"))
+        return names and f"Dotted, in its 95 % band: {names}, fitted to all trials."
 
     def plot(
         self,
@@ -219,43 +227,36 @@ class _Curves:
         seen: dict[str, str],
         first: str,
         told: str,
-        bars: str = "",
-        sentences: list[str] | None = None,
-        beside: list[Beside] | None = None,
-        is_together: bool = True,
-        **words: Any,
+        bars_are: str = "",
+        sentences: list[str | bool | None] | None = None,
+        **how: Any,
     ) -> Plot:
-        """Draw a value of every configuration; `first` and `bars` say what the marks are."""
+        """Draw a value of every configuration; `first` and `bars_are` say what the marks are."""
         drawn = [row for row in self.rows if row[value.column]]
-        rows = self.rows if drawn else []
         has_crosses = any(row["invalid"] for row in drawn)
-
-        def known(end: str) -> bool:
-            return any(row.get(value.column + end) is not None for row in drawn)
-
+        known = known_ends(drawn, value.column, "_low", "_min")
+        shared: dict[str, Any] = {
+            "rows_of": "configurations",
+            "rows": self.rows if drawn else [],
+            "series": "curve",
+            "known": [curve.name for curve in self.found],
+            "is_joined": True,
+            "is_together": True,
+            "is_aside": True,
+            "headings": headings(self.found, self.results.context),
+            "printed": stand_ins(self.found, self.results.context),
+            "crossed": "invalid" if has_crosses else None,
+        }
         return Plot(
-            dataset="configurations",
-            rows=rows,
-            along=Along(column="workers", title="Workers N"),
             value=value,
-            series="curve",
-            known=[curve.name for curve in self.found],
-            seen=WHICH | seen | SURE,
-            sentences=[
+            seen=WHICH | seen | {"timed": "Timed trials", "doubts": "Doubts"},
+            sentences=said(
                 first,
-                *([bars] if known("_low") else []),
-                *([RANGES] if known("_min") else []),
-                *(sentences or []),
-                *([CROSS] if has_crosses else []),
-            ],
+                "_low" in known and bars_are,
+                "_min" in known and RANGES,
+                *(sentences or ()),
+                has_crosses and CROSS,
+            ),
             told=told_by(drawn, "curve", lambda row: f"{row[told]} at N = {row['workers']}"),
-            is_joined=True,
-            is_together=is_together,
-            is_aside=is_together,
-            has_own_scales=not is_together,
-            headings=headings(self.found, self.results.context),
-            beside=beside or [],
-            printed=stand_ins(self.found, self.results.context),
-            crossed="invalid" if has_crosses else None,
-            **words,
+            **shared | how,
         )

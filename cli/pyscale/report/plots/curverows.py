@@ -1,20 +1,33 @@
-"""Rows of the plots over N: what is drawn as numbers, what is read on it as text."""
+"""Rows of the plots over N: configurations, and the ideals, laws, trials and others beside them."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import polars as pl
+
+from pyscale.analysis.fits import CurveFits
+from pyscale.analysis.laws import Fit
+from pyscale.references.model import Referred
 from pyscale.report.context import ReportContext
-from pyscale.report.curves import Curve
+from pyscale.report.curves import Curve, curves
 from pyscale.report.plots.plot import Row, ends_of, trials_told
 from pyscale.report.wording import (
     amount,
     efficiency,
     gib,
     number,
+    ranged,
+    ratio,
     speedup,
     wall_time,
 )
+
+LAWS = {"usl": "universal scalability law", "amdahl": "Amdahl's law"}
+WIDEST_BAND = 4.0
+"""Upper over lower end of the band of a law that is drawn."""
+STEPS = 32
+"""Pieces of a line of ideal scaling."""
 
 
 def headings(found: Sequence[Curve], context: ReportContext) -> dict[str, list[str]]:
@@ -37,16 +50,19 @@ def stand_ins(found: Sequence[Curve], context: ReportContext) -> list[str]:
 
 def configuration_rows(found: Sequence[Curve]) -> list[Row]:
     """Every configuration that was timed."""
-    return [_configuration(curve, row) for curve in found for row in curve.timed]
+    return [_configuration(row, curve) for curve in found for row in curve.timed]
 
 
-def _configuration(curve: Curve, row: Row) -> Row:
+def _configuration(row: Row, curve: Curve) -> Row:
     base = curve.timed[0]
+    peak, asked = row["peak_rss_bytes"], row["requested_memory_bytes"]
+    costs = ("core_hours", "money")
+    span = f", {number(row['wall_s_min'])} to {number(row['wall_s_max'])}" if ranged(row) else ""
     return {
         "curve": curve.name,
         "workers": row["workers"],
         "invalid": row["invalid"],
-        "wall": f"{wall_time(row)} s{_range(row)}",
+        "wall": f"{wall_time(row)} s{span}",
         "speed": speedup(row),
         "efficient": efficiency(row),
         "worker_s": f"{number(row['worker_seconds'])} s",
@@ -58,20 +74,28 @@ def _configuration(curve: Curve, row: Row) -> Row:
         **ends_of("speedup", row),
         **ends_of("efficiency", row),
         **_throughput(row),
-        **_extremes(row, base),
-        **_memory(row),
-        **_cost(row),
+        **(_extremes(row, base) if ranged(row) else {}),
+        "memory_gib": peak / 2**30 if peak else None,
+        "memory_share": peak / asked if peak and asked else None,
+        "memory": f"{gib(peak)} GiB",
+        "asked": f"{gib(asked)} GiB" if asked else "nothing",
+        "enough": f"{gib(row['memory_to_request_bytes'])} GiB",
+        **{name: row.get(name) for name in costs},
+        **{f"{name}_each": row.get(f"{name}_per_work") for name in costs},
+        "cores": number(row.get("core_hours")),
+        "gpus": number(row.get("gpu_hours")),
+        "price": f"{number(row['money'])} {row['currency']}"
+        if row.get("currency")
+        else "not known",
     }
 
 
 def _extremes(row: Row, base: Row) -> Row:
-    """Ends of the range of the trials, where there are several and no interval.
+    """Ends of the range of the trials.
 
     Of a speedup, that of any trial over any of the baseline's, whose own is 1 by definition.
     """
     found: Row = {}
-    if row["wall_s_low"] is not None or row["repeats"] < 2:
-        return found
     for end, other in (("min", "max"), ("max", "min")):
         found[f"wall_s_{end}"] = row[f"wall_s_{end}"]
         found[f"wall_share_{end}"] = row[f"wall_s_{end}"] / base["wall_s"]
@@ -85,12 +109,6 @@ def _extremes(row: Row, base: Row) -> Row:
             found[f"rate_{end}"] = row["work"] / row[f"wall_s_{other}"]
             found[f"each_{end}"] = found[f"rate_{end}"] / row["workers"]
     return found
-
-
-def _range(row: Row) -> str:
-    if row["wall_s_low"] is not None or row["repeats"] < 2:
-        return ""
-    return f", {number(row['wall_s_min'])} to {number(row['wall_s_max'])}"
 
 
 def _throughput(row: Row) -> Row:
@@ -110,25 +128,144 @@ def _throughput(row: Row) -> Row:
     }
 
 
-def _memory(row: Row) -> Row:
-    peak, asked = row["peak_rss_bytes"], row["requested_memory_bytes"]
-    return {
-        "memory_gib": peak / 2**30 if peak else None,
-        "memory_share": peak / asked if peak and asked else None,
-        "memory": f"{gib(peak)} GiB",
-        "asked": f"{gib(asked)} GiB" if asked else "nothing",
-        "enough": f"{gib(row['memory_to_request_bytes'])} GiB",
-    }
+def ideal_rows(found: Sequence[Curve]) -> list[Row]:
+    """The baseline's work divided evenly, where more than it was measured.
+
+    In strong scaling the time is a hyperbola, which points close together draw on any axis.
+    """
+    return [
+        {
+            "curve": curve.name,
+            "title": "",
+            "workers": workers,
+            "speedup": workers / base["workers"],
+            "efficiency": 1.0,
+            "wall_s": growth * base["worker_seconds"] / workers,
+            "wall_share": growth * base["workers"] / workers,
+        }
+        | ({"rate": rate * workers, "each": rate} if rate else {})
+        for curve in found
+        if len(curve.timed) > 1
+        for base in curve.timed[:1]
+        for rate in ((base["work"] or 0) / base["worker_seconds"],)
+        for workers, growth in _along(curve.timed)
+    ]
 
 
-def _cost(row: Row) -> Row:
-    costs = {name: row.get(name) for name in ("core_hours", "gpu_hours", "money")}
-    each = {f"{name}_each": row.get(f"{name}_per_work") for name in ("core_hours", "money")}
-    currency = row.get("currency")
-    return {
-        **{name: costs[name] for name in ("core_hours", "money")},
-        **each,
-        "cores": number(costs["core_hours"]),
-        "gpus": number(costs["gpu_hours"]),
-        "price": f"{number(costs['money'])} {currency}" if currency else "not known",
-    }
+def _along(timed: Sequence[Row]) -> list[tuple[float, float]]:
+    """Numbers of workers, and the work at each over the baseline's, where that is known."""
+    measured = [(float(row["workers"]), float(row["growth"])) for row in timed]
+    if any(growth != 1 for _, growth in measured):
+        return measured
+    first, last = measured[0][0], measured[-1][0]
+    return [(first * (last / first) ** (step / STEPS), 1.0) for step in range(STEPS + 1)]
+
+
+def law_rows(found: Sequence[Curve], fits: Sequence[CurveFits]) -> list[Row]:
+    """Points along the fitted law of each curve: the universal law, or Amdahl's alone."""
+    rows = []
+    for curve in found:
+        own = next((one for one in fits if curve.owns(one)), None)
+        law = own and next((one for one in (own.usl, own.amdahl) if _is_narrow(one)), None)
+        if not law:
+            continue
+        base = curve.timed[0]
+        # A law tells times of the baseline's work, which are no wall times where it grew.
+        grew = any(row["growth"] != 1 for row in curve.timed)
+        for at in law.line:
+            row = at.model_dump()
+            walls = ends_of("wall_s", row) | ends_of(
+                "wall_share", row, "wall_s", 1 / base["wall_s"]
+            )
+            rows.append(
+                {
+                    "curve": curve.name,
+                    "workers": at.workers,
+                    "law": LAWS[law.law],
+                    "sure": f"{ratio(at.speedup_low)} to {ratio(at.speedup_high)}",
+                    **ends_of("speedup", row),
+                    **ends_of("efficiency", row, "speedup", base["workers"] / at.workers),
+                    **({} if grew else walls),
+                }
+            )
+    return rows
+
+
+def _is_narrow(law: Fit) -> bool:
+    """Whether a law is known so well that its band leaves room for the points."""
+    ends = [(one.speedup_low, one.speedup_high) for one in law.line]
+    return bool(ends) and all(high <= WIDEST_BAND * low for low, high in ends)
+
+
+def asked_rows(found: Sequence[Curve]) -> list[Row]:
+    """Memory that was asked for, where it was."""
+    return [
+        {
+            "curve": curve.name,
+            "workers": row["workers"],
+            "memory_gib": row["requested_memory_bytes"] / 2**30,
+            "memory_share": 1.0,
+        }
+        for curve in found
+        for row in curve.timed
+        if row["requested_memory_bytes"]
+    ]
+
+
+def trial_rows(found: Sequence[Curve], trials: pl.DataFrame) -> list[Row]:
+    """Every timed trial."""
+    return [
+        {
+            "curve": curve.name,
+            "trial": row["trial"],
+            "workers": row["workers"],
+            "repeat": row["block"],
+            "wall_s": row["wall_s"],
+            "wall_share": row["wall_s"] / curve.timed[0]["wall_s"],
+            "wall": f"{number(row['wall_s'])} s",
+            "state": row["cache_state"],
+        }
+        for curve in found
+        for row in curve.select(trials).filter("valid").iter_rows(named=True)
+    ]
+
+
+def reference_rows(
+    found: Sequence[Curve], references: Sequence[Referred[pl.DataFrame]]
+) -> list[Row]:
+    """What others measured, beside the first curve of the same stage.
+
+    At larger N than was measured here it would leave no room for what was.
+    """
+    most = max((row["workers"] for curve in found for row in curve.timed), default=0)
+    names = {curve.key["stage"]: curve.name for curve in reversed(found)}
+    return [
+        {
+            "curve": names[row["stage"]],
+            "workers": row["workers"],
+            "stage": row.get("label") or row["stage"],
+            "title": one.reference.title,
+            "source": one.reference.source,
+            "hardware": ", ".join(one.reference.hardware.values()) or "not known",
+            "from": row["baseline_workers"],
+            "wall": f"{wall_time(row)} s",
+            "speed": speedup(row),
+            **ends_of("speedup", row),
+            **ends_of("efficiency", row),
+        }
+        for one in references
+        for curve in curves(one.found)
+        for row in curve.timed
+        if row["stage"] in names and row["workers"] <= most
+    ]
+
+
+def reference_ideals(found: Sequence[Curve], references: Sequence[Row]) -> list[Row]:
+    """Ideal scaling of what others measured, where that began at another N than here."""
+    first = {curve.name: curve.timed[0]["workers"] for curve in found}
+    return [
+        {"curve": row["curve"], "title": row["title"], "workers": row["workers"]}
+        | {"speedup": row["workers"] / row["from"], "efficiency": 1.0}
+        for row in references
+        if row["from"] != first[row["curve"]]
+    ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyscale.report.charts.chart import Chart
 from pyscale.report.charts.look import colour, config, curve_colours
 from pyscale.report.viewer.model import Cell, Viewer
 from pyscale.report.wording import number, with_interval
+
+if TYPE_CHECKING:
+    from pyscale.report.charts.chart import Chart
 
 DATASET = "side-by-side"
 HEIGHT_PX = 130
@@ -22,6 +24,8 @@ NOTE = (
 def bars(viewer: Viewer) -> tuple[Chart, list[dict[str, Any]]]:
     """Draw the wall times of all columns."""
     import altair as alt
+
+    from pyscale.report.charts.chart import Chart
 
     rows = _rows(viewer)
     letters = [column.id for column in viewer.columns]

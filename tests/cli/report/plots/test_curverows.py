@@ -3,13 +3,13 @@ import pytest
 
 from pyscale.references.model import Reference, Referred
 from pyscale.report.curves import curves
-from pyscale.report.plots.besidecurves import (
+from pyscale.report.plots.curverows import (
+    configuration_rows,
     ideal_rows,
     reference_ideals,
     reference_rows,
     trial_rows,
 )
-from pyscale.report.plots.curverows import configuration_rows
 
 
 @pytest.fixture
