@@ -47,13 +47,7 @@ def advise(
     as_json: bool,
     why: bool = False,
 ) -> None:
-    """Print the lines that request the best N of each stage, and the request in words.
-
-    `worker_hours` is the budget of one pass over the movie, `objective` None is every objective,
-    `site` None is the run's own, or that of the settings. `why` also prints every choice, what
-    limits it and what would settle it. A UserError says that the run or table cannot be used, that
-    nothing in it was timed, or that the budget fits nothing.
-    """
+    """Print the lines that request the best N of each stage, and the request in words."""
     _refuse_budget(objective, worker_hours)
     results, plan = _of_run(name) if table is None else (results_of_table(table), None)
     found = _advice(results, plan, objective, worker_hours, dialect=dialect, site=_site(plan, site))

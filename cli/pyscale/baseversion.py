@@ -78,10 +78,7 @@ class _Parameters(Record):
 
 
 def read_base(path: Path, runtime: str) -> BaseVersion:
-    """Recognise what --against names.
-
-    A UserError says that a run cannot be measured against it, or not in this runtime.
-    """
+    """Recognise what --against names."""
     given, path = path, path.expanduser().absolute()
     if path.suffix == ".toml" and not path.is_dir():
         found = read_toml("base", path, _Parameters)
@@ -107,9 +104,8 @@ def read_base(path: Path, runtime: str) -> BaseVersion:
 def with_base(suite: Suite, base: BaseVersion) -> Suite:
     """Add the base version of each stage whose N workers share a movie, right after it.
 
-    Both read the same: what the new version of the stage before left. Of parameters only the
-    entries that they name have a base version. A UserError says that no stage can have one, or that
-    parameters are of another suite's stage.
+    Both read what the new version of the stage before left. Of parameters only the entries that
+    they name have a base version.
     """
     own = suite.entries_that(shares_windows)
     if not own:
@@ -163,10 +159,7 @@ def without_base(suite: Suite) -> Suite:
 
 
 def refuse_in_vain(base: BaseVersion, stages: set[str]) -> None:
-    """Raise where nothing that is measured has a base version, or one image is to be of several.
-
-    `stages` are those of the entries that are measured in both versions.
-    """
+    """Refuse a base of no stage that is measured, or one image as that of several."""
     if not stages:
         raise UserError(
             f"--against {base.path} changes nothing that is measured: name another stage by --only"

@@ -62,12 +62,10 @@ def plan_run(
     accept_terms: bool = False,
     scripts_for: Site | None = None,
 ) -> Plan:
-    """Plan a run of a suite: on data, which are fetched where they are absent, or without any.
+    """Plan a run of a suite, and fetch its data where they are absent.
 
-    `settings` are those of `pyscale.runsettings.settings_for`; `only` names entries of the suite to
-    measure, all where it is empty. The nodes of the site that scripts are written for decide, as
-    those of the run do, what of a grid there is. A UserError says why the suite, the data or a
-    parameter cannot be used.
+    The nodes of the site that scripts are written for decide, as those of the run do, what of a
+    grid there is.
     """
     site = load_site(settings.site) if settings.executor == "slurm" else None
     suite = measured_suite(suite_of(named), settings, site or scripts_for, only)
@@ -104,10 +102,7 @@ def plan_run(
 
 
 def with_allocation(plan: Plan, site: Site) -> Plan:
-    """The plan with its way to get jobs decided.
-
-    A UserError says why one allocation, where it is asked for, cannot serve all trials.
-    """
+    """The plan with its way to get jobs decided."""
     asked = plan.settings["allocation"]
     why_not = None if asked == "each" else why_not_held(plan, site)
     warm = any(trial.start == "warm" for trial in plan.trials)
@@ -145,11 +140,7 @@ def _usual_workers(
 
 
 def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[Outcome, Results]:
-    """Measure what the plan of a run asks for, and report it.
-
-    Of an interrupted run only what is missing is done. The listener hears of every event as it
-    happens.
-    """
+    """Measure what is missing of the plan of a run, and report it."""
     # Who follows the run hears of its end when the report is there.
     with written_by_owner_alone(), naming(run.path), run_lock(run.path):
         outcome = _execute(run, executor, listener)

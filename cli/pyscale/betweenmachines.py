@@ -13,11 +13,7 @@ from pyscale.references.workid import size_ids_of
 
 
 def tests_compared(base: MeasuredRun, new: MeasuredRun, *, at_least: float) -> pl.DataFrame | None:
-    """Judge every test of the machine that both runs did; None where one of them did none.
-
-    Where each ran on one node, these are compared, whatever they are called, and `node` is null;
-    else each node with itself. Tests of nodes that one run did not use are left out.
-    """
+    """Judge tests of the machine that both runs did, node by node, or one node with the other."""
     if base.timings.is_empty() or new.timings.is_empty():
         return None
     nodes = [side.timings["node"].unique(maintain_order=True).to_list() for side in (base, new)]

@@ -26,11 +26,7 @@ from pyscale_stages.task import WINDOW_FILE
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A run as a comparison needs it; nothing is written into its folder.
-
-    `nodes` are the names of those that its tasks ran on, `timings` the tests of the machine itself,
-    and `samples` what counts beside wall times (see `pyscale.analysis.samples.samples`).
-    """
+    """A run as a comparison needs it; nothing is written into its folder."""
 
     run: RunFolder
     manifest: Mapping[str, Any]
@@ -41,13 +37,7 @@ class MeasuredRun:
 
     @classmethod
     def of(cls, run: RunFolder) -> MeasuredRun:
-        """Read the records of a run.
-
-        Raises
-        ------
-        UserError
-            If it does not tell what it was measured with.
-        """
+        """Read the records of a run."""
         tables = build_tables(run)
         for sentence in tables.sources.unreadable.values():
             talk(sentence)
@@ -71,11 +61,7 @@ class MeasuredRun:
 
     @property
     def compared_trials(self) -> pl.DataFrame:
-        """Trials whose wall times are compared.
-
-        A test of the machine is compared by its own, ranks load for as long as they are told, and
-        what counts of a reconstruction is an iteration by its components.
-        """
+        """Trials whose wall times are compared, as those of ranks and of the machine are not."""
         apart = self.trials["stage"].is_in(list(self.run.plan.entries_that(stands_apart)))
         return self.trials.filter(~apart)
 
@@ -171,10 +157,7 @@ def _outputs(entry: str, base: MeasuredRun, new: MeasuredRun, shared: set[str]) 
 
 
 def _reference_output(run: RunFolder, entry: str) -> dict[str, str]:
-    """Files of a stage's reference output with their sha256; none where it left no record.
-
-    The window's own record is left out: it holds parameters, which are compared by themselves.
-    """
+    """Files of a stage's reference output with their sha256; none where it left no record."""
     for trial in run.plan.trials:
         if trial.entry == entry and trial.is_reference:
             result = None

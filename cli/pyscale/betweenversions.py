@@ -61,10 +61,7 @@ def between_versions(
 
 
 def differences_in(plan: Plan, manifest: Mapping[str, Any] | None = None) -> list[Difference]:
-    """List in what the two versions of a plan differ, as far as it is known.
-
-    The manifest of its run knows its images and what its tasks found.
-    """
+    """List in what both versions of a plan differ; the manifest of its run knows more of it."""
     return differences(*(_facts(plan, manifest, is_base=which) for which in (True, False)))
 
 

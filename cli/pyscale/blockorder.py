@@ -23,15 +23,9 @@ def block_order(
 ) -> list[tuple[str, int]]:
     """Entries and worker counts of one block, in the order in which they run.
 
-    Each block holds every configuration once, in seeded random order, so that a drift of the
-    machine hits all alike. Both versions of a stage, where there are two, run one after the other,
-    in an order that is random too. In the first block the trial of a stage that feeds later ones
-    comes before what needs its output: the stages that read it and, in strong scaling, its own
-    trials at other N, which are compared with it; and a point of a grid comes before those that are
-    set beside it. What measures the machine beside a movie is done once, by one worker, before all
-    else. These are the only departures from a random order. Entries that feed the measured ones run
-    in the first block too, at the one N that feeds. With `base_first` the base version of a stage
-    runs before the new one, which needs its output.
+    The order is random, so that a drift of the machine hits all alike, and so is that of the two
+    versions of a stage, which run one after the other. In the first block a trial comes before
+    those that need its output, and what measures the machine beside a movie before all.
     """
     configurations = [
         (entry, n)

@@ -22,9 +22,8 @@ PERIOD_S = 0.005
 def look_around(besides: Path | None = None) -> Bystanders:
     """Look for tasks of other runs, and for other work that wants processors.
 
-    The number of runnable processes is the kernel's for the whole machine, containers and other
-    users included, in the median of some samples over hundredths of a second. Processes that name
-    the folder `besides`, or a path in it, in their command line are this run's own.
+    Processes that name the folder `besides`, or a path in it, in their command line are this run's
+    own.
     """
     return Bystanders(
         node=node_name(),
@@ -35,10 +34,7 @@ def look_around(besides: Path | None = None) -> Bystanders:
 
 
 def _pyscale_tasks() -> int:
-    """Count processes that run a stage, as `python -m pyscale_stages` does.
-
-    A warm worker waits while a fork of it does a task.
-    """
+    """Count processes that run a stage; a warm worker waits while a fork of it does a task."""
     lines = {
         process.pid: (process.info["cmdline"] or (), process.info["ppid"])
         for process in psutil.process_iter(["cmdline", "ppid"])

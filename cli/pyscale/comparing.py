@@ -74,15 +74,7 @@ def compare(
 ) -> int:
     """Print how one run, or table, differs from another, and return the exit code.
 
-    `base` and `new` are runs by id or folder, or CSV tables of wall times; a run alone holds both
-    versions. `yardsticks` are further ones of the base's version: a change must exceed how far they
-    differ. `at_least` is a change like `5%` or `0.05`.
-
-    Raises
-    ------
-    UserError
-        If one of them cannot be read or they cannot be compared; and where a regression was to be
-        found and no configuration has enough trials to show one.
+    `yardsticks` are further ones of the base's version: a change must exceed how far they differ.
     """
     counts = MARGIN if at_least is None else _share(at_least)
     if new is None:

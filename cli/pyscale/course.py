@@ -137,11 +137,7 @@ class Course:
         trials: Collection[Trial],
         earlier_s: Mapping[str, float] = MappingProxyType({}),
     ) -> dict[str, float]:
-        """Seconds that trials should take; empty where nothing is known of any.
-
-        Each lasts as long as others of its configuration did, or as it did in earlier runs, or as
-        all that is known.
-        """
+        """Seconds that trials should take, as others of their configuration or in earlier runs."""
         known = [*self.durations_s.values(), *earlier_s.values()]
         if not known:
             return {}

@@ -21,22 +21,7 @@ FOLDER = "cryosparc-like"
 
 
 def write_cryosparc_like(names: Sequence[str | None], out: Path | None) -> None:
-    """Write the tests of runs as JSON and CSV, and print the names of the files.
-
-    Parameters
-    ----------
-    names : sequence of str or None
-        Run ids or folders; None is the latest run.
-    out : Path or None
-        Folder for the files or, if there are several runs, with one folder a run. None is a folder
-        beside the report of each.
-
-    Raises
-    ------
-    UserError
-        If a run cannot be found or read or has no test that has a place in these files, or a
-        folder cannot be written.
-    """
+    """Write tests of runs as JSON and CSV, by default beside the report of each."""
     runs_folder = load_settings().runs_folder
     for run in [find_run(runs_folder, name) for name in names]:
         tables = build_tables(run)

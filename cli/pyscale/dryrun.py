@@ -61,11 +61,7 @@ class Script:
 
 
 def show(plan: Plan, *, verbose: bool = False) -> None:
-    """Print what a plan comes to and, for a cluster, what is submitted and its cost.
-
-    Raises where the folder whose storage is to be measured, on this machine, cannot be, or its disk
-    has no room for the tests.
-    """
+    """Print what a plan comes to and, for a cluster, what is submitted and its cost."""
     answer(_summary(plan))
     if verbose:
         answer(_trials(plan))

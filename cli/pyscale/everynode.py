@@ -23,12 +23,7 @@ CHOOSE_NODES = ("--nodelist", "--nodefile", "--exclude")
 def nodes_for(
     suite: Suite, only: Sequence[str], settings: Settings, site: Site | None
 ) -> tuple[str, ...]:
-    """Names of the nodes that a run measures; those that take no jobs are told of and left out.
-
-    In the order of their numbers; none where not every node is asked for. A UserError says that the
-    run is not on a cluster, measures neither the nodes themselves nor ranks on them, has entries
-    that go to several partitions, or finds no node that takes jobs.
-    """
+    """Names of the nodes that a run measures; none where not every node is asked for."""
     if not settings.every_node:
         return ()
     if site is None:
@@ -63,10 +58,7 @@ def nodes_for(
 
 
 def on_every_node(plan: Plan, nodes: tuple[str, ...]) -> Plan:
-    """The plan with the workers of each trial on nodes, one each, started at once.
-
-    What one worker measures beside the suite goes to whichever node the cluster gives it.
-    """
+    """The plan with the workers of each trial on nodes, one each, started at once."""
     if not nodes:
         return plan
     spread = {"layout": "gang", "nodes": nodes}

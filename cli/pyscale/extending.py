@@ -21,10 +21,8 @@ def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> 
     """The plan of a run with more trials after those that it has, which stay as they are.
 
     They come in blocks of their own, because only trials of one block count as run at the same
-    time. Each block is in random order and holds the baseline, so that a machine that has changed
-    since cannot pass for an effect of N. `repeats` are the trials that each configuration is to
-    have, None as many as the run was planned with; `workers` may name those that it has too. A
-    UserError says that nothing would be added, or that a worker count cannot be.
+    time. Each holds the baseline, so that a machine that has changed since cannot pass for an
+    effect of N.
     """
     sweep, wanted = Sweep.of(plan), repeats or int(plan.settings["repeats"])
     new = sorted({*(workers or ())}.difference(sweep.workers))

@@ -44,14 +44,10 @@ def unfolded(
 ) -> Suite:
     """Make an entry of every point of every grid of a suite.
 
-    A point is named for the axes that have several values, like `segment_224px_cpu`: in the suite's
-    file, so that it has that name in every run, or as chosen. How workers share GPUs means nothing
-    on another device, where it counts as `own` and the points that are the same by that are
-    measured once. An entry without a grid that has all threads gets one where numbers of threads
-    are chosen. `chosen` values replace those of the suite; an axis that no grid of it has is added
-    to each whose stage knows it. Below them are those that are `fitted` to an entry. Of entries
-    that are `left_out`, as they are not measured, no axis but that of threads is chosen. A
-    UserError says that an axis or a value cannot be, or that two points have one name.
+    A point is named for the axes that have several values in the suite's file, so that it has that
+    name in every run, or as chosen. `chosen` values replace those of the suite, and below them are
+    those that are `fitted` to an entry. Of entries that are `left_out` no axis but that of threads
+    is chosen.
     """
     families = {
         entry: step
@@ -86,10 +82,7 @@ def unfolded(
 
 
 def _started_as(suite: Suite, chosen: Grid, besides: Set[str]) -> tuple[Suite, set[str]]:
-    """A suite whose entries start as chosen, and those of them that thereby get a grid.
-
-    Where both starts are compared and the suite compares nothing else, the first is the base.
-    """
+    """A suite whose entries start as chosen, and those of them that thereby get a grid."""
     starts = tuple(chosen.get(START, ()))
     able = {
         entry

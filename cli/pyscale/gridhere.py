@@ -28,11 +28,8 @@ def measured_suite(
 ) -> Suite:
     """Unfold the grids of a suite, as far as a run can measure them, and count all cores.
 
-    Devices that the user asked for stay, and a run is refused where they are absent. Those that the
-    suite alone names are left out, with a sentence, where this machine or the cluster has none.
-    Where `only` names entries, or points of them, the grids of others stay as the file says, but
-    for devices that are not there. A UserError says that an axis or a value cannot be, or that
-    nothing is left to measure.
+    Devices that the suite alone names are left out where this machine or the cluster has none;
+    those that the user asked for are refused there.
     """
     left_out = _left_out(suite, only)
     found = unfolded(
@@ -52,10 +49,7 @@ def measured_suite(
 
 
 def _left_out(suite: Suite, only: Sequence[str]) -> set[str]:
-    """Entries of which no name is, nor may be that of a point.
-
-    None where nothing is named, or nothing that is known, which planning refuses.
-    """
+    """Entries of which no name is, nor may be that of a point; none where no known one is named."""
     named = {
         entry
         for entry in suite.stages

@@ -59,10 +59,7 @@ ENDS = {
 
 
 class Holder:
-    """Brings the trials of a run to their end in allocations, from whatever state they are in.
-
-    The listener hears of every event as it happens, whoever writes it.
-    """
+    """Brings the trials of a run to their end in allocations, from whatever state they are in."""
 
     def __init__(self, run: RunFolder, listener: Listener) -> None:
         assert run.plan.site is not None, "only a cluster has allocations"
@@ -75,10 +72,7 @@ class Holder:
         self._book = JobBook(self._name, self._say)
 
     def begin(self) -> None:
-        """Submit an allocation, unless one lives.
-
-        A UserError says why Slurm rejects it.
-        """
+        """Submit an allocation, unless one lives."""
         with termination_as_interrupt():
             if self._living():
                 return
@@ -97,10 +91,7 @@ class Holder:
                 self._submit()
 
     def finish(self) -> tuple[Outcome, Results]:
-        """Follow the allocations, submit the next where one is needed, and write the report.
-
-        A UserError says why the run cannot be finished, or that it was cancelled.
-        """
+        """Follow the allocations, submit the next where one is needed, and write the report."""
         with termination_as_interrupt(), following(self._run.path):
             self.begin()
             while True:
@@ -172,10 +163,7 @@ class Holder:
             self._append("allocation_ended", job_ids=(job_id,), detail=how + where)
 
     def _living(self, *, now: bool = False) -> set[str]:
-        """Recorded allocations that Slurm has not ended, waiting for its first answer.
-
-        With `now` Slurm is asked in any case.
-        """
+        """Recorded allocations that Slurm has not ended; with `now` it is asked in any case."""
         known = read_allocations(self._run.path).job_ids
         if not known:
             return set()
@@ -260,10 +248,7 @@ def times_of(plan: Plan, left: Sequence[Trial], held: Held) -> tuple[int, ...]:
 def held_parameters(
     plan: Plan, site: Site, held: Held, time_min: int, after: str | None = None
 ) -> dict[str, Any]:
-    """What submitit's Slurm executor is told, by `update_parameters`, to submit an allocation.
-
-    A UserError says what the site's file leaves open.
-    """
+    """What submitit's Slurm executor is told, to submit an allocation."""
     options = held.options(site, time_min)
     in_image = any(trial.image is not None for trial in plan.trials)
     return {

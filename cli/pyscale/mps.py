@@ -65,10 +65,7 @@ class Service:
         return ""
 
     def start(self, gpu: str) -> None:
-        """Start it for one GPU, and return when it answers.
-
-        A UserError says that it is not installed or does not start.
-        """
+        """Start it for one GPU, and return when it answers."""
         for name in ("pipe", "log"):
             (self.folder / name).mkdir()
         environment = os.environ | self.variables | {"CUDA_VISIBLE_DEVICES": gpu}
@@ -151,12 +148,10 @@ class Service:
 
 @contextmanager
 def service(run: Path, gpu: str) -> Iterator[Service]:
-    """Run a service for one GPU as long as the block lasts.
+    """Run a service for one GPU, named as in `CUDA_VISIBLE_DEVICES`, as long as the block lasts.
 
     It ends when nobody uses it any more, so who leaves the block by an error ends the workers
-    first. `end_left` finds by the folder of the run what a killed pyscale leaves. The GPU is named
-    as in `CUDA_VISIBLE_DEVICES`. A UserError says that the service is not installed, does not
-    start, or has no place for its sockets.
+    first. `end_left` finds by the folder of the run what a killed pyscale leaves.
     """
     own = Service(Path(tempfile.mkdtemp(prefix=_prefix(run))))
     try:

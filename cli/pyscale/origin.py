@@ -119,10 +119,7 @@ def commands(plan: Plan) -> tuple[Command, ...]:
 
 
 def works(plan: Plan, versions: Mapping[str, Mapping[str, str]]) -> dict[str, Work]:
-    """What each entry computed, with which algorithm, and how right its suite asks it to be.
-
-    `versions` are the recorded ones of each package, by entry.
-    """
+    """What each entry computed, by which algorithm, and how right its suite asks it to be."""
     found = {}
     datasets = load_registry(shipped("config")).datasets
     for trial in plan.trials:

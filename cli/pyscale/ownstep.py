@@ -21,11 +21,7 @@ NAME = "step"
 def suite_asked_for(
     suite: str | None, step: str | None, keys: Mapping[str, Any]
 ) -> str | Suite | None:
-    """What is to be measured: a suite by its name or path, or a step of the user's own.
-
-    `keys` is what else the command line says of the step. A UserError says that both are named, or
-    that the step cannot be.
-    """
+    """What is to be measured: a suite by its name or path, or a step of the user's own."""
     given = {name: value for name, value in keys.items() if value is not None}
     if step is None:
         if given:

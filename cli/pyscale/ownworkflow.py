@@ -82,12 +82,7 @@ class Asked:
 def suite_asked_for(
     asked: Asked, others: Mapping[str, object], of_step: Mapping[str, Any]
 ) -> tuple[Suite, str | None] | None:
-    """Make the suite that measures a workflow, with its values of N where these were given.
-
-    None where nothing was said of a workflow. `others` is what else the command line says of what
-    is measured: suite, step, data and workers; `of_step` what it says of a step. A UserError says
-    that there is no such file, key or program, or that something has no meaning here.
-    """
+    """The suite that measures a workflow, and its values of N; None where none was named."""
     engines = [name for name in ENGINES if asked.flags[name] is not None]
     if not engines and asked.sweep is None:
         return None

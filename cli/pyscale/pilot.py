@@ -67,10 +67,7 @@ def pilot(folder: str) -> None:
 
 
 def trials_left(run: RunFolder, course: Course) -> list[Trial]:
-    """Trials of a run that have not ended since it was last started; a failed one has ended.
-
-    What had finished before is looked at: a user may have removed a task to run it again.
-    """
+    """Trials of a run that have not ended since it was last started; a failed one has ended."""
     finished = {trial for trial, end in course.ends.items() if end.kind == "trial_finished"}
     return [
         trial
@@ -80,11 +77,7 @@ def trials_left(run: RunFolder, course: Course) -> list[Trial]:
 
 
 def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
-    """Run trials in their order as long as the allocation's time lasts.
-
-    Raises UserError where the run cannot go on, in this allocation or another, and
-    AllocationEndedError where Slurm ends the job.
-    """
+    """Run trials in their order as long as the allocation's time lasts."""
     site = run.plan.site
     assert site is not None, "only a cluster has allocations"
     course = Course(Journal(run.journal_file).read())

@@ -57,12 +57,8 @@ class Placement:
     ) -> Place:
         """Place of one worker among `workers`.
 
-        Workers beyond the cores wrap around; all workers of such a trial count as shared. So they
-        do where the GPUs are too few, unless it is what sharing one costs that is measured.
-        `gpu_sharing` says whether each worker has GPUs, `gpus` of them or all, or all workers have
-        the first one: by turns, or at once. Variables of a place name its GPUs; those of NVIDIA's
-        MPS are known once that has started. A UserError says that more GPUs are asked for than are
-        visible.
+        Workers beyond the cores, or the GPUs, wrap around, and all of such a trial count as shared,
+        unless it is what sharing a GPU costs that is measured.
         """
         first = (worker % self.most_workers) * self._per_worker
         cpus = self._cpus[first : first + self._per_worker]
@@ -97,10 +93,7 @@ class Placement:
 
 
 def local_placement(cpus_per_worker: int) -> Placement:
-    """Physical cores and GPUs of this machine, as a run may use them.
-
-    A second hardware thread of a core is no second core: workers on both would slow each other.
-    """
+    """Physical cores and GPUs of this machine: a second thread of a core is no second core."""
     return Placement(first_threads(usable_cpus()), cpus_per_worker, visible_gpus())
 
 

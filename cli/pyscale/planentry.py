@@ -188,11 +188,9 @@ class EntryPlan:
         return self.scaled.trial(workers, block).model_copy(update={"beside_trial": beside})
 
     def _beside_trial(self, workers: int, block: int, measured: Set[str]) -> str | None:
-        """Trial whose output that of this one is set beside.
-
-        What the same work gives elsewhere is the same in every block, so once is enough. With the
-        base version's it is done a block later, which leaves the order of the two to chance.
-        """
+        """Trial whose output that of this one is set beside."""
+        # The same work gives the same in every block. With the base version's it is compared one
+        # block later, which leaves the order of the two to chance.
         other = self.beside if block == 1 else None
         if self.base is not None and block == min(2, self.repeats):
             other = self.base

@@ -36,17 +36,11 @@ def make_plan(
     base: BaseVersion | None = None,
     own_data: Mapping[str, Dataset] | None = None,
 ) -> Plan:
-    """Expand a suite into trials.
+    """Expand an unfolded suite into trials, in blocks.
 
-    They run in blocks of which each holds every configuration once (see `pyscale.blockorder`). N
-    workers that measure the machine do so each by itself; beside anything else it is one, once. N
-    workers that load patches, or work on one image together, are ranks that all run at the same
-    time. The suite is unfolded, where it has a grid. `only` names entries to measure, or those with
-    a grid for all their points; entries that feed them run once, and what measures the machine
-    beside a movie stays, unless some of that is named. `own_data` are the datasets that entries
-    name for themselves. A UserError says that a worker count exceeds the frames or slides, a crop
-    the frame, that a name or parameter is wrong, or that ranks that meet are not to run at the same
-    time.
+    Entries that feed those named in `only` run once, and what measures the machine beside a movie
+    stays, unless some of that is named. `own_data` are the datasets that entries name for
+    themselves.
     """
     own_data = own_data or {}
     datasets: dict[str | None, Dataset | None] = {None: dataset}
@@ -173,10 +167,7 @@ def _refuse_unknown_stages(
 
 
 def _main_device(suite: Suite, measured: Set[str], of_run: Device) -> Device:
-    """The device by which a run is called: what was asked for, unless every entry has its own.
-
-    Then it is one beside the CPU, if any. What is measured beside the suite does not count.
-    """
+    """The device by which a run is called: what was asked for, unless every entry has its own."""
     own = measured - suite.measured_once or measured
     devices = [step.device or of_run for entry, step in suite.stages.items() if entry in own]
     if any(suite.stages[entry].device is None for entry in own):
@@ -217,10 +208,7 @@ def _refuse_larger_than_frames(dataset: Dataset, trials: Iterable[Trial]) -> Non
 
 
 def warn_of_too_many_workers(plan: Plan) -> Iterator[str]:
-    """Name what will fail, as its work cannot be shared by so many, where other work can.
-
-    A UserError says that no work of the plan can be shared by one of its numbers of workers.
-    """
+    """Name what will fail, as its work cannot be shared by so many, where other work can."""
     shared = plan.entries_that(shares_result)
     trials = [trial for trial in plan.trials if trial.entry in shared and trial.block == 1]
     failing = {trial.id: why for trial in trials if (why := _why_not_shared(trial))}

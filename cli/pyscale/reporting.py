@@ -40,13 +40,7 @@ def report_runs(
     masked: bool = False,
     verbose: bool = False,
 ) -> None:
-    """Write the report of each run, and print its verdict; several are compared with the first.
-
-    `out` is the folder for the report or, if there are several, for their comparison, with one
-    folder a run; None puts each into its run, and a comparison into `comparison-report`. Each run
-    is `archived` into one zip too, beside its report or into `out`. A UserError says that a run or
-    a reference cannot be found or read, or that a run is named twice.
-    """
+    """Write the report of each run, and print its verdict; several are compared with the first."""
     settings = load_settings()
     refuse_unknown(options.references, settings.references_folder)
     runs = [find_run(settings.runs_folder, name) for name in names]
@@ -94,11 +88,7 @@ def report_table(
     *,
     verbose: bool = False,
 ) -> None:
-    """Write the report of a table of wall times, and print its verdict.
-
-    It is one over numbers of workers, or one over devices and sizes of images. The references
-    that stand beside it are those of the options.
-    """
+    """Write the report of a table of wall times over N, or over devices and sizes of images."""
     own = load_settings().references_folder
     refuse_unknown(options.references, own)
     why_not = why_no_name(table.stem)

@@ -90,12 +90,7 @@ def results_of(
     tell: Callable[[str], object] = talk,
     writes: bool = True,
 ) -> Results:
-    """Rebuild tables and manifest of a run from its records, and analyse them.
-
-    Tables and manifest are written into `home`, by default the run itself, unless nothing `writes`.
-    `tell` hears in a sentence of each trial and reference that is left out. A UserError says that
-    the run does not tell what it was made from, or that the folder cannot be written into.
-    """
+    """Rebuild tables and manifest of a run from its records, into `home`, and analyse them."""
     tables = build_tables(run)
     for sentence in tables.sources.unreadable.values():
         tell(sentence)
@@ -241,14 +236,9 @@ def analysed(
 ) -> Results:
     """Analyse a table of trials, wherever it comes from.
 
-    `workers` is the table of what each worker did, None where no phases are known; `interleaved`
-    says that trials of the same block ran close together in time, as in a run of pyscale; `held`
-    how long workers held what they asked for, None where that is not known; `prices` what that
-    costs; `own_cpus` the cores of a worker of each stage where nobody was asked for any; `sharing`
-    the stages whose workers are on one GPU; `references` are what others measured, of which those
-    of the same stages are kept; `stages` the stage behind each name in `trials`, where the two may
-    differ, and behind each family of points; `find_grids` finds what grids tell, from the table of
-    configurations; `kinds` is what all other work tells.
+    `interleaved`: trials of a block ran close together in time; `own_cpus`: cores of a worker of
+    each stage where nobody was asked for any; `sharing`: stages whose workers are on one GPU;
+    `stages`: the stage behind each name in `trials` and behind each family of points.
     """
     beside = list(references)
     changes = drifts(trials)

@@ -49,18 +49,7 @@ class Differing(Record):
 def facts(
     plan: Plan, manifest: Mapping[str, Any], nodes: Iterable[str], entries: Collection[str]
 ) -> Facts:
-    """Everything recorded of a run that could change a time, but its input.
-
-    Parameters
-    ----------
-    plan : Plan
-    manifest : mapping
-        From `pyscale.store.manifest.build_manifest`.
-    nodes : iterable of str
-        Names of the nodes that tasks ran on.
-    entries : collection of str
-        Entries of the suite to speak of: those that are compared.
-    """
+    """Everything recorded of a run that could change a time, but its input, for some entries."""
     stamps = [found["stamp"] for found in manifest["hardware"].values()]
     return {
         "hardware": hardware(stamps),
@@ -78,10 +67,7 @@ def hardware(stamps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def differences(base: Facts, new: Facts) -> list[Difference]:
-    """List what differs, hardware first; equal changes of one package in several stages are one.
-
-    What a run does not have, like the GPU's driver where there is none, is a dash.
-    """
+    """List what differs, hardware first; equal changes of a package in several stages are one."""
     return [
         Difference(kind=found.kind, what=found.what, base=found.values[0], new=found.values[1])
         for found in differing([base, new])

@@ -58,10 +58,7 @@ def run_line(plan: Plan, entries: Sequence[str], experiment: Experiment) -> str:
 
 
 def repeat_line(plan: Plan) -> str:
-    """Write the line that carries out a whole run again.
-
-    What a stage that is measured alone reads comes from one trial of each stage before it.
-    """
+    """Write the line that carries out a whole run again."""
     scaling = plan.scaling_trials or plan.trials
     own = _own(plan).stages
     measured = [e for e in dict.fromkeys(t.entry for t in scaling) if e in plan.measured]
@@ -167,11 +164,7 @@ def experiments_of(
     plan: Plan | None,
     cores: int | None,
 ) -> tuple[Experiment, ...]:
-    """Name the runs that would settle the choices of one curve.
-
-    `close` is what limits it near its `own` choices; a table has no plan, and no line of pyscale
-    measures it; `cores` are those of the machine, where all tasks ran on one kind.
-    """
+    """Name the runs that would settle the choices of one curve, given what limits it near them."""
     needed = _needed(curve, own, close, plan)
     return tuple(_with_command(one, [curve.key["stage"]], plan, cores) for one in needed)
 

@@ -180,11 +180,7 @@ def _own_run(name: str) -> RunFolder:
 
 
 def cancel(name: str | None) -> None:
-    """End a run's pyscale and its tasks.
-
-    A UserError says that there is nothing to end, or that the run is written from another node,
-    where no signal reaches.
-    """
+    """End a run's pyscale and its tasks."""
     run = find_run(load_settings().runs_folder, name)
     status = run_status(run)
     state = status.state
@@ -346,10 +342,7 @@ def executor_for(run: RunFolder, listener: Listener | None = None) -> Executor:
 
 
 def _detached(run: RunFolder) -> int:
-    """Carry the run out in a process of its own that outlives this shell.
-
-    Returns once that process has the run, so that `status` and `cancel` find it.
-    """
+    """Carry the run out in a process that outlives this shell; return once it has the run."""
     log_file = run.path / "orchestrator.log"
     if is_held(run.plan):
         Holder(run, lambda _event: None).begin()

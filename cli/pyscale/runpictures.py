@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 
 def pictures_of(run: RunFolder, tell: Callable[[str], object] = talk) -> Pictures | None:
-    """Draw the middle frame as it was read, with outlines and with tracks.
-
-    Outputs that are no longer there have no picture, and of those that cannot be read `tell` hears.
-    """
+    """Draw the middle frame as it was read, with outlines and with tracks."""
     from polars.exceptions import PolarsError
 
     try:

@@ -33,10 +33,7 @@ SHOWN = {
 
 
 class RunProgress:
-    """Shows the events of a run as they happen.
-
-    `before` is what happened in a run that is resumed or extended.
-    """
+    """Shows the events of a run as they happen, after those `before` where it is resumed."""
 
     def __init__(self, plan: Plan, before: Sequence[Event] = ()) -> None:
         self._console = Console(stderr=True, highlight=False)

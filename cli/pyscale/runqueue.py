@@ -103,10 +103,8 @@ def place_of(
 ) -> Place:
     """Where a task is that was ordered and has no record of its end.
 
-    Records win over Slurm's word: it may be late, and is nothing where Slurm does not answer.
-    `launched` says whether the launcher has recorded the start of its process, `written_s` when its
-    latest record was written. The queue was asked before the records were read; it is None where
-    tasks are no jobs. `attended` says whether a living pyscale waits for the task.
+    Records win over Slurm's word: it may be late, and is nothing where Slurm does not answer. The
+    queue was asked before the records were read. `attended`: a living pyscale waits for the task.
     """
     by_records = Place("running" if launched else "queued")
     if queue is None or queue.complaint is not None:

@@ -218,14 +218,7 @@ class Settings(BaseSettings):
 
 
 class SuiteLayer(NamedTuple):
-    """Settings that suit a suite.
-
-    Attributes
-    ----------
-    path : Path
-        The suite's file.
-    values : dict
-    """
+    """Settings that suit a suite, and its file."""
 
     path: Path
     values: dict[str, JsonValue]
@@ -237,10 +230,7 @@ def settings_files() -> tuple[Path, Path]:
 
 
 def load_settings(suite: SuiteLayer | None = None, **flags: Any) -> Settings:
-    """Settings with the given flags over all other layers; a flag that is None was not given.
-
-    A UserError says which layer cannot be read, or has a wrong value or key.
-    """
+    """Settings with the given flags over all other layers; a flag that is None was not given."""
     given = {name: value for name, value in flags.items() if value is not None}
     _refuse_misspelt_variables()
     for path in settings_files():
@@ -265,10 +255,7 @@ def load_settings(suite: SuiteLayer | None = None, **flags: Any) -> Settings:
 
 
 def value_origins(flags: dict[str, Any], suite: SuiteLayer | None = None) -> dict[str, str]:
-    """What each setting's value comes from: a file, a variable or a flag.
-
-    Keys that no layer gives are absent: their value is built in.
-    """
+    """What each setting's value comes from; those that are built in are absent."""
     user_file, defaults_file = settings_files()
     layers: list[tuple[str, PydanticBaseSettingsSource]] = [
         (DEFAULTS, TomlConfigSettingsSource(Settings, defaults_file)),

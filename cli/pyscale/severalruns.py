@@ -37,17 +37,7 @@ def report_several(
     reports: Sequence[Path],
     folder: Path,
 ) -> Path:
-    """Write the page that compares two or more runs with the first of them.
-
-    `found` is what each shows, and `reports` has the folder of the report of each. The folder of
-    the page is made if absent.
-
-    Raises
-    ------
-    UserError
-        If a run does not tell what it was measured with, the folder cannot be written into, or,
-        once the page is written, if no run has anything in common with the first.
-    """
+    """Write the page that compares runs with the first, with the results and reports of each."""
     measured = [_measured(*each) for each in zip(runs, found, reports, strict=True)]
     hrefs = [href_of(report / PAGE, folder) for report in reports]
     sources = [

@@ -83,19 +83,12 @@ class RunStatus(Record):
 
 
 def run_status(run: RunFolder, *, all_tasks: bool = False) -> RunStatus:
-    """Read where a run stands, without disturbing it.
-
-    With `all_tasks` it tells every task of every trial, instead of the most important ones of those
-    under way.
-    """
+    """Read where a run stands; with `all_tasks` every task, else the most important under way."""
     return StatusReader(run, all_tasks=all_tasks).read()
 
 
 class StatusReader:
-    """Reads where a run stands, again and again, without disturbing it.
-
-    Of tasks it tells what `run_status` does.
-    """
+    """Reads where a run stands, again and again, without disturbing it."""
 
     def __init__(self, run: RunFolder, *, all_tasks: bool = False) -> None:
         self._run = run
@@ -170,10 +163,7 @@ class StatusReader:
     def _trials(
         self, ends: Mapping[str, Event], queue: Queue | None, *, attended: bool
     ) -> list[TrialStatus]:
-        """The trials to tell of.
-
-        On this machine nothing outlives pyscale: without it, what seems to run was interrupted.
-        """
+        """The trials to tell of; on this machine nothing outlives pyscale."""
         found = []
         for trial in self._run.plan.trials:
             end = ends.get(trial.id)

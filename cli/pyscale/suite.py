@@ -51,11 +51,7 @@ def _named(name: str) -> str:
 
 
 class SuiteStage(Record):
-    """One stage of a suite; with the key `command`, a step of the user's own.
-
-    What that step takes beside, like `output` or `split`, stands beside `command`, and parameters
-    of the user's own program below `params`.
-    """
+    """One stage of a suite; with the key `command`, a step of the user's own with its keys."""
 
     stage: str | None = Field(None, description="Stage that runs; None is the entry's own name")
     inputs: dict[str, str] = Field(
@@ -187,10 +183,7 @@ class Suite(Record):
         return self.stages[entry].stage or entry
 
     def device_of(self, entry: str, of_run: Device) -> Device:
-        """Where an entry computes: on the CPU where its stage knows no other device that is meant.
-
-        A record says so.
-        """
+        """Where an entry computes: on the CPU where its stage knows no other device."""
         wanted = self.stages[entry].device or of_run
         return wanted if wanted in load_stage(self.stage_name(entry)).resources.devices else "cpu"
 
@@ -228,10 +221,7 @@ class Suite(Record):
 
     @property
     def measured_once(self) -> frozenset[str]:
-        """Entries that one worker measures once, before all others.
-
-        They tell what a node can do on which the suite measures something else.
-        """
+        """Entries that one worker measures once, first: what a node can do."""
         return frozenset() if self.data == "place" else self.entries_that(measures_alone)
 
 

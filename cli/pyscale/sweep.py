@@ -19,10 +19,9 @@ from pyscale_stages.registry import load_stage
 class Sweep:
     """The worker counts of a run and what each is given of the movie.
 
-    In strong scaling N workers share the whole movie. In weak scaling each worker has as many
-    frames at every N: N workers have the first `N * frames_per_worker` of the movie, and the
-    largest N has all of it, but for a rest that cannot be shared evenly. A suite may say how many
-    frames each worker has: scaling is weak then, whatever is asked for.
+    In strong scaling N workers share all of it. In weak scaling each has as many frames at every N,
+    and the largest N has all, but for a rest. A suite may fix the frames of each: scaling is weak
+    then.
     """
 
     scaling: Literal["strong", "weak"]

@@ -57,10 +57,7 @@ class TaskCounts(Record):
 
 @dataclass(frozen=True)
 class _Glance:
-    """What the names of a task's files, and the record of its end, tell.
-
-    A task is `ordered`, `launched`, `done` or `failed`; without an order it is `waiting`.
-    """
+    """What the names of a task's files, and the record of its end, tell."""
 
     recorded: str
     written_s: float = 0.0
@@ -68,10 +65,7 @@ class _Glance:
 
 
 class TaskReader:
-    """Reads the tasks of a run's trials, again and again; those that have ended only once.
-
-    `most` is how many tasks of a trial are told one by one; None is all.
-    """
+    """Reads the tasks of a run's trials again and again, those that have ended only once."""
 
     def __init__(self, run: RunFolder, most: int | None) -> None:
         self._run = run
@@ -80,11 +74,7 @@ class TaskReader:
         self._ended: dict[tuple[str, int], _Glance] = {}
 
     def read(self, trial: Trial, queue: Queue | None, *, attended: bool) -> TaskCounts:
-        """Tell what the tasks of a trial do.
-
-        The queue was asked before this call. `attended` says whether a living pyscale waits for the
-        tasks.
-        """
+        """Tell what a trial's tasks do; `attended`: a living pyscale waits for them."""
         folder = self._run.trial(trial)
         jobs = read_jobs(folder)
         glances = self._glances(folder, trial.tasks)

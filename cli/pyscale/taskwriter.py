@@ -26,10 +26,7 @@ from pyscale_stages.registry import load_stage
 
 
 class TaskWriter:
-    """Writes specifications and drafts orders of tasks.
-
-    The runtime starts what the plan names no other environment for.
-    """
+    """Writes specifications and drafts orders; the runtime starts what has no other environment."""
 
     def __init__(self, run: RunFolder, runtime: Runtime) -> None:
         self._run = run

@@ -58,11 +58,7 @@ class TrialRunner:
         self._finished = {event.trial for event in journal.read() if event.kind == "trial_finished"}
 
     def finish(self, trial: Trial) -> bool:
-        """Do what is missing of a trial; return whether it is complete.
-
-        A failed trial is tried again as often as the settings allow, but not where it would fail
-        the same way.
-        """
+        """Do what is missing of a trial, with retries; return whether it is complete."""
         if is_complete(self._run, trial):
             # A pyscale that died just after the last record never said that it was the last.
             if trial.id not in self._finished:
@@ -89,8 +85,8 @@ class TrialRunner:
     def queue_ahead(self, trials: Sequence[Trial]) -> None:
         """Queue trials that follow, each behind the one before, so that their waits overlap.
 
-        That ends at one whose input or baseline is not there yet, whose windows are to start in
-        an order that the trials before it tell, or that is to be tried again.
+        That ends at one whose input or baseline is not there yet, whose windows are to start in an
+        order that the trials before it tell, or that is to be tried again.
         """
         if self._executor.on_this_node:
             return
@@ -166,11 +162,7 @@ class TrialRunner:
         return awaited
 
     def _make_room(self, trial: Trial) -> None:
-        """Set aside an earlier attempt, unless all its workers have finished.
-
-        Workers of one trial must run at once: a trial that lost one is run again as a whole.
-        When only what follows the windows is missing, the timed part is complete and stays.
-        """
+        """Set aside an earlier attempt, unless all its workers have finished, which run at once."""
         if not self._run.trial(trial).exists():
             return
         if not self._records.has_begun(trial):

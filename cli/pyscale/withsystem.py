@@ -13,10 +13,7 @@ BRIEF = "system_brief"
 
 
 def with_system(suite: Suite, settings: Settings, site: Site | None) -> Suite:
-    """Put the entries of the brief suite of the machine before those of another suite.
-
-    A suite that measures the machine already stays as it is.
-    """
+    """Put the entries of the brief suite of the machine before those of a suite of another kind."""
     if suite.data == "place":
         return suite
     # Values that were chosen are those of the suite's own grid.
