@@ -63,41 +63,25 @@ ENGINES = {
 }
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What the command line says of a workflow; None where it says nothing."""
-
-    snakemake: str | None = None
-    nextflow: str | None = None
-    """The workflow's file, and what else its engine is told."""
-    sweep: str | None = None
-    """Key of the engine that N is, and its values."""
-
-    @property
-    def flags(self) -> dict[str, str | None]:
-        """Flags by their names."""
-        return vars(self)
-
-
 def suite_asked_for(
-    asked: Asked, others: Mapping[str, object], of_step: Mapping[str, Any]
+    asked: Mapping[str, Any], of_step: Mapping[str, Any]
 ) -> tuple[Suite, str | None] | None:
     """The suite that measures a workflow, and its values of N; None where none was named."""
-    engines = [name for name in ENGINES if asked.flags[name] is not None]
-    if not engines and asked.sweep is None:
+    engines = [name for name in ENGINES if asked[name] is not None]
+    if not engines and asked["sweep"] is None:
         return None
     if len(engines) != 1:
         raise UserError("--sweep is of one workflow: name it by --snakemake or --nextflow")
     (engine,) = engines
     for name in ("suite", "step"):
-        if others[name] is not None:
+        if asked[name] is not None:
             raise UserError(f"--{engine} is measured by itself, so leave out the {name}")
-    if others["data"] is None:
+    if asked["data"] is None:
         raise UserError(
             f"--{engine} needs --data: name the file or folder that the workflow reads, so that "
             "every trial finds its page cache in the same state"
         )
-    key, equals, values = (asked.sweep or ENGINES[engine].keys[0]).partition("=")
+    key, equals, values = (asked["sweep"] or ENGINES[engine].keys[0]).partition("=")
     if key not in ENGINES[engine].keys:
         raise UserError(
             f"--sweep {key}: N cannot be that of {ENGINES[engine].title}; "
@@ -105,9 +89,9 @@ def suite_asked_for(
         )
     if equals and not values:
         raise UserError(f"--sweep {key}= has no values: write them as in {key}=1,2,4")
-    if values and others["workers"] is not None:
+    if values and asked["workers"] is not None:
         raise UserError("--sweep and --workers both say what N is: leave one of them out")
-    return _suite(engine, str(asked.flags[engine]), key, of_step), values or None
+    return _suite(engine, str(asked[engine]), key, of_step), values or None
 
 
 def _suite(engine: str, told: str, key: str, of_step: Mapping[str, Any]) -> Suite:

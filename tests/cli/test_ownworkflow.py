@@ -6,11 +6,12 @@ import pytest
 
 from pyscale.errors import UserError
 from pyscale.origin import method_of
-from pyscale.ownworkflow import ENTRY, Asked, suite_asked_for, words_for
+from pyscale.ownworkflow import ENTRY, suite_asked_for, words_for
 from pyscale.suite import Suite
 
 NOTHING = dict.fromkeys(("output", "split", "merge", "check", "environment", "image", "shell"))
-OTHERS = {"suite": None, "step": None, "data": "movie.tif", "workers": None}
+OTHERS = dict.fromkeys(("suite", "step", "workers", "snakemake", "nextflow", "sweep"))
+OTHERS |= {"data": "movie.tif"}
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +30,7 @@ def engines(tmp_path, monkeypatch):
 
 def asked(others=OTHERS, **said):
     flags = {name: said.pop(name) for name in ("snakemake", "nextflow", "sweep") if name in said}
-    found = suite_asked_for(Asked(**flags), others, NOTHING | said)
+    found = suite_asked_for(OTHERS | others | flags, NOTHING | said)
     assert found is not None
     return found
 
@@ -78,7 +79,7 @@ def test_n_is_the_cores_of_one_process_and_the_method_names_the_file():
 
 def test_other_suites_are_no_workflows():
     assert words_for(Suite(name="snakemake", summary="Mine", stages={})) is None
-    assert suite_asked_for(Asked(), OTHERS, NOTHING) is None
+    assert suite_asked_for(OTHERS, NOTHING) is None
 
 
 @pytest.mark.parametrize(
