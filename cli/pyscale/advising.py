@@ -32,7 +32,6 @@ from pyscale.sites import Site, load_site
 from pyscale.store.folder import find_run
 from pyscale.store.lock import is_locked
 from pyscale.traits import meets, stands_apart
-from pyscale_stages.contract import Stage
 from pyscale_stages.registry import load_stage
 
 
@@ -134,7 +133,12 @@ def _advice(
     about = replace(results, configurations=table, trials=trials, choices=chosen)
     stages = tuple(_of_curve(curve, asked, about, plan, wanted) for curve in drawn)
     requests = [stage.request for stage in stages if stage.request is not None]
-    named = [(request, _stage(plan, request.stage)) for request in requests]
+    named = [
+        (one, None if plan is None else load_stage(plan.suite.stage_name(one.stage)))
+        for one in requests
+    ]
+    # Workers that are ranks are started by one job.
+    meeting = set() if plan is None else {trial.entry for trial in plan.trials if trial.meets}
     runs = next_runs(drawn, chosen, results.limits, plan, cores_of(results.context))
     line = bottom_line(replace(about, requests=requests, next_runs=runs), wanted)
     stages = tuple(
@@ -153,7 +157,7 @@ def _advice(
             *(f"{one.head}: {one.sentence}" for one in said(trials) if one.doubts_result),
             *doubts(drawn),
         ),
-        directives=directives(dialect, named, site, _meeting(plan)) if named else "",
+        directives=directives(dialect, named, site, meeting) if named else "",
         warnings=tuple(shortly(one) for one in said(trials) if one.doubts_result),
         line=line,
         starts=() if results.starts is None else tuple(headlines(results.starts)),
@@ -241,12 +245,3 @@ def _of_curve(
         experiments=experiments_of(curve, own, close, plan, cores_of(about.context)),
         request=next((request_of(one, about.trials, cpus=cpus) for one in best), None),
     )
-
-
-def _meeting(plan: Plan | None) -> set[str]:
-    """Stages whose workers are ranks, which one job starts."""
-    return set() if plan is None else {trial.entry for trial in plan.trials if trial.meets}
-
-
-def _stage(plan: Plan | None, entry: str) -> Stage | None:
-    return None if plan is None else load_stage(plan.suite.stage_name(entry))

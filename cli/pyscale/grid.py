@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Set
 from itertools import product
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import get_args
+from typing import cast
 
 from pyscale.errors import UserError
 from pyscale.gridaxes import (
@@ -68,7 +68,9 @@ def unfolded(
             family = _chosen_of(suite, entry, fitted.get(entry, {}), chosen, left_out)
             points = _points(suite, entry, family, device, cores)
         elif step.threads == ALL_CORES:
-            points = {entry: _counted(suite, entry, device, cores)}
+            stage = load_stage(suite.stage_name(entry))
+            threads = cores(stage, suite.device_of(entry, device))
+            points = {entry: step.model_copy(update={"threads": threads})}
         else:
             points = {entry: step}
         for name, point in points.items():
@@ -113,12 +115,6 @@ def _fed_by_cold(step: SuiteStage, started: Set[str]) -> SuiteStage:
         for slot, source in step.inputs.items()
     }
     return step.model_copy(update={"inputs": inputs})
-
-
-def _counted(suite: Suite, entry: str, run_device: Device, cores: Cores) -> SuiteStage:
-    """An entry that has all threads, with their number."""
-    step, stage = suite.stages[entry], load_stage(suite.stage_name(entry))
-    return step.model_copy(update={"threads": cores(stage, suite.device_of(entry, run_device))})
 
 
 def is_of(suite: Suite, file: Suite) -> bool:
@@ -238,8 +234,10 @@ def _at(
         point = point | {GPU_SHARING: "own"}
     threads = point.get(THREADS, family.threads)
     if threads == ALL_CORES:
-        threads = cores(stage, _device(device))
-    params = {axis: None if v == WHOLE else v for axis, v in point.items() if _is_param(axis)}
+        threads = cores(stage, cast("Device", device))
+    params = {
+        axis: None if v == WHOLE else v for axis, v in point.items() if axis not in AXES_OF_ALL
+    }
     return family.model_copy(
         update={
             "params": family.params | params,
@@ -253,17 +251,9 @@ def _at(
     )
 
 
-def _device(value: GridValue) -> Device:
-    return next(device for device in get_args(Device) if device == value)
-
-
 def _measured(step: SuiteStage) -> str:
     """What is measured at a point, whatever the point is called."""
     return step.model_dump_json(include={"params", *AXES_OF_ALL})
-
-
-def _is_param(axis: str) -> bool:
-    return axis not in AXES_OF_ALL
 
 
 def _word(axis: str, value: GridValue) -> str:

@@ -56,7 +56,10 @@ def make_plan(
             f"--chunks-per-worker {settings['chunks_per_worker']}: leave one of the two out"
         )
     measured = _measured(suite, only)
-    place = _place(settings) if suite.entries_that(measures_alone) else None
+    place = None
+    if suite.entries_that(measures_alone):
+        # One folder for all tasks, wherever they run.
+        place = Path(settings["path"] or settings["runs_folder"]).expanduser().absolute()
     entries: dict[str, EntryPlan] = {}
     for entry in suite.stages:
         name = suite.data_of(entry)
@@ -79,8 +82,8 @@ def make_plan(
     )
     _refuse_warm(trials, each=site is not None and settings.get("allocation") == "each")
     for name, one in datasets.items():
-        if one is not None:
-            _refuse_larger_than_frames(one, (trial for trial in trials if trial.data == name))
+        if one is not None and one.shape_yx is not None:
+            _refuse_larger_than_frames(one, one.shape_yx, (t for t in trials if t.data == name))
     return Plan(
         run_id=run_id,
         suite=suite,
@@ -136,11 +139,6 @@ def _measured(suite: Suite, only: Sequence[str]) -> set[str]:
     return named if named & suite.measured_once else named | suite.measured_once
 
 
-def _place(settings: Mapping[str, Any]) -> Path:
-    """Folder whose storage is measured: one for all tasks, wherever they run."""
-    return Path(settings["path"] or settings["runs_folder"]).expanduser().absolute()
-
-
 def _refuse_unknown_stages(
     suite: Suite, only: Sequence[str], overrides: Mapping[str, Mapping[str, object]]
 ) -> None:
@@ -190,15 +188,14 @@ def _refuse_warm(trials: Iterable[Trial], *, each: bool) -> None:
             )
 
 
-def _refuse_larger_than_frames(dataset: Dataset, trials: Iterable[Trial]) -> None:
+def _refuse_larger_than_frames(
+    dataset: Dataset, shape_yx: tuple[int, int], trials: Iterable[Trial]
+) -> None:
     """Raise where a square crop would not fit into the frames."""
-    if dataset.shape_yx is None:
-        return
-    most = min(dataset.shape_yx)
+    most, (rows, columns) = min(shape_yx), shape_yx
     lengths = {trial.params.get(CROP) for trial in trials}
     asked = sorted(length for length in lengths if isinstance(length, int))
     if asked and asked[-1] > most:
-        rows, columns = dataset.shape_yx
         fitting = ",".join([*(str(length) for length in asked if length <= most), "full"])
         raise UserError(
             f"frames of {dataset.movie.name} have {rows} x {columns} pixels, so no {asked[-1]} x "

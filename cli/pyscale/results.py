@@ -248,6 +248,7 @@ def analysed(
     knees = (one for one in chosen if one.objective == "knee")
     asked = (request_of(one, trials, cpus=(own_cpus or {}).get(one.stage)) for one in knees)
     grids = find_grids(table) if find_grids else ()
+    points = [stage for grid in grids for stage in grid.points["stage"]]
     return Results(
         configurations=with_costs(_without_speedups(table, kinds), holding, held, prices),
         trials=trials,
@@ -259,7 +260,8 @@ def analysed(
         requests=[request for request in asked if request is not None],
         context=context,
         interleaved=interleaved,
-        references=matching(beside, _without_points(table, grids), stages),
+        # What others measured over N stands beside no size or device.
+        references=matching(beside, table.filter(~pl.col("stage").is_in(points)), stages),
         kinds=(*grids, *kinds),
         beside={"grid": matching_grids(beside, grids, stages)},
     )
@@ -270,12 +272,6 @@ def _without_speedups(table: pl.DataFrame, kinds: Iterable[Findings]) -> pl.Data
     entries = [entry for one in kinds if one.work == "own" for entry in one.entries]
     of_ranks = pl.col("stage").is_in(entries)
     return table.with_columns(pl.when(~of_ranks).then(pl.col(name)).alias(name) for name in OVER_N)
-
-
-def _without_points(table: pl.DataFrame, grids: Iterable[GridFindings]) -> pl.DataFrame:
-    """Leave out points of grids: what others measured over N stands beside no size or device."""
-    points = [stage for grid in grids for stage in grid.points["stage"]]
-    return table.filter(~pl.col("stage").is_in(points))
 
 
 def how_held(plan: Plan) -> Held | None:

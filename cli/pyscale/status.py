@@ -110,8 +110,9 @@ class StatusReader:
             queue = self._queue.now()
         plan = self._run.plan
         allocations = allocation_states(read_allocations(self._run.path).jobs, events, queue)
-        followed = is_followed(self._run.path)
-        if state == "queued" and not followed and _is_gone(allocations, queue):
+        ended = all(one.state == "ended" for one in allocations)
+        answered = queue is not None and queue.complaint is None
+        if state == "queued" and ended and answered and not is_followed(self._run.path):
             state = "interrupted"
         self._unreadable = {}
         trials = tuple(self._trials(ends, queue, attended=attended))
@@ -134,7 +135,9 @@ class StatusReader:
                 *(f"{trial}: {sentence}" for trial, sentence in self._unreadable.items()),
             ),
             eta_s=course.left_s(remaining, datetime.now(UTC)) if attended and remaining else None,
-            left_running=self._left_running() if state in LEFT else (),
+            left_running=tuple(process.pid for process in started_for(self._run.path))
+            if state in LEFT
+            else (),
             doubt=lock_doubt(self._run.path) if attended else None,
         )
 
@@ -142,9 +145,6 @@ class StatusReader:
         """Where the run stands now, in a word, without asking Slurm."""
         attended, events = self._attended()
         return _state(self._run, events, Course(events), attended=attended)
-
-    def _left_running(self) -> tuple[int, ...]:
-        return tuple(process.pid for process in started_for(self._run.path))
 
     def _attended(self) -> tuple[bool, Sequence[Event]]:
         """Whether a living pyscale writes the run, and the journal.
@@ -199,12 +199,6 @@ def _state(run: RunFolder, events: Sequence[Event], course: Course, *, attended:
     if course.allocations or is_followed(run.path):
         return "queued"
     return "interrupted"
-
-
-def _is_gone(allocations: Sequence[AllocationStatus], queue: Queue | None) -> bool:
-    """Whether Slurm says that no allocation is left to wait for."""
-    answered = queue is not None and queue.complaint is None
-    return answered and all(one.state == "ended" for one in allocations)
 
 
 def _configurations(run: RunFolder, course: Course) -> tuple[ConfigurationStatus, ...]:

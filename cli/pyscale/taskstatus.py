@@ -79,7 +79,13 @@ class TaskReader:
         jobs = read_jobs(folder)
         glances = self._glances(folder, trial.tasks)
         places = {
-            task: _place(glance, jobs.get(task), queue, attended=attended)
+            task: place_of(
+                glance.recorded,
+                glance.written_s,
+                job_id=jobs.get(task),
+                queue=queue,
+                attended=attended,
+            )
             for task, glance in glances.items()
         }
         told = list(glances)
@@ -156,20 +162,6 @@ def _ended_for_another(ended: ExitRecord, folder: str) -> bool:
     """Whether a launcher of an earlier try outlived it and wrote into the folder of this one."""
     order = read_record(TaskOrder, Path(folder) / ORDER_FILE)
     return order is None or order.token != ended.token
-
-
-def _place(glance: _Glance, job_id: str | None, queue: Queue | None, *, attended: bool) -> Place:
-    match glance.recorded:
-        case "waiting" | "done" | "failed":
-            return Place(glance.recorded)
-        case recorded:
-            return place_of(
-                launched=recorded == "launched",
-                written_s=glance.written_s,
-                job_id=job_id,
-                queue=queue,
-                attended=attended,
-            )
 
 
 def _status(folder: Path, place: Place, ended: ExitRecord | None, job_id: str | None) -> TaskStatus:

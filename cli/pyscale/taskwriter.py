@@ -49,14 +49,14 @@ class TaskWriter:
         self, trial: Trial, tasks: Sequence[str], node_work: NodeWork | None
     ) -> dict[Path, TaskOrder]:
         """How tasks are started, but for what the executor knows, by their folders."""
-        drafts = {}
+        drafts, is_warm = {}, trial.start == "warm"
         for task in tasks:
             folder = self._run.task(trial, task)
             spec = self._spec(trial, task)
             start = self._runtime_of(trial).start(spec, folder, trial.image)
             drafts[folder] = TaskOrder(
                 argv=start.argv,
-                arguments=start.arguments if self._is_warm(trial, task) else (),
+                arguments=start.arguments if is_warm and task in trial.window_tasks else (),
                 env=start.env,
                 container=start.container,
                 node_work=node_work,
@@ -83,9 +83,6 @@ class TaskWriter:
         if trial.interpreter or trial.image is None:
             return NativeRuntime(trial.interpreter)
         return self._runtime
-
-    def _is_warm(self, trial: Trial, task: str) -> bool:
-        return trial.start == "warm" and task in trial.window_tasks
 
     def _spec(self, trial: Trial, task: str) -> TaskSpec:
         folder = self._run.task(trial, task)

@@ -19,7 +19,11 @@ def said(state, reason="None", node="n1"):
 
 def place(queue, *, launched=False, written_s=LONG_AGO_S, job_id="17", attended=True):
     return place_of(
-        launched=launched, written_s=written_s, job_id=job_id, queue=queue, attended=attended
+        "launched" if launched else "ordered",
+        written_s,
+        job_id=job_id,
+        queue=queue,
+        attended=attended,
     )
 
 
