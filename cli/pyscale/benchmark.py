@@ -16,7 +16,7 @@ from pyscale.errors import UserError
 from pyscale.everynode import nodes_for, on_every_node
 from pyscale.executors.protocol import Executor
 from pyscale.executors.submission import refuse_shared_gpus
-from pyscale.gridhere import measured_suite
+from pyscale.gridhere import measured_suite, with_system
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.stepimages import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
@@ -39,7 +39,6 @@ from pyscale.suite import Suite, suite_of
 from pyscale.sweep import powers_of_two
 from pyscale.trialrecords import TrialRecords
 from pyscale.trialrunner import TrialRunner
-from pyscale.withsystem import with_system
 from pyscale_stages.atomic import naming
 from pyscale_stages.measure.nodename import host_name
 

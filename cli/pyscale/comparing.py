@@ -17,8 +17,7 @@ from pyscale.analysis.samples import KEY as SAMPLED
 from pyscale.analysis.samples import MEASURED, compared_samples, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.betweenmachines import tests_compared
-from pyscale.betweenruns import MeasuredRun, between, nothing_in_common
+from pyscale.betweenruns import MeasuredRun, between, nothing_in_common, tests_compared
 from pyscale.betweenversions import between_versions
 from pyscale.console import answer, talk
 from pyscale.errors import UserError

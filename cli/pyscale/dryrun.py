@@ -26,7 +26,7 @@ from pyscale.report.wording import listing
 from pyscale.sbatch.held import held_by, is_held, limit_of, why_not_held
 from pyscale.sites import Site
 from pyscale.slurm.commands import ask, default_partition
-from pyscale.statustable import duration
+from pyscale.statusview import duration
 from pyscale.store.folder import submissions_of
 from pyscale.sweep import Sweep
 from pyscale.traits import measures_alone

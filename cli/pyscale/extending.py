@@ -8,13 +8,12 @@ from dataclasses import replace
 from importlib.metadata import version
 
 from pyscale import DISTRIBUTION
-from pyscale.blockorder import block_order
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial
 from pyscale.report.wording import listing
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import code_commit, read_provenance
-from pyscale.sweep import Scaled, Sweep, refuse_more_ranks_than_slides
+from pyscale.sweep import Scaled, Sweep, block_order, refuse_more_ranks_than_slides
 
 
 def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> Plan:

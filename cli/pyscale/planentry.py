@@ -10,12 +10,11 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from pyscale.baseversion import OF_BASE, BaseVersion
-from pyscale.blockorder import FROM_OUTSIDE
 from pyscale.errors import UserError
 from pyscale.images.catalog import image_for
 from pyscale.plan import Trial, TrialInput
 from pyscale.suite import MOVIE, SLIDES, TRUTH, Suite, SuiteStage
-from pyscale.sweep import Scaled, Sweep, trial_id
+from pyscale.sweep import FROM_OUTSIDE, Scaled, Sweep, trial_id
 from pyscale_stages.contract import Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.truth.reading import tells

@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from pyscale.baseversion import BaseVersion
-from pyscale.blockorder import block_order
 from pyscale.errors import UserError
 from pyscale.plan import OwnData, Plan, Trial
 from pyscale.planentry import Dataset, EntryPlan, Sources
 from pyscale.sites import Site
 from pyscale.suite import Suite, load_suite, suite_names
-from pyscale.sweep import Sweep, refuse_more_ranks_than_slides
+from pyscale.sweep import Sweep, block_order, refuse_more_ranks_than_slides
 from pyscale.traits import DATA, measures_alone, shares_result
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput

@@ -212,7 +212,7 @@ def _parameters() -> Iterator[Parameter]:
 
 def run(**given: Any) -> None:
     """Measure a suite on a movie, and report."""
-    from pyscale import ownstep, ownworkflow, running
+    from pyscale import ownstep, running
     from pyscale.runsettings import axes_asked_for, parameters_set
     from pyscale.settings import Settings
     from pyscale_stages.command.params import CommandParams
@@ -236,12 +236,12 @@ def run(**given: Any) -> None:
             raise typer.Exit(running.resume(resume, refused=refused, **course))
         repeats, workers = given["repeats"], given["workers"]
         raise typer.Exit(running.extend(earlier, repeats, workers, refused=refused, **course))
-    found = ownworkflow.suite_asked_for(given, of_step)
+    found = ownstep.workflow_asked_for(given, of_step)
     if found is not None:
         chosen: Any = found[0]
         flags["workers"] = found[1] or given["workers"]
     else:
-        chosen = ownstep.suite_asked_for(given["suite"], given["step"], of_step)
+        chosen = ownstep.step_asked_for(given["suite"], given["step"], of_step)
     if emit_sbatch is not None:
         if given["dry_run"] or course["detach"] or course["strict"]:
             raise typer.BadParameter(

@@ -7,13 +7,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyscale import ownstep, ownworkflow
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.experiments import ORDER, Experiment, experiments
 from pyscale.baseversion import without_base
 from pyscale.grid import is_of
 from pyscale.gridaxes import AXES_OF_ALL, DEVICE
+from pyscale.gridhere import without_system
+from pyscale.ownstep import words_for
 from pyscale.plan import Plan
 from pyscale.report.advice import limits_near
 from pyscale.report.curves import Curve
@@ -21,7 +22,6 @@ from pyscale.runsettings import ALSO_SETTINGS, parameter_value
 from pyscale.settings import ENVIRONMENT_PREFIX, Settings
 from pyscale.suite import Suite, load_suite, suite_names
 from pyscale.traits import DATA
-from pyscale.withsystem import without_system
 
 ALIKE = (
     *(
@@ -84,8 +84,7 @@ def _line(
     repeats: int,
 ) -> str:
     suite = _own(plan)
-    own = ownstep.words_for(suite) or ownworkflow.words_for(suite)
-    words = ["pyscale", "run", *(own or [suite_argument(plan)])]
+    words = ["pyscale", "run", *(words_for(suite) or [suite_argument(plan)])]
     words += [] if plan.movie is None else ["--data", str(settings["data"])]
     words += [word for entry in only for word in ("--only", entry)]
     words += [] if settings.get("every_node") else ["--workers", ",".join(map(str, counts))]

@@ -13,7 +13,7 @@ from pyscale.console import Console
 from pyscale.course import BEGINNINGS, ENDS, Course, usual_s
 from pyscale.journalwords import said
 from pyscale.plan import Plan, Trial
-from pyscale.statustable import duration
+from pyscale.statusview import duration
 from pyscale.store.journal import Event
 
 SHOWN = {

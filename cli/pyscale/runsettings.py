@@ -11,11 +11,11 @@ from pydantic import JsonValue
 
 from pyscale.errors import UserError
 from pyscale.gridaxes import DEVICE, START, THREADS
+from pyscale.gridhere import BRIEF
 from pyscale.settings import Settings, SuiteLayer, load_settings, users_own
 from pyscale.suite import ALL_CORES, Suite, load_suite, suite_of
 from pyscale.tomlfile import file_of, parsed
 from pyscale.traits import DATA, measures_alone
-from pyscale.withsystem import BRIEF
 from pyscale_stages.wording import did_you_mean
 
 SIZES = "length_px"

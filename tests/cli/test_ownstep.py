@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pyscale.errors import UserError
-from pyscale.ownstep import suite_asked_for, words_for
+from pyscale.ownstep import step_asked_for, words_for
 from pyscale.suite import Suite, load_suite
 
 STEP = "python 'my segment.py' {input} {output} --frames {first}:{stop}"
@@ -13,7 +13,7 @@ NOTHING = dict.fromkeys(("output", "split", "merge", "check", "environment", "im
 
 
 def asked(step, **keys):
-    found = suite_asked_for(None, step, NOTHING | keys)
+    found = step_asked_for(None, step, NOTHING | keys)
     assert isinstance(found, Suite)
     return found
 
@@ -71,7 +71,7 @@ def test_files_of_a_folder_are_the_data_of_a_step_that_shares_them():
 )
 def test_what_cannot_be_is_refused(suite, step, keys, words):
     with pytest.raises(UserError, match=words):
-        suite_asked_for(suite, step, NOTHING | keys)
+        step_asked_for(suite, step, NOTHING | keys)
 
 
 A_STEP = '[stages.one]\ncommand = "a {input} {output}"\n'

@@ -6,7 +6,7 @@ import pytest
 
 from pyscale.errors import UserError
 from pyscale.origin import method_of
-from pyscale.ownworkflow import ENTRY, suite_asked_for, words_for
+from pyscale.ownstep import WORKFLOW, words_for, workflow_asked_for
 from pyscale.suite import Suite
 
 NOTHING = dict.fromkeys(("output", "split", "merge", "check", "environment", "image", "shell"))
@@ -30,7 +30,7 @@ def engines(tmp_path, monkeypatch):
 
 def asked(others=OTHERS, **said):
     flags = {name: said.pop(name) for name in ("snakemake", "nextflow", "sweep") if name in said}
-    found = suite_asked_for(OTHERS | others | flags, NOTHING | said)
+    found = workflow_asked_for(OTHERS | others | flags, NOTHING | said)
     assert found is not None
     return found
 
@@ -69,7 +69,7 @@ def test_a_workflow_is_asked_for_again_by_the_same_words(tmp_path, said, values,
 
 def test_n_is_the_cores_of_one_process_and_the_method_names_the_file():
     suite, _ = asked(snakemake="Snakefile")
-    params = suite.stages[ENTRY].params
+    params = suite.stages[WORKFLOW].params
     assert (suite.name, params["split"], params["output"]) == ("snakemake", "threads", "results")
     assert suite.shares_no_frames
     # What is set by --set is looked at when trials are planned.
@@ -79,7 +79,7 @@ def test_n_is_the_cores_of_one_process_and_the_method_names_the_file():
 
 def test_other_suites_are_no_workflows():
     assert words_for(Suite(name="snakemake", summary="Mine", stages={})) is None
-    assert suite_asked_for(OTHERS, NOTHING) is None
+    assert workflow_asked_for(OTHERS, NOTHING) is None
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pyscale.dryrun import show
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.executors.submission import submissions
-from pyscale.gridhere import measured_suite
+from pyscale.gridhere import measured_suite, with_system
 from pyscale.origin import facts
 from pyscale.planentry import Dataset
 from pyscale.planning import make_plan
@@ -34,7 +34,6 @@ from pyscale.suite import load_suite
 from pyscale.sweep import Sweep
 from pyscale.taskwriter import TaskWriter
 from pyscale.traits import has_own_work, measures_alone, meets, shares_result, stands_apart
-from pyscale.withsystem import with_system
 from pyscale_stages.contract import TaskError, TaskSpec
 
 ONE_POINT = {"num_workers": (2,), "pool_size": (8,)}

@@ -10,7 +10,7 @@ from pyscale.status import (
     RunStatus,
     TrialStatus,
 )
-from pyscale.statustable import duration, rendered
+from pyscale.statusview import duration, rendered
 from pyscale.taskstatus import TaskStatus
 
 

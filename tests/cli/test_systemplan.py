@@ -6,6 +6,7 @@ import pytest
 
 from pyscale.dryrun import show
 from pyscale.errors import UserError
+from pyscale.gridhere import with_system
 from pyscale.origin import commands
 from pyscale.planning import make_plan
 from pyscale.runline import repeat_line
@@ -17,7 +18,6 @@ from pyscale.suite import load_suite
 from pyscale.sweep import Sweep
 from pyscale.taskwriter import TaskWriter
 from pyscale.traits import measures_alone
-from pyscale.withsystem import with_system
 
 
 @pytest.fixture

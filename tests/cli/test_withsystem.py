@@ -3,9 +3,9 @@
 import pytest
 
 from pyscale.errors import UserError
+from pyscale.gridhere import with_system, without_system
 from pyscale.settings import Settings
 from pyscale.suite import load_suite
-from pyscale.withsystem import with_system, without_system
 
 
 def test_the_brief_suite_comes_first_with_all_cores_counted():
