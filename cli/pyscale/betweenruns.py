@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -17,6 +18,7 @@ from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.samples import MEASURED, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.console import talk
+from pyscale.errors import UserError
 from pyscale.references.workid import size_ids_of
 from pyscale.report.comparison import ComparisonContext, OutputComparison
 from pyscale.report.judged import named, title_of
@@ -107,6 +109,14 @@ class MeasuredRun:
         """Sizes and sha256 of the files that it read, whatever they are called."""
         files = self.manifest["input"]["files"]
         return tuple((file["size_bytes"], file["sha256"]) for file in files)
+
+
+def refuse_twice(paths: Sequence[Path]) -> None:
+    """Refuse a run, or a table, beside itself."""
+    places = [path.resolve() for path in paths]
+    for place, path in zip(places, paths, strict=True):
+        if places.count(place) > 1:
+            raise UserError(f"{path} was given twice: name each once")
 
 
 def nothing_in_common(base: MeasuredRun, new: MeasuredRun) -> str | None:

@@ -35,6 +35,14 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
     """What a report says of where the numbers of a run come from."""
     plan, tasks = run.plan, tables.tasks
     settings = plan.settings
+    recorded = set(tasks["trial"]) | tables.sources.unreadable.keys()
+    absent = [trial.id for trial in plan.trials if trial.id not in recorded]
+    untold = [f"{len(absent)} of {len(plan.trials)} planned trials: {', '.join(absent)}."]
+    of_movie = {
+        "windows of each worker": str(settings["chunks_per_worker"]),
+        "scaling": str(Sweep.of(plan)),
+        "page cache of the inputs before each trial": settings["cache"],
+    }
     cluster = {} if plan.site is None else {"cluster": plan.site.name}
     return ReportContext(
         title=plan.title,
@@ -44,7 +52,7 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
             **({"allocation": _allocation(run)} if is_held(plan) else {}),
             "runtime": settings["runtime"],
             "cores and threads of each worker": plan.threads_in_words,
-            **({} if plan.movie is None else _of_movie(plan)),
+            **({} if plan.movie is None else of_movie),
             "order of trials": f"randomised blocks, seed {settings['seed']}",
             "pyscale": manifest["pyscale"]["version"],
         },
@@ -62,7 +70,7 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
         works=works(plan, tables.sources.entry_versions),
         adds_up=adds_up(plan),
         not_measured=(
-            *_not_measured(run, measured=set(tasks["trial"]) | tables.sources.unreadable.keys()),
+            *(untold if absent else []),
             *tables.sources.unreadable.values(),
             *plan.unjudged,
         ),
@@ -206,23 +214,6 @@ def _allocation(run: RunFolder) -> str:
         f"hold: {len(jobs)} job{'s' * (len(jobs) != 1)} for all trials; queue wait of a job: "
         f"{waited}; the queue wait of a worker is that of its step inside the job"
     )
-
-
-def _of_movie(plan: Plan) -> dict[str, str]:
-    """Settings that say how a movie was shared and read."""
-    return {
-        "windows of each worker": str(plan.settings["chunks_per_worker"]),
-        "scaling": str(Sweep.of(plan)),
-        "page cache of the inputs before each trial": plan.settings["cache"],
-    }
-
-
-def _not_measured(run: RunFolder, measured: set[str]) -> tuple[str, ...]:
-    """Say which planned trials left no record at all."""
-    absent = [trial.id for trial in run.plan.trials if trial.id not in measured]
-    if not absent:
-        return ()
-    return (f"{len(absent)} of {len(run.plan.trials)} planned trials: {', '.join(absent)}.",)
 
 
 def _properties(stamp: dict[str, Any], nodes: str) -> dict[str, str]:

@@ -12,6 +12,7 @@ from pyscale.analysis.machine.tests import machine_tests
 from pyscale.analysis.walltimes import is_interleaved
 from pyscale.archive.archive import archive
 from pyscale.archive.fields import REMAINS
+from pyscale.betweenruns import refuse_twice
 from pyscale.console import answer, talk
 from pyscale.errors import UserError, why_no_name
 from pyscale.references.files import all_references, refuse_unknown
@@ -50,7 +51,7 @@ def report_runs(
     settings = load_settings()
     refuse_unknown(options.references, settings.references_folder)
     runs = [find_run(settings.runs_folder, name) for name in names]
-    _refuse_twice(runs)
+    refuse_twice([run.path for run in runs])
     folders, found = [], []
     for run in runs:
         if is_locked(run.path):
@@ -117,13 +118,6 @@ def _of_sizes(table: Path, beside: Iterable[Loaded]) -> Results:
         references=beside,
         find_grids=lambda _configurations: grid_findings_of_table(times, table.stem),
     )
-
-
-def _refuse_twice(runs: Sequence[RunFolder]) -> None:
-    """Refuse a run beside itself."""
-    for place, run in enumerate(runs):
-        if run.path in {other.path for other in runs[:place]}:
-            raise UserError(f"{run.path} was given twice: name each run once")
 
 
 def _show(folder: Path, results: Results, *, verbose: bool) -> None:
