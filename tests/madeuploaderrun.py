@@ -19,17 +19,7 @@ HARDWARE = "Xeon Gold 6338, 32 cores, 256 GiB"
 
 
 def made_up(entries=ENTRIES, *, ranks=(1, 2), repeats=6, pipeline=False, **told):
-    """Analyse a run of these entries; see the text on top.
-
-    Parameters
-    ----------
-    entries : sequence of Entry
-    ranks : sequence of int
-    repeats : int
-    pipeline : bool
-    **told
-        Passed to `madeuploader.loading`.
-    """
+    """Analyse a run of these entries, of which `madeuploader.loading` is `told`."""
     run = RunBuilder()
     for block, entry, count in product(range(1, repeats + 1), entries, ranks):
         run.trial(

@@ -102,28 +102,10 @@ def reconstruction(
     nodes=1,
     device="cpu",
 ):
-    """Give the table of reconstruction of such a run, one row an iteration of a rank of a trial.
+    """Give the table of such a run, one row an iteration of a rank of a trial.
 
-    Parameters
-    ----------
-    entries : sequence of Entry
-        In the order of the suite.
-    ranks : sequence of int
-        Every N.
-    repeats, iterations : int
-        Trials of each configuration, and timed iterations of each.
-    scatter : float
-        Largest relative difference of a trial's times from the median.
-    slowest : float
-        How many times slower the last of several ranks denoises.
-    nodes : int
-        Nodes that ranks are spread on.
-    device : {"cpu", "cuda"}
-
-    Returns
-    -------
-    polars.DataFrame
-        With all columns of `pyscale.store.ranktables.reconstruction_schema`.
+    `scatter` is the largest relative difference of a trial's times from the median; the last of
+    several ranks denoises `slowest` times slower.
     """
     found = []
     for entry, count in product(entries, ranks):

@@ -11,76 +11,9 @@ from pyscale.analysis.trials import trial_table
 from pyscale.analysis.workers import worker_table
 from pyscale.report.context import ReportContext
 from pyscale.results import analysed
+from pyscale.store.tables import span_schema, task_schema
 
 RUN_START = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
-TASK_SCHEMA = {
-    "trial": pl.String,
-    "suite": pl.String,
-    "stage": pl.String,
-    "workers": pl.Int64,
-    "windows": pl.Int64,
-    "joins": pl.Boolean,
-    "block": pl.Int64,
-    "position": pl.Int64,
-    "task": pl.String,
-    "verb": pl.String,
-    "lane": pl.Int64,
-    "status": pl.String,
-    "device": pl.String,
-    "wall_s": pl.Float64,
-    "start_utc": pl.Datetime("us", "UTC"),
-    "end_utc": pl.Datetime("us", "UTC"),
-    "queue_s": pl.Float64,
-    "prepare_s": pl.Float64,
-    "node": pl.String,
-    "clock_error_s": pl.Float64,
-    "requested_cpus": pl.Int64,
-    "requested_memory_bytes": pl.Int64,
-    "requested_gpus": pl.Int64,
-    "frames": pl.Int64,
-    "objects": pl.Int64,
-    "input_bytes": pl.Int64,
-    "input_files": pl.Int64,
-    "output_bytes": pl.Int64,
-    "read_bytes": pl.Int64,
-    "cpu_s": pl.Float64,
-    "cpu_wait_s": pl.Float64,
-    "peak_rss_bytes": pl.Int64,
-    "gpu_mean_utilisation": pl.Float64,
-    "cache_asked": pl.String,
-    "cache_state": pl.String,
-    "agreement": pl.Float64,
-    "agreement_same": pl.Boolean,
-    "agreement_identical": pl.Boolean,
-    "agreement_measure": pl.String,
-    "agreement_tolerance": pl.Float64,
-    "quality": pl.String,
-    "family": pl.String,
-    "point": pl.String,
-    "start": pl.String,
-    "origin": pl.String,
-    "worker": pl.String,
-    "worker_start_s": pl.Float64,
-    "beside_agreement": pl.Float64,
-    "beside_tolerance": pl.Float64,
-    "beside_identical": pl.Boolean,
-    "beside_measure": pl.String,
-    "attempt": pl.Int64,
-    "oversubscribed": pl.Boolean,
-    "warned": pl.String,
-    "disturbed": pl.Boolean,
-    "hardware": pl.String,
-}
-SPAN_SCHEMA = {
-    "trial": pl.String,
-    "stage": pl.String,
-    "workers": pl.Int64,
-    "block": pl.Int64,
-    "task": pl.String,
-    "phase": pl.String,
-    "start_utc": pl.Datetime("us", "UTC"),
-    "wall_s": pl.Float64,
-}
 
 
 class RunBuilder:
@@ -236,12 +169,16 @@ class RunBuilder:
         return at
 
     @property
+    def last_task(self):
+        return self._tasks[-1]
+
+    @property
     def tasks(self):
-        return pl.DataFrame(self._tasks, schema=TASK_SCHEMA)
+        return pl.DataFrame(self._tasks, schema=task_schema())
 
     @property
     def spans(self):
-        return pl.DataFrame(self._spans, schema=SPAN_SCHEMA)
+        return pl.DataFrame(self._spans, schema=span_schema())
 
     def results(self, title="a run", **context):
         """What the analysis finds in it."""
