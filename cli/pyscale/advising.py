@@ -49,7 +49,9 @@ def advise(
     """Print the lines that request the best N of each stage, and the request in words."""
     _refuse_budget(objective, worker_hours)
     results, plan = _of_run(name) if table is None else (results_of_table(table), None)
-    found = _advice(results, plan, objective, worker_hours, dialect=dialect, site=_site(plan, site))
+    own = plan.site if plan is not None and site is None else None
+    asked = own or load_site(site or load_settings().site)
+    found = _advice(results, plan, objective, worker_hours, dialect=dialect, site=asked)
     if as_json:
         print(found.model_dump_json(indent=1))  # noqa: T201 - the command's answer
         return
@@ -86,13 +88,6 @@ def _of_run(name: str | None) -> tuple[Results, Plan]:
     return results, run.plan
 
 
-def _site(plan: Plan | None, name: str | None) -> Site:
-    """The site that was named, else the run's own, else that of the settings."""
-    if name is None and plan is not None and plan.site is not None:
-        return plan.site
-    return load_site(name or load_settings().site)
-
-
 def _advice(
     results: Results,
     plan: Plan | None,
@@ -125,7 +120,12 @@ def _advice(
     own = pl.col("stage").is_in(trials["stage"].unique().to_list())
     table = results.configurations.filter(own)
     chosen = choices(table, trials, worker_hours=worker_hours, interleaved=results.interleaved)
-    _refuse_budget_that_fits_nothing(chosen)
+    of_budget = [choice for choice in chosen if choice.objective == "budget"]
+    if of_budget and all(choice.workers is None for choice in of_budget):
+        told = "; ".join(f"{choice.stage}: {choice.refusal}" for choice in of_budget)
+        raise UserError(
+            f"no N can be given for --budget ({told}): give a larger one, or leave it out"
+        )
     # Directives are for one objective, or there would be several for one stage.
     wanted: Objective = objective or ("knee" if worker_hours is None else "budget")
     drawn = curves(table)
@@ -215,15 +215,6 @@ def _without_lone_points(title: str, trials: pl.DataFrame, plan: Plan | None) ->
             "choose; its report compares the points, and --workers 1,2,4 measures several N"
         )
     return left
-
-
-def _refuse_budget_that_fits_nothing(chosen: Sequence[Choice]) -> None:
-    of_budget = [choice for choice in chosen if choice.objective == "budget"]
-    if of_budget and all(choice.workers is None for choice in of_budget):
-        told = "; ".join(f"{choice.stage}: {choice.refusal}" for choice in of_budget)
-        raise UserError(
-            f"no N can be given for --budget ({told}): give a larger one, or leave it out"
-        )
 
 
 def _of_curve(

@@ -134,9 +134,14 @@ def with_base(suite: Suite, base: BaseVersion) -> Suite:
                 f"the suite {suite.name} has an entry {name}, which is also the name of the "
                 f"baseline of {entry}: rename one of the two"
             )
-        stages[entry] = _at(step, "new")
-        stages[name] = _at(step, "base").model_copy(
+        # A point of a grid is one of the axis of versions too.
+        new, older = (
+            step.point | {VERSION: version} if step.point else {} for version in ("new", "base")
+        )
+        stages[entry] = step.model_copy(update={"point": new})
+        stages[name] = step.model_copy(
             update={
+                "point": older,
                 "stage": suite.stage_name(entry),
                 "family": step.family or entry,
                 "version_of": entry,
@@ -190,9 +195,3 @@ def _refuse_axes(suite: Suite, base: BaseVersion, entries: Collection[str]) -> N
 def _names(suite: Suite, entry: str) -> tuple[str, ...]:
     """Names by which settings may mean an entry, the most general first."""
     return (suite.stage_name(entry), suite.stages[entry].family or entry, entry)
-
-
-def _at(step: SuiteStage, version: str) -> SuiteStage:
-    """An entry as a point of the axis of versions, where it is a point of a grid."""
-    point = step.point | {VERSION: version} if step.point else {}
-    return step.model_copy(update={"point": point})

@@ -80,14 +80,16 @@ def plan_run(
         dataset = find_movie(settings, suite, accept_terms=accept_terms)
     if settings.with_system:
         suite = with_system(suite, settings, site or scripts_for)
+    workers: Sequence[int] = (len(nodes),)
+    if not nodes:
+        data = [dataset, *own_data.values()]
+        workers = settings.workers or _usual_workers(settings, suite, data)
     plan = make_plan(
         suite,
         dataset,
         run_id=new_run_id(),
         settings=settings.model_dump(mode="json"),
-        workers=(len(nodes),)
-        if nodes
-        else settings.workers or _usual_workers(settings, suite, [dataset, *own_data.values()]),
+        workers=workers,
         only=only,
         site=site,
         base=base,

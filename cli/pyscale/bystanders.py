@@ -54,24 +54,17 @@ def _runnable_of_others(sample: int, besides: Path | None) -> int:
     own = psutil.Process()
     running = 0
     # A worker's launcher takes a moment to end after its worker.
-    family = {own, *own.children(recursive=True), *(_naming(besides) if besides else ())}
+    family = {own, *own.children(recursive=True)}
+    if besides is not None:
+        family |= {
+            process
+            for process in psutil.process_iter(["cmdline"])
+            if any(f"{besides}/" in f"{word}/" for word in process.info["cmdline"] or ())
+        }
     for process in family:
         with suppress(psutil.NoSuchProcess):
             running += process.status() == psutil.STATUS_RUNNING
-    return max(0, _runnable() - running)
-
-
-def _naming(folder: Path) -> list[psutil.Process]:
-    """Processes whose command line names a folder or what is in it."""
-    return [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if any(f"{folder}/" in f"{word}/" for word in process.info["cmdline"] or ())
-    ]
-
-
-def _runnable() -> int:
-    """Processes and threads of the whole machine that run or wait for a processor."""
+    # Processes and threads of the whole machine that run or wait for a processor.
     stat = Path("/proc/stat").read_text(encoding="ascii")
     line = next(line for line in stat.splitlines() if line.startswith("procs_running "))
-    return int(line.split()[1])
+    return max(0, int(line.split()[1]) - running)

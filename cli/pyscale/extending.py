@@ -40,7 +40,8 @@ def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> 
             f"--repeats {repeats}: the run {plan.run_id} has {max(have.values())} trials at a "
             "worker count already, and none is taken away: give more"
         )
-    missing = {n: wanted - have[n] for n in sorted({*sweep.workers, *new})}
+    every = sorted({*sweep.workers, *new})
+    missing = {n: wanted - have[n] for n in every}
     first = 1 + max(trial.block for trial in plan.trials)
     added: list[Trial] = []
     for extra in range(max(missing.values())):
@@ -58,7 +59,7 @@ def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> 
             f"the run {plan.run_id} has {wanted} trials of each of N = {listing(sweep.workers)} "
             "already: give more --repeats, or other --workers"
         )
-    settings = plan.settings | {"repeats": wanted, "workers": sorted({*sweep.workers, *new})}
+    settings = plan.settings | {"repeats": wanted, "workers": every}
     # Not a copy: a plan refuses two trials of one name.
     return Plan.model_validate(
         dict(plan) | {"settings": settings, "trials": (*plan.trials, *added)}

@@ -192,15 +192,22 @@ class Holder:
         known = read_allocations(self._run.path)
         living = self._living()
         after = next((job for job in reversed(known.job_ids) if job in living), None)
-        job_id = None
-        while job_id is None:
-            job_id = self._submitted(held, time_min, after)
-            if job_id is None:
-                # It may have taken the job before it fell silent.
-                self._book.ask()
-                self._end_strays()
+        while not (
+            job_ids := submit(
+                self._run.submissions,
+                held_parameters(self._run.plan, self._site, held, time_min, after),
+                lambda executor: [executor.submit(pilot, str(self._run.path))],
+                lambda said: (
+                    f"Slurm rejects the allocation of {self._run.path.name} ({said}): change the "
+                    f"request of the site {self._site.name}, or use --allocation each"
+                ),
+            )
+        ):
+            # The controller was away, and may have taken the job before it fell silent.
+            self._book.ask()
+            self._end_strays()
         job = Allocated(
-            job_id=job_id,
+            job_id=job_ids[0],
             nodes=held.nodes_option,
             cores=held.cores,
             time_limit_min=time_min,
@@ -210,21 +217,8 @@ class Holder:
         write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
         nodes = "1 node" if held.nodes_option == "1" else f"{held.nodes_option} nodes"
         detail = f"{held.cores} cores on {nodes} for up to {time_min} min"
-        self._append("allocation_submitted", job_ids=(job_id,), detail=detail)
+        self._append("allocation_submitted", job_ids=(job.job_id,), detail=detail)
         self._book.ask()
-
-    def _submitted(self, held: Held, time_min: int, after: str | None) -> str | None:
-        """Submit a job that runs the pilot; None where the controller was away."""
-        job_ids = submit(
-            self._run.submissions,
-            held_parameters(self._run.plan, self._site, held, time_min, after),
-            lambda executor: [executor.submit(pilot, str(self._run.path))],
-            lambda said: (
-                f"Slurm rejects the allocation of {self._run.path.name} ({said}): change the "
-                f"request of the site {self._site.name}, or use --allocation each"
-            ),
-        )
-        return job_ids[0] if job_ids else None
 
     def _append(self, kind: EventKind, job_ids: tuple[str, ...] = (), detail: str = "") -> None:
         self._journal.append(kind, job_ids=job_ids, detail=detail)

@@ -30,13 +30,7 @@ PHRASES: dict[EventKind, str] = {
     "allocation_ended": "the allocation ended",
     "run_stopped": "the run was stopped",
 }
-STOPS: set[EventKind] = {
-    "run_interrupted",
-    "run_cancelled",
-    "run_finished",
-    "run_extended",
-    "run_stopped",
-}
+STOPS = {f"run_{end}" for end in ("interrupted", "cancelled", "finished", "extended", "stopped")}
 NAME_TASKS: set[EventKind] = {"submitted", "trial_taken_up"}
 """Events whose detail is a list of tasks."""
 MOST_NAMES = 4
@@ -48,12 +42,8 @@ def story(events: Sequence[Event]) -> Iterator[str]:
     for event in events:
         words = said(event)
         if event.kind == "run_started" and started:
-            words = (
-                "the run was resumed"
-                if stopped
-                else "the run was resumed: the pyscale before ended without a record"
-            )
-            words += _detail(event)
+            lost = "" if stopped else ": the pyscale before ended without a record"
+            words = f"the run was resumed{lost}{_detail(event)}"
         started = started or event.kind == "run_started"
         stopped = event.kind in STOPS
         yield f"{event.time_utc:%Y-%m-%d %H:%M:%S} UTC  {words}"

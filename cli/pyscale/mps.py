@@ -101,7 +101,9 @@ class Service:
         """End it and what it has started, and delete its folder."""
         daemon = self._daemon()
         if daemon is not None:
-            family = [daemon, *_children(daemon)]
+            family = [daemon]
+            with suppress(psutil.NoSuchProcess):
+                family += daemon.children(recursive=True)
             self._ask("quit")
             stubborn = wait_until_ended(family, LIMIT_S)
             for process in stubborn:
@@ -155,7 +157,12 @@ def service(run: Path, gpu: str) -> Iterator[Service]:
     """
     own = Service(Path(tempfile.mkdtemp(prefix=_prefix(run))))
     try:
-        _refuse_long(own.folder)
+        longest = own.folder / "pipe" / _SOCKET
+        if len(os.fsencode(longest)) > _LONGEST_SOCKET:
+            raise UserError(
+                f"{longest} is too long for a socket of NVIDIA's MPS: set TMPDIR to a folder with "
+                "a shorter path"
+            )
         own.start(gpu)
         yield own
     finally:
@@ -188,18 +195,3 @@ def absent() -> UserError:
 def _prefix(run: Path) -> str:
     # The run's folder in full would leave nothing of what a socket's path may have.
     return f"pyscale-mps-{hashlib.sha256(os.fsencode(run)).hexdigest()[:8]}-"
-
-
-def _refuse_long(folder: Path) -> None:
-    longest = folder / "pipe" / _SOCKET
-    if len(os.fsencode(longest)) > _LONGEST_SOCKET:
-        raise UserError(
-            f"{longest} is too long for a socket of NVIDIA's MPS: set TMPDIR to a folder with a "
-            "shorter path"
-        )
-
-
-def _children(process: psutil.Process) -> list[psutil.Process]:
-    with suppress(psutil.NoSuchProcess):
-        return process.children(recursive=True)
-    return []

@@ -71,25 +71,20 @@ class Placement:
                 "use --device cpu"
             )
         if gpu_sharing == "own":
-            per_worker = self._gpus_per_worker(gpus)
-            sets = len(self._gpus) // per_worker
+            visible = len(self._gpus)
+            per_worker = visible if gpus == "all" else gpus or 1
+            if per_worker > visible:
+                raise UserError(
+                    f"{gpus} GPUs per worker exceed the {visible} usable GPUs of this machine: "
+                    "ask for fewer, or for all"
+                )
+            sets = visible // per_worker
             begin = (worker % sets) * per_worker
             own = self._gpus[begin : begin + per_worker]
             return Place(cpus, {GPUS: ",".join(own)}, shared or workers > sets)
         # An MPS that somebody else has started would let workers compute at once.
         by_turns = UNUSED if gpu_sharing == "time_slicing" else {}
         return Place(cpus, {GPUS: self._gpus[0], **by_turns}, shared)
-
-    def _gpus_per_worker(self, gpus: int | Literal["all"] | None) -> int:
-        visible = len(self._gpus)
-        if gpus == "all":
-            return visible
-        if (gpus or 1) > visible:
-            raise UserError(
-                f"{gpus} GPUs per worker exceed the {visible} usable GPUs of this machine: ask "
-                "for fewer, or for all"
-            )
-        return gpus or 1
 
 
 def local_placement(cpus_per_worker: int) -> Placement:

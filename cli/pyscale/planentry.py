@@ -51,19 +51,14 @@ class Sources:
         if source in {MOVIE, SLIDES}:
             return TrialInput(slot=slot, path=self.dataset.movie if self.dataset else None)
         if source == TRUTH:
-            return TrialInput(slot=slot, path=self._true_labels(entry, coordinates))
+            truth = self.truth(coordinates or "camera")
+            if truth is None and self.dataset is not None:
+                raise UserError(
+                    f"{entry} reads true labels, and {self.dataset.movie.name} is not a synthetic "
+                    "movie: name another dataset"
+                )
+            return TrialInput(slot=slot, path=truth and truth / "labels_ch0.ome.tif")
         return TrialInput(slot=slot, path=self.place, is_place=True)
-
-    def _true_labels(self, entry: str, coordinates: str | None) -> Path | None:
-        if self.dataset is None:
-            return None
-        truth = self.truth(coordinates or "camera")
-        if truth is None:
-            raise UserError(
-                f"{entry} reads true labels, and {self.dataset.movie.name} is not a synthetic "
-                "movie: name another dataset"
-            )
-        return truth / "labels_ch0.ome.tif"
 
     def truth(self, coordinates: str | None) -> Path | None:
         """A synthetic movie's truth in some coordinates."""

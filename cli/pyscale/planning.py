@@ -99,14 +99,8 @@ def make_plan(
             if entry in measured and entries[entry].unjudged
         ),
         own_data=tuple(
-            OwnData(
-                data=name,
-                movie=one.movie,
-                frames=one.frames,
-                axes=one.axes,
-                truth=one.own_truth,
-            )
-            for name, one in own_data.items()
+            OwnData(data=name, movie=o.movie, frames=o.frames, axes=o.axes, truth=o.own_truth)
+            for name, o in own_data.items()
         ),
         base=base,
         site=site,

@@ -51,12 +51,16 @@ def facts(
 ) -> Facts:
     """Everything recorded of a run that could change a time, but its input, for some entries."""
     stamps = [found["stamp"] for found in manifest["hardware"].values()]
+    stages = dict.fromkeys(trial.stage for trial in plan.trials if trial.entry in entries)
+    packages = {
+        f"{package}{_OF_STAGE}{stage}": version
+        for stage in stages
+        for package, version in manifest["versions"].get(stage, {}).items()
+    }
     return {
         "hardware": hardware(stamps),
         "nodes": {"nodes": ", ".join(sorted(set(nodes)))},
-        "code": _code(manifest)
-        | _joined(map(_system, stamps))
-        | _packages(plan, manifest, entries),
+        "code": _code(manifest) | _joined(map(_system, stamps)) | packages,
         "settings": _settings(plan, entries),
     }
 
@@ -150,15 +154,6 @@ def _code(manifest: Mapping[str, Any]) -> dict[str, str]:
     for image in containers.get("images", ()):
         found[f"image {image['name']} (sha256)"] = image["sha256"][:SHA_DIGITS]
     return found
-
-
-def _packages(plan: Plan, manifest: Mapping[str, Any], entries: Collection[str]) -> dict[str, str]:
-    stages = dict.fromkeys(trial.stage for trial in plan.trials if trial.entry in entries)
-    return {
-        f"{package}{_OF_STAGE}{stage}": version
-        for stage in stages
-        for package, version in manifest["versions"].get(stage, {}).items()
-    }
 
 
 def _packages_together(found: Iterable[Differing]) -> list[Differing]:

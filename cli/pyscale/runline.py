@@ -24,19 +24,9 @@ from pyscale.suite import Suite, load_suite, suite_names
 from pyscale.traits import DATA
 
 ALIKE = (
-    *(
-        "truth",
-        "axes",
-        "device",
-        "cpus_per_worker",
-        "cache",
-        "executor",
-        "every_node",
-        "site",
-        "layout",
-        "allocation",
-    ),
-    *("chunks_per_worker", "scaling", "runtime", "against", "unlocked_images", "seed"),
+    *("truth", "axes", "device", "cpus_per_worker", "cache", "executor", "every_node", "site"),
+    *("layout", "allocation", "chunks_per_worker", "scaling", "runtime", "against"),
+    *("unlocked_images", "seed"),
 )
 """Settings in which two such runs must not differ; each has a flag."""
 WITHOUT_FLAG = ("images",)
@@ -125,20 +115,19 @@ def _flags(settings: Mapping[str, Any], suite: Suite, only: Sequence[str]) -> li
         field = Settings.model_fields[name]
         usual = suite.settings.get(name, field.default)
         value = settings.get(name, field.default)
-        if name in said_by_axis or value == usual:
-            continue
-        if name in DATA[suite.data].without_meaning:
-            continue
-        if name == "site" and settings["executor"] == "local":
-            continue
-        flag = f"--{name.replace('_', '-')}"
-        words += [flag] if value is True else [flag, str(value)]
+        without_meaning = {*said_by_axis, *DATA[suite.data].without_meaning}
+        if settings["executor"] == "local":
+            without_meaning.add("site")
+        if value != usual and name not in without_meaning:
+            flag = f"--{name.replace('_', '-')}"
+            words += [flag] if value is True else [flag, str(value)]
     # What is measured alone may have no grid, and is refused values of its axes then.
     taken = {*AXES_OF_ALL}.union(*points)
     for axis, values in grid.items():
         if axis not in taken:
             continue
-        words += ["--grid", f"{axis}={','.join(_axis_value(value) for value in values)}"]
+        told = [value if isinstance(value, str) else json.dumps(value) for value in values]
+        words += ["--grid", f"{axis}={','.join(told)}"]
     # A file of settings may name stages of other suites too.
     own = {*suite.stages}.union(*({suite.stage_name(e), step.family} for e, step in steps))
     for stage, params in settings.get("stages", {}).items():
@@ -150,10 +139,6 @@ def _flags(settings: Mapping[str, Any], suite: Suite, only: Sequence[str]) -> li
 def _set(stage: str, name: str, value: Any) -> str:
     bare = isinstance(value, str) and parameter_value(value) == value
     return f"{stage}.{name}={value if bare else json.dumps(value)}"
-
-
-def _axis_value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
 
 
 def experiments_of(

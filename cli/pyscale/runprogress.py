@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from types import TracebackType
 
 from rich.progress import BarColumn, Progress, ProgressColumn, Task
 from rich.text import Text
@@ -59,12 +58,7 @@ class RunProgress:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.stop()
 
     def hear(self, event: Event) -> None:

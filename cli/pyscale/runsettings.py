@@ -96,9 +96,8 @@ def settings_for(named: str | Suite, flags: dict[str, Any]) -> Settings:
             given["grid"] = asked | {axis: str(given[name])}
     for axis in axes & {DEVICE, START}:
         given.pop(axis, None)
-    settings = load_settings(layer, **given)
+    settings, own = load_settings(layer, **given), users_own(given)
     _refuse_without_meaning(suite, given, settings)
-    own = users_own(given)
     if settings.every_node:
         if "workers" in own:
             raise UserError(

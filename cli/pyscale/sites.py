@@ -55,24 +55,10 @@ SAID_ELSEWHERE = {
     "ntasks-per-node": "tasks_per_node",
 }
 """Options of sbatch that a field of a request asks for, and that field."""
-SET_BY_PYSCALE = frozenset(
-    [
-        "array",
-        "comment",
-        "error",
-        "job-name",
-        "no-requeue",
-        "nodes",
-        "ntasks",
-        "open-mode",
-        "output",
-        "requeue",
-        "signal",
-        "test-only",
-        "wait",
-        "wrap",
-    ]
-)
+SET_BY_PYSCALE = {
+    *("array", "comment", "error", "job-name", "no-requeue", "nodes", "ntasks", "open-mode"),
+    *("output", "requeue", "signal", "test-only", "wait", "wrap"),
+}
 """Options of sbatch by which pyscale finds its jobs, or that would change what it measures."""
 
 

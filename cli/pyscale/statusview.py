@@ -99,10 +99,18 @@ def rendered(status: RunStatus) -> RenderableType:
     # Before the tasks: a live table is cut where the terminal ends.
     parts += [_line(sentence) for sentence in _outlook(status)]
     for trial in status.trials:
-        parts += [_line(_headline(trial)), _tasks(trial)]
+        counts = ", ".join(f"{count} {state}" for state, count in trial.counts.items())
+        parts += [_line(f"{trial.trial}: {counts}"), _tasks(trial)]
     parts += [_line(f"failed: {failure}") for failure in status.failures]
     if status.left_running:
-        parts.append(_line(_left_running(status)))
+        pids = ", ".join(map(str, status.left_running))
+        noun, verb = ("processes", "run") if len(status.left_running) > 1 else ("process", "runs")
+        parts.append(
+            _line(
+                f"{noun} {pids} of this run still {verb} and would disturb other measurements "
+                f"here; end with: pyscale cancel {status.run_id}"
+            )
+        )
     if status.state in LEFT:
         parts.append(_line(_advice(status)))
     return Group(*parts)
@@ -125,18 +133,19 @@ def _in_few_rows(rows: Sequence[ConfigurationStatus]) -> list[ConfigurationStatu
     for row in rows:
         name = row.family if row.family and len(rows) > MOST_ROWS else row.entry
         groups.setdefault((name, row.workers), []).append(row)
-    return [own[0] if len(own) == 1 else _together(name, own) for (name, _), own in groups.items()]
-
-
-def _together(name: str, rows: Sequence[ConfigurationStatus]) -> ConfigurationStatus:
-    """Points of a grid in one row; their times are too different for one."""
-    return ConfigurationStatus(
-        entry=f"{name} ({len(rows)} points)",
-        workers=rows[0].workers,
-        done=sum(row.done for row in rows),
-        failed=sum(row.failed for row in rows),
-        total=sum(row.total for row in rows),
-    )
+    # Times of points are too different for one.
+    return [
+        own[0]
+        if len(own) == 1
+        else ConfigurationStatus(
+            entry=f"{name} ({len(own)} points)",
+            workers=workers,
+            done=sum(row.done for row in own),
+            failed=sum(row.failed for row in own),
+            total=sum(row.total for row in own),
+        )
+        for (name, workers), own in groups.items()
+    ]
 
 
 def _configurations(status: RunStatus) -> Table:
@@ -155,24 +164,22 @@ def _configurations(status: RunStatus) -> Table:
     return table
 
 
-def _headline(trial: TrialStatus) -> str:
-    counts = ", ".join(f"{count} {state}" for state, count in trial.counts.items())
-    return f"{trial.trial}: {counts}"
-
-
 def _tasks(trial: TrialStatus) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2), show_header=False)
     for column in range(5):
         table.add_column(justify="right" if column == 3 else "left", overflow="fold")
     for task in trial.tasks:
         table.add_row(*_cells(task))
-    rest = _line(f"  … and {_rest(trial)}") if _rest(trial) else None
+    # How many of each state, and of each reason to wait, have no line of their own.
+    told = [task.state for task in trial.tasks]
+    more = {state: count - told.count(state) for state, count in trial.counts.items()}
+    rest = ", ".join(f"{count} more {state}" for state, count in more.items() if count)
     waits = [
         _line(f"  {count} queued: {why}")
         for why, count in trial.waits.items()
         if count > sum(task.why == why for task in trial.tasks)
     ]
-    return Group(table, *([rest] if rest else []), *waits)
+    return Group(table, *([_line(f"  … and {rest}")] if rest else []), *waits)
 
 
 def _cells(task: TaskStatus) -> tuple[Text, ...]:
@@ -181,13 +188,6 @@ def _cells(task: TaskStatus) -> tuple[Text, ...]:
     job = f"job {task.job_id}" if task.job_id and task.state in {"queued", "gone"} else ""
     state = Text(task.state, style=STYLES.get(task.state, ""))
     return (Text(f"  {task.task}"), state, Text(where or job), Text(elapsed), Text(task.why))
-
-
-def _rest(trial: TrialStatus) -> str:
-    """How many tasks of each state have no line of their own."""
-    told = [task.state for task in trial.tasks]
-    more = {state: count - told.count(state) for state, count in trial.counts.items()}
-    return ", ".join(f"{count} more {state}" for state, count in more.items() if count)
 
 
 def _outlook(status: RunStatus) -> Iterator[str]:
@@ -225,15 +225,6 @@ def _advice(status: RunStatus) -> str:
     ]
     return (
         f"{status.state}; {' and '.join(going_on)}; continue them with: {resume}, or end them "
-        f"with: pyscale cancel {status.run_id}"
-    )
-
-
-def _left_running(status: RunStatus) -> str:
-    pids = ", ".join(map(str, status.left_running))
-    noun, verb = ("processes", "run") if len(status.left_running) > 1 else ("process", "runs")
-    return (
-        f"{noun} {pids} of this run still {verb} and would disturb other measurements here; end "
         f"with: pyscale cancel {status.run_id}"
     )
 

@@ -105,14 +105,11 @@ class TaskWriter:
         if task in {"check", "beside"}:
             other = trial.beside_trial if task == "beside" else trial.reference_trial
             assert other is not None, "a trial without one has no such task"
-            compared = (
-                ("reference", self._run.output(self._run.plan.trial(other))),
-                ("other", self._run.output(trial)),
-            )
+            reference = self._run.output(self._run.plan.trial(other))
             return common.model_copy(
                 update={
                     "verb": "check",
-                    "inputs": compared,
+                    "inputs": (("reference", reference), ("other", self._run.output(trial))),
                     "truth": trial.truth if task == "check" else None,
                     "movie_frames": trial.movie_frames,
                 }
