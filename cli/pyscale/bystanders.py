@@ -64,7 +64,11 @@ def _runnable_of_others(sample: int, besides: Path | None) -> int:
     for process in family:
         with suppress(psutil.NoSuchProcess):
             running += process.status() == psutil.STATUS_RUNNING
-    # Processes and threads of the whole machine that run or wait for a processor.
+    return max(0, _runnable() - running)
+
+
+def _runnable() -> int:
+    """Processes and threads of the whole machine that run or wait for a processor."""
     stat = Path("/proc/stat").read_text(encoding="ascii")
     line = next(line for line in stat.splitlines() if line.startswith("procs_running "))
-    return max(0, int(line.split()[1]) - running)
+    return int(line.split()[1])
