@@ -53,6 +53,12 @@ def plan_of(suite, dataset, folder, /, workers=(1,), only=(), on_site=None, base
     )
 
 
+def alone(suite, *entries):
+    """A suite of some of its entries, each on one thread."""
+    stages = {one: suite.stages[one].model_copy(update={"threads": 1}) for one in entries}
+    return suite.model_copy(update={"stages": stages})
+
+
 def done_run(folder, executor=None, **changes):
     """Carry out the pipeline on the small movie at N = 1 and 2, with any setting replaced."""
     given = {"workers": (1, 2)} | changes
