@@ -38,7 +38,18 @@ def small_movie(folder):
     return Dataset(path, frames=8)
 
 
-def plan_of(suite, dataset, folder, /, workers=(1,), only=(), on_site=None, base=None, **settings):
+def plan_of(
+    suite,
+    dataset,
+    folder,
+    /,
+    workers=(1,),
+    only=(),
+    on_site=None,
+    base=None,
+    own_data=None,
+    **settings,
+):
     """Plan a suite, twice for each configuration unless settings say otherwise."""
     given = {"repeats": 2, "runs_folder": folder} | settings
     return make_plan(
@@ -50,6 +61,7 @@ def plan_of(suite, dataset, folder, /, workers=(1,), only=(), on_site=None, base
         only=only,
         site=on_site,
         base=base,
+        own_data=own_data,
     )
 
 
