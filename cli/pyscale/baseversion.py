@@ -43,10 +43,10 @@ class BaseVersion(Record):
     kind: Literal["environment", "images", "parameters"]
     path: Path = Field(description="What --against named")
     params: dict[str, dict[str, JsonValue]] = Field(
-        default_factory=dict, description="Parameters that replace the run's, by entry or stage"
+        {}, description="Parameters that replace the run's, by entry or stage"
     )
     identities: dict[str, Identity] = Field(
-        default_factory=dict,
+        {},
         description="By `new` and `base` where tasks run natively, else by image",
     )
 

@@ -131,7 +131,7 @@ class Settings(BaseSettings):
         user_data_path("pyscale") / "references", description="Folder of your own references"
     )
     images: dict[str, str] = Field(
-        default_factory=dict, description="Image of an entry or stage, where its own is not meant"
+        {}, description="Image of an entry or stage, where its own is not meant"
     )
     site: str = Field("plain", description="Cluster that jobs are for: a name, or its .toml")
     prices: Prices = Field(
@@ -149,10 +149,10 @@ class Settings(BaseSettings):
         False, description="Run images even where they differ from images.lock"
     )
     stages: dict[str, dict[str, JsonValue]] = Field(
-        default_factory=dict, description="Stage parameters that replace the suite's, by stage"
+        {}, description="Stage parameters that replace the suite's, by stage"
     )
     grid: dict[str, tuple[GridValue, ...]] = Field(
-        default_factory=dict, description="Values of the axes of a suite's grid, in place of its"
+        {}, description="Values of the axes of a suite's grid, in place of its"
     )
 
     @field_serializer("mirror")

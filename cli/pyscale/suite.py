@@ -55,7 +55,7 @@ class SuiteStage(Record):
 
     stage: str | None = Field(None, description="Stage that runs; None is the entry's own name")
     inputs: dict[str, str] = Field(
-        default_factory=dict,
+        {},
         description='Slot -> "movie", "truth", "place", "slides" or the name of an earlier entry',
     )
     data: str | None = Field(
@@ -63,7 +63,7 @@ class SuiteStage(Record):
         description="Dataset or path that it measures on; None is the run's, or that of the entry "
         "that feeds it",
     )
-    params: dict[str, JsonValue] = Field(default_factory=dict, description="Stage parameters")
+    params: dict[str, JsonValue] = Field({}, description="Stage parameters")
     layout: Layout = Field(
         "array", description="How a cluster starts its workers: each by itself, or all at once"
     )
@@ -71,11 +71,11 @@ class SuiteStage(Record):
         None, description="Coordinates in which a synthetic movie's truth fits this output"
     )
     at_least: dict[str, float] = Field(
-        default_factory=dict,
+        {},
         description="Least that measures of quality may be; less is said, and fails --strict",
     )
     at_most: dict[str, float] = Field(
-        default_factory=dict, description="Most that measures of quality may be, like errors"
+        {}, description="Most that measures of quality may be, like errors"
     )
     device: Device | None = Field(None, description="Where it computes; None is the run's choice")
     threads: Annotated[int, Field(ge=1)] | Literal["all"] | None = Field(
@@ -96,16 +96,15 @@ class SuiteStage(Record):
         "filled when all are counted",
     )
     grid: dict[str, tuple[GridValue, ...]] = Field(
-        default_factory=dict,
-        description="Values of stage parameters, or of device, threads, gpu_sharing and "
-        "start, of which "
-        "every combination is measured",
+        {},
+        description="Values of stage parameters, or of device, threads, gpu_sharing and start, of "
+        "which every combination is measured",
     )
     family: str | None = Field(
         None, description="Entry with a grid that this one is a point of; filled by `unfolded`"
     )
     point: dict[str, GridValue] = Field(
-        default_factory=dict, description="Its place in that grid; filled by `unfolded`"
+        {}, description="Its place in that grid; filled by `unfolded`"
     )
     beside: str | None = Field(
         None,
@@ -135,12 +134,8 @@ class SuiteStage(Record):
             if key not in cls.model_fields:
                 known = {*cls.model_fields, *CommandParams.model_fields}
                 raise ValueError(f"unknown key {key!r}; {did_you_mean(key, known)}")
-        return {
-            "stage": OWN_STEP,
-            "inputs": {"input": "movie"},
-            **rest,
-            "params": of_step | own,
-        }
+        usual = {"stage": OWN_STEP, "inputs": {"input": "movie"}}
+        return {**usual, **rest, "params": of_step | own}
 
     @property
     def cores(self) -> int | None:
@@ -161,7 +156,7 @@ class Suite(Record):
         "images that its stages make themselves",
     )
     settings: dict[str, JsonValue] = Field(
-        default_factory=dict, description="Settings that suit it, where nobody gives others"
+        {}, description="Settings that suit it, where nobody gives others"
     )
     frames_per_worker: int | None = Field(
         None, ge=1, description="Frames of each worker at every N; None follows --scaling"
