@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -169,15 +169,13 @@ def _measured_for(context: ReportContext) -> str:
     """What was processed, and on what, where that is known."""
     if context.run_id is None:
         return context.measured_for
-    machines = dict.fromkeys(map(_hardware, context.hardware))
+    machines: dict[str, None] = {}
+    for found in context.hardware:
+        named, cores = found.get("processor", "an unknown processor"), found.get("cores")
+        named += f" with {cores} core{'s' * (cores != '1')}" if cores else ""
+        named += "" if found["GPUs"] == "none" else f", {found['GPUs']}"
+        machines[named] = None
     return f"{context.measured_for} on {' and '.join(machines) or 'unknown hardware'}"
-
-
-def _hardware(found: Mapping[str, str]) -> str:
-    """A machine in words, from its properties in a report."""
-    processor, cores = found.get("processor", "an unknown processor"), found.get("cores")
-    with_cores = f"{processor} with {cores} core{'s' * (cores != '1')}" if cores else processor
-    return with_cores if found["GPUs"] == "none" else f"{with_cores}, {found['GPUs']}"
 
 
 def _of_tasks_apart(trials: pl.DataFrame, plan: Plan | None) -> pl.DataFrame:

@@ -102,7 +102,11 @@ class Holder:
                         continue
                     self._run = RunFolder(self._run.path)
                     if self._is_over():
-                        return self._reported()
+                        if self._journal.read()[-1].kind != "run_finished":
+                            self._append("run_finished")
+                        trials = self._run.plan.trials
+                        done = {trial.id for trial in trials if is_complete(self._run, trial)}
+                        return outcome_of(self._run.plan, done), report_run(self._run)
                     self._end_strays()
                     self._submit()
 
@@ -128,13 +132,6 @@ class Holder:
             self._append("run_stopped", detail=course.why_stop)
             raise UserError(course.why_stop)
         return False
-
-    def _reported(self) -> tuple[Outcome, Results]:
-        plan = self._run.plan
-        if self._journal.read()[-1].kind != "run_finished":
-            self._append("run_finished")
-        done = {trial.id for trial in plan.trials if is_complete(self._run, trial)}
-        return outcome_of(plan, done), report_run(self._run)
 
     def _follow(self) -> None:
         """Tell what happens until every allocation has ended, and record why."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -91,9 +91,6 @@ class EntryPlan:
     output: str
     unjudged: str
     moved: bool
-    beside: str | None
-    base: str | None
-    repeats: int
 
     @classmethod
     def of(
@@ -171,24 +168,7 @@ class EntryPlan:
             output=stage.output_with(params),
             unjudged=unjudged,
             moved=moved or stage.moves_frames(params),
-            beside=step.beside,
-            base=next((e for e, one in suite.stages.items() if one.version_of == name), None),
-            repeats=settings["repeats"],
         )
-
-    def trial(self, workers: int, block: int, measured: Set[str]) -> Trial:
-        """The trial of N workers in a block, where these entries are measured."""
-        beside = self._beside_trial(workers, block, measured)
-        return self.scaled.trial(workers, block).model_copy(update={"beside_trial": beside})
-
-    def _beside_trial(self, workers: int, block: int, measured: Set[str]) -> str | None:
-        """Trial whose output that of this one is set beside."""
-        # The same work gives the same in every block. With the base version's it is compared one
-        # block later, which leaves the order of the two to chance.
-        other = self.beside if block == 1 else None
-        if self.base is not None and block == min(2, self.repeats):
-            other = self.base
-        return trial_id(other, workers, 1) if other is not None and other in measured else None
 
 
 def _refuse_windows(

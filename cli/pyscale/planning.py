@@ -72,12 +72,11 @@ def make_plan(
             on_site=site is not None,
             earlier=entries,
         )
+    repeats, seed = settings["repeats"], settings["seed"]
     trials = tuple(
-        entries[entry].trial(n, block, measured)
-        for block in range(1, settings["repeats"] + 1)
-        for entry, n in block_order(
-            suite, measured, sweep, block, settings["seed"], base_first=settings["repeats"] == 1
-        )
+        entries[entry].scaled.trial(n, block, _beside(suite, entry, block, repeats, measured))
+        for block in range(1, repeats + 1)
+        for entry, n in block_order(suite, measured, sweep, block, seed, base_first=repeats == 1)
     )
     _refuse_warm(trials, each=site is not None and settings.get("allocation") == "each")
     for name, one in datasets.items():
@@ -132,6 +131,17 @@ def _measured(suite: Suite, only: Sequence[str]) -> set[str]:
     return named if named & suite.measured_once else named | suite.measured_once
 
 
+def _beside(suite: Suite, entry: str, block: int, repeats: int, measured: Set[str]) -> str | None:
+    """Entry whose output at the same N that of a trial is set beside."""
+    # The same work gives the same in every block. With the base version's it is compared one block
+    # later, which leaves the order of the two to chance.
+    other = suite.stages[entry].beside if block == 1 else None
+    if block == min(2, repeats):
+        bases = (name for name, step in suite.stages.items() if step.version_of == entry)
+        other = next(bases, other)
+    return other if other in measured else None
+
+
 def _refuse_unknown_stages(
     suite: Suite, only: Sequence[str], overrides: Mapping[str, Mapping[str, object]]
 ) -> None:
@@ -160,10 +170,10 @@ def _refuse_unknown_stages(
 def _main_device(suite: Suite, measured: Set[str], of_run: Device) -> Device:
     """The device by which a run is called: what was asked for, unless every entry has its own."""
     own = measured - suite.measured_once or measured
-    devices = [step.device or of_run for entry, step in suite.stages.items() if entry in own]
-    if any(suite.stages[entry].device is None for entry in own):
+    devices = [step.device for entry, step in suite.stages.items() if entry in own]
+    if None in devices:
         return of_run
-    return next((device for device in devices if device != "cpu"), "cpu")
+    return next((device for device in devices if device and device != "cpu"), "cpu")
 
 
 def _refuse_warm(trials: Iterable[Trial], *, each: bool) -> None:

@@ -144,13 +144,14 @@ def results_of(
         measuring=run.plan.entries_that(measures_alone),
         sizes=sizes,
     )
+    own_cpus = {trial.entry: run.plan.threads_of(trial) for trial in run.plan.trials}
     results = analysed(
         trials,
         context,
         workers=worker_table(tasks, spans),
         held=how_held(run.plan),
         prices=prices_of(run.plan),
-        own_cpus=None if run.plan.site else threads_by_entry(run.plan),
+        own_cpus=None if run.plan.site else own_cpus,
         sharing={trial.entry for trial in run.plan.trials if trial.gpu_sharing != "own"},
         references=shown,
         stages=stages_of(run.plan),
@@ -204,11 +205,6 @@ def context_of_table(table: Path) -> ReportContext:
     return ReportContext(title=f"wall times of {table.name}", measured_for=table.name)
 
 
-def threads_by_entry(plan: Plan) -> dict[str, int]:
-    """Cores and threads of each worker of every entry."""
-    return {trial.entry: plan.threads_of(trial) for trial in plan.trials}
-
-
 def stages_of(plan: Plan) -> dict[str, str]:
     """The stage behind each entry of a plan, and behind each entry that points come from."""
     entries = {trial.entry: trial.stage for trial in plan.trials}
@@ -249,8 +245,12 @@ def analysed(
     asked = (request_of(one, trials, cpus=(own_cpus or {}).get(one.stage)) for one in knees)
     grids = find_grids(table) if find_grids else ()
     points = [stage for grid in grids for stage in grid.points["stage"]]
+    # N ranks do N times as much, so that no wall times over N are compared.
+    of_ranks = [entry for one in kinds if one.work == "own" for entry in one.entries]
+    told = pl.when(~pl.col("stage").is_in(of_ranks))
+    rows = table.with_columns(told.then(pl.col(name)).alias(name) for name in OVER_N)
     return Results(
-        configurations=with_costs(_without_speedups(table, kinds), holding, held, prices),
+        configurations=with_costs(rows, holding, held, prices),
         trials=trials,
         losses=loss_table(trials),
         fits=curve_fits(without_invalid(trials, table), interleaved=interleaved),
@@ -265,13 +265,6 @@ def analysed(
         kinds=(*grids, *kinds),
         beside={"grid": matching_grids(beside, grids, stages)},
     )
-
-
-def _without_speedups(table: pl.DataFrame, kinds: Iterable[Findings]) -> pl.DataFrame:
-    """Blank what compares wall times over N, where N ranks do N times as much."""
-    entries = [entry for one in kinds if one.work == "own" for entry in one.entries]
-    of_ranks = pl.col("stage").is_in(entries)
-    return table.with_columns(pl.when(~of_ranks).then(pl.col(name)).alias(name) for name in OVER_N)
 
 
 def how_held(plan: Plan) -> Held | None:

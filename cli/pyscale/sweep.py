@@ -159,8 +159,8 @@ class Scaled:
             grows=sweep.is_weak or sweep.frameless is not None,
         )
 
-    def trial(self, workers: int, block: int) -> Trial:
-        """The trial of N workers in a block."""
+    def trial(self, workers: int, block: int, beside: str | None = None) -> Trial:
+        """The trial of N workers in a block, set beside that of another entry in the first."""
         frames = self.reference.windows[-1][1]
         if self.grows:
             frames = frames // self.reference.workers * workers
@@ -172,7 +172,7 @@ class Scaled:
                 "threads": self._threads_at(workers),
                 "movie_frames": None if self.reference.movie_frames is None else frames,
                 "windows": self._windows(frames, workers),
-                "beside_trial": None,
+                "beside_trial": beside and trial_id(beside, workers, 1),
             }
         )
 
