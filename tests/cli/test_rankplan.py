@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from mockruns import Killed, carried_out, carry_out, events_of, result_of
+from mockruns import Killed, carried_out, carry_out, events_of, result_of, site
 from pyscale.advising import _of_tasks_apart, _refuse_without_choice
 from pyscale.benchmark import plan_run
 from pyscale.betweenruns import MeasuredRun, between
@@ -24,7 +24,6 @@ from pyscale.runline import repeat_line
 from pyscale.running import _refuse_blind_gate
 from pyscale.runsettings import settings_for
 from pyscale.runtimes.protocol import NativeRuntime
-from pyscale.sites import Site
 from pyscale.store.crate import write_crate
 from pyscale.store.crateinput import add_input
 from pyscale.store.folder import RunFolder
@@ -83,9 +82,7 @@ def planned(slides, tmp_path, monkeypatch):
 
 
 def cluster(**request):
-    return Site.model_validate(
-        {"name": "mine", "summary": "ours", "request": {"cpus": 6, **request}}
-    )
+    return site(request={"cpus": 6, **request})
 
 
 def spec_of(run, trial, task):

@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from madeuploader import Entry, loading
-from mockruns import alone, carried_out, carry_out, tell
+from mockruns import alone, carried_out, carry_out, site, tell
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.grid.tablepoints import trials_of_sizes, with_stages
 from pyscale.analysis.machine.findings import MachineFindings
@@ -18,7 +18,6 @@ from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.references.files import all_references, shipped_folder
 from pyscale.report.context import ReportContext
 from pyscale.results import analysed, how_held, results_of, stages_of
-from pyscale.sites import Request, Site
 from pyscale.store.folder import RunFolder
 from pyscale.suite import load_suite
 from pyscale_stages.timing import Timing
@@ -115,9 +114,8 @@ def test_every_node_of_one_kind_is_named_in_the_report(run):
 def test_what_is_held_follows_from_the_layout_and_is_unknown_where_jobs_have_whole_nodes(make):
     def plan(layout, **request):
         planned = make(layout=layout)
-        site = Site(name="my", summary="ours", request=Request(**request))
         trials = tuple(trial.model_copy(update={"layout": layout}) for trial in planned.trials)
-        return planned.model_copy(update={"site": site, "trials": trials})
+        return planned.model_copy(update={"site": site(request=request), "trials": trials})
 
     assert how_held(plan("array")) == "task"
     assert how_held(plan("gang")) == "gang"
