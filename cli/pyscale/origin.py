@@ -35,6 +35,7 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
     """What a report says of where the numbers of a run come from."""
     plan, tasks = run.plan, tables.tasks
     settings = plan.settings
+    found = nodes(manifest, tasks)
     recorded = set(tasks["trial"]) | tables.sources.unreadable.keys()
     absent = [trial.id for trial in plan.trials if trial.id not in recorded]
     untold = [f"{len(absent)} of {len(plan.trials)} planned trials: {', '.join(absent)}."]
@@ -56,15 +57,12 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
             "order of trials": f"randomised blocks, seed {settings['seed']}",
             "pyscale": manifest["pyscale"]["version"],
         },
-        hardware=tuple(
-            _properties(found["stamp"], ", ".join(node_names(tasks, label)))
-            for label, found in manifest["hardware"].items()
-        ),
+        hardware=tuple(_properties(one.stamp, ", ".join(one.names)) for one in found),
         measured_for=plan.measured_for,
         run_id=plan.run_id,
         work_id=work_id_of(run),
         started=tasks["submit_utc"].min(),
-        nodes=nodes(manifest, tasks),
+        nodes=found,
         facts=facts(plan, manifest),
         commands=commands(plan),
         works=works(plan, tables.sources.entry_versions),
@@ -79,16 +77,11 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
 
 def nodes(manifest: Mapping[str, Any], tasks: pl.DataFrame) -> tuple[Node, ...]:
     """Every kind of node that tasks ran on, with its whole stamp."""
-    return tuple(
-        Node(names=node_names(tasks, label), stamp=found["stamp"])
-        for label, found in manifest["hardware"].items()
-    )
-
-
-def node_names(tasks: pl.DataFrame, label: str) -> tuple[str, ...]:
-    """Names of all nodes of one kind that tasks ran on, sorted."""
-    own = tasks.filter(tasks["hardware"] == label)["node"].drop_nulls()
-    return tuple(sorted(set(own)))
+    kinds = []
+    for label, found in manifest["hardware"].items():
+        names = tasks.filter(tasks["hardware"] == label)["node"].drop_nulls()
+        kinds.append(Node(names=tuple(sorted(set(names))), stamp=found["stamp"]))
+    return tuple(kinds)
 
 
 def facts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
