@@ -79,11 +79,11 @@ def compare(
     `yardsticks` are further ones of the base's version: a change must exceed how far they differ.
     """
     counts = MARGIN if at_least is None else _share(at_least)
-    if new is None:
-        found = _of_one_run(base, counts, yardsticks)
-    else:
-        found = _of_two(base, new, counts, yardsticks)
-    context, rows = found
+    context, rows = (
+        _of_one_run(base, counts, yardsticks)
+        if new is None
+        else _of_two(base, new, counts, yardsticks)
+    )
     concluded = conclusion(context, rows)
     if as_json:
         print(_json(context, rows, concluded))  # noqa: T201 - the command's answer
