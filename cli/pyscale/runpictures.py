@@ -57,7 +57,8 @@ def _pictures(run: RunFolder) -> Pictures | None:
     labels = Movie.open(run.output(segment) / "labels.ome.tif")
     place = labels.n_frames // 2
     view = View(labels.shape_yx)
-    channel = int(str(segment.params.get("channel") or 0))
+    asked = segment.params.get("channel")
+    channel = asked if isinstance(asked, int) else 0
     (pixels,) = _frames_of(run, segment).read(place, place + 1, channel)
     where = f"frame {place + 1} of {labels.n_frames}"
     strip = _Strip(run, place, where, view, frame_picture(pixels, view))
