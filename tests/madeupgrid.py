@@ -169,7 +169,6 @@ def _beside(run, name, count, block, length_px):
 
 
 def _with_points(tasks, points):
-    """Add what the plan knows of each task."""
     device = pl.col("device")
     on_gpu = pl.when(device != "cpu")
     family = pl.col("stage").is_in(list(points))

@@ -58,7 +58,6 @@ class Entry:
 
     @property
     def params(self):
-        """Its parameters, as the plan has them."""
         own = {name: getattr(self, name) for name in LoaderParams.model_fields if name in _FIELDS}
         return LoaderParams(**own | {"consumes_per_s": self.consumed_per_s})
 
@@ -118,7 +117,6 @@ def loading(
 
 
 def entries_like(entry, changes):
-    """Vary an entry: one for each of the changes."""
     return [replace(entry, **change) for change in changes]
 
 

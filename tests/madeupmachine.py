@@ -116,7 +116,6 @@ def made_up(nodes=2, *, gpus=True, pipeline=False, blocks=6):
 
 
 def timings_of(nodes=2, *, gpus=True, blocks=6):
-    """Give the table of timings of such a run."""
     rows = [
         row
         for number, block in product(range(nodes), range(blocks))

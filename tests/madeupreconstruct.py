@@ -61,12 +61,10 @@ class Entry:
 
     @property
     def dims(self):
-        """Dimensions of the image."""
         return 3 if self.problem == "tomography_3d" else 2
 
     @property
     def shape(self):
-        """Channels and lengths."""
         channels = 3 if self.problem == "colour_deblur" else 1
         return " x ".join(str(length) for length in (channels, *[self.size_px] * self.dims))
 
@@ -75,7 +73,6 @@ class Entry:
         return 1.0 if ranks == 1 else 1.25**self.dims
 
     def tiles(self, ranks):
-        """Tiles of all ranks."""
         return 1 if ranks == 1 else 4**self.dims
 
 
@@ -195,7 +192,6 @@ def _error(entry, count, rank, node):
 
 
 def _measured(entry, count, rank, device):
-    """What a rank tells beside its times."""
     quarter = entry.size_px // 4
     several = count > 1
     row = {

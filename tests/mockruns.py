@@ -117,7 +117,6 @@ def killed_at(run, trial, task, **executor):
 
 
 def result_of(run, trial, task):
-    """What a task left."""
     found = read_task(run.task(run.plan.trial(trial), task)).result
     assert found is not None, f"{trial}/{task} has no result"
     return found

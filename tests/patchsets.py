@@ -113,7 +113,6 @@ class Pairs(Dataset[tuple[torch.Tensor, int]]):
 
 
 def pairs(*_given):
-    """Twenty images."""
     return Pairs()
 
 
@@ -126,7 +125,6 @@ class Words(IterableDataset[dict[str, Any]]):
 
 
 def words(*_given):
-    """No tensor at all."""
     return Words()
 
 

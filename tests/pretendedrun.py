@@ -56,8 +56,6 @@ AT_ONCE = 8
 
 
 class Cost(NamedTuple):
-    """What one worker of a stage pays."""
-
     import_s: float
     load_s: float
     frame_s: float

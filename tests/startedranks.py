@@ -38,8 +38,6 @@ SMALL = {
 
 @dataclass(frozen=True)
 class Ended:
-    """How a rank ended."""
-
     exit_code: int
     said: str
     output: Path
@@ -47,27 +45,23 @@ class Ended:
 
     @property
     def measured(self):
-        """What it measured."""
         assert self.result is not None, self.said
         assert self.result.reconstruction is not None, self.said
         return self.result.reconstruction
 
     @property
     def loading(self):
-        """What it measured of loading."""
         assert self.result is not None, self.said
         assert self.result.loading is not None, self.said
         return self.result.loading
 
     @property
     def frames(self):
-        """Images that it counts as its own."""
         assert self.result is not None, self.said
         return self.result.counters.frames
 
     @property
     def sentence(self):
-        """Why it failed."""
         assert self.result is not None, self.said
         assert self.result.error is not None, self.said
         return self.result.error.message
