@@ -10,9 +10,8 @@ from rich.text import Text
 
 from pyscale.console import Console
 from pyscale.course import BEGINNINGS, ENDS, Course, usual_s
-from pyscale.journalwords import said
 from pyscale.plan import Plan, Trial
-from pyscale.statusview import duration
+from pyscale.statusview import duration, said
 from pyscale.store.journal import Event
 
 SHOWN = {
