@@ -17,25 +17,17 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.lock import is_locked, lock_doubt
 from pyscale.store.taskfiles import RecordError
-from pyscale.taskstatus import TaskCounts, TaskReader
+from pyscale.taskstatus import TaskReader, TrialState, TrialStatus
 from pyscale_stages.contract import Record
 
 RunState = Literal[
     "planned", "queued", "running", "complete", "incomplete", "interrupted", "cancelled"
 ]
-TrialState = Literal["planned", "under way", "done", "failed", "skipped"]
 
 MOST_TASKS = 20
 """Tasks of a trial that a person is shown one by one."""
 LEFT: frozenset[RunState] = frozenset(["interrupted", "cancelled", "incomplete"])
 """States of a run that nobody attends to and that is not complete."""
-
-
-class TrialStatus(TaskCounts):
-    """What the tasks of one trial do."""
-
-    trial: str
-    state: TrialState
 
 
 class ConfigurationStatus(Record):
@@ -174,11 +166,9 @@ class StatusReader:
             if not (self._all or alive):
                 continue
             try:
-                tasks = self._tasks.read(trial, queue, attended=attended)
+                found.append(self._tasks.read(trial, state, queue, attended=attended))
             except RecordError as error:
                 self._unreadable[trial.id] = str(error)
-                continue
-            found.append(TrialStatus(trial=trial.id, state=state, **dict(tasks)))
         return found
 
 

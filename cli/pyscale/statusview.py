@@ -14,18 +14,11 @@ from pyscale.console import Console, answer, harmless, talk
 from pyscale.errors import UserError
 from pyscale.runqueue import AllocationStatus
 from pyscale.settings import load_settings
-from pyscale.status import (
-    LEFT,
-    ConfigurationStatus,
-    RunStatus,
-    StatusReader,
-    TrialStatus,
-    run_status,
-)
+from pyscale.status import LEFT, ConfigurationStatus, RunStatus, StatusReader, run_status
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Event, EventKind, Journal
 from pyscale.store.lock import is_locked
-from pyscale.taskstatus import TaskStatus
+from pyscale.taskstatus import TaskStatus, TrialStatus
 
 REFRESH_MS = 1000
 """Running tasks get older although no file changes."""

@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -25,6 +26,7 @@ from pyscale.store.records import (
 from pyscale.store.taskfiles import RecordError, read_jobs, read_record, read_task
 from pyscale_stages.contract import Record
 
+TrialState = Literal["planned", "under way", "done", "failed", "skipped"]
 SHOWN_FIRST: tuple[TaskState, ...] = (
     "failed",
     "gone",
@@ -47,12 +49,14 @@ class TaskStatus(Record):
     why: str = Field("", description="Why it waits or has failed, in plain words")
 
 
-class TaskCounts(Record):
+class TrialStatus(Record):
     """How many tasks of a trial are in each state, and some or all of the tasks."""
 
     counts: dict[TaskState, int]
     waits: dict[str, int] = Field(description="Why tasks are queued -> how many")
     tasks: tuple[TaskStatus, ...] = Field(description="Those that matter most, first")
+    trial: str
+    state: TrialState
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,9 @@ class TaskReader:
         # A folder that is set aside lives on, so that the one in its place has another inode.
         self._ended: dict[tuple[str, int], _Glance] = {}
 
-    def read(self, trial: Trial, queue: Queue | None, *, attended: bool) -> TaskCounts:
+    def read(
+        self, trial: Trial, state: TrialState, queue: Queue | None, *, attended: bool
+    ) -> TrialStatus:
         """Tell what a trial's tasks do; `attended`: a living pyscale waits for them."""
         folder = self._run.trial(trial)
         jobs = read_jobs(folder)
@@ -97,8 +103,10 @@ class TaskReader:
             gone = {t: jobs[t] for t in told if places[t].state == "gone" and t in jobs}
             causes = queue.why_gone(set(gone.values()))
             places |= {t: replace(places[t], why=causes[job]) for t, job in gone.items()}
-        return TaskCounts(
-            counts={state: counts[state] for state in SHOWN_FIRST if counts[state]},
+        return TrialStatus(
+            trial=trial.id,
+            state=state,
+            counts={which: counts[which] for which in SHOWN_FIRST if counts[which]},
             waits=dict(Counter(p.why for p in places.values() if p.state == "queued" and p.why)),
             tasks=tuple(
                 _status(folder / task, places[task], glances[task].ended, jobs.get(task))

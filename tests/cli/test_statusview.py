@@ -12,18 +12,11 @@ from rich.console import Console
 from mockruns import carry_out, failing
 from pyscale import statusview
 from pyscale.errors import UserError
-from pyscale.status import (
-    MOST_TASKS,
-    ConfigurationStatus,
-    JobCounts,
-    RunStatus,
-    StatusReader,
-    TrialStatus,
-)
+from pyscale.status import MOST_TASKS, ConfigurationStatus, JobCounts, RunStatus, StatusReader
 from pyscale.statusview import PHRASES, duration, rendered, story
 from pyscale.store.journal import Event, EventKind
 from pyscale.store.lock import run_lock
-from pyscale.taskstatus import TaskStatus
+from pyscale.taskstatus import TaskStatus, TrialStatus
 
 
 def show(run, *, watch=False, as_json=False, log=False):
