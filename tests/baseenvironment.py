@@ -25,7 +25,6 @@ def base_environment(folder, *, has_stages=True):
 
 
 def replace_in(file, old, new):
-    """Change one place of a file."""
     text = file.read_text(encoding="utf-8")
     assert text.count(old) == 1, f"{file} has {old!r} {text.count(old)} times"
     file.write_text(text.replace(old, new), encoding="utf-8")

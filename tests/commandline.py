@@ -31,12 +31,10 @@ class Answer(NamedTuple):
 
     @property
     def text(self):
-        """The answer without its line breaks."""
         return " ".join(self.out.split())
 
 
 def answer_of(capsys, *words):
-    """Run a command line."""
     capsys.readouterr()
     line = [str(word) for word in words]
     with (

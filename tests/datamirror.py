@@ -29,8 +29,6 @@ SMALL_SLIDES = {"slides": 2, "height_px": 512, "width_px": 640, "seed": 1}
 
 @dataclass
 class Answer:
-    """How the server answers one request."""
-
     status: int = 200
     body: bytes | None = None
     break_after: int | None = None
@@ -45,8 +43,6 @@ class Answer:
 
 @dataclass(frozen=True)
 class Request:
-    """One request that the server answered."""
-
     path: str
     range: str | None
     if_range: str | None
@@ -137,8 +133,6 @@ def serve(root):
 
 
 class Talk(SilentReport):
-    """Keeps what was said."""
-
     def __init__(self):
         self.said = []
 
@@ -172,7 +166,6 @@ def registry_of(files, **changes):
 
 
 def dataset_of(files, **changes):
-    """The dataset `cells`."""
     return registry_of(files, **changes).get("cells")
 
 

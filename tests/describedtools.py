@@ -146,5 +146,4 @@ VARIANTS = {
 
 
 def written(name, given):
-    """A description as its file has it."""
     return json.dumps(given) if name.endswith(".json") else yaml.safe_dump(given, sort_keys=False)

@@ -35,5 +35,4 @@ def layers(plot, geom):
 
 
 def caption(plot):
-    """The caption on one line."""
     return " ".join(str(plot.labels.caption).split())

@@ -63,7 +63,7 @@ def made_up(
         for block in range(repeats):
             for count in (1, 2):
                 run.trial("track", [{"compute": (9.0 + block / 10) / count}] * count, block=block)
-    tasks = pl.concat([run.tasks, _of_schema(beside_rows, run.tasks.schema)], how="diagonal")
+    tasks = pl.concat([run.tasks, pl.DataFrame(beside_rows, schema=task_schema())])
     tasks = _with_points(tasks, points)
     trials = trial_table(tasks, run.spans)
     results = analysed(
@@ -122,7 +122,7 @@ def _trial(run, calls, name, point, count, block, random, builds, with_parts):
         cache_state="warm",
         movie_frames=count,
     )
-    trial = run.tasks["trial"][-1]
+    trial = run.last_task["trial"]
     for worker in range(count):
         # Workers that share a GPU each take longer.
         slower = 1 + 0.35 * (count - 1)
@@ -151,8 +151,7 @@ def _trial(run, calls, name, point, count, block, random, builds, with_parts):
 def _beside(run, name, count, block, length_px):
     objects = round(90 * length_px**2 / 1e6)
     more = 3 * (length_px > 1500)
-    last = run.tasks.row(-1, named=True)
-    return last | {
+    return run.last_task | {
         "task": "beside",
         "verb": "check",
         "agreement": None,
@@ -169,18 +168,13 @@ def _beside(run, name, count, block, length_px):
     }
 
 
-def _of_schema(rows, schema):
-    return pl.DataFrame(rows, schema=dict(schema) | {"beside_details": pl.String})
-
-
 def _with_points(tasks, points):
-    """Add what the plan knows of each task, and all columns that are known of none."""
     device = pl.col("device")
     on_gpu = pl.when(device != "cpu")
     family = pl.col("stage").is_in(list(points))
     lengths = {name: point["length_px"] for name, point in points.items()}
     megapixels = pl.col("stage").replace_strict(lengths, default=0, return_dtype=pl.Float64)
-    tasks = tasks.with_columns(
+    return tasks.with_columns(
         family=pl.when(family).then(pl.lit("segment")).otherwise("stage"),
         point=pl.col("stage").replace_strict(
             {name: json.dumps(point) for name, point in points.items()}, default="{}"
@@ -190,5 +184,3 @@ def _with_points(tasks, points):
         gpu_own_peak_bytes=on_gpu.then((2**28 + 6e2 * megapixels**2).cast(pl.Int64, strict=False)),
         gpu_energy_j=on_gpu.then(20 + 40 * megapixels**2 / 1e6),
     )
-    lacking = {name: kind for name, kind in task_schema().items() if name not in tasks.columns}
-    return tasks.with_columns(pl.lit(None, kind).alias(name) for name, kind in lacking.items())

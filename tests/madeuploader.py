@@ -58,7 +58,6 @@ class Entry:
 
     @property
     def params(self):
-        """Its parameters, as the plan has them."""
         own = {name: getattr(self, name) for name in LoaderParams.model_fields if name in _FIELDS}
         return LoaderParams(**own | {"consumes_per_s": self.consumed_per_s})
 
@@ -92,27 +91,7 @@ def loading(
 ):
     """Give the table of loading of such a run, one row a rank of a trial.
 
-    Parameters
-    ----------
-    entries : sequence of Entry
-        In the order of the suite.
-    ranks : sequence of int
-        Every N.
-    repeats : int
-        Trials of each configuration.
-    scatter : float
-        Largest relative difference of a trial's time from the median.
-    slowest, together : float
-        Rate of the last rank over that of the others; rate in step over that of the slowest.
-    nodes, cores : int
-        Nodes that ranks are spread on, and the cores of each.
-    cache_asked, cache_state : str
-        Of the page cache before each trial.
-
-    Returns
-    -------
-    polars.DataFrame
-        With all columns of `pyscale.store.ranktables.loading_schema`.
+    `scatter` is the largest relative difference of a trial's time from the median.
     """
     found = []
     for entry, count in product(entries, ranks):
@@ -138,7 +117,6 @@ def loading(
 
 
 def entries_like(entry, changes):
-    """Vary an entry: one for each of the changes."""
     return [replace(entry, **change) for change in changes]
 
 

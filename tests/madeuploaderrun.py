@@ -6,7 +6,6 @@ N = 1 and 2.
 """
 
 from dataclasses import replace
-from itertools import product
 
 import polars as pl
 
@@ -15,43 +14,16 @@ from pyscale.analysis.ranks.findings import rank_findings
 from runbuilder import RunBuilder
 
 KEEP = 0.8
-HARDWARE = "Xeon Gold 6338, 32 cores, 256 GiB"
 
 
 def made_up(entries=ENTRIES, *, ranks=(1, 2), repeats=6, pipeline=False, **told):
-    """Analyse a run of these entries; see the text on top.
-
-    Parameters
-    ----------
-    entries : sequence of Entry
-    ranks : sequence of int
-    repeats : int
-    pipeline : bool
-    **told
-        Passed to `madeuploader.loading`.
-    """
-    run = RunBuilder()
-    for block, entry, count in product(range(1, repeats + 1), entries, ranks):
-        run.trial(
-            entry.stage,
-            [{"import": 3.0, "read": 1.0, "compute": 20.0}] * count,
-            block=block,
-            hardware=(HARDWARE,),
-        )
-    if pipeline:
-        for block, count in product(range(1, 7), (1, 2)):
-            run.trial(
-                "register_denoise",
-                [{"import": 2.0, "read": 0.4, "compute": 20.0 / count + block / 10}] * count,
-                block=block,
-                hardware=(HARDWARE,),
-            )
-    results = run.results("suite loader, made up")
+    """Analyse a run of these entries, of which `madeuploader.loading` is `told`."""
+    phases = {"import": 3.0, "read": 1.0, "compute": 20.0}
+    beside = {"import": 2.0, "read": 0.4} if pipeline else None
+    run = RunBuilder().of_ranks(entries, ranks, repeats, phases, beside)
     table = loading(entries, ranks=ranks, repeats=repeats, **told)
-    return replace(
-        results,
-        kinds=rank_findings(table, pl.DataFrame(), keep=KEEP),
-    )
+    found = rank_findings(table, pl.DataFrame(), keep=KEEP)
+    return replace(run.results("suite loader, made up"), kinds=found)
 
 
 def consuming(per_s, entries=ENTRIES):

@@ -28,7 +28,7 @@ from pyscale.analysis.trials import trial_table
 from pyscale.analysis.workers import worker_table
 from pyscale.report.context import ReportContext
 from pyscale.results import analysed
-from pyscale.store.tables import task_schema, timing_schema
+from pyscale.store.tables import timing_schema
 from runbuilder import RunBuilder
 
 GPU = "NVIDIA H200"
@@ -88,7 +88,12 @@ def made_up(nodes=2, *, gpus=True, pipeline=False, blocks=6):
         )
     if pipeline:
         _pipeline(run)
-    tasks = _with_schema(run.tasks)
+    tasks = run.tasks.with_columns(
+        family=pl.col("stage"),
+        point=pl.lit("{}"),
+        threads=pl.lit(4),
+        input_storage=pl.lit("nfs4 on remote"),
+    )
     trials = trial_table(tasks, run.spans)
     title = "suite system, on a made-up machine"
     results = analysed(
@@ -111,7 +116,6 @@ def made_up(nodes=2, *, gpus=True, pipeline=False, blocks=6):
 
 
 def timings_of(nodes=2, *, gpus=True, blocks=6):
-    """Give the table of timings of such a run."""
     rows = [
         row
         for number, block in product(range(nodes), range(blocks))
@@ -297,15 +301,3 @@ def _pipeline(run):
                 input_bytes=MOVIE_BYTES,
                 read_bytes=2 * MOVIE_BYTES,
             )
-
-
-def _with_schema(tasks):
-    """Add what the plan knows of each task, and all columns that are known of none."""
-    tasks = tasks.with_columns(
-        family=pl.col("stage"),
-        point=pl.lit("{}"),
-        threads=pl.lit(4),
-        input_storage=pl.lit("nfs4 on remote"),
-    )
-    lacking = {name: kind for name, kind in task_schema().items() if name not in tasks.columns}
-    return tasks.with_columns(pl.lit(None, kind).alias(name) for name, kind in lacking.items())

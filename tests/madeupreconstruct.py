@@ -61,12 +61,10 @@ class Entry:
 
     @property
     def dims(self):
-        """Dimensions of the image."""
         return 3 if self.problem == "tomography_3d" else 2
 
     @property
     def shape(self):
-        """Channels and lengths."""
         channels = 3 if self.problem == "colour_deblur" else 1
         return " x ".join(str(length) for length in (channels, *[self.size_px] * self.dims))
 
@@ -75,7 +73,6 @@ class Entry:
         return 1.0 if ranks == 1 else 1.25**self.dims
 
     def tiles(self, ranks):
-        """Tiles of all ranks."""
         return 1 if ranks == 1 else 4**self.dims
 
 
@@ -102,28 +99,10 @@ def reconstruction(
     nodes=1,
     device="cpu",
 ):
-    """Give the table of reconstruction of such a run, one row an iteration of a rank of a trial.
+    """Give the table of such a run, one row an iteration of a rank of a trial.
 
-    Parameters
-    ----------
-    entries : sequence of Entry
-        In the order of the suite.
-    ranks : sequence of int
-        Every N.
-    repeats, iterations : int
-        Trials of each configuration, and timed iterations of each.
-    scatter : float
-        Largest relative difference of a trial's times from the median.
-    slowest : float
-        How many times slower the last of several ranks denoises.
-    nodes : int
-        Nodes that ranks are spread on.
-    device : {"cpu", "cuda"}
-
-    Returns
-    -------
-    polars.DataFrame
-        With all columns of `pyscale.store.ranktables.reconstruction_schema`.
+    `scatter` is the largest relative difference of a trial's times from the median; the last of
+    several ranks denoises `slowest` times slower.
     """
     found = []
     for entry, count in product(entries, ranks):
@@ -213,7 +192,6 @@ def _error(entry, count, rank, node):
 
 
 def _measured(entry, count, rank, device):
-    """What a rank tells beside its times."""
     quarter = entry.size_px // 4
     several = count > 1
     row = {

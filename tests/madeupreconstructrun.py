@@ -5,7 +5,6 @@ six times, unless it is told otherwise.
 """
 
 from dataclasses import replace
-from itertools import product
 
 import polars as pl
 
@@ -13,37 +12,11 @@ from madeupreconstruct import ENTRIES, reconstruction
 from pyscale.analysis.ranks.findings import rank_findings
 from runbuilder import RunBuilder
 
-HARDWARE = "Xeon Gold 6338, 32 cores, 256 GiB"
-
 
 def made_up(entries=ENTRIES, *, ranks=(1, 2, 4, 8), repeats=6, pipeline=False, **told):
-    """Analyse a run of these entries; see the text on top.
-
-    Parameters
-    ----------
-    entries : sequence of Entry
-    ranks : sequence of int
-    repeats : int
-    pipeline : bool
-        Whether a stage that reads a movie was measured beside, at N = 1 and 2.
-    **told
-        Passed to `madeupreconstruct.reconstruction`.
-    """
-    run = RunBuilder()
-    for block, entry, count in product(range(1, repeats + 1), entries, ranks):
-        run.trial(
-            entry.stage,
-            [{"import": 3.0, "compute": 20.0}] * count,
-            block=block,
-            hardware=(HARDWARE,),
-        )
-    if pipeline:
-        for block, count in product(range(1, 7), (1, 2)):
-            work = {"import": 2.0, "compute": 20.0 / count + block / 10}
-            run.trial("register_denoise", [work] * count, block=block, hardware=(HARDWARE,))
-    results = run.results("suite reconstruct, made up")
+    """Analyse a run of these entries, of which `reconstruction` is `told`."""
+    phases, beside = {"import": 3.0, "compute": 20.0}, {"import": 2.0} if pipeline else None
+    run = RunBuilder().of_ranks(entries, ranks, repeats, phases, beside)
     table = reconstruction(entries, ranks=ranks, repeats=repeats, **told)
-    return replace(
-        results,
-        kinds=rank_findings(pl.DataFrame(), table, keep=1.0),
-    )
+    found = rank_findings(pl.DataFrame(), table, keep=1.0)
+    return replace(run.results("suite reconstruct, made up"), kinds=found)

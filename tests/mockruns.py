@@ -38,7 +38,18 @@ def small_movie(folder):
     return Dataset(path, frames=8)
 
 
-def plan_of(suite, dataset, folder, /, workers=(1,), only=(), on_site=None, base=None, **settings):
+def plan_of(
+    suite,
+    dataset,
+    folder,
+    /,
+    workers=(1,),
+    only=(),
+    on_site=None,
+    base=None,
+    own_data=None,
+    **settings,
+):
     """Plan a suite, twice for each configuration unless settings say otherwise."""
     given = {"repeats": 2, "runs_folder": folder} | settings
     return make_plan(
@@ -50,7 +61,14 @@ def plan_of(suite, dataset, folder, /, workers=(1,), only=(), on_site=None, base
         only=only,
         site=on_site,
         base=base,
+        own_data=own_data,
     )
+
+
+def alone(suite, *entries):
+    """A suite of some of its entries, each on one thread."""
+    stages = {one: suite.stages[one].model_copy(update={"threads": 1}) for one in entries}
+    return suite.model_copy(update={"stages": stages})
 
 
 def done_run(folder, executor=None, **changes):
@@ -99,7 +117,6 @@ def killed_at(run, trial, task, **executor):
 
 
 def result_of(run, trial, task):
-    """What a task left."""
     found = read_task(run.task(run.plan.trial(trial), task)).result
     assert found is not None, f"{trial}/{task} has no result"
     return found

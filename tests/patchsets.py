@@ -44,44 +44,45 @@ class Numbered(IterableDataset[dict[str, Any]]):
         }
 
 
-def numbered(slides, _pool, _slide, _visit, seed):
-    """Bytes."""
-    return Numbered(slides, seed)
+def _factory(kind, **given):
+    """A factory as users give one, of a kind that starts with a seed."""
+
+    def factory(slides, _pool, _slide, _visit, seed):
+        return kind(slides, seed, **given)
+
+    return factory
 
 
-def floating(slides, _pool, _slide, _visit, seed):
-    """The same patches as floats from 0 to 1."""
-    return Numbered(slides, seed, floats=True)
+numbered = _factory(Numbered)
+"""Bytes."""
+
+
+floating = _factory(Numbered, floats=True)
+"""The same patches as floats from 0 to 1."""
 
 
 class Reading(Numbered):
     """The same, and as many bytes are read for each patch."""
 
     def item(self, number):
-        """One patch."""
         with Path("/dev/zero").open("rb") as file:
             file.read(READ_BYTES)
         return super().item(number)
 
 
-def reading(slides, _pool, _slide, _visit, seed):
-    """Bytes, after others were read."""
-    return Reading(slides, seed)
+reading = _factory(Reading)
 
 
 class OfFiles(Numbered):
     """The same, and the beginning of its slide is read for each patch."""
 
     def item(self, number):
-        """One patch."""
         with Path(self.slides[number % len(self.slides)]).open("rb") as file:
             file.read(READ_BYTES)
         return super().item(number)
 
 
-def of_files(slides, _pool, _slide, _visit, seed):
-    """Bytes, after others were read from the slides."""
-    return OfFiles(slides, seed)
+of_files = _factory(OfFiles)
 
 
 class Ending(Numbered):
@@ -95,14 +96,10 @@ class Ending(Numbered):
         yield from (self.item(number) for number in range(self.patches))
 
 
-def ending(slides, _pool, _slide, _visit, seed):
-    """Ten patches."""
-    return Ending(slides, seed, ENDS_AFTER)
+ending = _factory(Ending, patches=ENDS_AFTER)
 
 
-def empty(slides, _pool, _slide, _visit, seed):
-    """No patch."""
-    return Ending(slides, seed, 0)
+empty = _factory(Ending, patches=0)
 
 
 class Pairs(Dataset[tuple[torch.Tensor, int]]):
@@ -115,8 +112,7 @@ class Pairs(Dataset[tuple[torch.Tensor, int]]):
         return torch.full((1, SIDE_PX, SIDE_PX), index, dtype=torch.uint8), index
 
 
-def pairs(_slides, _pool, _slide, _visit, _seed):
-    """Twenty images."""
+def pairs(*_given):
     return Pairs()
 
 
@@ -128,8 +124,7 @@ class Words(IterableDataset[dict[str, Any]]):
             yield {"slide_path": "a.svs"}
 
 
-def words(_slides, _pool, _slide, _visit, _seed):
-    """No tensor at all."""
+def words(*_given):
     return Words()
 
 
@@ -143,38 +138,30 @@ class Dying(Numbered):
             yield item
 
 
-def dying(slides, _pool, _slide, _visit, seed):
-    """Dies at the eleventh patch."""
-    return Dying(slides, seed)
+dying = _factory(Dying)
 
 
 class Refusing(Numbered):
     """One slide cannot be read."""
 
     def item(self, number):
-        """Refuse the bad slide."""
         item = super().item(number)
         if Path(item["slide_path"]).stem == "bad" and number >= ENDS_AFTER:
             raise ValueError("tile 3 is damaged")
         return item
 
 
-def refusing(slides, _pool, _slide, _visit, seed):
-    """Fails at the eleventh patch of a slide called bad."""
-    return Refusing(slides, seed)
+refusing = _factory(Refusing)
 
 
 class Large(Numbered):
     """Patches of 3 MB each, which fill shared memory."""
 
     def item(self, number):
-        """Make one."""
         return super().item(number) | {"image": torch.ones(3, 1024, 1024, dtype=torch.uint8)}
 
 
-def large(slides, _pool, _slide, _visit, seed):
-    """Large patches."""
-    return Large(slides, seed)
+large = _factory(Large)
 
 
 class Paced(Numbered):
@@ -185,6 +172,5 @@ class Paced(Numbered):
         self.patches_per_s = patches_per_s
 
     def item(self, number):
-        """Make one in that time."""
         time.sleep(1 / self.patches_per_s)
         return super().item(number)

@@ -56,8 +56,6 @@ AT_ONCE = 8
 
 
 class Cost(NamedTuple):
-    """What one worker of a stage pays."""
-
     import_s: float
     load_s: float
     frame_s: float
@@ -82,22 +80,9 @@ class Ended(NamedTuple):
 
 
 def make_run(root, *, counts, repeats, frames, slower=1.0, run_id=None, stamp=None):
-    """Make a complete run of the pipeline; every number is drawn by one seed.
+    """Make a complete run of the pipeline below `root`; every number is drawn by one seed.
 
-    Parameters
-    ----------
-    root : Path
-        Folder for the movie and the runs; made if absent.
-    counts : sequence of int
-        Worker counts N, rising.
-    repeats : int
-        Trials of each configuration.
-    frames : int
-        Length of the movie: a task records two spans for each of its frames.
-    slower : float
-        How many times as long computing takes.
-    run_id, stamp : str and dict, or None
-        Its name and its nodes' hardware; None is a new name, and this machine.
+    Computing takes `slower` times as long; `stamp` is its nodes' hardware, else this machine's.
     """
     root.mkdir(parents=True, exist_ok=True)
     movie = root / "movie.ome.tif"

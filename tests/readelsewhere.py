@@ -8,7 +8,6 @@ PATIENCE_S = 400.0
 
 
 def total(slide, region, plane=0):
-    """Sum of the pixels of a region."""
     return int(slide.read(0, *region, plane=plane).sum(dtype=np.int64))
 
 

@@ -22,7 +22,6 @@ def texts_for(site, suite="pipeline", movie=MOVIE, **changes):
 
 
 def rendered(site, suite, movie=Path("/data/movie.tif"), **changes):
-    """Scripts of a suite on a movie."""
     dataset = Dataset(movie, frames=8, axes="TYX")
     return scripts_of(site, planned(suite, dataset, **({"repeats": 2} | changes)))
 
@@ -55,7 +54,6 @@ def of_image(site, **changes):
 
 
 def planned(suite, dataset, workers=(1, 2), only=(), **changes):
-    """Plan a suite."""
     settings = Settings(**changes).model_dump(mode="json")
     return make_plan(suite, dataset, run_id="one", settings=settings, workers=workers, only=only)
 

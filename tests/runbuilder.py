@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import product
 
 import polars as pl
 
@@ -11,76 +12,9 @@ from pyscale.analysis.trials import trial_table
 from pyscale.analysis.workers import worker_table
 from pyscale.report.context import ReportContext
 from pyscale.results import analysed
+from pyscale.store.tables import span_schema, task_schema
 
 RUN_START = datetime(2026, 3, 17, 11, 42, 24, tzinfo=UTC)
-TASK_SCHEMA = {
-    "trial": pl.String,
-    "suite": pl.String,
-    "stage": pl.String,
-    "workers": pl.Int64,
-    "windows": pl.Int64,
-    "joins": pl.Boolean,
-    "block": pl.Int64,
-    "position": pl.Int64,
-    "task": pl.String,
-    "verb": pl.String,
-    "lane": pl.Int64,
-    "status": pl.String,
-    "device": pl.String,
-    "wall_s": pl.Float64,
-    "start_utc": pl.Datetime("us", "UTC"),
-    "end_utc": pl.Datetime("us", "UTC"),
-    "queue_s": pl.Float64,
-    "prepare_s": pl.Float64,
-    "node": pl.String,
-    "clock_error_s": pl.Float64,
-    "requested_cpus": pl.Int64,
-    "requested_memory_bytes": pl.Int64,
-    "requested_gpus": pl.Int64,
-    "frames": pl.Int64,
-    "objects": pl.Int64,
-    "input_bytes": pl.Int64,
-    "input_files": pl.Int64,
-    "output_bytes": pl.Int64,
-    "read_bytes": pl.Int64,
-    "cpu_s": pl.Float64,
-    "cpu_wait_s": pl.Float64,
-    "peak_rss_bytes": pl.Int64,
-    "gpu_mean_utilisation": pl.Float64,
-    "cache_asked": pl.String,
-    "cache_state": pl.String,
-    "agreement": pl.Float64,
-    "agreement_same": pl.Boolean,
-    "agreement_identical": pl.Boolean,
-    "agreement_measure": pl.String,
-    "agreement_tolerance": pl.Float64,
-    "quality": pl.String,
-    "family": pl.String,
-    "point": pl.String,
-    "start": pl.String,
-    "origin": pl.String,
-    "worker": pl.String,
-    "worker_start_s": pl.Float64,
-    "beside_agreement": pl.Float64,
-    "beside_tolerance": pl.Float64,
-    "beside_identical": pl.Boolean,
-    "beside_measure": pl.String,
-    "attempt": pl.Int64,
-    "oversubscribed": pl.Boolean,
-    "warned": pl.String,
-    "disturbed": pl.Boolean,
-    "hardware": pl.String,
-}
-SPAN_SCHEMA = {
-    "trial": pl.String,
-    "stage": pl.String,
-    "workers": pl.Int64,
-    "block": pl.Int64,
-    "task": pl.String,
-    "phase": pl.String,
-    "start_utc": pl.Datetime("us", "UTC"),
-    "wall_s": pl.Float64,
-}
 
 
 class RunBuilder:
@@ -138,20 +72,13 @@ class RunBuilder:
             "queue_s": 0.5,
             "prepare_s": 0.25,
             "node": nodes[0],
-            "clock_error_s": None,
-            "requested_cpus": None,
-            "requested_memory_bytes": None,
-            "requested_gpus": None,
             "frames": movie_frames,
             "objects": 100,
             "input_bytes": 1 << 20,
             "input_files": 1,
             "output_bytes": 1 << 20,
-            "read_bytes": None,
             "cpu_s": 1.0,
-            "cpu_wait_s": None,
             "peak_rss_bytes": 1 << 28,
-            "gpu_mean_utilisation": None,
             "cache_asked": "cold",
             "cache_state": "verified-cold",
             "quality": "{}",
@@ -174,22 +101,22 @@ class RunBuilder:
         end = max(free.values())
         if len(workers) > 1:
             end = self._task(base, "merge", "merge", merge or {}, end, failed, hardware[0])
+        after = {"wall_s": 1.0, "start_utc": end, "end_utc": end + timedelta(seconds=1)}
         if check or agreement is not None or quality is not None:
+            known = agreement is not None
             self._tasks.append(
                 {
                     **base,
+                    **after,
                     "task": "check",
                     "verb": "check",
                     "status": check or "done",
-                    "wall_s": 1.0,
-                    "start_utc": end,
-                    "end_utc": end + timedelta(seconds=1),
                     "hardware": "login",
                     "agreement": agreement,
-                    "agreement_same": same if same is not None else agreement is not None or None,
+                    "agreement_same": same if same is not None else known or None,
                     "agreement_identical": identical,
-                    "agreement_measure": None if agreement is None else "pairs that both have",
-                    "agreement_tolerance": None if agreement is None else 0.999,
+                    "agreement_measure": "pairs that both have" if known else None,
+                    "agreement_tolerance": 0.999 if known else None,
                     "quality": json.dumps(quality or {}),
                 }
             )
@@ -197,11 +124,9 @@ class RunBuilder:
             self._tasks.append(
                 {
                     **base,
+                    **after,
                     "task": "beside",
                     "verb": "check",
-                    "wall_s": 1.0,
-                    "start_utc": end,
-                    "end_utc": end + timedelta(seconds=1),
                     "beside_agreement": beside,
                     "beside_tolerance": 0.999,
                     "beside_identical": beside == 1.0,
@@ -235,13 +160,27 @@ class RunBuilder:
         )
         return at
 
+    def of_ranks(self, entries, ranks, repeats, phases, beside=None):
+        """Add ranks of entries, and a stage that reads a movie at N = 1 and 2 `beside` them."""
+        machine = {"hardware": ("Xeon Gold 6338, 32 cores, 256 GiB",)}
+        for block, entry, count in product(range(1, repeats + 1), entries, ranks):
+            self.trial(entry.stage, [phases] * count, block=block, **machine)
+        for block, count in product(range(1, 7), (1, 2) if beside else ()):
+            work = beside | {"compute": 20.0 / count + block / 10}
+            self.trial("register_denoise", [work] * count, block=block, **machine)
+        return self
+
+    @property
+    def last_task(self):
+        return self._tasks[-1]
+
     @property
     def tasks(self):
-        return pl.DataFrame(self._tasks, schema=TASK_SCHEMA)
+        return pl.DataFrame(self._tasks, schema=task_schema())
 
     @property
     def spans(self):
-        return pl.DataFrame(self._spans, schema=SPAN_SCHEMA)
+        return pl.DataFrame(self._spans, schema=span_schema())
 
     def results(self, title="a run", **context):
         """What the analysis finds in it."""

@@ -65,11 +65,9 @@ class Bench:
         return result
 
     def agreement(self, one, other, **options):
-        """How alike two outputs are."""
         found = self.checked(one, other, **options).agreement
         assert found is not None
         return found
 
     def quality(self, folder, truth, **options):
-        """How right an output is."""
         return self.checked(folder, truth=truth, **options).quality

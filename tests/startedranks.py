@@ -40,8 +40,6 @@ SMALL = {
 
 @dataclass(frozen=True)
 class Ended:
-    """How a rank ended."""
-
     exit_code: int
     said: str
     output: Path
@@ -49,27 +47,23 @@ class Ended:
 
     @property
     def measured(self):
-        """What it measured."""
         assert self.result is not None, self.said
         assert self.result.of(Reconstruction)[0] is not None, self.said
         return self.result.of(Reconstruction)[0]
 
     @property
     def loading(self):
-        """What it measured of loading."""
         assert self.result is not None, self.said
         (measured,) = self.result.of(Loading)
         return measured
 
     @property
     def frames(self):
-        """Images that it counts as its own."""
         assert self.result is not None, self.said
         return self.result.counters.frames
 
     @property
     def sentence(self):
-        """Why it failed."""
         assert self.result is not None, self.said
         assert self.result.error is not None, self.said
         return self.result.error.message

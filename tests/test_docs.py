@@ -1,7 +1,8 @@
-"""What README and the pages of docs/ say is there."""
+"""What README, the pages of docs/ and the citation say is there."""
 
 import re
 import shlex
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,11 @@ def test_the_glossary_is_the_list_of_flags():
 
 def test_the_line_for_sacct_asks_for_all_that_is_read():
     assert f"$ {COMMAND} " in words_of("advise.md")
+
+
+def test_the_citation_is_of_this_version_and_licence():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    fields = dict(
+        re.findall(r"^(version|license): (.+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)
+    )
+    assert fields == {"version": project["version"], "license": project["license"]}

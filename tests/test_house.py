@@ -91,7 +91,6 @@ def test_no_text_has_pip_fetch_a_project_that_is_not_ours():
 
 @pytest.fixture(scope="session")
 def wheel(tmp_path_factory):
-    """The wheel of this checkout."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder)]
     subprocess.run(build, cwd=ROOT, check=True, capture_output=True)

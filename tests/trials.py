@@ -36,7 +36,6 @@ def outputs(run):
 
 
 def error_of(folder):
-    """Why a task failed."""
     record = read_task(folder)
     assert record.error is not None, f"{folder} is {record.state}"
     assert record.state == "failed"
@@ -44,12 +43,10 @@ def error_of(folder):
 
 
 def ended(folder):
-    """How the process of a task ended."""
     return ExitRecord.model_validate_json((folder / EXIT_FILE).read_bytes())
 
 
 def launched(folder):
-    """Where and how the process of a task was started."""
     return LaunchRecord.model_validate_json((folder / LAUNCH_FILE).read_bytes())
 
 

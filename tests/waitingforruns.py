@@ -10,7 +10,6 @@ from pyscale.store.journal import Journal
 
 
 def only_run():
-    """The run in the working folder."""
     (path,) = Path("runs").iterdir()
     return RunFolder(path)
 

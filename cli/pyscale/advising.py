@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,7 +32,6 @@ from pyscale.sites import Site, load_site
 from pyscale.store.folder import find_run
 from pyscale.store.lock import is_locked
 from pyscale.traits import meets, stands_apart
-from pyscale_stages.contract import Stage
 from pyscale_stages.registry import load_stage
 
 
@@ -47,16 +46,12 @@ def advise(
     as_json: bool,
     why: bool = False,
 ) -> None:
-    """Print the lines that request the best N of each stage, and the request in words.
-
-    `worker_hours` is the budget of one pass over the movie, `objective` None is every objective,
-    `site` None is the run's own, or that of the settings. `why` also prints every choice, what
-    limits it and what would settle it. A UserError says that the run or table cannot be used, that
-    nothing in it was timed, or that the budget fits nothing.
-    """
+    """Print the lines that request the best N of each stage, and the request in words."""
     _refuse_budget(objective, worker_hours)
     results, plan = _of_run(name) if table is None else (results_of_table(table), None)
-    found = _advice(results, plan, objective, worker_hours, dialect=dialect, site=_site(plan, site))
+    own = plan.site if plan is not None and site is None else None
+    asked = own or load_site(site or load_settings().site)
+    found = _advice(results, plan, objective, worker_hours, dialect=dialect, site=asked)
     if as_json:
         print(found.model_dump_json(indent=1))  # noqa: T201 - the command's answer
         return
@@ -93,13 +88,6 @@ def _of_run(name: str | None) -> tuple[Results, Plan]:
     return results, run.plan
 
 
-def _site(plan: Plan | None, name: str | None) -> Site:
-    """The site that was named, else the run's own, else that of the settings."""
-    if name is None and plan is not None and plan.site is not None:
-        return plan.site
-    return load_site(name or load_settings().site)
-
-
 def _advice(
     results: Results,
     plan: Plan | None,
@@ -132,7 +120,12 @@ def _advice(
     own = pl.col("stage").is_in(trials["stage"].unique().to_list())
     table = results.configurations.filter(own)
     chosen = choices(table, trials, worker_hours=worker_hours, interleaved=results.interleaved)
-    _refuse_budget_that_fits_nothing(chosen)
+    of_budget = [choice for choice in chosen if choice.objective == "budget"]
+    if of_budget and all(choice.workers is None for choice in of_budget):
+        told = "; ".join(f"{choice.stage}: {choice.refusal}" for choice in of_budget)
+        raise UserError(
+            f"no N can be given for --budget ({told}): give a larger one, or leave it out"
+        )
     # Directives are for one objective, or there would be several for one stage.
     wanted: Objective = objective or ("knee" if worker_hours is None else "budget")
     drawn = curves(table)
@@ -140,7 +133,12 @@ def _advice(
     about = replace(results, configurations=table, trials=trials, choices=chosen)
     stages = tuple(_of_curve(curve, asked, about, plan, wanted) for curve in drawn)
     requests = [stage.request for stage in stages if stage.request is not None]
-    named = [(request, _stage(plan, request.stage)) for request in requests]
+    named = [
+        (one, None if plan is None else load_stage(plan.suite.stage_name(one.stage)))
+        for one in requests
+    ]
+    # Workers that are ranks are started by one job.
+    meeting = set() if plan is None else {trial.entry for trial in plan.trials if trial.meets}
     runs = next_runs(drawn, chosen, results.limits, plan, cores_of(results.context))
     line = bottom_line(replace(about, requests=requests, next_runs=runs), wanted)
     stages = tuple(
@@ -159,7 +157,7 @@ def _advice(
             *(f"{one.head}: {one.sentence}" for one in said(trials) if one.doubts_result),
             *doubts(drawn),
         ),
-        directives=directives(dialect, named, site, _meeting(plan)) if named else "",
+        directives=directives(dialect, named, site, meeting) if named else "",
         warnings=tuple(shortly(one) for one in said(trials) if one.doubts_result),
         line=line,
         starts=() if results.starts is None else tuple(headlines(results.starts)),
@@ -171,15 +169,13 @@ def _measured_for(context: ReportContext) -> str:
     """What was processed, and on what, where that is known."""
     if context.run_id is None:
         return context.measured_for
-    machines = dict.fromkeys(map(_hardware, context.hardware))
+    machines: dict[str, None] = {}
+    for found in context.hardware:
+        named, cores = found.get("processor", "an unknown processor"), found.get("cores")
+        named += f" with {cores} core{'s' * (cores != '1')}" if cores else ""
+        named += "" if found["GPUs"] == "none" else f", {found['GPUs']}"
+        machines[named] = None
     return f"{context.measured_for} on {' and '.join(machines) or 'unknown hardware'}"
-
-
-def _hardware(found: Mapping[str, str]) -> str:
-    """A machine in words, from its properties in a report."""
-    processor, cores = found.get("processor", "an unknown processor"), found.get("cores")
-    with_cores = f"{processor} with {cores} core{'s' * (cores != '1')}" if cores else processor
-    return with_cores if found["GPUs"] == "none" else f"{with_cores}, {found['GPUs']}"
 
 
 def _of_tasks_apart(trials: pl.DataFrame, plan: Plan | None) -> pl.DataFrame:
@@ -219,15 +215,6 @@ def _without_lone_points(title: str, trials: pl.DataFrame, plan: Plan | None) ->
     return left
 
 
-def _refuse_budget_that_fits_nothing(chosen: Sequence[Choice]) -> None:
-    of_budget = [choice for choice in chosen if choice.objective == "budget"]
-    if of_budget and all(choice.workers is None for choice in of_budget):
-        told = "; ".join(f"{choice.stage}: {choice.refusal}" for choice in of_budget)
-        raise UserError(
-            f"no N can be given for --budget ({told}): give a larger one, or leave it out"
-        )
-
-
 def _of_curve(
     curve: Curve,
     chosen: Sequence[Choice],
@@ -247,12 +234,3 @@ def _of_curve(
         experiments=experiments_of(curve, own, close, plan, cores_of(about.context)),
         request=next((request_of(one, about.trials, cpus=cpus) for one in best), None),
     )
-
-
-def _meeting(plan: Plan | None) -> set[str]:
-    """Stages whose workers are ranks, which one job starts."""
-    return set() if plan is None else {trial.entry for trial in plan.trials if trial.meets}
-
-
-def _stage(plan: Plan | None, entry: str) -> Stage | None:
-    return None if plan is None else load_stage(plan.suite.stage_name(entry))

@@ -43,10 +43,10 @@ class BaseVersion(Record):
     kind: Literal["environment", "images", "parameters"]
     path: Path = Field(description="What --against named")
     params: dict[str, dict[str, JsonValue]] = Field(
-        default_factory=dict, description="Parameters that replace the run's, by entry or stage"
+        {}, description="Parameters that replace the run's, by entry or stage"
     )
     identities: dict[str, Identity] = Field(
-        default_factory=dict,
+        {},
         description="By `new` and `base` where tasks run natively, else by image",
     )
 
@@ -78,10 +78,7 @@ class _Parameters(Record):
 
 
 def read_base(path: Path, runtime: str) -> BaseVersion:
-    """Recognise what --against names.
-
-    A UserError says that a run cannot be measured against it, or not in this runtime.
-    """
+    """Recognise what --against names."""
     given, path = path, path.expanduser().absolute()
     if path.suffix == ".toml" and not path.is_dir():
         found = read_toml("base", path, _Parameters)
@@ -107,9 +104,8 @@ def read_base(path: Path, runtime: str) -> BaseVersion:
 def with_base(suite: Suite, base: BaseVersion) -> Suite:
     """Add the base version of each stage whose N workers share a movie, right after it.
 
-    Both read the same: what the new version of the stage before left. Of parameters only the
-    entries that they name have a base version. A UserError says that no stage can have one, or that
-    parameters are of another suite's stage.
+    Both read what the new version of the stage before left. Of parameters only the entries that
+    they name have a base version.
     """
     own = suite.entries_that(shares_windows)
     if not own:
@@ -138,9 +134,14 @@ def with_base(suite: Suite, base: BaseVersion) -> Suite:
                 f"the suite {suite.name} has an entry {name}, which is also the name of the "
                 f"baseline of {entry}: rename one of the two"
             )
-        stages[entry] = _at(step, "new")
-        stages[name] = _at(step, "base").model_copy(
+        # A point of a grid is one of the axis of versions too.
+        new, older = (
+            step.point | {VERSION: version} if step.point else {} for version in ("new", "base")
+        )
+        stages[entry] = step.model_copy(update={"point": new})
+        stages[name] = step.model_copy(
             update={
+                "point": older,
                 "stage": suite.stage_name(entry),
                 "family": step.family or entry,
                 "version_of": entry,
@@ -163,10 +164,7 @@ def without_base(suite: Suite) -> Suite:
 
 
 def refuse_in_vain(base: BaseVersion, stages: set[str]) -> None:
-    """Raise where nothing that is measured has a base version, or one image is to be of several.
-
-    `stages` are those of the entries that are measured in both versions.
-    """
+    """Refuse a base of no stage that is measured, or one image as that of several."""
     if not stages:
         raise UserError(
             f"--against {base.path} changes nothing that is measured: name another stage by --only"
@@ -197,9 +195,3 @@ def _refuse_axes(suite: Suite, base: BaseVersion, entries: Collection[str]) -> N
 def _names(suite: Suite, entry: str) -> tuple[str, ...]:
     """Names by which settings may mean an entry, the most general first."""
     return (suite.stage_name(entry), suite.stages[entry].family or entry, entry)
-
-
-def _at(step: SuiteStage, version: str) -> SuiteStage:
-    """An entry as a point of the axis of versions, where it is a point of a grid."""
-    point = step.point | {VERSION: version} if step.point else {}
-    return step.model_copy(update={"point": point})

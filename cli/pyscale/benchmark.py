@@ -16,7 +16,7 @@ from pyscale.errors import UserError
 from pyscale.everynode import nodes_for, on_every_node
 from pyscale.executors.protocol import Executor
 from pyscale.executors.submission import refuse_shared_gpus
-from pyscale.gridhere import measured_suite
+from pyscale.gridhere import measured_suite, with_system
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.stepimages import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
@@ -39,7 +39,6 @@ from pyscale.suite import Suite, suite_of
 from pyscale.sweep import powers_of_two
 from pyscale.trialrecords import TrialRecords
 from pyscale.trialrunner import TrialRunner
-from pyscale.withsystem import with_system
 from pyscale_stages.atomic import naming
 from pyscale_stages.measure.nodename import host_name
 
@@ -62,12 +61,10 @@ def plan_run(
     accept_terms: bool = False,
     scripts_for: Site | None = None,
 ) -> Plan:
-    """Plan a run of a suite: on data, which are fetched where they are absent, or without any.
+    """Plan a run of a suite, and fetch its data where they are absent.
 
-    `settings` are those of `pyscale.runsettings.settings_for`; `only` names entries of the suite to
-    measure, all where it is empty. The nodes of the site that scripts are written for decide, as
-    those of the run do, what of a grid there is. A UserError says why the suite, the data or a
-    parameter cannot be used.
+    The nodes of the site that scripts are written for decide, as those of the run do, what of a
+    grid there is.
     """
     site = load_site(settings.site) if settings.executor == "slurm" else None
     suite = measured_suite(suite_of(named), settings, site or scripts_for, only)
@@ -83,14 +80,16 @@ def plan_run(
         dataset = find_movie(settings, suite, accept_terms=accept_terms)
     if settings.with_system:
         suite = with_system(suite, settings, site or scripts_for)
+    workers: Sequence[int] = (len(nodes),)
+    if not nodes:
+        data = [dataset, *own_data.values()]
+        workers = settings.workers or _usual_workers(settings, suite, data)
     plan = make_plan(
         suite,
         dataset,
         run_id=new_run_id(),
         settings=settings.model_dump(mode="json"),
-        workers=(len(nodes),)
-        if nodes
-        else settings.workers or _usual_workers(settings, suite, [dataset, *own_data.values()]),
+        workers=workers,
         only=only,
         site=site,
         base=base,
@@ -104,10 +103,7 @@ def plan_run(
 
 
 def with_allocation(plan: Plan, site: Site) -> Plan:
-    """The plan with its way to get jobs decided.
-
-    A UserError says why one allocation, where it is asked for, cannot serve all trials.
-    """
+    """The plan with its way to get jobs decided."""
     asked = plan.settings["allocation"]
     why_not = None if asked == "each" else why_not_held(plan, site)
     warm = any(trial.start == "warm" for trial in plan.trials)
@@ -145,11 +141,7 @@ def _usual_workers(
 
 
 def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[Outcome, Results]:
-    """Measure what the plan of a run asks for, and report it.
-
-    Of an interrupted run only what is missing is done. The listener hears of every event as it
-    happens.
-    """
+    """Measure what is missing of the plan of a run, and report it."""
     # Who follows the run hears of its end when the report is there.
     with written_by_owner_alone(), naming(run.path), run_lock(run.path):
         outcome = _execute(run, executor, listener)

@@ -1,18 +1,25 @@
-"""What two runs share besides their wall times, and their differences."""
+"""What two runs share besides their wall times, their differences, and tests of the machine."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.machine.comparison import compared_tests
+from pyscale.analysis.machine.processes import trial_medians
+from pyscale.analysis.machine.sidebyside import MachineSide, machines_side_by_side
+from pyscale.analysis.machine.tests import machine_tests
 from pyscale.analysis.measured import measured_trials
 from pyscale.analysis.samples import MEASURED, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.console import talk
+from pyscale.errors import UserError
+from pyscale.references.workid import size_ids_of
 from pyscale.report.comparison import ComparisonContext, OutputComparison
 from pyscale.report.judged import named, title_of
 from pyscale.runfacts import Facts, differences, facts
@@ -26,11 +33,7 @@ from pyscale_stages.task import WINDOW_FILE
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """A run as a comparison needs it; nothing is written into its folder.
-
-    `nodes` are the names of those that its tasks ran on, `timings` the tests of the machine itself,
-    and `samples` what counts beside wall times (see `pyscale.analysis.samples.samples`).
-    """
+    """A run as a comparison needs it; nothing is written into its folder."""
 
     run: RunFolder
     manifest: Mapping[str, Any]
@@ -41,13 +44,7 @@ class MeasuredRun:
 
     @classmethod
     def of(cls, run: RunFolder) -> MeasuredRun:
-        """Read the records of a run.
-
-        Raises
-        ------
-        UserError
-            If it does not tell what it was measured with.
-        """
+        """Read the records of a run."""
         tables = build_tables(run)
         for sentence in tables.sources.unreadable.values():
             talk(sentence)
@@ -71,11 +68,7 @@ class MeasuredRun:
 
     @property
     def compared_trials(self) -> pl.DataFrame:
-        """Trials whose wall times are compared.
-
-        A test of the machine is compared by its own, ranks load for as long as they are told, and
-        what counts of a reconstruction is an iteration by its components.
-        """
+        """Trials whose wall times are compared, as those of ranks and of the machine are not."""
         apart = self.trials["stage"].is_in(list(self.run.plan.entries_that(stands_apart)))
         return self.trials.filter(~apart)
 
@@ -116,6 +109,14 @@ class MeasuredRun:
         """Sizes and sha256 of the files that it read, whatever they are called."""
         files = self.manifest["input"]["files"]
         return tuple((file["size_bytes"], file["sha256"]) for file in files)
+
+
+def refuse_twice(paths: Sequence[Path]) -> None:
+    """Refuse a run, or a table, beside itself."""
+    places = [path.resolve() for path in paths]
+    for place, path in zip(places, paths, strict=True):
+        if places.count(place) > 1:
+            raise UserError(f"{path} was given twice: name each once")
 
 
 def nothing_in_common(base: MeasuredRun, new: MeasuredRun) -> str | None:
@@ -171,10 +172,7 @@ def _outputs(entry: str, base: MeasuredRun, new: MeasuredRun, shared: set[str]) 
 
 
 def _reference_output(run: RunFolder, entry: str) -> dict[str, str]:
-    """Files of a stage's reference output with their sha256; none where it left no record.
-
-    The window's own record is left out: it holds parameters, which are compared by themselves.
-    """
+    """Files of a stage's reference output with their sha256; none where it left no record."""
     for trial in run.plan.trials:
         if trial.entry == entry and trial.is_reference:
             result = None
@@ -183,3 +181,23 @@ def _reference_output(run: RunFolder, entry: str) -> dict[str, str]:
             files = result.outputs if result is not None else ()
             return {file.name: file.sha256 for file in files if file.name != WINDOW_FILE}
     return {}
+
+
+def tests_compared(base: MeasuredRun, new: MeasuredRun, *, at_least: float) -> pl.DataFrame | None:
+    """Judge tests of the machine that both runs did, node by node, or one node with the other."""
+    if base.timings.is_empty() or new.timings.is_empty():
+        return None
+    nodes = [side.timings["node"].unique(maintain_order=True).to_list() for side in (base, new)]
+    alone = all(len(own) == 1 for own in nodes)
+    common = [(node, node, node) for node in nodes[0] if node in nodes[1]]
+    found = []
+    for name, before, after in [(None, nodes[0][0], nodes[1][0])] if alone else common:
+        sides = [_side(base, before), _side(new, after)]
+        table = compared_tests(sides, machines_side_by_side(sides), 0, 1, at_least=at_least)
+        found.append(table.select(pl.lit(name, pl.String).alias("node"), *table.columns))
+    return pl.concat(found) if found else None
+
+
+def _side(run: MeasuredRun, node: str | None) -> MachineSide:
+    own = run.timings.filter(run.timings["node"].eq_missing(node))
+    return MachineSide(machine_tests(own), size_ids_of(run.run.plan), trial_medians(own))

@@ -16,6 +16,12 @@ from pyscale.runfacts import SHA_DIGITS, Difference, Facts, differences
 
 MOST_TOLD = 5
 """Differences that a sentence names."""
+NEW = {
+    "environment": "this environment",
+    "images": "the images of this run",
+    "parameters": "the parameters of this run",
+}
+"""The new version, by the kind of the base."""
 
 
 def between_versions(
@@ -28,7 +34,7 @@ def between_versions(
 ) -> VersionComparison | None:
     """Compare the two versions that a run measured; None where it measured one."""
     versions = plan.versions
-    if not versions:
+    if not versions or plan.base is None:
         return None
     new_names = {base: new for new, base in versions.items()}
     stage = pl.col("stage")
@@ -50,7 +56,7 @@ def between_versions(
     )
     context = ComparisonContext(
         base=str(plan.base),
-        new=f"{_new(plan)}, in {plan.title}",
+        new=f"{NEW[plan.base.kind]}, in {plan.title}",
         measured_here=True,
         paired=True,
         at_least=at_least,
@@ -61,10 +67,7 @@ def between_versions(
 
 
 def differences_in(plan: Plan, manifest: Mapping[str, Any] | None = None) -> list[Difference]:
-    """List in what the two versions of a plan differ, as far as it is known.
-
-    The manifest of its run knows its images and what its tasks found.
-    """
+    """List in what both versions of a plan differ; the manifest of its run knows more of it."""
     return differences(*(_facts(plan, manifest, is_base=which) for which in (True, False)))
 
 
@@ -79,12 +82,6 @@ def told_of_base(plan: Plan) -> str:
         return f"{which}: measured against {plan.base}"
     same = "no known difference, so this is an A/A run"
     return f"{which}: measured against {plan.base}; {', '.join(told) or same}"
-
-
-def _new(plan: Plan) -> str:
-    of_kind = {"environment": "this environment", "images": "the images of this run"}
-    assert plan.base is not None, "a plan with two versions says what the base is"
-    return of_kind.get(plan.base.kind, "the parameters of this run")
 
 
 def _facts(plan: Plan, manifest: Mapping[str, Any] | None, *, is_base: bool) -> Facts:

@@ -22,9 +22,8 @@ PERIOD_S = 0.005
 def look_around(besides: Path | None = None) -> Bystanders:
     """Look for tasks of other runs, and for other work that wants processors.
 
-    The number of runnable processes is the kernel's for the whole machine, containers and other
-    users included, in the median of some samples over hundredths of a second. Processes that name
-    the folder `besides`, or a path in it, in their command line are this run's own.
+    Processes that name the folder `besides`, or a path in it, in their command line are this run's
+    own.
     """
     return Bystanders(
         node=node_name(),
@@ -35,10 +34,7 @@ def look_around(besides: Path | None = None) -> Bystanders:
 
 
 def _pyscale_tasks() -> int:
-    """Count processes that run a stage, as `python -m pyscale_stages` does.
-
-    A warm worker waits while a fork of it does a task.
-    """
+    """Count processes that run a stage; a warm worker waits while a fork of it does a task."""
     lines = {
         process.pid: (process.info["cmdline"] or (), process.info["ppid"])
         for process in psutil.process_iter(["cmdline", "ppid"])
@@ -58,20 +54,17 @@ def _runnable_of_others(sample: int, besides: Path | None) -> int:
     own = psutil.Process()
     running = 0
     # A worker's launcher takes a moment to end after its worker.
-    family = {own, *own.children(recursive=True), *(_naming(besides) if besides else ())}
+    family = {own, *own.children(recursive=True)}
+    if besides is not None:
+        family |= {
+            process
+            for process in psutil.process_iter(["cmdline"])
+            if any(f"{besides}/" in f"{word}/" for word in process.info["cmdline"] or ())
+        }
     for process in family:
         with suppress(psutil.NoSuchProcess):
             running += process.status() == psutil.STATUS_RUNNING
     return max(0, _runnable() - running)
-
-
-def _naming(folder: Path) -> list[psutil.Process]:
-    """Processes whose command line names a folder or what is in it."""
-    return [
-        process
-        for process in psutil.process_iter(["cmdline"])
-        if any(f"{folder}/" in f"{word}/" for word in process.info["cmdline"] or ())
-    ]
 
 
 def _runnable() -> int:

@@ -13,10 +13,7 @@ WIDEST = 28
 
 
 class Command(TyperCommand):
-    """A command whose help has its options in groups, and examples at its end.
-
-    Rich could draw groups, and takes longer to import than all that a short command needs.
-    """
+    """A command whose help has its options in groups, and examples at its end."""
 
     settings_are_defaults = False
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 from rich.text import Text
@@ -17,8 +18,13 @@ from pyscale.analysis.samples import KEY as SAMPLED
 from pyscale.analysis.samples import MEASURED, compared_samples, samples
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
-from pyscale.betweenmachines import tests_compared
-from pyscale.betweenruns import MeasuredRun, between, nothing_in_common
+from pyscale.betweenruns import (
+    MeasuredRun,
+    between,
+    nothing_in_common,
+    refuse_twice,
+    tests_compared,
+)
 from pyscale.betweenversions import between_versions
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
@@ -55,12 +61,8 @@ class _Loaded:
     tests: pl.DataFrame | None = None
 
 
-@dataclass(frozen=True)
-class _Compared:
-    """What was found: a row for everything that either has."""
-
-    context: ComparisonContext
-    rows: Sequence[Row]
+_Compared = tuple[ComparisonContext, Sequence[Row]]
+"""What was found: a row for everything that either has."""
 
 
 def compare(
@@ -74,29 +76,22 @@ def compare(
 ) -> int:
     """Print how one run, or table, differs from another, and return the exit code.
 
-    `base` and `new` are runs by id or folder, or CSV tables of wall times; a run alone holds both
-    versions. `yardsticks` are further ones of the base's version: a change must exceed how far they
-    differ. `at_least` is a change like `5%` or `0.05`.
-
-    Raises
-    ------
-    UserError
-        If one of them cannot be read or they cannot be compared; and where a regression was to be
-        found and no configuration has enough trials to show one.
+    `yardsticks` are further ones of the base's version: a change must exceed how far they differ.
     """
     counts = MARGIN if at_least is None else _share(at_least)
-    if new is None:
-        found = _of_one_run(base, counts, yardsticks)
-    else:
-        found = _of_two(base, new, counts, yardsticks)
-    concluded = conclusion(found.context, found.rows)
+    context, rows = (
+        _of_one_run(base, counts, yardsticks)
+        if new is None
+        else _of_two(base, new, counts, yardsticks)
+    )
+    concluded = conclusion(context, rows)
     if as_json:
-        print(_json(found, concluded))  # noqa: T201 - the command's answer
+        print(_json(context, rows, concluded))  # noqa: T201 - the command's answer
     else:
-        answer(shown(found.context, found.rows))
+        answer(shown(context, rows))
         if concluded is not None:
             answer(Text(concluded, "bold"))
-    return _gate(found) if fail_on_regression else 0
+    return _gate(context, rows) if fail_on_regression else 0
 
 
 def _of_one_run(name: str, at_least: float, yardsticks: Sequence[str]) -> _Compared:
@@ -118,7 +113,7 @@ def _of_one_run(name: str, at_least: float, yardsticks: Sequence[str]) -> _Compa
             f"the run {run.plan.run_id} measured one version: name the run to compare it with, or "
             "measure two by `pyscale run SUITE --against BASE`"
         )
-    return _Compared(found.context, judged(found.table))
+    return found.context, judged(found.table)
 
 
 def _of_two(base: str, new: str, counts: float, yardsticks: Sequence[str]) -> _Compared:
@@ -127,26 +122,15 @@ def _of_two(base: str, new: str, counts: float, yardsticks: Sequence[str]) -> _C
     for name, trials in {new: loaded.new, **loaded.yardsticks}.items():
         _refuse_other_work(base, name, loaded.base, trials)
     differ_by = _runs_differ_by(loaded) if yardsticks else None
-    context = loaded.context.model_copy(
-        update={
-            "at_least": counts,
-            "yardsticks": tuple(yardsticks),
-            "runs_differ_by": differ_by,
-        }
-    )
-    scatter = differ_by or 0.0
-    times = comparison(
-        loaded.base,
-        loaded.new,
-        interleaved=context.measured_here,
-        at_least=counts,
-        scatter=scatter,
-    )
-    of_samples = compared_samples(*loaded.samples[:2], at_least=counts, scatter=scatter)
+    update = {"at_least": counts, "yardsticks": tuple(yardsticks), "runs_differ_by": differ_by}
+    context = loaded.context.model_copy(update=update)
+    apart: dict[str, Any] = {"at_least": counts, "scatter": differ_by or 0.0}
+    times = comparison(loaded.base, loaded.new, interleaved=context.measured_here, **apart)
+    of_samples = compared_samples(*loaded.samples[:2], **apart)
     rows = judged(times, of_samples, loaded.tests)
     if not any(row["verdict"] for row in rows):
         _refuse_nothing_judged(base, new, context, rows)
-    return _Compared(context, rows)
+    return context, rows
 
 
 def _refuse_nothing_judged(
@@ -207,7 +191,7 @@ def _loaded(names: Sequence[str], at_least: float) -> _Loaded:
     """Read base, new and yardsticks, which must be of one kind."""
     are_tables = [Path(name).is_file() for name in names]
     if all(are_tables):
-        _refuse_twice([Path(name) for name in names])
+        refuse_twice([Path(name) for name in names])
         base, new, *more = (trials_from_wall_times(read_wall_times(Path(name))) for name in names)
         context = ComparisonContext(base=names[0], new=names[1], measured_here=False)
         yardsticks = dict(zip(names[2:], more, strict=True))
@@ -220,7 +204,7 @@ def _loaded(names: Sequence[str], at_least: float) -> _Loaded:
             f"{table} is a table of wall times and {run} is a run: give runs alone, or tables alone"
         )
     folders = [find_run(runs_folder, name) for name in names]
-    _refuse_twice([folder.path for folder in folders])
+    refuse_twice([folder.path for folder in folders])
     before, after, *others = map(MeasuredRun.of, folders)
     if unlike := nothing_in_common(before, after):
         raise UserError(f"{unlike}: measure the same entries at the same --workers")
@@ -236,13 +220,6 @@ def _loaded(names: Sequence[str], at_least: float) -> _Loaded:
         [run.samples for run in (before, after, *others)],
         tests_compared(before, after, at_least=at_least),
     )
-
-
-def _refuse_twice(paths: Sequence[Path]) -> None:
-    places = [path.resolve() for path in paths]
-    for place, path in zip(places, paths, strict=True):
-        if places.count(place) > 1:
-            raise UserError(f"{path} was given twice: name each once")
 
 
 def _refuse_other_version(base: MeasuredRun, yardstick: MeasuredRun) -> None:
@@ -282,8 +259,7 @@ def _refuse_other_work(
         )
 
 
-def _json(compared: _Compared, concluded: str | None) -> str:
-    context, rows = compared.context, compared.rows
+def _json(context: ComparisonContext, rows: Sequence[Row], concluded: str | None) -> str:
     found = context.model_dump(mode="json") | {
         "remarks": [
             *remarks(context),
@@ -303,9 +279,9 @@ def _written(row: Row) -> Row:
     return told | {name: json.loads(row[name] or "{}") for name in qualities}
 
 
-def _gate(found: _Compared) -> int:
+def _gate(context: ComparisonContext, rows: Sequence[Row]) -> int:
     """Say whether a regression was found, and what could not be told."""
-    judged_rows = [row for row in found.rows if row["decides"] and row["verdict"] is not None]
+    judged_rows = [row for row in rows if row["decides"] and row["verdict"] is not None]
     worse = _named(judged_rows, "worse")
     if worse:
         talk(f"regression: {worse}")
@@ -318,7 +294,7 @@ def _gate(found: _Compared) -> int:
         )
     slower = _named(judged_rows, "slower")
     if slower:
-        talk(f"no regression, but {words(found.context.at_least)['slower']}: {slower}")
+        talk(f"no regression, but {words(context.at_least)['slower']}: {slower}")
     undecided = _named(judged_rows, "not enough data")
     if undecided:
         talk(f"no regression was found; not enough data to exclude one: {undecided}")

@@ -54,10 +54,7 @@ def prices_of(plan: Plan) -> Prices:
 
 
 def costs(plan: Plan, site: Site, node_cores: NodeCores) -> list[StageCost]:
-    """Cost of each entry of a plan, in the order of the pipeline.
-
-    A job that has its nodes for itself holds all of `node_cores`.
-    """
+    """Cost of each entry of a plan, in the order of the pipeline."""
     by_entry: dict[str, list[StageCost]] = {entry: [] for entry in plan.suite.stages}
     for trial in plan.trials:
         by_entry[trial.entry] += [_cost(site, one, node_cores) for one in submissions(plan, trial)]
@@ -137,9 +134,8 @@ def ways(
 ) -> tuple[Way, Way]:
     """Both ways to get the jobs of a plan: hold, and each.
 
-    `known_s` has the seconds that trials took in earlier runs; others are taken to last as long as
-    their time limits let them. One allocation may last `longest_min`. `node_cores` are the cores of
-    a node, which a job that has its nodes for itself holds all.
+    Trials that are not `known_s` from earlier runs count as long as their time limits let them
+    last.
     """
     used_s = gpu_s = work_s = tasks_s = 0.0
     jobs = waits = 0

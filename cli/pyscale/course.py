@@ -120,7 +120,9 @@ class Course:
             ("allocations ended", self._lost),
         ):
             last = failures[-IN_A_ROW:]
-            if len(last) == IN_A_ROW and len({_alike(failure) for failure in last}) == 1:
+            # Numbers are those of jobs, nodes and tasks.
+            alike = {re.sub(r"\d+", "#", failure) for failure in last}
+            if len(last) == IN_A_ROW and len(alike) == 1:
                 return (
                     f"{IN_A_ROW} {what} alike in a row without one finished trial ({last[-1]}): "
                     "mend that, then resume the run"
@@ -133,15 +135,9 @@ class Course:
         return statistics.median(known) if known else None
 
     def expected_s(
-        self,
-        trials: Collection[Trial],
-        earlier_s: Mapping[str, float] = MappingProxyType({}),
+        self, trials: Collection[Trial], earlier_s: Mapping[str, float] = MappingProxyType({})
     ) -> dict[str, float]:
-        """Seconds that trials should take; empty where nothing is known of any.
-
-        Each lasts as long as others of its configuration did, or as it did in earlier runs, or as
-        all that is known.
-        """
+        """Seconds that trials should take, as others of their configuration or in earlier runs."""
         known = [*self.durations_s.values(), *earlier_s.values()]
         if not known:
             return {}
@@ -167,11 +163,6 @@ class Course:
             return None
         ran_s = {trial: (now - since).total_seconds() for trial, since in self.under_way.items()}
         return sum(max(0.0, s - ran_s.get(trial, 0.0)) for trial, s in expected_s.items())
-
-
-def _alike(failure: str) -> str:
-    """A failure without numbers of jobs, nodes and tasks."""
-    return re.sub(r"\d+", "#", failure)
 
 
 def _configuration(trial_id: str) -> str:

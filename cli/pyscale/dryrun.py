@@ -21,12 +21,12 @@ from pyscale.doctor.subject import Subject
 from pyscale.errors import UserError
 from pyscale.executors.submission import Submission, script, script_of, submissions
 from pyscale.holding import held_parameters, times_of
-from pyscale.plan import Plan, Trial
+from pyscale.plan import Plan
 from pyscale.report.wording import listing
 from pyscale.sbatch.held import held_by, is_held, limit_of, why_not_held
 from pyscale.sites import Site
 from pyscale.slurm.commands import ask, default_partition
-from pyscale.statustable import duration
+from pyscale.statusview import duration
 from pyscale.store.folder import submissions_of
 from pyscale.sweep import Sweep
 from pyscale.traits import measures_alone
@@ -61,28 +61,29 @@ class Script:
 
 
 def show(plan: Plan, *, verbose: bool = False) -> None:
-    """Print what a plan comes to and, for a cluster, what is submitted and its cost.
-
-    Raises where the folder whose storage is to be measured, on this machine, cannot be, or its disk
-    has no room for the tests.
-    """
+    """Print what a plan comes to and, for a cluster, what is submitted and its cost."""
     answer(_summary(plan))
     if verbose:
         answer(_trials(plan))
     if plan.site is None:
-        _tell_of_place(plan)
+        # What is written into the folder whose storage is measured.
+        found = list(place(Subject.of_plan(plan)))
+        refuse(found)
+        for finding in found:
+            talk(finding.sentence)
         if not verbose:
             talk("-v lists each trial")
         return
     if is_held(plan):
         _show_held(plan, plan.site)
         return
-    found = scripts(plan, plan.site)
-    for number, one in enumerate(found, start=1):
-        times = len(one.submissions)
+    distinct = scripts(plan, plan.site)
+    for number, one in enumerate(distinct, start=1):
+        count = len(one.submissions)
+        times = f"{count} time{'s' * (count > 1)}"
         # The command's answer, as it is: no line of it is to be broken.
         print(  # noqa: T201
-            f"==> script {number} of {len(found)}, submitted {times} time{'s' * (times > 1)} <==",
+            f"==> script {number} of {len(distinct)}, submitted {times} <==",
             *one.purposes(),
             "",
             one.text,
@@ -121,7 +122,10 @@ def _show_ways(plan: Plan, site: Site) -> None:
     """Print what holding one job costs, and what jobs for each trial do."""
     held = held_by(plan, site)
     limit_min = limit_of(held)
-    known_s = {**usual_s(_with_way(plan, "each")), **usual_s(_with_way(plan, "hold"))}
+    known_s: dict[str, float] = {}
+    for way in ("each", "hold"):
+        settings = {**plan.settings, "allocation": way}
+        known_s |= usual_s(plan.model_copy(update={"settings": settings}))
     request = held.slot.request
     node_cores = _node_cores(request.partition) if request.exclusive else None
     both = ways(plan, site, held, known_s, longest_min=limit_min, node_cores=node_cores)
@@ -148,10 +152,6 @@ def _show_ways(plan: Plan, site: Site) -> None:
         f"and waits {hold.waits} time{'s' * (hold.waits != 1)} in the queue where each waits "
         f"at most {each.waits} times"
     )
-
-
-def _with_way(plan: Plan, way: str) -> Plan:
-    return plan.model_copy(update={"settings": {**plan.settings, "allocation": way}})
 
 
 def _table(columns: Sequence[str]) -> Table:
@@ -192,14 +192,6 @@ def _money(prices: Prices) -> list[str]:
     return [f"money ({prices.currency})"] if prices.is_given else []
 
 
-def _tell_of_place(plan: Plan) -> None:
-    """Say what is written into the folder whose storage is measured, or refuse that folder."""
-    found = list(place(Subject.of_plan(plan)))
-    refuse(found)
-    for finding in found:
-        talk(finding.sentence)
-
-
 def scripts(plan: Plan, site: Site) -> list[Script]:
     """Every distinct script of a plan, in the order of its first submission."""
     # As the run's own folder will name it, which is not there yet.
@@ -208,12 +200,7 @@ def scripts(plan: Plan, site: Site) -> list[Script]:
     texts: dict[str, str] = {}
     for trial in plan.trials:
         for submission in submissions(plan, trial):
-            text = script(
-                site,
-                submission,
-                run_id=plan.run_id,
-                folder=folder,
-            )
+            text = script(site, submission, run_id=plan.run_id, folder=folder)
             shared = "\n".join(one for one in text.splitlines() if not one.startswith(_COMMENT))
             texts.setdefault(shared, text)
             users.setdefault(shared, []).append(submission)
@@ -274,6 +261,7 @@ def _trials(plan: Plan) -> Table:
     rows = []
     for position, trial in enumerate(plan.trials, start=1):
         lengths = sorted({stop - start for start, stop in trial.windows})
+        sources = [str(one.path) if one.is_place else one.source for one in trial.inputs]
         has_windows = shares_frames and not measures_alone(trial.stage)
         rows.append(
             {
@@ -282,7 +270,7 @@ def _trials(plan: Plan) -> Table:
                 "N": str(trial.workers),
                 "windows": str(len(trial.windows)) if has_windows else None,
                 "frames\nof each": " or ".join(map(str, lengths)) if has_windows else None,
-                "input": _sources(trial) if trial.inputs else None,
+                "input": ", ".join(sources) if sources else None,
                 "device": trial.device,
                 "threads": str(plan.threads_of(trial)) if has_threads else None,
                 "GPU\nsharing": trial.gpu_sharing if is_shared and trial.device == "cuda" else None,
@@ -295,11 +283,6 @@ def _trials(plan: Plan) -> Table:
     for row in rows:
         table.add_row(*(row[column] for column in columns))
     return table
-
-
-def _sources(trial: Trial) -> str:
-    """What a trial reads, or the folder that it measures."""
-    return ", ".join(str(item.path) if item.is_place else item.source for item in trial.inputs)
 
 
 def _cost_table(stages: list[StageCost], prices: Prices) -> Table:

@@ -23,12 +23,7 @@ CHOOSE_NODES = ("--nodelist", "--nodefile", "--exclude")
 def nodes_for(
     suite: Suite, only: Sequence[str], settings: Settings, site: Site | None
 ) -> tuple[str, ...]:
-    """Names of the nodes that a run measures; those that take no jobs are told of and left out.
-
-    In the order of their numbers; none where not every node is asked for. A UserError says that the
-    run is not on a cluster, measures neither the nodes themselves nor ranks on them, has entries
-    that go to several partitions, or finds no node that takes jobs.
-    """
+    """Names of the nodes that a run measures; none where not every node is asked for."""
     if not settings.every_node:
         return ()
     if site is None:
@@ -39,7 +34,12 @@ def nodes_for(
         raise UserError(
             "--every-node measures all nodes at once in one job: leave --layout array out"
         )
-    _refuse_other_choice_of_nodes(site)
+    for option in site.options:
+        if option.partition("=")[0] in CHOOSE_NODES:
+            raise UserError(
+                f"the site {site.name} has the option {option}, but --every-node chooses the "
+                "nodes itself: leave one of the two out"
+            )
     entries = [
         entry
         for entry, step in suite.stages.items()
@@ -47,7 +47,14 @@ def nodes_for(
     ]
     if not entries:
         return ()  # A misspelt name, as the planning will say.
-    _refuse_other_stages(suite, entries)
+    shared = suite.entries_that(shares_windows)
+    others = [entry for entry in entries if entry in shared]
+    if others:
+        raise UserError(
+            "--every-node measures only the nodes themselves, or work of ranks on them, so not "
+            f"{listing(others)} of the suite {suite.name}: run the suite system, loader or "
+            "reconstruct, or leave --every-node out"
+        )
     partition = _partition_of(suite, entries, settings, site)
     nodes = nodes_of(partition)
     able = tuple(node.name for node in nodes if node.able)
@@ -63,10 +70,7 @@ def nodes_for(
 
 
 def on_every_node(plan: Plan, nodes: tuple[str, ...]) -> Plan:
-    """The plan with the workers of each trial on nodes, one each, started at once.
-
-    What one worker measures beside the suite goes to whichever node the cluster gives it.
-    """
+    """The plan with the workers of each trial on nodes, one each, started at once."""
     if not nodes:
         return plan
     spread = {"layout": "gang", "nodes": nodes}
@@ -75,26 +79,6 @@ def on_every_node(plan: Plan, nodes: tuple[str, ...]) -> Plan:
         trial if trial.entry in once else trial.model_copy(update=spread) for trial in plan.trials
     )
     return plan.model_copy(update={"trials": tuple(trials)})
-
-
-def _refuse_other_choice_of_nodes(site: Site) -> None:
-    for option in site.options:
-        if option.partition("=")[0] in CHOOSE_NODES:
-            raise UserError(
-                f"the site {site.name} has the option {option}, but --every-node chooses the "
-                "nodes itself: leave one of the two out"
-            )
-
-
-def _refuse_other_stages(suite: Suite, entries: Iterable[str]) -> None:
-    shared = suite.entries_that(shares_windows)
-    others = [entry for entry in entries if entry in shared]
-    if others:
-        raise UserError(
-            "--every-node measures only the nodes themselves, or work of ranks on them, so not "
-            f"{listing(others)} of the suite {suite.name}: run the suite system, loader or "
-            "reconstruct, or leave --every-node out"
-        )
 
 
 def _partition_of(suite: Suite, entries: Iterable[str], settings: Settings, site: Site) -> str:

@@ -8,23 +8,20 @@ from dataclasses import replace
 from importlib.metadata import version
 
 from pyscale import DISTRIBUTION
-from pyscale.blockorder import block_order
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial
 from pyscale.report.wording import listing
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import code_commit, read_provenance
-from pyscale.sweep import Scaled, Sweep, refuse_more_ranks_than_slides
+from pyscale.sweep import Scaled, Sweep, block_order, refuse_more_ranks_than_slides
 
 
 def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> Plan:
     """The plan of a run with more trials after those that it has, which stay as they are.
 
     They come in blocks of their own, because only trials of one block count as run at the same
-    time. Each block is in random order and holds the baseline, so that a machine that has changed
-    since cannot pass for an effect of N. `repeats` are the trials that each configuration is to
-    have, None as many as the run was planned with; `workers` may name those that it has too. A
-    UserError says that nothing would be added, or that a worker count cannot be.
+    time. Each holds the baseline, so that a machine that has changed since cannot pass for an
+    effect of N.
     """
     sweep, wanted = Sweep.of(plan), repeats or int(plan.settings["repeats"])
     new = sorted({*(workers or ())}.difference(sweep.workers))
@@ -43,7 +40,8 @@ def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> 
             f"--repeats {repeats}: the run {plan.run_id} has {max(have.values())} trials at a "
             "worker count already, and none is taken away: give more"
         )
-    missing = {n: wanted - have[n] for n in sorted({*sweep.workers, *new})}
+    every = sorted({*sweep.workers, *new})
+    missing = {n: wanted - have[n] for n in every}
     first = 1 + max(trial.block for trial in plan.trials)
     added: list[Trial] = []
     for extra in range(max(missing.values())):
@@ -61,7 +59,7 @@ def extended(plan: Plan, repeats: int | None, workers: Sequence[int] | None) -> 
             f"the run {plan.run_id} has {wanted} trials of each of N = {listing(sweep.workers)} "
             "already: give more --repeats, or other --workers"
         )
-    settings = plan.settings | {"repeats": wanted, "workers": sorted({*sweep.workers, *new})}
+    settings = plan.settings | {"repeats": wanted, "workers": every}
     # Not a copy: a plan refuses two trials of one name.
     return Plan.model_validate(
         dict(plan) | {"settings": settings, "trials": (*plan.trials, *added)}

@@ -21,10 +21,7 @@ _GLANCE_S = 0.05
 
 
 def file_lock(path: Path) -> BaseFileLock:
-    """Return the lock of a file that works on its filesystem; it is not held yet.
-
-    The file is made where it is absent.
-    """
+    """The lock of a file, made where it is absent, that works on its filesystem; not yet held."""
     os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666))
     # Beside the file, not in its place: a file that was copied here would count as held for ever.
     return FileLock(path) if is_held(path) is not None else SoftFileLock(marker_of(path))
@@ -45,10 +42,7 @@ def claimed(lock: BaseFileLock, waiting: Callable[[], object]) -> Iterator[None]
 
 
 def is_held(path: Path) -> bool | None:
-    """Whether a process holds the kernel's lock of a file; None: its filesystem has no locks.
-
-    Others may look at the same moment.
-    """
+    """Whether a process holds the kernel's lock of a file; None: its filesystem has no locks."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except FileNotFoundError:
@@ -67,8 +61,5 @@ def is_held(path: Path) -> bool | None:
 
 
 def marker_of(path: Path) -> Path:
-    """File that is there as long as a lock is held where the filesystem has no locks.
-
-    It names its process. One that a dead process left goes with the next lock on the same node.
-    """
+    """File that is there as long as a lock is held where the filesystem has no locks."""
     return path.with_name(f"{path.name}.held")

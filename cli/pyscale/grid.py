@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Set
 from itertools import product
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import get_args
+from typing import cast
 
 from pyscale.errors import UserError
 from pyscale.gridaxes import (
@@ -44,14 +44,10 @@ def unfolded(
 ) -> Suite:
     """Make an entry of every point of every grid of a suite.
 
-    A point is named for the axes that have several values, like `segment_224px_cpu`: in the suite's
-    file, so that it has that name in every run, or as chosen. How workers share GPUs means nothing
-    on another device, where it counts as `own` and the points that are the same by that are
-    measured once. An entry without a grid that has all threads gets one where numbers of threads
-    are chosen. `chosen` values replace those of the suite; an axis that no grid of it has is added
-    to each whose stage knows it. Below them are those that are `fitted` to an entry. Of entries
-    that are `left_out`, as they are not measured, no axis but that of threads is chosen. A
-    UserError says that an axis or a value cannot be, or that two points have one name.
+    A point is named for the axes that have several values in the suite's file, so that it has that
+    name in every run, or as chosen. `chosen` values replace those of the suite, and below them are
+    those that are `fitted` to an entry. Of entries that are `left_out` no axis but that of threads
+    is chosen.
     """
     families = {
         entry: step
@@ -72,7 +68,9 @@ def unfolded(
             family = _chosen_of(suite, entry, fitted.get(entry, {}), chosen, left_out)
             points = _points(suite, entry, family, device, cores)
         elif step.threads == ALL_CORES:
-            points = {entry: _counted(suite, entry, device, cores)}
+            stage = load_stage(suite.stage_name(entry))
+            threads = cores(stage, suite.device_of(entry, device))
+            points = {entry: step.model_copy(update={"threads": threads})}
         else:
             points = {entry: step}
         for name, point in points.items():
@@ -86,10 +84,7 @@ def unfolded(
 
 
 def _started_as(suite: Suite, chosen: Grid, besides: Set[str]) -> tuple[Suite, set[str]]:
-    """A suite whose entries start as chosen, and those of them that thereby get a grid.
-
-    Where both starts are compared and the suite compares nothing else, the first is the base.
-    """
+    """A suite whose entries start as chosen, and those of them that thereby get a grid."""
     starts = tuple(chosen.get(START, ()))
     able = {
         entry
@@ -120,12 +115,6 @@ def _fed_by_cold(step: SuiteStage, started: Set[str]) -> SuiteStage:
         for slot, source in step.inputs.items()
     }
     return step.model_copy(update={"inputs": inputs})
-
-
-def _counted(suite: Suite, entry: str, run_device: Device, cores: Cores) -> SuiteStage:
-    """An entry that has all threads, with their number."""
-    step, stage = suite.stages[entry], load_stage(suite.stage_name(entry))
-    return step.model_copy(update={"threads": cores(stage, suite.device_of(entry, run_device))})
 
 
 def is_of(suite: Suite, file: Suite) -> bool:
@@ -245,8 +234,10 @@ def _at(
         point = point | {GPU_SHARING: "own"}
     threads = point.get(THREADS, family.threads)
     if threads == ALL_CORES:
-        threads = cores(stage, _device(device))
-    params = {axis: None if v == WHOLE else v for axis, v in point.items() if _is_param(axis)}
+        threads = cores(stage, cast("Device", device))
+    params = {
+        axis: None if v == WHOLE else v for axis, v in point.items() if axis not in AXES_OF_ALL
+    }
     return family.model_copy(
         update={
             "params": family.params | params,
@@ -260,17 +251,9 @@ def _at(
     )
 
 
-def _device(value: GridValue) -> Device:
-    return next(device for device in get_args(Device) if device == value)
-
-
 def _measured(step: SuiteStage) -> str:
     """What is measured at a point, whatever the point is called."""
     return step.model_dump_json(include={"params", *AXES_OF_ALL})
-
-
-def _is_param(axis: str) -> bool:
-    return axis not in AXES_OF_ALL
 
 
 def _word(axis: str, value: GridValue) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import get_args
 
 from pydantic import ValidationError
@@ -114,13 +114,10 @@ def refuse_wrong_point(where: str, stage: Stage, step: SuiteStage) -> None:
     try:
         stage.params.model_validate(step.params)
     except ValidationError as error:
-        for axis in _at_fault(error):
+        for found in error.errors(include_url=False):
+            axis = str(next(iter(found["loc"]), ""))
             if axis in step.point:
                 problem = first_problem(error, stage.params)
                 raise UserError(
                     f"the grid of {where} has {axis} = {step.point[axis]}: {problem}"
                 ) from error
-
-
-def _at_fault(error: ValidationError) -> Iterator[str]:
-    return (str(found["loc"][0]) for found in error.errors(include_url=False) if found["loc"])

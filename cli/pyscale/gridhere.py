@@ -1,4 +1,4 @@
-"""The part of a suite's grid that a run measures: by its settings and its nodes."""
+"""The part of a suite's grid that a run measures, and brief tests of the node beside a suite."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyscale.report.wording import listing
 from pyscale.sbatch.options import asked_at, speaks_of_gpus
 from pyscale.settings import Settings
 from pyscale.sites import Site
-from pyscale.suite import ALL_CORES, GridValue, Suite
+from pyscale.suite import ALL_CORES, GridValue, Suite, load_suite
 from pyscale.traits import meets
 from pyscale_stages.contract import Device, Stage
 from pyscale_stages.measure.cpus import first_threads, usable_cpus
@@ -28,11 +28,8 @@ def measured_suite(
 ) -> Suite:
     """Unfold the grids of a suite, as far as a run can measure them, and count all cores.
 
-    Devices that the user asked for stay, and a run is refused where they are absent. Those that the
-    suite alone names are left out, with a sentence, where this machine or the cluster has none.
-    Where `only` names entries, or points of them, the grids of others stay as the file says, but
-    for devices that are not there. A UserError says that an axis or a value cannot be, or that
-    nothing is left to measure.
+    Devices that the suite alone names are left out where this machine or the cluster has none;
+    those that the user asked for are refused there.
     """
     left_out = _left_out(suite, only)
     found = unfolded(
@@ -52,10 +49,7 @@ def measured_suite(
 
 
 def _left_out(suite: Suite, only: Sequence[str]) -> set[str]:
-    """Entries of which no name is, nor may be that of a point.
-
-    None where nothing is named, or nothing that is known, which planning refuses.
-    """
+    """Entries of which no name is, nor may be that of a point; none where no known one is named."""
     named = {
         entry
         for entry in suite.stages
@@ -153,3 +147,28 @@ def _cores_of(site: Site | None) -> Cores:
         return cpus
 
     return cores
+
+
+BRIEF = "system_brief"
+"""The suite whose entries are added."""
+
+
+def with_system(suite: Suite, settings: Settings, site: Site | None) -> Suite:
+    """Put the entries of the brief suite of the machine before those of a suite of another kind."""
+    if suite.data == "place":
+        return suite
+    # Values that were chosen are those of the suite's own grid.
+    brief = measured_suite(load_suite(BRIEF), settings.model_copy(update={"grid": {}}), site)
+    twice = sorted(brief.stages.keys() & suite.stages.keys())
+    if twice:
+        raise UserError(
+            f"the suite {suite.name} has an entry {twice[0]!r}, a name that --with-system also "
+            "adds: rename the entry, or leave --with-system out"
+        )
+    return suite.model_copy(update={"stages": {**brief.stages, **suite.stages}})
+
+
+def without_system(suite: Suite) -> Suite:
+    """The suite to which `with_system` added its entries."""
+    own = {entry: step for entry, step in suite.stages.items() if entry not in suite.measured_once}
+    return suite.model_copy(update={"stages": own})

@@ -59,10 +59,7 @@ ENDS = {
 
 
 class Holder:
-    """Brings the trials of a run to their end in allocations, from whatever state they are in.
-
-    The listener hears of every event as it happens, whoever writes it.
-    """
+    """Brings the trials of a run to their end in allocations, from whatever state they are in."""
 
     def __init__(self, run: RunFolder, listener: Listener) -> None:
         assert run.plan.site is not None, "only a cluster has allocations"
@@ -75,10 +72,7 @@ class Holder:
         self._book = JobBook(self._name, self._say)
 
     def begin(self) -> None:
-        """Submit an allocation, unless one lives.
-
-        A UserError says why Slurm rejects it.
-        """
+        """Submit an allocation, unless one lives."""
         with termination_as_interrupt():
             if self._living():
                 return
@@ -97,10 +91,7 @@ class Holder:
                 self._submit()
 
     def finish(self) -> tuple[Outcome, Results]:
-        """Follow the allocations, submit the next where one is needed, and write the report.
-
-        A UserError says why the run cannot be finished, or that it was cancelled.
-        """
+        """Follow the allocations, submit the next where one is needed, and write the report."""
         with termination_as_interrupt(), following(self._run.path):
             self.begin()
             while True:
@@ -111,7 +102,11 @@ class Holder:
                         continue
                     self._run = RunFolder(self._run.path)
                     if self._is_over():
-                        return self._reported()
+                        if self._journal.read()[-1].kind != "run_finished":
+                            self._append("run_finished")
+                        trials = self._run.plan.trials
+                        done = {trial.id for trial in trials if is_complete(self._run, trial)}
+                        return outcome_of(self._run.plan, done), report_run(self._run)
                     self._end_strays()
                     self._submit()
 
@@ -137,13 +132,6 @@ class Holder:
             self._append("run_stopped", detail=course.why_stop)
             raise UserError(course.why_stop)
         return False
-
-    def _reported(self) -> tuple[Outcome, Results]:
-        plan = self._run.plan
-        if self._journal.read()[-1].kind != "run_finished":
-            self._append("run_finished")
-        done = {trial.id for trial in plan.trials if is_complete(self._run, trial)}
-        return outcome_of(plan, done), report_run(self._run)
 
     def _follow(self) -> None:
         """Tell what happens until every allocation has ended, and record why."""
@@ -172,10 +160,7 @@ class Holder:
             self._append("allocation_ended", job_ids=(job_id,), detail=how + where)
 
     def _living(self, *, now: bool = False) -> set[str]:
-        """Recorded allocations that Slurm has not ended, waiting for its first answer.
-
-        With `now` Slurm is asked in any case.
-        """
+        """Recorded allocations that Slurm has not ended; with `now` it is asked in any case."""
         known = read_allocations(self._run.path).job_ids
         if not known:
             return set()
@@ -204,15 +189,22 @@ class Holder:
         known = read_allocations(self._run.path)
         living = self._living()
         after = next((job for job in reversed(known.job_ids) if job in living), None)
-        job_id = None
-        while job_id is None:
-            job_id = self._submitted(held, time_min, after)
-            if job_id is None:
-                # It may have taken the job before it fell silent.
-                self._book.ask()
-                self._end_strays()
+        while not (
+            job_ids := submit(
+                self._run.submissions,
+                held_parameters(self._run.plan, self._site, held, time_min, after),
+                lambda executor: [executor.submit(pilot, str(self._run.path))],
+                lambda said: (
+                    f"Slurm rejects the allocation of {self._run.path.name} ({said}): change the "
+                    f"request of the site {self._site.name}, or use --allocation each"
+                ),
+            )
+        ):
+            # The controller was away, and may have taken the job before it fell silent.
+            self._book.ask()
+            self._end_strays()
         job = Allocated(
-            job_id=job_id,
+            job_id=job_ids[0],
             nodes=held.nodes_option,
             cores=held.cores,
             time_limit_min=time_min,
@@ -222,21 +214,8 @@ class Holder:
         write_allocations(self._run.path, Allocations(jobs=(*known.jobs, job)))
         nodes = "1 node" if held.nodes_option == "1" else f"{held.nodes_option} nodes"
         detail = f"{held.cores} cores on {nodes} for up to {time_min} min"
-        self._append("allocation_submitted", job_ids=(job_id,), detail=detail)
+        self._append("allocation_submitted", job_ids=(job.job_id,), detail=detail)
         self._book.ask()
-
-    def _submitted(self, held: Held, time_min: int, after: str | None) -> str | None:
-        """Submit a job that runs the pilot; None where the controller was away."""
-        job_ids = submit(
-            self._run.submissions,
-            held_parameters(self._run.plan, self._site, held, time_min, after),
-            lambda executor: [executor.submit(pilot, str(self._run.path))],
-            lambda said: (
-                f"Slurm rejects the allocation of {self._run.path.name} ({said}): change the "
-                f"request of the site {self._site.name}, or use --allocation each"
-            ),
-        )
-        return job_ids[0] if job_ids else None
 
     def _append(self, kind: EventKind, job_ids: tuple[str, ...] = (), detail: str = "") -> None:
         self._journal.append(kind, job_ids=job_ids, detail=detail)
@@ -260,10 +239,7 @@ def times_of(plan: Plan, left: Sequence[Trial], held: Held) -> tuple[int, ...]:
 def held_parameters(
     plan: Plan, site: Site, held: Held, time_min: int, after: str | None = None
 ) -> dict[str, Any]:
-    """What submitit's Slurm executor is told, by `update_parameters`, to submit an allocation.
-
-    A UserError says what the site's file leaves open.
-    """
+    """What submitit's Slurm executor is told, to submit an allocation."""
     options = held.options(site, time_min)
     in_image = any(trial.image is not None for trial in plan.trials)
     return {

@@ -13,12 +13,7 @@ from pyscale_stages.residency import LEAST_PROVED_FIRST, CacheState
 
 
 def bring_inputs_to(asked: Literal["cold", "warm", "asis"], inputs: Sequence[Path]) -> TrialCache:
-    """Evict, read or only look at every file of the inputs, on the node that this runs on.
-
-    The trial's state is that of the file of which least was proved. A file that could not be kept
-    in memory as a whole makes a warm trial "unsupported". What cannot be read is recorded with the
-    reason: the stage that finds no input says what to do about it.
-    """
+    """Evict, read or only look at every file of the inputs; least proved of all is their state."""
     files = [file for path in inputs for file in _files(path)]
     if asked == "cold":
         evictions = pagecache.evict_all(files)

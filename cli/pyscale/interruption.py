@@ -28,10 +28,7 @@ _PR_SET_PDEATHSIG = 1
 
 @contextmanager
 def termination_as_interrupt() -> Iterator[None]:
-    """Raise KeyboardInterrupt when the process is asked to end, as Ctrl-C does.
-
-    What the process was started to ignore, as by nohup, it goes on to ignore.
-    """
+    """Raise KeyboardInterrupt when the process is asked to end, by what it does not ignore."""
 
     def interrupt(number: int, _frame: FrameType | None) -> None:
         if number == signal.SIGHUP:
@@ -61,10 +58,7 @@ def _leave_terminal() -> None:
 
 
 def end_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> None:
-    """Let the kernel send this process a signal when its parent dies, however that does.
-
-    The parent may have died already.
-    """
+    """Let the kernel send this process a signal when its parent dies, or has died already."""
     import ctypes
 
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number)
@@ -87,8 +81,8 @@ def blocked(*signals: signal.Signals) -> Iterator[None]:
     """Let signals wait until the block is left; a process started in it never hears them.
 
     The kernel gives one that this thread blocks to any other that does not, like those of a
-    library, and Python then calls the handler in the main thread all the same. So the handlers
-    are kept back too.
+    library, and Python then calls the handler in the main thread all the same. So the handlers are
+    kept back too.
     """
     with masked(*signals):
         if threading.current_thread() is not threading.main_thread():

@@ -5,34 +5,21 @@ from __future__ import annotations
 import csv
 import json
 from collections import defaultdict
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
+from pydantic_core import to_json
 from rich import box
 from rich.table import Table
 
 from pyscale.console import answer, talk
 from pyscale.errors import UserError
 from pyscale.settings import Settings, load_settings, value_origins
-from pyscale.status import RunState, StatusReader
+from pyscale.status import StatusReader
 from pyscale.store.folder import RunFolder, run_folders
 from pyscale.store.journal import Journal
 from pyscale.suite import load_suite, suite_names
-from pyscale_stages.contract import Record
 from pyscale_stages.measure import stamp
-
-
-class RunRow(Record):
-    """One run among others."""
-
-    run_id: str
-    suite: str = ""
-    data: str = Field("", description="What it measured on")
-    started_utc: datetime | None = None
-    state: RunState | None = Field(None, description="None where its plan cannot be read")
-    best: str = Field("", description="Largest speedup of all its stages together, and at which N")
 
 
 def show_suites() -> None:
@@ -49,7 +36,7 @@ def show_runs(*, as_json: bool) -> None:
     folder = load_settings().runs_folder
     rows = [_row(path) for path in reversed(run_folders(folder))]
     if as_json:
-        print(json.dumps([row.model_dump(mode="json") for row in rows], indent=1))  # noqa: T201
+        print(to_json(rows, indent=1).decode())  # noqa: T201 - the command's answer
         return
     if not rows:
         talk(f"no runs in {folder}: start one with `pyscale run pipeline`")
@@ -58,8 +45,11 @@ def show_runs(*, as_json: bool) -> None:
     for column in ("suite", "data", "started (UTC)", "state", "best"):
         table.add_column(column, overflow="fold")
     for row in rows:
-        started = f"{row.started_utc:%Y-%m-%d %H:%M}" if row.started_utc else ""
-        table.add_row(row.run_id, row.suite, row.data, started, row.state or "unreadable", row.best)
+        started = f"{row['started_utc']:%Y-%m-%d %H:%M}" if row["started_utc"] else ""
+        table.add_row(
+            *(row["run_id"], row["suite"], row["data"]),
+            *(started, row["state"] or "unreadable", row["best"]),
+        )
     answer(table)
 
 
@@ -71,21 +61,22 @@ def _table(*columns: str) -> Table:
     return table
 
 
-def _row(path: Path) -> RunRow:
+def _row(path: Path) -> dict[str, Any]:
+    """One run among others: its state is None where its plan cannot be read."""
+    row = {"run_id": path.name, "suite": "", "data": "", "started_utc": None, "state": None}
     try:
         run = RunFolder(path)
         events = Journal(run.journal_file).read()
         state = StatusReader(run).state()
     except UserError:
-        return RunRow(run_id=path.name)
-    return RunRow(
-        run_id=path.name,
-        suite=run.plan.suite.name,
-        data=run.plan.measured_for,
-        started_utc=events[0].time_utc if events else None,
-        state=state,
-        best=_best(run),
-    )
+        return row | {"best": ""}
+    return row | {
+        "suite": run.plan.suite.name,
+        "data": run.plan.measured_for,
+        "started_utc": events[0].time_utc if events else None,
+        "state": state,
+        "best": _best(run),
+    }
 
 
 def _best(run: RunFolder) -> str:
@@ -113,18 +104,16 @@ def show_settings(*, as_json: bool) -> None:
     """Print the settings with the layer that each value comes from."""
     values = load_settings().model_dump(mode="json")
     origins = value_origins({})
+    rows = {
+        key: {"value": value, "from": origins.get(key, "built-in")} for key, value in values.items()
+    }
     if as_json:
-        rows = {
-            key: {"value": value, "from": origins.get(key, "built-in")}
-            for key, value in values.items()
-        }
         print(json.dumps(rows, indent=1))  # noqa: T201 - the command's answer
         return
     table = Table("setting", "value", "from", "meaning")
-    for key, field in Settings.model_fields.items():
-        table.add_row(
-            key, json.dumps(values[key]), origins.get(key, "built-in"), field.description or ""
-        )
+    for key, row in rows.items():
+        meaning = Settings.model_fields[key].description or ""
+        table.add_row(key, json.dumps(row["value"]), row["from"], meaning)
     answer(table)
 
 

@@ -65,10 +65,7 @@ class Service:
         return ""
 
     def start(self, gpu: str) -> None:
-        """Start it for one GPU, and return when it answers.
-
-        A UserError says that it is not installed or does not start.
-        """
+        """Start it for one GPU, and return when it answers."""
         for name in ("pipe", "log"):
             (self.folder / name).mkdir()
         environment = os.environ | self.variables | {"CUDA_VISIBLE_DEVICES": gpu}
@@ -104,7 +101,9 @@ class Service:
         """End it and what it has started, and delete its folder."""
         daemon = self._daemon()
         if daemon is not None:
-            family = [daemon, *_children(daemon)]
+            family = [daemon]
+            with suppress(psutil.NoSuchProcess):
+                family += daemon.children(recursive=True)
             self._ask("quit")
             stubborn = wait_until_ended(family, LIMIT_S)
             for process in stubborn:
@@ -151,16 +150,19 @@ class Service:
 
 @contextmanager
 def service(run: Path, gpu: str) -> Iterator[Service]:
-    """Run a service for one GPU as long as the block lasts.
+    """Run a service for one GPU, named as in `CUDA_VISIBLE_DEVICES`, as long as the block lasts.
 
     It ends when nobody uses it any more, so who leaves the block by an error ends the workers
-    first. `end_left` finds by the folder of the run what a killed pyscale leaves. The GPU is named
-    as in `CUDA_VISIBLE_DEVICES`. A UserError says that the service is not installed, does not
-    start, or has no place for its sockets.
+    first. `end_left` finds by the folder of the run what a killed pyscale leaves.
     """
     own = Service(Path(tempfile.mkdtemp(prefix=_prefix(run))))
     try:
-        _refuse_long(own.folder)
+        longest = own.folder / "pipe" / _SOCKET
+        if len(os.fsencode(longest)) > _LONGEST_SOCKET:
+            raise UserError(
+                f"{longest} is too long for a socket of NVIDIA's MPS: set TMPDIR to a folder with "
+                "a shorter path"
+            )
         own.start(gpu)
         yield own
     finally:
@@ -193,18 +195,3 @@ def absent() -> UserError:
 def _prefix(run: Path) -> str:
     # The run's folder in full would leave nothing of what a socket's path may have.
     return f"pyscale-mps-{hashlib.sha256(os.fsencode(run)).hexdigest()[:8]}-"
-
-
-def _refuse_long(folder: Path) -> None:
-    longest = folder / "pipe" / _SOCKET
-    if len(os.fsencode(longest)) > _LONGEST_SOCKET:
-        raise UserError(
-            f"{longest} is too long for a socket of NVIDIA's MPS: set TMPDIR to a folder with a "
-            "shorter path"
-        )
-
-
-def _children(process: psutil.Process) -> list[psutil.Process]:
-    with suppress(psutil.NoSuchProcess):
-        return process.children(recursive=True)
-    return []

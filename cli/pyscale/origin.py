@@ -35,6 +35,15 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
     """What a report says of where the numbers of a run come from."""
     plan, tasks = run.plan, tables.tasks
     settings = plan.settings
+    found = nodes(manifest, tasks)
+    recorded = set(tasks["trial"]) | tables.sources.unreadable.keys()
+    absent = [trial.id for trial in plan.trials if trial.id not in recorded]
+    untold = [f"{len(absent)} of {len(plan.trials)} planned trials: {', '.join(absent)}."]
+    of_movie = {
+        "windows of each worker": str(settings["chunks_per_worker"]),
+        "scaling": str(Sweep.of(plan)),
+        "page cache of the inputs before each trial": settings["cache"],
+    }
     cluster = {} if plan.site is None else {"cluster": plan.site.name}
     return ReportContext(
         title=plan.title,
@@ -44,25 +53,22 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
             **({"allocation": _allocation(run)} if is_held(plan) else {}),
             "runtime": settings["runtime"],
             "cores and threads of each worker": plan.threads_in_words,
-            **({} if plan.movie is None else _of_movie(plan)),
+            **({} if plan.movie is None else of_movie),
             "order of trials": f"randomised blocks, seed {settings['seed']}",
             "pyscale": manifest["pyscale"]["version"],
         },
-        hardware=tuple(
-            _properties(found["stamp"], ", ".join(node_names(tasks, label)))
-            for label, found in manifest["hardware"].items()
-        ),
+        hardware=tuple(_properties(one.stamp, ", ".join(one.names)) for one in found),
         measured_for=plan.measured_for,
         run_id=plan.run_id,
         work_id=work_id_of(run),
         started=tasks["submit_utc"].min(),
-        nodes=nodes(manifest, tasks),
+        nodes=found,
         facts=facts(plan, manifest),
         commands=commands(plan),
         works=works(plan, tables.sources.entry_versions),
         adds_up=adds_up(plan),
         not_measured=(
-            *_not_measured(run, measured=set(tasks["trial"]) | tables.sources.unreadable.keys()),
+            *(untold if absent else []),
             *tables.sources.unreadable.values(),
             *plan.unjudged,
         ),
@@ -71,16 +77,11 @@ def context_of(run: RunFolder, manifest: dict[str, Any], tables: Tables) -> Repo
 
 def nodes(manifest: Mapping[str, Any], tasks: pl.DataFrame) -> tuple[Node, ...]:
     """Every kind of node that tasks ran on, with its whole stamp."""
-    return tuple(
-        Node(names=node_names(tasks, label), stamp=found["stamp"])
-        for label, found in manifest["hardware"].items()
-    )
-
-
-def node_names(tasks: pl.DataFrame, label: str) -> tuple[str, ...]:
-    """Names of all nodes of one kind that tasks ran on, sorted."""
-    own = tasks.filter(tasks["hardware"] == label)["node"].drop_nulls()
-    return tuple(sorted(set(own)))
+    kinds = []
+    for label, found in manifest["hardware"].items():
+        names = tasks.filter(tasks["hardware"] == label)["node"].drop_nulls()
+        kinds.append(Node(names=tuple(sorted(set(names))), stamp=found["stamp"]))
+    return tuple(kinds)
 
 
 def facts(plan: Plan, manifest: Mapping[str, Any]) -> dict[str, dict[str, str]]:
@@ -119,10 +120,7 @@ def commands(plan: Plan) -> tuple[Command, ...]:
 
 
 def works(plan: Plan, versions: Mapping[str, Mapping[str, str]]) -> dict[str, Work]:
-    """What each entry computed, with which algorithm, and how right its suite asks it to be.
-
-    `versions` are the recorded ones of each package, by entry.
-    """
+    """What each entry computed, by which algorithm, and how right its suite asks it to be."""
     found = {}
     datasets = load_registry(shipped("config")).datasets
     for trial in plan.trials:
@@ -209,23 +207,6 @@ def _allocation(run: RunFolder) -> str:
         f"hold: {len(jobs)} job{'s' * (len(jobs) != 1)} for all trials; queue wait of a job: "
         f"{waited}; the queue wait of a worker is that of its step inside the job"
     )
-
-
-def _of_movie(plan: Plan) -> dict[str, str]:
-    """Settings that say how a movie was shared and read."""
-    return {
-        "windows of each worker": str(plan.settings["chunks_per_worker"]),
-        "scaling": str(Sweep.of(plan)),
-        "page cache of the inputs before each trial": plan.settings["cache"],
-    }
-
-
-def _not_measured(run: RunFolder, measured: set[str]) -> tuple[str, ...]:
-    """Say which planned trials left no record at all."""
-    absent = [trial.id for trial in run.plan.trials if trial.id not in measured]
-    if not absent:
-        return ()
-    return (f"{len(absent)} of {len(run.plan.trials)} planned trials: {', '.join(absent)}.",)
 
 
 def _properties(stamp: dict[str, Any], nodes: str) -> dict[str, str]:

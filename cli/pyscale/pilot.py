@@ -67,10 +67,7 @@ def pilot(folder: str) -> None:
 
 
 def trials_left(run: RunFolder, course: Course) -> list[Trial]:
-    """Trials of a run that have not ended since it was last started; a failed one has ended.
-
-    What had finished before is looked at: a user may have removed a task to run it again.
-    """
+    """Trials of a run that have not ended since it was last started; a failed one has ended."""
     finished = {trial for trial, end in course.ends.items() if end.kind == "trial_finished"}
     return [
         trial
@@ -80,11 +77,7 @@ def trials_left(run: RunFolder, course: Course) -> list[Trial]:
 
 
 def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
-    """Run trials in their order as long as the allocation's time lasts.
-
-    Raises UserError where the run cannot go on, in this allocation or another, and
-    AllocationEndedError where Slurm ends the job.
-    """
+    """Run trials in their order as long as the allocation's time lasts."""
     site = run.plan.site
     assert site is not None, "only a cluster has allocations"
     course = Course(Journal(run.journal_file).read())
@@ -98,7 +91,9 @@ def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
             forget_ends_by_another(run.trial(trial), trial.tasks)
     try:
         for number, trial in enumerate(left):
-            if number and not _fits(run, course, trial, own_end_s(job_id)):
+            end_s = own_end_s(job_id) if number else None
+            needed_s = likely_s(run.plan, course, trial) + MARGIN_S
+            if end_s is not None and time.time() + needed_s >= end_s:
                 detail = f"{NO_TIME}; trials left: {len(left) - number}"
                 journal.append("allocation_ended", job_ids=(job_id,), detail=detail)
                 return
@@ -109,13 +104,6 @@ def _work_off(run: RunFolder, job_id: str, left: Sequence[Trial]) -> None:
         executor.end_all()
         raise
     journal.append("run_finished")
-
-
-def _fits(run: RunFolder, course: Course, trial: Trial, end_s: float | None) -> bool:
-    """Whether a trial is likely to end before the allocation does."""
-    if end_s is None:
-        return True
-    return time.time() + likely_s(run.plan, course, trial) + MARGIN_S < end_s
 
 
 def likely_s(plan: Plan, course: Course, trial: Trial) -> float:

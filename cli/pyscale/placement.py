@@ -57,12 +57,8 @@ class Placement:
     ) -> Place:
         """Place of one worker among `workers`.
 
-        Workers beyond the cores wrap around; all workers of such a trial count as shared. So they
-        do where the GPUs are too few, unless it is what sharing one costs that is measured.
-        `gpu_sharing` says whether each worker has GPUs, `gpus` of them or all, or all workers have
-        the first one: by turns, or at once. Variables of a place name its GPUs; those of NVIDIA's
-        MPS are known once that has started. A UserError says that more GPUs are asked for than are
-        visible.
+        Workers beyond the cores, or the GPUs, wrap around, and all of such a trial count as shared,
+        unless it is what sharing a GPU costs that is measured.
         """
         first = (worker % self.most_workers) * self._per_worker
         cpus = self._cpus[first : first + self._per_worker]
@@ -75,8 +71,14 @@ class Placement:
                 "use --device cpu"
             )
         if gpu_sharing == "own":
-            per_worker = self._gpus_per_worker(gpus)
-            sets = len(self._gpus) // per_worker
+            visible = len(self._gpus)
+            per_worker = visible if gpus == "all" else gpus or 1
+            if per_worker > visible:
+                raise UserError(
+                    f"{gpus} GPUs per worker exceed the {visible} usable GPUs of this machine: "
+                    "ask for fewer, or for all"
+                )
+            sets = visible // per_worker
             begin = (worker % sets) * per_worker
             own = self._gpus[begin : begin + per_worker]
             return Place(cpus, {GPUS: ",".join(own)}, shared or workers > sets)
@@ -84,23 +86,9 @@ class Placement:
         by_turns = UNUSED if gpu_sharing == "time_slicing" else {}
         return Place(cpus, {GPUS: self._gpus[0], **by_turns}, shared)
 
-    def _gpus_per_worker(self, gpus: int | Literal["all"] | None) -> int:
-        visible = len(self._gpus)
-        if gpus == "all":
-            return visible
-        if (gpus or 1) > visible:
-            raise UserError(
-                f"{gpus} GPUs per worker exceed the {visible} usable GPUs of this machine: ask "
-                "for fewer, or for all"
-            )
-        return gpus or 1
-
 
 def local_placement(cpus_per_worker: int) -> Placement:
-    """Physical cores and GPUs of this machine, as a run may use them.
-
-    A second hardware thread of a core is no second core: workers on both would slow each other.
-    """
+    """Physical cores and GPUs of this machine: a second thread of a core is no second core."""
     return Placement(first_threads(usable_cpus()), cpus_per_worker, visible_gpus())
 
 

@@ -138,11 +138,7 @@ class Trial(Record):
 
     @property
     def tasks(self) -> tuple[str, ...]:
-        """Names of all tasks, in the order of their start.
-
-        The output of one window is the whole already. The reference needs no comparison with
-        itself, but its quality is measured where the truth is known.
-        """
+        """Names of all tasks, in the order of their start; an only window's output is the whole."""
         merge = ("merge",) if self.joins else ()
         checked = self.truth is not None if self.is_reference else self.compared
         beside = ("beside",) if self.beside_trial else ()
@@ -281,11 +277,7 @@ class Plan(Record):
 
     @property
     def scaling_trials(self) -> tuple[Trial, ...]:
-        """Trials that the worker counts were asked of.
-
-        What a node can do, measured beside a suite of something else, is measured once by one
-        worker.
-        """
+        """Trials that the worker counts were asked of, and not what is measured once beside."""
         once = self.suite.measured_once
         return tuple(trial for trial in self.trials if trial.entry not in once)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +10,11 @@ from typing import Any
 from pydantic import JsonValue, ValidationError
 
 from pyscale.baseversion import OF_BASE, BaseVersion
-from pyscale.blockorder import FROM_OUTSIDE
 from pyscale.errors import UserError
 from pyscale.images.catalog import image_for
 from pyscale.plan import Trial, TrialInput
 from pyscale.suite import MOVIE, SLIDES, TRUTH, Suite, SuiteStage
-from pyscale.sweep import Scaled, Sweep, trial_id
+from pyscale.sweep import FROM_OUTSIDE, Scaled, Sweep, trial_id
 from pyscale_stages.contract import Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.truth.reading import tells
@@ -52,19 +51,14 @@ class Sources:
         if source in {MOVIE, SLIDES}:
             return TrialInput(slot=slot, path=self.dataset.movie if self.dataset else None)
         if source == TRUTH:
-            return TrialInput(slot=slot, path=self._true_labels(entry, coordinates))
+            truth = self.truth(coordinates or "camera")
+            if truth is None and self.dataset is not None:
+                raise UserError(
+                    f"{entry} reads true labels, and {self.dataset.movie.name} is not a synthetic "
+                    "movie: name another dataset"
+                )
+            return TrialInput(slot=slot, path=truth and truth / "labels_ch0.ome.tif")
         return TrialInput(slot=slot, path=self.place, is_place=True)
-
-    def _true_labels(self, entry: str, coordinates: str | None) -> Path | None:
-        if self.dataset is None:
-            return None
-        truth = self.truth(coordinates or "camera")
-        if truth is None:
-            raise UserError(
-                f"{entry} reads true labels, and {self.dataset.movie.name} is not a synthetic "
-                "movie: name another dataset"
-            )
-        return truth / "labels_ch0.ome.tif"
 
     def truth(self, coordinates: str | None) -> Path | None:
         """A synthetic movie's truth in some coordinates."""
@@ -97,9 +91,6 @@ class EntryPlan:
     output: str
     unjudged: str
     moved: bool
-    beside: str | None
-    base: str | None
-    repeats: int
 
     @classmethod
     def of(
@@ -177,26 +168,7 @@ class EntryPlan:
             output=stage.output_with(params),
             unjudged=unjudged,
             moved=moved or stage.moves_frames(params),
-            beside=step.beside,
-            base=next((e for e, one in suite.stages.items() if one.version_of == name), None),
-            repeats=settings["repeats"],
         )
-
-    def trial(self, workers: int, block: int, measured: Set[str]) -> Trial:
-        """The trial of N workers in a block, where these entries are measured."""
-        beside = self._beside_trial(workers, block, measured)
-        return self.scaled.trial(workers, block).model_copy(update={"beside_trial": beside})
-
-    def _beside_trial(self, workers: int, block: int, measured: Set[str]) -> str | None:
-        """Trial whose output that of this one is set beside.
-
-        What the same work gives elsewhere is the same in every block, so once is enough. With the
-        base version's it is done a block later, which leaves the order of the two to chance.
-        """
-        other = self.beside if block == 1 else None
-        if self.base is not None and block == min(2, self.repeats):
-            other = self.base
-        return trial_id(other, workers, 1) if other is not None and other in measured else None
 
 
 def _refuse_windows(

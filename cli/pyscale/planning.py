@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from pyscale.baseversion import BaseVersion
-from pyscale.blockorder import block_order
 from pyscale.errors import UserError
 from pyscale.plan import OwnData, Plan, Trial
 from pyscale.planentry import Dataset, EntryPlan, Sources
 from pyscale.sites import Site
 from pyscale.suite import Suite, load_suite, suite_names
-from pyscale.sweep import Sweep, refuse_more_ranks_than_slides
+from pyscale.sweep import Sweep, block_order, refuse_more_ranks_than_slides
 from pyscale.traits import DATA, measures_alone, shares_result
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput
@@ -36,17 +35,11 @@ def make_plan(
     base: BaseVersion | None = None,
     own_data: Mapping[str, Dataset] | None = None,
 ) -> Plan:
-    """Expand a suite into trials.
+    """Expand an unfolded suite into trials, in blocks.
 
-    They run in blocks of which each holds every configuration once (see `pyscale.blockorder`). N
-    workers that measure the machine do so each by itself; beside anything else it is one, once. N
-    workers that load patches, or work on one image together, are ranks that all run at the same
-    time. The suite is unfolded, where it has a grid. `only` names entries to measure, or those with
-    a grid for all their points; entries that feed them run once, and what measures the machine
-    beside a movie stays, unless some of that is named. `own_data` are the datasets that entries
-    name for themselves. A UserError says that a worker count exceeds the frames or slides, a crop
-    the frame, that a name or parameter is wrong, or that ranks that meet are not to run at the same
-    time.
+    Entries that feed those named in `only` run once, and what measures the machine beside a movie
+    stays, unless some of that is named. `own_data` are the datasets that entries name for
+    themselves.
     """
     own_data = own_data or {}
     datasets: dict[str | None, Dataset | None] = {None: dataset}
@@ -62,7 +55,10 @@ def make_plan(
             f"--chunks-per-worker {settings['chunks_per_worker']}: leave one of the two out"
         )
     measured = _measured(suite, only)
-    place = _place(settings) if suite.entries_that(measures_alone) else None
+    place = None
+    if suite.entries_that(measures_alone):
+        # One folder for all tasks, wherever they run.
+        place = Path(settings["path"] or settings["runs_folder"]).expanduser().absolute()
     entries: dict[str, EntryPlan] = {}
     for entry in suite.stages:
         name = suite.data_of(entry)
@@ -76,17 +72,16 @@ def make_plan(
             on_site=site is not None,
             earlier=entries,
         )
+    repeats, seed = settings["repeats"], settings["seed"]
     trials = tuple(
-        entries[entry].trial(n, block, measured)
-        for block in range(1, settings["repeats"] + 1)
-        for entry, n in block_order(
-            suite, measured, sweep, block, settings["seed"], base_first=settings["repeats"] == 1
-        )
+        entries[entry].scaled.trial(n, block, _beside(suite, entry, block, repeats, measured))
+        for block in range(1, repeats + 1)
+        for entry, n in block_order(suite, measured, sweep, block, seed, base_first=repeats == 1)
     )
     _refuse_warm(trials, each=site is not None and settings.get("allocation") == "each")
     for name, one in datasets.items():
-        if one is not None:
-            _refuse_larger_than_frames(one, (trial for trial in trials if trial.data == name))
+        if one is not None and one.shape_yx is not None:
+            _refuse_larger_than_frames(one, one.shape_yx, (t for t in trials if t.data == name))
     return Plan(
         run_id=run_id,
         suite=suite,
@@ -103,14 +98,8 @@ def make_plan(
             if entry in measured and entries[entry].unjudged
         ),
         own_data=tuple(
-            OwnData(
-                data=name,
-                movie=one.movie,
-                frames=one.frames,
-                axes=one.axes,
-                truth=one.own_truth,
-            )
-            for name, one in own_data.items()
+            OwnData(data=name, movie=o.movie, frames=o.frames, axes=o.axes, truth=o.own_truth)
+            for name, o in own_data.items()
         ),
         base=base,
         site=site,
@@ -142,9 +131,15 @@ def _measured(suite: Suite, only: Sequence[str]) -> set[str]:
     return named if named & suite.measured_once else named | suite.measured_once
 
 
-def _place(settings: Mapping[str, Any]) -> Path:
-    """Folder whose storage is measured: one for all tasks, wherever they run."""
-    return Path(settings["path"] or settings["runs_folder"]).expanduser().absolute()
+def _beside(suite: Suite, entry: str, block: int, repeats: int, measured: Set[str]) -> str | None:
+    """Entry whose output at the same N that of a trial is set beside."""
+    # The same work gives the same in every block. With the base version's it is compared one block
+    # later, which leaves the order of the two to chance.
+    other = suite.stages[entry].beside if block == 1 else None
+    if block == min(2, repeats):
+        bases = (name for name, step in suite.stages.items() if step.version_of == entry)
+        other = next(bases, other)
+    return other if other in measured else None
 
 
 def _refuse_unknown_stages(
@@ -173,15 +168,12 @@ def _refuse_unknown_stages(
 
 
 def _main_device(suite: Suite, measured: Set[str], of_run: Device) -> Device:
-    """The device by which a run is called: what was asked for, unless every entry has its own.
-
-    Then it is one beside the CPU, if any. What is measured beside the suite does not count.
-    """
+    """The device by which a run is called: what was asked for, unless every entry has its own."""
     own = measured - suite.measured_once or measured
-    devices = [step.device or of_run for entry, step in suite.stages.items() if entry in own]
-    if any(suite.stages[entry].device is None for entry in own):
+    devices = [step.device for entry, step in suite.stages.items() if entry in own]
+    if None in devices:
         return of_run
-    return next((device for device in devices if device != "cpu"), "cpu")
+    return next((device for device in devices if device and device != "cpu"), "cpu")
 
 
 def _refuse_warm(trials: Iterable[Trial], *, each: bool) -> None:
@@ -199,15 +191,14 @@ def _refuse_warm(trials: Iterable[Trial], *, each: bool) -> None:
             )
 
 
-def _refuse_larger_than_frames(dataset: Dataset, trials: Iterable[Trial]) -> None:
+def _refuse_larger_than_frames(
+    dataset: Dataset, shape_yx: tuple[int, int], trials: Iterable[Trial]
+) -> None:
     """Raise where a square crop would not fit into the frames."""
-    if dataset.shape_yx is None:
-        return
-    most = min(dataset.shape_yx)
+    most, (rows, columns) = min(shape_yx), shape_yx
     lengths = {trial.params.get(CROP) for trial in trials}
     asked = sorted(length for length in lengths if isinstance(length, int))
     if asked and asked[-1] > most:
-        rows, columns = dataset.shape_yx
         fitting = ",".join([*(str(length) for length in asked if length <= most), "full"])
         raise UserError(
             f"frames of {dataset.movie.name} have {rows} x {columns} pixels, so no {asked[-1]} x "
@@ -217,10 +208,7 @@ def _refuse_larger_than_frames(dataset: Dataset, trials: Iterable[Trial]) -> Non
 
 
 def warn_of_too_many_workers(plan: Plan) -> Iterator[str]:
-    """Name what will fail, as its work cannot be shared by so many, where other work can.
-
-    A UserError says that no work of the plan can be shared by one of its numbers of workers.
-    """
+    """Name what will fail, as its work cannot be shared by so many, where other work can."""
     shared = plan.entries_that(shares_result)
     trials = [trial for trial in plan.trials if trial.entry in shared and trial.block == 1]
     failing = {trial.id: why for trial in trials if (why := _why_not_shared(trial))}

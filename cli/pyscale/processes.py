@@ -25,10 +25,7 @@ _LAUNCHING = (
 def wait_until_ended(
     processes: Collection[psutil.Process], limit_s: float = math.inf
 ) -> list[psutil.Process]:
-    """Return when all have ended, or after a while; return those that have not.
-
-    A zombie has ended: what is left of it goes when its parent asks, which may be never.
-    """
+    """Return those that have not ended in time; a zombie has, though its parent may never ask."""
     alive = list(processes)
     deadline = time.monotonic() + limit_s
     while alive:

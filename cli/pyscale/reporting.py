@@ -8,14 +8,17 @@ from pathlib import Path
 
 from pyscale.analysis.grid.findings import grid_findings_of_table
 from pyscale.analysis.grid.tablepoints import trials_of_sizes
+from pyscale.analysis.machine.tests import machine_tests
 from pyscale.analysis.walltimes import is_interleaved
 from pyscale.archive.archive import archive
 from pyscale.archive.fields import REMAINS
+from pyscale.betweenruns import refuse_twice
 from pyscale.console import answer, talk
 from pyscale.errors import UserError, why_no_name
 from pyscale.references.files import all_references, refuse_unknown
 from pyscale.references.matching import shown_beside
 from pyscale.references.model import Loaded
+from pyscale.report.cryosparclike import Measured, benchmark_files
 from pyscale.report.page.write import NAME as PAGE_NAME
 from pyscale.report.quality import missed
 from pyscale.report.results import Results
@@ -29,6 +32,10 @@ from pyscale.settings import load_settings
 from pyscale.severalruns import report_several
 from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.lock import is_locked
+from pyscale.store.manifest import build_manifest
+from pyscale.store.tables import Tables, build_tables
+from pyscale.traits import measures_alone
+from pyscale_stages.atomic import write_atomically
 
 
 def report_runs(
@@ -40,17 +47,11 @@ def report_runs(
     masked: bool = False,
     verbose: bool = False,
 ) -> None:
-    """Write the report of each run, and print its verdict; several are compared with the first.
-
-    `out` is the folder for the report or, if there are several, for their comparison, with one
-    folder a run; None puts each into its run, and a comparison into `comparison-report`. Each run
-    is `archived` into one zip too, beside its report or into `out`. A UserError says that a run or
-    a reference cannot be found or read, or that a run is named twice.
-    """
+    """Write the report of each run, and print its verdict; several are compared with the first."""
     settings = load_settings()
     refuse_unknown(options.references, settings.references_folder)
     runs = [find_run(settings.runs_folder, name) for name in names]
-    _refuse_twice(runs)
+    refuse_twice([run.path for run in runs])
     folders, found = [], []
     for run in runs:
         if is_locked(run.path):
@@ -94,11 +95,7 @@ def report_table(
     *,
     verbose: bool = False,
 ) -> None:
-    """Write the report of a table of wall times, and print its verdict.
-
-    It is one over numbers of workers, or one over devices and sizes of images. The references
-    that stand beside it are those of the options.
-    """
+    """Write the report of a table of wall times over N, or over devices and sizes of images."""
     own = load_settings().references_folder
     refuse_unknown(options.references, own)
     why_not = why_no_name(table.stem)
@@ -123,15 +120,53 @@ def _of_sizes(table: Path, beside: Iterable[Loaded]) -> Results:
     )
 
 
-def _refuse_twice(runs: Sequence[RunFolder]) -> None:
-    """Refuse a run beside itself."""
-    for place, run in enumerate(runs):
-        if run.path in {other.path for other in runs[:place]}:
-            raise UserError(f"{run.path} was given twice: name each run once")
-
-
 def _show(folder: Path, results: Results, *, verbose: bool) -> None:
     answer(summary_of(results, verbose=verbose))
     for sentence in (*not_to_be_trusted(results.configurations), *missed(results)):
         talk(sentence)
     talk(f"report: {folder / PAGE_NAME}")
+
+
+FOLDER = "cryosparc-like"
+
+
+def write_cryosparc_like(names: Sequence[str | None], out: Path | None) -> None:
+    """Write tests of runs as JSON and CSV, by default beside the report of each."""
+    runs_folder = load_settings().runs_folder
+    for run in [find_run(runs_folder, name) for name in names]:
+        tables = build_tables(run)
+        files = benchmark_files(machine_tests(tables.timings), _measured(run, tables))
+        if not files:
+            raise UserError(
+                f"the run {run.plan.run_id} has no machine test for these files: measure with "
+                "`pyscale run system`"
+            )
+        own = run.report / FOLDER if out is None else out
+        folder = own / run.path.name if out is not None and len(names) > 1 else own
+        with writing_into(folder):
+            for name, data in files.items():
+                for ending, text in (("json", data.as_json), ("csv", data.as_csv)):
+                    write_atomically(folder / f"{name}.{ending}", text)
+                    print(folder / f"{name}.{ending}")  # noqa: T201 - the command's answer
+        talk(
+            "these are times of pyscale in the format of CryoSPARC's files, not times of CryoSPARC"
+        )
+
+
+def _measured(run: RunFolder, tables: Tables) -> Measured:
+    manifest = build_manifest(run, tables.sources)
+    labels = dict(tables.tasks.select("node", "hardware").drop_nulls().unique().iter_rows())
+    stamps = {label: found["stamp"] for label, found in manifest["hardware"].items()}
+    plan = run.plan
+    of_machine = [trial for trial in plan.trials if measures_alone(trial.stage)]
+    # Of entries of one stage, the first is taken.
+    params = {trial.stage: trial.params for trial in reversed(of_machine)}
+    begin = tables.tasks["submit_utc"].min()
+    return Measured(
+        version=manifest["pyscale"]["version"],
+        created_at=begin.timestamp() if begin is not None else 0.0,  # type: ignore[union-attr]
+        movies=params.get("storage", {}).get("movies", 1),
+        params=params,
+        folder=None if plan.place is None else str(plan.place),
+        stamps={node: stamps[label] for node, label in labels.items() if label in stamps},
+    )

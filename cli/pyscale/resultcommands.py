@@ -78,7 +78,7 @@ def report(
             raise typer.BadParameter(
                 "--format cryosparc-like writes no report: give runs and --out alone beside it"
             )
-        from pyscale.cryosparclike import write_cryosparc_like
+        from pyscale.reporting import write_cryosparc_like
 
         write_cryosparc_like(runs or [None], out)
         return

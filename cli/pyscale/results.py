@@ -90,12 +90,7 @@ def results_of(
     tell: Callable[[str], object] = talk,
     writes: bool = True,
 ) -> Results:
-    """Rebuild tables and manifest of a run from its records, and analyse them.
-
-    Tables and manifest are written into `home`, by default the run itself, unless nothing `writes`.
-    `tell` hears in a sentence of each trial and reference that is left out. A UserError says that
-    the run does not tell what it was made from, or that the folder cannot be written into.
-    """
+    """Rebuild tables and manifest of a run from its records, into `home`, and analyse them."""
     tables = build_tables(run)
     for sentence in tables.sources.unreadable.values():
         tell(sentence)
@@ -149,13 +144,14 @@ def results_of(
         measuring=run.plan.entries_that(measures_alone),
         sizes=sizes,
     )
+    own_cpus = {trial.entry: run.plan.threads_of(trial) for trial in run.plan.trials}
     results = analysed(
         trials,
         context,
         workers=worker_table(tasks, spans),
         held=how_held(run.plan),
         prices=prices_of(run.plan),
-        own_cpus=None if run.plan.site else threads_by_entry(run.plan),
+        own_cpus=None if run.plan.site else own_cpus,
         sharing={trial.entry for trial in run.plan.trials if trial.gpu_sharing != "own"},
         references=shown,
         stages=stages_of(run.plan),
@@ -209,11 +205,6 @@ def context_of_table(table: Path) -> ReportContext:
     return ReportContext(title=f"wall times of {table.name}", measured_for=table.name)
 
 
-def threads_by_entry(plan: Plan) -> dict[str, int]:
-    """Cores and threads of each worker of every entry."""
-    return {trial.entry: plan.threads_of(trial) for trial in plan.trials}
-
-
 def stages_of(plan: Plan) -> dict[str, str]:
     """The stage behind each entry of a plan, and behind each entry that points come from."""
     entries = {trial.entry: trial.stage for trial in plan.trials}
@@ -241,14 +232,9 @@ def analysed(
 ) -> Results:
     """Analyse a table of trials, wherever it comes from.
 
-    `workers` is the table of what each worker did, None where no phases are known; `interleaved`
-    says that trials of the same block ran close together in time, as in a run of pyscale; `held`
-    how long workers held what they asked for, None where that is not known; `prices` what that
-    costs; `own_cpus` the cores of a worker of each stage where nobody was asked for any; `sharing`
-    the stages whose workers are on one GPU; `references` are what others measured, of which those
-    of the same stages are kept; `stages` the stage behind each name in `trials`, where the two may
-    differ, and behind each family of points; `find_grids` finds what grids tell, from the table of
-    configurations; `kinds` is what all other work tells.
+    `interleaved`: trials of a block ran close together in time; `own_cpus`: cores of a worker of
+    each stage where nobody was asked for any; `sharing`: stages whose workers are on one GPU;
+    `stages`: the stage behind each name in `trials` and behind each family of points.
     """
     beside = list(references)
     changes = drifts(trials)
@@ -258,8 +244,13 @@ def analysed(
     knees = (one for one in chosen if one.objective == "knee")
     asked = (request_of(one, trials, cpus=(own_cpus or {}).get(one.stage)) for one in knees)
     grids = find_grids(table) if find_grids else ()
+    points = [stage for grid in grids for stage in grid.points["stage"]]
+    # N ranks do N times as much, so that no wall times over N are compared.
+    of_ranks = [entry for one in kinds if one.work == "own" for entry in one.entries]
+    told = pl.when(~pl.col("stage").is_in(of_ranks))
+    rows = table.with_columns(told.then(pl.col(name)).alias(name) for name in OVER_N)
     return Results(
-        configurations=with_costs(_without_speedups(table, kinds), holding, held, prices),
+        configurations=with_costs(rows, holding, held, prices),
         trials=trials,
         losses=loss_table(trials),
         fits=curve_fits(without_invalid(trials, table), interleaved=interleaved),
@@ -269,23 +260,11 @@ def analysed(
         requests=[request for request in asked if request is not None],
         context=context,
         interleaved=interleaved,
-        references=matching(beside, _without_points(table, grids), stages),
+        # What others measured over N stands beside no size or device.
+        references=matching(beside, table.filter(~pl.col("stage").is_in(points)), stages),
         kinds=(*grids, *kinds),
         beside={"grid": matching_grids(beside, grids, stages)},
     )
-
-
-def _without_speedups(table: pl.DataFrame, kinds: Iterable[Findings]) -> pl.DataFrame:
-    """Blank what compares wall times over N, where N ranks do N times as much."""
-    entries = [entry for one in kinds if one.work == "own" for entry in one.entries]
-    of_ranks = pl.col("stage").is_in(entries)
-    return table.with_columns(pl.when(~of_ranks).then(pl.col(name)).alias(name) for name in OVER_N)
-
-
-def _without_points(table: pl.DataFrame, grids: Iterable[GridFindings]) -> pl.DataFrame:
-    """Leave out points of grids: what others measured over N stands beside no size or device."""
-    points = [stage for grid in grids for stage in grid.points["stage"]]
-    return table.filter(~pl.col("stage").is_in(points))
 
 
 def how_held(plan: Plan) -> Held | None:

@@ -49,25 +49,18 @@ class Differing(Record):
 def facts(
     plan: Plan, manifest: Mapping[str, Any], nodes: Iterable[str], entries: Collection[str]
 ) -> Facts:
-    """Everything recorded of a run that could change a time, but its input.
-
-    Parameters
-    ----------
-    plan : Plan
-    manifest : mapping
-        From `pyscale.store.manifest.build_manifest`.
-    nodes : iterable of str
-        Names of the nodes that tasks ran on.
-    entries : collection of str
-        Entries of the suite to speak of: those that are compared.
-    """
+    """Everything recorded of a run that could change a time, but its input, for some entries."""
     stamps = [found["stamp"] for found in manifest["hardware"].values()]
+    stages = dict.fromkeys(trial.stage for trial in plan.trials if trial.entry in entries)
+    packages = {
+        f"{package}{_OF_STAGE}{stage}": version
+        for stage in stages
+        for package, version in manifest["versions"].get(stage, {}).items()
+    }
     return {
         "hardware": hardware(stamps),
         "nodes": {"nodes": ", ".join(sorted(set(nodes)))},
-        "code": _code(manifest)
-        | _joined(map(_system, stamps))
-        | _packages(plan, manifest, entries),
+        "code": _code(manifest) | _joined(map(_system, stamps)) | packages,
         "settings": _settings(plan, entries),
     }
 
@@ -78,10 +71,7 @@ def hardware(stamps: Iterable[Mapping[str, Any]]) -> dict[str, str]:
 
 
 def differences(base: Facts, new: Facts) -> list[Difference]:
-    """List what differs, hardware first; equal changes of one package in several stages are one.
-
-    What a run does not have, like the GPU's driver where there is none, is a dash.
-    """
+    """List what differs, hardware first; equal changes of a package in several stages are one."""
     return [
         Difference(kind=found.kind, what=found.what, base=found.values[0], new=found.values[1])
         for found in differing([base, new])
@@ -164,15 +154,6 @@ def _code(manifest: Mapping[str, Any]) -> dict[str, str]:
     for image in containers.get("images", ()):
         found[f"image {image['name']} (sha256)"] = image["sha256"][:SHA_DIGITS]
     return found
-
-
-def _packages(plan: Plan, manifest: Mapping[str, Any], entries: Collection[str]) -> dict[str, str]:
-    stages = dict.fromkeys(trial.stage for trial in plan.trials if trial.entry in entries)
-    return {
-        f"{package}{_OF_STAGE}{stage}": version
-        for stage in stages
-        for package, version in manifest["versions"].get(stage, {}).items()
-    }
 
 
 def _packages_together(found: Iterable[Differing]) -> list[Differing]:

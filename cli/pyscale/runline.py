@@ -7,13 +7,14 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyscale import ownstep, ownworkflow
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.experiments import ORDER, Experiment, experiments
 from pyscale.baseversion import without_base
 from pyscale.grid import is_of
 from pyscale.gridaxes import AXES_OF_ALL, DEVICE
+from pyscale.gridhere import without_system
+from pyscale.ownstep import words_for
 from pyscale.plan import Plan
 from pyscale.report.advice import limits_near
 from pyscale.report.curves import Curve
@@ -21,22 +22,11 @@ from pyscale.runsettings import ALSO_SETTINGS, parameter_value
 from pyscale.settings import ENVIRONMENT_PREFIX, Settings
 from pyscale.suite import Suite, load_suite, suite_names
 from pyscale.traits import DATA
-from pyscale.withsystem import without_system
 
 ALIKE = (
-    *(
-        "truth",
-        "axes",
-        "device",
-        "cpus_per_worker",
-        "cache",
-        "executor",
-        "every_node",
-        "site",
-        "layout",
-        "allocation",
-    ),
-    *("chunks_per_worker", "scaling", "runtime", "against", "unlocked_images", "seed"),
+    *("truth", "axes", "device", "cpus_per_worker", "cache", "executor", "every_node", "site"),
+    *("layout", "allocation", "chunks_per_worker", "scaling", "runtime", "against"),
+    *("unlocked_images", "seed"),
 )
 """Settings in which two such runs must not differ; each has a flag."""
 WITHOUT_FLAG = ("images",)
@@ -58,10 +48,7 @@ def run_line(plan: Plan, entries: Sequence[str], experiment: Experiment) -> str:
 
 
 def repeat_line(plan: Plan) -> str:
-    """Write the line that carries out a whole run again.
-
-    What a stage that is measured alone reads comes from one trial of each stage before it.
-    """
+    """Write the line that carries out a whole run again."""
     scaling = plan.scaling_trials or plan.trials
     own = _own(plan).stages
     measured = [e for e in dict.fromkeys(t.entry for t in scaling) if e in plan.measured]
@@ -87,8 +74,7 @@ def _line(
     repeats: int,
 ) -> str:
     suite = _own(plan)
-    own = ownstep.words_for(suite) or ownworkflow.words_for(suite)
-    words = ["pyscale", "run", *(own or [suite_argument(plan)])]
+    words = ["pyscale", "run", *(words_for(suite) or [suite_argument(plan)])]
     words += [] if plan.movie is None else ["--data", str(settings["data"])]
     words += [word for entry in only for word in ("--only", entry)]
     words += [] if settings.get("every_node") else ["--workers", ",".join(map(str, counts))]
@@ -129,20 +115,19 @@ def _flags(settings: Mapping[str, Any], suite: Suite, only: Sequence[str]) -> li
         field = Settings.model_fields[name]
         usual = suite.settings.get(name, field.default)
         value = settings.get(name, field.default)
-        if name in said_by_axis or value == usual:
-            continue
-        if name in DATA[suite.data].without_meaning:
-            continue
-        if name == "site" and settings["executor"] == "local":
-            continue
-        flag = f"--{name.replace('_', '-')}"
-        words += [flag] if value is True else [flag, str(value)]
+        without_meaning = {*said_by_axis, *DATA[suite.data].without_meaning}
+        if settings["executor"] == "local":
+            without_meaning.add("site")
+        if value != usual and name not in without_meaning:
+            flag = f"--{name.replace('_', '-')}"
+            words += [flag] if value is True else [flag, str(value)]
     # What is measured alone may have no grid, and is refused values of its axes then.
     taken = {*AXES_OF_ALL}.union(*points)
     for axis, values in grid.items():
         if axis not in taken:
             continue
-        words += ["--grid", f"{axis}={','.join(_axis_value(value) for value in values)}"]
+        told = [value if isinstance(value, str) else json.dumps(value) for value in values]
+        words += ["--grid", f"{axis}={','.join(told)}"]
     # A file of settings may name stages of other suites too.
     own = {*suite.stages}.union(*({suite.stage_name(e), step.family} for e, step in steps))
     for stage, params in settings.get("stages", {}).items():
@@ -156,10 +141,6 @@ def _set(stage: str, name: str, value: Any) -> str:
     return f"{stage}.{name}={value if bare else json.dumps(value)}"
 
 
-def _axis_value(value: Any) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
 def experiments_of(
     curve: Curve,
     own: Sequence[Choice],
@@ -167,11 +148,7 @@ def experiments_of(
     plan: Plan | None,
     cores: int | None,
 ) -> tuple[Experiment, ...]:
-    """Name the runs that would settle the choices of one curve.
-
-    `close` is what limits it near its `own` choices; a table has no plan, and no line of pyscale
-    measures it; `cores` are those of the machine, where all tasks ran on one kind.
-    """
+    """Name the runs that would settle the choices of one curve, given what limits it near them."""
     needed = _needed(curve, own, close, plan)
     return tuple(_with_command(one, [curve.key["stage"]], plan, cores) for one in needed)
 

@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -79,7 +79,7 @@ def start(
             f"name a suite to run: {', '.join(suite_names())}; or give a command of your own by "
             "--step"
         )
-    _refuse_strict(strict, {"--dry-run": dry_run, "--detach": detach})
+    _refuse_strict(strict, detach=detach, dry_run=dry_run)
     if isinstance(suite, str):
         _refuse_data(suite)
     settings = settings_for(suite, flags)
@@ -102,7 +102,7 @@ def start(
     containers = freeze_containers(plan, TerminalReport())
     with written_by_owner_alone():
         run = RunFolder.create(settings.runs_folder, plan, containers)
-    return _detached(run) if detach else _carry_out(run, strict=strict, verbose=verbose)
+    return _carry_out(run, detach=detach, strict=strict, verbose=verbose)
 
 
 def resume(
@@ -114,13 +114,13 @@ def resume(
             f"--resume goes on with the run's own plan, so it takes no other flags (given: "
             f"{', '.join(refused)}); start a new run to measure something else"
         )
-    _refuse_strict(strict, {"--detach": detach})
+    _refuse_strict(strict, detach=detach)
     run = _own_run(name)
     if strict:
         _refuse_blind_gate(run.plan)
     # Slurm has taken its jobs, and some may still hold what their kind is allowed.
     before_run(run.plan, asks_slurm=False)
-    return _detached(run) if detach else _carry_out(run, strict=strict, verbose=verbose)
+    return _carry_out(run, detach=detach, strict=strict, verbose=verbose)
 
 
 def extend(
@@ -141,7 +141,7 @@ def extend(
         )
     if repeats is None and workers is None:
         raise UserError("--extend: give more --repeats, or other --workers, as in --repeats 6")
-    _refuse_strict(strict, {"--detach": detach})
+    _refuse_strict(strict, detach=detach)
     run = _own_run(name)
     asked = None if workers is None else load_settings(workers=workers).workers
     with run_lock(run.path):
@@ -164,7 +164,7 @@ def extend(
         run.replace_plan(plan)
         Journal(run.journal_file).append("run_extended", detail=what)
     talk(f"extended {run.path.name} by {what}")
-    return _detached(run) if detach else _carry_out(run, strict=strict, verbose=verbose)
+    return _carry_out(run, detach=detach, strict=strict, verbose=verbose)
 
 
 def _own_run(name: str) -> RunFolder:
@@ -180,11 +180,7 @@ def _own_run(name: str) -> RunFolder:
 
 
 def cancel(name: str | None) -> None:
-    """End a run's pyscale and its tasks.
-
-    A UserError says that there is nothing to end, or that the run is written from another node,
-    where no signal reaches.
-    """
+    """End a run's pyscale and its tasks."""
     run = find_run(load_settings().runs_folder, name)
     status = run_status(run)
     state = status.state
@@ -193,33 +189,28 @@ def cancel(name: str | None) -> None:
     if state == "complete" or over:
         raise UserError(f"the run {run.path.name} is {state}: there is nothing to cancel")
     run.make_safe()
+    ended = None
     if is_held(run.plan):
-        _cancel_allocations(run)
-        return
-    if is_locked(run.path):
+        # First, as a pilot that begins and a pyscale that follows look for it. Both end by
+        # themselves, and let go of the run.
+        set_cancelled(run.path, cancelled=True)
+        ended = executor_for(run).end_all()
+    elif is_locked(run.path):
         process = writer_here(run.path)
         with suppress(psutil.NoSuchProcess):
             process.terminate()
         wait_until_ended([process])
     with run_lock(run.path):
         executor = executor_for(run)
-        ended = executor.end_all()
+        ended = executor.end_all() if ended is None else ended
         what = "processes" if executor.on_this_node else "jobs"
         Journal(run.journal_file).append("run_cancelled", detail=f"{ended} {what} ended")
     talk(f"cancelled; finish it with: pyscale run --resume {run.path.name}")
 
 
-def _cancel_allocations(run: RunFolder) -> None:
-    """End a run's allocations; the pyscale that follows them ends by itself."""
-    # First, as a pilot that begins and a pyscale that follows look for it.
-    set_cancelled(run.path, cancelled=True)
-    ended = executor_for(run).end_all()
-    with run_lock(run.path):
-        Journal(run.journal_file).append("run_cancelled", detail=f"{ended} jobs ended")
-    talk(f"cancelled; finish it with: pyscale run --resume {run.path.name}")
-
-
-def _carry_out(run: RunFolder, *, strict: bool, verbose: bool) -> int:
+def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> int:
+    if detach:
+        return _detached(run)
     plan = run.plan
     with RunProgress(plan, Journal(run.journal_file).read()) as progress:
         try:
@@ -229,10 +220,15 @@ def _carry_out(run: RunFolder, *, strict: bool, verbose: bool) -> int:
                 outcome, results = benchmark(run, executor_for(run, progress.hear), progress.hear)
         except KeyboardInterrupt:
             progress.stop()
+            resume = f"pyscale run --resume {plan.run_id}"
             if is_held(plan):
-                talk(_goes_on(run))
-                return EXIT_INTERRUPTED
-            talk(f"interrupted; nothing is lost. Finish with: pyscale run --resume {plan.run_id}")
+                jobs = read_allocations(run.path).job_ids
+                talk(
+                    f"no longer followed; {'job ' + jobs[-1] if jobs else 'its job'} goes on. "
+                    f"Follow it with: {resume}, or end it with: pyscale cancel {plan.run_id}"
+                )
+            else:
+                talk(f"interrupted; nothing is lost. Finish with: {resume}")
             return EXIT_INTERRUPTED
     answer(summary_of(results, verbose=verbose))
     doubted = [*not_to_be_trusted(results.configurations), *missed(results)]
@@ -254,16 +250,6 @@ def _carry_out(run: RunFolder, *, strict: bool, verbose: bool) -> int:
     return EXIT_INVALID if is_wrong or (strict and doubted) else 0
 
 
-def _goes_on(run: RunFolder) -> str:
-    """What becomes of a run that is no longer followed."""
-    jobs = read_allocations(run.path).job_ids
-    name = run.path.name
-    return (
-        f"no longer followed; {'job ' + jobs[-1] if jobs else 'its job'} goes on. Follow it with: "
-        f"pyscale run --resume {name}, or end it with: pyscale cancel {name}"
-    )
-
-
 def _refuse_data(suite: str) -> None:
     """Raise where data stands in the place of the suite."""
     if suite in suite_names() or suite.endswith(".toml"):
@@ -275,10 +261,10 @@ def _refuse_data(suite: str) -> None:
         )
 
 
-def _refuse_strict(strict: bool, returning: Mapping[str, bool]) -> None:
+def _refuse_strict(strict: bool, *, detach: bool, dry_run: bool = False) -> None:
     """Raise where nothing is measured before this process ends, so that it cannot fail on it."""
-    given = [flag for flag, is_given in returning.items() if is_given]
-    if strict and given:
+    if strict and (detach or dry_run):
+        given = ["--dry-run"] * dry_run + ["--detach"] * detach
         raise UserError(
             f"--strict makes the exit code 1 where a measured output is not the baseline's, and "
             f"with {' and '.join(given)} pyscale ends before anything is measured: leave out "
@@ -346,10 +332,7 @@ def executor_for(run: RunFolder, listener: Listener | None = None) -> Executor:
 
 
 def _detached(run: RunFolder) -> int:
-    """Carry the run out in a process of its own that outlives this shell.
-
-    Returns once that process has the run, so that `status` and `cancel` find it.
-    """
+    """Carry the run out in a process that outlives this shell; return once it has the run."""
     log_file = run.path / "orchestrator.log"
     if is_held(run.plan):
         Holder(run, lambda _event: None).begin()

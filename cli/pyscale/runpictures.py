@@ -29,10 +29,7 @@ if TYPE_CHECKING:
 
 
 def pictures_of(run: RunFolder, tell: Callable[[str], object] = talk) -> Pictures | None:
-    """Draw the middle frame as it was read, with outlines and with tracks.
-
-    Outputs that are no longer there have no picture, and of those that cannot be read `tell` hears.
-    """
+    """Draw the middle frame as it was read, with outlines and with tracks."""
     from polars.exceptions import PolarsError
 
     try:
@@ -60,10 +57,12 @@ def _pictures(run: RunFolder) -> Pictures | None:
     labels = Movie.open(run.output(segment) / "labels.ome.tif")
     place = labels.n_frames // 2
     view = View(labels.shape_yx)
-    (pixels,) = _frames_of(run, segment).read(place, place + 1, _channel(segment))
+    asked = segment.params.get("channel")
+    channel = asked if isinstance(asked, int) else 0
+    (pixels,) = _frames_of(run, segment).read(place, place + 1, channel)
     where = f"frame {place + 1} of {labels.n_frames}"
     strip = _Strip(run, place, where, view, frame_picture(pixels, view))
-    drawn = [strip.raw(_channel(segment)), strip.outlines(segment, labels)]
+    drawn = [strip.raw(channel), strip.outlines(segment, labels)]
     if track is not None and segment.id in fed_by:
         drawn.append(strip.tracks(track))
     part = f", the middle {view.wide} x {view.high} px" if view.is_part else ""
@@ -71,11 +70,6 @@ def _pictures(run: RunFolder) -> Pictures | None:
         pictures=tuple(one for one in drawn if one is not None),
         about=f"{where[:1].upper()}{where[1:]}{part}",
     )
-
-
-def _channel(segment: Trial) -> int:
-    channel = segment.params.get("channel")
-    return channel if isinstance(channel, int) else 0
 
 
 def _frames_of(run: RunFolder, trial: Trial) -> Movie:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from types import TracebackType
 
 from rich.progress import BarColumn, Progress, ProgressColumn, Task
 from rich.text import Text
 
 from pyscale.console import Console
 from pyscale.course import BEGINNINGS, ENDS, Course, usual_s
-from pyscale.journalwords import said
 from pyscale.plan import Plan, Trial
-from pyscale.statustable import duration
+from pyscale.statusview import duration, said
 from pyscale.store.journal import Event
 
 SHOWN = {
@@ -33,10 +31,7 @@ SHOWN = {
 
 
 class RunProgress:
-    """Shows the events of a run as they happen.
-
-    `before` is what happened in a run that is resumed or extended.
-    """
+    """Shows the events of a run as they happen, after those `before` where it is resumed."""
 
     def __init__(self, plan: Plan, before: Sequence[Event] = ()) -> None:
         self._console = Console(stderr=True, highlight=False)
@@ -62,12 +57,7 @@ class RunProgress:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_error: object) -> None:
         self.stop()
 
     def hear(self, event: Event) -> None:

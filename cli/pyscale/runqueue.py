@@ -99,15 +99,17 @@ class Place:
 
 
 def place_of(
-    *, launched: bool, written_s: float, job_id: str | None, queue: Queue | None, attended: bool
+    recorded: str, written_s: float, *, job_id: str | None, queue: Queue | None, attended: bool
 ) -> Place:
-    """Where a task is that was ordered and has no record of its end.
+    """Where a task is of which records tell so much: the names that `taskstatus` has for it.
 
-    Records win over Slurm's word: it may be late, and is nothing where Slurm does not answer.
-    `launched` says whether the launcher has recorded the start of its process, `written_s` when its
-    latest record was written. The queue was asked before the records were read; it is None where
-    tasks are no jobs. `attended` says whether a living pyscale waits for the task.
+    Records win over Slurm's word: it may be late, and is nothing where Slurm does not answer. The
+    queue was asked before the records were read. `attended`: a living pyscale waits for the task.
     """
+    match recorded:
+        case "waiting" | "done" | "failed":
+            return Place(recorded)
+    launched = recorded == "launched"
     by_records = Place("running" if launched else "queued")
     if queue is None or queue.complaint is not None:
         return by_records

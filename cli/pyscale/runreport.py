@@ -23,11 +23,7 @@ def report_run(
     *,
     tell: Callable[[str], object] = talk,
 ) -> Results:
-    """Write the report of a run, at its end or not, and describe the run's folder as it is then.
-
-    Of a run that may only be read, as a colleague's, tables and manifest are put beside the report,
-    and the run keeps the description that it has.
-    """
+    """Write the report of a run, at its end or not, and describe the run's folder as it is then."""
     home = tables_folder(run, folder)
     results = results_of(run, home, options, tell=tell)
     if options.pictures:

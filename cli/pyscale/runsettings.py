@@ -11,11 +11,11 @@ from pydantic import JsonValue
 
 from pyscale.errors import UserError
 from pyscale.gridaxes import DEVICE, START, THREADS
+from pyscale.gridhere import BRIEF
 from pyscale.settings import Settings, SuiteLayer, load_settings, users_own
 from pyscale.suite import ALL_CORES, Suite, load_suite, suite_of
 from pyscale.tomlfile import file_of, parsed
 from pyscale.traits import DATA, measures_alone
-from pyscale.withsystem import BRIEF
 from pyscale_stages.wording import did_you_mean
 
 SIZES = "length_px"
@@ -25,10 +25,7 @@ ALSO_SETTINGS = {DEVICE: "device", THREADS: "cpus_per_worker", START: "start"}
 
 
 def axes_asked_for(sizes: str | None, axes: Sequence[str]) -> dict[str, str] | None:
-    """Axes and their values, from --sizes and each --grid; None where neither was given.
-
-    A UserError says that one is not AXIS=V1,V2, or that two are of one axis.
-    """
+    """Axes and their values, from --sizes and each --grid; None where neither was given."""
     asked: dict[str, str] = {}
     for text in [*axes, *([] if sizes is None else [f"{SIZES}={sizes}"])]:
         axis, equals, values = (part.strip() for part in text.partition("="))
@@ -42,10 +39,7 @@ def axes_asked_for(sizes: str | None, axes: Sequence[str]) -> dict[str, str] | N
 
 
 def parameters_set(pairs: Sequence[str]) -> dict[str, dict[str, JsonValue]] | None:
-    """Stage parameters by stage, from each --set; None where there is none.
-
-    A UserError says that one is not STAGE.PARAMETER=VALUE, or that a parameter is given twice.
-    """
+    """Stage parameters by stage, from each --set; None where there is none."""
     found: dict[str, dict[str, JsonValue]] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -78,8 +72,7 @@ def parameter_value(text: str) -> JsonValue:
 def settings_for(named: str | Suite, flags: dict[str, Any]) -> Settings:
     """Settings of a run of a suite: those that suit it are below the user's own.
 
-    What the user says of the device or the threads chooses from the suite's axis where it has one;
-    the setting `grid` then holds all that was asked for, and nothing else.
+    What the user says of the device or the threads chooses from the suite's axis where it has one.
     """
     suite = suite_of(named)
     layer = SuiteLayer(file_of("suite", named), suite.settings) if isinstance(named, str) else None
@@ -103,9 +96,8 @@ def settings_for(named: str | Suite, flags: dict[str, Any]) -> Settings:
             given["grid"] = asked | {axis: str(given[name])}
     for axis in axes & {DEVICE, START}:
         given.pop(axis, None)
-    settings = load_settings(layer, **given)
+    settings, own = load_settings(layer, **given), users_own(given)
     _refuse_without_meaning(suite, given, settings)
-    own = users_own(given)
     if settings.every_node:
         if "workers" in own:
             raise UserError(

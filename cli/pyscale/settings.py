@@ -131,7 +131,7 @@ class Settings(BaseSettings):
         user_data_path("pyscale") / "references", description="Folder of your own references"
     )
     images: dict[str, str] = Field(
-        default_factory=dict, description="Image of an entry or stage, where its own is not meant"
+        {}, description="Image of an entry or stage, where its own is not meant"
     )
     site: str = Field("plain", description="Cluster that jobs are for: a name, or its .toml")
     prices: Prices = Field(
@@ -149,10 +149,10 @@ class Settings(BaseSettings):
         False, description="Run images even where they differ from images.lock"
     )
     stages: dict[str, dict[str, JsonValue]] = Field(
-        default_factory=dict, description="Stage parameters that replace the suite's, by stage"
+        {}, description="Stage parameters that replace the suite's, by stage"
     )
     grid: dict[str, tuple[GridValue, ...]] = Field(
-        default_factory=dict, description="Values of the axes of a suite's grid, in place of its"
+        {}, description="Values of the axes of a suite's grid, in place of its"
     )
 
     @field_serializer("mirror")
@@ -218,17 +218,14 @@ class Settings(BaseSettings):
 
 
 class SuiteLayer(NamedTuple):
-    """Settings that suit a suite.
-
-    Attributes
-    ----------
-    path : Path
-        The suite's file.
-    values : dict
-    """
+    """Settings that suit a suite, and its file."""
 
     path: Path
     values: dict[str, JsonValue]
+
+    def source(self, settings: type[BaseSettings]) -> PydanticBaseSettingsSource:
+        """The layer as pydantic takes it."""
+        return InitSettingsSource(settings, self.values)
 
 
 def settings_files() -> tuple[Path, Path]:
@@ -237,16 +234,20 @@ def settings_files() -> tuple[Path, Path]:
 
 
 def load_settings(suite: SuiteLayer | None = None, **flags: Any) -> Settings:
-    """Settings with the given flags over all other layers; a flag that is None was not given.
-
-    A UserError says which layer cannot be read, or has a wrong value or key.
-    """
+    """Settings with the given flags over all other layers; a flag that is None was not given."""
     given = {name: value for name, value in flags.items() if value is not None}
     _refuse_misspelt_variables()
-    for path in settings_files():
-        _refuse_unreadable(path)
-    if suite is not None:
-        _refuse_misspelt_settings(suite)
+    for path in filter(Path.exists, settings_files()):
+        try:
+            parsed(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path} cannot be read as TOML: {error}") from error
+    unknown = [key for key in suite.values if key not in Settings.model_fields] if suite else []
+    if suite and unknown:
+        raise UserError(
+            f"the suite {suite.path} has an unknown setting {unknown[0]!r}; "
+            f"{did_you_mean(unknown[0], Settings.model_fields)}"
+        )
     try:
         return (_layered(suite) if suite else Settings)(**given)
     except SettingsError as error:
@@ -265,14 +266,11 @@ def load_settings(suite: SuiteLayer | None = None, **flags: Any) -> Settings:
 
 
 def value_origins(flags: dict[str, Any], suite: SuiteLayer | None = None) -> dict[str, str]:
-    """What each setting's value comes from: a file, a variable or a flag.
-
-    Keys that no layer gives are absent: their value is built in.
-    """
+    """What each setting's value comes from; those that are built in are absent."""
     user_file, defaults_file = settings_files()
     layers: list[tuple[str, PydanticBaseSettingsSource]] = [
         (DEFAULTS, TomlConfigSettingsSource(Settings, defaults_file)),
-        *([(f"the suite {suite.path}", _source(suite, Settings))] if suite else []),
+        *([(f"the suite {suite.path}", suite.source(Settings))] if suite else []),
         (str(user_file), TomlConfigSettingsSource(Settings, user_file)),
         (ENVIRONMENT, EnvSettingsSource(Settings)),
         (FLAG, InitSettingsSource(Settings, flags)),
@@ -295,13 +293,9 @@ def _layered(suite: SuiteLayer) -> type[Settings]:
             cls, settings_cls: type[BaseSettings], *args: Any, **sources: Any
         ) -> tuple[PydanticBaseSettingsSource, ...]:
             *stronger, defaults = super().settings_customise_sources(settings_cls, *args, **sources)
-            return (*stronger, _source(suite, settings_cls), defaults)
+            return (*stronger, suite.source(settings_cls), defaults)
 
     return Layered
-
-
-def _source(suite: SuiteLayer, settings: type[BaseSettings]) -> PydanticBaseSettingsSource:
-    return InitSettingsSource(settings, suite.values)
 
 
 def _axis_values(given: object) -> object:
@@ -337,21 +331,3 @@ def _refuse_misspelt_variables() -> None:
                 raise UserError(
                     f"unknown setting {variable} in the environment: did you mean {near[0]}?"
                 )
-
-
-def _refuse_misspelt_settings(suite: SuiteLayer) -> None:
-    for key in suite.values:
-        if key not in Settings.model_fields:
-            raise UserError(
-                f"the suite {suite.path} has an unknown setting {key!r}; "
-                f"{did_you_mean(key, Settings.model_fields)}"
-            )
-
-
-def _refuse_unreadable(path: Path) -> None:
-    if not path.exists():
-        return
-    try:
-        parsed(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path} cannot be read as TOML: {error}") from error

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
-import polars as pl
-
 from pyscale.analysis.machine.comparison import machines_beside
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.measured import measured_trials
@@ -32,22 +30,9 @@ from pyscale.store.tables import read_table
 
 
 def report_several(
-    runs: Sequence[RunFolder],
-    found: Sequence[Results],
-    reports: Sequence[Path],
-    folder: Path,
+    runs: Sequence[RunFolder], found: Sequence[Results], reports: Sequence[Path], folder: Path
 ) -> Path:
-    """Write the page that compares two or more runs with the first of them.
-
-    `found` is what each shows, and `reports` has the folder of the report of each. The folder of
-    the page is made if absent.
-
-    Raises
-    ------
-    UserError
-        If a run does not tell what it was measured with, the folder cannot be written into, or,
-        once the page is written, if no run has anything in common with the first.
-    """
+    """Write the page that compares runs with the first, with the results and reports of each."""
     measured = [_measured(*each) for each in zip(runs, found, reports, strict=True)]
     hrefs = [href_of(report / PAGE, folder) for report in reports]
     sources = [
@@ -69,7 +54,13 @@ def report_several(
         started=[results.context.started for results in found],
         contexts=[between(measured[0], run) for run in measured[1:]],
         differing=differing([run.facts(entries) for run in measured]),
-        samples=[_samples(measured[0], run) for run in measured[1:]],
+        samples=[
+            # Numbers of different input are not compared.
+            compared_samples(measured[0].samples, run.samples)
+            if measured[0].inputs == run.inputs
+            else compared_samples(samples({}), samples({}))
+            for run in measured[1:]
+        ],
     )
     with writing_into(folder):
         page = write_comparison(folder, several)
@@ -77,12 +68,6 @@ def report_several(
     if all(unlike):
         raise UserError(f"{'; '.join(filter(None, unlike))}: {page} shows each by itself")
     return page
-
-
-def _samples(base: MeasuredRun, new: MeasuredRun) -> pl.DataFrame:
-    """What counts beside wall times, compared where both had the same input."""
-    sides = [run.samples if base.inputs == new.inputs else samples({}) for run in (base, new)]
-    return compared_samples(*sides)
 
 
 def href_of(file: Path, folder: Path) -> str:
@@ -118,11 +103,7 @@ def _machines(
         for place, (run, results, href) in enumerate(zip(measured, found, hrefs, strict=True))
         if results.of(MachineFindings) is not None
         for source in sources_of_run(
-            results,
-            place=place,
-            timings=run.timings,
-            about=_about(run),
-            href=href,
+            results, place=place, timings=run.timings, about=_about(run), href=href
         )
     ]
     return SideBySide.of(sources, machines_beside) if sources else None

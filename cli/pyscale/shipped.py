@@ -14,10 +14,7 @@ _CHECKOUT = _PACKAGE.parents[1]
 
 
 def shipped(name: ShippedFolder) -> Path:
-    """Folder of files that come with pyscale.
-
-    A wheel carries them inside the package; a checkout has them at its root.
-    """
+    """Folder that comes with pyscale: inside the package in a wheel, at the root of a checkout."""
     for folder in (_PACKAGE / "resources" / name, _CHECKOUT / name):
         if folder.is_dir():
             return folder

@@ -44,6 +44,8 @@ Option = Annotated[
 
 MOST = 10_000_000
 """Of GiB, minutes or anything else that a task is asked for: no cluster has more."""
+Count = Annotated[int, Field(ge=1, le=MOST)]
+Amount = Annotated[float, Field(gt=0, le=MOST, allow_inf_nan=False)]
 SAID_ELSEWHERE = {
     "partition": "partition",
     "account": "account",
@@ -55,24 +57,10 @@ SAID_ELSEWHERE = {
     "ntasks-per-node": "tasks_per_node",
 }
 """Options of sbatch that a field of a request asks for, and that field."""
-SET_BY_PYSCALE = frozenset(
-    [
-        "array",
-        "comment",
-        "error",
-        "job-name",
-        "no-requeue",
-        "nodes",
-        "ntasks",
-        "open-mode",
-        "output",
-        "requeue",
-        "signal",
-        "test-only",
-        "wait",
-        "wrap",
-    ]
-)
+SET_BY_PYSCALE = {
+    *("array", "comment", "error", "job-name", "no-requeue", "nodes", "ntasks", "open-mode"),
+    *("output", "requeue", "signal", "test-only", "wait", "wrap"),
+}
 """Options of sbatch by which pyscale finds its jobs, or that would change what it measures."""
 
 
@@ -84,38 +72,23 @@ class Request(Record):
     qos: Word | None = None
     constraint: Word | None = Field(None, description="Features of the node, in Slurm's syntax")
     exclusive: bool | None = Field(None, description="Whether a task has its node for itself")
-    time_min: int | None = Field(None, ge=1, le=MOST, description="Time limit in minutes")
-    cpus: int | None = Field(
-        None,
-        ge=1,
-        le=MOST,
-        description="Cores of a task; never fewer than the threads that it is given",
+    time_min: Count | None = Field(None, description="Time limit in minutes")
+    cpus: Count | None = Field(
+        None, description="Cores of a task; never fewer than the threads that it is given"
     )
-    memory_gib: float | None = Field(
-        None,
-        gt=0,
-        le=MOST,
-        allow_inf_nan=False,
-        description="Memory of a task; absent is what the stage says of itself",
+    memory_gib: Amount | None = Field(
+        None, description="Memory of a task; absent is what the stage says of itself"
     )
     gpus: int | None = Field(
         None, ge=0, le=MOST, description="GPUs of a task; absent is one where it computes on one"
     )
     gpu_type: Word | None = Field(None, description="The site's name of the GPU, as in `a100`")
-    hold_limit_hours: float | None = Field(
-        None,
-        gt=0,
-        le=MOST,
-        allow_inf_nan=False,
-        description="Longest that one job which holds all trials may ask for",
+    hold_limit_hours: Amount | None = Field(
+        None, description="Longest that one job which holds all trials may ask for"
     )
-    max_nodes: int | None = Field(
-        None, ge=1, le=MOST, description="Most nodes that such a job may ask for"
-    )
-    tasks_per_node: int | None = Field(
+    max_nodes: Count | None = Field(None, description="Most nodes that such a job may ask for")
+    tasks_per_node: Count | None = Field(
         None,
-        ge=1,
-        le=MOST,
         description="Ranks that meet on one node at most, as many as its GPUs serve, by which GPUs "
         "and memory are asked for by the node; absent leaves it to the cluster how many a node has",
     )

@@ -17,25 +17,17 @@ from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.lock import is_locked, lock_doubt
 from pyscale.store.taskfiles import RecordError
-from pyscale.taskstatus import TaskCounts, TaskReader
+from pyscale.taskstatus import TaskReader, TrialState, TrialStatus
 from pyscale_stages.contract import Record
 
 RunState = Literal[
     "planned", "queued", "running", "complete", "incomplete", "interrupted", "cancelled"
 ]
-TrialState = Literal["planned", "under way", "done", "failed", "skipped"]
 
 MOST_TASKS = 20
 """Tasks of a trial that a person is shown one by one."""
 LEFT: frozenset[RunState] = frozenset(["interrupted", "cancelled", "incomplete"])
 """States of a run that nobody attends to and that is not complete."""
-
-
-class TrialStatus(TaskCounts):
-    """What the tasks of one trial do."""
-
-    trial: str
-    state: TrialState
 
 
 class ConfigurationStatus(Record):
@@ -83,19 +75,12 @@ class RunStatus(Record):
 
 
 def run_status(run: RunFolder, *, all_tasks: bool = False) -> RunStatus:
-    """Read where a run stands, without disturbing it.
-
-    With `all_tasks` it tells every task of every trial, instead of the most important ones of those
-    under way.
-    """
+    """Read where a run stands; with `all_tasks` every task, else the most important under way."""
     return StatusReader(run, all_tasks=all_tasks).read()
 
 
 class StatusReader:
-    """Reads where a run stands, again and again, without disturbing it.
-
-    Of tasks it tells what `run_status` does.
-    """
+    """Reads where a run stands, again and again, without disturbing it."""
 
     def __init__(self, run: RunFolder, *, all_tasks: bool = False) -> None:
         self._run = run
@@ -117,8 +102,9 @@ class StatusReader:
             queue = self._queue.now()
         plan = self._run.plan
         allocations = allocation_states(read_allocations(self._run.path).jobs, events, queue)
-        followed = is_followed(self._run.path)
-        if state == "queued" and not followed and _is_gone(allocations, queue):
+        ended = all(one.state == "ended" for one in allocations)
+        answered = queue is not None and queue.complaint is None
+        if state == "queued" and ended and answered and not is_followed(self._run.path):
             state = "interrupted"
         self._unreadable = {}
         trials = tuple(self._trials(ends, queue, attended=attended))
@@ -141,7 +127,9 @@ class StatusReader:
                 *(f"{trial}: {sentence}" for trial, sentence in self._unreadable.items()),
             ),
             eta_s=course.left_s(remaining, datetime.now(UTC)) if attended and remaining else None,
-            left_running=self._left_running() if state in LEFT else (),
+            left_running=tuple(process.pid for process in started_for(self._run.path))
+            if state in LEFT
+            else (),
             doubt=lock_doubt(self._run.path) if attended else None,
         )
 
@@ -149,9 +137,6 @@ class StatusReader:
         """Where the run stands now, in a word, without asking Slurm."""
         attended, events = self._attended()
         return _state(self._run, events, Course(events), attended=attended)
-
-    def _left_running(self) -> tuple[int, ...]:
-        return tuple(process.pid for process in started_for(self._run.path))
 
     def _attended(self) -> tuple[bool, Sequence[Event]]:
         """Whether a living pyscale writes the run, and the journal.
@@ -170,10 +155,7 @@ class StatusReader:
     def _trials(
         self, ends: Mapping[str, Event], queue: Queue | None, *, attended: bool
     ) -> list[TrialStatus]:
-        """The trials to tell of.
-
-        On this machine nothing outlives pyscale: without it, what seems to run was interrupted.
-        """
+        """The trials to tell of; on this machine nothing outlives pyscale."""
         found = []
         for trial in self._run.plan.trials:
             end = ends.get(trial.id)
@@ -184,11 +166,9 @@ class StatusReader:
             if not (self._all or alive):
                 continue
             try:
-                tasks = self._tasks.read(trial, queue, attended=attended)
+                found.append(self._tasks.read(trial, state, queue, attended=attended))
             except RecordError as error:
                 self._unreadable[trial.id] = str(error)
-                continue
-            found.append(TrialStatus(trial=trial.id, state=state, **dict(tasks)))
         return found
 
 
@@ -209,12 +189,6 @@ def _state(run: RunFolder, events: Sequence[Event], course: Course, *, attended:
     if course.allocations or is_followed(run.path):
         return "queued"
     return "interrupted"
-
-
-def _is_gone(allocations: Sequence[AllocationStatus], queue: Queue | None) -> bool:
-    """Whether Slurm says that no allocation is left to wait for."""
-    answered = queue is not None and queue.complaint is None
-    return answered and all(one.state == "ended" for one in allocations)
 
 
 def _configurations(run: RunFolder, course: Course) -> tuple[ConfigurationStatus, ...]:

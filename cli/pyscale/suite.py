@@ -51,15 +51,11 @@ def _named(name: str) -> str:
 
 
 class SuiteStage(Record):
-    """One stage of a suite; with the key `command`, a step of the user's own.
-
-    What that step takes beside, like `output` or `split`, stands beside `command`, and parameters
-    of the user's own program below `params`.
-    """
+    """One stage of a suite; with the key `command`, a step of the user's own with its keys."""
 
     stage: str | None = Field(None, description="Stage that runs; None is the entry's own name")
     inputs: dict[str, str] = Field(
-        default_factory=dict,
+        {},
         description='Slot -> "movie", "truth", "place", "slides" or the name of an earlier entry',
     )
     data: str | None = Field(
@@ -67,7 +63,7 @@ class SuiteStage(Record):
         description="Dataset or path that it measures on; None is the run's, or that of the entry "
         "that feeds it",
     )
-    params: dict[str, JsonValue] = Field(default_factory=dict, description="Stage parameters")
+    params: dict[str, JsonValue] = Field({}, description="Stage parameters")
     layout: Layout = Field(
         "array", description="How a cluster starts its workers: each by itself, or all at once"
     )
@@ -75,11 +71,11 @@ class SuiteStage(Record):
         None, description="Coordinates in which a synthetic movie's truth fits this output"
     )
     at_least: dict[str, float] = Field(
-        default_factory=dict,
+        {},
         description="Least that measures of quality may be; less is said, and fails --strict",
     )
     at_most: dict[str, float] = Field(
-        default_factory=dict, description="Most that measures of quality may be, like errors"
+        {}, description="Most that measures of quality may be, like errors"
     )
     device: Device | None = Field(None, description="Where it computes; None is the run's choice")
     threads: Annotated[int, Field(ge=1)] | Literal["all"] | None = Field(
@@ -100,16 +96,15 @@ class SuiteStage(Record):
         "filled when all are counted",
     )
     grid: dict[str, tuple[GridValue, ...]] = Field(
-        default_factory=dict,
-        description="Values of stage parameters, or of device, threads, gpu_sharing and "
-        "start, of which "
-        "every combination is measured",
+        {},
+        description="Values of stage parameters, or of device, threads, gpu_sharing and start, of "
+        "which every combination is measured",
     )
     family: str | None = Field(
         None, description="Entry with a grid that this one is a point of; filled by `unfolded`"
     )
     point: dict[str, GridValue] = Field(
-        default_factory=dict, description="Its place in that grid; filled by `unfolded`"
+        {}, description="Its place in that grid; filled by `unfolded`"
     )
     beside: str | None = Field(
         None,
@@ -139,12 +134,8 @@ class SuiteStage(Record):
             if key not in cls.model_fields:
                 known = {*cls.model_fields, *CommandParams.model_fields}
                 raise ValueError(f"unknown key {key!r}; {did_you_mean(key, known)}")
-        return {
-            "stage": OWN_STEP,
-            "inputs": {"input": "movie"},
-            **rest,
-            "params": of_step | own,
-        }
+        usual = {"stage": OWN_STEP, "inputs": {"input": "movie"}}
+        return {**usual, **rest, "params": of_step | own}
 
     @property
     def cores(self) -> int | None:
@@ -165,7 +156,7 @@ class Suite(Record):
         "images that its stages make themselves",
     )
     settings: dict[str, JsonValue] = Field(
-        default_factory=dict, description="Settings that suit it, where nobody gives others"
+        {}, description="Settings that suit it, where nobody gives others"
     )
     frames_per_worker: int | None = Field(
         None, ge=1, description="Frames of each worker at every N; None follows --scaling"
@@ -187,10 +178,7 @@ class Suite(Record):
         return self.stages[entry].stage or entry
 
     def device_of(self, entry: str, of_run: Device) -> Device:
-        """Where an entry computes: on the CPU where its stage knows no other device that is meant.
-
-        A record says so.
-        """
+        """Where an entry computes: on the CPU where its stage knows no other device."""
         wanted = self.stages[entry].device or of_run
         return wanted if wanted in load_stage(self.stage_name(entry)).resources.devices else "cpu"
 
@@ -228,10 +216,7 @@ class Suite(Record):
 
     @property
     def measured_once(self) -> frozenset[str]:
-        """Entries that one worker measures once, before all others.
-
-        They tell what a node can do on which the suite measures something else.
-        """
+        """Entries that one worker measures once, first: what a node can do."""
         return frozenset() if self.data == "place" else self.entries_that(measures_alone)
 
 

@@ -1,7 +1,9 @@
-"""What N workers are given: frames of the movie, windows of a trial, cores and threads."""
+"""What N workers are given: frames, windows, cores and threads; and the order of trials."""
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import Literal
 
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial
-from pyscale.suite import SuiteStage
+from pyscale.suite import MOVIE, PLACE, SLIDES, TRUTH, Suite, SuiteStage
 from pyscale.traits import DATA
 from pyscale_stages.contract import Sharing
 from pyscale_stages.registry import load_stage
@@ -19,10 +21,9 @@ from pyscale_stages.registry import load_stage
 class Sweep:
     """The worker counts of a run and what each is given of the movie.
 
-    In strong scaling N workers share the whole movie. In weak scaling each worker has as many
-    frames at every N: N workers have the first `N * frames_per_worker` of the movie, and the
-    largest N has all of it, but for a rest that cannot be shared evenly. A suite may say how many
-    frames each worker has: scaling is weak then, whatever is asked for.
+    In strong scaling N workers share all of it. In weak scaling each has as many frames at every N,
+    and the largest N has all, but for a rest. A suite may fix the frames of each: scaling is weak
+    then.
     """
 
     scaling: Literal["strong", "weak"]
@@ -158,8 +159,8 @@ class Scaled:
             grows=sweep.is_weak or sweep.frameless is not None,
         )
 
-    def trial(self, workers: int, block: int) -> Trial:
-        """The trial of N workers in a block."""
+    def trial(self, workers: int, block: int, beside: str | None = None) -> Trial:
+        """The trial of N workers in a block, set beside that of another entry in the first."""
         frames = self.reference.windows[-1][1]
         if self.grows:
             frames = frames // self.reference.workers * workers
@@ -171,7 +172,7 @@ class Scaled:
                 "threads": self._threads_at(workers),
                 "movie_frames": None if self.reference.movie_frames is None else frames,
                 "windows": self._windows(frames, workers),
-                "beside_trial": None,
+                "beside_trial": beside and trial_id(beside, workers, 1),
             }
         )
 
@@ -194,3 +195,85 @@ class Scaled:
 def trial_id(entry: str, workers: int, block: int) -> str:
     """Name of a trial."""
     return f"{entry}-n{workers}-b{block}"
+
+
+FROM_OUTSIDE = frozenset([MOVIE, TRUTH, PLACE, SLIDES])
+"""What no entry of a suite makes."""
+
+
+def block_order(
+    suite: Suite,
+    measured: Set[str],
+    sweep: Sweep,
+    block: int,
+    seed: int,
+    *,
+    base_first: bool = False,
+) -> list[tuple[str, int]]:
+    """Entries and worker counts of one block, in the order in which they run.
+
+    The order is random, so that a drift of the machine hits all alike, and so is that of the two
+    versions of a stage, which run one after the other. In the first block a trial comes before
+    those that need its output, and what measures the machine beside a movie before all.
+    """
+    configurations = [
+        (entry, n)
+        for entry in suite.stages
+        for n in sweep.workers
+        if entry in measured - suite.measured_once
+    ]
+    if block == 1:
+        feeding = _feeding(suite, measured) - measured
+        configurations += [(entry, sweep.feeding) for entry in suite.stages if entry in feeding]
+    versions: dict[tuple[str, int], list[tuple[str, int]]] = {}
+    for entry, n in configurations:
+        versions.setdefault((suite.stages[entry].version_of or entry, n), []).append((entry, n))
+    pairs = list(versions.values())
+    chance = random.Random(f"{seed}/{block}")
+    chance.shuffle(pairs)
+    for pair in pairs:
+        if base_first:
+            pair.reverse()
+        else:
+            chance.shuffle(pair)
+    if block > 1:
+        return [one for pair in pairs for one in pair]
+    ordered = [(entry, 1) for entry in suite.stages if entry in measured & suite.measured_once]
+    while pairs:
+        waiting = {one for pair in pairs for one in pair}
+        ready = next(
+            pair
+            for pair in pairs
+            if not any(
+                needed in waiting.difference(pair)
+                for entry, n in pair
+                for needed in _needed(suite, sweep, entry, n)
+            )
+        )
+        pairs.remove(ready)
+        ordered += ready
+    return ordered
+
+
+def _needed(suite: Suite, sweep: Sweep, entry: str, n: int) -> Iterator[tuple[str, int]]:
+    """Configurations whose output one needs, as far as they are measured."""
+    step = suite.stages[entry]
+    for source in step.inputs.values():
+        if source not in FROM_OUTSIDE:
+            yield source, sweep.feeding
+    # In strong scaling every other N is compared with that output, which must be there.
+    if not sweep.is_weak and n != sweep.feeding:
+        yield entry, sweep.feeding
+    if step.beside is not None:
+        yield step.beside, n
+
+
+def _feeding(suite: Suite, measured: Set[str]) -> set[str]:
+    """Entries whose outputs the measured entries need, directly or not."""
+    needed: set[str] = set()
+    frontier = set(measured)
+    while frontier:
+        sources = {s for entry in frontier for s in suite.stages[entry].inputs.values()}
+        frontier = sources - FROM_OUTSIDE - needed
+        needed |= frontier
+    return needed

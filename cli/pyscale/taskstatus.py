@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -25,6 +26,7 @@ from pyscale.store.records import (
 from pyscale.store.taskfiles import RecordError, read_jobs, read_record, read_task
 from pyscale_stages.contract import Record
 
+TrialState = Literal["planned", "under way", "done", "failed", "skipped"]
 SHOWN_FIRST: tuple[TaskState, ...] = (
     "failed",
     "gone",
@@ -47,20 +49,19 @@ class TaskStatus(Record):
     why: str = Field("", description="Why it waits or has failed, in plain words")
 
 
-class TaskCounts(Record):
+class TrialStatus(Record):
     """How many tasks of a trial are in each state, and some or all of the tasks."""
 
     counts: dict[TaskState, int]
     waits: dict[str, int] = Field(description="Why tasks are queued -> how many")
     tasks: tuple[TaskStatus, ...] = Field(description="Those that matter most, first")
+    trial: str
+    state: TrialState
 
 
 @dataclass(frozen=True)
 class _Glance:
-    """What the names of a task's files, and the record of its end, tell.
-
-    A task is `ordered`, `launched`, `done` or `failed`; without an order it is `waiting`.
-    """
+    """What the names of a task's files, and the record of its end, tell."""
 
     recorded: str
     written_s: float = 0.0
@@ -68,10 +69,7 @@ class _Glance:
 
 
 class TaskReader:
-    """Reads the tasks of a run's trials, again and again; those that have ended only once.
-
-    `most` is how many tasks of a trial are told one by one; None is all.
-    """
+    """Reads the tasks of a run's trials again and again, those that have ended only once."""
 
     def __init__(self, run: RunFolder, most: int | None) -> None:
         self._run = run
@@ -79,17 +77,21 @@ class TaskReader:
         # A folder that is set aside lives on, so that the one in its place has another inode.
         self._ended: dict[tuple[str, int], _Glance] = {}
 
-    def read(self, trial: Trial, queue: Queue | None, *, attended: bool) -> TaskCounts:
-        """Tell what the tasks of a trial do.
-
-        The queue was asked before this call. `attended` says whether a living pyscale waits for the
-        tasks.
-        """
+    def read(
+        self, trial: Trial, state: TrialState, queue: Queue | None, *, attended: bool
+    ) -> TrialStatus:
+        """Tell what a trial's tasks do; `attended`: a living pyscale waits for them."""
         folder = self._run.trial(trial)
         jobs = read_jobs(folder)
         glances = self._glances(folder, trial.tasks)
         places = {
-            task: _place(glance, jobs.get(task), queue, attended=attended)
+            task: place_of(
+                glance.recorded,
+                glance.written_s,
+                job_id=jobs.get(task),
+                queue=queue,
+                attended=attended,
+            )
             for task, glance in glances.items()
         }
         told = list(glances)
@@ -101,8 +103,10 @@ class TaskReader:
             gone = {t: jobs[t] for t in told if places[t].state == "gone" and t in jobs}
             causes = queue.why_gone(set(gone.values()))
             places |= {t: replace(places[t], why=causes[job]) for t, job in gone.items()}
-        return TaskCounts(
-            counts={state: counts[state] for state in SHOWN_FIRST if counts[state]},
+        return TrialStatus(
+            trial=trial.id,
+            state=state,
+            counts={which: counts[which] for which in SHOWN_FIRST if counts[which]},
             waits=dict(Counter(p.why for p in places.values() if p.state == "queued" and p.why)),
             tasks=tuple(
                 _status(folder / task, places[task], glances[task].ended, jobs.get(task))
@@ -166,20 +170,6 @@ def _ended_for_another(ended: ExitRecord, folder: str) -> bool:
     """Whether a launcher of an earlier try outlived it and wrote into the folder of this one."""
     order = read_record(TaskOrder, Path(folder) / ORDER_FILE)
     return order is None or order.token != ended.token
-
-
-def _place(glance: _Glance, job_id: str | None, queue: Queue | None, *, attended: bool) -> Place:
-    match glance.recorded:
-        case "waiting" | "done" | "failed":
-            return Place(glance.recorded)
-        case recorded:
-            return place_of(
-                launched=recorded == "launched",
-                written_s=glance.written_s,
-                job_id=job_id,
-                queue=queue,
-                attended=attended,
-            )
 
 
 def _status(folder: Path, place: Place, ended: ExitRecord | None, job_id: str | None) -> TaskStatus:

@@ -26,10 +26,7 @@ from pyscale_stages.registry import load_stage
 
 
 class TaskWriter:
-    """Writes specifications and drafts orders of tasks.
-
-    The runtime starts what the plan names no other environment for.
-    """
+    """Writes specifications and drafts orders; the runtime starts what has no other environment."""
 
     def __init__(self, run: RunFolder, runtime: Runtime) -> None:
         self._run = run
@@ -52,14 +49,14 @@ class TaskWriter:
         self, trial: Trial, tasks: Sequence[str], node_work: NodeWork | None
     ) -> dict[Path, TaskOrder]:
         """How tasks are started, but for what the executor knows, by their folders."""
-        drafts = {}
+        drafts, is_warm = {}, trial.start == "warm"
         for task in tasks:
             folder = self._run.task(trial, task)
             spec = self._spec(trial, task)
             start = self._runtime_of(trial).start(spec, folder, trial.image)
             drafts[folder] = TaskOrder(
                 argv=start.argv,
-                arguments=start.arguments if self._is_warm(trial, task) else (),
+                arguments=start.arguments if is_warm and task in trial.window_tasks else (),
                 env=start.env,
                 container=start.container,
                 node_work=node_work,
@@ -87,9 +84,6 @@ class TaskWriter:
             return NativeRuntime(trial.interpreter)
         return self._runtime
 
-    def _is_warm(self, trial: Trial, task: str) -> bool:
-        return trial.start == "warm" and task in trial.window_tasks
-
     def _spec(self, trial: Trial, task: str) -> TaskSpec:
         folder = self._run.task(trial, task)
         outside = load_stage(trial.stage).runs_outside
@@ -111,14 +105,11 @@ class TaskWriter:
         if task in {"check", "beside"}:
             other = trial.beside_trial if task == "beside" else trial.reference_trial
             assert other is not None, "a trial without one has no such task"
-            compared = (
-                ("reference", self._run.output(self._run.plan.trial(other))),
-                ("other", self._run.output(trial)),
-            )
+            reference = self._run.output(self._run.plan.trial(other))
             return common.model_copy(
                 update={
                     "verb": "check",
-                    "inputs": compared,
+                    "inputs": (("reference", reference), ("other", self._run.output(trial))),
                     "truth": trial.truth if task == "check" else None,
                     "movie_frames": trial.movie_frames,
                 }

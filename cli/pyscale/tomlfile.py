@@ -37,10 +37,7 @@ def file_of(kind: Kind, name_or_path: str) -> Path:
 
 
 def read_toml(kind: Kind, path: Path, model: type[R]) -> R:
-    """Read and validate one.
-
-    A UserError says that there is no such file, or what in it is wrong.
-    """
+    """Read and validate one."""
     try:
         return model.model_validate(parsed(path.read_text(encoding="utf-8")))
     except ValidationError as error:
@@ -58,10 +55,7 @@ def read_toml(kind: Kind, path: Path, model: type[R]) -> R:
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """Parse TOML.
-
-    A TOMLDecodeError says what is wrong, also where the parser itself gives up.
-    """
+    """Parse TOML; a TOMLDecodeError says what is wrong, also where the parser itself gives up."""
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -64,10 +64,7 @@ class TrialRecords:
         ]
 
     def failure(self, trial: Trial, tasks: Sequence[str]) -> Failure | None:
-        """The failed task that says most: the first that no other try would mend.
-
-        A rank that ended because another one had says least.
-        """
+        """The failed task that says most: the first that no other try would mend."""
         failures = [
             Failure(task, record.error)
             for task in tasks
@@ -93,10 +90,7 @@ class TrialRecords:
         return None
 
     def stands_alone(self, trial: Trial, task: str) -> Failure | None:
-        """Say that a task has nothing to compare a trial with, which is no reason not to time it.
-
-        An image that is too large for the fewest ranks is still one for more of them.
-        """
+        """A failure for lack of what to compare with, which is no reason not to time a trial."""
         others = {
             "check": (trial.reference_trial, "its baseline"),
             "beside": (trial.beside_trial, "its counterpart"),
@@ -145,13 +139,10 @@ def steps_of(trial: Trial) -> list[Step]:
 def longest_first(
     windows: Sequence[Window], measured: Sequence[Sequence[tuple[Window, float]]]
 ) -> list[int]:
-    """Order windows by the time that they should take, the longest first.
+    """Positions in `windows`, by the time that each should take, the longest first.
 
-    A long window that starts last leaves the other workers idle until it ends. The time of a window
-    is the sum over its frames of what a frame took in earlier trials; where nothing was measured,
-    each frame counts the same. Windows that should take the same keep the order of the movie.
-    `measured` has the windows of earlier trials, each of which covers these frames, and their wall
-    times. Returns positions in `windows`.
+    A long window that starts last leaves the other workers idle until it ends. A frame counts as it
+    took in earlier trials, whose windows and wall times `measured` has; else all count the same.
     """
     known = [window for trial in measured for window, _ in trial]
     rate_s = [0.0 if measured else 1.0] * max(stop for _, stop in (*windows, *known))
@@ -167,11 +158,9 @@ def longest_first(
 
 
 def earlier_trials(plan: Plan, trial: Trial) -> Iterator[Trial]:
-    """Trials of the same entry before the first repeat of a trial's own configuration.
+    """Trials of the same entry, and all its frames, before the first repeat of its configuration.
 
-    In weak scaling those of fewer frames are not among them: they know nothing of the others.
-    All repeats of a configuration learn from the same trials, and so start in the same order:
-    what they measure does not depend on which repeat it is.
+    All repeats learn from the same trials, and so start in the same order.
     """
     before = takewhile(
         lambda other: (other.entry, other.workers) != (trial.entry, trial.workers), plan.trials

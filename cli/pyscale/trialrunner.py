@@ -28,6 +28,7 @@ from pyscale.store.taskfiles import read_task, write_jobs
 from pyscale.taskwriter import TaskWriter
 from pyscale.trialrecords import UNDER_WAY, Failure, TrialRecords, is_complete, steps_of
 from pyscale_stages.atomic import write_atomically
+from pyscale_stages.contract import Record
 from pyscale_stages.measure.nodename import node_name
 
 AHEAD = 8
@@ -39,11 +40,7 @@ class TrialRunner:
     """Brings trials of one run to their end, from whatever state they are in."""
 
     def __init__(
-        self,
-        run: RunFolder,
-        executor: Executor,
-        journal: Journal,
-        runtime: Runtime,
+        self, run: RunFolder, executor: Executor, journal: Journal, runtime: Runtime
     ) -> None:
         self._run = run
         self._executor = executor
@@ -58,11 +55,7 @@ class TrialRunner:
         self._finished = {event.trial for event in journal.read() if event.kind == "trial_finished"}
 
     def finish(self, trial: Trial) -> bool:
-        """Do what is missing of a trial; return whether it is complete.
-
-        A failed trial is tried again as often as the settings allow, but not where it would fail
-        the same way.
-        """
+        """Do what is missing of a trial, with retries; return whether it is complete."""
         if is_complete(self._run, trial):
             # A pyscale that died just after the last record never said that it was the last.
             if trial.id not in self._finished:
@@ -81,7 +74,11 @@ class TrialRunner:
                 self._journal.append("trial_finished", trial.id)
                 self._drop_outputs(trial)
                 return True
-            if not self._try_again(trial, failure):
+            why_not = why_not_again(failure.error)
+            told = f"; not retried, because {why_not}" if why_not else ""
+            detail = f"{failure.task}: {failure.error.message}{told}"
+            self._journal.append("trial_failed", trial.id, detail=detail)
+            if why_not is not None:
                 return False
             failure = None
         return False
@@ -89,8 +86,8 @@ class TrialRunner:
     def queue_ahead(self, trials: Sequence[Trial]) -> None:
         """Queue trials that follow, each behind the one before, so that their waits overlap.
 
-        That ends at one whose input or baseline is not there yet, whose windows are to start in
-        an order that the trials before it tell, or that is to be tried again.
+        That ends at one whose input or baseline is not there yet, whose windows are to start in an
+        order that the trials before it tell, or that is to be tried again.
         """
         if self._executor.on_this_node:
             return
@@ -139,17 +136,6 @@ class TrialRunner:
             self._ahead.add(trial.id)
         return True
 
-    def _try_again(self, trial: Trial, failure: Failure) -> bool:
-        """Tell of a failure; return whether another try may end better."""
-        why_not = why_not_again(failure.error)
-        self._journal.append(
-            "trial_failed",
-            trial.id,
-            detail=f"{failure.task}: {failure.error.message}"
-            + (f"; not retried, because {why_not}" if why_not else ""),
-        )
-        return why_not is None
-
     def _take_up(self, trial: Trial) -> bool:
         """Wait for tasks that were queued ahead, or that an earlier pyscale started."""
         awaited = trial.id in self._ahead
@@ -166,11 +152,7 @@ class TrialRunner:
         return awaited
 
     def _make_room(self, trial: Trial) -> None:
-        """Set aside an earlier attempt, unless all its workers have finished.
-
-        Workers of one trial must run at once: a trial that lost one is run again as a whole.
-        When only what follows the windows is missing, the timed part is complete and stays.
-        """
+        """Set aside an earlier attempt, unless all its workers have finished, which run at once."""
         if not self._run.trial(trial).exists():
             return
         if not self._records.has_begun(trial):
@@ -203,7 +185,8 @@ class TrialRunner:
         if steps and steps[0][0] == WINDOWS:
             if self._executor.on_this_node:
                 before = look_around()
-                self._prepare_cache(trial)
+                cache = bring_inputs_to(self._cache(trial), self._input_paths(trial))
+                self._write(trial, CACHE_FILE, cache)
             self._journal.append("trial_started", trial.id)
         elif steps:
             self._journal.append("trial_continued", trial.id, detail="its workers are done")
@@ -215,24 +198,15 @@ class TrialRunner:
             self._executor.run(self._batch(trial, name, tasks))
             self._run.refuse_moved()
             if before is not None and name == WINDOWS:
-                self._write_surroundings(trial, before)
+                surroundings = Surroundings(start=before, end=look_around())
+                self._write(trial, SURROUNDINGS_FILE, surroundings)
             failure = self._records.failure(trial, tasks)
             if failure is not None:
                 return failure
         return None
 
-    def _prepare_cache(self, trial: Trial) -> None:
-        cache = bring_inputs_to(self._cache(trial), self._input_paths(trial))
-        write_atomically(
-            self._run.trial(trial) / CACHE_FILE, cache.model_dump_json(indent=1) + "\n"
-        )
-
-    def _write_surroundings(self, trial: Trial, before: Bystanders) -> None:
-        surroundings = Surroundings(start=before, end=look_around())
-        write_atomically(
-            self._run.trial(trial) / SURROUNDINGS_FILE,
-            surroundings.model_dump_json(indent=1) + "\n",
-        )
+    def _write(self, trial: Trial, name: str, record: Record) -> None:
+        write_atomically(self._run.trial(trial) / name, record.model_dump_json(indent=1) + "\n")
 
     def _batch(self, trial: Trial, name: str, tasks: Sequence[str]) -> Batch:
         known: dict[str, str] = {}
@@ -256,15 +230,14 @@ class TrialRunner:
                 cache=self._cache(trial),
                 inputs=tuple(self._input_paths(trial)),
             )
+        is_warm = name == WINDOWS and trial.start == "warm"
         return Batch(
             trial=trial,
             name=name,
             orders=self._tasks.drafts(trial, tasks, node_work),
             at_once=trial.processes if name == WINDOWS else 1,
             threads=self._run.plan.threads_of(trial),
-            warm=self._tasks.warm_start(trial)
-            if name == WINDOWS and trial.start == "warm"
-            else None,
+            warm=self._tasks.warm_start(trial) if is_warm else None,
             submitted=submitted,
             taken_up=taken_up,
         )
@@ -280,6 +253,5 @@ class TrialRunner:
         return [path for slot, path in self._tasks.inputs(trial) if slot not in places]
 
     def _drop_outputs(self, trial: Trial) -> None:
-        keeps_all = self._settings["keep_outputs"] == "all"
-        if not (keeps_all or self._run.plan.keeps_output(trial)):
+        if self._settings["keep_outputs"] != "all" and not self._run.plan.keeps_output(trial):
             self._run.drop_outputs(trial)

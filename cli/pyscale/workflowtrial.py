@@ -99,10 +99,8 @@ def link_files(root: Path, work: Path, *, but: str) -> None:
 def engine_line(engine: str, file: str, key: str, n: str, work: Path) -> list[str]:
     """Command line of the engine, whose own options can follow."""
     if engine == "snakemake":
-        return [
-            *("snakemake", "--snakefile", file, "--directory", "."),
-            *(f"--{key}", n, "--forceall", "--nocolor"),
-        ]
+        own = [f"--{key}", n, "--forceall", "--nocolor"]
+        return ["snakemake", "--snakefile", file, "--directory", ".", *own]
     config = work / "pyscale.config"
     config.write_text(
         f"trace.raw = true\ntrace.overwrite = true\ntrace.fields = '{FIELDS}'\n{key} = {n}\n",

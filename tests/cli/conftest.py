@@ -38,7 +38,6 @@ def dataset(tmp_path):
 
 @pytest.fixture
 def movie(dataset):
-    """Its file."""
     return dataset.movie
 
 

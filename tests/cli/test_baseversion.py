@@ -4,16 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from mockruns import PIPELINE, plan_of
 from pyscale.baseversion import BaseVersion, read_base, with_base, without_base
 from pyscale.errors import UserError
 from pyscale.grid import unfolded
-from pyscale.planning import make_plan
 from pyscale.runline import repeat_line
-from pyscale.settings import Settings
 from pyscale.suite import Suite, SuiteStage, load_suite
 
 ENVIRONMENT = BaseVersion(kind="environment", path=Path("/env"))
-PIPELINE = load_suite("pipeline")
 
 
 def parameters(**stages):
@@ -25,16 +23,9 @@ def plan_against(dataset, tmp_path):
     """Plan two versions of the pipeline, or of another suite, on the small movie."""
 
     def plan(base=ENVIRONMENT, suite=PIPELINE, workers=(1, 2), only=(), **settings):
-        given = {"repeats": 6, "runs_folder": tmp_path, "against": base.path}
-        return make_plan(
-            with_base(suite, base),
-            dataset,
-            run_id="both",
-            settings=Settings(**(given | settings)).model_dump(mode="json"),
-            workers=workers,
-            only=only,
-            base=base,
-        )
+        given = {"repeats": 6, "against": base.path} | settings
+        both = with_base(suite, base)
+        return plan_of(both, dataset, tmp_path, workers, only, base=base, **given)
 
     return plan
 

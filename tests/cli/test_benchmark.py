@@ -2,17 +2,12 @@
 
 import pytest
 
+from mockruns import site
 from pyscale.benchmark import with_allocation
 from pyscale.errors import UserError
-from pyscale.sites import Site
 
-TWO_PARTITIONS = Site.model_validate(
-    {
-        "name": "mine",
-        "summary": "a cluster",
-        "request": {"partition": "cpu"},
-        "override": ({"stage": "track", "partition": "gpu"},),
-    }
+TWO_PARTITIONS = site(
+    request={"partition": "cpu"}, override=[{"stage": "track", "partition": "gpu"}]
 )
 
 

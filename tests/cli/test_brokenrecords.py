@@ -42,14 +42,12 @@ def run(make, tmp_path):
 
 
 def damaged(run, damage):
-    """Damage the result of a task."""
     record = json.loads((run.path / RESULT).read_text())
     damage(record)
     (run.path / RESULT).write_text(json.dumps(record))
 
 
 def pyscale(*arguments):
-    """What a command says, in one line, and its exit code."""
     return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from contextlib import ExitStack, contextmanager
 from statistics import median
 
 import psutil
@@ -16,47 +17,34 @@ pytestmark = pytest.mark.slow
 
 SPIN = "import sys; print('ready', flush=True)\nwhile True: pass"
 """Wants a processor without a pause, once it has said so."""
+WAIT = "import sys; print('ready', flush=True); sys.stdin.read()"
 SPINNERS = 16
 """Half of them are more than what else usually begins or ends on the machine meanwhile."""
 LOOKS = 3
 """Usually is in most of them."""
 
 
-@pytest.fixture
-def stage_process():
-    """A process that waits, with the command line of a stage."""
-    with subprocess.Popen(
-        [
-            sys.executable,
-            "-c",
-            "import sys; print('ready', flush=True); sys.stdin.read()",
-            "-m",
-            "pyscale_stages",
-            "track",
-            "run",
-        ],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        yield
-        process.kill()
+@contextmanager
+def running(program, *words, count=1):
+    """Processes with these words in their command lines, once each has said that it is ready."""
+    line = [sys.executable, "-c", program, *words]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with ExitStack() as ends:
+        started = [ends.enter_context(subprocess.Popen(line, **pipes)) for _ in range(count)]
+        for process in started:
+            ends.callback(process.kill)
+            process.stdout.readline()
+        yield started
 
 
-def test_a_task_of_another_run_is_seen(stage_process):
-    assert look_around().pyscale_tasks >= 1
+def test_a_task_of_another_run_is_seen():
+    with running(WAIT, "-m", "pyscale_stages", "track", "run"):
+        assert look_around().pyscale_tasks >= 1
 
 
 def test_a_process_that_only_names_the_package_is_no_task(monkeypatch):
     all_processes = psutil.process_iter
-    with subprocess.Popen(
-        [sys.executable, "-c", "print('ready', flush=True); input()", "tests/pyscale_stages"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
+    with running(WAIT, "tests/pyscale_stages") as (process,):
         # Tasks of others may begin at any time.
         monkeypatch.setattr(
             psutil,
@@ -64,18 +52,10 @@ def test_a_process_that_only_names_the_package_is_no_task(monkeypatch):
             lambda *of: [found for found in all_processes(*of) if found.pid == process.pid],
         )
         assert look_around().pyscale_tasks == 0
-        process.kill()
 
 
 def test_what_this_process_started_is_left_out_and_what_others_did_is_not(monkeypatch):
-    spinning = [
-        subprocess.Popen([sys.executable, "-c", SPIN], stdout=subprocess.PIPE)
-        for _ in range(SPINNERS)
-    ]
-    try:
-        for process in spinning:
-            assert process.stdout is not None
-            process.stdout.readline()
+    with running(SPIN, count=SPINNERS):
         runnable = bystanders._runnable()
         assert runnable >= SPINNERS
 
@@ -86,23 +66,12 @@ def test_what_this_process_started_is_left_out_and_what_others_did_is_not(monkey
                 return look_around().runnable - mine
 
         assert median(more_as_nobodys_children() for _ in range(LOOKS)) >= SPINNERS // 2
-    finally:
-        for process in spinning:
-            process.kill()
-            process.wait()
 
 
 def test_processes_that_name_the_runs_folder_are_left_out(tmp_path, monkeypatch):
     """As launchers do that start on the node at the same moment, and are nobody's children."""
     task = tmp_path / "tasks" / "trial" / "w0"
-    spinning = [
-        subprocess.Popen([sys.executable, "-c", SPIN, f"('{task}')"], stdout=subprocess.PIPE)
-        for _ in range(SPINNERS)
-    ]
-    try:
-        for process in spinning:
-            assert process.stdout is not None
-            process.stdout.readline()
+    with running(SPIN, f"('{task}')", count=SPINNERS):
         monkeypatch.setattr(psutil.Process, "children", lambda *_, **__: [])
         another = tmp_path.with_name(f"{tmp_path.name}-2")
 
@@ -111,10 +80,6 @@ def test_processes_that_name_the_runs_folder_are_left_out(tmp_path, monkeypatch)
             return look_around(besides=another).runnable - of_others
 
         assert median(more_beside_another() for _ in range(LOOKS)) >= SPINNERS // 2
-    finally:
-        for process in spinning:
-            process.kill()
-            process.wait()
 
 
 def test_the_machine_is_named_with_all_its_processors():

@@ -15,7 +15,6 @@ GATE = ("--fail-on", "regression")
 
 @pytest.fixture
 def compare(pyscale):
-    """Run the command, and join its lines."""
 
     def run(*arguments):
         said = pyscale("compare", *arguments)

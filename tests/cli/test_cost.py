@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+import mockruns
 from pyscale.analysis.spending import Prices
 from pyscale.cost import StageCost, costs, money, prices_of, total, ways
 from pyscale.sbatch.held import held_by
-from pyscale.sites import Site
 
 ONLY = ("contact",)
 
 
 def site(**request):
-    return Site.model_validate({"name": "mine", "summary": "a cluster", "request": request})
+    return mockruns.site(request=request)
 
 
 def nobody_asks(partition):
@@ -124,7 +124,7 @@ def test_a_cluster_has_its_own_prices_and_a_machine_those_of_the_settings(make):
     assert not prices_of(plan.model_copy(update={"settings": old})).is_given
 
 
-SITE = Site.model_validate({"name": "mine", "summary": "a cluster", "request": {"time_min": 60}})
+SITE = site(time_min=60)
 HOUR_S = 3600.0
 
 

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from mockruns import site
+from mockruns import plan_of, site
 from pyscale.errors import UserError
 from pyscale.everynode import nodes_for, on_every_node
 from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
 from pyscale.runsettings import settings_for
 from pyscale.settings import Settings
 from pyscale.suite import Suite, SuiteStage
@@ -59,8 +58,7 @@ def test_nodes_that_take_no_jobs_are_named_and_left_out(sinfo, capsys):
 
 
 def test_each_trial_has_one_job_with_a_worker_on_each_node(sinfo):
-    settings = Settings(every_node=True).model_dump(mode="json")
-    plan = make_plan(MACHINE, None, run_id="one", settings=settings, workers=(2,))
+    plan = plan_of(MACHINE, None, "runs", (2,), every_node=True)
     spread = on_every_node(plan, ("n2", "n10"))
     assert {trial.nodes for trial in spread.trials} == {("n2", "n10")}
     assert {trial.layout for trial in spread.trials} == {"gang"}
@@ -80,17 +78,12 @@ def test_ranks_are_one_on_each_node_and_what_is_measured_beside_them_is_on_one(s
     )
     nodes = found(ranks)
     assert nodes == ("n2", "n10")
-    plan = make_plan(
-        ranks,
-        Dataset(Path("slides"), frames=4),
-        run_id="one",
-        settings=Settings(every_node=True, repeats=1).model_dump(mode="json"),
-        workers=(2,),
-    )
-    spread = {
-        trial.entry: (trial.workers, trial.nodes) for trial in on_every_node(plan, nodes).trials
+    plan = plan_of(ranks, Dataset(Path("slides"), frames=4), "runs", (2,), every_node=True)
+    spread = on_every_node(plan, nodes).trials
+    assert {trial.entry: (trial.workers, trial.nodes) for trial in spread} == {
+        "loader": (2, nodes),
+        "storage": (1, ()),
     }
-    assert spread == {"loader": (2, nodes), "storage": (1, ())}
 
 
 def test_what_has_no_nodes_to_measure_is_refused():

@@ -9,7 +9,7 @@ from pyscale import extending
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockExecutor
 from pyscale.extending import changed_code, extended
-from pyscale.ownstep import suite_asked_for
+from pyscale.ownstep import step_asked_for
 from pyscale.runline import repeat_line
 from pyscale.status import StatusReader
 from pyscale.store.folder import RunFolder
@@ -60,7 +60,7 @@ def test_each_configuration_gets_its_trials_in_blocks_that_hold_the_baseline(
 
 @pytest.mark.parametrize("split", ["frames", "threads", "ranks", "none"])
 def test_workers_of_a_step_share_its_work_as_they_did_before(make_of, split):
-    step = suite_asked_for(None, "cp {input} {output}", {"split": split, "output": "out.tif"})
+    step = step_asked_for(None, "cp {input} {output}", {"split": split, "output": "out.tif"})
     planned = make_of(step, workers=(1, 2, 4)).trials
     before = {trial.workers: trial for trial in planned if trial.block == 1}
     plan = make_of(step, workers=(1, 2))

@@ -8,7 +8,6 @@ import pytest
 from pyscale.data.ensure import find_own_data
 from pyscale.errors import UserError
 from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
 from pyscale.references.workid import work_id_of
 from pyscale.settings import Settings
 from pyscale.store.folder import RunFolder
@@ -55,22 +54,15 @@ def few(tmp_path):
 
 
 @pytest.fixture
-def plan_of(suite, dataset, tmp_path):
-    def plan(few, workers=(1, 2)):
-        return make_plan(
-            suite,
-            dataset,
-            run_id="own",
-            settings=Settings(repeats=1, runs_folder=tmp_path).model_dump(mode="json"),
-            workers=workers,
-            own_data={"few.ome.tif": few},
-        )
-
-    return plan
+def planned(suite, make_of):
+    """Plan it with this for its own dataset."""
+    return lambda few, *workers: make_of(
+        suite, workers or (1, 2), repeats=1, own_data={"few.ome.tif": few}
+    )
 
 
-def test_entries_read_their_dataset_or_its_true_labels(plan_of, few, dataset):
-    plan = plan_of(few)
+def test_entries_read_their_dataset_or_its_true_labels(planned, few, dataset):
+    plan = planned(few)
     assert few.truth is not None
     labels = few.truth / "camera" / "labels_ch0.ome.tif"
     read = {trial.entry: (trial.inputs[0].path, plan.axes_of(trial)) for trial in plan.trials}
@@ -87,15 +79,15 @@ def test_entries_read_their_dataset_or_its_true_labels(plan_of, few, dataset):
     assert windows["cells"] == windows["track"] == windows["contact"] == ((0, 1), (1, 2))
 
 
-def test_more_workers_than_frames_and_labels_of_other_movies_are_refused(plan_of, few, dataset):
+def test_more_workers_than_frames_and_labels_of_other_movies_are_refused(planned, few, dataset):
     with pytest.raises(UserError, match="3 workers cannot share the 2 frames of few.ome.tif"):
-        plan_of(few, (3,))
+        planned(few, 3)
     with pytest.raises(UserError, match="contact reads true labels, and movie.ome.tif is not a"):
-        plan_of(dataset)
+        planned(dataset)
 
 
-def test_every_file_that_is_read_is_recorded(plan_of, few, tmp_path):
-    run = RunFolder.create(tmp_path / "runs", plan_of(few))
+def test_every_file_that_is_read_is_recorded(planned, few, tmp_path):
+    run = RunFolder.create(tmp_path / "runs", planned(few))
     assert [file.name for file in read_provenance(run.path).input_files] == [
         "movie.ome.tif",
         "few.ome.tif/few.ome.tif",
@@ -104,11 +96,11 @@ def test_every_file_that_is_read_is_recorded(plan_of, few, tmp_path):
     assert build_manifest(run)["input"]["own_data"][0]["frames"] == 2
 
 
-def test_work_on_another_dataset_is_other_work(plan_of, few, tmp_path):
-    first = work_id_of(RunFolder.create(tmp_path / "a", plan_of(few)))
-    assert work_id_of(RunFolder.create(tmp_path / "b", plan_of(few))) == first
+def test_work_on_another_dataset_is_other_work(planned, few, tmp_path):
+    first = work_id_of(RunFolder.create(tmp_path / "a", planned(few)))
+    assert work_id_of(RunFolder.create(tmp_path / "b", planned(few))) == first
     write_movie(few.movie, np.ones((2, 6, 6), np.uint16), "TYX")
-    assert work_id_of(RunFolder.create(tmp_path / "c", plan_of(few))) != first
+    assert work_id_of(RunFolder.create(tmp_path / "c", planned(few))) != first
 
 
 def test_datasets_of_entries_may_be_of_any_kind_but_slides(suite, tmp_path, shared_data):

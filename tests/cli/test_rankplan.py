@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from mockruns import Killed, carried_out, carry_out, events_of, result_of
+from mockruns import Killed, carried_out, carry_out, events_of, result_of, site
 from pyscale.advising import _of_tasks_apart, _refuse_without_choice
 from pyscale.benchmark import plan_run
 from pyscale.betweenruns import MeasuredRun, between
@@ -14,7 +14,7 @@ from pyscale.dryrun import show
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.executors.submission import submissions
-from pyscale.gridhere import measured_suite
+from pyscale.gridhere import measured_suite, with_system
 from pyscale.origin import facts
 from pyscale.planentry import Dataset
 from pyscale.planning import make_plan
@@ -24,7 +24,6 @@ from pyscale.runline import repeat_line
 from pyscale.running import _refuse_blind_gate
 from pyscale.runsettings import settings_for
 from pyscale.runtimes.protocol import NativeRuntime
-from pyscale.sites import Site
 from pyscale.store.crate import write_crate
 from pyscale.store.crateinput import add_input
 from pyscale.store.folder import RunFolder
@@ -34,7 +33,6 @@ from pyscale.suite import load_suite
 from pyscale.sweep import Sweep
 from pyscale.taskwriter import TaskWriter
 from pyscale.traits import has_own_work, measures_alone, meets, shares_result, stands_apart
-from pyscale.withsystem import with_system
 from pyscale_stages.contract import TaskError, TaskSpec
 
 ONE_POINT = {"num_workers": (2,), "pool_size": (8,)}
@@ -84,9 +82,7 @@ def planned(slides, tmp_path, monkeypatch):
 
 
 def cluster(**request):
-    return Site.model_validate(
-        {"name": "mine", "summary": "ours", "request": {"cpus": 6, **request}}
-    )
+    return site(request={"cpus": 6, **request})
 
 
 def spec_of(run, trial, task):

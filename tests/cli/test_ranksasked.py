@@ -23,7 +23,6 @@ def kind(request):
 
 @pytest.fixture(scope="module")
 def made(kind, tmp_path_factory):
-    """Make a run of this name, once."""
     folder = tmp_path_factory.mktemp(kind)
     return cache(lambda name, **changes: KINDS[kind](folder, name, **changes))
 

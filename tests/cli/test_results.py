@@ -1,6 +1,5 @@
 """From records to findings: windows dealt to workers, and trials that needed a retry."""
 
-import json
 from collections import Counter
 
 import polars as pl
@@ -8,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from madeuploader import Entry, loading
-from mockruns import carried_out, carry_out
+from mockruns import alone, carried_out, carry_out, site, tell
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.grid.tablepoints import trials_of_sizes, with_stages
 from pyscale.analysis.machine.findings import MachineFindings
@@ -19,7 +18,6 @@ from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.references.files import all_references, shipped_folder
 from pyscale.report.context import ReportContext
 from pyscale.results import analysed, how_held, results_of, stages_of
-from pyscale.sites import Request, Site
 from pyscale.store.folder import RunFolder
 from pyscale.suite import load_suite
 from pyscale_stages.timing import Timing
@@ -116,9 +114,8 @@ def test_every_node_of_one_kind_is_named_in_the_report(run):
 def test_what_is_held_follows_from_the_layout_and_is_unknown_where_jobs_have_whole_nodes(make):
     def plan(layout, **request):
         planned = make(layout=layout)
-        site = Site(name="my", summary="ours", request=Request(**request))
         trials = tuple(trial.model_copy(update={"layout": layout}) for trial in planned.trials)
-        return planned.model_copy(update={"site": site, "trials": trials})
+        return planned.model_copy(update={"site": site(request=request), "trials": trials})
 
     assert how_held(plan("array")) == "task"
     assert how_held(plan("gang")) == "gang"
@@ -226,19 +223,14 @@ def test_the_published_sweep_over_sizes_is_reported_from_its_table(shipped, refe
 @pytest.fixture
 def system(make_of, tmp_path):
     """A run that measured the storage of a folder, and read no movie."""
-    suite = load_suite("system")
-    storage = suite.stages["storage"].model_copy(update={"threads": 1})
-    alone = suite.model_copy(update={"stages": {"storage": storage}})
-    run = RunFolder.create(tmp_path / "system", make_of(alone, dataset=None, cache="asis"))
-    carry_out(run)
-    return run
+    suite = alone(load_suite("system"), "storage")
+    return carried_out(make_of(suite, dataset=None, cache="asis"), tmp_path / "system")
 
 
 def test_tests_of_the_machine_are_analysed_and_their_entries_named(system, run):
     timing = Timing(test="metadata_stat", repeat=0, wall_s=0.5, amount=100.0, unit="file")
-    file = system.task(system.plan.trials[0], "w0") / "result.json"
     told = {"timings": [timing.model_dump(mode="json")], "versions": {"place_filesystem": "nfs4"}}
-    file.write_text(json.dumps(json.loads(file.read_text()) | told))
+    tell(system, system.plan.trials[0].id, "w0", **told)
     results = results_of(system)
     assert results.of(MachineFindings) is not None
     row = results.of(MachineFindings).tests.row(0, named=True)

@@ -92,7 +92,7 @@ def test_what_differs_is_told_of_every_run_and_another_movie_is_not_compared(
 
 def test_a_run_beside_itself_is_refused_before_anything_is_written(measured, report, tmp_path):
     run = measured()
-    with pytest.raises(UserError, match="was given twice: name each run once"):
+    with pytest.raises(UserError, match="was given twice: name each once"):
         report(run, run, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -18,7 +18,7 @@ from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.sites import load_site
 from pyscale.slurm import queue
 from pyscale.status import StatusReader, run_status
-from pyscale.statustable import rendered
+from pyscale.statusview import rendered
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.lock import is_locked, run_lock

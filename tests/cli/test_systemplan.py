@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from mockruns import alone
 from pyscale.dryrun import show
 from pyscale.errors import UserError
+from pyscale.gridhere import with_system
 from pyscale.origin import commands
 from pyscale.planning import make_plan
 from pyscale.runline import repeat_line
@@ -17,7 +19,6 @@ from pyscale.suite import load_suite
 from pyscale.sweep import Sweep
 from pyscale.taskwriter import TaskWriter
 from pyscale.traits import measures_alone
-from pyscale.withsystem import with_system
 
 
 @pytest.fixture
@@ -26,13 +27,8 @@ def system(tmp_path):
 
     def plan(workers=(1, 3), **flags):
         settings = settings_for("system", {"runs_folder": tmp_path / "runs", **flags})
-        suite = load_suite("system")
-        stages = {
-            entry: suite.stages[entry].model_copy(update={"threads": 1})
-            for entry in ("storage", "decompress")
-        }
         return make_plan(
-            suite.model_copy(update={"stages": stages}),
+            alone(load_suite("system"), "storage", "decompress"),
             None,
             run_id="20260317T114224Z-k3f9",
             settings=settings.model_dump(mode="json"),

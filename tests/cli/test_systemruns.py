@@ -6,44 +6,26 @@ from pathlib import Path
 
 import pytest
 
-from mockruns import carried_out
-from pyscale.planning import make_plan
+from mockruns import alone, carried_out, tell
 from pyscale.references.fromrun import reference_from
-from pyscale.runsettings import settings_for
-from pyscale.store.folder import new_run_id
 from pyscale.suite import load_suite
 from pyscale_stages.timing import Timing
 
 
 @pytest.fixture
-def measured(tmp_path):
+def measured(make_of, tmp_path):
     """Pretend that six processes read storage cold, and could not read it past the cache."""
 
     def measured(slower=1.0, repeats=6):
-        suite = load_suite("system")
-        stages = {"storage": suite.stages["storage"].model_copy(update={"threads": 1})}
-        plan = make_plan(
-            suite.model_copy(update={"stages": stages}),
-            None,
-            run_id=new_run_id(),
-            settings=settings_for(
-                "system", {"runs_folder": tmp_path / "runs", "repeats": repeats}
-            ).model_dump(mode="json"),
-            workers=(1,),
-        )
-        run = carried_out(plan, tmp_path)
+        suite = alone(load_suite("system"), "storage")
+        run = carried_out(make_of(suite, dataset=None, cache="asis", repeats=repeats), tmp_path)
         refused = Timing(
             test="particle_random_read_direct", repeat=0, wall_s=None, why_not="it refuses"
         )
-        for number, trial in enumerate(plan.trials):
-            file = run.task(trial, "w0") / "result.json"
-            told = {
-                "timings": [
-                    one.model_dump(mode="json") for one in (_read(number, slower), refused)
-                ],
-                "versions": {"place_filesystem": "ext4"},
-            }
-            file.write_text(json.dumps(json.loads(file.read_text()) | told))
+        for number, trial in enumerate(run.plan.trials):
+            timings = [one.model_dump(mode="json") for one in (_read(number, slower), refused)]
+            versions = {"place_filesystem": "ext4"}
+            tell(run, trial.id, "w0", timings=timings, versions=versions)
         return run
 
     return measured

@@ -1,10 +1,12 @@
-"""Suites and sites are found by name or by path, and refused in one sentence."""
+"""Suites, sites and what else comes with pyscale are found, or refused in one sentence."""
 
 from pathlib import Path
 
 import pytest
 
+from pyscale import shipped as module
 from pyscale.errors import UserError
+from pyscale.shipped import shipped
 from pyscale.suite import Suite
 from pyscale.tomlfile import file_of, read_toml, shipped_names
 
@@ -56,3 +58,22 @@ def test_what_is_no_toml_is_called_so(tmp_path, content, sentence):
     path.write_bytes(content)
     with pytest.raises(UserError, match=f"the site {path} is not TOML: {sentence}$"):
         read_toml("site", path, Suite)
+
+
+@pytest.mark.parametrize("name", ["config", "sbatch_templates", "containers"])
+def test_a_checkout_has_the_folder(name):
+    assert shipped(name).is_dir()
+
+
+def test_a_wheel_carries_the_folder_inside_the_package(tmp_path, monkeypatch):
+    package = tmp_path / "site-packages" / "pyscale"
+    (package / "resources" / "config").mkdir(parents=True)
+    monkeypatch.setattr(module, "_PACKAGE", package)
+    assert shipped("config") == package / "resources" / "config"
+
+
+def test_an_installation_that_lost_the_folder_says_so(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "_PACKAGE", tmp_path)
+    monkeypatch.setattr(module, "_CHECKOUT", tmp_path)
+    with pytest.raises(UserError, match="config is missing.*install pyscale again"):
+        shipped("config")

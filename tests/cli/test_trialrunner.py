@@ -12,6 +12,7 @@ from collections import Counter
 import pytest
 
 from mockruns import (
+    alone,
     carried_out,
     carry_out,
     done_run,
@@ -136,9 +137,7 @@ def test_what_measures_the_machine_has_its_folder_left_as_it_is(make_of, tmp_pat
     files_of_others = tmp_path / "place" / "theirs"
     files_of_others.parent.mkdir()
     files_of_others.touch()
-    brief = load_suite("system_brief")
-    only_storage = {"storage": brief.stages["storage"].model_copy(update={"threads": 1})}
-    suite = brief.model_copy(update={"stages": only_storage})
+    suite = alone(load_suite("system_brief"), "storage")
     plan = make_of(suite, dataset=None, cache="cold", path=files_of_others.parent)
     run = carried_out(plan, tmp_path)
     for trial in plan.trials:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from pyscale.gridhere import measured_suite
+from pyscale.gridhere import measured_suite, with_system
 from pyscale.images.catalog import image_for
 from pyscale.images.lockfile import ImageFolder
 from pyscale.images.stepimages import with_images_here
@@ -19,7 +19,6 @@ from pyscale.settings import Settings
 from pyscale.sites import Site
 from pyscale.suite import load_suite
 from pyscale.sweep import powers_of_two
-from pyscale.withsystem import with_system
 from pyscale_stages.contract import Device, Record, Stage
 from pyscale_stages.measure.cpus import first_threads, usable_cpus
 from pyscale_stages.registry import STAGE_NAMES, load_stage
