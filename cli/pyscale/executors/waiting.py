@@ -26,13 +26,13 @@ MOST_WATCHED = 256
 
 
 class Job(Protocol):
-    """One submitted task."""
+    """What does one task or several, each in a folder."""
 
-    def is_alive(self) -> bool:
-        """Whether the job may still leave a record; asked of each pending job in each period."""
+    def is_alive(self, folder: Path) -> bool:
+        """Whether a task may still get a record; asked of each pending one in each period."""
 
-    def why_gone(self) -> TaskError | None:
-        """Say why a job that is not alive left no record, where somebody knows."""
+    def why_gone(self, folder: Path) -> TaskError | None:
+        """Say why a task of a job that is not alive has no record, where somebody knows."""
 
 
 J = TypeVar("J", bound=Job)
@@ -77,12 +77,10 @@ def wait_for_any(jobs: Mapping[Path, Job]) -> Collection[Path]:
     period, with all that have ended in it.
     """
     ended = _ended(jobs)
-    if ended or not jobs:
-        return ended
-    for _ in _moments(jobs):
+    moments = _moments(jobs)
+    while jobs and not ended:
+        next(moments)
         ended = _ended(jobs)
-        if ended:
-            break
     return ended
 
 
@@ -114,9 +112,9 @@ def _ended(jobs: Mapping[Path, Job]) -> set[Path]:
     for folder, job in jobs.items():
         if has_ended(folder):
             found.add(folder)
-        elif not job.is_alive():
+        elif not job.is_alive(folder):
             # Looked for once more: a job may write its record and end between the two questions.
             if not has_ended(folder):
-                write_vanished(folder, job.why_gone())
+                write_vanished(folder, job.why_gone(folder))
             found.add(folder)
     return found

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import ValidationError
 
 from pyscale.errors import UserError
-from pyscale.processes import signal_name
+from pyscale.interruption import signal_name
 from pyscale.runtimes.words import killed_by, unpacked_its_image, why_no_container
 from pyscale.store.records import (
     CACHE_FILE,
@@ -126,18 +126,23 @@ def was_killed(folder: Path) -> bool:
     )
 
 
+def ended_by_another(folder: Path) -> bool:
+    """Whether a task left no word of its own: its process was killed, or never began."""
+    ended = read_record(ExitRecord, folder / EXIT_FILE)
+    return ended is not None and (ended.returncode is None or was_killed(folder))
+
+
 def forget_ends_by_another(trial_folder: Path, tasks: Collection[str]) -> None:
     """Take a trial's tasks that were killed, or left no word, for tasks that have not ended."""
     for folder in (trial_folder / task for task in tasks):
-        ended = read_record(ExitRecord, folder / EXIT_FILE)
-        if ended is not None and (ended.returncode is None or was_killed(folder)):
+        if ended_by_another(folder):
             (folder / EXIT_FILE).unlink()
 
 
-def explain_kill(folder: Path, cause: TaskError) -> None:
-    """Add to a task's exit record who killed its process."""
+def explain_kill(folder: Path, cause: TaskError | None) -> None:
+    """Add to a task's exit record who killed its process, where that is known."""
     ended = read_record(ExitRecord, folder / EXIT_FILE)
-    if ended is not None and ended.cause is None:
+    if ended is not None and ended.cause is None and cause is not None:
         told = ended.model_copy(update={"cause": cause})
         write_atomically(folder / EXIT_FILE, told.model_dump_json() + "\n")
 

@@ -24,11 +24,11 @@ class PretendedJob:
         self._when_asked = when_asked
         self._cause = cause
 
-    def is_alive(self):
+    def is_alive(self, _folder):
         self._when_asked()
         return self._alive
 
-    def why_gone(self):
+    def why_gone(self, _folder):
         return self._cause
 
 
@@ -133,7 +133,7 @@ from pathlib import Path
 from pyscale.executors.waiting import wait_for_any
 
 class Job:
-    def is_alive(self):
+    def is_alive(self, folder):
         print("asked", flush=True)
         return True
 

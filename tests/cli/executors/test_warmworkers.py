@@ -51,7 +51,7 @@ def run(tmp_path):
 
 @pytest.fixture
 def executor(run):
-    made = LocalExecutor(run / "submitit", lambda threads: Placement(CORES, threads, []))
+    made = LocalExecutor(run, lambda threads: Placement(CORES, threads, []))
     yield made
     made.end_all()
 
@@ -182,7 +182,7 @@ def test_none_is_left_when_pyscale_is_killed(executor, run):
     pyscale.start()
     wait_until_it_says(folder)
     family = psutil.Process(pyscale.pid).children(recursive=True)
-    assert len(family) == 3
+    assert len(family) == 3, "the launcher, the worker and its task"
     pyscale.kill()
     pyscale.join()
     assert wait_until_ended(family) == []
