@@ -68,14 +68,13 @@ class Mask:
             for name, word in words.items()
             if name not in own
         }
-        self._files = {
-            name: f"{word}{_suffix(name)}" for name, word in _numbered("input", files).items()
-        }
-        stems = {name: name.partition(".")[0] for name in self._files}
+        numbered = _numbered("input", files)
+        self._files = {name: f"{word}{_suffix(name)}" for name, word in numbered.items()}
         self._in_text |= self._files
-        for name, stem in stems.items():
+        for name, word in numbered.items():
+            stem = name.partition(".")[0]
             if len(stem) > 4 and stem not in own:
-                self._in_text.setdefault(stem, self._files[name].partition(".")[0])
+                self._in_text.setdefault(stem, word)
         self._kept = frozenset(kept)
         self._run = re.compile(rf".*?/{re.escape(run_id)}(?=/|$)")
         self._numbers: defaultdict[str, dict[str, int]] = defaultdict(dict)

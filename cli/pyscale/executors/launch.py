@@ -284,10 +284,7 @@ def _guard(pid: int, read_end: int) -> NoReturn:
 
 
 def end_orphans() -> None:
-    """Kill what a task left behind, so that nothing of it disturbs the next.
-
-    A container program that is killed leaves the process that mounts its image.
-    """
+    """Kill what a task left behind, like what mounts the image of a killed container."""
     with suppress(ChildProcessError):
         while True:
             os.waitpid(-1, os.WNOHANG)

@@ -122,11 +122,7 @@ class LocalExecutor(Executor):
         )
 
     def end_all(self) -> int:
-        """End the processes of this run.
-
-        A launcher may be starting while the others are found: the search goes on until it
-        finds none.
-        """
+        """End the processes of this run."""
         ended = self._end_tasks()
         # These end once nobody uses them.
         return ended + end_left(self._run_folder)
@@ -147,7 +143,7 @@ class LocalExecutor(Executor):
 
     @contextmanager
     def _gpu_service(self, batch: Batch) -> Iterator[dict[str, str]]:
-        """Run what the batch's workers share a GPU by; yield the variables by which they find it.
+        """Run what the batch's workers share a GPU by, and yield its variables.
 
         Tasks that did not use it, and so measured something else, are made failed ones.
         """
@@ -206,9 +202,8 @@ def _fail_all(folders: Iterable[Path], cause: TaskError) -> None:
 def _orphaned_containers(session: int) -> list[psutil.Process]:
     """Containers, and what mounted images for them, of a task whose launcher was killed.
 
-    They know nothing of the run, but belong to the launcher's session. Numbers of sessions
-    return in time: only what makes containers is taken, and only where its parent has gone and
-    left it to a process outside.
+    They know nothing of the run, but belong to the launcher's session. Its number returns in time,
+    so only those count whose parent has gone and left them to a process outside.
     """
     return [
         process
@@ -229,10 +224,9 @@ def _session(pid: int) -> int | None:
 def _end_trees(launchers: Sequence[psutil.Process], tasks: Sequence[psutil.Process] = ()) -> int:
     """End processes and all their descendants, and wait until they are gone.
 
-    The launchers are stopped first: one that saw its task die would record a failure, and to be
-    ended by us is none. The others are asked to end before they are killed: a task that measures
-    storage removes its test files then. What mounts an image for one is not asked: the task's own
-    program lies in it.
+    The launchers are stopped first, so that none records its task's death as a failure. The others
+    are asked before they are killed, to remove what they wrote; but not what mounts an image, as
+    the task's own program lies in it.
     """
     for launcher in launchers:
         with suppress(psutil.Error):

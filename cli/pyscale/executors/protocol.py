@@ -66,10 +66,7 @@ class Executor(ABC):
         return "tasks start at once here"
 
     def take_up(self, batch: Batch) -> bool:  # noqa: ARG002 - for those whose tasks go on
-        """Wait for tasks that an earlier pyscale started, until all have an exit record.
-
-        False, and nothing was done, where none of them was left running.
-        """
+        """Wait for tasks that an earlier pyscale started; False where none was left running."""
         return False
 
     def end_strays(self) -> int:

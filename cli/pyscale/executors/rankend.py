@@ -1,7 +1,4 @@
-"""Tells the other ranks of a trial how one of them ended, which could not say so itself.
-
-It is part of the launcher, so it knows an order by its keys alone and imports nothing heavy.
-"""
+"""The launcher's word to the other ranks of a trial on how one of them ended; nothing heavy."""
 
 from __future__ import annotations
 

@@ -37,10 +37,7 @@ PATIENCE_S = 120.0
 
 
 class SlurmExecutor(Executor):
-    """Starts tasks as jobs of the cluster that the run's plan names.
-
-    The journal is told when Slurm falls silent, and when it answers again.
-    """
+    """Starts tasks as jobs of the cluster that the run's plan names."""
 
     def __init__(self, run: RunFolder, site: Site, journal: Journal) -> None:
         if not slurm_is_here():

@@ -98,7 +98,7 @@ class SlurmJob:
     def is_alive(self, folder: Path) -> bool:
         """Whether the job may still leave a record.
 
-        A job has gone when two answers of Slurm say so and its record had time to arrive.
+        It has gone when two answers of Slurm say so and its record had time to arrive.
         """
         job = job_of(self._book.look(), self._id)
         if self._book.answers == 0 or (job is not None and job.alive):

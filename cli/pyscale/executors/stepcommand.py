@@ -17,10 +17,7 @@ from pyscale.sites import Site
 def step_command(
     site: Site, batch: Batch, tokens: Mapping[Path, str], job_id: str, *, overlap: bool = False
 ) -> list[str]:
-    """Command line that runs tasks, by folder and order's token, as one step of a job.
-
-    Several are the ranks of a gang. `overlap` lets it use cores that idle steps hold.
-    """
+    """Command line that runs tasks, the ranks of a gang if several, as one step of a job."""
     return [
         *_srun(site, batch, len(tokens), job_id),
         "--input=none",
@@ -32,7 +29,7 @@ def step_command(
 
 
 def worker_command(site: Site, batch: Batch, folder: Path, job_id: str) -> list[str]:
-    """Command line that keeps a warm worker as a step of a job, and hands lines on to it.
+    """Command line that keeps a warm worker as a step, and hands lines on to it.
 
     The step may last as long as the job: its time limit would be that of all its tasks together.
     """

@@ -23,10 +23,7 @@ from pyscale.store.taskfiles import ended_by_another, forget_jobs, withdraw_orde
 
 
 class StepExecutor(Executor):
-    """Starts tasks as steps of one job, which this process runs in.
-
-    The journal is told when Slurm falls silent, and when it answers again.
-    """
+    """Starts tasks as steps of one job, which this process runs in."""
 
     def __init__(self, run: RunFolder, site: Site, journal: Journal, job_id: str) -> None:
         self._run = run

@@ -60,10 +60,7 @@ class Submission:
         return self.trial.layout == "gang" and self.batch_name == WINDOWS
 
     def asked(self, site: Site) -> Allocation:
-        """What one task asks of a site.
-
-        Joining windows and comparing outputs needs no GPU, wherever they were computed.
-        """
+        """What one task asks of a site; joining windows and comparing outputs needs no GPU."""
         device = self.trial.device if self.batch_name == WINDOWS else "cpu"
         stage = load_stage(self.trial.stage)
         return allocation(site, stage, device, self.threads, self.trial.gpus)
@@ -79,11 +76,7 @@ class Submission:
         )
 
     def options(self, site: Site) -> dict[str, str | None]:
-        """Options of sbatch by which a job asks a site for what it needs.
-
-        The job of a gang has all its tasks, one of an array one. A site's file that leaves open
-        what it needs to say is a UserError.
-        """
+        """Options of sbatch for one task, or for all ranks of a gang."""
         ranks = (self.tasks, self.trial.nodes) if self.is_gang else ()
         return slurm_options(site, self.asked(site), *ranks)
 
@@ -115,10 +108,7 @@ def refuse_shared_gpus(plan: Plan) -> None:
 def parameters(
     site: Site, submission: Submission, *, run_id: str, behind: str | None = None
 ) -> dict[str, Any]:
-    """What submitit's Slurm executor is told, by `update_parameters`, to submit tasks.
-
-    None of them may start before the end of the job that they are `behind`.
-    """
+    """What submitit's Slurm executor is told to submit tasks, `behind` the end of a job."""
     trial, gang = submission.trial, submission.is_gang
     # Slurm does not hand the number of cores on from the job to its ranks.
     of_ranks = [f"--cpus-per-task={submission.asked(site).cpus}", *WITHOUT_RANK_FAILURE]
@@ -215,8 +205,7 @@ def script_of(asked: Mapping[str, Any], folder: Path, map_count: int | None = No
 def outside_of_any_job() -> Iterator[None]:
     """Hide the variables of the job that pyscale itself may run in.
 
-    A job inherits them from the one that submits it, and takes them for its own: srun refuses one
-    with memory by the core in one that asked for memory by the node.
+    A job would take them for its own: srun refuses memory by the core beside memory by the node.
     """
     from submitit.helpers import clean_env
 

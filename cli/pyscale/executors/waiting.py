@@ -73,8 +73,7 @@ def keep_busy(
 def wait_for_any(jobs: Mapping[Path, Job]) -> Collection[Path]:
     """Folders of tasks that have ended, as soon as there is one; none where there were no jobs.
 
-    A job that vanished leaves an exit record from here. With many jobs this returns at the end of a
-    period, with all that have ended in it.
+    A job that vanished leaves an exit record from here.
     """
     ended = _ended(jobs)
     moments = _moments(jobs)

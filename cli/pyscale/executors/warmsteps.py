@@ -71,10 +71,7 @@ class WarmStep(WarmWorker):
 
 
 class WarmSteps:
-    """All workers that are steps of a run's job, which this process runs in.
-
-    `refuse_ending` raises where the job is about to end.
-    """
+    """All workers that are steps of this process's job; `refuse_ending` raises where that ends."""
 
     def __init__(
         self, run: RunFolder, site: Site, job_id: str, refuse_ending: Callable[[], None]

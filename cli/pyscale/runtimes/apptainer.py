@@ -76,16 +76,9 @@ class ApptainerRuntime:
         env = {IMAGE_VARIABLE: chosen.sha256, "TMPDIR": "/tmp", **around.variables}
         if chosen.git_commit is not None:
             env[COMMIT_VARIABLE] = chosen.git_commit
+        binds = task_binds(folder, read, written)
         return Start(
-            argv=tuple(
-                command(
-                    self._engine,
-                    chosen.path,
-                    task_binds(folder, read, written),
-                    folder,
-                    arguments,
-                )
-            ),
+            argv=tuple(command(self._engine, chosen.path, binds, folder, arguments)),
             env=env,
             container=ContainerOrder(
                 variable_prefix=self._engine.environment_prefix,

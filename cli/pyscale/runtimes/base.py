@@ -6,8 +6,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -25,8 +25,7 @@ CONTRACT = TaskResult.model_fields["schema_version"].default
 """Version of the records that this pyscale reads."""
 
 
-@dataclass(frozen=True)
-class _Answer:
+class _Answer(NamedTuple):
     """What a base said of one stage."""
 
     parameters: frozenset[str]
@@ -50,24 +49,20 @@ def fitted_to_base(plan: Plan) -> Plan:
     answers: dict[tuple[str, str | None], _Answer] = {}
     trials = []
     for trial in plan.trials:
-        fitting = trial
-        if trial.entry in entries:
-            key = (trial.stage, trial.image)
-            if key not in answers:
-                answers[key] = _asked(base, trial)
-            params = _known(base, trial, answers[key].parameters)
-            fitting = trial.model_copy(update={"params": params})
-        trials.append(fitting)
+        if trial.entry not in entries:
+            trials.append(trial)
+            continue
+        key = (trial.stage, trial.image)
+        if key not in answers:
+            answers[key] = _asked(base, trial)
+        params = _known(base, trial, answers[key].parameters)
+        trials.append(trial.model_copy(update={"params": params}))
     identities = {image or "base": answer.identity for (_, image), answer in answers.items()}
     if base.kind == "environment":
         own = _identity_of([sys.executable], next(iter(answers))[0])
         identities = {"new": own.identity} | identities
-    return plan.model_copy(
-        update={
-            "trials": tuple(trials),
-            "base": base.model_copy(update={"identities": identities}),
-        }
-    )
+    asked = base.model_copy(update={"identities": identities})
+    return plan.model_copy(update={"trials": tuple(trials), "base": asked})
 
 
 def refuse_changed_base(plan: Plan, run: str) -> None:
@@ -104,10 +99,7 @@ def _asked(base: BaseVersion, trial: Trial) -> _Answer:
 def _identity_of(
     interpreter: Sequence[str], stage: str, modules: Sequence[str] = (), named: str = "this Python"
 ) -> _Answer:
-    """Ask a Python what it has of a stage.
-
-    It sees the variables that tasks see, and works where no folder can bring a module of its own.
-    """
+    """Ask a Python what it has of a stage, with the variables of tasks and no folder of modules."""
     source = Path(identity.__file__).read_text(encoding="utf-8")
     try:
         done = subprocess.run(

@@ -37,7 +37,11 @@ class Runtime(Protocol):
     """Says how a task is started; it starts nothing."""
 
     def start(self, spec: TaskSpec, folder: Path, image: str | None) -> Start:
-        """How to start a task, whose folder holds its parameters, in the image of the plan."""
+        """How to start a task.
+
+        Its output is named from its own folder, where the process works: one that outlives its try
+        then writes into the folder that was set aside, and not into that of the next try.
+        """
 
     def serve(self, spec: TaskSpec, folder: Path, tasks: Path, image: str | None) -> Start:
         """How to start a warm worker in its own folder, by the spec of any of its tasks.

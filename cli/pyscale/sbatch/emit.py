@@ -131,10 +131,7 @@ SUBMIT_FILE = "submit.sh"
 
 
 def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str]:
-    """Texts of all files of a folder of batch scripts, by their path in it.
-
-    Each configuration of the plan runs once. The script that submits all comes last.
-    """
+    """Texts of all files of a folder of scripts, by path: each configuration runs once."""
     templates = Environment(
         loader=FileSystemLoader(shipped("sbatch_templates")),
         undefined=StrictUndefined,

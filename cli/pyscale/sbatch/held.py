@@ -111,10 +111,7 @@ def held_by(plan: Plan, site: Site) -> Held:
 def times_min(
     trials: Sequence[str], known_s: Mapping[str, float], limit_min: int
 ) -> tuple[int, ...]:
-    """Time limits in minutes of the allocations that the trials left need, one after the other.
-
-    `known_s` has the seconds that trials took in earlier runs; one asks for `limit_min` at most.
-    """
+    """Time limits of the allocations that trials need, by the seconds that earlier runs took."""
     if any(trial not in known_s for trial in trials):
         return (limit_min,)
     needed_min = math.ceil(SPARE * sum(known_s[trial] for trial in trials) / 60)

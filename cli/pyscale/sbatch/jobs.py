@@ -92,33 +92,25 @@ class Job:
 
     def texts(self, templates: Environment) -> dict[str, str]:
         """Files of this configuration."""
-        common = self._common()
-        files = {
-            PARAMS_FILE: json.dumps(self.trial.params, indent=1) + "\n",
-            f"{LOGS_FOLDER}/.keep": "",
-            WINDOWS_FILE: templates.get_template("windows.sbatch.j2").render(
-                common | self._windows()
-            ),
-        }
-        if self.merges:
-            files[MERGE_FILE] = templates.get_template("merge.sbatch.j2").render(
-                common | self._merge()
-            )
-        return {f"{self.name}/{name}": text for name, text in files.items()}
-
-    def _common(self) -> dict[str, Any]:
-        engine = Engine(
-            self._site.container_program,
-            "apptainer" if self._site.container_program == "apptainer" else "singularity-ce",
-            version="",
-        )
-        return {
+        program = self._site.container_program
+        engine = Engine(program, "apptainer" if program == "apptainer" else "singularity-ce", "")
+        common = {
             "job": self,
             "image": self.image,
             "python": sys.executable,
             "container": shlex.join(engine.command("run", *OPTIONS)),
             "prefix": engine.environment_prefix,
         }
+        scripts = {WINDOWS_FILE: self._windows()} | (
+            {MERGE_FILE: self._merge()} if self.merges else {}
+        )
+        files = {
+            PARAMS_FILE: json.dumps(self.trial.params, indent=1) + "\n",
+            f"{LOGS_FOLDER}/.keep": "",
+        }
+        for name, told in scripts.items():
+            files[name] = templates.get_template(f"{name}.j2").render(common | told)
+        return {f"{self.name}/{name}": text for name, text in files.items()}
 
     def _windows(self) -> dict[str, Any]:
         trial = self.trial
@@ -134,18 +126,11 @@ class Job:
         around = self.stage.surroundings(self.stage.params.model_validate(trial.params))
         last = len(trial.windows) - 1
         at_once = f"%{trial.workers}" if len(trial.windows) > trial.workers else ""
-        extra = {"job-name": self.name}
-        if self.are_ranks:
-            extra |= {"output": f"{self.name}/{LOGS_FOLDER}/%x-%j.log"}
-        else:
-            extra |= {
-                "array": f"0-{last}{at_once}" if last else "0",
-                "output": f"{self.name}/{LOGS_FOLDER}/%x-%A_%a.log",
-            }
+        array = None if self.are_ranks else f"0-{last}{at_once}" if last else "0"
         ranks = trial.workers if self.are_ranks else 1
         windows = () if trial.meets else trial.windows
         return {
-            "directives": self._directives(extra, trial.device, ranks),
+            "directives": self._directives(self.name, trial.device, array, ranks),
             "inputs": inputs,
             "reads_frames": any(item.slot == "frames" and not item.is_place for item in inputs),
             "valid_file": VALID_FILE,
@@ -159,12 +144,8 @@ class Job:
     def _merge(self) -> dict[str, Any]:
         # Joining windows needs no GPU and no weights, wherever they were computed.
         spec = self._spec("cpu").model_copy(update={"verb": "merge", "output": Path("$task/out")})
-        extra = {
-            "job-name": f"{self.name}-merge",
-            "output": f"{self.name}/{LOGS_FOLDER}/%x-%j.log",
-        }
         return {
-            "directives": self._directives(extra, "cpu"),
+            "directives": self._directives(f"{self.name}-merge", "cpu"),
             "arguments": _arguments(spec, Path("$task/result.json")),
             "last": len(self.trial.windows) - 1,
             "around": Surroundings(),
@@ -191,9 +172,12 @@ class Job:
         threads = self._plan.threads_of(self.trial)
         return allocation(self._site, self.stage, device, threads, self.trial.gpus)
 
-    def _directives(self, extra: Mapping[str, str], device: Device, ranks: int = 1) -> list[str]:
-        options = slurm_options(self._site, self._allocation(device), ranks)
-        return as_words({**extra, **options})
+    def _directives(
+        self, name: str, device: Device, array: str | None = None, ranks: int = 1
+    ) -> list[str]:
+        log = f"{self.name}/{LOGS_FOLDER}/%x-{'%A_%a' if array else '%j'}.log"
+        named = {"job-name": name, **({"array": array} if array else {}), "output": log}
+        return as_words(named | slurm_options(self._site, self._allocation(device), ranks))
 
     def _source(self, item: TrialInput) -> str:
         if item.from_trial is None:
@@ -222,10 +206,7 @@ def _output_folder(trial: Trial) -> str:
 
 
 def _arguments(spec: TaskSpec, result: Path) -> str:
-    """Arguments of a task after its verb, an option with its value on each line.
-
-    Paths in the spec are variables of the script: in double quotes they are expanded there.
-    """
+    """Arguments of a task after its verb, one option a line; the script expands the paths."""
     _, _, *words = spec.command_line(Path("$params"), result)
     quoted = [f'"{word}"' if "$" in word else shlex.quote(word) for word in words]
     pairs = zip(quoted[::2], quoted[1::2], strict=True)

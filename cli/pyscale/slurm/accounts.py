@@ -45,10 +45,7 @@ class JobEnd:
 
 
 def ends_of(job_ids: Collection[str]) -> dict[str, JobEnd]:
-    """How jobs ended, by one call of sacct; nothing of those that have not, or are not known.
-
-    Where there are no accounts or they do not answer, nothing is known of any.
-    """
+    """How jobs ended, by one call of sacct; nothing of those still alive or not in accounts."""
     try:
         return ask_accounts(job_ids)
     except SlurmSilent:

@@ -140,9 +140,7 @@ def job_of(jobs: Mapping[str, QueuedJob], job_id: str) -> QueuedJob | None:
 def cancel(job_ids: Collection[str]) -> None:
     """Cancel jobs, those of an array together; returns before they have ended.
 
-    That one has ended already is no error. Jobs are named by id alone: where scancel is told a
-    name or a user too, Slurm forgets which elements of an array waited, and an ended job is an
-    error.
+    By id alone: told a name too, scancel forgets which elements waited, and refuses ended jobs.
     """
     arrays = sorted({array_of(job_id) for job_id in job_ids})
     answer_of("scancel", *arrays, env=without_defaults("SCANCEL_"))

@@ -131,11 +131,7 @@ def _describe_root(
 
 
 def add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity:
-    """Describe what a run measured on; with its licence where the registry knows it.
-
-    It lies outside the folder, so it is no part of the crate, and no File: such a file would have
-    to be there.
-    """
+    """Describe what a run measured on, which lies outside; with its licence where it is known."""
     files = found["files"]
     known = load_registry(shipped("config")).datasets.get(str(plan.settings["data"]))
     terms = {}

@@ -40,7 +40,7 @@ def iso(time: datetime) -> str:
     return time.astimezone(UTC).isoformat(timespec="milliseconds")
 
 
-def add_described(crate: ROCrate, identity: str, kind: str, **properties: object) -> Entity:
+def add_described(crate: ROCrate, identity: str, kind: str, **properties: Any) -> Entity:
     """Add what is no file; JSON-LD has no lists of one, and none that are empty."""
     from rocrate.model.contextentity import ContextEntity
 

@@ -57,41 +57,37 @@ class RunFolder:
                 "writable folder"
             ) from error
         write_provenance(path, plan.movies, containers, plan.truths)
-        write_atomically(path / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
+        _write_plan(path, plan)
         return cls(path)
 
     def replace_plan(self, plan: Plan) -> None:
         """Write a plan that has more trials, which only who holds the run's lock may do."""
-        write_atomically(self.path / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
+        _write_plan(self.path, plan)
         self.plan = plan
 
     def make_safe(self) -> None:
         """Keep what is done for the run inside its folder, which may come from anybody.
 
-        Nobody but its owner may write into the folder afterwards: pyscale executes what stands in
-        it.
+        Only its owner may write into it afterwards: pyscale executes what stands in it.
         """
         _refuse_pattern(self.path)
         try:
-            self._close_and_refuse_links()
+            _close_to_others(self.path)
+            for entry in _files_below(self.path):
+                path = Path(entry.path)
+                if entry.is_symlink():
+                    if not path.resolve().is_relative_to(self.path):
+                        raise UserError(
+                            f"{path} is a link that leads out of the run's folder: replace it by "
+                            "what it leads to, or remove it"
+                        )
+                elif entry.is_dir():
+                    _close_to_others(path)
         except PermissionError as error:
             raise UserError(
                 f"{error.filename} cannot be read or changed ({error.strerror}): resume and cancel "
                 "a run as the user who started it"
             ) from error
-
-    def _close_and_refuse_links(self) -> None:
-        _close_to_others(self.path)
-        for entry in _files_below(self.path):
-            if entry.is_symlink():
-                path = Path(entry.path)
-                if not path.resolve().is_relative_to(self.path):
-                    raise UserError(
-                        f"{path} is a link that leads out of the run's folder: replace it by "
-                        "what it leads to, or remove it"
-                    )
-            elif entry.is_dir():
-                _close_to_others(Path(entry.path))
 
     def refuse_moved(self) -> None:
         """Raise where the folder is not at its place any more."""
@@ -160,6 +156,10 @@ def written_by_owner_alone() -> Iterator[None]:
         yield
     finally:
         os.umask(asked)
+
+
+def _write_plan(run: Path, plan: Plan) -> None:
+    write_atomically(run / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
 
 
 def _files_below(folder: str | Path) -> Iterator[os.DirEntry[str]]:
