@@ -94,7 +94,7 @@ def test_cancel_ends_the_job_and_who_follows_it(runs):
     assert code == 2, said
     assert "was cancelled" in said
     assert runs.living_jobs() == []
-    runs.completed(runs.command("run", "--resume", runs.run.path.name))
+    runs.completed(runs.resume())
     assert len(read_allocations(runs.run.path).jobs) == 2
 
 

@@ -114,10 +114,9 @@ def test_the_controller_is_away_for_a_while(runs):
 def test_who_follows_is_killed_and_the_job_goes_on(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
-        process.kill()
-        process.communicate()
+        runs.kill(process)
     runs.slurm.wait_for(lambda: bool(runs.events("run_finished")), "the run finished alone")
-    assert_whole(runs, runs.command("run", "--resume", runs.run.path.name), allocations=1)
+    assert_whole(runs, runs.resume(), allocations=1)
 
 
 def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(runs):
@@ -129,8 +128,8 @@ def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(runs):
         assert jobs(runs)[0] in said
         assert "run --resume" in said
         assert "pyscale cancel" in said
-        second = runs.command("run", "--resume", runs.run.path.name)
-        third = runs.command("run", "--resume", runs.run.path.name)
+        second = runs.resume()
+        third = runs.resume()
     assert_whole(runs, second, allocations=1)
     runs.completed(third)
 
@@ -151,14 +150,14 @@ def test_kills_of_the_pilot_at_random_moments_lose_and_double_nothing(runs, tmp_
     for kill in range(1, KILLS + 1):
         begun = next_pilot(runs, process, kill)
         if begun is None:
-            process = runs.command("run", "--resume", runs.run.path.name)
+            process = runs.resume()
             begun = next_pilot(runs, process, kill) or 0
         # A moment is an event of the journal: the pilot dies after the first, the second …
         wait_for_events(runs, begun + chance.randrange(8))
         for pilot in pilots_of(runs):
             pilot.kill()
     while runs.finished(process)[0] != 0:
-        process = runs.command("run", "--resume", runs.run.path.name)
+        process = runs.resume()
     held = runs.run
     assert set(runs.states().values()) == {"done"}
     finished = [event.trial for event in runs.events("trial_finished")]

@@ -63,10 +63,9 @@ def test_a_node_that_goes_down(runs):
 def test_a_pyscale_that_is_killed_is_taken_up_from_another_shell(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0") as (launch,):
-        process.kill()
-        process.communicate()
+        runs.kill(process)
         assert "run --resume" in runs.say("status")
-        second = runs.command("run", "--resume", runs.run.path.name)
+        second = runs.resume()
         runs.slurm.wait_for(lambda: len(runs.events("run_started")) == 2, "the run was resumed")
     runs.completed(second)
     # The same process has done the work: nothing was started anew.
@@ -79,7 +78,7 @@ def test_a_pyscale_that_is_killed_is_taken_up_from_another_shell(runs):
 def test_two_pyscale_on_one_run(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
-        code, said = runs.finished(runs.command("run", "--resume", runs.run.path.name))
+        code, said = runs.finished(runs.resume())
         assert code == 2
         assert "is writing the run" in said
     runs.completed(process)

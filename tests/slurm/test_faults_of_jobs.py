@@ -24,7 +24,7 @@ def assert_failed_for(runs, process, *words):
 
 
 def assert_resume_completes(runs):
-    runs.completed(runs.command("run", "--resume", runs.run.path.name))
+    runs.completed(runs.resume())
 
 
 # Python runs it at its start: a task holds more memory than it asked for, until it is killed.
@@ -107,8 +107,7 @@ def test_accounts_tell_what_the_queue_has_forgotten(runs_with_accounting):
     process = runs.start()
     with runs.in_its_middle(process, "w0", "w1"), runs.slurm.forgetting_ended_jobs():
         array = runs.job_of("w0").partition("_")[0]
-        process.kill()
-        process.communicate()
+        runs.kill(process)
         runs.slurm.run("scancel", array)
         runs.slurm.wait_for(lambda: runs.slurm.is_forgotten(array), "the job was forgotten")
         assert_resume_completes(runs)
@@ -118,8 +117,7 @@ def test_accounts_tell_what_the_queue_has_forgotten(runs_with_accounting):
 def test_a_job_whose_submission_was_not_recorded_is_ended_by_a_resume(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
-        process.kill()
-        process.communicate()
+        runs.kill(process)
         stray = runs.slurm.submit(
             f"--job-name={job_name(runs.run.plan.run_id)}", "--wrap=sleep 600"
         )

@@ -46,7 +46,7 @@ def endless(tmp_path, monkeypatch):
 
 
 def assert_resume_counts_no_failure(runs, *set_aside, or_none=False):
-    runs.completed(runs.command("run", "--resume", runs.run.path.name))
+    runs.completed(runs.resume())
     assert tuple(runs.set_aside()) in ({set_aside, ()} if or_none else {set_aside})
     assert runs.events("trial_failed", "trial_retried") == []
     assert runs.living_jobs() == []
@@ -70,8 +70,7 @@ def test_killed_before_it_has_recorded_jobs_that_run(runs, endless):
     process = runs.start()
     runs.launched(process, "w0")
     runs.launched(process, "w1")
-    process.kill()
-    process.communicate()
+    runs.kill(process)
     # As it is where the kill comes between the submission and its record.
     forget_jobs(runs.trial)
     endless.spare_others()
@@ -126,7 +125,7 @@ def test_a_controller_that_is_away_when_pyscale_is_interrupted(runs):
         assert "may still run" in said
         assert f"pyscale cancel {runs.run.path.name}" in said
         runs.slurm.start_slurmctld()
-        second = runs.command("run", "--resume", runs.run.path.name)
+        second = runs.resume()
         runs.slurm.wait_for(lambda: bool(runs.events("trial_taken_up")), "the jobs were taken up")
     runs.completed(second)
     assert runs.launched(second).pid == launch.pid

@@ -14,11 +14,11 @@ from pyscale.store.records import (
     LAUNCH_FILE,
     NODE_FILE,
     ORDER_FILE,
-    LaunchRecord,
     NodeWork,
     TaskOrder,
 )
-from pyscale.store.taskfiles import has_ended, read_node, read_task
+from pyscale.store.taskfiles import has_ended, read_node
+from trials import error_of, launched
 
 ENDLESS = "import signal; print('ready', flush=True); signal.pause()"
 WAITS_FOR_GO = "open('../go').close()"
@@ -74,10 +74,6 @@ def submit(slurm, tmp_path):
     return call
 
 
-def launched(folder):
-    return LaunchRecord.model_validate_json((folder / LAUNCH_FILE).read_bytes())
-
-
 def by_node(folders):
     records = [launched(folder) for folder in folders]
     return {
@@ -128,8 +124,7 @@ def test_a_job_that_slurm_starts_again_says_so_and_runs_nothing(slurm, order, su
     slurm.wait_for(lambda: slurm.job(job)[0]["Restarts"] == "1", "the job was requeued")
     assert slurm.wait_for_jobs(job) == {job: {"COMPLETED"}}
     assert launched(folder) == first
-    error = read_task(folder).error
-    assert error is not None
+    error = error_of(folder)
     assert error.kind == "Requeued"
     assert "begun on n2" in error.message
 

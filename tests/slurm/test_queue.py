@@ -9,13 +9,7 @@ from slurm.configuration import CPUS
 
 
 class OurJobs:
-    """Jobs of a name that no other test uses: Slurm remembers those for minutes.
-
-    Parameters
-    ----------
-    slurm : SlurmCluster
-    name : str
-    """
+    """Jobs of a name that no other test uses: Slurm remembers those for minutes."""
 
     def __init__(self, slurm, name):
         self.slurm = slurm

@@ -13,6 +13,7 @@ from pyscale_stages.libraries import how_to_install
 from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruction import COMPONENTS, DENOISER_TOLERANCE, GRADIENT_TOLERANCE
 from slurm.runs import complete_scripts
+from trials import error_of
 
 pytestmark = pytest.mark.slow
 
@@ -142,10 +143,8 @@ def test_a_rank_that_is_killed_in_an_iteration_ends_all_and_is_named_with_its_no
     why = f"the process on {lost.node} was killed by SIGKILL"
     assert f"w1: {why}" in said
     assert runs.living_jobs() == []
-    other, own = (read_task(runs.trial / task).error for task in ("w0", "w1"))
-    assert own is not None
+    other, own = (error_of(runs.trial / task) for task in ("w0", "w1"))
     assert why in own.message
-    assert other is not None
     assert other.kind == "LostRank"
     # Said by its launcher, or by the connection where that was the first to say so.
     assert re.search(rf"rank 1 .*on {lost.node} (was killed by SIGKILL|broke)", other.message)

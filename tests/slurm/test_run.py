@@ -122,7 +122,7 @@ def test_an_ended_pyscale_leaves_no_job(runs):
     assert code == 130
     assert f"pyscale run --resume {runs.run.path.name}" in said
     assert runs.living_jobs() == []
-    runs.completed(runs.command("run", "--resume", runs.run.path.name))
+    runs.completed(runs.resume())
     # What pyscale itself ended is no failure, so the trial counts.
     assert runs.set_aside() == ["contact-n2-b1.interrupted-1"]
     assert runs.events("trial_retried") == []
@@ -141,8 +141,7 @@ def test_cancel_ends_jobs_that_outlived_their_pyscale(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0", "w1"):
         runs.slurm.wait_for(lambda: "merge" in read_jobs(runs.trial), "the merge was submitted")
-        process.kill()
-        process.communicate()
+        runs.kill(process)
         jobs = jobs_named(job_name(runs.run.plan.run_id))
         assert jobs.pop(runs.job_of("merge")).reason == "Dependency"
         assert {job.state for job in jobs.values()} == {"RUNNING"}

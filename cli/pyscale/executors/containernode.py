@@ -108,7 +108,7 @@ def _made_on_this_node(folder: Path) -> bool:
 
 
 def own_folders(prefix: str) -> list[Path]:
-    """This user's folders for temporary files on this node, by how their names begin."""
+    """Folders for temporary files of this user on this node, by how their names begin."""
     found = []
     for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         with suppress(FileNotFoundError):
