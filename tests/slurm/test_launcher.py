@@ -102,7 +102,6 @@ def test_inputs_are_prepared_once_on_each_node_before_its_first_task(
     assert {node: len(records) for node, records in tasks.items()} == {"n1": 2, "n2": 2}
     for node, records in tasks.items():
         found = read_node(trial, node)
-        assert found is not None
         assert found.cache.state == "verified-cold"
         assert [eviction.node for eviction in found.cache.evictions] == [node]
         assert found.surroundings.start.node == node
@@ -162,5 +161,4 @@ def test_a_node_whose_clock_is_ahead_is_found_out(slurm, missing, order, submit,
         job = submit(PATIENT, "--array=0", "--nodelist=n1", through=through, trial=trial)
         assert slurm.wait_for_jobs(job) == {job: {"COMPLETED"}}
     found = launched(folder).clock
-    assert found is not None
     assert abs(found.offset_s - 3) <= found.error_s

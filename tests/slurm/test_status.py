@@ -127,7 +127,6 @@ def test_tasks_start_run_and_wait_for_each_other(slurm, run, endless):
             "w3": "queued",
         }
         assert status.trials[0].tasks[0].node in slurm.nodes
-        assert status.jobs is not None
         assert (status.jobs.running, status.jobs.queued) == (2, 2)
         record_launch(run, "w0", "n1")
         task = run_status(run).trials[0].tasks[0]

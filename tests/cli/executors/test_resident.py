@@ -37,11 +37,9 @@ class Resident:
         )
 
     def hear(self):
-        assert self.process.stdout is not None
         return json.loads(self.process.stdout.readline())
 
     def ask(self, folder, token):
-        assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"folder": str(folder), "token": token}) + "\n")
         self.process.stdin.flush()
         return self.hear()

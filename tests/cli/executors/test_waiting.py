@@ -143,7 +143,6 @@ def test_a_user_who_has_no_watch_left_waits_all_the_same(tmp_path, missing):
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == "asked\n"
         end_task(folder)
         said = process.stdout.read().splitlines()

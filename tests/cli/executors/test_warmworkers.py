@@ -166,7 +166,6 @@ def test_a_worker_that_cannot_start_fails_its_task_with_its_own_words(
         batch = trial_of(run, number, TELLS, worker=worker)
         executor.run(batch)
         (record,) = records(batch)
-        assert record.error is not None
         assert message in record.error.message
         # The next try has a new one, which may do better.
         assert workers_of(batch) == [f"track-s0-{number + 1}"]

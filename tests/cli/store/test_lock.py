@@ -31,7 +31,6 @@ def other(tmp_path):
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdout is not None
     assert process.stdout.readline() == "held\n"
     yield process
     process.kill()
@@ -50,7 +49,6 @@ def test_the_lock_of_a_killed_process_is_free(tmp_path, other):
     assert not is_locked(tmp_path)
     with run_lock(tmp_path):
         holder = lock_holder(tmp_path)
-        assert holder is not None
         assert holder.pid == os.getpid()
 
 
@@ -60,9 +58,7 @@ def test_the_holder_is_found_from_inside_and_outside_of_a_job(tmp_path, monkeypa
     with run_lock(tmp_path):
         monkeypatch.delenv("SLURMD_NODENAME")
         holder = lock_holder(tmp_path)
-        assert holder is not None
         process = holder.process()
-        assert process is not None
         assert process.pid == os.getpid()
 
 
