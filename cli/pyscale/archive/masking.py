@@ -64,7 +64,6 @@ def _masked_json(mask: Mask, text: str) -> str:
 
 
 def _masked(mask: Mask, value: Any, field: str) -> Any:
-    """Mask a value of JSON."""
     if isinstance(value, dict):
         of_field: _Masker = _OF_FIELDS.get(field, _record)
         return of_field(mask, value, field)
@@ -75,7 +74,6 @@ def _masked(mask: Mask, value: Any, field: str) -> Any:
 
 
 def _record(mask: Mask, record: dict[str, Any], field: str) -> dict[str, Any]:
-    """Mask a record, whose keys are pyscale's own."""
     return {
         key: item if is_safe(key, field) else _masked(mask, item, key)
         for key, item in record.items()

@@ -32,7 +32,6 @@ from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.spans import SPAWN_VARIABLE
 
 Order = dict[str, Any]
-"""A record by its keys."""
 PR_SET_CHILD_SUBREAPER = 36
 EXIT_NO_PROGRAM = 127
 """Exit code of a task whose program could not be started, as shells have it."""

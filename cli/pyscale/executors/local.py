@@ -191,7 +191,6 @@ def _unused(last_words: str) -> TaskError:
 
 
 def _fail_all(folders: Iterable[Path], cause: TaskError) -> None:
-    """Make tasks that ended well failed ones."""
     for folder in folders:
         ended = read_record(ExitRecord, folder / EXIT_FILE)
         if ended is not None and ended.returncode == 0:

@@ -38,11 +38,9 @@ class MockEnd:
     """How a pretended task ends."""
 
     wall_s: float = 1.0
-    """The time it claims to have taken."""
     returncode: int | None = 0
     """Its exit code, or minus a signal; None pretends that it vanished without a word."""
     agrees: bool = True
-    """What a check finds."""
     error: TaskError | None = None
     """Why it failed; where it was killed or vanished somebody else knows, as Slurm does."""
 

@@ -19,7 +19,6 @@ class WarmStart:
     """How the warm workers of a trial are started, where they are not ready yet."""
 
     memory_bytes: int
-    """What one of them takes, as its stage declares."""
     draft: Callable[[Path], TaskOrder]
     """Writes what a worker needs into its folder, and drafts its order."""
 
@@ -40,7 +39,6 @@ class Batch:
     taken_up: Callable[[], None]
     """To be told when tasks are found running and are waited for, and not started."""
     threads: int = 1
-    """Cores and threads of each task."""
     warm: WarmStart | None = None
     """Absent where each task is a new process."""
 

@@ -2,11 +2,9 @@
 
 Run as `python -m pyscale.executors.resident FOLDER [PARENT]`. FOLDER holds the worker's own
 `order.json`, as a task's folder does, and takes its records. Tasks come as lines on stdin,
-`{"folder": "…", "token": "…"}`: each has an order and gets the records that `launch` would write.
-On stdout a line says when the worker is ready, and one for each task says that it has ended; in
-both `alive` is whether the worker can do another. It ends when stdin or the worker does.
-
-Like `launch` it imports nothing heavy, and knows records by their keys.
+`{"folder": "…", "token": "…"}`, and get the records that `launch` would write. On stdout a line
+says when the worker is ready, and one for each task that it has ended; `alive` in them is whether
+it can do another. It ends when stdin or the worker does. Like `launch` it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -68,8 +66,6 @@ def attend(folder: str, parent: int | None = None) -> int:
 
 
 class _Worker:
-    """A worker that has been started, and what is exchanged with it."""
-
     def __init__(self, home: Path, process: subprocess.Popen[bytes]) -> None:
         self._home = home
         self._process = process
@@ -91,7 +87,6 @@ class _Worker:
             self._process.stdin.close()
 
     def _do(self, task: Path, token: str) -> int | None:
-        """Do a task and record it; None where there was nothing to do."""
         begin_utc = datetime.now(UTC)
         order = standing(task, token)
         if order is None:

@@ -51,7 +51,6 @@ def step_environment() -> dict[str, str]:
 
 
 def _srun(site: Site, batch: Batch, tasks: int, job_id: str) -> list[str]:
-    """What srun is told of every step."""
     wanted = Submission.of(batch).asked(site)
     nodes = batch.trial.nodes if batch.name == WINDOWS else ()
     return [

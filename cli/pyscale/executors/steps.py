@@ -68,7 +68,6 @@ class StepExecutor(Executor):
         return len(living) + self._workers.end_all()
 
     def _start(self, batch: Batch, tasks: Sequence[Path], clock: str, slot: int | None) -> Step:
-        """Order tasks, and start the step that runs them."""
         asked = Submission.of(batch).requested(self._site)
         known = {"requested": asked, "clock": clock, "slot": slot}
         # A Ctrl-C between the start of a step and its record would leave it unknown.
@@ -124,7 +123,6 @@ class StepExecutor(Executor):
 
 
 def _started(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-    """Start one task's srun; what it starts writes its own files."""
     log.parent.mkdir(exist_ok=True)
     with log.open("wb") as err, blocked(*OF_TERMINAL):
         return subprocess.Popen(

@@ -42,12 +42,9 @@ class Submission:
 
     trial: Trial
     batch_name: str
-    """`windows`, `merge`, `check` or `beside`."""
     tasks: int
     at_once: int
-    """How many of them may run at the same time."""
     threads: int = 1
-    """Cores and threads of each task."""
 
     @classmethod
     def of(cls, batch: Batch) -> Submission:

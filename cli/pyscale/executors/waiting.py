@@ -84,7 +84,6 @@ def wait_for_any(jobs: Mapping[Path, Job]) -> Collection[Path]:
 
 
 def _moments(folders: Collection[Path]) -> Iterator[None]:
-    """Yield whenever it is worth looking."""
     period_s = max(PERIOD_S, len(folders) * PERIOD_OF_EACH_S)
     if len(folders) <= MOST_WATCHED:
         # Where a user has no watch left, as happens on login nodes, the period has to do.

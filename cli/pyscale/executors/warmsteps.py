@@ -148,7 +148,8 @@ class WarmSteps:
         for folder, worker in jobs.items():
             if ended_by_another(folder):
                 # What Slurm did, srun says at the end of the step.
-                self._workers.end(worker)
+                kept = self._workers.kept
+                self._workers.keep_only([key for key in kept if kept[key] is not worker])
                 self._refuse_ending()
                 worker.log.explain(folder)
         return True

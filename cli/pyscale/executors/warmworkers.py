@@ -166,10 +166,6 @@ class WarmWorkers(Generic[W]):
         for key in [key for key in self.kept if key not in keys]:
             self.kept.pop(key).end()
 
-    def end(self, worker: W) -> None:
-        """End one of them."""
-        self.keep_only([key for key, kept in self.kept.items() if kept is not worker])
-
     def _make_room(self, memory_bytes: int, besides: Iterable[Key]) -> None:
         """End those that were not used for longest, until another one fits in the memory."""
         total, limit = psutil.virtual_memory().total, limits().memory_bytes

@@ -10,7 +10,7 @@ from pyscale.images.engine import Engine
 from pyscale.runtimes.protocol import Start, serving
 from pyscale.store.provenance import ImageFile
 from pyscale.store.records import PARAMS_FILE, RESULT_FILE, ContainerOrder
-from pyscale_stages.binds import OPTIONS, Bind, task_binds
+from pyscale_stages.binds import OPTIONS, task_binds
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.stamp import (
     COMMIT_VARIABLE,
@@ -76,9 +76,12 @@ class ApptainerRuntime:
         env = {IMAGE_VARIABLE: chosen.sha256, "TMPDIR": "/tmp", **around.variables}
         if chosen.git_commit is not None:
             env[COMMIT_VARIABLE] = chosen.git_commit
-        binds = task_binds(folder, read, written)
+        options = [*OPTIONS, "--pwd", str(folder)]
+        for bind in task_binds(folder, read, written):
+            options += bind.option()
         return Start(
-            argv=tuple(command(self._engine, chosen.path, binds, folder, arguments)),
+            # As the image runs alone: its runscript knows its stage.
+            argv=tuple(self._engine.command("run", *options, str(chosen.path), *arguments)),
             env=env,
             container=ContainerOrder(
                 variable_prefix=self._engine.environment_prefix,
@@ -93,13 +96,3 @@ class ApptainerRuntime:
             ),
             arguments=(spec.stage, *arguments),
         )
-
-
-def command(
-    engine: Engine, sif: Path, binds: Iterable[Bind], folder: Path, arguments: Iterable[str]
-) -> list[str]:
-    """Command line that runs an image as it runs alone: its runscript knows its stage."""
-    options = [*OPTIONS, "--pwd", str(folder)]
-    for bind in binds:
-        options += bind.option()
-    return engine.command("run", *options, str(sif), *arguments)

@@ -26,8 +26,6 @@ CONTRACT = TaskResult.model_fields["schema_version"].default
 
 
 class _Answer(NamedTuple):
-    """What a base said of one stage."""
-
     parameters: frozenset[str]
     identity: Identity
 
@@ -82,7 +80,6 @@ def refuse_changed_base(plan: Plan, run: str) -> None:
 
 
 def _asked(base: BaseVersion, trial: Trial) -> _Answer:
-    """What the base says of the stage of a trial."""
     modules = top_level(load_stage(trial.stage), trial.params)
     if trial.image is None:
         return _identity_of([str(base.python)], trial.stage, modules, f"--against {base.path}")
@@ -136,7 +133,6 @@ def _identity_of(
 
 
 def _known(base: BaseVersion, trial: Trial, known: frozenset[str]) -> dict[str, JsonValue]:
-    """Parameters of a trial that the base takes."""
     stage: Stage = load_stage(trial.stage)
     for name in sorted(trial.params.keys() - known):
         usual = stage.params.model_fields[name].get_default(call_default_factory=True)

@@ -23,7 +23,6 @@ PILOT_SHARE_MIB = 256
 DEFAULT_LIMIT_HOURS = 12.0
 SHORTEST_MIN = 15
 SPARE = 1.5
-"""Time that is asked for, beside what earlier runs took."""
 OF_A_KIND = ("partition", "account", "qos", "constraint", "gpu_type")
 """What jobs may ask of their nodes that one job asks only once."""
 
@@ -128,7 +127,6 @@ def limit_of(held: Held) -> int:
 
 
 def _in_one_slot(wanted: Allocation, cpus: int, memory_mib: int, gpus: int) -> int:
-    """How many such tasks fit into one of the job's."""
     fitting = [cpus // wanted.cpus, memory_mib // wanted.memory_mib]
     if wanted.gpus:
         fitting.append(gpus // wanted.gpus)

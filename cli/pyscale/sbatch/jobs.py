@@ -35,7 +35,6 @@ class _Input:
 
     slot: str
     text: str
-    """What the script assigns to the variable."""
     is_place: bool
     """Whether it is a folder to measure: written into, and never copied."""
 
@@ -186,7 +185,6 @@ class Job:
         return f'"$PWD/{_output_folder(source)}/{item.file}"'
 
     def _links(self, around: Surroundings) -> list[str]:
-        """Mounts of what symbolic links in the inputs lead to."""
         read = (item.path for item in self.trial.inputs if item.path and not item.is_place)
         given = [*read, *around.files]
         # A task's own folder is known on the node alone; a name that is none stands for it.

@@ -159,7 +159,6 @@ def _gpu_option(site: Site, wanted: Allocation, ranks: int, spread: Spread | Non
 
 
 def _option(text: str) -> dict[str, str | None]:
-    """Split --name=value."""
     name, equals, value = text.removeprefix("--").partition("=")
     return {name: value if equals else None}
 

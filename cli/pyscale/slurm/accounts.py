@@ -26,7 +26,6 @@ class JobEnd:
     """How a job, or one element of an array, ended."""
 
     state: str
-    """Slurm's word, like COMPLETED or TIMEOUT."""
     cancelled_by: int | None = None
     """User id, where it was cancelled and Slurm says by whom."""
     exit_code: int | None = None

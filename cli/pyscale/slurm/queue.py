@@ -68,7 +68,6 @@ class QueuedJob:
     """Like 17, or 17_3 for an element of an array."""
     name: str
     state: str
-    """Slurm's word, like PENDING or RUNNING."""
     reason: str
     """Why it waits or why it ended, in Slurm's word; `None` is one of them."""
     node: str

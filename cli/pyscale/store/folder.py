@@ -23,7 +23,6 @@ from pyscale_stages.atomic import write_atomically
 PLAN_FILE = "plan.json"
 LATEST = "latest"
 MOST_NAMED = 5
-"""Runs that are named where a part of an id fits several."""
 
 
 class RunFolder:
@@ -231,7 +230,6 @@ def find_run(runs_folder: Path, name: str | None) -> RunFolder:
 
 
 def _only(runs_folder: Path, name: str) -> Path:
-    """Folder of the only run whose id starts or ends so."""
     runs = run_folders(runs_folder)
     found = [run for run in runs if run.name.startswith(name) or run.name.endswith(name)]
     if len(found) == 1:

@@ -69,10 +69,8 @@ def run_lock(run: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
 def is_locked(run: Path) -> bool:
     """Whether a living process writes the run now, or may do so: see `lock_doubt`."""
     held = is_held(run / LOCK_FILE)
-    if held is not None:
-        return held
-    if not marker_of(run / LOCK_FILE).exists():
-        return False
+    if held is not None or not marker_of(run / LOCK_FILE).exists():
+        return bool(held)
     holder = lock_holder(run)
     return holder is None or not holder.is_here or holder.process() is not None
 

@@ -25,7 +25,6 @@ class Sources:
     hardware: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By its label: `stamp` as first recorded, and `tasks` that ran on it."""
     versions: dict[str, dict[str, str]] = field(default_factory=dict)
-    """By stage: its libraries."""
     base_versions: dict[str, dict[str, str]] = field(default_factory=dict)
     entry_versions: dict[str, dict[str, str]] = field(default_factory=dict)
     """By entry: its libraries, which two entries of one stage may have in two versions."""

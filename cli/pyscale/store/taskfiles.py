@@ -228,7 +228,6 @@ def _killer(returncode: int, order: TaskOrder) -> int | None:
 
 
 def _end_of(path: Path) -> str:
-    """Last lines of a log, reading only its end."""
     try:
         with path.open("rb") as log:
             log.seek(0, os.SEEK_END)
