@@ -167,6 +167,16 @@ class SlurmCluster:
         """Submit an urgent job, to which those on a node give way."""
         self.submit("--partition=urgent", f"--nodelist={node}", "--exclusive", "--wrap=true")
 
+    def requeue(self, job_id):
+        """Put a job back into the queue, although it asked not to be."""
+        self.run("scontrol", "update", f"JobId={job_id}", "Requeue=1")
+        self.run("scontrol", "requeue", job_id)
+
+    def cancel_steps(self):
+        """Cancel what runs in jobs by srun."""
+        steps = self.say("squeue", "--steps", "--noheader", "--format=%i").split()
+        self.run("scancel", *(step for step in steps if step.rpartition(".")[2].isdigit()))
+
     def drain(self, node):
         """Let a node take no further jobs."""
         self.run("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=test")

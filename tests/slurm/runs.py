@@ -196,6 +196,10 @@ class ClusterRuns:
         found = Journal(self.run.journal_file).read()
         return [event for event in found if not kinds or event.kind in kinds]
 
+    def wait_for_failure(self):
+        """Wait until a trial of the only run has failed."""
+        self.slurm.wait_for(lambda: bool(self.events("trial_failed")), "a trial had failed")
+
     def finished(self, process):
         """Wait until a command has ended; return its exit code and what it said on stderr."""
         _, said = process.communicate(timeout=PATIENCE_S)

@@ -45,10 +45,8 @@ def assert_whole(runs, process, *words, allocations):
 def test_a_step_that_is_cancelled_by_hand_is_tried_again(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
-        steps = runs.slurm.say("squeue", "--steps", "--noheader", "--format=%i").split()
-        own = [step for step in steps if step.rpartition(".")[2].isdigit()]
-        runs.slurm.run("scancel", *own)
-        runs.slurm.wait_for(lambda: bool(runs.events("trial_failed")), "the trial had failed")
+        runs.slurm.cancel_steps()
+        runs.wait_for_failure()
     runs.completed(process)
     assert "was cancelled" in runs.events("trial_failed")[0].detail
     assert runs.set_aside() == ["contact-n2-b1.failed-1"]
@@ -86,9 +84,7 @@ def test_whatever_ends_the_job_the_run_becomes_whole_in_another(runs, strike):
 def test_the_job_is_requeued_all_the_same(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
-        (job,) = jobs(runs)
-        runs.slurm.run("scontrol", "update", f"JobId={job}", "Requeue=1")
-        runs.slurm.run("scontrol", "requeue", job)
+        runs.slurm.requeue(*jobs(runs))
         runs.slurm.wait_for(lambda: len(runs.events("pilot_started")) == 2, "it started again")
     assert_whole(runs, process, allocations=1)
 

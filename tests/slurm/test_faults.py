@@ -28,19 +28,22 @@ def assert_the_other_finished(runs):
     assert read_task(aside / "w1").state == "done"
 
 
-def test_a_killed_task(runs):
+STRIKES = {
+    "a killed task": (lambda _, launch: os.kill(launch.pid, signal.SIGKILL), "SIGKILL"),
+    "an element that is cancelled by hand": (
+        lambda runs, _: runs.slurm.run("scancel", runs.job_of("w0")),
+        "cancelled",
+    ),
+}
+
+
+@pytest.mark.parametrize("strike", STRIKES)
+def test_what_ends_one_task_alone(runs, strike):
+    strikes, said = STRIKES[strike]
     process = runs.start()
     with runs.in_its_middle(process, "w0") as (launch,):
-        os.kill(launch.pid, signal.SIGKILL)
-    assert_retried_once(runs, process, "SIGKILL")
-    assert_the_other_finished(runs)
-
-
-def test_one_element_that_is_cancelled_by_hand(runs):
-    process = runs.start()
-    with runs.in_its_middle(process, "w0"):
-        runs.slurm.run("scancel", runs.job_of("w0"))
-    assert_retried_once(runs, process, "cancelled")
+        strikes(runs, launch)
+    assert_retried_once(runs, process, said)
     assert_the_other_finished(runs)
 
 

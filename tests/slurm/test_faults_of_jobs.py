@@ -63,7 +63,7 @@ def test_a_job_that_gives_way_to_an_urgent_one_is_tried_again(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0") as (launch,):
         runs.slurm.preempt(launch.node)
-        runs.slurm.wait_for(lambda: bool(runs.events("trial_failed")), "the trial had failed")
+        runs.wait_for_failure()
     runs.completed(process)
     assert "was preempted" in runs.events("trial_failed")[0].detail
     assert len(runs.events("trial_retried")) == 1
@@ -73,10 +73,8 @@ def test_a_job_that_gives_way_to_an_urgent_one_is_tried_again(runs):
 def test_a_job_that_is_requeued_all_the_same_is_not_run_twice(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0") as (launch,):
-        job = runs.job_of("w0")
-        runs.slurm.run("scontrol", "update", f"JobId={job}", "Requeue=1")
-        runs.slurm.run("scontrol", "requeue", job)
-        runs.slurm.wait_for(lambda: bool(runs.events("trial_failed")), "the trial had failed")
+        runs.slurm.requeue(runs.job_of("w0"))
+        runs.wait_for_failure()
     runs.completed(process)
     failure = runs.events("trial_failed")[0].detail
     assert "requeued" in failure
@@ -126,13 +124,8 @@ def test_a_job_whose_submission_was_not_recorded_is_ended_by_a_resume(runs):
     assert state["JobState"] == "CANCELLED"
 
 
-@pytest.fixture
-def small_disk(runs, mount_in_memory):
-    """A disk of two megabytes where the runs go."""
-    return mount_in_memory(runs.home / "runs", "size=2m")
-
-
-def test_a_disk_that_fills_up_is_named_and_the_run_can_be_finished(runs, small_disk):
+def test_a_disk_that_fills_up_is_named_and_the_run_can_be_finished(runs, mount_in_memory):
+    small_disk = mount_in_memory(runs.home / "runs", "size=2m")
     process = runs.start()
     with runs.in_its_middle(process, "w0", "w1"):
         room = os.statvfs(small_disk)

@@ -90,8 +90,7 @@ def test_a_worker_that_dies_in_a_window_costs_one_attempt(runs, held_fork, kille
     home = runs.run.path / WORKERS_FOLDER / "contact-s0-1"
     assert (home / LAUNCH_FILE).exists()
     if killed == "step":
-        steps = runs.slurm.say("squeue", "--steps", "--noheader", "--format=%i").split()
-        runs.slurm.run("scancel", *(step for step in steps if step.rpartition(".")[2].isdigit()))
+        runs.slurm.cancel_steps()
     else:
         for fork in forks_of(runs):
             # Its parent is the worker, and that of the worker the resident launcher.
