@@ -7,6 +7,7 @@ import pytest
     ("flags", "sentence"),
     [
         (("--site", "plain"), "--site tells of a cluster, and this run is on this machine: add"),
+        (("--site", "plain"), "--emit-sbatch DIR"),
         (("--layout", "gang"), "--layout tells of a cluster"),
         (("--site", "plain", "--layout", "gang"), "--site and --layout tell of a cluster"),
         (

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -27,10 +26,6 @@ from waitingforruns import living, only_run, wait_for_event
 PATIENCE_S = 300.0
 """With processes that do what they should, on a busy machine."""
 OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-outputs", "all")
-
-Process = subprocess.Popen[str]
-Start = Callable[..., Process]
-Outputs = dict[str, tuple[str, ...]]
 
 
 @pytest.fixture(scope="module")
@@ -51,18 +46,24 @@ def process(start, labels, held):
     return begun
 
 
-@pytest.mark.slow
-def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
-    pyscale, process, held, undisturbed
-):
-    # The terminal sends Ctrl-C to every process of the foreground.
-    os.killpg(process.pid, signal.SIGINT)
+def interrupted(process):
+    """The only run, which a process has left as it should."""
     _, said = process.communicate()
     run = only_run()
     assert process.returncode == 130
     assert f"pyscale run --resume {run.path.name}" in said
     assert "Traceback" not in said
     assert living(run) == []
+    return run
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
+    pyscale, process, held, undisturbed
+):
+    # The terminal sends Ctrl-C to every process of the foreground.
+    os.killpg(process.pid, signal.SIGINT)
+    run = interrupted(process)
     assert pyscale("status", run.path.name).out.count("interrupted")
     held.spare_others()
     assert pyscale("run", "--resume", run.path.name).code == 0
@@ -136,12 +137,7 @@ def test_a_second_pyscale_on_one_run_is_refused(pyscale, process, held):
 def test_what_else_ends_a_process_ends_a_run_as_ctrl_c_does(process, number):
     # A terminal sends the first two to every process of the foreground.
     os.killpg(process.pid, number)
-    _, said = process.communicate()
-    run = only_run()
-    assert process.returncode == 130
-    assert f"pyscale run --resume {run.path.name}" in said
-    assert "Traceback" not in said
-    assert living(run) == []
+    interrupted(process)
 
 
 def on_a_terminal(*words):

@@ -155,7 +155,9 @@ def minutes_of(limit: str) -> float:
     parts = clock.split(":")
     if not all(part.isdigit() for part in parts):
         return float("inf")
-    seconds = sum(int(part) * 60**place for place, part in enumerate(reversed(parts)))
+    seconds = 0
+    for part in parts:
+        seconds = 60 * seconds + int(part)
     return 24 * 60 * int(days or 0) + seconds / 60
 
 
