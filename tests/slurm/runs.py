@@ -82,11 +82,18 @@ class ClusterRuns:
 
     def start(self, *arguments, site=None):
         """Start a run of contacts at N = 2 as a process of its own."""
-        return self.command(
-            *("run", "labels", "--data", self.movie, "--only", "contact", "--workers", "2"),
-            *("--repeats", "1", "--keep-outputs", "all", "--executor", "slurm"),
-            *("--site", site or self.site(), *arguments),
-        )
+        where = ("--executor", "slurm", "--site", site or self.site())
+        return self.command(*self.contacts("--keep-outputs", "all", *where, *arguments))
+
+    def contacts(self, *arguments):
+        """The command line of a run of contacts, once at N = 2 where no argument says otherwise."""
+        words = ("run", "labels", "--data", self.movie, "--only", "contact", "--workers", "2")
+        return (*words, "--repeats", "1", *arguments)
+
+    def detach(self):
+        """Start a run of contacts that goes on by itself; return its id."""
+        where = ("--executor", "slurm", "--site", self.site())
+        return self.say(*self.contacts(*where, "--detach")).strip()
 
     def command(self, *arguments):
         """Start a command as a process of its own."""
