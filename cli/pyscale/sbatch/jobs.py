@@ -6,9 +6,8 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment
 
@@ -23,24 +22,16 @@ from pyscale_stages.contract import Device, Stage, Surroundings, TaskSpec
 from pyscale_stages.registry import load_stage
 from pyscale_stages.validarea import VALID_FILE
 
-PARAMS_FILE = "params.json"
-WINDOWS_FILE = "windows.sbatch"
-MERGE_FILE = "merge.sbatch"
 LOGS_FOLDER = "logs"
 
 
-@dataclass(frozen=True)
-class _Input:
+class _Input(NamedTuple):
     """One input of a task: a variable of the script."""
 
-    slot: str
+    variable: str
     text: str
     is_place: bool
     """Whether it is a folder to measure: written into, and never copied."""
-
-    @property
-    def variable(self) -> str:
-        return f"input_{self.slot}"
 
 
 class Job:
@@ -100,23 +91,26 @@ class Job:
             "container": shlex.join(engine.command("run", *OPTIONS)),
             "prefix": engine.environment_prefix,
         }
-        scripts = {WINDOWS_FILE: self._windows()} | (
-            {MERGE_FILE: self._merge()} if self.merges else {}
-        )
         files = {
-            PARAMS_FILE: json.dumps(self.trial.params, indent=1) + "\n",
+            "params.json": json.dumps(self.trial.params, indent=1) + "\n",
             f"{LOGS_FOLDER}/.keep": "",
         }
+        scripts = {"windows.sbatch": self._windows}
+        if self.merges:
+            scripts["merge.sbatch"] = self._merge
         for name, told in scripts.items():
-            files[name] = templates.get_template(f"{name}.j2").render(common | told)
+            files[name] = templates.get_template(f"{name}.j2").render(common | told())
         return {f"{self.name}/{name}": text for name, text in files.items()}
 
     def _windows(self) -> dict[str, Any]:
         trial = self.trial
-        inputs = [_Input(item.slot, self._source(item), item.is_place) for item in trial.inputs]
+        inputs = [
+            _Input(f"input_{item.slot}", self._source(item), item.is_place) for item in trial.inputs
+        ]
+        slots = [item.slot for item in trial.inputs]
         spec = self._spec(trial.device).model_copy(
             update={
-                "inputs": tuple((item.slot, Path(f"${item.variable}")) for item in inputs),
+                "inputs": tuple((slot, Path(f"$input_{slot}")) for slot in slots),
                 "output": Path("$output"),
                 "movie_frames": None if self.stage.meets else trial.movie_frames,
                 "axes": self._plan.axes_of(trial),
@@ -131,7 +125,7 @@ class Job:
         return {
             "directives": self._directives(self.name, trial.device, array, ranks),
             "inputs": inputs,
-            "reads_frames": any(item.slot == "frames" and not item.is_place for item in inputs),
+            "reads_frames": any(i.slot == "frames" and not i.is_place for i in trial.inputs),
             "valid_file": VALID_FILE,
             "frames": [f"{start}:{stop}" for start, stop in windows],
             "arguments": _arguments(spec, Path("$result")),

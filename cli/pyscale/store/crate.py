@@ -7,7 +7,6 @@ which recommendations do not hold for a run.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -62,9 +61,13 @@ def write_crate(run: RunFolder) -> Path:
     crate = ROCrate(version=_RO_CRATE_VERSION)
     crate.metadata.extra_contexts.append(_TERMS)
     _describe_root(crate, run, manifest, published=times[-1])
-    for name, what in (_FILES | dict(_report_files(run))).items():
+    for name, what in _FILES.items():
         if (run.path / name).is_file():
             add_file(crate, run, name, what)
+    for file in sorted(run.report.rglob("*")):
+        # An archive of the run is no part of it.
+        if file.is_file() and file.suffix != ".zip" and not file.name.startswith("."):
+            add_file(crate, run, file.relative_to(run.path).as_posix(), "Part of the report")
     crate.add_dataset(
         dest_path="tasks/",
         properties={
@@ -150,10 +153,3 @@ def add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity:
         **({"sha256": files[0]["sha256"]} if len(files) == 1 else {}),
         **terms,
     )
-
-
-def _report_files(run: RunFolder) -> Iterator[tuple[str, str]]:
-    """Files of the report that lies in the run's folder; an archive of the run is none."""
-    for file in sorted(run.report.rglob("*")):
-        if file.is_file() and file.suffix != ".zip" and not file.name.startswith("."):
-            yield file.relative_to(run.path).as_posix(), "Part of the report"
