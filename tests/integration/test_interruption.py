@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -209,6 +210,28 @@ def test_status_names_what_still_runs_and_cancel_ends_it(pyscale, process):
     assert pyscale("cancel", run.path.name).code == 0
     assert not left.is_running()
     assert "still runs" not in pyscale("status", run.path.name).text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("new_name", [None, "moved"])
+def test_a_run_whose_folder_goes_away_ends_in_a_sentence_and_can_be_finished_where_it_lies(
+    home, process, pyscale, held, new_name
+):
+    run = only_run()
+    if new_name is None:
+        shutil.rmtree(run.path)
+    else:
+        run.path.rename(home / new_name)
+    held.let_go()
+    _, said = process.communicate()
+    assert process.returncode == 2
+    assert f"{run.path} was moved or removed" in said
+    assert "Traceback" not in said
+    assert not run.path.exists()
+    assert living(run) == []
+    if new_name is not None:
+        resumed = pyscale("run", "--resume", new_name)
+        assert resumed.code == 0, resumed
 
 
 WAITS_AT_AN_IMPORT = """\
