@@ -9,7 +9,7 @@ import pytest
 
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
-from slurm.test_faults_of_jobs import assert_failed_for, assert_resume_completes
+from slurm.test_faults import assert_failed_for, assert_resume_completes
 from trials import outputs
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("holding")]
