@@ -159,7 +159,7 @@ class LocalExecutor(Executor):
                     self._end_tasks()
                 raise
             if not running.was_used():
-                _fail_all(batch.orders, _unused(running.last_words()))
+                _fail_unused(batch.orders, running.last_words())
 
 
 def _launched(folder: Path, token: str) -> LocalJob:
@@ -180,17 +180,15 @@ def _launched(folder: Path, token: str) -> LocalJob:
     return LocalJob(process)
 
 
-def _unused(last_words: str) -> TaskError:
+def _fail_unused(folders: Iterable[Path], last_words: str) -> None:
+    """Make tasks that ended well failed ones, as their workers did not share the GPU by MPS."""
     said = f" ({last_words})" if last_words else ""
-    return TaskError(
+    cause = TaskError(
         kind="NoMps",
         message=f"the workers computed without NVIDIA's MPS, although it was started{said}: have "
         "the driver checked, run without images, or leave mps out of gpu_sharing",
         exit_code=1,
     )
-
-
-def _fail_all(folders: Iterable[Path], cause: TaskError) -> None:
     for folder in folders:
         ended = read_record(ExitRecord, folder / EXIT_FILE)
         if ended is not None and ended.returncode == 0:

@@ -22,19 +22,17 @@ from pyscale.sites import Site
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import LAUNCH_FILE, TaskOrder
 from pyscale.store.taskfiles import ended_by_another
-from pyscale_stages.contract import TaskError
 
 
-class WarmStep(WarmWorker):
+class WarmStep(Step, WarmWorker):
     """One worker, and the srun that hands lines on to its resident launcher, each for so long."""
 
     def __init__(self, folder: Path, command: Sequence[str], log: StepLog, limit_s: float) -> None:
         log.path.parent.mkdir(exist_ok=True)
         with log.path.open("ab") as err:
             process = attended(command, err, step_environment())
-        super().__init__(folder, process)
-        self.log = log
-        self._step = Step(process, log)
+        Step.__init__(self, process, log)
+        WarmWorker.__init__(self, folder, process)
         self._limit_s = limit_s
         self._until_s: float | None = None
 
@@ -46,11 +44,7 @@ class WarmStep(WarmWorker):
             with self.log.path.open("a", encoding="utf-8") as log:
                 log.write(f"pyscale: {folder} is ended due to time limit\n")
             self.process.terminate()
-        return self._step.is_alive(folder)
-
-    def why_gone(self, folder: Path) -> TaskError:
-        """Why the task that it was given last left none."""
-        return self.log.cause(folder)
+        return super().is_alive(folder)
 
     def give(self, folder: Path, token: str) -> None:
         """Have it do a task that was ordered."""
@@ -67,7 +61,7 @@ class WarmStep(WarmWorker):
             self.process.communicate(timeout=TO_END_S)
             return
         self.process.terminate()
-        self._step.wait()
+        self.wait()
 
 
 class WarmSteps:
