@@ -44,19 +44,13 @@ class Job:
         self.name = folder_name(trial)
         self.stage: Stage = load_stage(trial.stage)
         self.merges = trial.joins
+        # One job starts all its tasks, which meet.
+        self.are_ranks = trial.meets and trial.workers > 1
+        # Its times are what it is for, so that no other job is to slow it.
+        self.measures = stands_apart(trial.stage)
         self.image = None if trial.image is None else images[trial.image]
         self._plan = plan
         self._site = site
-
-    @property
-    def are_ranks(self) -> bool:
-        """Whether one job starts all its tasks, which meet."""
-        return self.trial.meets and self.trial.workers > 1
-
-    @property
-    def measures(self) -> bool:
-        """Whether its times are what it is for, so that no other job is to slow it."""
-        return stands_apart(self.trial.stage)
 
     @property
     def each(self) -> str:

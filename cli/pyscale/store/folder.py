@@ -31,6 +31,9 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         # One spelling, whatever link it was reached by: processes are found by it.
         self.path = path.resolve()
+        self.journal_file = self.path / "journal.jsonl"
+        self.report = self.path / "report"
+        self.submissions = submissions_of(self.path)
         self._inode = _inode(self.path)
         try:
             self.plan = Plan.model_validate_json((path / PLAN_FILE).read_bytes())
@@ -95,21 +98,6 @@ class RunFolder:
                 f"the run ended because its folder {self.path} was moved or removed: finish it "
                 "with `pyscale run --resume FOLDER`, where FOLDER is its new place"
             )
-
-    @property
-    def journal_file(self) -> Path:
-        """Append-only events."""
-        return self.path / "journal.jsonl"
-
-    @property
-    def report(self) -> Path:
-        """Folder of the report."""
-        return self.path / "report"
-
-    @property
-    def submissions(self) -> Path:
-        """Where submitit keeps its own files."""
-        return submissions_of(self.path)
 
     def trial(self, trial: Trial) -> Path:
         """Folder of a trial's tasks."""
