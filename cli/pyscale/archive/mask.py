@@ -39,11 +39,10 @@ class Mask:
     """Gives every name and every path one word, the same wherever it appears.
 
     `names` has by kind (`node`, `user` …) those to replace, by words that are numbered in their
-    order with leading zeros, so that what is sorted by name stays so. `files` are replaced wherever
-    they appear: those of the user's own input. `paths` are known ones: those with blanks or
-    brackets could not be told from the text around them. `kept` may be shown: the whole world has
-    these files. `own_words` of pyscale itself mean no name in a text. `trials` is the pattern of
-    what a trial is called: `segment-n1-b2` is not on the node n1.
+    order. `files` are those of the user's own input. `paths` are known ones: those with blanks
+    could not be told from the text around them. `kept` are files that the whole world has.
+    `own_words` of pyscale itself mean no name in a text. `trials` is the pattern of what a trial is
+    called: `segment-n1-b2` is not on the node n1.
     """
 
     def __init__(

@@ -143,10 +143,7 @@ class LocalExecutor(Executor):
 
     @contextmanager
     def _gpu_service(self, batch: Batch) -> Iterator[dict[str, str]]:
-        """Run what the batch's workers share a GPU by, and yield its variables.
-
-        Tasks that did not use it, and so measured something else, are made failed ones.
-        """
+        """Run what the batch's workers share a GPU by, and yield its variables."""
         trial = batch.trial
         if batch.name != WINDOWS or trial.device != "cuda" or trial.gpu_sharing != "mps":
             yield {}

@@ -96,10 +96,8 @@ class SlurmJob:
         self._gone_at = 0
 
     def is_alive(self, folder: Path) -> bool:
-        """Whether the job may still leave a record.
-
-        It has gone when two answers of Slurm say so and its record had time to arrive.
-        """
+        """Whether the job may still leave a record."""
+        # It has gone when two answers of Slurm say so and its record had time to arrive.
         job = job_of(self._book.look(), self._id)
         if self._book.answers == 0 or (job is not None and job.alive):
             self._gone_s = None

@@ -86,10 +86,7 @@ class StepExecutor(Executor):
         return self._steps[-1]
 
     def _settled(self, tasks: Mapping[Path, Step]) -> bool:
-        """Learn why tasks of an ended step left no word; return whether they ever began.
-
-        No task is to blame for the end of the job itself, which raises AllocationEndedError.
-        """
+        """Learn why tasks of an ended step left no word; return whether they ever began."""
         step = next(iter(tasks.values()))
         step.wait()
         self._steps.remove(step)

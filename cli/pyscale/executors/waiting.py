@@ -71,10 +71,7 @@ def keep_busy(
 
 
 def wait_for_any(jobs: Mapping[Path, Job]) -> Collection[Path]:
-    """Folders of tasks that have ended, as soon as there is one; none where there were no jobs.
-
-    A job that vanished leaves an exit record from here.
-    """
+    """Folders of tasks that have ended or vanished, as soon as there is one; none without jobs."""
     ended = _ended(jobs)
     moments = _moments(jobs)
     while jobs and not ended:

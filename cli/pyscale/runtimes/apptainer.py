@@ -38,20 +38,13 @@ class ApptainerRuntime:
         self._run = run
 
     def start(self, spec: TaskSpec, folder: Path, image: str | None) -> Start:
-        """How to start a task.
-
-        It can write into its own folder, scratch, what it measures by writing there, and the
-        folder in which ranks meet.
-        """
+        """How to start a task, which can write into its own folder and that in which ranks meet."""
         _, *arguments = spec.command_line(folder / PARAMS_FILE, folder / RESULT_FILE)
         meeting = () if spec.meeting is None else (spec.meeting.parent,)
         return self._start(spec, folder, meeting, image, arguments)
 
     def serve(self, spec: TaskSpec, folder: Path, tasks: Path, image: str | None) -> Start:
-        """How to start a warm worker, whose container is kept.
-
-        It can write into its own folder and those of all tasks of the run.
-        """
+        """How to start a warm worker, which can write into its folder and those of all tasks."""
         return self._start(spec, folder, (tasks,), image, serving(spec, folder))
 
     def _start(

@@ -36,11 +36,7 @@ class Runtime(Protocol):
     """Says how a task is started; it starts nothing."""
 
     def start(self, spec: TaskSpec, folder: Path, image: str | None) -> Start:
-        """How to start a task.
-
-        Its output is named from its own folder, where the process works: one that outlives its try
-        then writes into the folder that was set aside, and not into that of the next try.
-        """
+        """How to start a task, whose folder holds its parameters, in the image of the plan."""
 
     def serve(self, spec: TaskSpec, folder: Path, tasks: Path, image: str | None) -> Start:
         """How to start a warm worker in its own folder, by the spec of any of its tasks.
@@ -56,12 +52,9 @@ class NativeRuntime:
         self._program = (str(interpreter or sys.executable), "-m", "pyscale_stages")
 
     def start(self, spec: TaskSpec, folder: Path, image: str | None) -> Start:  # noqa: ARG002
-        """How to start a task.
-
-        What it writes is named from its own folder, where the process works: one that outlives its
-        try, as on a node that Slurm has given up, then writes into the folder that was set aside,
-        and not into that of the next try.
-        """
+        """How to start a task."""
+        # A process that outlives its try, as on a node that Slurm has given up, then writes into
+        # the folder that was set aside, and not into that of the next try.
         if spec.output is not None:
             spec = spec.model_copy(update={"output": spec.output.relative_to(folder)})
         words = spec.command_line(folder / PARAMS_FILE, Path(RESULT_FILE))

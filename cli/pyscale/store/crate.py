@@ -45,11 +45,7 @@ _FILES = {
 
 
 def write_crate(run: RunFolder) -> Path:
-    """Describe the folder of a run as an RO-Crate, in `ro-crate-metadata.json`.
-
-    Every file that it names as a part is there when it is written, so the manifest, the tables
-    and the report come first.
-    """
+    """Describe the folder of a run as an RO-Crate; manifest, tables and report come before it."""
     from rocrate.rocrate import ROCrate
 
     manifest = json.loads((run.path / MANIFEST_FILE).read_bytes())
