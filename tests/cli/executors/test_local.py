@@ -8,7 +8,6 @@ import signal
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -72,9 +71,15 @@ def batch_of(orders, at_once=None, submitted=lambda _jobs: None, threads=1, **tr
     )
 
 
-def run(executor, folder, program, **env):
-    """Run one task to its end."""
-    executor.run(batch_of({folder: python(program, **env)}))
+@pytest.fixture
+def run(executor, tasks):
+    """Run one task to its end; return its folder."""
+
+    def one(program, **env):
+        executor.run(batch_of({tasks / "task": python(program, **env)}))
+        return tasks / "task"
+
+    return one
 
 
 @pytest.fixture
@@ -97,6 +102,10 @@ def start_and_kill_pyscale(executor, batch):
     return family
 
 
+def returncodes(folders):
+    return [ended(folder).returncode for folder in folders]
+
+
 def lives(pid):
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
@@ -110,15 +119,12 @@ def wait_until_ready(folder):
     return launched(folder)
 
 
-def test_a_task_is_pinned_has_its_variables_and_what_it_says_and_how_it_ends_is_kept(
-    executor, tasks
-):
-    folder = tasks / "task"
-    program = (
+def test_a_task_is_pinned_has_its_variables_and_what_it_says_and_how_it_ends_is_kept(run):
+    folder = run(
         "import json, os, sys; print(json.dumps([list(os.sched_getaffinity(0)), os.environ['X']]));"
-        "print('err', file=sys.stderr); sys.exit(7)"
+        "print('err', file=sys.stderr); sys.exit(7)",
+        X="given",
     )
-    run(executor, folder, program, X="given")
     assert json.loads((folder / "stdout").read_text()) == [CORES[:1], "given"]
     assert (folder / "stderr").read_text() == "err\n"
     assert ended(folder).returncode == 7
@@ -161,17 +167,17 @@ class TestWorkersThatShareAGpuAtOnce:
     def test_they_find_a_service_of_their_own_and_it_ends_with_them(self, executor, tasks, places):
         batch = self.batch(python(self.COMPUTES), python(self.COMPUTES), folder=tasks)
         executor.run(batch)
-        orders = [order for folder in batch.orders if (order := read_task(folder).order)]
-        assert [order.env["CUDA_VISIBLE_DEVICES"] for order in orders] == ["GPU-1", "GPU-1"]
-        assert [ended(folder).returncode for folder in batch.orders] == [0, 0]
+        seen = [read_task(folder).order.env["CUDA_VISIBLE_DEVICES"] for folder in batch.orders]
+        assert seen == ["GPU-1", "GPU-1"]
+        assert returncodes(batch.orders) == [0, 0]
         assert list(places.iterdir()) == []
 
     def test_what_was_computed_without_it_is_a_failure_with_the_reason(self, executor, tasks):
         batch = self.batch(python("pass"), python("raise SystemExit(3)"), folder=tasks)
         executor.run(batch)
-        first, second = (read_task(folder) for folder in batch.orders)
-        assert "computed without NVIDIA's MPS, although it was started" in first.error.message
-        assert second.error.exit_code == 3, "it has a reason of its own"
+        first, second = map(error_of, batch.orders)
+        assert "computed without NVIDIA's MPS, although it was started" in first.message
+        assert second.exit_code == 3, "it has a reason of its own"
 
     def test_one_worker_that_dies_ends_neither_the_other_nor_the_service(
         self, executor, tasks, places
@@ -179,7 +185,7 @@ class TestWorkersThatShareAGpuAtOnce:
         dies = python("import os; os.kill(os.getpid(), 9)")
         batch = self.batch(dies, python(self.COMPUTES), folder=tasks)
         executor.run(batch)
-        assert [ended(folder).returncode for folder in batch.orders] == [-9, 0]
+        assert returncodes(batch.orders) == [-9, 0]
         assert list(places.iterdir()) == []
 
     def test_a_pyscale_that_ends_in_between_ends_the_workers_first(self, executor, tasks, places):
@@ -214,7 +220,7 @@ def test_the_workers_of_a_batch_run_at_once(executor, tasks, tmp_path):
     first = python(meet.format(first=ab, mode_1="w", second=ba, mode_2="r"))
     second = python(meet.format(first=ab, mode_1="r", second=ba, mode_2="w"))
     executor.run(batch_of({a: first, b: second}))
-    assert (ended(a).returncode, ended(b).returncode) == (0, 0)
+    assert returncodes([a, b]) == [0, 0]
 
 
 class TestMoreTasksThanWorkers:
@@ -234,13 +240,11 @@ class TestMoreTasksThanWorkers:
         orders[folders[0]] = python(f"open({pipe!r})")
         orders[folders[-1]] = python(f"open({pipe!r}, 'w')")
         executor.run(batch_of(orders, at_once=2))
-        assert [ended(folder).returncode for folder in folders] == [0] * 5
+        assert returncodes(folders) == [0] * 5
         assert [launched(folder).cpus for folder in folders] == [(CORES[0],)] + [(CORES[1],)] * 4
-        given = [order for folder in folders if (order := read_task(folder).order)]
+        given = [read_task(folder).order for folder in folders]
         assert [order.slot for order in given] == [0, 1, 1, 1, 1]
-        for before, folder in pairwise(folders[1:]):
-            order = read_task(folder).order
-            assert order.submit_utc is not None
+        for before, order in zip(folders[1:], given[2:], strict=False):
             assert ended(before).end_utc <= order.submit_utc
 
     def test_they_start_in_the_order_of_the_batch_and_one_that_fails_ends_no_other(
@@ -252,9 +256,9 @@ class TestMoreTasksThanWorkers:
         orders[folders[1]] = python("import os; os.kill(os.getpid(), 9)")
         executor.run(batch_of(orders, at_once=2, submitted=told.extend))
         assert told == ["w3", "w0", "w4", "w1", "w2"]
-        submitted = [order.submit_utc for folder in folders if (order := read_task(folder).order)]
-        assert submitted[2] >= min(ended(folder).end_utc for folder in folders[:2])
-        assert [ended(folder).returncode for folder in folders] == [1, -9, 0, 0, 0]
+        submitted = read_task(folders[2]).order.submit_utc
+        assert submitted >= min(ended(folder).end_utc for folder in folders[:2])
+        assert returncodes(folders) == [1, -9, 0, 0, 0]
 
 
 def test_nothing_outlives_a_launcher_that_is_killed(start, tasks):
@@ -284,9 +288,8 @@ def scratch_of(folder):
     return own
 
 
-def test_a_killed_task_tells_its_signal_and_its_temporary_files_go_with_it(executor, tasks):
-    folder = tasks / "task"
-    run(executor, folder, LEAVES_FILES + "os.kill(os.getpid(), signal.SIGKILL)")
+def test_a_killed_task_tells_its_signal_and_its_temporary_files_go_with_it(run):
+    folder = run(LEAVES_FILES + "os.kill(os.getpid(), signal.SIGKILL)")
     assert ended(folder).returncode == -signal.SIGKILL
     assert "SIGKILL" in error_of(folder).message
     assert not scratch_of(folder).exists()
@@ -362,13 +365,9 @@ def test_processes_of_this_run_are_ended_and_those_of_another_are_not(
     assert not scratch_of(mine).exists()
 
 
-def test_what_a_task_leaves_behind_ends_with_it(executor, tasks):
+def test_what_a_task_leaves_behind_ends_with_it(run):
     """The child is in a session of its own, as a daemon would be, when its parent ends."""
-    program = (
-        "import subprocess, sys; "
-        "print(subprocess.Popen(['sleep', '1000'], start_new_session=True).pid)"
-    )
-    folder = tasks / "task"
-    run(executor, folder, program)
+    sleep = "subprocess.Popen(['sleep', '1000'], start_new_session=True)"
+    folder = run(f"import subprocess; print({sleep}.pid)")
     assert ended(folder).returncode == 0
     assert not lives(int((folder / "stdout").read_text()))
