@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyscale.executors.protocol import WINDOWS, Batch
 from pyscale.executors.submission import OF_THE_CLUSTER, WITHOUT_RANK_FAILURE, Submission
-from pyscale.sbatch.options import Allocation, ranks_over_nodes
+from pyscale.sbatch.options import Allocation, as_words, node_options
 from pyscale.sites import Site
 
 
@@ -61,22 +61,13 @@ def _srun(site: Site, batch: Batch, tasks: int, job_id: str) -> list[str]:
         *WITHOUT_RANK_FAILURE,
         f"--ntasks={tasks}",
         f"--cpus-per-task={wanted.cpus}",
-        *_on_nodes(wanted, tasks, nodes),
+        *as_words(node_options(wanted, tasks, nodes)),
         # Where the site's own options do not say how a task is bound.
         *([] if any(o.startswith("--hint") for o in site.options) else ["--cpu-bind=cores"]),
         _memory(site, wanted, tasks),
         # All GPUs of the job are of one type, and Slurm refuses one that was not asked for.
         f"--gpus-per-task={wanted.gpus}" if wanted.gpus else "--gres=none",
     ]
-
-
-def _on_nodes(wanted: Allocation, tasks: int, named: Sequence[str]) -> list[str]:
-    if named:
-        return [f"--nodes={len(named)}", f"--nodelist={','.join(named)}", "--ntasks-per-node=1"]
-    spread = ranks_over_nodes(wanted, tasks)
-    if spread is not None:
-        return [f"--nodes={spread.nodes}", f"--ntasks-per-node={spread.ranks_each}"]
-    return ["--nodes=1" if tasks == 1 else f"--nodes=1-{tasks}"]
 
 
 def _memory(site: Site, wanted: Allocation, tasks: int) -> str:

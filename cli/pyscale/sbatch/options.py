@@ -95,16 +95,13 @@ def slurm_options(
     """
     request = wanted.request
     spread = None if nodes else ranks_over_nodes(wanted, ranks)
-    count = spread.nodes if spread else len(nodes) or 1
     options: dict[str, str | None] = {
         "partition": request.partition,
         "account": request.account,
         "qos": request.qos,
         "constraint": request.constraint,
-        "nodes": str(count) if spread or nodes or ranks == 1 else f"1-{ranks}",
-        "nodelist": ",".join(nodes) or None,
+        **node_options(wanted, ranks, nodes),
         "ntasks": str(ranks),
-        "ntasks-per-node": "1" if nodes else str(spread.ranks_each) if spread else None,
         "cpus-per-task": str(wanted.cpus),
     }
     options = {name: value for name, value in options.items() if value is not None}
@@ -124,6 +121,15 @@ def slurm_options(
     for option in site.options:
         options |= _option(option)
     return options
+
+
+def node_options(wanted: Allocation, ranks: int, nodes: Sequence[str]) -> dict[str, str]:
+    """Options that say on which nodes ranks run, by name or number, and how many on each."""
+    if nodes:
+        return {"nodes": str(len(nodes)), "nodelist": ",".join(nodes), "ntasks-per-node": "1"}
+    if spread := ranks_over_nodes(wanted, ranks):
+        return {"nodes": str(spread.nodes), "ntasks-per-node": str(spread.ranks_each)}
+    return {"nodes": "1" if ranks == 1 else f"1-{ranks}"}
 
 
 def as_words(options: Mapping[str, str | None]) -> list[str]:
