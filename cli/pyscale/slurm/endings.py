@@ -15,49 +15,43 @@ AGAIN = "resume the run to try it again"
 NOT_STARTED = 53
 """What slurmd gives as the signal that ended a job which it could not start."""
 _IF_IT_HAPPENS_AGAIN = f"{AGAIN}, and report it to the cluster's administrators if it happens again"
-_ENDINGS: dict[str, tuple[str, str, int]] = {
+_ENDINGS: dict[str, tuple[str, str]] = {
     "OUT_OF_MEMORY": (
         "OutOfMemory",
         "ran out of memory{on}{memory}: raise memory_gib in the site's file, or use more workers "
         "so that each holds less",
-        EXIT_RESOURCE_EXHAUSTED,
     ),
     "TIMEOUT": (
         "TimeLimit",
         "reached its time limit{on}{time}: raise time_min in the site's file, or use more workers "
         "so that each does less",
-        EXIT_RESOURCE_EXHAUSTED,
     ),
     "DEADLINE": (
         "TimeLimit",
         "could not end before its deadline{on}: set a later deadline, or none, in the site's file",
-        EXIT_RESOURCE_EXHAUSTED,
     ),
     "NODE_FAIL": (
         "NodeFail",
         f"lost its node{{named}}, which went down or stopped answering: {_IF_IT_HAPPENS_AGAIN}",
-        EXIT_FAILED,
     ),
     "BOOT_FAIL": (
         "NodeFail",
         f"did not begin because its node{{named}} did not boot: {_IF_IT_HAPPENS_AGAIN}",
-        EXIT_FAILED,
     ),
     "PREEMPTED": (
         "Preempted",
         f"was preempted{{on}}: {AGAIN}, or name a partition or qos without preemption in the "
         "site's file",
-        EXIT_FAILED,
     ),
-    "CANCELLED": ("Cancelled", f"was cancelled{{by}}{{since}}: {AGAIN}", EXIT_FAILED),
+    "CANCELLED": ("Cancelled", f"was cancelled{{by}}{{since}}: {AGAIN}"),
     "REVOKED": (
         "Cancelled",
         "was revoked because another cluster of the federation began it: name a single cluster in "
         "the site's file",
-        EXIT_FAILED,
     ),
 }
-"""By Slurm's state: kind, sentence after the job's id, and exit code of what Slurm ended."""
+"""By Slurm's state: kind and sentence, after the job's id, of what Slurm ended."""
+_OF_TOO_LITTLE = {"OutOfMemory", "TimeLimit"}
 
 
 def cause_of(job_id: str, job: QueuedJob | None, end: JobEnd | None, node: str = "") -> TaskError:
@@ -95,7 +89,8 @@ def ended_by_slurm(
     told = _told(job, end, node)
     if told.state not in _ENDINGS:
         return None
-    kind, sentence, exit_code = _ENDINGS[told.state]
+    kind, sentence = _ENDINGS[told.state]
+    exit_code = EXIT_RESOURCE_EXHAUSTED if kind in _OF_TOO_LITTLE else EXIT_FAILED
     where, memory, limit_s = _on(told), told.memory_bytes, told.time_limit_s
     how = sentence.format(
         on=where,
