@@ -43,7 +43,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         root = Path(scratch)
         cores = sorted(os.sched_getaffinity(0))
-        executor = LocalExecutor(root / "submitit", lambda n: Placement(cores, n, ()))
+        executor = LocalExecutor(root, lambda n: Placement(cores, n, ()))
         numbers = count()
 
         def through_pyscale() -> None:

@@ -1,10 +1,20 @@
 """Trials: one by itself, and what those of a run left."""
 
+from datetime import UTC, datetime
+
 from watchfiles import watch
 
 from pyscale.plan import Trial
-from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, ExitRecord, LaunchRecord
+from pyscale.store.records import (
+    EXIT_FILE,
+    LAUNCH_FILE,
+    ORDER_FILE,
+    ExitRecord,
+    LaunchRecord,
+    TaskOrder,
+)
 from pyscale.store.taskfiles import read_task
+from pyscale_stages.atomic import write_atomically
 
 
 def one_trial(stage, workers=1):
@@ -44,6 +54,13 @@ def error_of(folder):
 
 def ended(folder):
     return ExitRecord.model_validate_json((folder / EXIT_FILE).read_bytes())
+
+
+def end_task(folder, returncode=0, token=None):
+    """Leave the exit record that a launcher leaves, of the order or of another token."""
+    token = token or TaskOrder.model_validate_json((folder / ORDER_FILE).read_bytes()).token
+    record = ExitRecord(token=token, returncode=returncode, end_utc=datetime.now(UTC))
+    write_atomically(folder / EXIT_FILE, record.model_dump_json())
 
 
 def launched(folder):

@@ -66,6 +66,14 @@ def end_with_parent(parent: int, number: signal.Signals = signal.SIGKILL) -> Non
         os.kill(os.getpid(), number)
 
 
+def signal_name(number: int) -> str:
+    """Name of a signal, like SIGKILL; its number where it has none."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
 @contextmanager
 def ignored(number: signal.Signals) -> Iterator[None]:
     """Ignore a signal in the block; a process started in it does so for good."""

@@ -1,10 +1,9 @@
-"""Processes of this machine: which are a run's, when they have ended, and by which signal."""
+"""Processes of this machine: which are a run's, and when they have ended."""
 
 from __future__ import annotations
 
 import math
 import os
-import signal
 import time
 from collections.abc import Collection
 from pathlib import Path
@@ -15,11 +14,7 @@ ZOMBIE_PERIOD_S = 0.1
 WORKERS_FOLDER = "workers"
 """Folder of a run that holds one for each warm worker."""
 _RECORDS = ("/result.json", "/worker.json")
-_LAUNCHING = (
-    "pyscale.executors.controller",
-    "pyscale.executors.resident",
-    "submitit.core._submit",
-)
+_LAUNCHING = {"pyscale.executors.launch", "pyscale.executors.resident"}
 
 
 def wait_until_ended(
@@ -38,35 +33,25 @@ def wait_until_ended(
 
 def started_for(run: Path) -> list[psutil.Process]:
     """Return the processes of this user that pyscale started for a run, by their command lines."""
-    launched = (f"{run}/submitit/", f"{run}/{WORKERS_FOLDER}/")
-    recorded = (f"{run}/tasks/", f"{run}/{WORKERS_FOLDER}/")
-    return [
-        process
-        for process in psutil.process_iter(["cmdline", "uids"])
-        if (line := process.info["cmdline"])
-        and (owner := process.info["uids"])
-        and owner.real == os.getuid()
-        and (
+    folders = (f"{run}/tasks/", f"{run}/{WORKERS_FOLDER}/")
+    found = []
+    for process in psutil.process_iter(["cmdline", "uids"]):
+        own = process.info["uids"] and process.info["uids"].real == os.getuid()
+        line = (process.info["cmdline"] if own else None) or []
+        named = [part for part in line if part.startswith(folders)]
+        if named and (
             # Whoever computes on an output of the run by hand has no record in it.
-            any(part.startswith(recorded) and part.endswith(_RECORDS) for part in line)
+            any(part.endswith(_RECORDS) for part in named)
             if is_task(process)
-            else any(module in line for module in _LAUNCHING)
-            and any(part.startswith(launched) for part in line)
-        )
-    ]
+            else not _LAUNCHING.isdisjoint(line)
+        ):
+            found.append(process)
+    return found
 
 
 def is_task(process: psutil.Process) -> bool:
     """Whether a process that `process_iter` found runs a stage."""
     return "pyscale_stages" in (process.info["cmdline"] or ())
-
-
-def signal_name(number: int) -> str:
-    """Name of a signal, like SIGKILL; its number where it has none."""
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _has_ended(process: psutil.Process) -> bool:

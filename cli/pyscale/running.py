@@ -328,7 +328,7 @@ def executor_for(run: RunFolder, listener: Listener | None = None) -> Executor:
     """The executor that a run's plan names; the listener hears, say, that Slurm is silent."""
     if run.plan.site is not None:
         return SlurmExecutor(run, run.plan.site, Journal(run.journal_file, listener))
-    return LocalExecutor(run.submissions, cache(local_placement))
+    return LocalExecutor(run.path, cache(local_placement))
 
 
 def _detached(run: RunFolder) -> int:

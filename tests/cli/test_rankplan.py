@@ -24,8 +24,7 @@ from pyscale.runline import repeat_line
 from pyscale.running import _refuse_blind_gate
 from pyscale.runsettings import settings_for
 from pyscale.runtimes.protocol import NativeRuntime
-from pyscale.store.crate import write_crate
-from pyscale.store.crateinput import add_input
+from pyscale.store.crate import add_input, write_crate
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest, write_manifest
 from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
@@ -407,7 +406,6 @@ class TestFinished:
         named = [name for name in told if name.endswith(".svs")]
         assert named == [f"slide_{number}.svs" for number in range(4)]
         entity = add_input(ROCrate(), run.plan, manifest["input"])
-        assert entity is not None
         assert str(entity["description"]).startswith("The input: 4 slides in 4 file(s);")
 
     def test_the_crate_of_an_image_has_its_table_and_no_input(self, done):

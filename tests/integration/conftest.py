@@ -47,6 +47,12 @@ def held(home, monkeypatch):
 
 
 @pytest.fixture
+def movie(shared_data):
+    """A real movie of migrating cells."""
+    return shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
+
+
+@pytest.fixture
 def labels(home):
     """A movie of labels in the working folder."""
     return write_moving_squares(home / "labels.ome.tif")

@@ -1,4 +1,4 @@
-"""Flags of a run on a cluster: where they have no meaning, and what a dry run shows of them."""
+"""Flags of a run on a cluster: where they have no meaning, a dry run, and emitted scripts."""
 
 import pytest
 
@@ -7,6 +7,7 @@ import pytest
     ("flags", "sentence"),
     [
         (("--site", "plain"), "--site tells of a cluster, and this run is on this machine: add"),
+        (("--site", "plain"), "--emit-sbatch DIR"),
         (("--layout", "gang"), "--layout tells of a cluster"),
         (("--site", "plain", "--layout", "gang"), "--site and --layout tell of a cluster"),
         (
@@ -65,3 +66,69 @@ def test_chunks_give_each_worker_several_windows(pyscale, labels, home):
     assert answer.code == 0
     assert "#SBATCH --array=0-3%2\n" in answer.out
     assert "#SBATCH --array=0-1%1\n" in answer.out
+
+
+def test_scripts_are_written_and_nothing_runs(pyscale, labels, home):
+    line = ("run", "labels", "--data", labels, "--workers", "1,2")
+    answer = pyscale(*line, "--emit-sbatch", "scripts")
+    assert (answer.code, answer.out) == (0, "scripts/submit.sh\n")
+    assert "plain" in answer.err
+    assert {path.name for path in (home / "scripts").iterdir()} == {
+        *("README.md", "submit.sh", "contact-n1", "contact-n2", "track-n1", "track-n2")
+    }
+    assert not (home / "runs").exists()
+
+
+def test_a_base_that_a_file_names_means_nothing_for_scripts(pyscale, labels, home, monkeypatch):
+    (home / "base.toml").write_text("[stages.track]\nmax_distance_px = 5\n", encoding="utf-8")
+    monkeypatch.setenv("PYSCALE_AGAINST", "base.toml")
+    line = ("run", "labels", "--data", labels, "--workers", "1", "--only", "track")
+    assert pyscale(*line, "--emit-sbatch", "scripts").code == 0
+    assert not list((home / "scripts").glob("*_base*"))
+
+
+def test_more_cores_may_be_asked_of_a_cluster_than_this_machine_has(pyscale, labels, home):
+    flags = ("--workers", "2", "--cpus-per-worker", "4096", "--device", "cuda")
+    answer = pyscale("run", "labels", "--data", labels, *flags, "--emit-sbatch", "scripts")
+    assert answer.code == 0
+    text = (home / "scripts" / "contact-n2" / "windows.sbatch").read_text()
+    assert "--cpus-per-task=4096" in text
+    assert "--gres=gpu:1" in text
+    assert (
+        "warning: contact computes on cuda, but the file of the site plain asks for no"
+        in answer.err
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "sentence"),
+    [
+        (("--site", "plan"), "path of its .toml): did you mean 'plain'?"),
+        (("--site", "nowhere.toml"), "no site file nowhere.toml"),
+        (("--repeats", "6", "--cache", "cold"), "leave out --repeats and --cache"),
+        (("--against", "released"), "leave out --against"),
+        (("--device", "mps"), "--device mps is not available on Slurm clusters"),
+        (("--only", "contcat"), "the suite labels has no stage 'contcat'"),
+        (("--runtime", "apptainer"), "run `pyscale image build contact`, or pull it"),
+        (("--dry-run",), "--emit-sbatch runs nothing"),
+        ((), "--emit-sbatch needs --workers"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_and_leaves_no_folder(
+    pyscale, labels, home, flags, sentence, monkeypatch
+):
+    monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(home / "images"))
+    workers = ("--workers", "1,2") if flags else ()
+    answer = pyscale("run", "labels", "--data", labels, *workers, *flags, "--emit-sbatch", "new")
+    assert answer.code == 2
+    assert sentence in " ".join(answer.err.replace("│", " ").split())
+    assert not (home / "new").exists()
+
+
+def test_a_folder_with_something_in_it_is_refused_before_anything_is_fetched(pyscale, labels, home):
+    (home / "mine").mkdir()
+    (home / "mine" / "notes").touch()
+    answer = pyscale("run", "labels", "--data", "no-such-data", "--emit-sbatch", "mine")
+    assert answer.code == 2
+    assert "the folder is not empty" in answer.err
+    assert [path.name for path in (home / "mine").iterdir()] == ["notes"]

@@ -53,57 +53,28 @@ def everything_in(folder):
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def rewrite_plan(run, change):
-    file = run.path / "plan.json"
-    plan = json.loads(file.read_text())
-    change(plan)
-    file.write_text(json.dumps(plan))
-
-
-def out_of_the_folder(plan):
-    plan["trials"][0]["id"] = plan["trials"][0]["reference_trial"] = "../../../victim"
-
-
-def another_reference(plan):
-    plan["trials"][1]["reference_trial"] = "../../../victim"
-
-
-def no_such_reference(plan):
-    plan["trials"][1]["reference_trial"] = "contact-n9-b9"
-
-
-def an_absolute_entry(plan):
-    plan["trials"][0]["entry"] = "/victim"
-
-
-def a_file_elsewhere(plan):
-    given = plan["trials"][1]["inputs"][0]
-    given |= {"path": None, "from_trial": "contact-n1-b1", "file": "../../../../../victim/w0"}
-
-
-def the_jobs_of_all(plan):
-    plan["run_id"] = "x,pyscale-20260317T114224Z-k3f9"
-
-
-def one_name_for_two(plan):
-    plan["trials"][1]["id"] = plan["trials"][0]["id"]
+OUTSIDE = "../../../victim"
+FILE = {"path": None, "from_trial": "contact-n1-b1", "file": "../../../../../victim/w0"}
+CHANGES = {
+    "a trial elsewhere": lambda first, _: first.update(id=OUTSIDE, reference_trial=OUTSIDE),
+    "a reference elsewhere": lambda _, second: second.update(reference_trial=OUTSIDE),
+    "no such reference": lambda _, second: second.update(reference_trial="contact-n9-b9"),
+    "an absolute entry": lambda first, _: first.update(entry="/victim"),
+    "a file elsewhere": lambda _, second: second["inputs"][0].update(FILE),
+    "one name for two": lambda first, second: second.update(id=first["id"]),
+}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "change",
-    [
-        out_of_the_folder,
-        another_reference,
-        no_such_reference,
-        an_absolute_entry,
-        a_file_elsewhere,
-        the_jobs_of_all,
-        one_name_for_two,
-    ],
-)
+@pytest.mark.parametrize("change", [*CHANGES, "the jobs of all"])
 def test_a_plan_that_names_what_is_outside_is_refused(foreign, victim, pyscale, change):
-    rewrite_plan(foreign, change)
+    file = foreign.path / "plan.json"
+    plan = json.loads(file.read_text())
+    if change in CHANGES:
+        CHANGES[change](*plan["trials"])
+    else:
+        plan["run_id"] = "x,pyscale-20260317T114224Z-k3f9"
+    file.write_text(json.dumps(plan))
     before = everything_in(victim)
     for words in (("run", "--resume"), ("cancel",), ("status",), ("report",)):
         answer = pyscale(*words, foreign.path.name)
@@ -112,37 +83,27 @@ def test_a_plan_that_names_what_is_outside_is_refused(foreign, victim, pyscale, 
     assert everything_in(victim) == before
 
 
-def a_trial_elsewhere(run, victim):
-    shutil.rmtree(run / "tasks" / "contact-n2-b1")
-    (run / "tasks" / "contact-n2-b1").symlink_to(victim)
-    return run / "tasks" / "contact-n2-b1"
-
-
-def an_output_elsewhere(run, victim):
-    shutil.rmtree(run / "tasks" / "contact-n2-b1" / "w1" / "out")
-    (run / "tasks" / "contact-n2-b1" / "w1" / "out").symlink_to(victim / "w0" / "out")
-    return run / "tasks" / "contact-n2-b1" / "w1" / "out"
-
-
-def a_log_elsewhere(run, victim):
-    (run / "journal.jsonl").replace(victim / "journal.jsonl")
-    (run / "journal.jsonl").symlink_to(victim / "journal.jsonl")
-    return run / "journal.jsonl"
-
-
-def a_file_that_is_not_there_yet(run, victim):
-    (run / "lock").unlink()
-    (run / "lock").symlink_to(victim / "new")
-    return run / "lock"
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "link",
-    [a_trial_elsewhere, an_output_elsewhere, a_log_elsewhere, a_file_that_is_not_there_yet],
+    ("name", "target"),
+    [
+        ("tasks/contact-n2-b1", "."),
+        ("tasks/contact-n2-b1/w1/out", "w0/out"),
+        ("journal.jsonl", "journal.jsonl"),
+        ("lock", "is not there yet"),
+    ],
 )
-def test_a_link_that_leads_outside_is_named_and_not_followed(foreign, victim, pyscale, link):
-    path = link(foreign.path, victim)
+def test_a_link_that_leads_outside_is_named_and_not_followed(
+    foreign, victim, pyscale, name, target
+):
+    path = foreign.path / name
+    if path.is_dir():
+        shutil.rmtree(path)
+    elif name == "lock":
+        path.unlink()
+    else:
+        path.replace(victim / target)
+    path.symlink_to(victim / target)
     before = everything_in(victim)
     for words in (("run", "--resume"), ("cancel",)):
         answer = pyscale(*words, foreign.path.name)
@@ -191,7 +152,5 @@ def test_what_a_run_executes_is_its_owners_alone_to_write(foreign, pyscale):
     ]
     assert open_to_others == []
     orders = list(foreign.path.glob("tasks/contact-n2-b1/*/order.json"))
-    pickles = list(foreign.path.glob("submitit/*/*.pkl"))
     assert orders
-    assert pickles
-    assert not [p for p in (*orders, *pickles) if stat.S_IMODE(p.stat().st_mode) & 0o022]
+    assert not [order for order in orders if stat.S_IMODE(order.stat().st_mode) & 0o022]

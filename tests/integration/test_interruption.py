@@ -4,11 +4,11 @@ import fcntl
 import os
 import pty
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
@@ -27,10 +27,6 @@ from waitingforruns import living, only_run, wait_for_event
 PATIENCE_S = 300.0
 """With processes that do what they should, on a busy machine."""
 OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-outputs", "all")
-
-Process = subprocess.Popen[str]
-Start = Callable[..., Process]
-Outputs = dict[str, tuple[str, ...]]
 
 
 @pytest.fixture(scope="module")
@@ -51,18 +47,24 @@ def process(start, labels, held):
     return begun
 
 
-@pytest.mark.slow
-def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
-    pyscale, process, held, undisturbed
-):
-    # The terminal sends Ctrl-C to every process of the foreground.
-    os.killpg(process.pid, signal.SIGINT)
+def interrupted(process):
+    """The only run, which a process has left as it should."""
     _, said = process.communicate()
     run = only_run()
     assert process.returncode == 130
     assert f"pyscale run --resume {run.path.name}" in said
     assert "Traceback" not in said
     assert living(run) == []
+    return run
+
+
+@pytest.mark.slow
+def test_ctrl_c_leaves_nothing_running_and_resume_completes_the_run(
+    pyscale, process, held, undisturbed
+):
+    # The terminal sends Ctrl-C to every process of the foreground.
+    os.killpg(process.pid, signal.SIGINT)
+    run = interrupted(process)
     assert pyscale("status", run.path.name).out.count("interrupted")
     held.spare_others()
     assert pyscale("run", "--resume", run.path.name).code == 0
@@ -136,12 +138,7 @@ def test_a_second_pyscale_on_one_run_is_refused(pyscale, process, held):
 def test_what_else_ends_a_process_ends_a_run_as_ctrl_c_does(process, number):
     # A terminal sends the first two to every process of the foreground.
     os.killpg(process.pid, number)
-    _, said = process.communicate()
-    run = only_run()
-    assert process.returncode == 130
-    assert f"pyscale run --resume {run.path.name}" in said
-    assert "Traceback" not in said
-    assert living(run) == []
+    interrupted(process)
 
 
 def on_a_terminal(*words):
@@ -179,7 +176,6 @@ def test_a_detached_run_outlives_the_terminal_and_a_shell_that_tells_it_to_hang_
     os.close(terminal)
     run = only_run()
     holder = lock_holder(run.path)
-    assert holder is not None
     detached = psutil.Process(holder.pid)
     detached.send_signal(signal.SIGHUP)
     held.let_go()
@@ -214,6 +210,28 @@ def test_status_names_what_still_runs_and_cancel_ends_it(pyscale, process):
     assert pyscale("cancel", run.path.name).code == 0
     assert not left.is_running()
     assert "still runs" not in pyscale("status", run.path.name).text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("new_name", [None, "moved"])
+def test_a_run_whose_folder_goes_away_ends_in_a_sentence_and_can_be_finished_where_it_lies(
+    home, process, pyscale, held, new_name
+):
+    run = only_run()
+    if new_name is None:
+        shutil.rmtree(run.path)
+    else:
+        run.path.rename(home / new_name)
+    held.let_go()
+    _, said = process.communicate()
+    assert process.returncode == 2
+    assert f"{run.path} was moved or removed" in said
+    assert "Traceback" not in said
+    assert not run.path.exists()
+    assert living(run) == []
+    if new_name is not None:
+        resumed = pyscale("run", "--resume", new_name)
+        assert resumed.code == 0, resumed
 
 
 WAITS_AT_AN_IMPORT = """\

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -24,8 +23,7 @@ from pyscale_stages.libraries import how_to_install
 from pyscale_stages.loading import Loading
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.slides.synthetic import SlidesParams, slide_name, write_slides
-
-Start = Callable[..., subprocess.Popen[str]]
+from trials import launched
 
 PATIENCE_S = 500.0
 """How long a command may take, on a machine that has other work too."""
@@ -279,25 +277,42 @@ class Held(NamedTuple):
             )
         ]
 
+    def ended(self):
+        """Wait until pyscale has ended, and nothing of the run is left; return its exit code."""
+        _, said = self.process.communicate(timeout=PATIENCE_S)
+        assert "Traceback" not in said
+        assert self.left_over() == []
+        return self.process.returncode
+
     def release(self):
         """Let what comes from now on load patches."""
         (self.home / "pipe").unlink()
 
 
 @pytest.fixture
-def held(start, home, slides, monkeypatch):
+def begin(start, home, slides, monkeypatch):
+    """Start a run of two ranks, which see modules of the working folder."""
+    monkeypatch.setenv("PYTHONPATH", str(home))
+    monkeypatch.setenv("PYSCALE_RETRIES", "0")
+
+    def run(**entry):
+        suite = write_suite(home, **entry)
+        return start("run", suite, "--data", slides, "--workers", "2", *ONCE)
+
+    return run
+
+
+@pytest.fixture
+def held(begin, home):
     """Start the run and wait until it is in its middle."""
     (home / "held.py").write_text(HELD)
     os.mkfifo(home / "pipe")
-    monkeypatch.setenv("PYTHONPATH", str(home))
-    monkeypatch.setenv("PYSCALE_RETRIES", "0")
-    suite = write_suite(home, mine={"factory": "held:make_dataset"})
-    process = start("run", suite, "--data", slides, "--workers", "2", "--repeats", "1")
+    process = begin(mine={"factory": "held:make_dataset"})
     for _ in watch(home, rust_timeout=100, yield_on_timeout=True, step=5, watch_filter=None):
         assert process.poll() is None, process.communicate()
         # Its launcher may be slower to write down what it has started.
-        launched = any(home.glob(f"runs/*/tasks/*/w1/{LAUNCH_FILE}"))
-        if launched and any(home.glob("waiting.*")):
+        begun = any(home.glob(f"runs/*/tasks/*/w1/{LAUNCH_FILE}"))
+        if begun and any(home.glob("waiting.*")):
             break
     return Held(process, find_run(home / "runs", None), home)
 
@@ -307,10 +322,7 @@ def test_ctrl_c_ends_ranks_and_loader_processes_and_resume_completes_the_run(pys
     assert held.left_over()
     # The terminal sends Ctrl-C to every process of the foreground.
     os.killpg(held.process.pid, signal.SIGINT)
-    _, said = held.process.communicate(timeout=PATIENCE_S)
-    assert held.process.returncode == 130
-    assert "Traceback" not in said
-    assert held.left_over() == []
+    assert held.ended() == 130
     held.release()
     assert pyscale("run", "--resume", held.run.path.name).code == 0
     table = pl.read_parquet(held.run.path / "loading.parquet").sort("rank")
@@ -322,12 +334,8 @@ def test_ctrl_c_ends_ranks_and_loader_processes_and_resume_completes_the_run(pys
 @pytest.mark.slow
 def test_a_rank_that_is_killed_ends_the_others_and_is_why_the_trial_failed(pyscale, held):
     (trial,) = held.run.plan.trials
-    launched = json.loads((held.run.task(trial, "w1") / LAUNCH_FILE).read_bytes())
-    os.kill(launched["pid"], signal.SIGKILL)
-    _, said = held.process.communicate(timeout=PATIENCE_S)
-    assert held.process.returncode == 1
-    assert "Traceback" not in said
-    assert held.left_over() == []
+    os.kill(launched(held.run.task(trial, "w1")).pid, signal.SIGKILL)
+    assert held.ended() == 1
     errors = [read_task(held.run.task(trial, name)).error for name in trial.window_tasks]
     assert [error.kind for error in errors if error] == ["LostRank", "Killed"]
     table = pl.read_parquet(held.run.path / "loading.parquet").sort("rank")
@@ -339,14 +347,9 @@ def test_a_rank_that_is_killed_ends_the_others_and_is_why_the_trial_failed(pysca
 
 
 @pytest.mark.slow
-def test_a_rank_that_is_killed_before_it_has_met_the_others_ends_them_too(
-    start, home, slides, monkeypatch
-):
+def test_a_rank_that_is_killed_before_it_has_met_the_others_ends_them_too(begin, home):
     (home / "sitecustomize.py").write_text(KILLED_AT_ONCE)
-    monkeypatch.setenv("PYTHONPATH", str(home))
-    monkeypatch.setenv("PYSCALE_RETRIES", "0")
-    suite = write_suite(home, ours={})
-    process = start("run", suite, "--data", slides, "--workers", "2", *ONCE)
+    process = begin(ours={})
     # Shorter than ranks wait for each other.
     _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1
@@ -355,7 +358,6 @@ def test_a_rank_that_is_killed_before_it_has_met_the_others_ends_them_too(
     (trial,) = run.plan.trials
     errors = [read_task(run.task(trial, name)).error for name in trial.window_tasks]
     assert [error.kind for error in errors if error] == ["LostRank", "Killed"]
-    assert errors[0] is not None
     assert errors[0].message == (
         f"rank 1 of 2 ended, so rank 0 stopped too: its process on {node_name()} was killed by "
         "SIGKILL"

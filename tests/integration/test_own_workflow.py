@@ -1,4 +1,4 @@
-"""Whole workflows of a user's own, from the command line to the report."""
+"""Workflows of a user's own and tools that others describe, from command line to report."""
 
 import os
 import re
@@ -9,8 +9,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pyscale.store.folder import RunFolder
 from standinnextflow import write_nextflow
+from waitingforruns import only_run
 
 pytestmark = pytest.mark.slow
 
@@ -69,8 +69,7 @@ def test_a_workflow_of_snakemake_over_cores(pyscale, home, images, snakemake):
     one = {name: found.filter(name=name, workers=1)["value"].item() for name in found["name"]}
     # Four jobs at one core run one after the other.
     assert one["label"] == pytest.approx(4 * one["label, one job"], rel=0.2)
-    (path,) = (home / "runs").iterdir()
-    run = RunFolder(path)
+    run = only_run()
     caches = run.report / "scaling_analysis.md"
     assert "| workflow | verified-cold | 1, 2 |" in caches.read_text()
     for trial in run.plan.trials:
@@ -125,3 +124,35 @@ def test_a_workflow_without_its_engine_ends_before_the_first_trial(
     assert told.code == 2
     assert "error: snakemake is not found on this machine: install it" in told.err
     assert not (home / "runs").exists()
+
+
+def test_a_tool_of_cwl_runs_over_the_files_of_a_folder(pyscale, home, shared_data):
+    images = home / "my images"
+    images.mkdir()
+    for path in sorted((shared_data / "drosophila-nuclei").glob("*.tif"))[:4]:
+        shutil.copy(path, images)
+    (home / "brightest.py").write_text(
+        "import sys, tifffile\nimage = tifffile.imread(sys.argv[2])\n"
+        "print(image.max() * float(sys.argv[1]))\n"
+    )
+    (home / "brightest.cwl").write_text(
+        "cwlVersion: v1.2\nclass: CommandLineTool\n"
+        f"baseCommand: [{sys.executable}, brightest.py]\n"
+        "inputs:\n"
+        "  image: {type: File, inputBinding: {position: 2}}\n"
+        "  times: {type: float, default: 1.0, inputBinding: {position: 1}}\n"
+        "outputs:\n  found: stdout\nstdout: found.txt\n"
+    )
+    told = pyscale("stage", "import", "brightest.cwl", "--output", "brightest.toml")
+    assert told.code == 0, told.err
+    told = pyscale(
+        *("run", "brightest.toml", "--data", images, "--set", "brightest.times=2"),
+        *("--workers", "1,2", "--repeats", "1", "--keep-outputs", "all"),
+    )
+    assert told.code == 0, told.err
+    assert "Outputs: same bytes at every N." in told.text
+    run = only_run()
+    output = run.output(run.plan.trial("brightest-n2-b1")) / "output"
+    found = {file.name: float(file.read_text()) for file in output.iterdir()}
+    assert {*found} == {f"{file.stem}.txt" for file in images.iterdir()}
+    assert min(found.values()) > 0

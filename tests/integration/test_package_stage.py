@@ -36,11 +36,6 @@ def package(tmp_path, monkeypatch):
     registry.others_stages.cache_clear()
 
 
-@pytest.fixture
-def movie(shared_data):
-    return shared_data / "cancer-migration" / "cancer_cell_migration_crop.tif"
-
-
 def test_its_two_numbers_stand_in_report_comparison_and_advice(pyscale, home, movie):
     shutil.copy(EXAMPLE / "edges.toml", home)
     line = ("run", "edges.toml", "--data", movie, "--repeats", "6")

@@ -26,15 +26,7 @@ SERVER = (
 
 
 class Accounting:
-    """The two daemons that keep a cluster's accounts.
-
-    Parameters
-    ----------
-    daemons : Daemons
-        Those of the cluster, whose munged runs and whose configuration is written.
-    run : callable
-        Runs a client of the cluster; its `check` says whether a failure is raised.
-    """
+    """The two daemons that keep a cluster's accounts; `run` runs a client of the cluster."""
 
     def __init__(self, daemons, run):
         self._daemons = daemons
@@ -65,10 +57,10 @@ class Accounting:
         """Start slurmdbd and wait until it answers."""
         # Its configuration cannot name the socket of its database.
         self._daemons.start("slurmdbd", ["slurmdbd", "-D"], MYSQL_UNIX_PORT=str(self._socket))
-        self._daemons.wait_for(self._answers, "slurmdbd answered")
-
-    def _answers(self):
-        return self._run("sacctmgr", "show", "cluster", check=False).returncode == 0
+        show = ("sacctmgr", "show", "cluster")
+        self._daemons.wait_for(
+            lambda: self._run(*show, check=False).returncode == 0, "slurmdbd answered"
+        )
 
     def _change(self, *words):
         self._run("sacctmgr", "--immediate", "--quiet", *words)

@@ -45,14 +45,9 @@ def running_cluster(*, with_accounting=False):
 
 
 class SlurmCluster:
-    """A cluster in a folder of its own.
+    """A cluster in an empty folder, whose path is short enough for a socket.
 
-    Parameters
-    ----------
-    folder : Path
-        An empty folder, whose path is short enough for a socket.
-    with_accounting : bool
-        Whether ended jobs go into a database, so that `sacct` answers.
+    With accounting ended jobs go into a database, so that `sacct` answers.
     """
 
     def __init__(self, folder, *, with_accounting=False):
@@ -105,17 +100,16 @@ class SlurmCluster:
         return self.has_no_job()
 
     def _wait_until_free(self, node):
-        self.wait_for(lambda: self._is_free(node), f"{node} was free")
+        def is_free():
+            told = self._node(node)
+            state = told.get("State", "").lower()
+            if {"down", "drain"} & set(state.split("+")):
+                # Refused while a node that was just started is not yet heard of.
+                self.run("scontrol", "update", f"NodeName={node}", "State=RESUME", check=False)
+            # The controller may not have noticed that a node was away, and calls it idle.
+            return state == "idle" and listens(int(told["Port"]))
 
-    def _is_free(self, node):
-        """Whether a node takes jobs now; let it, where it was told otherwise."""
-        told = self._node(node)
-        state = told.get("State", "").lower()
-        if {"down", "drain"} & set(state.split("+")):
-            # Refused while a node that was just started is not yet heard of.
-            self.run("scontrol", "update", f"NodeName={node}", "State=RESUME", check=False)
-        # The controller may not have noticed that a node was away, and calls it idle all along.
-        return state == "idle" and listens(int(told["Port"]))
+        self.wait_for(is_free, f"{node} was free")
 
     def start_slurmctld(self):
         """Start the controller with what it saved when it was stopped, and wait for its answer."""
@@ -143,10 +137,7 @@ class SlurmCluster:
 
     @contextmanager
     def forgetting_ended_jobs(self):
-        """Let the controller forget a job soon after its end, not after five minutes.
-
-        It looks for such jobs every ten seconds, and only where it was told so when it started.
-        """
+        """Let the controller forget a job soon after its end, not after five minutes."""
         before = set_option(self.folder, "MinJobAge", 2)
         self.restart_slurmctld()
         try:
@@ -156,14 +147,7 @@ class SlurmCluster:
             self.restart_slurmctld()
 
     def start_node(self, node, *through):
-        """Start the slurmd of a node, and wait until it takes jobs.
-
-        Parameters
-        ----------
-        node : str
-        through : str
-            A command that changes what the node and its jobs see.
-        """
+        """Start the slurmd of a node, through a command that changes what it sees, and wait."""
         self._start_slurmd(node, *through)
         self._wait_until_free(node)
 
@@ -183,16 +167,23 @@ class SlurmCluster:
         """Submit an urgent job, to which those on a node give way."""
         self.submit("--partition=urgent", f"--nodelist={node}", "--exclusive", "--wrap=true")
 
+    def requeue(self, job_id):
+        """Put a job back into the queue, although it asked not to be."""
+        self.run("scontrol", "update", f"JobId={job_id}", "Requeue=1")
+        self.run("scontrol", "requeue", job_id)
+
+    def cancel_steps(self):
+        """Cancel what runs in jobs by srun."""
+        steps = self.say("squeue", "--steps", "--noheader", "--format=%i").split()
+        self.run("scancel", *(step for step in steps if step.rpartition(".")[2].isdigit()))
+
     def drain(self, node):
         """Let a node take no further jobs."""
         self.run("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=test")
 
     def node_state(self, node):
-        """State of a node in Slurm's words, like `idle` or `idle+drain`.
-
-        Whether it answers is left out. sinfo is not asked: after a restart of the controller it can
-        go on with what it saw before.
-        """
+        """State of a node in Slurm's words, like `idle+drain`; whether it answers is left out."""
+        # sinfo is not asked: after a restart of the controller it can tell what it saw before.
         state = self._node(node).get("State", "").lower()
         return state.removesuffix("+not_responding").rstrip("*")
 
@@ -229,26 +220,19 @@ class SlurmCluster:
         lines = self.say("scontrol", "--oneliner", "show", "job", job_id).splitlines()
         return [dict(_pair(word) for word in line.split()) for line in lines]
 
-    def reason(self, job_id):
-        """Why a job waits, in Slurm's word."""
-        return ", ".join(task["Reason"] for task in self.job(job_id))
-
     def is_forgotten(self, job_id):
         """Whether the controller answers that it does not know a job."""
         answer = self.run("scontrol", "show", "job", job_id, check=False)
         return "Invalid job id" in answer.stderr
 
     def wait_until_running(self, *job_ids):
-        """Wait until every task of jobs runs.
-
-        The controller calls a job running before its node has begun it, so the processes are
-        looked at too.
-        """
+        """Wait until every task of jobs runs."""
 
         def run():
             tasks = [self.job(job_id) for job_id in job_ids]
             states = {task["JobState"] for each in tasks for task in each}
             ids = {task["JobId"] for each in tasks for task in each}
+            # The controller calls a job running before its node has begun it.
             return all(tasks) and states == {"RUNNING"} and ids <= running_jobs()
 
         self.wait_for(run, f"the jobs {', '.join(job_ids)} ran")
@@ -271,10 +255,6 @@ class SlurmCluster:
     def end_time_of(self, job_id):
         """Let a running job reach its time limit now; Slurm sees it within half a minute."""
         self.run("scontrol", "update", f"JobId={job_id}", "EndTime=now+1")
-
-    def log(self, daemon):
-        """Return the last lines that a daemon said; `slurmctld`, `munged`, `slurmd n1` …."""
-        return self._daemons.log(daemon)
 
     def say(self, *command):
         """Run a client; return its answer, empty where the controller does not answer yet."""

@@ -1,6 +1,7 @@
 """Real Slurm clusters for the tests of a session, one of each kind."""
 
 import os
+import shutil
 from contextlib import contextmanager
 
 import pytest
@@ -80,6 +81,28 @@ def broken_sacct(tmp_path, monkeypatch):
     program.write_text("#!/bin/sh\necho 'sacct: error: the database is gone' >&2\nexit 1\n")
     program.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+
+@pytest.fixture
+def instead(tmp_path, monkeypatch):
+    """Let a command of Slurm be other lines of shell, which know the command itself as $real.
+
+    Questions that submit nothing are answered as ever.
+    """
+    folder = tmp_path / "instead"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+
+    def put(command, lines):
+        program = folder / command
+        program.write_text(
+            f"#!/bin/sh\nreal={shutil.which(command)}\n"
+            'case "$*" in *--version*|*--test-only*) exec $real "$@";; esac\n'
+            f"{lines}\n"
+        )
+        program.chmod(0o755)
+
+    return put
 
 
 @pytest.fixture

@@ -15,29 +15,16 @@ MOST_POLL_S = 0.5
 
 
 def listens(address):
-    """Whether something takes connections at a socket's path, or at a port of this machine.
-
-    A socket's file is there a moment before.
-    """
-    family, where = (
-        (socket.AF_INET, ("127.0.0.1", address))
-        if isinstance(address, int)
-        else (socket.AF_UNIX, str(address))
-    )
+    """Whether something takes connections at a socket's path, or at a port of this machine."""
+    is_port = isinstance(address, int)
+    family = socket.AF_INET if is_port else socket.AF_UNIX
+    where = ("127.0.0.1", address) if is_port else str(address)
     with socket.socket(family) as client:
         return client.connect_ex(where) == 0
 
 
 class Daemons:
-    """Children of this process that work in the folder of a cluster.
-
-    Parameters
-    ----------
-    folder : Path
-        Where they run and where what they say goes.
-    environment : Mapping of str
-        What all are told beside our own environment.
-    """
+    """Children of this process that work in the folder of a cluster, with its environment."""
 
     def __init__(self, folder, environment):
         self.folder = folder
@@ -80,15 +67,7 @@ class Daemons:
             self.kill(name)
 
     def wait_for(self, condition, what, *, deadline_s=DEADLINE_S):
-        """Ask until a condition holds.
-
-        Raises
-        ------
-        TimeoutError
-            If it does not by the deadline.
-        RuntimeError
-            If a daemon ended meanwhile: nothing is to be expected then.
-        """
+        """Ask until a condition holds; a daemon that ended meanwhile is an error at once."""
         deadline, poll_s = time.monotonic() + deadline_s, POLL_S
         while not condition():
             for name, daemon in self._running.items():
@@ -101,7 +80,7 @@ class Daemons:
             poll_s = min(1.2 * poll_s, MOST_POLL_S)
 
     def log(self, name, lines=15):
-        """Return the last lines that one said; `slurmctld`, `munged`, `slurmd n1` …."""
+        """The last lines that one said; `slurmctld`, `munged`, `slurmd n1` …."""
         text = self._log_file(name).read_text(errors="replace")
         return "\n".join(text.splitlines()[-lines:])
 

@@ -53,15 +53,10 @@ def end(folder, node=None):
 
     What is killed may have forked since it was found. The keepers of jobs go first, as they would
     tell the controller that their jobs failed.
-
-    Raises
-    ------
-    TimeoutError
-        If something does not end.
     """
     deadline = time.monotonic() + END_S
     while processes := processes_of(folder, node):
-        for process in sorted(processes, key=_keeps_no_job):
+        for process in sorted(processes, key=lambda one: names_of([one]) != {"slurmstepd"}):
             with suppress(psutil.NoSuchProcess):
                 process.kill()
         psutil.wait_procs(processes, timeout=max(0.0, deadline - time.monotonic()))
@@ -69,10 +64,6 @@ def end(folder, node=None):
             raise TimeoutError(f"these did not end in {END_S:.0f} s: {processes}")
     for group in cgroups.groups_of_jobs(job_ids(folder), node or "*"):
         end_group(group)
-
-
-def _keeps_no_job(process):
-    return names_of([process]) != {"slurmstepd"}
 
 
 def processes_of(folder, node=None):

@@ -19,8 +19,9 @@ from pyscale import app
 from pyscale.slurm.queue import job_name, jobs_named
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.records import LAUNCH_FILE, LaunchRecord
+from pyscale.store.records import LAUNCH_FILE
 from pyscale.store.taskfiles import read_jobs, read_task
+from trials import launched
 
 SITE = """\
 name = "tests"
@@ -59,14 +60,7 @@ def complete_scripts(slurm, folder):
 
 
 class ClusterRuns:
-    """Runs of a small suite on a cluster, in a working folder of their own.
-
-    Parameters
-    ----------
-    slurm : SlurmCluster
-    home : Path
-        The working folder of this process.
-    """
+    """Runs of a small suite on a cluster, in a working folder of their own."""
 
     def __init__(self, slurm, home):
         self.slurm = slurm
@@ -88,11 +82,18 @@ class ClusterRuns:
 
     def start(self, *arguments, site=None):
         """Start a run of contacts at N = 2 as a process of its own."""
-        return self.command(
-            *("run", "labels", "--data", self.movie, "--only", "contact", "--workers", "2"),
-            *("--repeats", "1", "--keep-outputs", "all", "--executor", "slurm"),
-            *("--site", site or self.site(), *arguments),
-        )
+        where = ("--executor", "slurm", "--site", site or self.site())
+        return self.command(*self.contacts("--keep-outputs", "all", *where, *arguments))
+
+    def contacts(self, *arguments):
+        """The command line of a run of contacts, once at N = 2 where no argument says otherwise."""
+        words = ("run", "labels", "--data", self.movie, "--only", "contact", "--workers", "2")
+        return (*words, "--repeats", "1", *arguments)
+
+    def detach(self):
+        """Start a run of contacts that goes on by itself; return its id."""
+        where = ("--executor", "slurm", "--site", self.site())
+        return self.say(*self.contacts(*where, "--detach")).strip()
 
     def command(self, *arguments):
         """Start a command as a process of its own."""
@@ -140,18 +141,16 @@ class ClusterRuns:
         return self.run.trial(trial)
 
     def launched(self, process, task="w0"):
-        """Wait until a task's process has been started on its node, and its job recorded.
-
-        The job may begin before pyscale has written down which it is.
-        """
+        """Wait until a task's process has been started on its node, and its job recorded."""
 
         def is_there():
             assert process.poll() in {None, 0}, process.communicate()
             found = any((self.home / "runs").glob(f"*/tasks/*/{task}/{LAUNCH_FILE}"))
+            # The job may begin before pyscale has written down which it is.
             return found and task in read_jobs(self.trial)
 
         self.slurm.wait_for(is_there, f"{task} had been launched")
-        return LaunchRecord.model_validate_json((self.trial / task / LAUNCH_FILE).read_bytes())
+        return launched(self.trial / task)
 
     @contextmanager
     def in_its_middle(self, process, *tasks):
@@ -168,7 +167,10 @@ class ClusterRuns:
             for task in tasks:
                 launches.append(self.launched(process, task))
                 held.append(psutil.Process(launches[-1].pid))
-                self._wait_until_stopped(held[-1], task)
+                self.slurm.wait_for(
+                    lambda one=held[-1]: one.status() == psutil.STATUS_STOPPED,
+                    f"{task} stood still",
+                )
             for file in asked:
                 # Another attempt is not held.
                 file.unlink()
@@ -178,10 +180,14 @@ class ClusterRuns:
                 with suppress(psutil.NoSuchProcess):
                     each.resume()
 
-    def _wait_until_stopped(self, process, task):
-        self.slurm.wait_for(
-            lambda: process.status() == psutil.STATUS_STOPPED, f"{task} stood still"
-        )
+    def kill(self, process):
+        """Kill a command as `kill -9` does."""
+        process.kill()
+        process.communicate()
+
+    def resume(self):
+        """Start a command that resumes the only run."""
+        return self.command("run", "--resume", self.run.path.name)
 
     def job_of(self, task):
         """Id of the job that a task was submitted as."""
@@ -196,6 +202,10 @@ class ClusterRuns:
         """Events of the only run, of some kinds or all."""
         found = Journal(self.run.journal_file).read()
         return [event for event in found if not kinds or event.kind in kinds]
+
+    def wait_for_failure(self):
+        """Wait until a trial of the only run has failed."""
+        self.slurm.wait_for(lambda: bool(self.events("trial_failed")), "a trial had failed")
 
     def finished(self, process):
         """Wait until a command has ended; return its exit code and what it said on stderr."""

@@ -10,23 +10,14 @@ from pyscale.sites import Request as SiteRequest
 from pyscale.sites import Site
 from pyscale_stages.registry import load_stage
 
+SITE = {"name": "tests", "summary": "the cluster of the tests"}
+
 
 def advised(site, **changes):
-    fields = {
-        "suite": "demo",
-        "stage": "contact",
-        "device": "cpu",
-        "workers": 2,
-        "windows": 4,
-        "cpus": 1,
-        "gpus": 0,
-        "memory_bytes": 1 << 30,
-        "time_s": 300,
-        "peak_rss_bytes": 1 << 29,
-        "longest_task_s": 60.0,
-        "work_per_window": 6.0,
-    }
-    request = Request.model_validate(fields | changes)
+    fields = {"suite": "demo", "stage": "contact", "device": "cpu", "workers": 2, "windows": 4}
+    asked = {"cpus": 1, "gpus": 0, "memory_bytes": 1 << 30, "time_s": 300}
+    seen = {"peak_rss_bytes": 1 << 29, "longest_task_s": 60.0, "work_per_window": 6.0}
+    request = Request.model_validate(fields | asked | seen | changes)
     return directives("sbatch", [(request, load_stage("contact"))], site)
 
 
@@ -41,19 +32,12 @@ def told(folder, lines):
 
 @pytest.mark.parametrize("memory_option", ["mem", "mem-per-cpu", "none"])
 def test_slurm_takes_what_is_advised(slurm, tmp_path, memory_option):
-    site = Site.model_validate(
-        {
-            "name": "tests",
-            "summary": "the cluster of the tests",
-            "memory_option": memory_option,
-            "request": SiteRequest(partition="cpu"),
-        }
-    )
+    request = SiteRequest(partition="cpu")
+    site = Site(**SITE, memory_option=memory_option, request=request)
     answer = told(tmp_path, advised(site))
     assert answer.returncode == 0, answer.stderr
     assert "to start at" in answer.stderr
 
 
 def test_slurm_refuses_what_its_nodes_do_not_have(slurm, tmp_path):
-    site = Site(name="tests", summary="the cluster of the tests")
-    assert told(tmp_path, advised(site, cpus=10_000)).returncode != 0
+    assert told(tmp_path, advised(Site(**SITE), cpus=10_000)).returncode != 0

@@ -77,11 +77,7 @@ def test_trials_that_need_two_kinds_of_nodes_submit_jobs_of_their_own(runs):
 
 
 def test_a_run_is_followed_by_whoever_resumes_it_and_ended_by_cancel(runs):
-    name = runs.say(
-        *("run", "labels", "--data", runs.movie, "--only", "contact", "--workers", "2"),
-        *("--repeats", "1", "--executor", "slurm", "--site", runs.site(), "--detach"),
-    ).strip()
-    follower = runs.command("run", "--resume", name)
+    follower = runs.command("run", "--resume", runs.detach())
     runs.completed(follower)
     assert len(read_allocations(runs.run.path).jobs) == 1
 
@@ -94,7 +90,7 @@ def test_cancel_ends_the_job_and_who_follows_it(runs):
     assert code == 2, said
     assert "was cancelled" in said
     assert runs.living_jobs() == []
-    runs.completed(runs.command("run", "--resume", runs.run.path.name))
+    runs.completed(runs.resume())
     assert len(read_allocations(runs.run.path).jobs) == 2
 
 

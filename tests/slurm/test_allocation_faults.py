@@ -9,7 +9,7 @@ import pytest
 
 from pyscale.store.allocations import read_allocations
 from pyscale.store.folder import RunFolder
-from slurm.test_faults_of_jobs import assert_failed_for, assert_resume_completes
+from slurm.test_faults import assert_failed_for, assert_resume_completes
 from trials import outputs
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("holding")]
@@ -45,10 +45,8 @@ def assert_whole(runs, process, *words, allocations):
 def test_a_step_that_is_cancelled_by_hand_is_tried_again(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
-        steps = runs.slurm.say("squeue", "--steps", "--noheader", "--format=%i").split()
-        own = [step for step in steps if step.rpartition(".")[2].isdigit()]
-        runs.slurm.run("scancel", *own)
-        runs.slurm.wait_for(lambda: bool(runs.events("trial_failed")), "the trial had failed")
+        runs.slurm.cancel_steps()
+        runs.wait_for_failure()
     runs.completed(process)
     assert "was cancelled" in runs.events("trial_failed")[0].detail
     assert runs.set_aside() == ["contact-n2-b1.failed-1"]
@@ -86,9 +84,7 @@ def test_whatever_ends_the_job_the_run_becomes_whole_in_another(runs, strike):
 def test_the_job_is_requeued_all_the_same(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
-        (job,) = jobs(runs)
-        runs.slurm.run("scontrol", "update", f"JobId={job}", "Requeue=1")
-        runs.slurm.run("scontrol", "requeue", job)
+        runs.slurm.requeue(*jobs(runs))
         runs.slurm.wait_for(lambda: len(runs.events("pilot_started")) == 2, "it started again")
     assert_whole(runs, process, allocations=1)
 
@@ -114,10 +110,9 @@ def test_the_controller_is_away_for_a_while(runs):
 def test_who_follows_is_killed_and_the_job_goes_on(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0"):
-        process.kill()
-        process.communicate()
+        runs.kill(process)
     runs.slurm.wait_for(lambda: bool(runs.events("run_finished")), "the run finished alone")
-    assert_whole(runs, runs.command("run", "--resume", runs.run.path.name), allocations=1)
+    assert_whole(runs, runs.resume(), allocations=1)
 
 
 def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(runs):
@@ -129,8 +124,8 @@ def test_ctrl_c_leaves_the_job_and_says_how_to_go_on(runs):
         assert jobs(runs)[0] in said
         assert "run --resume" in said
         assert "pyscale cancel" in said
-        second = runs.command("run", "--resume", runs.run.path.name)
-        third = runs.command("run", "--resume", runs.run.path.name)
+        second = runs.resume()
+        third = runs.resume()
     assert_whole(runs, second, allocations=1)
     runs.completed(third)
 
@@ -151,14 +146,14 @@ def test_kills_of_the_pilot_at_random_moments_lose_and_double_nothing(runs, tmp_
     for kill in range(1, KILLS + 1):
         begun = next_pilot(runs, process, kill)
         if begun is None:
-            process = runs.command("run", "--resume", runs.run.path.name)
+            process = runs.resume()
             begun = next_pilot(runs, process, kill) or 0
         # A moment is an event of the journal: the pilot dies after the first, the second …
         wait_for_events(runs, begun + chance.randrange(8))
         for pilot in pilots_of(runs):
             pilot.kill()
     while runs.finished(process)[0] != 0:
-        process = runs.command("run", "--resume", runs.run.path.name)
+        process = runs.resume()
     held = runs.run
     assert set(runs.states().values()) == {"done"}
     finished = [event.trial for event in runs.events("trial_finished")]

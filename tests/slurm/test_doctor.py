@@ -1,8 +1,6 @@
 """`pyscale doctor` on a real cluster: every node answers, is named, or is given up in time."""
 
-import os
 import re
-import shutil
 import signal
 from functools import partial
 
@@ -157,18 +155,9 @@ def test_an_interruption_leaves_no_job_and_no_file(command, slurm, tmp_path, bus
     assert list((tmp_path / "runs").iterdir()) == []
 
 
-def test_an_interruption_of_a_submission_leaves_no_job(command, slurm, tmp_path, monkeypatch):
+def test_an_interruption_of_a_submission_leaves_no_job(command, slurm, tmp_path, instead):
     """It comes when Slurm has the job and sbatch has not said yet which it is."""
-    folder = tmp_path / "instead"
-    folder.mkdir()
-    program = folder / "sbatch"
-    program.write_text(
-        f"#!/bin/sh\nreal={shutil.which('sbatch')}\n"
-        'case "$*" in *--version*|*--test-only*) exec $real "$@";; esac\n'
-        f'$real "$@" > {tmp_path}/job; kill -INT $PPID; cat {tmp_path}/job\n'
-    )
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
+    instead("sbatch", f'$real "$@" > {tmp_path}/job; kill -INT $PPID; cat {tmp_path}/job')
     process = command("--partition", "cpu")
     _, err = process.communicate(timeout=LIMIT_S)
     assert process.returncode == 130, err

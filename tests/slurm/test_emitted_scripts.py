@@ -9,6 +9,7 @@ from commandline import answer_in
 from movingsquares import write_moving_squares
 from slurm.runs import complete_scripts, submit_scripts
 
+DISK = "a node's disk"
 SITE = """\
 name = "ours"
 summary = "a test's cluster"
@@ -33,10 +34,12 @@ gpu_type = "pretended"
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A working folder with a blank in its name."""
+    """A working folder with a blank in its name, and a site whose nodes have a disk beside it."""
     folder = tmp_path / "my work, 1"
     folder.mkdir()
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("TEST_SCRATCH", str(folder / DISK))
+    (folder / "ours.toml").write_text(SITE)
     return folder
 
 
@@ -76,12 +79,7 @@ def outputs(folder):
     [("plain", ("contact", "track")), ("ours.toml", ("contact",))],
     ids=["in place", "on scratch"],
 )
-def test_scripts_compute_the_same_bytes_as_a_run(
-    slurm, home, movie, of_a_run, site, stages, monkeypatch
-):
-    disk = home / "a node's disk"
-    monkeypatch.setenv("TEST_SCRATCH", str(disk))
-    (home / "ours.toml").write_text(SITE)
+def test_scripts_compute_the_same_bytes_as_a_run(slurm, home, movie, of_a_run, site, stages):
     only = [word for stage in stages for word in ("--only", stage)]
     emit("written", "--data", movie, "--workers", "1,2", "--seed", 3, "--site", site, *only)
     # Scripts go by where they are submitted from, not by where they were written.
@@ -103,7 +101,7 @@ def test_scripts_compute_the_same_bytes_as_a_run(
         assert record["stamp"]["slurm"]["SLURM_JOB_ID"]
     assert not list(scripts.rglob("*.partial"))
     if site != "plain":
-        assert list(disk.iterdir()) == []
+        assert list((home / DISK).iterdir()) == []
         assert all(log.startswith("loaded something\n") for log in logs)
 
 
@@ -115,9 +113,7 @@ def of_stages(files, *stages):
 def test_scripts_of_images_compute_the_same_bytes_as_a_native_run(
     slurm, home, movie, of_a_run, built_images, monkeypatch
 ):
-    monkeypatch.setenv("TEST_SCRATCH", str(home / "a node's disk"))
     monkeypatch.setenv("PYSCALE_IMAGES_FOLDER", str(built_images.path))
-    (home / "ours.toml").write_text(SITE)
     flags = ("--data", movie, "--workers", "1,2", "--seed", 3, "--only", "contact")
     emit("scripts", *flags, "--runtime", "apptainer", "--site", "ours.toml")
     complete_scripts(slurm, home / "scripts")
@@ -129,11 +125,8 @@ def test_scripts_of_images_compute_the_same_bytes_as_a_native_run(
 
 
 def test_a_failed_job_keeps_the_exit_code_and_its_record_and_ends_what_waits_for_it(
-    slurm, home, movie, monkeypatch
+    slurm, home, movie
 ):
-    disk = home / "disk"
-    monkeypatch.setenv("TEST_SCRATCH", str(disk))
-    (home / "ours.toml").write_text(SITE)
     flags = ("--data", movie, "--workers", "2", "--only", "contact", "--site", "ours.toml")
     emit("scripts", *flags)
     (home / "scripts" / "contact-n2" / "params.json").write_text('{"nonsense": 1}')
@@ -146,7 +139,7 @@ def test_a_failed_job_keeps_the_exit_code_and_its_record_and_ends_what_waits_for
         assert [path.name for path in folder.iterdir()] == ["result.json"]
         error = json.loads((folder / "result.json").read_text())["error"]
         assert "nonsense" in error["message"]
-    assert list(disk.iterdir()) == []
+    assert list((home / DISK).iterdir()) == []
 
 
 def test_what_was_submitted_is_cancelled_where_the_rest_is_refused(slurm, home, movie):
@@ -163,7 +156,6 @@ def test_what_was_submitted_is_cancelled_where_the_rest_is_refused(slurm, home, 
 
 
 def test_a_site_asks_slurm_for_what_it_says(slurm, home, movie):
-    (home / "ours.toml").write_text(SITE)
     flags = ("--data", movie, "--workers", "2", "--device", "cuda", "--site", "ours.toml")
     emit("scripts", *flags)
     job = slurm.submit("--hold", home / "scripts" / "contact-n2" / "windows.sbatch")

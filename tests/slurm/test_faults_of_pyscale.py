@@ -1,7 +1,6 @@
 """pyscale is killed at each of its steps, or Slurm is away then: nothing is lost or doubled."""
 
 import os
-import shutil
 import signal
 from pathlib import Path
 
@@ -16,26 +15,9 @@ KILL_PYSCALE = "kill -9 $PPID"
 
 
 @pytest.fixture
-def once(tmp_path, monkeypatch):
-    """Let a command of Slurm be other lines of shell the next time that it is called.
-
-    They know the command itself as $real. Questions that submit nothing are answered as ever.
-    """
-    folder = tmp_path / "instead"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
-
-    def put(command, lines):
-        program = folder / command
-        real = shutil.which(command)
-        program.write_text(
-            f"#!/bin/sh\nreal={real}\n"
-            'case "$*" in *--version*|*--test-only*) exec $real "$@";; esac\n'
-            f'rm "$0"\n{lines}\n'
-        )
-        program.chmod(0o755)
-
-    return put
+def once(instead):
+    """Let a command of Slurm be other lines of shell the next time that it is called."""
+    return lambda command, lines: instead(command, f'rm "$0"\n{lines}')
 
 
 @pytest.fixture
@@ -46,7 +28,7 @@ def endless(tmp_path, monkeypatch):
 
 
 def assert_resume_counts_no_failure(runs, *set_aside, or_none=False):
-    runs.completed(runs.command("run", "--resume", runs.run.path.name))
+    runs.completed(runs.resume())
     assert tuple(runs.set_aside()) in ({set_aside, ()} if or_none else {set_aside})
     assert runs.events("trial_failed", "trial_retried") == []
     assert runs.living_jobs() == []
@@ -70,8 +52,7 @@ def test_killed_before_it_has_recorded_jobs_that_run(runs, endless):
     process = runs.start()
     runs.launched(process, "w0")
     runs.launched(process, "w1")
-    process.kill()
-    process.communicate()
+    runs.kill(process)
     # As it is where the kill comes between the submission and its record.
     forget_jobs(runs.trial)
     endless.spare_others()
@@ -126,7 +107,7 @@ def test_a_controller_that_is_away_when_pyscale_is_interrupted(runs):
         assert "may still run" in said
         assert f"pyscale cancel {runs.run.path.name}" in said
         runs.slurm.start_slurmctld()
-        second = runs.command("run", "--resume", runs.run.path.name)
+        second = runs.resume()
         runs.slurm.wait_for(lambda: bool(runs.events("trial_taken_up")), "the jobs were taken up")
     runs.completed(second)
     assert runs.launched(second).pid == launch.pid

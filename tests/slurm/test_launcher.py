@@ -14,11 +14,11 @@ from pyscale.store.records import (
     LAUNCH_FILE,
     NODE_FILE,
     ORDER_FILE,
-    LaunchRecord,
     NodeWork,
     TaskOrder,
 )
-from pyscale.store.taskfiles import has_ended, read_node, read_task
+from pyscale.store.taskfiles import has_ended, read_node
+from trials import error_of, launched
 
 ENDLESS = "import signal; print('ready', flush=True); signal.pause()"
 WAITS_FOR_GO = "open('../go').close()"
@@ -74,10 +74,6 @@ def submit(slurm, tmp_path):
     return call
 
 
-def launched(folder):
-    return LaunchRecord.model_validate_json((folder / LAUNCH_FILE).read_bytes())
-
-
 def by_node(folders):
     records = [launched(folder) for folder in folders]
     return {
@@ -106,7 +102,6 @@ def test_inputs_are_prepared_once_on_each_node_before_its_first_task(
     assert {node: len(records) for node, records in tasks.items()} == {"n1": 2, "n2": 2}
     for node, records in tasks.items():
         found = read_node(trial, node)
-        assert found is not None
         assert found.cache.state == "verified-cold"
         assert [eviction.node for eviction in found.cache.evictions] == [node]
         assert found.surroundings.start.node == node
@@ -128,8 +123,7 @@ def test_a_job_that_slurm_starts_again_says_so_and_runs_nothing(slurm, order, su
     slurm.wait_for(lambda: slurm.job(job)[0]["Restarts"] == "1", "the job was requeued")
     assert slurm.wait_for_jobs(job) == {job: {"COMPLETED"}}
     assert launched(folder) == first
-    error = read_task(folder).error
-    assert error is not None
+    error = error_of(folder)
     assert error.kind == "Requeued"
     assert "begun on n2" in error.message
 
@@ -167,5 +161,4 @@ def test_a_node_whose_clock_is_ahead_is_found_out(slurm, missing, order, submit,
         job = submit(PATIENT, "--array=0", "--nodelist=n1", through=through, trial=trial)
         assert slurm.wait_for_jobs(job) == {job: {"COMPLETED"}}
     found = launched(folder).clock
-    assert found is not None
     assert abs(found.offset_s - 3) <= found.error_s

@@ -37,7 +37,6 @@ def test_a_group_goes_with_all_that_forks_in_it(missing):
     group.mkdir(parents=True)
     shell = ["sh", "-c", FORKS.format(group=group)]
     with subprocess.Popen(shell, stdout=subprocess.PIPE) as forking:
-        assert forking.stdout is not None
         forking.stdout.readline()
         assert str(forking.pid) in (group / "cgroup.procs").read_text().split()
         end_group(outer)
@@ -56,7 +55,6 @@ def test_killed_tests_leave_no_process_no_folder_and_no_cgroup(slurm_with_accoun
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert tests.stdout is not None
     folder = Path(tests.stdout.readline().strip())
     assert (folder / OWNER_FILE).is_file()
     alive = processes_of(folder)

@@ -9,13 +9,7 @@ from slurm.configuration import CPUS
 
 
 class OurJobs:
-    """Jobs of a name that no other test uses: Slurm remembers those for minutes.
-
-    Parameters
-    ----------
-    slurm : SlurmCluster
-    name : str
-    """
+    """Jobs of a name that no other test uses: Slurm remembers those for minutes."""
 
     def __init__(self, slurm, name):
         self.slurm = slurm
@@ -136,7 +130,6 @@ def test_elements_that_a_user_cancels_by_name_are_known_by_their_array(ours, end
     ours.slurm.run("scancel", f"--name={ours.name}")
     ours.slurm.wait_for(lambda: not any(job.alive for job in ours.seen().values()), "all had ended")
     job = job_of(ours.seen(), f"{array}_2")
-    assert job is not None
     assert job.state == "CANCELLED"
 
 

@@ -18,6 +18,7 @@ from pyscale_stages.reconstruction import (
     Reconstruction,
 )
 from slurm.runs import complete_scripts
+from trials import error_of
 
 pytestmark = pytest.mark.slow
 
@@ -100,8 +101,6 @@ def test_two_and_four_ranks_share_an_image_by_one_job_each(runs, suite):
     assert points["gate_interior"].max() <= DENOISER_TOLERANCE
     trials = {trial.workers: trial for trial in runs.run.plan.trials}
     checked = read_task(runs.run.task(trials[4], "check")).result
-    assert checked is not None
-    assert checked.agreement is not None
     assert checked.agreement.same
     for trial in trials.values():
         jobs = read_jobs(runs.run.trial(trial))
@@ -120,8 +119,6 @@ def test_emitted_scripts_let_ranks_on_two_nodes_share_an_image(runs, suite):
     assert [rank.stamp["slurm"]["SLURMD_NODENAME"] for rank in ranks] == list(runs.slurm.nodes)
     measured = [rank.of(Reconstruction)[0] for rank in ranks]
     assert [found.tiling.tiles_here for found in measured if found] == [2, 2]
-    assert measured[0] is not None
-    assert measured[0].gate is not None
     assert measured[0].gate.gradient is not None
     assert measured[0].gate.gradient <= GRADIENT_TOLERANCE
     (image,) = (scripts / "colour-n2" / "merge").rglob("reconstruction.tif")
@@ -147,10 +144,8 @@ def test_a_rank_that_is_killed_in_an_iteration_ends_all_and_is_named_with_its_no
     why = f"the process on {lost.node} was killed by SIGKILL"
     assert f"w1: {why}" in said
     assert runs.living_jobs() == []
-    other, own = (read_task(runs.trial / task).error for task in ("w0", "w1"))
-    assert own is not None
+    other, own = (error_of(runs.trial / task) for task in ("w0", "w1"))
     assert why in own.message
-    assert other is not None
     assert other.kind == "LostRank"
     # Said by its launcher, or by the connection where that was the first to say so.
     assert re.search(rf"rank 1 .*on {lost.node} (was killed by SIGKILL|broke)", other.message)

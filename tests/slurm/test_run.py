@@ -69,10 +69,7 @@ def test_a_cluster_computes_what_one_machine_does_and_jobs_nodes_and_requests_ar
     assert_submitted_as_a_dry_run_shows(on_cluster)
     assert not results_of(on_cluster).configurations["flags"].list.contains("retried").any()
     monkeypatch.setenv("PYSCALE_RUNS_FOLDER", str(tmp_path / "local"))
-    runs.say(
-        *("run", "labels", "--data", runs.movie, "--only", "contact", "--workers", "1,2"),
-        *("--repeats", "1", "--keep-outputs", "all"),
-    )
+    runs.say(*runs.contacts("--workers", "1,2", "--keep-outputs", "all"))
     (path,) = (tmp_path / "local").iterdir()
     assert outputs(on_cluster) == outputs(RunFolder(path))
 
@@ -104,10 +101,7 @@ def test_the_workers_of_a_gang_are_ranks_of_one_job(runs):
 
 
 def test_detached_a_run_goes_on_and_status_follows_it(runs):
-    run_id = runs.say(
-        *("run", "labels", "--data", runs.movie, "--only", "contact", "--workers", "2"),
-        *("--repeats", "1", "--executor", "slurm", "--site", runs.site(), "--detach"),
-    ).strip()
+    run_id = runs.detach()
     assert runs.run.path.name == run_id
     runs.say("status", run_id, "--watch")
     status = json.loads(runs.say("status", run_id, "--json"))
@@ -122,7 +116,7 @@ def test_an_ended_pyscale_leaves_no_job(runs):
     assert code == 130
     assert f"pyscale run --resume {runs.run.path.name}" in said
     assert runs.living_jobs() == []
-    runs.completed(runs.command("run", "--resume", runs.run.path.name))
+    runs.completed(runs.resume())
     # What pyscale itself ended is no failure, so the trial counts.
     assert runs.set_aside() == ["contact-n2-b1.interrupted-1"]
     assert runs.events("trial_retried") == []
@@ -141,8 +135,7 @@ def test_cancel_ends_jobs_that_outlived_their_pyscale(runs):
     process = runs.start()
     with runs.in_its_middle(process, "w0", "w1"):
         runs.slurm.wait_for(lambda: "merge" in read_jobs(runs.trial), "the merge was submitted")
-        process.kill()
-        process.communicate()
+        runs.kill(process)
         jobs = jobs_named(job_name(runs.run.plan.run_id))
         assert jobs.pop(runs.job_of("merge")).reason == "Dependency"
         assert {job.state for job in jobs.values()} == {"RUNNING"}

@@ -2,7 +2,6 @@
 
 import getpass
 import os
-from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import pytest
@@ -17,17 +16,10 @@ from pyscale.status import run_status
 from pyscale.store.folder import RunFolder, new_run_id
 from pyscale.store.journal import Journal
 from pyscale.store.lock import run_lock
-from pyscale.store.records import (
-    EXIT_FILE,
-    LAUNCH_FILE,
-    ORDER_FILE,
-    ExitRecord,
-    Jobs,
-    LaunchRecord,
-    TaskOrder,
-)
+from pyscale.store.records import LAUNCH_FILE, ORDER_FILE, Jobs, LaunchRecord, TaskOrder
 from pyscale.store.taskfiles import write_jobs, write_order
 from pyscale.suite import load_suite
+from trials import end_task
 
 N_TASKS = 4
 HOUR_S = 3600
@@ -82,30 +74,20 @@ def record_launch(run, task, node):
     now = datetime.now(UTC)
     launch = LaunchRecord(token=token, pid=1, node=node, begin_utc=now, spawn_utc=now, cpus=())
     (folder / LAUNCH_FILE).write_text(launch.model_dump_json())
-    return token
 
 
-def record_end(run, task):
-    token = record_launch(run, task, "n1")
-    ended = ExitRecord(token=token, returncode=-9, end_utc=datetime.now(UTC))
-    (run.task(trial_of(run), task) / EXIT_FILE).write_text(ended.model_dump_json())
-
-
-@contextmanager
 def attended(run):
     """A pyscale writes the run."""
-    with run_lock(run.path):
-        yield
+    return run_lock(run.path)
 
 
-def states(status):
+def states(status, told="state"):
     (trial,) = status.trials
-    return {task.task: task.state for task in trial.tasks if task.task.startswith("w")}
+    return {task.task: getattr(task, told) for task in trial.tasks if task.task.startswith("w")}
 
 
 def why(status):
-    (trial,) = status.trials
-    return {task.task: task.why for task in trial.tasks if task.task.startswith("w")}
+    return states(status, "why")
 
 
 def running(slurm, job):
@@ -127,7 +109,6 @@ def test_tasks_start_run_and_wait_for_each_other(slurm, run, endless):
             "w3": "queued",
         }
         assert status.trials[0].tasks[0].node in slurm.nodes
-        assert status.jobs is not None
         assert (status.jobs.running, status.jobs.queued) == (2, 2)
         record_launch(run, "w0", "n1")
         task = run_status(run).trials[0].tasks[0]
@@ -143,7 +124,8 @@ def test_tasks_start_run_and_wait_for_each_other(slurm, run, endless):
 def test_a_record_wins_over_a_slurm_that_does_not_know_yet(slurm, run, endless):
     job = submit(slurm, run, endless, "%2")
     slurm.wait_for(lambda: running(slurm, job) == 2, "two tasks ran")
-    record_end(run, "w0")
+    record_launch(run, "w0", "n1")
+    end_task(run.task(trial_of(run), "w0"), -9)
     with attended(run):
         status = run_status(run)
     assert states(status)["w0"] == "failed"
@@ -169,10 +151,16 @@ def test_why_a_task_waits_is_said_in_plain_words(slurm, run, endless, options, w
         )
 
 
-def test_a_cancelled_task_without_a_record_is_gone(slurm, run, endless):
-    job = submit(slurm, run, endless)
+def cancel_one(slurm, run, script):
+    """Submit the windows, and cancel the second when all run; return its job."""
+    job = submit(slurm, run, script)
     slurm.wait_for(lambda: running(slurm, job) == N_TASKS, "all tasks ran")
     slurm.run("scancel", f"{job}_1")
+    return f"{job}_1"
+
+
+def test_a_cancelled_task_without_a_record_is_gone(slurm, run, endless):
+    cancel_one(slurm, run, endless)
     with attended(run):
         slurm.wait_for(lambda: states(run_status(run))["w1"] == "gone", "the task was gone")
         assert "waiting for its record" in why(run_status(run))["w1"]
@@ -181,19 +169,15 @@ def test_a_cancelled_task_without_a_record_is_gone(slurm, run, endless):
 def test_where_no_pyscale_lives_the_accounts_tell_why_a_task_is_gone(
     slurm_with_accounting, run, endless
 ):
-    slurm = slurm_with_accounting
-    job = submit(slurm, run, endless)
-    slurm.wait_for(lambda: running(slurm, job) == N_TASKS, "all tasks ran")
-    slurm.run("scancel", f"{job}_1")
-    cancelled = f"job {job}_1 was cancelled by {getpass.getuser()} on n"
-    slurm.wait_for(lambda: why(run_status(run))["w1"].startswith(cancelled), "the accounts told")
+    job = cancel_one(slurm_with_accounting, run, endless)
+    cancelled = f"job {job} was cancelled by {getpass.getuser()} on n"
+    slurm_with_accounting.wait_for(
+        lambda: why(run_status(run))["w1"].startswith(cancelled), "the accounts told"
+    )
 
 
 def test_accounts_that_fail_leave_the_word_of_the_controller(slurm, broken_sacct, run, endless):
-    job = submit(slurm, run, endless)
-    slurm.wait_for(lambda: running(slurm, job) == N_TASKS, "all tasks ran")
-    slurm.run("scancel", f"{job}_1")
-    cancelled = f"job {job}_1 was cancelled on n"
+    cancelled = f"job {cancel_one(slurm, run, endless)} was cancelled on n"
     slurm.wait_for(lambda: why(run_status(run))["w1"].startswith(cancelled), "the task was gone")
 
 

@@ -57,7 +57,6 @@ def test_workers_are_kept_over_trials_and_compute_what_new_processes_do(runs):
             assert bytes_of(run.output(trial)) == bytes_of(run.output(cold))
         for slot, task in enumerate(trial.window_tasks):
             order = read_task(run.task(trial, task)).order
-            assert order is not None
             named = (order.worker or "").rpartition("-")[0]
             assert named == (f"{trial.entry}-s{slot}" if trial.start == "warm" else "")
     workers = sorted((run.path / WORKERS_FOLDER).iterdir())
@@ -91,8 +90,7 @@ def test_a_worker_that_dies_in_a_window_costs_one_attempt(runs, held_fork, kille
     home = runs.run.path / WORKERS_FOLDER / "contact-s0-1"
     assert (home / LAUNCH_FILE).exists()
     if killed == "step":
-        steps = runs.slurm.say("squeue", "--steps", "--noheader", "--format=%i").split()
-        runs.slurm.run("scancel", *(step for step in steps if step.rpartition(".")[2].isdigit()))
+        runs.slurm.cancel_steps()
     else:
         for fork in forks_of(runs):
             # Its parent is the worker, and that of the worker the resident launcher.

@@ -44,15 +44,9 @@ MakeReport = Callable[[RunFolder], object]
 def archive(run: RunFolder, out: Path, make_report: MakeReport, *, masked: bool) -> Path:
     """Write one zip of a run, named by it, without the outputs of its stages.
 
-    Unpacked into a folder it is a run that pyscale reads, and an RO-Crate. Tables, report and crate
-    are made anew from the records in it: where paths and the names of hosts, people and accounts
-    are masked in those, each by the same word everywhere, nothing else of the run gets in. The run
-    is only read, and may be under way; the zip appears whole or not at all.
-
-    Raises
-    ------
-    UserError
-        If a record cannot be read; of a full disk the OSError tells.
+    Unpacked it is a run that pyscale reads, and an RO-Crate. Tables, report and crate are made anew
+    from its records, masked or not, so nothing else of the run gets in. The run is only read, and
+    may be under way. UserError where a record cannot be read; OSError where the disk is full.
     """
     with tempfile.TemporaryDirectory(prefix="pyscale-archive-") as scratch:
         # The folder is called as the run is, for a report says the name of its run.
@@ -74,12 +68,9 @@ def copy_records(run: RunFolder, folder: Path, *, masked: bool) -> None:
     if lock is not None:
         files[LOCK_NAME] = lock
     console = Console(stderr=True)
+    hidden = not console.is_terminal
     for name, source in track(
-        files.items(),
-        "reading records",
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
+        files.items(), "reading records", console=console, transient=True, disable=hidden
     ):
         content = read_bytes(source)
         if content is None:
@@ -104,22 +95,16 @@ def _write_zip(folder: Path, final: Path) -> None:
             target.writestr(member, file.read_bytes())
 
 
-_RECORDS = frozenset(
-    [
-        *(SPEC_FILE, PARAMS_FILE, ORDER_FILE, WITHDRAWN_FILE, LAUNCH_FILE, EXIT_FILE, RESULT_FILE),
-        *(CACHE_FILE, SURROUNDINGS_FILE, WORKER_FILE, "stdout", "stderr"),
-    ]
+_RECORDS = (
+    *(SPEC_FILE, PARAMS_FILE, ORDER_FILE, WITHDRAWN_FILE, LAUNCH_FILE, EXIT_FILE, RESULT_FILE),
+    *(CACHE_FILE, SURROUNDINGS_FILE, WORKER_FILE, "stdout", "stderr"),
 )
-_NODE_PREFIX = NODE_FILE.partition("{")[0]
+_PATTERNS = (NODE_FILE.format(node="*"), "*.jobs.json")
 _OUTPUT = "out"
 
 
 def record_files(run: RunFolder) -> Iterator[str]:
-    """Names of the records of a run below its folder, in order; never its outputs.
-
-    What pyscale did not write is left out. So is a link, and that is said: it could lead to any
-    file of this machine.
-    """
+    """Names of a run's records below its folder, in order; links are left out, and named."""
     yield from (PLAN_FILE, PROVENANCE_FILE, run.journal_file.name)
     tasks = run.path / "tasks"
     trials = {trial.id for trial in run.plan.trials}
@@ -135,18 +120,17 @@ def record_files(run: RunFolder) -> Iterator[str]:
             if (name.partition(".")[0] in trials if inside == tasks else name != _OUTPUT)
         )
         for name in sorted(files):
-            path = inside / name
-            if _is_record(name) and path.is_file() and not path.is_symlink():
+            if _is_record(inside / name):
                 # `tasks` may itself be a link to a larger disk.
-                yield (Path("tasks") / path.relative_to(tasks)).as_posix()
+                yield (Path("tasks") / inside.relative_to(tasks) / name).as_posix()
     for path in sorted((run.path / WORKERS_FOLDER).glob("*/*")):
-        if _is_record(path.name) and path.is_file() and not path.is_symlink():
+        if _is_record(path):
             yield path.relative_to(run.path).as_posix()
 
 
-def _is_record(name: str) -> bool:
-    node = name.startswith(_NODE_PREFIX) and name.endswith(".json")
-    return name in _RECORDS or node or name.endswith(".jobs.json")
+def _is_record(path: Path) -> bool:
+    known = path.name in _RECORDS or any(path.match(pattern) for pattern in _PATTERNS)
+    return known and path.is_file() and not path.is_symlink()
 
 
 def images_lock(run: Path) -> Path | None:

@@ -44,9 +44,7 @@ KINDS_BY_FIELD = {
 PATHS_BY_SETTING = _words(
     "against data truth path runs_folder data_folder images_folder mirror references_folder site"
 )
-"""Settings that are a path, which may be relative."""
 PATH_FIELDS = _words("path movie place truth meeting interpreter code_folder")
-"""Fields that hold a path and nothing else."""
 FACTORY = "factory"
 """Field that holds the dotted path of a function, which may be a user's own."""
 OWN_FACTORIES = _words("pyscale pyscale_stages wsistream")
@@ -163,7 +161,6 @@ def _choices(model: object, seen: frozenset[object] = frozenset()) -> Iterator[s
 
 
 def _strings(value: Any) -> Iterator[str]:
-    """Every text and key in a value."""
     if isinstance(value, BaseModel):
         value = value.model_dump(mode="json", warnings=False)
     if isinstance(value, dict):

@@ -39,11 +39,10 @@ class Mask:
     """Gives every name and every path one word, the same wherever it appears.
 
     `names` has by kind (`node`, `user` …) those to replace, by words that are numbered in their
-    order with leading zeros, so that what is sorted by name stays so. `files` are replaced wherever
-    they appear: those of the user's own input. `paths` are known ones: those with blanks or
-    brackets could not be told from the text around them. `kept` may be shown: the whole world has
-    these files. `own_words` of pyscale itself mean no name in a text. `trials` is the pattern of
-    what a trial is called: `segment-n1-b2` is not on the node n1.
+    order. `files` are those of the user's own input. `paths` are known ones: those with blanks
+    could not be told from the text around them. `kept` are files that the whole world has.
+    `own_words` of pyscale itself mean no name in a text. `trials` is the pattern of what a trial is
+    called: `segment-n1-b2` is not on the node n1.
     """
 
     def __init__(
@@ -68,14 +67,13 @@ class Mask:
             for name, word in words.items()
             if name not in own
         }
-        self._files = {
-            name: f"{word}{_suffix(name)}" for name, word in _numbered("input", files).items()
-        }
-        stems = {name: name.partition(".")[0] for name in self._files}
+        numbered = _numbered("input", files)
+        self._files = {name: f"{word}{_suffix(name)}" for name, word in numbered.items()}
         self._in_text |= self._files
-        for name, stem in stems.items():
+        for name, word in numbered.items():
+            stem = name.partition(".")[0]
             if len(stem) > 4 and stem not in own:
-                self._in_text.setdefault(stem, self._files[name].partition(".")[0])
+                self._in_text.setdefault(stem, word)
         self._kept = frozenset(kept)
         self._run = re.compile(rf".*?/{re.escape(run_id)}(?=/|$)")
         self._numbers: defaultdict[str, dict[str, int]] = defaultdict(dict)

@@ -29,6 +29,7 @@ from pyscale.suite import load_suite, suite_names
 from pyscale.tomlfile import shipped_names
 
 _MASKED = "masked"
+_Masker = Callable[[Mask, Any, str], Any]
 
 
 def masked_record(mask: Mask, name: str, content: bytes) -> bytes:
@@ -63,7 +64,6 @@ def _masked_json(mask: Mask, text: str) -> str:
 
 
 def _masked(mask: Mask, value: Any, field: str) -> Any:
-    """Mask a value of JSON."""
     if isinstance(value, dict):
         of_field: _Masker = _OF_FIELDS.get(field, _record)
         return of_field(mask, value, field)
@@ -74,7 +74,6 @@ def _masked(mask: Mask, value: Any, field: str) -> Any:
 
 
 def _record(mask: Mask, record: dict[str, Any], field: str) -> dict[str, Any]:
-    """Mask a record, whose keys are pyscale's own."""
     return {
         key: item if is_safe(key, field) else _masked(mask, item, key)
         for key, item in record.items()
@@ -151,8 +150,11 @@ def _of_user(mask: Mask, value: dict[str, Any], field: str) -> dict[str, Any]:
     return {mask.word(key): _masked(mask, item, field) for key, item in value.items()}
 
 
-def _settings(mask: Mask, settings: dict[str, Any], _field: str) -> dict[str, Any]:
-    return {name: _setting(mask, value, name) for name, value in settings.items()}
+def _each(masked: _Masker) -> _Masker:
+    """Mask each value of a record by the name that it has there."""
+    return lambda mask, record, _field: {
+        name: masked(mask, value, name) for name, value in record.items()
+    }
 
 
 def _setting(mask: Mask, value: Any, name: str) -> Any:
@@ -170,21 +172,13 @@ def _setting(mask: Mask, value: Any, name: str) -> Any:
 def _parameter(mask: Mask, value: Any, name: str) -> Any:
     """Mask a parameter: a text with a slash is taken for a path, even if that is relative."""
     if isinstance(value, dict):
-        return {_key(mask, key): _parameter(mask, item, key) for key, item in value.items()}
+        # A key may be an entry of the user's suite.
+        return {mask.name("entry", key): _parameter(mask, item, key) for key, item in value.items()}
     if isinstance(value, list):
         return [_parameter(mask, item, name) for item in value]
     if isinstance(value, str) and "/" in value and "://" not in value:
         return mask.path(value)
     return _masked(mask, value, name)
-
-
-def _key(mask: Mask, key: str) -> str:
-    """Mask a key that may be an entry of the user's suite."""
-    return mask.name("entry", key)
-
-
-def _site(mask: Mask, site: dict[str, Any], _field: str) -> dict[str, Any]:
-    return {key: _of_site(mask, value, key) for key, value in site.items()}
 
 
 def _of_site(mask: Mask, value: Any, field: str) -> Any:
@@ -203,14 +197,13 @@ def _of_site(mask: Mask, value: Any, field: str) -> Any:
     return _masked(mask, value, field)
 
 
-_Masker = Callable[[Mask, dict[str, Any], str], Any]
 _OF_FIELDS: dict[str, _Masker] = {
     "suite": _suite,
-    "settings": _settings,
+    "settings": _each(_setting),
     "params": _parameter,
     "grid": _parameter,
     "point": _parameter,
-    "site": _site,
+    "site": _each(_of_site),
     "stamp": _stamp,
     "images": _of_user,
     "labels": _of_user,

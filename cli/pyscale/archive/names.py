@@ -6,7 +6,6 @@ import errno
 import getpass
 import json
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import accumulate, pairwise
@@ -40,9 +39,8 @@ _STARTED_ON = re.compile(r"process \d+ on (\S+)")
 
 def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
     """Read all records of a run for the names in them, and make the mask that replaces them."""
-    names: defaultdict[str, set[str]] = defaultdict(set)
-    for kind in {*KINDS_BY_FIELD.values(), "cluster", "user", "code", "suite", "entry"}:
-        names[kind] = set()
+    kinds = {*KINDS_BY_FIELD.values(), "cluster", "user", "code", "suite", "entry"}
+    names: dict[str, set[str]] = {kind: set() for kind in kinds}
     paths: set[str] = {str(run.path)}
     for file in files:
         content = read_bytes(run.path / file) or b""
@@ -53,7 +51,9 @@ def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
         node = re.fullmatch(r"node\.(.+)\.json", PurePosixPath(file).name)
         if node:
             names["node"].add(node.group(1))
-    names["node"] |= _hosts(run)
+    # Machines that pyscale ran on, this one too: a task that failed may say their names.
+    holder = lock_holder(run.path)
+    names["node"] |= {host_name(), *([holder.node] if holder else [])}
     names["user"] |= _people(run, paths)
     plan = run.plan
     if plan.site is not None and plan.site.name not in shipped_names("site"):
@@ -126,12 +126,6 @@ def own_code(dotted: str) -> Iterator[str]:
     # A short word could stand in any sentence, as "data" does.
     parts = accumulate(module.split("."), "{}.{}".format)
     yield from (name for name in (*parts, function) if len(name) > _SHORT_WORD)
-
-
-def _hosts(run: RunFolder) -> set[str]:
-    """Machines that pyscale ran on, this one too: a task that failed may say their names."""
-    holder = lock_holder(run.path)
-    return {host_name(), *([holder.node] if holder else [])}
 
 
 def _people(run: RunFolder, paths: set[str]) -> set[str]:

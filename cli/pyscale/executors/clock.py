@@ -1,12 +1,9 @@
 """The offset of a node's clock from the orchestrator's, by NTP's exchange of times.
 
 The orchestrator answers on a port while a run goes on; each launcher asks it just before it
-starts its task. The launcher imports this, so nothing heavy is.
-
-What the orchestrator calls itself is all the addresses of its machine: a login node often has
-one in the world outside and one in the cluster, its name may be known to only one of them, and
-looking a name up can take a node seconds. A node asks at all of them, and goes on with the first
-that answers.
+starts its task. It asks at all addresses of that machine, and goes on with the first that answers:
+a login node often has one outside and one in the cluster, and to look a name up can take seconds.
+The launcher imports this: nothing heavy.
 """
 
 from __future__ import annotations
@@ -73,24 +70,24 @@ def offset_to(clock: str) -> Offset | None:
     hosts, _, port = clock.rpartition(":")
     addresses = [(host, int(port)) for host in hosts.split(",")]
     deadline = time.monotonic() + LIMIT_S
-    shortest: tuple[int, float] | None = None
+    found: list[tuple[int, float]] = []
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asker:
         for _ in range(EXCHANGES):
             patience_s = min(PATIENCE_S, deadline - time.monotonic())
             if patience_s <= 0:
                 break
             exchange = _exchange(asker, addresses, patience_s)
-            if exchange is None:
-                continue
-            address, t1, t2, t3, t4 = exchange
-            addresses = [address]
-            found = (t4 - t1) - (t3 - t2), ((t1 - t2) + (t4 - t3)) / 2
-            # A clock that is set meanwhile can make a round trip of less than nothing.
-            if found[0] >= 0 and (shortest is None or found < shortest):
-                shortest = found
-    if shortest is None:
+            if exchange is not None:
+                address, t1, t2, t3, t4 = exchange
+                addresses = [address]
+                found.append(((t4 - t1) - (t3 - t2), ((t1 - t2) + (t4 - t3)) / 2))
+    # A clock that is set meanwhile can make a round trip of less than nothing.
+    usable = [
+        (round_trip_ns, offset_ns) for round_trip_ns, offset_ns in found if round_trip_ns >= 0
+    ]
+    if not usable:
         return None
-    round_trip_ns, offset_ns = shortest
+    round_trip_ns, offset_ns = min(usable)
     return Offset(offset_s=offset_ns / 1e9, error_s=round_trip_ns / 2e9)
 
 

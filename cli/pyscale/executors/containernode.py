@@ -1,6 +1,6 @@
 """What only the node knows when a task starts: scratch space, a container's variables and GPU.
 
-Imported by the launcher before anything heavy, so it knows the order by its keys alone.
+The launcher imports it: nothing heavy, and the order is known by its keys alone.
 """
 
 from __future__ import annotations
@@ -44,10 +44,7 @@ def prepared(container: Mapping[str, Any], own: Mapping[str, str]) -> Iterator[d
 
 @contextmanager
 def scratch(prefix: str) -> Iterator[str]:
-    """Yield a folder for a task's temporary files, which goes with the block.
-
-    Its name tells whoever finds it after a crash which session it belonged to.
-    """
+    """Yield a folder for a task's temporary files, named by its session; it goes with the block."""
     folder = tempfile.mkdtemp(prefix=f"{prefix}{os.getsid(0)}-")
     try:
         # Nodes may share the folder that it lies in, and count their sessions alike.
@@ -69,9 +66,9 @@ def _sockets(option_prefix: str, own: Mapping[str, str]) -> dict[str, str]:
 
 
 def scratch_prefix(run: Path) -> str:
-    """How the names of a run's scratch folders begin, on every node; a copy of the run has its own.
+    """How the names of a run's scratch folders begin; a copy of the run has its own.
 
-    It is short: tasks put sockets there, and of their paths Linux takes 107 bytes.
+    Short, as tasks put sockets there, and of their paths Linux takes 107 bytes.
     """
     return f"pyscale-{hashlib.sha256(os.fsencode(run)).hexdigest()[:8]}-"
 
@@ -111,10 +108,7 @@ def _made_on_this_node(folder: Path) -> bool:
 
 
 def own_folders(prefix: str) -> list[Path]:
-    """Folders for temporary files on this node, by how their names begin.
-
-    Everybody may put something of any name where they lie: only this user's folders are told.
-    """
+    """Folders for temporary files of this user on this node, by how their names begin."""
     found = []
     for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         with suppress(FileNotFoundError):

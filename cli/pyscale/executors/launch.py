@@ -1,8 +1,9 @@
 """The launcher: starts one task's process on the node, watches it, and records how it ended.
 
-It runs inside the job that submitit starts or, for the ranks of a step, as
-`python -m pyscale.executors.launch FOLDER TOKEN [FOLDER TOKEN …]`. Nothing heavy is imported, so it
-knows the records it reads and writes by their keys alone.
+It runs inside the job that submitit starts on a cluster or as `python -m pyscale.executors.launch`:
+with `FOLDER TOKEN [FOLDER TOKEN …]` for the ranks of a step, with `FOLDER TOKEN PARENT` for a task
+on this machine, which does not outlive that process. Nothing heavy is imported, so it knows the
+records it reads and writes by their keys alone.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -30,6 +31,7 @@ from pyscale_stages.atomic import write_atomically
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.spans import SPAWN_VARIABLE
 
+Order = dict[str, Any]
 PR_SET_CHILD_SUBREAPER = 36
 EXIT_NO_PROGRAM = 127
 """Exit code of a task whose program could not be started, as shells have it."""
@@ -41,7 +43,7 @@ def launch_rank(folders: Sequence[str], tokens: Sequence[str] | None = None) -> 
     return launch(folders[rank], tokens[rank] if tokens else None)
 
 
-def launch(folder: str, token: str | None = None) -> int | None:
+def launch(folder: str, token: str | None = None, parent: int | None = None) -> int | None:
     """Run the task whose order lies in `folder`, return its exit code, and leave its records there.
 
     The order is that of the token, where another one may take its place before the job begins. None
@@ -49,17 +51,10 @@ def launch(folder: str, token: str | None = None) -> int | None:
     """
     task = Path(folder)
     begin_utc = datetime.now(UTC)
-    order = read(task / "order.json")
-    if order is None or order["token"] != (token or order["token"]):
-        return None
-    if was_begun(task, order):
-        return None
-    # submitit's controller on this machine; on a cluster's node Slurm's own, which ends its jobs.
-    end_with_parent(int(os.environ.get("SUBMITIT_LOCAL_JOB_ID") or os.getppid()))
-    settle_in(order)
-    if order["node_work"]:
-        do_once_on_this_node(order["node_work"])
-    if not stands(task, order):
+    # On a cluster's node the parent is Slurm's own process, which ends its jobs.
+    end_with_parent(parent or os.getppid())
+    order = standing(task, token, prepare=settle_in)
+    if order is None:
         return None
     with environment_of(order) as environment:
         returncode = _run(task, order, environment, begin_utc)
@@ -69,7 +64,24 @@ def launch(folder: str, token: str | None = None) -> int | None:
     return returncode
 
 
-def was_begun(task: Path, order: dict[str, Any]) -> bool:
+def standing(
+    task: Path, token: str | None, prepare: Callable[[Order], None] = lambda _order: None
+) -> Order | None:
+    """The order of a task that is to be done, once its work on this node is.
+
+    None where another one has taken its place, or it was begun before. `prepare` is called before
+    the work on the node.
+    """
+    order = read(task / "order.json")
+    if order is None or order["token"] != (token or order["token"]) or _was_begun(task, order):
+        return None
+    prepare(order)
+    if order["node_work"]:
+        do_once_on_this_node(order["node_work"])
+    return order if stands(task, order) else None
+
+
+def _was_begun(task: Path, order: Order) -> bool:
     """Whether the order was begun before; if it did not end by itself, record why not."""
     before = read(task / "launch.json")
     if before is None or before["token"] != order["token"]:
@@ -85,7 +97,7 @@ def was_begun(task: Path, order: dict[str, Any]) -> bool:
     return True
 
 
-def _is_explained(ended: dict[str, Any] | None, order: dict[str, Any]) -> bool:
+def _is_explained(ended: Order | None, order: Order) -> bool:
     """Whether an exit record is the order's, and tells more than that the process was killed."""
     if ended is None or ended["token"] != order["token"]:
         return False
@@ -97,15 +109,13 @@ def _is_explained(ended: dict[str, Any] | None, order: dict[str, Any]) -> bool:
     return bool(ended["cause"]) or not killed
 
 
-def stands(task: Path, order: dict[str, Any]) -> bool:
+def stands(task: Path, order: Order) -> bool:
     """Whether the order is still that of its folder: its trial may have been set aside."""
     now = read(task / "order.json")
     return now is not None and now["token"] == order["token"]
 
 
-def _run(
-    task: Path, order: dict[str, Any], environment: dict[str, str], begin_utc: datetime
-) -> int:
+def _run(task: Path, order: Order, environment: dict[str, str], begin_utc: datetime) -> int:
     clock = offset_to(order["clock"]) if order["clock"] else None
     with (task / "stdout").open("wb") as stdout:
         spawn_utc = datetime.now(UTC)
@@ -120,7 +130,7 @@ def _run(
 
 def started(
     folder: Path,
-    order: dict[str, Any],
+    order: Order,
     environment: dict[str, str],
     stdin: int,
     stdout: int | IO[bytes],
@@ -152,13 +162,14 @@ def started(
 
 def write_launch(
     task: Path,
-    order: dict[str, Any],
+    order: Order,
     pid: int,
     times: tuple[datetime, datetime],
     clock: Offset | None = None,
 ) -> None:
     """Record that the process of an order is there, and when its launcher and it began."""
     begin_utc, spawn_utc = times
+    array = os.environ.get("SLURM_ARRAY_JOB_ID")
     _write(
         task / "launch.json",
         token=order["token"],
@@ -166,14 +177,17 @@ def write_launch(
         pid=pid,
         node=node_name(),
         spawn_utc=spawn_utc.isoformat(),
-        job_id=_job_id(),
+        # As squeue names it: 17, or 17_3 for an element of an array.
+        job_id=f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}"
+        if array
+        else os.environ.get("SLURM_JOB_ID"),
         clock=clock._asdict() if clock else None,
         cpus=sorted(os.sched_getaffinity(0)),
     )
 
 
 @contextmanager
-def environment_of(order: dict[str, Any]) -> Iterator[dict[str, str]]:
+def environment_of(order: Order) -> Iterator[dict[str, str]]:
     """Yield the variables of an order's process; its scratch space goes with the block."""
     from pyscale.executors.containernode import prepared, scratch
 
@@ -188,25 +202,17 @@ def environment_of(order: dict[str, Any]) -> Iterator[dict[str, str]]:
         yield os.environ | order["env"]
 
 
-def _job_id() -> str | None:
-    """Slurm's id of this job, as squeue names it: 17, or 17_3 for an element of an array."""
-    array = os.environ.get("SLURM_ARRAY_JOB_ID")
-    if array:
-        return f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}"
-    return os.environ.get("SLURM_JOB_ID")
-
-
-def read(path: Path) -> dict[str, Any] | None:
+def read(path: Path) -> Order | None:
     """Read a record by its keys alone; None where it is not there."""
     try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        record: Order = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
     return record
 
 
 def write_exit(
-    task: Path, order: dict[str, Any], returncode: int | None, cause: dict[str, Any] | None = None
+    task: Path, order: Order, returncode: int | None, cause: dict[str, Any] | None = None
 ) -> None:
     """Record that the process of an order has ended."""
     # Before the record: once that is there, another attempt may have taken the folder.
@@ -224,7 +230,7 @@ def _write(path: Path, **record: Any) -> None:
     write_atomically(path, json.dumps(record) + "\n")
 
 
-def settle_in(order: dict[str, Any]) -> None:
+def settle_in(order: Order) -> None:
     """Lead the processes that the order starts, adopt what they leave behind, and pin them."""
     # The lines of shell that a job begins with made it on the first of its nodes alone.
     with suppress(OSError, KeyError):
@@ -238,7 +244,7 @@ def settle_in(order: dict[str, Any]) -> None:
 
 
 @contextmanager
-def guarded(pid: int, order: dict[str, Any]) -> Iterator[None]:
+def guarded(pid: int, order: Order) -> Iterator[None]:
     """Have another process kill a container in the block, once this process is gone.
 
     The kernel forgets the wish of `end_with_parent` when a process takes other rights, and that
@@ -277,10 +283,7 @@ def _guard(pid: int, read_end: int) -> NoReturn:
 
 
 def end_orphans() -> None:
-    """Kill what a task left behind, so that nothing of it disturbs the next.
-
-    A container program that is killed leaves the process that mounts its image.
-    """
+    """Kill what a task left behind, like what mounts the image of a killed container."""
     with suppress(ChildProcessError):
         while True:
             os.waitpid(-1, os.WNOHANG)
@@ -292,4 +295,7 @@ def end_orphans() -> None:
 
 
 if __name__ == "__main__":
-    launch_rank(sys.argv[1::2], sys.argv[2::2])
+    if len(sys.argv) % 2:
+        launch_rank(sys.argv[1::2], sys.argv[2::2])
+    else:
+        launch(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -38,11 +38,9 @@ class MockEnd:
     """How a pretended task ends."""
 
     wall_s: float = 1.0
-    """The time it claims to have taken."""
     returncode: int | None = 0
     """Its exit code, or minus a signal; None pretends that it vanished without a word."""
     agrees: bool = True
-    """What a check finds."""
     error: TaskError | None = None
     """Why it failed; where it was killed or vanished somebody else knows, as Slurm does."""
 
@@ -57,9 +55,7 @@ What it raises kills the pretended pyscale, and leaves this task running and the
 class MockExecutor(Executor):
     """Writes the records that real tasks would leave, and keeps what was asked of it.
 
-    With `takes_up` tasks of a killed pyscale go on, and are waited for by the next; its queue has
-    `room` for so many batches. Lists tell trial and task of those that were `started`, that were
-    `queued` ahead, and that were `taken_up` of the queue or of an earlier pyscale.
+    With `takes_up`, tasks of a killed pyscale go on; its queue has `room` for so many batches.
     """
 
     def __init__(
@@ -82,22 +78,16 @@ class MockExecutor(Executor):
     def run(self, batch: Batch) -> None:
         """Pretend to run the tasks, one after the other."""
         self.batches.append(batch)
-        for folder, order in batch.orders.items():
-            write_order(folder, order)
-        batch.submitted({folder.name: f"{batch.trial.id}/{folder.name}" for folder in batch.orders})
-        for folder in batch.orders:
-            self.started.append((batch.trial.id, folder.name))
-            self._pretend(folder)
+        _order(batch)
+        self._pretend_all(batch, self.started)
 
     def queue(self, batch: Batch) -> str | None:
         """Keep the tasks until they are taken up."""
         if not self.room:
             return "its queue is full"
         self.room -= 1
-        for folder, order in batch.orders.items():
-            write_order(folder, order)
-            self.queued.append((batch.trial.id, folder.name))
-        batch.submitted({folder.name: f"{batch.trial.id}/{folder.name}" for folder in batch.orders})
+        _order(batch)
+        self.queued += [(batch.trial.id, folder.name) for folder in batch.orders]
         return None
 
     def take_up(self, batch: Batch) -> bool:
@@ -105,10 +95,13 @@ class MockExecutor(Executor):
         if not (self._takes_up or self.queued):
             return False
         batch.taken_up()
-        for folder in batch.orders:
-            self.taken_up.append((batch.trial.id, folder.name))
-            self._pretend(folder)
+        self._pretend_all(batch, self.taken_up)
         return True
+
+    def _pretend_all(self, batch: Batch, kept: list[tuple[str, str]]) -> None:
+        for folder in batch.orders:
+            kept.append((batch.trial.id, folder.name))
+            self._pretend(folder)
 
     def end_all(self) -> int:
         """Find nothing."""
@@ -132,6 +125,12 @@ class MockExecutor(Executor):
         cause = end.error if end.returncode < 0 else None
         ended = ExitRecord(token=order.token, returncode=end.returncode, end_utc=now, cause=cause)
         _write(folder / EXIT_FILE, ended)
+
+
+def _order(batch: Batch) -> None:
+    for folder, order in batch.orders.items():
+        write_order(folder, order)
+    batch.submitted({folder.name: f"{batch.trial.id}/{folder.name}" for folder in batch.orders})
 
 
 def _result(task: str, spec: TaskSpec, end: MockEnd, now: datetime) -> TaskResult:

@@ -1,8 +1,7 @@
 """Work done once on each node before a trial reads there: the inputs' page cache, a look around.
 
-Every launcher of the trial comes here. The first does the work, and the others wait for it; one
-that is killed in the middle leaves it to the next. The launcher imports this, so nothing heavy is
-but by the one that works.
+Every launcher of the trial comes here: the first does the work, the others wait; one that is killed
+leaves it to the next. The launcher imports this: nothing heavy.
 """
 
 from __future__ import annotations
@@ -49,9 +48,8 @@ def _done(work: Mapping[str, Any]) -> str:
 def _alone_on_this_node(what: str) -> Iterator[None]:
     """Hold a name that only one process of the node can hold; wait for it where another does.
 
-    The name is a socket's, of the kind that lies in no folder: jobs of one node may each have a
-    /tmp of their own, and the locks of a shared filesystem can tell whoever waits many seconds
-    late. The kernel frees it when its holder ends, however it ends, and wakes all who wait.
+    It is a socket's name in no folder: jobs of one node may each have a /tmp of their own, and
+    locks of shared filesystems wake waiters late. The kernel frees it when its holder ends.
     """
     name = b"\0pyscale-" + hashlib.sha256(what.encode()).hexdigest().encode()
     while True:

@@ -19,7 +19,6 @@ class WarmStart:
     """How the warm workers of a trial are started, where they are not ready yet."""
 
     memory_bytes: int
-    """What one of them takes, as its stage declares."""
     draft: Callable[[Path], TaskOrder]
     """Writes what a worker needs into its folder, and drafts its order."""
 
@@ -40,7 +39,6 @@ class Batch:
     taken_up: Callable[[], None]
     """To be told when tasks are found running and are waited for, and not started."""
     threads: int = 1
-    """Cores and threads of each task."""
     warm: WarmStart | None = None
     """Absent where each task is a new process."""
 
@@ -66,10 +64,7 @@ class Executor(ABC):
         return "tasks start at once here"
 
     def take_up(self, batch: Batch) -> bool:  # noqa: ARG002 - for those whose tasks go on
-        """Wait for tasks that an earlier pyscale started, until all have an exit record.
-
-        False, and nothing was done, where none of them was left running.
-        """
+        """Wait for tasks that an earlier pyscale started; False where none was left running."""
         return False
 
     def end_strays(self) -> int:

@@ -1,15 +1,12 @@
-"""Tells the other ranks of a trial how one of them ended, which could not say so itself.
-
-It is part of the launcher, so it knows an order by its keys alone and imports nothing heavy.
-"""
+"""The launcher's word to the other ranks of a trial on how one of them ended; nothing heavy."""
 
 from __future__ import annotations
 
 import os
-import signal
 from pathlib import Path
 from typing import Any
 
+from pyscale.interruption import signal_name
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.rank_failure import tell_end
 
@@ -33,18 +30,11 @@ def _how(task: Path, order: dict[str, Any], returncode: int | None) -> str:
     if returncode is None:
         return f"{process} vanished without a message"
     if returncode < 0:
-        return f"{process} was killed by {_signal_name(-returncode)}"
+        return f"{process} was killed by {signal_name(-returncode)}"
     if order["container"] and returncode > SIGNALS_FROM:
-        return f"{process} was killed by {_signal_name(returncode - SIGNALS_FROM)}"
+        return f"{process} was killed by {signal_name(returncode - SIGNALS_FROM)}"
     said = _last_line(task / "stderr")
     return said or f"{process} ended with exit code {returncode} and no message"
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
 
 
 def _last_line(log: Path) -> str:

@@ -2,11 +2,9 @@
 
 Run as `python -m pyscale.executors.resident FOLDER [PARENT]`. FOLDER holds the worker's own
 `order.json`, as a task's folder does, and takes its records. Tasks come as lines on stdin,
-`{"folder": "…", "token": "…"}`: each has an order and gets the records that `launch` would write.
-On stdout a line says when the worker is ready, and one for each task says that it has ended; in
-both `alive` is whether the worker can do another. It ends when stdin or the worker does.
-
-Like `launch` it imports nothing heavy, and knows records by their keys.
+`{"folder": "…", "token": "…"}`, and get the records that `launch` would write. On stdout a line
+says when the worker is ready, and one for each task that it has ended; `alive` in them is whether
+it can do another. It ends when stdin or the worker does. Like `launch` it imports nothing heavy.
 """
 
 from __future__ import annotations
@@ -18,11 +16,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from pyscale.executors.clock import offset_to
 from pyscale.executors.launch import (
@@ -32,16 +29,13 @@ from pyscale.executors.launch import (
     guarded,
     read,
     settle_in,
+    standing,
     stands,
     started,
-    was_begun,
     write_exit,
     write_launch,
 )
-from pyscale.executors.nodework import do_once_on_this_node
 from pyscale.interruption import end_with_parent
-
-Record = dict[str, Any]
 
 
 def attend(folder: str, parent: int | None = None) -> int:
@@ -72,8 +66,6 @@ def attend(folder: str, parent: int | None = None) -> int:
 
 
 class _Worker:
-    """A worker that has been started, and what is exchanged with it."""
-
     def __init__(self, home: Path, process: subprocess.Popen[bytes]) -> None:
         self._home = home
         self._process = process
@@ -95,9 +87,8 @@ class _Worker:
             self._process.stdin.close()
 
     def _do(self, task: Path, token: str) -> int | None:
-        """Do a task and record it; None where there was nothing to do."""
         begin_utc = datetime.now(UTC)
-        order = _standing(task, token)
+        order = standing(task, token)
         if order is None:
             return None
         clock = offset_to(order["clock"]) if order["clock"] else None
@@ -108,32 +99,29 @@ class _Worker:
             "spawn_monotonic_s": time.monotonic(),
         }
         write_launch(task, order, self._process.pid, (begin_utc, spawn_utc), clock)
-        self._tell(asked)
-        answer = self._hear()
-        if answer is None:
-            returncode = _last_words(self._home, task, self._process)
-        else:
-            returncode = int(answer["returncode"])
-        if stands(task, order):
-            write_exit(task, order, returncode)
-        return returncode
-
-    def _tell(self, asked: Mapping[str, Any]) -> None:
         assert self._process.stdin is not None
         # Whether it has ended, its answer tells.
         with suppress(BrokenPipeError):
             self._process.stdin.write(json.dumps(asked).encode() + b"\n")
             self._process.stdin.flush()
+        answer = self._hear()
+        if answer is None:
+            # What the worker said is the task's stderr.
+            with (self._home / "stderr").open("rb") as said, (task / "stderr").open("ab") as stderr:
+                shutil.copyfileobj(said, stderr)
+        returncode = self._process.wait() if answer is None else int(answer["returncode"])
+        if stands(task, order):
+            write_exit(task, order, returncode)
+        return returncode
 
-    def _hear(self) -> Record | None:
+    def _hear(self) -> Any:
         """The worker's next answer; None where it has ended."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line.endswith(b"\n"):
             self._process.wait()
             return None
-        answer: Record = json.loads(line)
-        return answer
+        return json.loads(line)
 
 
 def _attend_none(home: Path) -> None:
@@ -143,43 +131,19 @@ def _attend_none(home: Path) -> None:
     if asked is None:
         return
     task = Path(asked["folder"])
-    order = _standing(task, asked["token"])
+    order = standing(task, asked["token"])
     if order is not None:
         shutil.copyfile(home / "stderr", task / "stderr")
         write_exit(task, order, EXIT_NO_PROGRAM)
     _say(folder=asked["folder"], returncode=EXIT_NO_PROGRAM, alive=False)
 
 
-def _standing(task: Path, token: str) -> Record | None:
-    """The order of a task that is to be done; None where another one has taken its place."""
-    order = read(task / "order.json")
-    if order is None or order["token"] != token or was_begun(task, order):
-        return None
-    if order["node_work"]:
-        do_once_on_this_node(order["node_work"])
-    return order if stands(task, order) else None
-
-
-def _last_words(home: Path, task: Path, process: subprocess.Popen[bytes]) -> int:
-    """How a worker has ended; what it said is the task's stderr."""
-    with (home / "stderr").open("rb") as said, (task / "stderr").open("ab") as stderr:
-        shutil.copyfileobj(said, stderr)
-    return process.wait()
-
-
 def _say(**record: Any) -> None:
-    answers: IO[str] = sys.stdout
     # Nobody may be left to hear it: stdin ends then, too.
     with suppress(BrokenPipeError):
-        answers.write(json.dumps(record) + "\n")
-        answers.flush()
-
-
-def main(arguments: Sequence[str]) -> int:
-    """Attend the worker of a folder."""
-    folder, *parent = arguments
-    return attend(folder, int(parent[0]) if parent else None)
+        sys.stdout.write(json.dumps(record) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(attend(sys.argv[1], *map(int, sys.argv[2:])))

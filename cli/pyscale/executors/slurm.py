@@ -37,10 +37,7 @@ PATIENCE_S = 120.0
 
 
 class SlurmExecutor(Executor):
-    """Starts tasks as jobs of the cluster that the run's plan names.
-
-    The journal is told when Slurm falls silent, and when it answers again.
-    """
+    """Starts tasks as jobs of the cluster that the run's plan names."""
 
     def __init__(self, run: RunFolder, site: Site, journal: Journal) -> None:
         if not slurm_is_here():
@@ -107,34 +104,26 @@ class SlurmExecutor(Executor):
         known = {"requested": asked, "clock": self._clock}
         # An earlier try of what follows the windows may have left its own.
         forget_jobs(self._run.trial(batch.trial), batch.name)
-        job_ids: Mapping[Path, str] | None = None
-        while job_ids is None:
+        while True:
             # The newest job is behind all others; it may be of a pyscale that was killed.
             living = {int(array_of(job_id)) for job_id in _living(self._book.ask())}
             tokens = {
                 folder: write_order(folder, order.model_copy(update=known))
                 for folder, order in batch.orders.items()
             }
-            job_ids = self._submit(batch, tokens, str(max(living)) if living else None)
-        return job_ids
+            # A Ctrl-C between the submission and its record would leave jobs unknown.
+            with blocked(*ENDING):
+                job_ids = self._submit(batch, tokens, str(max(living)) if living else None)
+                if job_ids is not None:
+                    batch.submitted({folder.name: job for folder, job in job_ids.items()})
+                    return job_ids
+            # It may have taken the jobs before it fell silent.
+            self.end_strays()
 
     def _submit(
         self, batch: Batch, tokens: Mapping[Path, str], behind: str | None
     ) -> dict[Path, str] | None:
-        """Submit the tasks and tell of their jobs; None where the controller was away."""
-        # A Ctrl-C between the submission and its record would leave jobs unknown.
-        with blocked(*ENDING):
-            job_ids = self._submit_once(batch, tokens, behind)
-            if job_ids is not None:
-                batch.submitted({folder.name: job for folder, job in job_ids.items()})
-                return job_ids
-        # It may have taken the jobs before it fell silent.
-        self.end_strays()
-        return None
-
-    def _submit_once(
-        self, batch: Batch, tokens: Mapping[Path, str], behind: str | None
-    ) -> dict[Path, str] | None:
+        """Submit the tasks; None where the controller was away."""
         names = [str(folder) for folder in tokens]
         wanted = Submission.of(batch)
 
@@ -157,9 +146,7 @@ class SlurmExecutor(Executor):
 
     def _wait(self, job_ids: Mapping[Path, str]) -> None:
         """Return when every task has an exit record, and those that were killed a reason."""
-        pending = {
-            folder: SlurmJob(job_id, folder, self._book) for folder, job_id in job_ids.items()
-        }
+        pending = {folder: SlurmJob(job_id, self._book) for folder, job_id in job_ids.items()}
         while pending:
             for folder in wait_for_any(pending):
                 del pending[folder]
@@ -169,9 +156,7 @@ class SlurmExecutor(Executor):
             self._book.ask()
             self._have_ended(killed.values())
         for folder, job_id in killed.items():
-            killer = self._book.ended_by_slurm(job_id, folder)
-            if killer is not None:
-                explain_kill(folder, killer)
+            explain_kill(folder, self._book.ended_by_slurm(job_id, folder))
 
     def _end(self, strays: Collection[str]) -> int:
         """Cancel jobs that are recorded nowhere, and return when Slurm has ended them."""

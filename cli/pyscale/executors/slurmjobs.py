@@ -28,19 +28,17 @@ class JobBook:
 
     def __init__(self, name: str, tell: Callable[[EventKind, str], object]) -> None:
         self._name = name
-        self._heard = tell
+        self._tell = tell
         self._jobs: dict[str, QueuedJob] = {}
         self._asked_s = -POLL_S
         self._silent = False
+        # Rises with each answer; while Slurm is silent it stays.
         self.answers = 0
         self._ends: dict[str, JobEnd] = {}
         self._ends_at = -1
 
     def look(self) -> dict[str, QueuedJob]:
-        """Jobs as Slurm last told them, asked anew where that was a while ago.
-
-        `answers` rises with each answer; while Slurm is silent it stays.
-        """
+        """Jobs as Slurm last told them, asked anew where that was a while ago."""
         if time.monotonic() - self._asked_s >= POLL_S:
             self.refresh()
         return self._jobs
@@ -50,9 +48,13 @@ class JobBook:
         try:
             self._jobs = jobs_named(self._name)
         except SlurmSilent as silent:
-            self._tell(silent)
+            if not self._silent:
+                self._tell("slurm_silent", str(silent))
+            self._silent = True
         else:
-            self._tell(None)
+            if self._silent:
+                self._tell("slurm_answers", "")
+            self._silent = False
             self.answers += 1
         self._asked_s = time.monotonic()
         return not self._silent
@@ -66,44 +68,36 @@ class JobBook:
 
     def cause(self, job_id: str, folder: Path) -> TaskError:
         """Why a task's job left no record: the queue remembers a while, accounts for long."""
-        return cause_of(job_id, *self._seen(job_id), _node_of(folder))
+        return cause_of(job_id, *self._seen(job_id, folder))
 
     def ended_by_slurm(self, job_id: str, folder: Path) -> TaskError | None:
         """Why Slurm ended a task's job; None where it did not."""
-        return ended_by_slurm(job_id, *self._seen(job_id), _node_of(folder))
+        return ended_by_slurm(job_id, *self._seen(job_id, folder))
 
-    def _seen(self, job_id: str) -> tuple[QueuedJob | None, JobEnd | None]:
-        """What the queue and the accounts say of a job."""
+    def _seen(self, job_id: str, folder: Path) -> tuple[QueuedJob | None, JobEnd | None, str]:
+        """What the queue and the accounts say of a job, and the node where its task began."""
         job = job_of(self.look(), job_id)
         if self._ends_at != self.answers:
             # Accounts are asked once for all jobs of the run, however many were lost together.
             self._ends = ends_of({job_id, *self._jobs})
             self._ends_at = self.answers
-        return job, self._ends.get(job_id)
-
-    def _tell(self, silent: SlurmSilent | None) -> None:
-        if silent is not None and not self._silent:
-            self._heard("slurm_silent", str(silent))
-        elif silent is None and self._silent:
-            self._heard("slurm_answers", "")
-        self._silent = silent is not None
+        # Slurm does not tell it of a job that has several nodes.
+        launch = read_task(folder).launch
+        return job, self._ends.get(job_id), launch.node if launch is not None else ""
 
 
 class SlurmJob:
     """The job of one task."""
 
-    def __init__(self, job_id: str, folder: Path, book: JobBook) -> None:
+    def __init__(self, job_id: str, book: JobBook) -> None:
         self._id = job_id
-        self._folder = folder
         self._book = book
         self._gone_s: float | None = None
         self._gone_at = 0
 
-    def is_alive(self) -> bool:
-        """Whether the job may still leave a record.
-
-        A job has gone when two answers of Slurm say so and its record had time to arrive.
-        """
+    def is_alive(self, folder: Path) -> bool:
+        """Whether the job may still leave a record."""
+        # It has gone when two answers of Slurm say so and its record had time to arrive.
         job = job_of(self._book.look(), self._id)
         if self._book.answers == 0 or (job is not None and job.alive):
             self._gone_s = None
@@ -113,15 +107,9 @@ class SlurmJob:
         if self._book.answers == self._gone_at or time.monotonic() - self._gone_s < GRACE_S:
             return True
         # Listing a folder makes a network filesystem look again for files that were not there.
-        next(self._folder.iterdir(), None)
+        next(folder.iterdir(), None)
         return False
 
-    def why_gone(self) -> TaskError:
+    def why_gone(self, folder: Path) -> TaskError:
         """Why it ended without a record."""
-        return self._book.cause(self._id, self._folder)
-
-
-def _node_of(folder: Path) -> str:
-    """Where a task began, which Slurm does not tell of a job that has several nodes."""
-    launch = read_task(folder).launch
-    return launch.node if launch is not None else ""
+        return self._book.cause(self._id, folder)

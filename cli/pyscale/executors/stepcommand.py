@@ -5,45 +5,39 @@ from __future__ import annotations
 import math
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from pyscale.executors.protocol import WINDOWS, Batch
-from pyscale.executors.submission import OF_THE_CLUSTER, Submission
-from pyscale.sbatch.options import Allocation, ranks_over_nodes
+from pyscale.executors.submission import OF_THE_CLUSTER, WITHOUT_RANK_FAILURE, Submission
+from pyscale.sbatch.options import Allocation, as_words, node_options
 from pyscale.sites import Site
 
 
 def step_command(
     site: Site, batch: Batch, tokens: Mapping[Path, str], job_id: str, *, overlap: bool = False
 ) -> list[str]:
-    """Command line that runs tasks, by folder and order's token, as one step of a job.
-
-    Several are the ranks of a gang. `overlap` lets it use cores that idle steps hold.
-    """
-    wanted = Submission.of(batch).asked(site)
+    """Command line that runs tasks, the ranks of a gang if several, as one step of a job."""
     return [
-        *_srun(site, batch, wanted, len(tokens), job_id),
+        *_srun(site, batch, len(tokens), job_id),
         "--input=none",
         *(["--overlap"] if overlap else []),
-        f"--time={wanted.time_min}",
-        *_program("launch"),
+        f"--time={Submission.of(batch).asked(site).time_min}",
+        *(sys.executable, "-u", "-m", "pyscale.executors.launch"),
         *(word for folder, token in tokens.items() for word in (str(folder), token)),
     ]
 
 
 def worker_command(site: Site, batch: Batch, folder: Path, job_id: str) -> list[str]:
-    """Command line that keeps a warm worker as a step of a job, and hands lines on to it.
+    """Command line that keeps a warm worker as a step, and hands lines on to it.
 
     The step may last as long as the job: its time limit would be that of all its tasks together.
     """
-    wanted = Submission.of(batch).asked(site)
-    # Each answer is waited for, and srun would keep it until more have come.
     return [
-        *_srun(site, batch, wanted, 1, job_id),
+        *_srun(site, batch, 1, job_id),
+        # Each answer is waited for, and srun would keep it until more have come.
         "--unbuffered",
-        *_program("resident"),
-        str(folder),
+        *(sys.executable, "-u", "-m", "pyscale.executors.resident", str(folder)),
     ]
 
 
@@ -56,56 +50,30 @@ def step_environment() -> dict[str, str]:
     }
 
 
-def _srun(site: Site, batch: Batch, wanted: Allocation, tasks: int, job_id: str) -> list[str]:
-    """What srun is told of every step."""
+def _srun(site: Site, batch: Batch, tasks: int, job_id: str) -> list[str]:
+    wanted = Submission.of(batch).asked(site)
     nodes = batch.trial.nodes if batch.name == WINDOWS else ()
     return [
         "srun",
         f"--jobid={job_id}",
         "--exact",
         "--mpi=none",
-        # One rank's end, good or bad, does not end the others.
-        "--kill-on-bad-exit=0",
-        "--wait=0",
+        *WITHOUT_RANK_FAILURE,
         f"--ntasks={tasks}",
         f"--cpus-per-task={wanted.cpus}",
-        *_on_nodes(wanted, tasks, nodes),
-        *_bound(site),
-        *_memory(site, wanted, tasks),
-        *_gpus(wanted),
+        *as_words(node_options(wanted, tasks, nodes)),
+        # Where the site's own options do not say how a task is bound.
+        *([] if any(o.startswith("--hint") for o in site.options) else ["--cpu-bind=cores"]),
+        _memory(site, wanted, tasks),
+        # All GPUs of the job are of one type, and Slurm refuses one that was not asked for.
+        f"--gpus-per-task={wanted.gpus}" if wanted.gpus else "--gres=none",
     ]
 
 
-def _program(module: str) -> list[str]:
-    return [sys.executable, "-u", "-m", f"pyscale.executors.{module}"]
-
-
-def _on_nodes(wanted: Allocation, tasks: int, named: Sequence[str]) -> list[str]:
-    if named:
-        return [f"--nodes={len(named)}", f"--nodelist={','.join(named)}", "--ntasks-per-node=1"]
-    spread = ranks_over_nodes(wanted, tasks)
-    if spread is not None:
-        return [f"--nodes={spread.nodes}", f"--ntasks-per-node={spread.ranks_each}"]
-    return ["--nodes=1" if tasks == 1 else f"--nodes=1-{tasks}"]
-
-
-def _bound(site: Site) -> list[str]:
-    """Bind a task to its cores, where the site's own options do not say how."""
-    hinted = any(option.startswith("--hint") for option in site.options)
-    return [] if hinted else ["--cpu-bind=cores"]
-
-
-def _memory(site: Site, wanted: Allocation, tasks: int) -> list[str]:
+def _memory(site: Site, wanted: Allocation, tasks: int) -> str:
     """Memory of a step; by default it would take all that the job has, and no other could begin."""
     if site.memory_option == "none":
-        return ["--mem=0"]
+        return "--mem=0"
     if tasks == 1:
-        return [f"--mem={wanted.memory_mib}M"]
-    return [f"--mem-per-cpu={math.ceil(wanted.memory_mib / wanted.cpus)}M"]
-
-
-def _gpus(wanted: Allocation) -> list[str]:
-    if not wanted.gpus:
-        return ["--gres=none"]
-    # All GPUs of the job are of one type, and Slurm refuses the name of one that was not asked for.
-    return [f"--gpus-per-task={wanted.gpus}"]
+        return f"--mem={wanted.memory_mib}M"
+    return f"--mem-per-cpu={math.ceil(wanted.memory_mib / wanted.cpus)}M"

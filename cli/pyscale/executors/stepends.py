@@ -8,21 +8,21 @@ import time
 from pathlib import Path
 from typing import Any
 
-from pyscale.executors.submission import AWAY
+from pyscale.executors.submission import is_away
 from pyscale.slurm.accounts import JobEnd
 from pyscale.slurm.commands import ask, without_defaults
 from pyscale.slurm.endings import AGAIN, ended_by_slurm
-from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, ExitRecord, LaunchRecord, Requested
-from pyscale.store.taskfiles import explain_kill, read_record, was_killed
+from pyscale.store.records import LAUNCH_FILE, LaunchRecord, Requested
+from pyscale.store.taskfiles import explain_kill, read_record
 from pyscale_stages.contract import TaskError
 
 _LOG_BYTES = 64 * 1024
 _SAID = (
-    (re.compile(r"oom-kill|out of memory|exceeded memory limit", re.I), "OUT_OF_MEMORY"),
-    (re.compile(r"due to time limit", re.I), "TIMEOUT"),
-    (re.compile(r"due to node failure|node fail", re.I), "NODE_FAIL"),
-    (re.compile(r"due to preemption", re.I), "PREEMPTED"),
-    (re.compile(r"\*\*\* step \S+ on \S+ cancelled", re.I), "CANCELLED"),
+    (r"oom-kill|out of memory|exceeded memory limit", "OUT_OF_MEMORY"),
+    (r"due to time limit", "TIMEOUT"),
+    (r"due to node failure|node fail", "NODE_FAIL"),
+    (r"due to preemption", "PREEMPTED"),
+    (r"\*\*\* step \S+ on \S+ cancelled", "CANCELLED"),
 )
 """Words of slurmstepd and srun, and the state that Slurm calls such an end; the first counts."""
 _STEP = re.compile(r"(?:StepId=|STEP )(\d+\.\d+)")
@@ -60,26 +60,27 @@ class StepLog:
 
     def is_away(self) -> bool:
         """Whether srun complained that the controller does not answer."""
-        said = self.text().lower()
-        return any(word in said for word in AWAY)
+        return is_away(self.text())
 
     def killer(self, folder: Path) -> TaskError | None:
         """Why Slurm ended a task of the step; None where it did not."""
         said = self.text()
-        state = next((state for pattern, state in _SAID if pattern.search(said)), None)
+        state = next((state for words, state in _SAID if re.search(words, said, re.I)), None)
         if state is None:
             return None
         found = _STEP.search(said)
         launch = read_record(LaunchRecord, folder / LAUNCH_FILE)
-        node = launch.node if launch is not None else ""
-        name = f"step {found[1] if found else self._job_id}"
-        return ended_by_slurm(name, None, self._end(state, node), node)
+        end = JobEnd(
+            state=state,
+            node=launch.node if launch is not None else "",
+            time_limit_s=self._asked.time_limit_s,
+            memory_bytes=self._asked.memory_bytes,
+        )
+        return ended_by_slurm(f"step {found[1] if found else self._job_id}", None, end)
 
     def explain(self, folder: Path) -> None:
         """Add to the record of a task that was killed why Slurm did that, where it did."""
-        killer = self.killer(folder)
-        if killer is not None:
-            explain_kill(folder, killer)
+        explain_kill(folder, self.killer(folder))
 
     def cause(self, folder: Path) -> TaskError:
         """Why a task of the step left no record."""
@@ -92,19 +93,6 @@ class StepLog:
             kind="Failed",
             message=f"a step of job {self._job_id} failed ({said}): see {self.path}, and {AGAIN}",
             exit_code=1,
-        )
-
-    def _end(self, state: str, node: str) -> JobEnd:
-        return JobEnd(
-            state=state,
-            cancelled_by=None,
-            exit_code=0,
-            signal=0,
-            node=node,
-            elapsed_s=0,
-            time_limit_s=self._asked.time_limit_s,
-            memory_bytes=self._asked.memory_bytes,
-            peak_memory_bytes=None,
         )
 
 
@@ -127,6 +115,10 @@ class Step:
         began = self.process.returncode == 0 or (folder / LAUNCH_FILE).exists()
         return began and time.monotonic() - self._gone_s < GRACE_S
 
+    def why_gone(self, folder: Path) -> TaskError:
+        """Why a task ended without a record."""
+        return self.log.cause(folder)
+
     def wait(self) -> None:
         """Return when srun has ended, so that what it held is free for the next step."""
         try:
@@ -136,49 +128,26 @@ class Step:
             self.process.wait()
 
 
-class StepJob:
-    """One task of a step."""
-
-    def __init__(self, step: Step, folder: Path) -> None:
-        self.step = step
-        self._folder = folder
-
-    def is_alive(self) -> bool:
-        """Whether the task may still leave a record."""
-        return self.step.is_alive(self._folder)
-
-    def why_gone(self) -> TaskError:
-        """Why it ended without one."""
-        return self.step.log.cause(self._folder)
-
-
-def ended_by_another(folder: Path) -> bool:
-    """Whether a task left no word of its own: its process was killed, or never began."""
-    ended = read_record(ExitRecord, folder / EXIT_FILE)
-    return ended is not None and (ended.returncode is None or was_killed(folder))
-
-
 def own_state(job_id: str) -> str | None:
     """State of a job in Slurm's word; None where Slurm does not answer."""
-    return _told(job_id)[0]
+    answer = _told(job_id, "%T")
+    if answer is None or answer:
+        return answer
+    return "UNKNOWN"
 
 
 def own_end_s(job_id: str) -> float | None:
     """When a job must end, in seconds since 1970; None where Slurm does not tell."""
-    end = _told(job_id)[1]
+    end = _told(job_id, "%e")
     return float(end) if end is not None and end.isdigit() else None
 
 
-def _told(job_id: str) -> tuple[str | None, str | None]:
+def _told(job_id: str, field: str) -> str | None:
+    """What Slurm says of a job, nothing where it does not know it; None where it is silent."""
     answer = ask(
-        "squeue",
-        "--noheader",
-        "--states=all",
-        f"--jobs={job_id}",
-        "--format=%T|%e",
+        *("squeue", "--noheader", "--states=all", f"--jobs={job_id}", f"--format={field}"),
         env=without_defaults("SQUEUE_") | {"SLURM_TIME_FORMAT": "%s"},
     )
     if answer.code != 0:
-        return ("UNKNOWN" if UNKNOWN_JOB in answer.complaint.lower() else None), None
-    state, _, end = answer.out.strip().partition("|")
-    return state or "UNKNOWN", end or None
+        return "" if UNKNOWN_JOB in answer.complaint.lower() else None
+    return answer.out.strip()

@@ -10,15 +10,7 @@ from pathlib import Path
 from pyscale.executors.clock import telling_time
 from pyscale.executors.protocol import WINDOWS, Batch, Executor
 from pyscale.executors.stepcommand import step_command, step_environment
-from pyscale.executors.stepends import (
-    PERIOD_S,
-    AllocationEndedError,
-    Step,
-    StepJob,
-    StepLog,
-    ended_by_another,
-    own_state,
-)
+from pyscale.executors.stepends import PERIOD_S, AllocationEndedError, Step, StepLog, own_state
 from pyscale.executors.submission import Submission
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.executors.warmsteps import WarmSteps
@@ -27,18 +19,11 @@ from pyscale.sites import Site
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
 from pyscale.store.records import EXIT_FILE, LAUNCH_FILE
-from pyscale.store.taskfiles import (
-    forget_jobs,
-    withdraw_orders,
-    write_order,
-)
+from pyscale.store.taskfiles import ended_by_another, forget_jobs, withdraw_orders, write_order
 
 
 class StepExecutor(Executor):
-    """Starts tasks as steps of one job, which this process runs in.
-
-    The journal is told when Slurm falls silent, and when it answers again.
-    """
+    """Starts tasks as steps of one job, which this process runs in."""
 
     def __init__(self, run: RunFolder, site: Site, journal: Journal, job_id: str) -> None:
         self._run = run
@@ -52,7 +37,7 @@ class StepExecutor(Executor):
         """Keep as many steps running as the batch allows, until all its tasks have ended."""
         forget_jobs(self._run.trial(batch.trial), batch.name)
         if batch.warm is not None:
-            self._workers.run(batch, batch.warm)
+            self._workers.run(batch)
             return
         if batch.name == WINDOWS:
             # Slurm gives their cores to no other step before.
@@ -60,11 +45,11 @@ class StepExecutor(Executor):
         gang = Submission.of(batch).is_gang
         with telling_time() as clock:
 
-            def start(slots: Mapping[Group, int]) -> Mapping[Path, StepJob]:
-                jobs: dict[Path, StepJob] = {}
+            def start(slots: Mapping[Group, int]) -> Mapping[Path, Step]:
+                jobs: dict[Path, Step] = {}
                 for tasks, slot in slots.items():
                     step = self._start(batch, tasks, clock, None if gang else slot)
-                    jobs |= {folder: StepJob(step, folder) for folder in tasks}
+                    jobs |= dict.fromkeys(tasks, step)
                 return jobs
 
             groups = [tuple(batch.orders)] if gang else [(folder,) for folder in batch.orders]
@@ -83,7 +68,6 @@ class StepExecutor(Executor):
         return len(living) + self._workers.end_all()
 
     def _start(self, batch: Batch, tasks: Sequence[Path], clock: str, slot: int | None) -> Step:
-        """Order tasks, and start the step that runs them."""
         asked = Submission.of(batch).requested(self._site)
         known = {"requested": asked, "clock": clock, "slot": slot}
         # A Ctrl-C between the start of a step and its record would leave it unknown.
@@ -92,26 +76,18 @@ class StepExecutor(Executor):
                 folder: write_order(folder, batch.orders[folder].model_copy(update=known))
                 for folder in tasks
             }
-            command = step_command(
-                # What follows windows uses cores of warm workers, which are idle then.
-                self._site,
-                batch,
-                tokens,
-                self._job_id,
-                overlap=bool(self._workers),
-            )
+            # What follows windows uses cores of warm workers, which are idle then.
+            overlap = bool(self._workers)
+            command = step_command(self._site, batch, tokens, self._job_id, overlap=overlap)
             name = f"{batch.trial.id}.{tasks[0].name}.{next(iter(tokens.values()))}.srun"
             log = StepLog(self._run.submissions / name, self._job_id, asked)
             self._steps.append(Step(_started(command, log.path), log))
             batch.submitted({folder.name: self._job_id for folder in tasks})
         return self._steps[-1]
 
-    def _settled(self, tasks: Mapping[Path, StepJob]) -> bool:
-        """Learn why tasks of an ended step left no word; return whether they ever began.
-
-        No task is to blame for the end of the job itself, which raises AllocationEndedError.
-        """
-        step = next(iter(tasks.values())).step
+    def _settled(self, tasks: Mapping[Path, Step]) -> bool:
+        """Learn why tasks of an ended step left no word; return whether they ever began."""
+        step = next(iter(tasks.values()))
         step.wait()
         self._steps.remove(step)
         lost = [folder for folder in tasks if ended_by_another(folder)]
@@ -144,13 +120,8 @@ class StepExecutor(Executor):
 
 
 def _started(command: Sequence[str], log: Path) -> subprocess.Popen[bytes]:
-    """Start one task's srun; what it starts writes its own files."""
     log.parent.mkdir(exist_ok=True)
     with log.open("wb") as err, blocked(*OF_TERMINAL):
         return subprocess.Popen(
-            command,
-            env=step_environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=err,
-            stderr=err,
+            command, env=step_environment(), stdin=subprocess.DEVNULL, stdout=err, stderr=err
         )

@@ -26,9 +26,14 @@ OF_THE_CLUSTER = ("SLURM_CLUSTERS", "SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JW
 HARMLESS_SIGNAL = "CONT@0"
 """In place of submitit's own, which ends a task before its time or puts its job back in the queue;
 Slurm sends this one to whatever it ends."""
+WITHOUT_RANK_FAILURE = ("--kill-on-bad-exit=0", "--wait=0")
+"""Options of srun: one rank's end, good or bad, does not end the others."""
+_AWAY = ("unable to contact", "timed out", "connection refused", "try again", "zero bytes")
 
-AWAY = ("unable to contact", "timed out", "connection refused", "try again", "zero bytes")
-"""How sbatch and srun say that the controller is away, and not that it refuses."""
+
+def is_away(said: str) -> bool:
+    """Whether sbatch or srun says that the controller is away, and not that it refuses."""
+    return any(word in said.lower() for word in _AWAY)
 
 
 @dataclass(frozen=True)
@@ -37,12 +42,9 @@ class Submission:
 
     trial: Trial
     batch_name: str
-    """`windows`, `merge`, `check` or `beside`."""
     tasks: int
     at_once: int
-    """How many of them may run at the same time."""
     threads: int = 1
-    """Cores and threads of each task."""
 
     @classmethod
     def of(cls, batch: Batch) -> Submission:
@@ -55,10 +57,7 @@ class Submission:
         return self.trial.layout == "gang" and self.batch_name == WINDOWS
 
     def asked(self, site: Site) -> Allocation:
-        """What one task asks of a site.
-
-        Joining windows and comparing outputs needs no GPU, wherever they were computed.
-        """
+        """What one task asks of a site; joining windows and comparing outputs needs no GPU."""
         device = self.trial.device if self.batch_name == WINDOWS else "cpu"
         stage = load_stage(self.trial.stage)
         return allocation(site, stage, device, self.threads, self.trial.gpus)
@@ -74,14 +73,9 @@ class Submission:
         )
 
     def options(self, site: Site) -> dict[str, str | None]:
-        """Options of sbatch by which a job asks a site for what it needs.
-
-        The job of a gang has all its tasks, one of an array one. A site's file that leaves open
-        what it needs to say is a UserError.
-        """
-        if not self.is_gang:
-            return slurm_options(site, self.asked(site))
-        return slurm_options(site, self.asked(site), self.tasks, self.trial.nodes)
+        """Options of sbatch for one task, or for all ranks of a gang."""
+        ranks = (self.tasks, self.trial.nodes) if self.is_gang else ()
+        return slurm_options(site, self.asked(site), *ranks)
 
 
 def submissions(plan: Plan, trial: Trial) -> Iterator[Submission]:
@@ -99,12 +93,8 @@ def asked_by_window(plan: Plan, trial: Trial, site: Site) -> Allocation:
 
 def refuse_shared_gpus(plan: Plan) -> None:
     """Raise where workers are to share a GPU that Slurm gives to each job alone."""
-    shared = {
-        trial.gpu_sharing: None
-        for trial in plan.trials
-        if trial.device == "cuda" and trial.gpu_sharing != "own"
-    }
-    if shared:
+    of_gpus = [trial.gpu_sharing for trial in plan.trials if trial.device == "cuda"]
+    if shared := dict.fromkeys(sharing for sharing in of_gpus if sharing != "own"):
         raise UserError(
             f"gpu_sharing {' and '.join(shared)}: only the staff of a cluster can let jobs share "
             "a GPU, so run pyscale inside one job on the node (salloc or sbatch, then pyscale "
@@ -115,18 +105,17 @@ def refuse_shared_gpus(plan: Plan) -> None:
 def parameters(
     site: Site, submission: Submission, *, run_id: str, behind: str | None = None
 ) -> dict[str, Any]:
-    """What submitit's Slurm executor is told, by `update_parameters`, to submit tasks.
-
-    None of them may start before the end of the job that they are `behind`.
-    """
+    """What submitit's Slurm executor is told to submit tasks, `behind` the end of a job."""
     trial, gang = submission.trial, submission.is_gang
+    # Slurm does not hand the number of cores on from the job to its ranks.
+    of_ranks = [f"--cpus-per-task={submission.asked(site).cpus}", *WITHOUT_RANK_FAILURE]
     return {
         "job_name": job_name(run_id),
         "comment": f"{trial.id}/{submission.batch_name}",
         "array_parallelism": submission.at_once,
         "setup": setup_lines(site, in_image=trial.image is not None) or None,
         "use_srun": gang,
-        "srun_args": _srun_options(submission.asked(site)) if gang else None,
+        "srun_args": of_ranks if gang else None,
         "wckey": None,
         "additional_parameters": of_sbatch(submission.options(site), behind),
     }
@@ -154,7 +143,7 @@ def submit(
             return [str(job.job_id) for job in tasks(executor)]
     except (FailedJobError, FailedSubmissionError) as error:
         said = str(error).strip().rpartition("\n")[2].removeprefix("sbatch: ")
-        if any(word in said.lower() for word in AWAY):
+        if is_away(said):
             return None
         raise UserError(refused(said)) from error
 
@@ -213,8 +202,7 @@ def script_of(asked: Mapping[str, Any], folder: Path, map_count: int | None = No
 def outside_of_any_job() -> Iterator[None]:
     """Hide the variables of the job that pyscale itself may run in.
 
-    A job inherits them from the one that submits it, and takes them for its own: srun refuses one
-    with memory by the core in one that asked for memory by the node.
+    A job would take them for its own: srun refuses memory by the core beside memory by the node.
     """
     from submitit.helpers import clean_env
 
@@ -222,14 +210,3 @@ def outside_of_any_job() -> Iterator[None]:
     with clean_env():
         os.environ.update(kept)
         yield
-
-
-def _srun_options(wanted: Allocation) -> list[str]:
-    """Options of the srun that starts a gang's ranks."""
-    return [
-        # Slurm does not hand this on from the job to its ranks.
-        f"--cpus-per-task={wanted.cpus}",
-        # One rank's end, good or bad, does not end the others.
-        "--kill-on-bad-exit=0",
-        "--wait=0",
-    ]

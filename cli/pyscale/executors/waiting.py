@@ -26,13 +26,13 @@ MOST_WATCHED = 256
 
 
 class Job(Protocol):
-    """One submitted task."""
+    """What does one task or several, each in a folder."""
 
-    def is_alive(self) -> bool:
-        """Whether the job may still leave a record; asked of each pending job in each period."""
+    def is_alive(self, folder: Path) -> bool:
+        """Whether a task may still get a record; asked of each pending one in each period."""
 
-    def why_gone(self) -> TaskError | None:
-        """Say why a job that is not alive left no record, where somebody knows."""
+    def why_gone(self, folder: Path) -> TaskError | None:
+        """Say why a task of a job that is not alive has no record, where somebody knows."""
 
 
 J = TypeVar("J", bound=Job)
@@ -71,23 +71,16 @@ def keep_busy(
 
 
 def wait_for_any(jobs: Mapping[Path, Job]) -> Collection[Path]:
-    """Folders of tasks that have ended, as soon as there is one; none where there were no jobs.
-
-    A job that vanished leaves an exit record from here. With many jobs this returns at the end of a
-    period, with all that have ended in it.
-    """
+    """Folders of tasks that have ended or vanished, as soon as there is one; none without jobs."""
     ended = _ended(jobs)
-    if ended or not jobs:
-        return ended
-    for _ in _moments(jobs):
+    moments = _moments(jobs)
+    while jobs and not ended:
+        next(moments)
         ended = _ended(jobs)
-        if ended:
-            break
     return ended
 
 
 def _moments(folders: Collection[Path]) -> Iterator[None]:
-    """Yield whenever it is worth looking."""
     period_s = max(PERIOD_S, len(folders) * PERIOD_OF_EACH_S)
     if len(folders) <= MOST_WATCHED:
         # Where a user has no watch left, as happens on login nodes, the period has to do.
@@ -114,9 +107,9 @@ def _ended(jobs: Mapping[Path, Job]) -> set[Path]:
     for folder, job in jobs.items():
         if has_ended(folder):
             found.add(folder)
-        elif not job.is_alive():
+        elif not job.is_alive(folder):
             # Looked for once more: a job may write its record and end between the two questions.
             if not has_ended(folder):
-                write_vanished(folder, job.why_gone())
+                write_vanished(folder, job.why_gone(folder))
             found.add(folder)
     return found

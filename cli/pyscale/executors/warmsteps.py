@@ -10,9 +10,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from pyscale.executors.clock import telling_time
-from pyscale.executors.protocol import Batch, WarmStart
+from pyscale.executors.protocol import Batch
 from pyscale.executors.stepcommand import step_environment, worker_command
-from pyscale.executors.stepends import PERIOD_S, TO_END_S, Step, StepLog, ended_by_another
+from pyscale.executors.stepends import PERIOD_S, TO_END_S, Step, StepLog
 from pyscale.executors.submission import Submission
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.executors.warmworkers import Key, WarmWorker, WarmWorkers, attended, give_tasks
@@ -21,40 +21,33 @@ from pyscale.processes import WORKERS_FOLDER
 from pyscale.sites import Site
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import LAUNCH_FILE, TaskOrder
-from pyscale_stages.contract import TaskError
+from pyscale.store.taskfiles import ended_by_another
 
 
-class WarmStep(WarmWorker):
+class WarmStep(Step, WarmWorker):
     """One worker, and the srun that hands lines on to its resident launcher, each for so long."""
 
     def __init__(self, folder: Path, command: Sequence[str], log: StepLog, limit_s: float) -> None:
         log.path.parent.mkdir(exist_ok=True)
         with log.path.open("ab") as err:
             process = attended(command, err, step_environment())
-        super().__init__(folder, process)
-        self.log = log
-        self._step = Step(process, log)
-        self._task = folder
+        Step.__init__(self, process, log)
+        WarmWorker.__init__(self, folder, process)
         self._limit_s = limit_s
         self._until_s: float | None = None
 
-    def is_alive(self) -> bool:
+    def is_alive(self, folder: Path) -> bool:
         """Whether the task that it was given last may still leave a record."""
         if self._until_s is not None and time.monotonic() > self._until_s:
             # Slurm limits the time of the worker, and not that of a task.
             self._until_s = None
             with self.log.path.open("a", encoding="utf-8") as log:
-                log.write(f"pyscale: {self._task} is ended due to time limit\n")
-            self.terminate()
-        return self._step.is_alive(self._task)
-
-    def why_gone(self) -> TaskError:
-        """Why the task that it was given last left none."""
-        return self.log.cause(self._task)
+                log.write(f"pyscale: {folder} is ended due to time limit\n")
+            self.process.terminate()
+        return super().is_alive(folder)
 
     def give(self, folder: Path, token: str) -> None:
         """Have it do a task that was ordered."""
-        self._task = folder
         self._until_s = time.monotonic() + self._limit_s
         super().give(folder, token)
 
@@ -65,21 +58,14 @@ class WarmStep(WarmWorker):
     def end(self) -> None:
         """Let it end, and wait until Slurm can give its cores to another step."""
         with suppress(subprocess.TimeoutExpired):
-            self._process.communicate(timeout=TO_END_S)
+            self.process.communicate(timeout=TO_END_S)
             return
-        self.terminate()
-        self._step.wait()
-
-    def terminate(self) -> None:
-        """Have Slurm end it, whatever it does."""
-        self._process.terminate()
+        self.process.terminate()
+        self.wait()
 
 
 class WarmSteps:
-    """All workers that are steps of a run's job, which this process runs in.
-
-    `refuse_ending` raises where the job is about to end.
-    """
+    """All workers that are steps of this process's job; `refuse_ending` raises where that ends."""
 
     def __init__(
         self, run: RunFolder, site: Site, job_id: str, refuse_ending: Callable[[], None]
@@ -94,12 +80,12 @@ class WarmSteps:
         """Whether any is kept."""
         return bool(self._workers.kept)
 
-    def run(self, batch: Batch, warm: WarmStart) -> None:
+    def run(self, batch: Batch) -> None:
         """Have workers do the tasks of a batch; those that it does not use are ended."""
         asked = Submission.of(batch).requested(self._site)
 
         def start(slots: Mapping[Group, int]) -> Mapping[Path, WarmStep]:
-            workers = self._ready(batch, warm, slots.values())
+            workers = self._ready(batch, slots.values())
             # A Ctrl-C between the start of a task and its record would leave it unknown.
             with blocked(*ENDING):
                 jobs = give_tasks(batch, slots, workers, placed)
@@ -110,7 +96,7 @@ class WarmSteps:
         # Their cores are needed, and Slurm gives them to no other step before.
         self._workers.keep_only([_key(batch, slot) for slot in slots])
         # All together, before the first is given its task.
-        self._ready(batch, warm, slots)
+        self._ready(batch, slots)
         with telling_time() as clock:
 
             def placed(order: TaskOrder, slot: int) -> TaskOrder:
@@ -124,18 +110,18 @@ class WarmSteps:
 
     def end_all(self) -> int:
         """End all, whatever they do; return how many there were."""
-        kept = self._workers.kept
+        kept = list(self._workers.kept.values())
         for worker in kept:
-            worker.terminate()
+            worker.process.terminate()
         self.end()
         return len(kept)
 
-    def _ready(self, batch: Batch, warm: WarmStart, slots: Iterable[int]) -> dict[int, WarmStep]:
+    def _ready(self, batch: Batch, slots: Iterable[int]) -> dict[int, WarmStep]:
         """Workers of slots that can begin at once, as soon as the controller starts steps."""
         asked = Submission.of(batch).requested(self._site)
 
-        def draft(folder: Path) -> TaskOrder:
-            return warm.draft(folder).model_copy(update={"requested": asked})
+        def placed(order: TaskOrder, _slot: int) -> TaskOrder:
+            return order.model_copy(update={"requested": asked})
 
         def launch(folder: Path) -> WarmStep:
             log = StepLog(self._submissions / f"{folder.name}.srun", self._job_id, asked)
@@ -143,11 +129,10 @@ class WarmSteps:
             return WarmStep(folder, command, log, asked.time_limit_s)
 
         keys = {slot: _key(batch, slot) for slot in slots}
-        starts = {key: (f"{batch.trial.entry}-s{slot}", draft) for slot, key in keys.items()}
         while True:
-            found = self._workers.ready(starts, launch)
+            found = self._workers.ready(batch, keys, placed, launch)
             if not any(worker.never_began() for worker in found.values()):
-                return {slot: found[key] for slot, key in keys.items()}
+                return found
             self._refuse_ending()
             # Nothing tells when a controller is back.
             threading.Event().wait(PERIOD_S)
@@ -157,7 +142,8 @@ class WarmSteps:
         for folder, worker in jobs.items():
             if ended_by_another(folder):
                 # What Slurm did, srun says at the end of the step.
-                self._workers.end(worker)
+                kept = self._workers.kept
+                self._workers.keep_only([key for key in kept if kept[key] is not worker])
                 self._refuse_ending()
                 worker.log.explain(folder)
         return True

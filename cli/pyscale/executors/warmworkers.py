@@ -1,4 +1,4 @@
-"""Warm workers: started when a trial needs them, and kept for the next ones."""
+"""Workers of this machine, and warm ones: started when a trial needs them, kept for the next."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Generic, TypeVar
+from typing import IO, Any, Generic, TypeVar
 
 import psutil
 
@@ -22,63 +22,64 @@ from pyscale_stages.contract import TaskError
 from pyscale_stages.measure.cgroups import limits
 
 Key = tuple[object, ...]
-Start = Callable[[Path], TaskOrder]
-"""Prepares the folder of a worker, and says how it is started."""
 W = TypeVar("W", bound="WarmWorker")
 
 
-class WarmWorker:
+class LocalJob:
+    """The launcher of a task on this machine, which keeps no account of why one has gone."""
+
+    def __init__(self, process: subprocess.Popen[Any]) -> None:
+        self.process = process
+
+    @property
+    def id(self) -> str:
+        """Process id, by which its tasks are submitted."""
+        return str(self.process.pid)
+
+    def is_alive(self, folder: Path) -> bool:  # noqa: ARG002 - for those that have several tasks
+        """Whether a task that it was given may still leave a record."""
+        return self.process.poll() is None
+
+    def why_gone(self, folder: Path) -> TaskError | None:  # noqa: ARG002
+        """Nobody knows."""
+        return None
+
+
+class WarmWorker(LocalJob):
     """One worker, by its resident launcher or what hands lines on to it.
 
     `memory_bytes`: what its stage is declared to take of this machine; 0 where it has its own.
     """
 
     def __init__(self, folder: Path, process: subprocess.Popen[str], memory_bytes: int = 0) -> None:
+        super().__init__(process)
         self.folder = folder
         self.memory_bytes = memory_bytes
         self._unheard = 1
-        self._process = process
-
-    @property
-    def id(self) -> str:
-        """Process id of the resident launcher, by which its tasks are submitted."""
-        return str(self._process.pid)
-
-    def is_alive(self) -> bool:
-        """Whether a task that it was given may still leave a record."""
-        return self._process.poll() is None
-
-    def why_gone(self) -> TaskError | None:
-        """Nobody knows: this machine keeps no account of it."""
-        return None
 
     def is_usable(self) -> bool:
         """Whether it can do another task, once it has said so of the last one."""
-        assert self._process.stdout is not None
+        assert self.process.stdout is not None
         alive = True
         while self._unheard and alive:
-            answer = json.loads(self._process.stdout.readline() or "{}")
+            answer = json.loads(self.process.stdout.readline() or "{}")
             self._unheard -= 1
             # One that could not begin tells that to the task that it is given.
             alive = answer.get("alive", False) or answer.get("ready") is False
-        return alive and self._process.poll() is None
+        return alive and self.process.poll() is None
 
     def give(self, folder: Path, token: str) -> None:
         """Have it do a task that was ordered."""
-        assert self._process.stdin is not None
+        assert self.process.stdin is not None
         self._unheard += 1
         # One that has ended leaves no record, and is found to be gone.
         with suppress(BrokenPipeError):
-            self._process.stdin.write(json.dumps({"folder": str(folder), "token": token}) + "\n")
-            self._process.stdin.flush()
+            self.process.stdin.write(json.dumps({"folder": str(folder), "token": token}) + "\n")
+            self.process.stdin.flush()
 
     def end(self) -> None:
         """Let it end, and wait for that."""
-        self._process.communicate()
-
-
-Launch = Callable[[Path], W]
-"""Starts the resident launcher of a folder."""
+        self.process.communicate()
 
 
 def worker_here(folder: Path, memory_bytes: int) -> WarmWorker:
@@ -93,16 +94,10 @@ def attended(
     command: Sequence[str], stderr: int | IO[bytes], env: Mapping[str, str] | None = None
 ) -> subprocess.Popen[str]:
     """Start a resident launcher, or what hands lines on to one."""
+    pipe = subprocess.PIPE
     # As the launchers of tasks: the terminal's signals do not reach it, pyscale ends it.
     with blocked(*OF_TERMINAL):
-        return subprocess.Popen(
-            command,
-            env=env,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=stderr,
-            text=True,
-        )
+        return subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, stderr=stderr, text=True)
 
 
 def give_tasks(
@@ -131,34 +126,36 @@ class WarmWorkers(Generic[W]):
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         # In the order of their last use.
-        self._kept: dict[Key, W] = {}
-
-    @property
-    def kept(self) -> list[W]:
-        """Those that have not been ended."""
-        return list(self._kept.values())
+        self.kept: dict[Key, W] = {}
 
     def ready(
-        self, starts: Mapping[Key, tuple[str, Start]], launch: Launch[W], memory_bytes: int = 0
-    ) -> dict[Key, W]:
-        """Workers that can begin at once; those that are missing are started together.
+        self,
+        batch: Batch,
+        keys: Mapping[int, Key],
+        placed: Callable[[TaskOrder, int], TaskOrder],
+        launch: Callable[[Path], W],
+        memory_bytes: int = 0,
+    ) -> dict[int, W]:
+        """Workers of slots that can begin at once; those that are missing are started together.
 
-        `starts`: name of each worker's folder, and how it is started, by what tells workers apart.
-        `memory_bytes`: what each of them takes of this machine, as its stage declares.
+        `keys` tells the workers of slots apart, `placed` adds to the order of one what depends on
+        its slot, and `launch` starts the resident launcher of a folder. `memory_bytes`: what each
+        of them takes of this machine, as its stage declares.
         """
-        for key in starts:
-            worker = self._kept.pop(key, None)
+        assert batch.warm is not None
+        for key in keys.values():
+            worker = self.kept.pop(key, None)
             if worker is not None and worker.is_usable():
-                self._kept[key] = worker
+                self.kept[key] = worker
             elif worker is not None:
                 worker.end()
-        for key, (name, start) in starts.items():
-            if key not in self._kept:
-                self._make_room(memory_bytes, besides=starts)
-                folder = self._new_folder(name)
-                write_order(folder, start(folder))
-                self._kept[key] = launch(folder)
-        found = {key: self._kept[key] for key in starts}
+        for slot, key in keys.items():
+            if key not in self.kept:
+                self._make_room(memory_bytes, besides=keys.values())
+                folder = self._new_folder(f"{batch.trial.entry}-s{slot}")
+                write_order(folder, placed(batch.warm.draft(folder), slot))
+                self.kept[key] = launch(folder)
+        found = {slot: self.kept[key] for slot, key in keys.items()}
         for worker in found.values():
             # One that fails is given its task all the same, which then says why.
             worker.is_usable()
@@ -166,23 +163,18 @@ class WarmWorkers(Generic[W]):
 
     def keep_only(self, keys: Collection[Key]) -> None:
         """End all others."""
-        for key in [key for key in self._kept if key not in keys]:
-            self._kept.pop(key).end()
+        for key in [key for key in self.kept if key not in keys]:
+            self.kept.pop(key).end()
 
-    def end(self, worker: W) -> None:
-        """End one of them."""
-        self.keep_only([key for key, kept in self._kept.items() if kept is not worker])
-
-    def _make_room(self, memory_bytes: int, besides: Mapping[Key, object]) -> None:
+    def _make_room(self, memory_bytes: int, besides: Iterable[Key]) -> None:
         """End those that were not used for longest, until another one fits in the memory."""
-        limit = limits().memory_bytes
-        total = psutil.virtual_memory().total
+        total, limit = psutil.virtual_memory().total, limits().memory_bytes
         usable = total if limit is None else min(total, limit)
-        for key in [key for key in self._kept if key not in besides]:
-            taken = sum(worker.memory_bytes for worker in self._kept.values())
+        for key in [key for key in self.kept if key not in besides]:
+            taken = sum(worker.memory_bytes for worker in self.kept.values())
             if taken + memory_bytes <= usable:
                 break
-            self._kept.pop(key).end()
+            self.kept.pop(key).end()
 
     def _new_folder(self, name: str) -> Path:
         number = 1

@@ -10,7 +10,7 @@ from pyscale.images.engine import Engine
 from pyscale.runtimes.protocol import Start, serving
 from pyscale.store.provenance import ImageFile
 from pyscale.store.records import PARAMS_FILE, RESULT_FILE, ContainerOrder
-from pyscale_stages.binds import OPTIONS, Bind, task_binds
+from pyscale_stages.binds import OPTIONS, task_binds
 from pyscale_stages.contract import TaskSpec
 from pyscale_stages.measure.stamp import (
     COMMIT_VARIABLE,
@@ -38,20 +38,13 @@ class ApptainerRuntime:
         self._run = run
 
     def start(self, spec: TaskSpec, folder: Path, image: str | None) -> Start:
-        """How to start a task.
-
-        It can write into its own folder, scratch, what it measures by writing there, and the
-        folder in which ranks meet.
-        """
+        """How to start a task, which can write into its own folder and that in which ranks meet."""
         _, *arguments = spec.command_line(folder / PARAMS_FILE, folder / RESULT_FILE)
         meeting = () if spec.meeting is None else (spec.meeting.parent,)
         return self._start(spec, folder, meeting, image, arguments)
 
     def serve(self, spec: TaskSpec, folder: Path, tasks: Path, image: str | None) -> Start:
-        """How to start a warm worker, whose container is kept.
-
-        It can write into its own folder and those of all tasks of the run.
-        """
+        """How to start a warm worker, which can write into its folder and those of all tasks."""
         return self._start(spec, folder, (tasks,), image, serving(spec, folder))
 
     def _start(
@@ -76,16 +69,12 @@ class ApptainerRuntime:
         env = {IMAGE_VARIABLE: chosen.sha256, "TMPDIR": "/tmp", **around.variables}
         if chosen.git_commit is not None:
             env[COMMIT_VARIABLE] = chosen.git_commit
+        options = [*OPTIONS, "--pwd", str(folder)]
+        for bind in task_binds(folder, read, written):
+            options += bind.option()
         return Start(
-            argv=tuple(
-                command(
-                    self._engine,
-                    chosen.path,
-                    task_binds(folder, read, written),
-                    folder,
-                    arguments,
-                )
-            ),
+            # As the image runs alone: its runscript knows its stage.
+            argv=tuple(self._engine.command("run", *options, str(chosen.path), *arguments)),
             env=env,
             container=ContainerOrder(
                 variable_prefix=self._engine.environment_prefix,
@@ -100,13 +89,3 @@ class ApptainerRuntime:
             ),
             arguments=(spec.stage, *arguments),
         )
-
-
-def command(
-    engine: Engine, sif: Path, binds: Iterable[Bind], folder: Path, arguments: Iterable[str]
-) -> list[str]:
-    """Command line that runs an image as it runs alone: its runscript knows its stage."""
-    options = [*OPTIONS, "--pwd", str(folder)]
-    for bind in binds:
-        options += bind.option()
-    return engine.command("run", *options, str(sif), *arguments)

@@ -6,8 +6,8 @@ import json
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -25,10 +25,7 @@ CONTRACT = TaskResult.model_fields["schema_version"].default
 """Version of the records that this pyscale reads."""
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """What a base said of one stage."""
-
+class _Answer(NamedTuple):
     parameters: frozenset[str]
     identity: Identity
 
@@ -50,24 +47,20 @@ def fitted_to_base(plan: Plan) -> Plan:
     answers: dict[tuple[str, str | None], _Answer] = {}
     trials = []
     for trial in plan.trials:
-        fitting = trial
-        if trial.entry in entries:
-            key = (trial.stage, trial.image)
-            if key not in answers:
-                answers[key] = _asked(base, trial)
-            params = _known(base, trial, answers[key].parameters)
-            fitting = trial.model_copy(update={"params": params})
-        trials.append(fitting)
+        if trial.entry not in entries:
+            trials.append(trial)
+            continue
+        key = (trial.stage, trial.image)
+        if key not in answers:
+            answers[key] = _asked(base, trial)
+        params = _known(base, trial, answers[key].parameters)
+        trials.append(trial.model_copy(update={"params": params}))
     identities = {image or "base": answer.identity for (_, image), answer in answers.items()}
     if base.kind == "environment":
         own = _identity_of([sys.executable], next(iter(answers))[0])
         identities = {"new": own.identity} | identities
-    return plan.model_copy(
-        update={
-            "trials": tuple(trials),
-            "base": base.model_copy(update={"identities": identities}),
-        }
-    )
+    asked = base.model_copy(update={"identities": identities})
+    return plan.model_copy(update={"trials": tuple(trials), "base": asked})
 
 
 def refuse_changed_base(plan: Plan, run: str) -> None:
@@ -87,7 +80,6 @@ def refuse_changed_base(plan: Plan, run: str) -> None:
 
 
 def _asked(base: BaseVersion, trial: Trial) -> _Answer:
-    """What the base says of the stage of a trial."""
     modules = top_level(load_stage(trial.stage), trial.params)
     if trial.image is None:
         return _identity_of([str(base.python)], trial.stage, modules, f"--against {base.path}")
@@ -104,10 +96,7 @@ def _asked(base: BaseVersion, trial: Trial) -> _Answer:
 def _identity_of(
     interpreter: Sequence[str], stage: str, modules: Sequence[str] = (), named: str = "this Python"
 ) -> _Answer:
-    """Ask a Python what it has of a stage.
-
-    It sees the variables that tasks see, and works where no folder can bring a module of its own.
-    """
+    """Ask a Python what it has of a stage, with the variables of tasks and no folder of modules."""
     source = Path(identity.__file__).read_text(encoding="utf-8")
     try:
         done = subprocess.run(
@@ -144,7 +133,6 @@ def _identity_of(
 
 
 def _known(base: BaseVersion, trial: Trial, known: frozenset[str]) -> dict[str, JsonValue]:
-    """Parameters of a trial that the base takes."""
     stage: Stage = load_stage(trial.stage)
     for name in sorted(trial.params.keys() - known):
         usual = stage.params.model_fields[name].get_default(call_default_factory=True)

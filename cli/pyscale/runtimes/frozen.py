@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyscale.baseversion import OF_BASE, BaseVersion
+from pyscale.baseversion import OF_BASE
 from pyscale.console import talk
 from pyscale.data.progress import Report
 from pyscale.errors import UserError
@@ -13,7 +13,7 @@ from pyscale.images.content import content_sha256
 from pyscale.images.engine import Engine, find_engine
 from pyscale.images.lockfile import ImageFolder, Verdict, sha256_of, verdict_on
 from pyscale.images.sif import PREFIX, UNKNOWN, read_sif, refuse_foreign
-from pyscale.plan import Plan, Trial
+from pyscale.plan import Plan
 from pyscale.runtimes.apptainer import ApptainerRuntime
 from pyscale.runtimes.base import refuse_changed_base
 from pyscale.runtimes.protocol import NativeRuntime, Runtime
@@ -26,7 +26,9 @@ from pyscale_stages.registry import load_stage
 
 def freeze_containers(plan: Plan, report: Report) -> Containers | None:
     """Verify every image that a plan needs, all its bytes; None where it needs none."""
-    of_steps = sorted({str(trial.params["image"]) for trial in plan.trials if _names_image(trial)})
+    # Steps of the user's own may run in an image of theirs.
+    outside = [trial for trial in plan.trials if load_stage(trial.stage).runs_outside]
+    of_steps = sorted({str(image) for trial in outside if (image := trial.params.get("image"))})
     if plan.settings["runtime"] == "native" and not of_steps:
         return None
     engine = find_engine()
@@ -35,20 +37,22 @@ def freeze_containers(plan: Plan, report: Report) -> Containers | None:
 
 
 def frozen_images(plan: Plan, report: Report) -> tuple[ImageFile, ...]:
-    """Verify every image that a plan needs, all its bytes, with no container program.
-
-    A UserError says that one is absent, damaged, for another kind of machine, or not the locked
-    one.
-    """
+    """Verify every image that a plan needs, all its bytes, with no container program."""
     names = sorted({trial.image for trial in plan.trials if trial.image is not None})
     folder = ImageFolder(Path(plan.settings["images_folder"]).absolute())
     unlocked = plan.settings["unlocked_images"]
-    return tuple(
-        _frozen_base(plan.base, name, report, unlocked=unlocked)
-        if plan.base is not None and name.endswith(OF_BASE)
-        else _frozen(folder, name, report, unlocked=unlocked)
-        for name in names
-    )
+    images = []
+    for name in names:
+        if plan.base is None or not name.endswith(OF_BASE):
+            found = _frozen(folder, name, report, unlocked=unlocked)
+        elif (sif := plan.base.sif(name)) == plan.base.path:
+            found = _of_step(sif, report)
+        else:
+            # It may well be made from other code.
+            of_base, plain = ImageFolder(plan.base.path), name.removesuffix(OF_BASE)
+            found = _frozen(of_base, plain, report, unlocked=unlocked, warns=False)
+        images.append(found.model_copy(update={"name": name}))
+    return tuple(images)
 
 
 def runtime_of(run: RunFolder) -> Runtime:
@@ -62,11 +66,6 @@ def runtime_of(run: RunFolder) -> Runtime:
         _refuse_changed(image, run.path.name)
         _try(engine, image)
     return ApptainerRuntime(engine, {image.name: image for image in containers.images}, run.path)
-
-
-def _names_image(trial: Trial) -> bool:
-    """Whether a trial runs a step of the user's own in an image of theirs."""
-    return load_stage(trial.stage).runs_outside and trial.params.get("image") is not None
 
 
 def _of_step(sif: Path, report: Report) -> ImageFile:
@@ -91,17 +90,6 @@ def _frozen(
             f"has: `pyscale image build {name}` rebuilds it"
         )
     return _described(verdict, report)
-
-
-def _frozen_base(base: BaseVersion, name: str, report: Report, *, unlocked: bool) -> ImageFile:
-    """An image of the base version, which may well be made from other code."""
-    sif = base.sif(name)
-    if sif == base.path:
-        found = _of_step(sif, report)
-    else:
-        plain = name.removesuffix(OF_BASE)
-        found = _frozen(ImageFolder(base.path), plain, report, unlocked=unlocked, warns=False)
-    return found.model_copy(update={"name": name})
 
 
 def _described(verdict: Verdict, report: Report) -> ImageFile:

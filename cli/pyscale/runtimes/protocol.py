@@ -17,7 +17,6 @@ class Start:
 
     argv: tuple[str, ...]
     env: dict[str, str] = field(default_factory=dict)
-    """Variables that the task itself must see."""
     container: ContainerOrder | None = None
     """What the node adds where a container program starts the process."""
     arguments: tuple[str, ...] = ()
@@ -50,31 +49,17 @@ class NativeRuntime:
     """Starts tasks with the Python that runs pyscale, or with that of another environment."""
 
     def __init__(self, interpreter: Path | None = None) -> None:
-        self._interpreter = interpreter
+        self._program = (str(interpreter or sys.executable), "-m", "pyscale_stages")
 
     def start(self, spec: TaskSpec, folder: Path, image: str | None) -> Start:  # noqa: ARG002
-        """How to start a task.
-
-        What it writes is named from its own folder, where the process works: one that outlives its
-        try, as on a node that Slurm has given up, then writes into the folder that was set aside,
-        and not into that of the next try.
-        """
+        """How to start a task."""
+        # A process that outlives its try, as on a node that Slurm has given up, then writes into
+        # the folder that was set aside, and not into that of the next try.
         if spec.output is not None:
             spec = spec.model_copy(update={"output": spec.output.relative_to(folder)})
-        line = command(spec, folder / PARAMS_FILE, Path(RESULT_FILE), self._interpreter)
-        return Start(tuple(line), arguments=tuple(line[len(_program(None)) :]))
+        words = spec.command_line(folder / PARAMS_FILE, Path(RESULT_FILE))
+        return Start((*self._program, *words), arguments=tuple(words))
 
     def serve(self, spec: TaskSpec, folder: Path, tasks: Path, image: str | None) -> Start:  # noqa: ARG002
         """How to start a warm worker."""
-        return Start((*_program(self._interpreter), spec.stage, *serving(spec, folder)))
-
-
-def command(
-    spec: TaskSpec, params_file: Path, result_file: Path, interpreter: Path | None = None
-) -> list[str]:
-    """Command line of a task's process."""
-    return [*_program(interpreter), *spec.command_line(params_file, result_file)]
-
-
-def _program(interpreter: Path | None) -> tuple[str, str, str]:
-    return (str(interpreter or sys.executable), "-m", "pyscale_stages")
+        return Start((*self._program, spec.stage, *serving(spec, folder)))

@@ -19,49 +19,46 @@ SLOW_START = (
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _UNPACKING = "Converting SIF file to temporary sandbox"
 _OWN_LINE = re.compile(r"^(?:FATAL|ERROR) *: *(.+)$", re.MULTILINE)
-_KNOWN: Sayings = (
+_PARTS = (
     (
         r"Failed to create user namespace|user namespaces? (?:is|are) (?:not|disabled)",
-        MissingPart,
         "this user cannot create user namespaces, which containers need: ask an administrator to "
         "raise user.max_user_namespaces or to install the container program with its setuid part "
         "(package apptainer-suid), or use --runtime native",
     ),
     (
         r"fuse: (?:mount failed|device not found|failed to open|.*permission denied)",
-        MissingPart,
         "the image cannot be mounted, because FUSE does not work here: ask an administrator to "
         "load the module fuse and to let users read and write /dev/fuse, or use --runtime native",
     ),
     (
         r"architecture \((?P<image>[^)]+)\) could not run on the host's \((?P<host>[^)]+)\)",
-        MissingPart,
         "the image is for {image}, but this machine is {host}: build or pull an image for {host}",
     ),
     (
         r"mount source (?P<path>.+?) doesn't exist",
-        MissingPart,
         "{path} does not exist on the node of the task: mount its filesystem there, or use paths "
         "that every node has",
     ),
     (
         r"while mounting (?P<path>.+?): destination .+ doesn't exist in container",
-        MissingPart,
         "{path} cannot be mounted in an image, which has its own /dev: name another folder, or "
         "use --runtime native",
     ),
     (
         r"(?:lstat|could not open image) (?P<path>[^:]+): .*no such file",
-        MissingPart,
         "the image {path} does not exist on the node of the task: put images_folder where every "
         "node sees it, or build or pull the image again",
     ),
     (
         r"corrupted image|image format not recognized|trying to read the squashfs image|"
         r"[Cc]an't find a valid SQUASHFS|invalid (?:squashfs|SIF)|while loading SIF",
-        MissingPart,
         "the image is damaged: see `pyscale image verify`, and build or pull it again",
     ),
+)
+"""What is missing on the machine or in the image: what is said of it, and what to do."""
+_KNOWN: Sayings = (
+    *((pattern, MissingPart, sentence) for pattern, sentence in _PARTS),
     (
         re.escape(os.strerror(28)),
         ResourceExhausted,

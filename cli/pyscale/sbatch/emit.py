@@ -19,7 +19,7 @@ from pyscale.console import talk
 from pyscale.data.progress import TerminalReport
 from pyscale.errors import UserError
 from pyscale.executors.submission import refuse_shared_gpus
-from pyscale.plan import Plan, Trial
+from pyscale.plan import Plan
 from pyscale.planning import warn_of_too_many_workers
 from pyscale.report.wording import listing
 from pyscale.runsettings import settings_for
@@ -32,6 +32,7 @@ from pyscale.store.provenance import ImageFile
 from pyscale.suite import Suite, suite_names
 from pyscale.traits import measures_alone
 
+SUBMIT_FILE = "submit.sh"
 MEASURING = (
     *("repeats", "cache", "executor", "every_node", "layout", "retries", "keep_outputs"),
     "against",
@@ -126,15 +127,8 @@ def _unusable(folder: Path, error: OSError) -> UserError:
     )
 
 
-IMAGES_FILE = "images.sha256"
-SUBMIT_FILE = "submit.sh"
-
-
 def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str]:
-    """Texts of all files of a folder of batch scripts, by their path in it.
-
-    Each configuration of the plan runs once. The script that submits all comes last.
-    """
+    """Texts of all files of a folder of scripts, by path: each configuration runs once."""
     templates = Environment(
         loader=FileSystemLoader(shipped("sbatch_templates")),
         undefined=StrictUndefined,
@@ -149,16 +143,16 @@ def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str
     templates.globals["version"] = version(DISTRIBUTION)
     templates.globals["site"] = site
     by_name = {image.name: image for image in images}
-    jobs = [Job(plan, site, trial, by_name) for trial in configurations(plan)]
+    once = [trial for trial in plan.trials if trial.block == 1]
+    jobs = [Job(plan, site, trial, by_name) for trial in sorted(once, key=plan.place_in_pipeline)]
     texts: dict[str, str] = {}
     for job in jobs:
         texts |= job.texts(templates)
-    if images:
-        texts[IMAGES_FILE] = "".join(f"{image.sha256}  {image.path}\n" for image in images)
     data = "the movie" if plan.suite.unit == "frames" else f"the {plan.suite.unit}"
     needs = [data] if plan.movie else []
     needs += ["the folder to be measured"] if plan.place else []
     if images:
+        texts["images.sha256"] = "".join(f"{image.sha256}  {image.path}\n" for image in images)
         needs = [site.container_program, "the images", *needs]
     else:
         needs.append("this Python environment")
@@ -174,9 +168,3 @@ def render(plan: Plan, site: Site, images: Sequence[ImageFile]) -> dict[str, str
     texts["README.md"] = templates.get_template("README.md.j2").render(about)
     texts[SUBMIT_FILE] = templates.get_template("submit.sh.j2").render(about)
     return texts
-
-
-def configurations(plan: Plan) -> list[Trial]:
-    """One trial for each entry and N, in the order of the pipeline."""
-    once = [trial for trial in plan.trials if trial.block == 1]
-    return sorted(once, key=plan.place_in_pipeline)

@@ -23,7 +23,6 @@ PILOT_SHARE_MIB = 256
 DEFAULT_LIMIT_HOURS = 12.0
 SHORTEST_MIN = 15
 SPARE = 1.5
-"""Time that is asked for, beside what earlier runs took."""
 OF_A_KIND = ("partition", "account", "qos", "constraint", "gpu_type")
 """What jobs may ask of their nodes that one job asks only once."""
 
@@ -111,10 +110,7 @@ def held_by(plan: Plan, site: Site) -> Held:
 def times_min(
     trials: Sequence[str], known_s: Mapping[str, float], limit_min: int
 ) -> tuple[int, ...]:
-    """Time limits in minutes of the allocations that the trials left need, one after the other.
-
-    `known_s` has the seconds that trials took in earlier runs; one asks for `limit_min` at most.
-    """
+    """Time limits of the allocations that trials need, by the seconds that earlier runs took."""
     if any(trial not in known_s for trial in trials):
         return (limit_min,)
     needed_min = math.ceil(SPARE * sum(known_s[trial] for trial in trials) / 60)
@@ -131,7 +127,6 @@ def limit_of(held: Held) -> int:
 
 
 def _in_one_slot(wanted: Allocation, cpus: int, memory_mib: int, gpus: int) -> int:
-    """How many such tasks fit into one of the job's."""
     fitting = [cpus // wanted.cpus, memory_mib // wanted.memory_mib]
     if wanted.gpus:
         fitting.append(gpus // wanted.gpus)

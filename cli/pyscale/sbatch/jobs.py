@@ -6,9 +6,8 @@ import json
 import shlex
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from jinja2 import Environment
 
@@ -23,25 +22,16 @@ from pyscale_stages.contract import Device, Stage, Surroundings, TaskSpec
 from pyscale_stages.registry import load_stage
 from pyscale_stages.validarea import VALID_FILE
 
-PARAMS_FILE = "params.json"
-WINDOWS_FILE = "windows.sbatch"
-MERGE_FILE = "merge.sbatch"
 LOGS_FOLDER = "logs"
 
 
-@dataclass(frozen=True)
-class _Input:
+class _Input(NamedTuple):
     """One input of a task: a variable of the script."""
 
-    slot: str
+    variable: str
     text: str
-    """What the script assigns to the variable."""
     is_place: bool
     """Whether it is a folder to measure: written into, and never copied."""
-
-    @property
-    def variable(self) -> str:
-        return f"input_{self.slot}"
 
 
 class Job:
@@ -54,19 +44,13 @@ class Job:
         self.name = folder_name(trial)
         self.stage: Stage = load_stage(trial.stage)
         self.merges = trial.joins
+        # One job starts all its tasks, which meet.
+        self.are_ranks = trial.meets and trial.workers > 1
+        # Its times are what it is for, so that no other job is to slow it.
+        self.measures = stands_apart(trial.stage)
         self.image = None if trial.image is None else images[trial.image]
         self._plan = plan
         self._site = site
-
-    @property
-    def are_ranks(self) -> bool:
-        """Whether one job starts all its tasks, which meet."""
-        return self.trial.meets and self.trial.workers > 1
-
-    @property
-    def measures(self) -> bool:
-        """Whether its times are what it is for, so that no other job is to slow it."""
-        return stands_apart(self.trial.stage)
 
     @property
     def each(self) -> str:
@@ -92,40 +76,35 @@ class Job:
 
     def texts(self, templates: Environment) -> dict[str, str]:
         """Files of this configuration."""
-        common = self._common()
-        files = {
-            PARAMS_FILE: json.dumps(self.trial.params, indent=1) + "\n",
-            f"{LOGS_FOLDER}/.keep": "",
-            WINDOWS_FILE: templates.get_template("windows.sbatch.j2").render(
-                common | self._windows()
-            ),
-        }
-        if self.merges:
-            files[MERGE_FILE] = templates.get_template("merge.sbatch.j2").render(
-                common | self._merge()
-            )
-        return {f"{self.name}/{name}": text for name, text in files.items()}
-
-    def _common(self) -> dict[str, Any]:
-        engine = Engine(
-            self._site.container_program,
-            "apptainer" if self._site.container_program == "apptainer" else "singularity-ce",
-            version="",
-        )
-        return {
+        program = self._site.container_program
+        engine = Engine(program, "apptainer" if program == "apptainer" else "singularity-ce", "")
+        common = {
             "job": self,
             "image": self.image,
             "python": sys.executable,
             "container": shlex.join(engine.command("run", *OPTIONS)),
             "prefix": engine.environment_prefix,
         }
+        files = {
+            "params.json": json.dumps(self.trial.params, indent=1) + "\n",
+            f"{LOGS_FOLDER}/.keep": "",
+        }
+        scripts = {"windows.sbatch": self._windows}
+        if self.merges:
+            scripts["merge.sbatch"] = self._merge
+        for name, told in scripts.items():
+            files[name] = templates.get_template(f"{name}.j2").render(common | told())
+        return {f"{self.name}/{name}": text for name, text in files.items()}
 
     def _windows(self) -> dict[str, Any]:
         trial = self.trial
-        inputs = [_Input(item.slot, self._source(item), item.is_place) for item in trial.inputs]
+        inputs = [
+            _Input(f"input_{item.slot}", self._source(item), item.is_place) for item in trial.inputs
+        ]
+        slots = [item.slot for item in trial.inputs]
         spec = self._spec(trial.device).model_copy(
             update={
-                "inputs": tuple((item.slot, Path(f"${item.variable}")) for item in inputs),
+                "inputs": tuple((slot, Path(f"$input_{slot}")) for slot in slots),
                 "output": Path("$output"),
                 "movie_frames": None if self.stage.meets else trial.movie_frames,
                 "axes": self._plan.axes_of(trial),
@@ -134,20 +113,13 @@ class Job:
         around = self.stage.surroundings(self.stage.params.model_validate(trial.params))
         last = len(trial.windows) - 1
         at_once = f"%{trial.workers}" if len(trial.windows) > trial.workers else ""
-        extra = {"job-name": self.name}
-        if self.are_ranks:
-            extra |= {"output": f"{self.name}/{LOGS_FOLDER}/%x-%j.log"}
-        else:
-            extra |= {
-                "array": f"0-{last}{at_once}" if last else "0",
-                "output": f"{self.name}/{LOGS_FOLDER}/%x-%A_%a.log",
-            }
+        array = None if self.are_ranks else f"0-{last}{at_once}" if last else "0"
         ranks = trial.workers if self.are_ranks else 1
         windows = () if trial.meets else trial.windows
         return {
-            "directives": self._directives(extra, trial.device, ranks),
+            "directives": self._directives(self.name, trial.device, array, ranks),
             "inputs": inputs,
-            "reads_frames": any(item.slot == "frames" and not item.is_place for item in inputs),
+            "reads_frames": any(i.slot == "frames" and not i.is_place for i in trial.inputs),
             "valid_file": VALID_FILE,
             "frames": [f"{start}:{stop}" for start, stop in windows],
             "arguments": _arguments(spec, Path("$result")),
@@ -159,12 +131,8 @@ class Job:
     def _merge(self) -> dict[str, Any]:
         # Joining windows needs no GPU and no weights, wherever they were computed.
         spec = self._spec("cpu").model_copy(update={"verb": "merge", "output": Path("$task/out")})
-        extra = {
-            "job-name": f"{self.name}-merge",
-            "output": f"{self.name}/{LOGS_FOLDER}/%x-%j.log",
-        }
         return {
-            "directives": self._directives(extra, "cpu"),
+            "directives": self._directives(f"{self.name}-merge", "cpu"),
             "arguments": _arguments(spec, Path("$task/result.json")),
             "last": len(self.trial.windows) - 1,
             "around": Surroundings(),
@@ -191,9 +159,12 @@ class Job:
         threads = self._plan.threads_of(self.trial)
         return allocation(self._site, self.stage, device, threads, self.trial.gpus)
 
-    def _directives(self, extra: Mapping[str, str], device: Device, ranks: int = 1) -> list[str]:
-        options = slurm_options(self._site, self._allocation(device), ranks)
-        return as_words({**extra, **options})
+    def _directives(
+        self, name: str, device: Device, array: str | None = None, ranks: int = 1
+    ) -> list[str]:
+        log = f"{self.name}/{LOGS_FOLDER}/%x-{'%A_%a' if array else '%j'}.log"
+        named = {"job-name": name, **({"array": array} if array else {}), "output": log}
+        return as_words(named | slurm_options(self._site, self._allocation(device), ranks))
 
     def _source(self, item: TrialInput) -> str:
         if item.from_trial is None:
@@ -202,7 +173,6 @@ class Job:
         return f'"$PWD/{_output_folder(source)}/{item.file}"'
 
     def _links(self, around: Surroundings) -> list[str]:
-        """Mounts of what symbolic links in the inputs lead to."""
         read = (item.path for item in self.trial.inputs if item.path and not item.is_place)
         given = [*read, *around.files]
         # A task's own folder is known on the node alone; a name that is none stands for it.
@@ -222,10 +192,7 @@ def _output_folder(trial: Trial) -> str:
 
 
 def _arguments(spec: TaskSpec, result: Path) -> str:
-    """Arguments of a task after its verb, an option with its value on each line.
-
-    Paths in the spec are variables of the script: in double quotes they are expanded there.
-    """
+    """Arguments of a task after its verb, one option a line; the script expands the paths."""
     _, _, *words = spec.command_line(Path("$params"), result)
     quoted = [f'"{word}"' if "$" in word else shlex.quote(word) for word in words]
     pairs = zip(quoted[::2], quoted[1::2], strict=True)

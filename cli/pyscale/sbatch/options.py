@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pydantic import Field
 
@@ -27,11 +27,11 @@ class Allocation(Record):
     gpus: int = Field(description="GPUs of a task")
 
 
-class Spread(Record):
+class Spread(NamedTuple):
     """How the ranks of one job are spread over nodes."""
 
     nodes: int
-    ranks_each: int = Field(description="On each node, at most")
+    ranks_each: int
 
 
 def ranks_over_nodes(wanted: Allocation, ranks: int) -> Spread | None:
@@ -60,34 +60,28 @@ def allocation(
 ) -> Allocation:
     """What a task asks for at a site, or as its stage says where the site says nothing.
 
-    It gets at least as many cores as threads. On cuda it gets its number of GPUs, all that the site
-    says of a node, or for None what the site says of such a job, which is one where it says
-    nothing. A UserError says that all GPUs of a node are asked for, and that the site does not give
-    their number.
+    On cuda it gets its number of GPUs, "all" that the site says of a node, or for None what the
+    site says of such a job, by default one. UserError where the site does not give the number.
     """
     request = asked_at(site, stage.name, device)
+    if device != "cuda":
+        gpus = 0
+    elif gpus == "all" and not request.gpus:
+        raise UserError(
+            f"{stage.name} uses all GPUs of a node, but the site {site.name} does not set "
+            'their number: add gpus, e.g. gpus = 4, to the [[override]] of device = "cuda" '
+            "in its file"
+        )
+    elif gpus is None or gpus == "all":
+        gpus = 1 if request.gpus is None else request.gpus
     memory_gib = request.memory_gib or stage.resources.memory_gib
     return Allocation(
         request=request,
         cpus=max(request.cpus or 1, threads),
         memory_mib=math.ceil(memory_gib * 1024),
         time_min=request.time_min or DEFAULT_TIME_MIN,
-        gpus=_gpus(site, request, stage, gpus) if device == "cuda" else 0,
+        gpus=gpus,
     )
-
-
-def _gpus(site: Site, request: Request, stage: Stage, gpus: int | Literal["all"] | None) -> int:
-    if gpus == "all":
-        if not request.gpus:
-            raise UserError(
-                f"{stage.name} uses all GPUs of a node, but the site {site.name} does not set "
-                'their number: add gpus, e.g. gpus = 4, to the [[override]] of device = "cuda" '
-                "in its file"
-            )
-        return request.gpus
-    if gpus is not None:
-        return gpus
-    return 1 if request.gpus is None else request.gpus
 
 
 def slurm_options(
@@ -95,11 +89,9 @@ def slurm_options(
 ) -> dict[str, str | None]:
     """Options of sbatch, by name, that ask for an allocation in the dialect of a site.
 
-    `ranks` are tasks that share the job, on as many nodes as it takes. Unless the site says how
-    many a node takes, what it says by the node is asked for by the task then, as nobody knows how
-    many tasks a node will have. `nodes` are names of those that have one of these tasks each. A
-    UserError says that the site's way to ask for GPUs names their type, and the site has none, or
-    the reverse.
+    `ranks` are tasks that share the job. Unless the site says how many a node takes, they ask for
+    memory and GPUs by the task. `nodes` names those that have one of these tasks each. A UserError
+    says that the site's way to ask for GPUs needs a type that it lacks, or the reverse.
     """
     request = wanted.request
     spread = None if nodes else ranks_over_nodes(wanted, ranks)
@@ -108,10 +100,8 @@ def slurm_options(
         "account": request.account,
         "qos": request.qos,
         "constraint": request.constraint,
-        "nodes": _nodes(ranks, nodes, spread),
-        "nodelist": ",".join(nodes) or None,
+        **node_options(wanted, ranks, nodes),
         "ntasks": str(ranks),
-        "ntasks-per-node": "1" if nodes else str(spread.ranks_each) if spread else None,
         "cpus-per-task": str(wanted.cpus),
     }
     options = {name: value for name, value in options.items() if value is not None}
@@ -133,17 +123,20 @@ def slurm_options(
     return options
 
 
+def node_options(wanted: Allocation, ranks: int, nodes: Sequence[str]) -> dict[str, str]:
+    """Options that say on which nodes ranks run, by name or number, and how many on each."""
+    if nodes:
+        return {"nodes": str(len(nodes)), "nodelist": ",".join(nodes), "ntasks-per-node": "1"}
+    if spread := ranks_over_nodes(wanted, ranks):
+        return {"nodes": str(spread.nodes), "ntasks-per-node": str(spread.ranks_each)}
+    return {"nodes": "1" if ranks == 1 else f"1-{ranks}"}
+
+
 def as_words(options: Mapping[str, str | None]) -> list[str]:
     """Options as sbatch takes them; None is the value of one that takes none."""
     return [
         f"--{name}" if value is None else f"--{name}={value}" for name, value in options.items()
     ]
-
-
-def _nodes(ranks: int, named: Sequence[str], spread: Spread | None) -> str:
-    if spread is not None:
-        return str(spread.nodes)
-    return f"1-{ranks}" if ranks > 1 and not named else str(len(named) or 1)
 
 
 def _gpu_option(site: Site, wanted: Allocation, ranks: int, spread: Spread | None) -> str:
@@ -172,7 +165,6 @@ def _gpu_option(site: Site, wanted: Allocation, ranks: int, spread: Spread | Non
 
 
 def _option(text: str) -> dict[str, str | None]:
-    """Split --name=value."""
     name, equals, value = text.removeprefix("--").partition("=")
     return {name: value if equals else None}
 
@@ -196,11 +188,12 @@ def speaks_of_gpus(site: Site, stage_name: str) -> bool:
 
 def warn_of_no_gpus(plan: Plan, site: Site) -> Iterator[str]:
     """Name what is to compute on cuda at a site whose file has no GPU for it."""
-    entries = {
-        plan.suite.stages[trial.entry].family or trial.entry: None
-        for trial in plan.trials
-        if trial.device == "cuda" and not speaks_of_gpus(site, trial.stage)
-    }
+    on_cuda = [trial for trial in plan.trials if trial.device == "cuda"]
+    entries = dict.fromkeys(
+        plan.suite.stages[trial.entry].family or trial.entry
+        for trial in on_cuda
+        if not speaks_of_gpus(site, trial.stage)
+    )
     if entries:
         yield (
             f"{listing(entries)} {'computes' if len(entries) == 1 else 'compute'} on cuda, but the "

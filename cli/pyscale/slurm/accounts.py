@@ -7,20 +7,14 @@ import signal
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from pyscale.slurm.commands import ask, without_defaults
-from pyscale.slurm.queue import ENDED, SlurmSilent, array_of, elements
+from pyscale.slurm.commands import without_defaults
+from pyscale.slurm.queue import ENDED, SlurmSilent, answer_of, array_of, elements
 
 TIME_LIMIT_S = 20.0
 """The accounts are never needed: where they hang, sacct itself would wait 45 s."""
 _FIELDS = (
-    "JobID",
-    "State",
-    "ExitCode",
-    "NodeList",
-    "ElapsedRaw",
-    "TimelimitRaw",
-    "ReqMem",
-    "MaxRSS",
+    *("JobID", "State", "ExitCode", "NodeList"),
+    *("ElapsedRaw", "TimelimitRaw", "ReqMem", "MaxRSS"),
 )
 _NOT_SET = 2.0**63
 """Numbers above it are Slurm's marks for none, which sacct shows while a job's record is new."""
@@ -32,28 +26,25 @@ class JobEnd:
     """How a job, or one element of an array, ended."""
 
     state: str
-    """Slurm's word, like COMPLETED or TIMEOUT."""
-    cancelled_by: int | None
+    cancelled_by: int | None = None
     """User id, where it was cancelled and Slurm says by whom."""
-    exit_code: int
-    signal: int
+    exit_code: int | None = None
+    """Absent where only the queue tells of the job."""
+    signal: int = 0
     """Number of the signal that ended it; 0 is none."""
-    node: str
+    node: str = ""
     """Nodes that it ran on, like n1 or n[1-2]; empty where it never began."""
-    elapsed_s: int
-    time_limit_s: int | None
+    elapsed_s: int = 0
+    time_limit_s: int | None = None
     """Absent where it had no limit of its own."""
-    memory_bytes: int | None
+    memory_bytes: int | None = None
     """What it asked for; absent where it did not, or where Slurm tells it for each core."""
-    peak_memory_bytes: int | None
+    peak_memory_bytes: int | None = None
     """The most that one process of it had in memory when Slurm looked, where it did."""
 
 
 def ends_of(job_ids: Collection[str]) -> dict[str, JobEnd]:
-    """How jobs ended, by one call of sacct; nothing of those that have not, or are not known.
-
-    Where there are no accounts or they do not answer, nothing is known of any.
-    """
+    """How jobs ended, by one call of sacct; nothing of those still alive or not in accounts."""
     try:
         return ask_accounts(job_ids)
     except SlurmSilent:
@@ -66,20 +57,14 @@ def ask_accounts(job_ids: Collection[str]) -> dict[str, JobEnd]:
     arrays = sorted({array_of(job_id) for job_id in job_ids})
     if not arrays:
         return {}
-    answer = ask(
-        "sacct",
-        "--noheader",
-        "--parsable2",
-        "--noconvert",
-        f"--format={','.join(_FIELDS)}",
-        f"--jobs={','.join(arrays)}",
+    out = answer_of(
+        *("sacct", "--noheader", "--parsable2", "--noconvert"),
+        *(f"--format={','.join(_FIELDS)}", f"--jobs={','.join(arrays)}"),
         time_limit_s=TIME_LIMIT_S,
         env=without_defaults("SACCT_") | {"SLURM_BITSTR_LEN": "0"},
     )
-    if answer.code != 0:
-        raise SlurmSilent(f"sacct: {answer.complaint}")
     wanted = set(job_ids)
-    return {job_id: end for job_id, end in parse(answer.out).items() if job_id in wanted}
+    return {job_id: end for job_id, end in parse(out).items() if job_id in wanted}
 
 
 def parse(text: str) -> dict[str, JobEnd]:
@@ -130,20 +115,15 @@ def _end(told: Mapping[str, str]) -> JobEnd:
 def _with_steps(end: JobEnd, steps: Collection[JobEnd]) -> JobEnd:
     """Add what Slurm tells of a job's steps alone: their memory, and that it ran out."""
     peaks = [step.peak_memory_bytes for step in steps if step.peak_memory_bytes is not None]
-    peak_bytes = max(peaks, default=None)
     # A site without cgroups lets Slurm look at the memory and kill what holds too much.
     too_large = (
         end.signal == signal.SIGKILL
-        and peak_bytes is not None
         and end.memory_bytes is not None
-        and peak_bytes > end.memory_bytes
+        and max(peaks, default=0) > end.memory_bytes
     )
     ran_out = too_large or any(step.state == "OUT_OF_MEMORY" for step in steps)
-    return replace(
-        end,
-        state="OUT_OF_MEMORY" if end.state == "FAILED" and ran_out else end.state,
-        peak_memory_bytes=peak_bytes,
-    )
+    state = "OUT_OF_MEMORY" if end.state == "FAILED" and ran_out else end.state
+    return replace(end, state=state, peak_memory_bytes=max(peaks, default=None))
 
 
 def _bytes(size: str) -> int | None:

@@ -35,11 +35,9 @@ class Answer:
         said = (self.err or self.out).strip().splitlines()
         # After an unknown option comes a hint at the program's help.
         lines = [line for line in said if not line.startswith("Try ")]
-        return (
-            re.sub(r"^\w+( error)?: ((error|fatal): )?", "", lines[-1])
-            if lines
-            else f"exit code {self.code}"
-        )
+        if not lines:
+            return f"exit code {self.code}"
+        return re.sub(r"^\w+( error)?: ((error|fatal): )?", "", lines[-1])
 
 
 @dataclass(frozen=True)
@@ -106,6 +104,10 @@ def without_defaults(prefix: str) -> dict[str, str]:
     return {key: value for key, value in os.environ.items() if not key.startswith(prefix)}
 
 
+def _sinfo(fields: str, *options: str) -> Answer:
+    return ask("sinfo", "--noheader", *options, f"--format={fields}")
+
+
 def nodes_of(partition: str) -> list[NodeState]:
     """Nodes of a partition, each once, sorted by name; UserError where Slurm knows no such one."""
     known = partitions()
@@ -113,7 +115,7 @@ def nodes_of(partition: str) -> list[NodeState]:
         raise UserError(
             f"unknown partition {partition!r}: this cluster has {', '.join(known) or 'none'}"
         )
-    answer = ask("sinfo", "--noheader", "--Node", f"--partition={partition}", "--format=%N|%T|%E")
+    answer = _sinfo("%N|%T|%E", "--Node", f"--partition={partition}")
     if answer.code != 0:
         raise UserError(f"sinfo lists no nodes of {partition}: {answer.complaint}")
     found = (line.strip().split("|", 2) for line in answer.out.splitlines() if line.strip())
@@ -122,7 +124,7 @@ def nodes_of(partition: str) -> list[NodeState]:
 
 def partitions() -> list[str]:
     """Names of the partitions that this user sees."""
-    answer = ask("sinfo", "--noheader", "--format=%R")
+    answer = _sinfo("%R")
     if answer.code != 0:
         raise UserError(
             f"Slurm lists no partitions ({answer.complaint}): run this where sinfo works, e.g. "
@@ -133,7 +135,7 @@ def partitions() -> list[str]:
 
 def default_partition() -> str:
     """Partition of jobs that name none; UserError where Slurm does not tell."""
-    answer = ask("sinfo", "--noheader", "--format=%P")
+    answer = _sinfo("%P")
     marked = [name for name in answer.out.split() if name.endswith("*")]
     if answer.code != 0 or not marked:
         why = answer.complaint if answer.code != 0 else "none is marked"
@@ -143,7 +145,7 @@ def default_partition() -> str:
 
 def told(partition: str, field: str) -> str:
     """A field of a partition's nodes as sinfo tells it, each value once."""
-    answer = ask("sinfo", "--noheader", f"--partition={partition}", f"--format={field}")
+    answer = _sinfo(field, f"--partition={partition}")
     return " ".join(dict.fromkeys(answer.out.split()))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from pyscale.slurm import commands
 from pyscale.slurm.commands import ask, without_defaults
 
 
@@ -38,18 +39,10 @@ TIME_LIMIT_S = 20.0
 """Longer than Slurm's own patience of 10 s, so that its complaint is heard; a site may have set
 that to minutes, and whoever polls asks again anyway."""
 ENDED = frozenset(
-    [
-        "BOOT_FAIL",
-        "CANCELLED",
-        "COMPLETED",
-        "DEADLINE",
-        "FAILED",
-        "NODE_FAIL",
-        "OUT_OF_MEMORY",
-        "PREEMPTED",
-        "REVOKED",
-        "TIMEOUT",
-    ]
+    (
+        *("BOOT_FAIL", "CANCELLED", "COMPLETED", "DEADLINE", "FAILED"),
+        *("NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT"),
+    )
 )
 """States after which nothing of a job follows."""
 # Characters that mark where a job and where a field begins: a comment may hold every other.
@@ -75,7 +68,6 @@ class QueuedJob:
     """Like 17, or 17_3 for an element of an array."""
     name: str
     state: str
-    """Slurm's word, like PENDING or RUNNING."""
     reason: str
     """Why it waits or why it ended, in Slurm's word; `None` is one of them."""
     node: str
@@ -92,21 +84,27 @@ class QueuedJob:
 
 def jobs_named(name: str) -> dict[str, QueuedJob]:
     """Jobs of this user that have a name, by their id; ended ones some minutes long."""
-    answer = ask(
-        "squeue",
-        "--noheader",
-        "--all",
-        "--states=all",
-        f"--user={os.getuid()}",
-        f"--name={name}",
-        f"--format={_FORMAT}",
+    out = answer_of(
+        *("squeue", "--noheader", "--all", "--states=all"),
+        *(f"--user={os.getuid()}", f"--name={name}", f"--format={_FORMAT}"),
         time_limit_s=TIME_LIMIT_S,
         # Seconds since 1970 know no time zone; 0 is no limit to the length of an array's indices.
         env=without_defaults("SQUEUE_") | {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"},
     )
+    return parse(out, name)
+
+
+def answer_of(
+    program: str,
+    *arguments: str,
+    env: Mapping[str, str],
+    time_limit_s: float = commands.TIME_LIMIT_S,
+) -> str:
+    """What a command of Slurm writes; SlurmSilent where it complains."""
+    answer = ask(program, *arguments, time_limit_s=time_limit_s, env=env)
     if answer.code != 0:
-        raise SlurmSilent(f"squeue: {answer.complaint}")
-    return parse(answer.out, name)
+        raise SlurmSilent(f"{program}: {answer.complaint}")
+    return answer.out
 
 
 def parse(text: str, name: str) -> dict[str, QueuedJob]:
@@ -141,14 +139,10 @@ def job_of(jobs: Mapping[str, QueuedJob], job_id: str) -> QueuedJob | None:
 def cancel(job_ids: Collection[str]) -> None:
     """Cancel jobs, those of an array together; returns before they have ended.
 
-    That one has ended already is no error. Jobs are named by id alone: where scancel is told a
-    name or a user too, Slurm forgets which elements of an array waited, and an ended job is an
-    error.
+    By id alone: told a name too, scancel forgets which elements waited, and refuses ended jobs.
     """
     arrays = sorted({array_of(job_id) for job_id in job_ids})
-    answer = ask("scancel", *arrays, env=without_defaults("SCANCEL_"))
-    if answer.code != 0:
-        raise SlurmSilent(f"scancel: {answer.complaint}")
+    answer_of("scancel", *arrays, env=without_defaults("SCANCEL_"))
 
 
 BEHIND = "waiting for an earlier task of its array"
@@ -194,7 +188,5 @@ def why_it_waits(reason: str) -> str:
     known = _WORDS.get(spaced)
     if known is not None:
         return known
-    for pattern, words in _PATTERNS:
-        if re.search(pattern, spaced):
-            return f"{words} ({spaced})"
-    return f"waiting; Slurm's reason: {spaced}"
+    words = next((words for pattern, words in _PATTERNS if re.search(pattern, spaced)), None)
+    return f"{words} ({spaced})" if words else f"waiting; Slurm's reason: {spaced}"

@@ -7,15 +7,16 @@ which recommendations do not hold for a run.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pyscale.data.registry import load_registry
 from pyscale.errors import UserError
-from pyscale.store.crateactions import add_actions, iso
-from pyscale.store.crateinput import add_file, add_input
+from pyscale.plan import Plan
+from pyscale.shipped import shipped
+from pyscale.store.crateactions import add_actions, add_described, add_file, iso
 from pyscale.store.folder import PLAN_FILE, RunFolder
 from pyscale.store.journal import Event, Journal
 from pyscale.store.manifest import MANIFEST_FILE
@@ -24,6 +25,7 @@ from pyscale.store.tables import FILES, TABLES
 from pyscale_stages.atomic import write_atomically
 
 if TYPE_CHECKING:
+    from rocrate.model.entity import Entity
     from rocrate.rocrate import ROCrate
 
 CRATE_FILE = "ro-crate-metadata.json"
@@ -43,11 +45,7 @@ _FILES = {
 
 
 def write_crate(run: RunFolder) -> Path:
-    """Describe the folder of a run as an RO-Crate, in `ro-crate-metadata.json`.
-
-    Every file that it names as a part is there when it is written, so the manifest, the tables
-    and the report come first.
-    """
+    """Describe the folder of a run as an RO-Crate; manifest, tables and report come before it."""
     from rocrate.rocrate import ROCrate
 
     manifest = json.loads((run.path / MANIFEST_FILE).read_bytes())
@@ -59,9 +57,13 @@ def write_crate(run: RunFolder) -> Path:
     crate = ROCrate(version=_RO_CRATE_VERSION)
     crate.metadata.extra_contexts.append(_TERMS)
     _describe_root(crate, run, manifest, published=times[-1])
-    for name, what in (_FILES | dict(_report_files(run))).items():
+    for name, what in _FILES.items():
         if (run.path / name).is_file():
             add_file(crate, run, name, what)
+    for file in sorted(run.report.rglob("*")):
+        # An archive of the run is no part of it.
+        if file.is_file() and file.suffix != ".zip" and not file.name.startswith("."):
+            add_file(crate, run, file.relative_to(run.path).as_posix(), "Part of the report")
     crate.add_dataset(
         dest_path="tasks/",
         properties={
@@ -70,7 +72,7 @@ def write_crate(run: RunFolder) -> Path:
             "do, how it was started, and what it left; earlier attempts beside them",
         },
     )
-    movie = add_input(crate, run.plan, manifest["input"])
+    movie = None if run.plan.movie is None else add_input(crate, run.plan, manifest["input"])
     add_actions(crate, run, manifest, movie, (times[0], times[-1]))
     file = run.path / CRATE_FILE
     text = json.dumps(crate.metadata.generate(), indent=1, ensure_ascii=False) + "\n"
@@ -81,9 +83,6 @@ def write_crate(run: RunFolder) -> Path:
 def _describe_root(
     crate: ROCrate, run: RunFolder, manifest: dict[str, Any], published: datetime
 ) -> None:
-    from rocrate.model.computerlanguage import ComputerLanguage
-    from rocrate.model.contextentity import ContextEntity
-
     plan = run.plan
     root = crate.root_dataset
     root["name"] = f"pyscale run {plan.run_id}: {plan.suite.name} {plan.on_what}"
@@ -93,35 +92,28 @@ def _describe_root(
         "records of every task, tables, and the report."
     )
     root["datePublished"] = iso(published)
-    root["license"] = crate.add(
-        ContextEntity(
-            crate,
-            "#license-not-stated",
-            {
-                "@type": "CreativeWork",
-                "name": "No licence is stated",
-                "description": "pyscale does not know under which licence the records of this "
-                "run may be used: ask whoever measured it. The licence of its input is another.",
-            },
-        )
+    root["license"] = add_described(
+        crate,
+        "#license-not-stated",
+        "CreativeWork",
+        name="No licence is stated",
+        description="pyscale does not know under which licence the records of this run may be "
+        "used: ask whoever measured it. The licence of its input is another.",
     )
     for address, (name, version) in _PROFILES.items():
-        profile = ContextEntity(
-            crate, address, {"@type": "CreativeWork", "name": name, "version": version}
-        )
-        root.append_to("conformsTo", crate.add(profile))
+        profile = add_described(crate, address, "CreativeWork", name=name, version=version)
+        root.append_to("conformsTo", profile)
     crate.metadata["conformsTo"] = [
         {"@id": crate.metadata.profile},
         {"@id": "https://w3id.org/workflowhub/workflow-ro-crate/1.0"},
     ]
-    language = ComputerLanguage(
+    language = add_described(
         crate,
         "#plan-of-pyscale",
-        {
-            "name": "Plan of pyscale",
-            "description": "JSON: a frozen suite of stages, which feeds which, the settings, and "
-            "every trial in the order in which it runs",
-        },
+        "ComputerLanguage",
+        name="Plan of pyscale",
+        description="JSON: a frozen suite of stages, which feeds which, the settings, and every "
+        "trial in the order in which it runs",
     )
     root["mainEntity"] = add_file(
         crate,
@@ -132,13 +124,28 @@ def _describe_root(
             "@type": ["File", "SoftwareSourceCode", "ComputationalWorkflow"],
             "name": f"Plan of the suite {plan.suite.name}",
             "version": plan.run_id,
-            "programmingLanguage": crate.add(language),
+            "programmingLanguage": language,
         },
     )
 
 
-def _report_files(run: RunFolder) -> Iterator[tuple[str, str]]:
-    """Files of the report that lies in the run's folder; an archive of the run is none."""
-    for file in sorted(run.report.rglob("*")):
-        if file.is_file() and file.suffix != ".zip" and not file.name.startswith("."):
-            yield file.relative_to(run.path).as_posix(), "Part of the report"
+def add_input(crate: ROCrate, plan: Plan, found: dict[str, Any]) -> Entity:
+    """Describe what a run measured on, which lies outside; with its licence where it is known."""
+    files = found["files"]
+    known = load_registry(shipped("config")).datasets.get(str(plan.settings["data"]))
+    terms = {}
+    if known is not None:
+        licence = {"name": known.licence, "description": known.terms}
+        terms["license"] = add_described(crate, known.licence_url, "CreativeWork", **licence)
+        terms["citation"] = known.citation
+    return add_described(
+        crate,
+        "#input",
+        "CreativeWork",
+        name=", ".join(movie.name for movie in plan.movies.values()),
+        description=f"The input: {plan.how_much} in {len(files)} file(s); the checksum of each is "
+        "in provenance.json",
+        size=f"{sum(file['size_bytes'] for file in files)} bytes",
+        **({"sha256": files[0]["sha256"]} if len(files) == 1 else {}),
+        **terms,
+    )

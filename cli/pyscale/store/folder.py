@@ -23,7 +23,6 @@ from pyscale_stages.atomic import write_atomically
 PLAN_FILE = "plan.json"
 LATEST = "latest"
 MOST_NAMED = 5
-"""Runs that are named where a part of an id fits several."""
 
 
 class RunFolder:
@@ -32,6 +31,9 @@ class RunFolder:
     def __init__(self, path: Path) -> None:
         # One spelling, whatever link it was reached by: processes are found by it.
         self.path = path.resolve()
+        self.journal_file = self.path / "journal.jsonl"
+        self.report = self.path / "report"
+        self.submissions = submissions_of(self.path)
         self._inode = _inode(self.path)
         try:
             self.plan = Plan.model_validate_json((path / PLAN_FILE).read_bytes())
@@ -57,41 +59,37 @@ class RunFolder:
                 "writable folder"
             ) from error
         write_provenance(path, plan.movies, containers, plan.truths)
-        write_atomically(path / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
+        _write_plan(path, plan)
         return cls(path)
 
     def replace_plan(self, plan: Plan) -> None:
         """Write a plan that has more trials, which only who holds the run's lock may do."""
-        write_atomically(self.path / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
+        _write_plan(self.path, plan)
         self.plan = plan
 
     def make_safe(self) -> None:
         """Keep what is done for the run inside its folder, which may come from anybody.
 
-        Nobody but its owner may write into the folder afterwards: pyscale executes what stands in
-        it.
+        Only its owner may write into it afterwards: pyscale executes what stands in it.
         """
         _refuse_pattern(self.path)
         try:
-            self._close_and_refuse_links()
+            _close_to_others(self.path)
+            for entry in _files_below(self.path):
+                path = Path(entry.path)
+                if entry.is_symlink():
+                    if not path.resolve().is_relative_to(self.path):
+                        raise UserError(
+                            f"{path} is a link that leads out of the run's folder: replace it by "
+                            "what it leads to, or remove it"
+                        )
+                elif entry.is_dir():
+                    _close_to_others(path)
         except PermissionError as error:
             raise UserError(
                 f"{error.filename} cannot be read or changed ({error.strerror}): resume and cancel "
                 "a run as the user who started it"
             ) from error
-
-    def _close_and_refuse_links(self) -> None:
-        _close_to_others(self.path)
-        for entry in _files_below(self.path):
-            if entry.is_symlink():
-                path = Path(entry.path)
-                if not path.resolve().is_relative_to(self.path):
-                    raise UserError(
-                        f"{path} is a link that leads out of the run's folder: replace it by "
-                        "what it leads to, or remove it"
-                    )
-            elif entry.is_dir():
-                _close_to_others(Path(entry.path))
 
     def refuse_moved(self) -> None:
         """Raise where the folder is not at its place any more."""
@@ -100,21 +98,6 @@ class RunFolder:
                 f"the run ended because its folder {self.path} was moved or removed: finish it "
                 "with `pyscale run --resume FOLDER`, where FOLDER is its new place"
             )
-
-    @property
-    def journal_file(self) -> Path:
-        """Append-only events."""
-        return self.path / "journal.jsonl"
-
-    @property
-    def report(self) -> Path:
-        """Folder of the report."""
-        return self.path / "report"
-
-    @property
-    def submissions(self) -> Path:
-        """Where submitit keeps its own files."""
-        return submissions_of(self.path)
 
     def trial(self, trial: Trial) -> Path:
         """Folder of a trial's tasks."""
@@ -160,6 +143,10 @@ def written_by_owner_alone() -> Iterator[None]:
         yield
     finally:
         os.umask(asked)
+
+
+def _write_plan(run: Path, plan: Plan) -> None:
+    write_atomically(run / PLAN_FILE, plan.model_dump_json(indent=1) + "\n")
 
 
 def _files_below(folder: str | Path) -> Iterator[os.DirEntry[str]]:
@@ -231,7 +218,6 @@ def find_run(runs_folder: Path, name: str | None) -> RunFolder:
 
 
 def _only(runs_folder: Path, name: str) -> Path:
-    """Folder of the only run whose id starts or ends so."""
     runs = run_folders(runs_folder)
     found = [run for run in runs if run.name.startswith(name) or run.name.endswith(name)]
     if len(found) == 1:

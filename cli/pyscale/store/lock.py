@@ -47,21 +47,16 @@ class LockHolder(Record):
 
 @contextmanager
 def run_lock(run: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
-    """Hold the run for this process; the kernel releases it when the process dies.
-
-    It is a UserError that another process holds it after a while, or may hold it.
-    """
+    """Hold the run for this process; UserError where another holds it after a while, or may."""
     lock = file_lock(run / LOCK_FILE)
     try:
         lock.acquire(timeout=patience_s, poll_interval=0.02)
     except Timeout as error:
         if (doubt := lock_doubt(run)) is not None:
             raise UserError(doubt) from error
-        holder = lock_holder(run)
-        who = f"process {holder.pid} on {holder.node}" if holder else "another process"
         raise UserError(
-            f"{who} is writing the run {run.name}: follow it with `pyscale status {run.name} "
-            f"--watch`, or end it with `pyscale cancel {run.name}`"
+            f"{_named(lock_holder(run))} is writing the run {run.name}: follow it with `pyscale "
+            f"status {run.name} --watch`, or end it with `pyscale cancel {run.name}`"
         ) from error
     try:
         me = LockHolder(pid=os.getpid(), started_s=psutil.Process().create_time(), node=host_name())
@@ -74,10 +69,8 @@ def run_lock(run: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
 def is_locked(run: Path) -> bool:
     """Whether a living process writes the run now, or may do so: see `lock_doubt`."""
     held = is_held(run / LOCK_FILE)
-    if held is not None:
-        return held
-    if not marker_of(run / LOCK_FILE).exists():
-        return False
+    if held is not None or not marker_of(run / LOCK_FILE).exists():
+        return bool(held)
     holder = lock_holder(run)
     return holder is None or not holder.is_here or holder.process() is not None
 
@@ -90,22 +83,20 @@ def lock_doubt(run: Path) -> str | None:
     holder = lock_holder(run)
     if holder is not None and holder.is_here:
         return None
-    who, there = ("another process", "on its node")
-    if holder is not None:
-        who, there = f"process {holder.pid} on {holder.node}", f"on {holder.node}"
+    there = f"on {holder.node}" if holder else "on its node"
     return (
-        f"{who} may still write the run {run.name}, which cannot be checked without file locks "
-        f"on its filesystem: run `pyscale status {run.name}` or `pyscale cancel {run.name}` "
-        f"{there}, or delete {marker_of(path)} if that process has ended"
+        f"{_named(holder)} may still write the run {run.name}, which cannot be checked without "
+        f"file locks on its filesystem: run `pyscale status {run.name}` or `pyscale cancel "
+        f"{run.name}` {there}, or delete {marker_of(path)} if that process has ended"
     )
 
 
-def writer_here(run: Path) -> psutil.Process:
-    """Return the process that writes the run, which is locked, if this user may end it from here.
+def _named(holder: LockHolder | None) -> str:
+    return f"process {holder.pid} on {holder.node}" if holder else "another process"
 
-    It must be of this node, this user's, and the one that `lock.json` names: a run folder may come
-    from anybody, and name any process.
-    """
+
+def writer_here(run: Path) -> psutil.Process:
+    """The process that writes the run, if `lock.json` names it and this user may end it here."""
     if (doubt := lock_doubt(run)) is not None:
         raise UserError(doubt)
     holder = lock_holder(run)

@@ -16,20 +16,16 @@ from pyscale.store.taskfiles import RecordError, image_was_unpacked, read_task
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.timing import Timing
 
-_PLACE_PREFIXES = ("place_", "cache_", "device_")
+_OF_PLACES = ("place_", "cache_", "device_")
 
 
 @dataclass
 class Sources:
-    """What a run's records told, collected one task at a time.
-
-    Those of ten thousand tasks would not fit into memory at once.
-    """
+    """What a run's records told, collected one task at a time: all would not fit into memory."""
 
     hardware: dict[str, dict[str, Any]] = field(default_factory=dict)
     """By its label: `stamp` as first recorded, and `tasks` that ran on it."""
     versions: dict[str, dict[str, str]] = field(default_factory=dict)
-    """By stage: its libraries."""
     base_versions: dict[str, dict[str, str]] = field(default_factory=dict)
     entry_versions: dict[str, dict[str, str]] = field(default_factory=dict)
     """By entry: its libraries, which two entries of one stage may have in two versions."""
@@ -62,11 +58,15 @@ class Sources:
         versions = self.base_versions if is_base else self.versions
         # Windows may tell what a merge or a check has no need of.
         for known, name in ((versions, result.spec.stage), (self.entry_versions, trial.entry)):
-            known[name] = known.get(name, {}) | result.versions
+            known.setdefault(name, {}).update(result.versions)
         self.determinism[result.spec.stage] = result.determinism
         self.warnings.update(result.warnings)
         if result.of(Timing) and record.launch is not None:
-            self.places.setdefault(record.launch.node, {}).update(_told_of_place(result.versions))
+            self.places.setdefault(record.launch.node, {}).update(
+                (key, text)
+                for key, text in result.versions.items()
+                if key.startswith(_OF_PLACES) or key == "fio"
+            )
         if trial.is_reference:
             self.outputs[trial.entry] += [file.model_dump(mode="json") for file in result.outputs]
 
@@ -78,23 +78,8 @@ class Sources:
             f"({error.problem})."
         )
 
-    @property
-    def all_warnings(self) -> list[str]:
-        """Every warning, and which tasks started slowly."""
-        slow = [f"{', '.join(self.slow_starts)}: {SLOW_START}"] if self.slow_starts else []
-        return sorted(self.warnings) + slow
 
-
-def _told_of_place(versions: dict[str, str]) -> dict[str, str]:
-    return {
-        key: text
-        for key, text in versions.items()
-        if key.startswith(_PLACE_PREFIXES) or key == "fio"
-    }
-
-
-def read_sources(run: RunFolder) -> Sources:
-    """Read the records of a run for them alone; `build_tables` finds them beside its tables."""
+def _read_sources(run: RunFolder) -> Sources:
     sources = Sources()
     for trial in run.plan.trials:
         try:
@@ -111,43 +96,39 @@ MANIFEST_FILE = "provenance_manifest.json"
 
 
 def build_manifest(run: RunFolder, sources: Sources | None = None) -> dict[str, Any]:
-    """Collect the provenance of a run from what was frozen at its start and its records.
-
-    Its records are read, unless they were for its tables: what they tell is in `sources` then.
-    """
+    """The provenance of a run, by what was frozen at its start and what its records told."""
     plan = run.plan
-    told = read_sources(run) if sources is None else sources
-    origin = read_provenance(run.path)
+    told = _read_sources(run) if sources is None else sources
+    slow = [f"{', '.join(told.slow_starts)}: {SLOW_START}"] if told.slow_starts else []
+    frozen = read_provenance(run.path).model_dump(mode="json")
+    planned = plan.model_dump(mode="json", include={"suite", "movie", "own_data", "base", "place"})
+    base = planned["base"]
     return {
         "run_id": plan.run_id,
         "pyscale": {
-            "version": origin.pyscale_version,
-            "git_commit": origin.git_commit,
-            "git_dirty": origin.git_dirty,
+            "version": frozen["pyscale_version"],
+            "git_commit": frozen["git_commit"],
+            "git_dirty": frozen["git_dirty"],
         },
-        "python": origin.python_version,
-        "containers": None
-        if origin.containers is None
-        else origin.containers.model_dump(mode="json"),
-        "suite": plan.suite.model_dump(mode="json"),
+        "python": frozen["python_version"],
+        "containers": frozen["containers"],
+        "suite": planned["suite"],
         "settings": plan.settings,
         "input": {
-            "path": None if plan.movie is None else str(plan.movie),
+            "path": planned["movie"],
             plan.suite.unit: plan.movie_frames,
-            "files": [file.model_dump(mode="json") for file in origin.input_files],
-            "truth": [file.model_dump(mode="json") for file in origin.truth_files],
-            "own_data": [own.model_dump(mode="json") for own in plan.own_data],
+            "files": frozen["input_files"],
+            "truth": frozen["truth_files"],
+            "own_data": planned["own_data"],
         },
-        "base": None
-        if plan.base is None
-        else plan.base.model_dump(mode="json") | {"versions": told.base_versions},
-        "place": None if plan.place is None else str(plan.place),
+        "base": None if base is None else base | {"versions": told.base_versions},
+        "place": planned["place"],
         "order": [trial.id for trial in plan.trials],
         "versions": told.versions,
         "determinism": told.determinism,
         "hardware": told.hardware,
         "outputs": told.outputs,
-        "warnings": told.all_warnings,
+        "warnings": sorted(told.warnings) + slow,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 
@@ -70,18 +70,15 @@ def write_provenance(
     containers: Containers | None = None,
     truths: Mapping[str, Path] | None = None,
 ) -> None:
-    """Freeze the provenance of a new run that reads these datasets, by the names of files' folders.
-
-    The name of the run's own dataset is empty. Truths judge outputs, and are no part of the work.
-    """
+    """Freeze the provenance of a new run that reads these datasets, by their names' prefixes."""
     changes = _git("status", "--porcelain")
     provenance = Provenance(
         pyscale_version=version(DISTRIBUTION),
         git_commit=code_commit(),
         git_dirty=None if changes is None else bool(changes),
         python_version=sys.version.split()[0],
-        input_files=_all_described(movies),
-        truth_files=_all_described(truths or {}),
+        input_files=_described(movies),
+        truth_files=_described(truths or {}),
         containers=containers,
     )
     write_atomically(run / PROVENANCE_FILE, provenance.model_dump_json(indent=1) + "\n")
@@ -107,11 +104,8 @@ def refuse_changed_input(run: Path, movies: Mapping[str, Path]) -> None:
     """Raise where a file of a dataset is gone, new or changed since the run began."""
     origin = read_provenance(run)
     known = {file.name: file for file in (*origin.input_files, *origin.truth_files)}
-    present = {
-        _name_in(movie, file, folder): file.stat()
-        for folder, movie in movies.items()
-        for file in (files_of(movie) if movie.exists() else [])
-    }
+    there = {folder: movie for folder, movie in movies.items() if movie.exists()}
+    present = {name: file.stat() for name, file in _named_files(there)}
     for name in sorted(known.keys() | present.keys()):
         before, now = known.get(name), present.get(name)
         if before is None or now is None:
@@ -127,11 +121,7 @@ def refuse_changed_input(run: Path, movies: Mapping[str, Path]) -> None:
 
 
 def files_of(path: Path) -> list[Path]:
-    """Return the file, or the files of the folder in order.
-
-    Images that are folders count with all that is in them: OME-Zarr, and the tiles that lie in a
-    folder beside an .mrxs file and have its name.
-    """
+    """The file, or the files of the folder with those of images that are folders, and tiles."""
     if not path.is_dir():
         return [path, *_tiles_of(path)]
     if path.suffix == ZARR:
@@ -151,27 +141,23 @@ def _all_below(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*") if file.is_file())
 
 
-def _name_in(dataset: Path, file: Path, folder: str) -> str:
-    """What a file of a dataset is called: chunks of several images have the same names."""
-    below = file.relative_to(dataset if dataset.is_dir() else dataset.parent)
-    return (folder / below).as_posix()
+def _named_files(datasets: Mapping[str, Path]) -> Iterator[tuple[str, Path]]:
+    """Files of datasets by what they are called: chunks of several images have the same names."""
+    for folder, dataset in datasets.items():
+        for file in files_of(dataset):
+            below = file.relative_to(dataset if dataset.is_dir() else dataset.parent)
+            yield (folder / below).as_posix(), file
 
 
-def _all_described(datasets: Mapping[str, Path]) -> tuple[InputFile, ...]:
+def _described(datasets: Mapping[str, Path]) -> tuple[InputFile, ...]:
     return tuple(
-        _described(file, dataset, folder)
-        for folder, dataset in datasets.items()
-        for file in files_of(dataset)
-    )
-
-
-def _described(path: Path, dataset: Path, folder: str) -> InputFile:
-    stat = path.stat()
-    return InputFile(
-        name=_name_in(dataset, path, folder),
-        size_bytes=stat.st_size,
-        modified_ns=stat.st_mtime_ns,
-        sha256=sha256_of(path),
+        InputFile(
+            name=name,
+            size_bytes=(stat := file.stat()).st_size,
+            modified_ns=stat.st_mtime_ns,
+            sha256=sha256_of(file),
+        )
+        for name, file in _named_files(datasets)
     )
 
 

@@ -48,10 +48,7 @@ class Requested(Record):
 
 
 class NodeWork(Record):
-    """What the first task of a trial does on each node, before any task of the trial reads there.
-
-    pyscale itself does it where tasks run on its own machine.
-    """
+    """What the first task of a trial does on each node, where pyscale itself has not done it."""
 
     folder: Path = Field(description="Folder of the trial, which takes the node's record")
     cache: Literal["cold", "warm", "asis"] = Field(description="Page-cache state that is asked for")
@@ -112,8 +109,7 @@ class LaunchRecord(Record):
 class ExitRecord(Record):
     """Written by the launcher when the task's process has ended.
 
-    Its token is that of the order: a launcher of an earlier attempt, if one should outlive it,
-    cannot end the attempt that took its folder.
+    By its token, a launcher of an earlier attempt cannot end the attempt that took its folder.
     """
 
     token: str

@@ -14,7 +14,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import ValidationError
 
 from pyscale.errors import UserError
-from pyscale.processes import signal_name
+from pyscale.interruption import signal_name
 from pyscale.runtimes.words import killed_by, unpacked_its_image, why_no_container
 from pyscale.store.records import (
     CACHE_FILE,
@@ -125,23 +125,26 @@ def was_killed(folder: Path) -> bool:
     ended = read_record(ExitRecord, folder / EXIT_FILE)
     if order is None or ended is None or ended.returncode is None:
         return False
-    return ended.returncode < 0 or (
-        order.container is not None and killed_by(ended.returncode) is not None
-    )
+    return _killer(ended.returncode, order) is not None
+
+
+def ended_by_another(folder: Path) -> bool:
+    """Whether a task left no word of its own: its process was killed, or never began."""
+    ended = read_record(ExitRecord, folder / EXIT_FILE)
+    return ended is not None and (ended.returncode is None or was_killed(folder))
 
 
 def forget_ends_by_another(trial_folder: Path, tasks: Collection[str]) -> None:
     """Take a trial's tasks that were killed, or left no word, for tasks that have not ended."""
     for folder in (trial_folder / task for task in tasks):
-        ended = read_record(ExitRecord, folder / EXIT_FILE)
-        if ended is not None and (ended.returncode is None or was_killed(folder)):
+        if ended_by_another(folder):
             (folder / EXIT_FILE).unlink()
 
 
-def explain_kill(folder: Path, cause: TaskError) -> None:
-    """Add to a task's exit record who killed its process."""
+def explain_kill(folder: Path, cause: TaskError | None) -> None:
+    """Add to a task's exit record who killed its process, where that is known."""
     ended = read_record(ExitRecord, folder / EXIT_FILE)
-    if ended is not None and ended.cause is None:
+    if ended is not None and ended.cause is None and cause is not None:
         told = ended.model_copy(update={"cause": cause})
         write_atomically(folder / EXIT_FILE, told.model_dump_json() + "\n")
 
@@ -164,10 +167,7 @@ def forget_jobs(trial_folder: Path, name: str = "*") -> None:
 
 
 def withdraw_orders(trial_folder: Path, tasks: Collection[str]) -> None:
-    """Take back the orders of those tasks of a trial that no known job will bring to their end.
-
-    Whatever their jobs still write, such a task counts as never begun, and not as failed.
-    """
+    """Take back the orders of tasks that no known job will end: they count as never begun."""
     known = read_jobs(trial_folder)
     for folder in (trial_folder / task for task in tasks if task not in known):
         if (folder / ORDER_FILE).exists() and not (folder / EXIT_FILE).exists():
@@ -201,45 +201,37 @@ def read_node(trial_folder: Path, node: str) -> NodeRecord | None:
 def _error_of(
     ended: ExitRecord, order: TaskOrder, launch: LaunchRecord | None, folder: Path
 ) -> TaskError:
+    code = ended.returncode
     if ended.cause is not None:
         return ended.cause
-    if ended.returncode is None:
-        return TaskError(
-            kind="Lost",
-            message="the process vanished without a message: its launcher was killed or its "
-            "node died",
-            exit_code=1,
+    if code is None:
+        message = "the process vanished without a message: its launcher was killed or its node died"
+        return TaskError(kind="Lost", message=message, exit_code=1)
+    killer = _killer(code, order)
+    if killer is not None:
+        where = f" on {launch.node}" if launch is not None else ""
+        message = (
+            f"the process{where} was killed by {signal_name(killer)} (often: out of memory, or "
+            "cancelled)"
         )
-    if ended.returncode < 0:
-        return _killed(-ended.returncode, launch)
+        return TaskError(kind="Killed", message=message, exit_code=3)
     last_words = _end_of(folder / "stderr")
-    if order.container is not None:
-        ended_by = killed_by(ended.returncode)
-        if ended_by is not None:
-            return _killed(ended_by, launch)
-        known = why_no_container(last_words, ended.returncode)
-        if known is not None:
-            return TaskError(kind="Container", message=str(known), exit_code=known.exit_code)
+    known = why_no_container(last_words, code) if order.container else None
+    if known is not None:
+        return TaskError(kind="Container", message=str(known), exit_code=known.exit_code)
     last_line = last_words.strip().rpartition("\n")[2]
-    return TaskError(
-        kind="Failed",
-        message=last_line or f"the process ended with {ended.returncode} and no message",
-        exit_code=ended.returncode,
-    )
+    message = last_line or f"the process ended with {code} and no message"
+    return TaskError(kind="Failed", message=message, exit_code=code)
 
 
-def _killed(number: int, launch: LaunchRecord | None) -> TaskError:
-    where = f" on {launch.node}" if launch is not None else ""
-    return TaskError(
-        kind="Killed",
-        message=f"the process{where} was killed by {signal_name(number)} (often: out of memory, "
-        "or cancelled)",
-        exit_code=3,
-    )
+def _killer(returncode: int, order: TaskOrder) -> int | None:
+    """Number of the signal that ended a task's process; None where it ended by itself."""
+    if returncode < 0:
+        return -returncode
+    return killed_by(returncode) if order.container is not None else None
 
 
 def _end_of(path: Path) -> str:
-    """Last lines of a log, reading only its end."""
     try:
         with path.open("rb") as log:
             log.seek(0, os.SEEK_END)

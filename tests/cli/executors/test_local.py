@@ -8,7 +8,6 @@ import signal
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -37,7 +36,7 @@ PATIENCE_S = 300.0
 
 
 def executor_of(run):
-    return LocalExecutor(run / "submitit", lambda threads: Placement(CORES, threads, ["GPU-1"]))
+    return LocalExecutor(run, lambda threads: Placement(CORES, threads, ["GPU-1"]))
 
 
 @pytest.fixture
@@ -45,6 +44,12 @@ def executor(tmp_path):
     made = executor_of(tmp_path)
     yield made
     made.end_all()
+
+
+@pytest.fixture
+def tasks(tmp_path):
+    """The folder of a run's tasks."""
+    return tmp_path / "tasks"
 
 
 def python(program, **env):
@@ -66,9 +71,15 @@ def batch_of(orders, at_once=None, submitted=lambda _jobs: None, threads=1, **tr
     )
 
 
-def run(executor, folder, program, **env):
-    """Run one task to its end."""
-    executor.run(batch_of({folder: python(program, **env)}))
+@pytest.fixture
+def run(executor, tasks):
+    """Run one task to its end; return its folder."""
+
+    def one(program, **env):
+        executor.run(batch_of({tasks / "task": python(program, **env)}))
+        return tasks / "task"
+
+    return one
 
 
 @pytest.fixture
@@ -91,6 +102,10 @@ def start_and_kill_pyscale(executor, batch):
     return family
 
 
+def returncodes(folders):
+    return [ended(folder).returncode for folder in folders]
+
+
 def lives(pid):
     try:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
@@ -104,15 +119,12 @@ def wait_until_ready(folder):
     return launched(folder)
 
 
-def test_a_task_is_pinned_has_its_variables_and_what_it_says_and_how_it_ends_is_kept(
-    executor, tmp_path
-):
-    folder = tmp_path / "task"
-    program = (
+def test_a_task_is_pinned_has_its_variables_and_what_it_says_and_how_it_ends_is_kept(run):
+    folder = run(
         "import json, os, sys; print(json.dumps([list(os.sched_getaffinity(0)), os.environ['X']]));"
-        "print('err', file=sys.stderr); sys.exit(7)"
+        "print('err', file=sys.stderr); sys.exit(7)",
+        X="given",
     )
-    run(executor, folder, program, X="given")
     assert json.loads((folder / "stdout").read_text()) == [CORES[:1], "given"]
     assert (folder / "stderr").read_text() == "err\n"
     assert ended(folder).returncode == 7
@@ -122,13 +134,13 @@ def test_a_task_is_pinned_has_its_variables_and_what_it_says_and_how_it_ends_is_
     assert (order.cpus, order.slot, order.oversubscribed) == ((CORES[0],), 0, False)
 
 
-def test_trials_of_one_run_may_have_workers_of_other_sizes(executor, tmp_path, missing):
+def test_trials_of_one_run_may_have_workers_of_other_sizes(executor, tasks, missing):
     if len(CORES) < 2:
         missing("a second core", "run this test on a machine that has two")
     for threads in (1, 2):
-        executor.run(batch_of({tmp_path / f"{threads}": python("pass")}, threads=threads))
-    assert launched(tmp_path / "1").cpus == tuple(CORES[:1])
-    assert launched(tmp_path / "2").cpus == tuple(CORES[:2])
+        executor.run(batch_of({tasks / f"{threads}": python("pass")}, threads=threads))
+    assert launched(tasks / "1").cpus == tuple(CORES[:1])
+    assert launched(tasks / "2").cpus == tuple(CORES[:2])
 
 
 class TestWorkersThatShareAGpuAtOnce:
@@ -152,77 +164,71 @@ class TestWorkersThatShareAGpuAtOnce:
         folders = {folder / f"w{worker}": order for worker, order in enumerate(orders)}
         return batch_of(folders, at_once=2, device="cuda", gpu_sharing="mps")
 
-    def test_they_find_a_service_of_their_own_and_it_ends_with_them(
-        self, executor, tmp_path, places
-    ):
-        batch = self.batch(python(self.COMPUTES), python(self.COMPUTES), folder=tmp_path)
+    def test_they_find_a_service_of_their_own_and_it_ends_with_them(self, executor, tasks, places):
+        batch = self.batch(python(self.COMPUTES), python(self.COMPUTES), folder=tasks)
         executor.run(batch)
-        orders = [order for folder in batch.orders if (order := read_task(folder).order)]
-        assert [order.env["CUDA_VISIBLE_DEVICES"] for order in orders] == ["GPU-1", "GPU-1"]
-        assert [ended(folder).returncode for folder in batch.orders] == [0, 0]
+        seen = [read_task(folder).order.env["CUDA_VISIBLE_DEVICES"] for folder in batch.orders]
+        assert seen == ["GPU-1", "GPU-1"]
+        assert returncodes(batch.orders) == [0, 0]
         assert list(places.iterdir()) == []
 
-    def test_what_was_computed_without_it_is_a_failure_with_the_reason(self, executor, tmp_path):
-        batch = self.batch(python("pass"), python("raise SystemExit(3)"), folder=tmp_path)
+    def test_what_was_computed_without_it_is_a_failure_with_the_reason(self, executor, tasks):
+        batch = self.batch(python("pass"), python("raise SystemExit(3)"), folder=tasks)
         executor.run(batch)
-        first, second = (read_task(folder) for folder in batch.orders)
-        assert first.error is not None
-        assert "computed without NVIDIA's MPS, although it was started" in first.error.message
-        assert second.error is not None
-        assert second.error.exit_code == 3, "it has a reason of its own"
+        first, second = map(error_of, batch.orders)
+        assert "computed without NVIDIA's MPS, although it was started" in first.message
+        assert second.exit_code == 3, "it has a reason of its own"
 
     def test_one_worker_that_dies_ends_neither_the_other_nor_the_service(
-        self, executor, tmp_path, places
+        self, executor, tasks, places
     ):
         dies = python("import os; os.kill(os.getpid(), 9)")
-        batch = self.batch(dies, python(self.COMPUTES), folder=tmp_path)
+        batch = self.batch(dies, python(self.COMPUTES), folder=tasks)
         executor.run(batch)
-        assert [ended(folder).returncode for folder in batch.orders] == [-9, 0]
+        assert returncodes(batch.orders) == [-9, 0]
         assert list(places.iterdir()) == []
 
-    def test_a_pyscale_that_ends_in_between_ends_the_workers_first(
-        self, executor, tmp_path, places
-    ):
+    def test_a_pyscale_that_ends_in_between_ends_the_workers_first(self, executor, tasks, places):
         class Interrupted(BaseException):
             pass
 
         def interrupt(_jobs):
-            wait_until_ready(tmp_path / "w0")
+            wait_until_ready(tasks / "w0")
             raise Interrupted
 
-        batch = self.batch(python(WAITS_FOREVER), folder=tmp_path)
+        batch = self.batch(python(WAITS_FOREVER), folder=tasks)
         with pytest.raises(Interrupted):
             executor.run(dataclasses.replace(batch, submitted=interrupt))
-        assert not lives(launched(tmp_path / "w0").pid)
+        assert not lives(launched(tasks / "w0").pid)
         assert list(places.iterdir()) == []
 
-    def test_a_service_that_a_killed_pyscale_left_is_ended(self, executor, tmp_path, places):
-        start_and_kill_pyscale(executor, self.batch(python(WAITS_FOREVER), folder=tmp_path))
+    def test_a_service_that_a_killed_pyscale_left_is_ended(self, executor, tasks, places):
+        start_and_kill_pyscale(executor, self.batch(python(WAITS_FOREVER), folder=tasks))
         assert len(list(places.iterdir())) == 1
         # Its tasks end with it too, and may not have come to that yet.
         assert executor.end_strays() >= 1
         assert list(places.iterdir()) == []
 
 
-def test_the_workers_of_a_batch_run_at_once(executor, tmp_path):
+def test_the_workers_of_a_batch_run_at_once(executor, tasks, tmp_path):
     """Each task opens its end of two pipes, which blocks until the other is there too."""
     for name in ("ab", "ba"):
         os.mkfifo(tmp_path / name)
     meet = "open({first!r}, {mode_1!r}); open({second!r}, {mode_2!r})"
     ab, ba = str(tmp_path / "ab"), str(tmp_path / "ba")
-    a, b = tmp_path / "a", tmp_path / "b"
+    a, b = tasks / "a", tasks / "b"
     first = python(meet.format(first=ab, mode_1="w", second=ba, mode_2="r"))
     second = python(meet.format(first=ab, mode_1="r", second=ba, mode_2="w"))
     executor.run(batch_of({a: first, b: second}))
-    assert (ended(a).returncode, ended(b).returncode) == (0, 0)
+    assert returncodes([a, b]) == [0, 0]
 
 
 class TestMoreTasksThanWorkers:
     @pytest.fixture
-    def folders(self, tmp_path, missing):
+    def folders(self, tasks, missing):
         if len(CORES) < 2:
             missing("a second core", "run this test on a machine that has two")
-        return [tmp_path / f"w{task}" for task in (3, 0, 4, 1, 2)]
+        return [tasks / f"w{task}" for task in (3, 0, 4, 1, 2)]
 
     def test_the_worker_that_is_free_takes_the_next_on_its_own_core(
         self, executor, folders, tmp_path
@@ -234,14 +240,11 @@ class TestMoreTasksThanWorkers:
         orders[folders[0]] = python(f"open({pipe!r})")
         orders[folders[-1]] = python(f"open({pipe!r}, 'w')")
         executor.run(batch_of(orders, at_once=2))
-        assert [ended(folder).returncode for folder in folders] == [0] * 5
+        assert returncodes(folders) == [0] * 5
         assert [launched(folder).cpus for folder in folders] == [(CORES[0],)] + [(CORES[1],)] * 4
-        given = [order for folder in folders if (order := read_task(folder).order)]
+        given = [read_task(folder).order for folder in folders]
         assert [order.slot for order in given] == [0, 1, 1, 1, 1]
-        for before, folder in pairwise(folders[1:]):
-            order = read_task(folder).order
-            assert order is not None
-            assert order.submit_utc is not None
+        for before, order in zip(folders[1:], given[2:], strict=False):
             assert ended(before).end_utc <= order.submit_utc
 
     def test_they_start_in_the_order_of_the_batch_and_one_that_fails_ends_no_other(
@@ -253,19 +256,18 @@ class TestMoreTasksThanWorkers:
         orders[folders[1]] = python("import os; os.kill(os.getpid(), 9)")
         executor.run(batch_of(orders, at_once=2, submitted=told.extend))
         assert told == ["w3", "w0", "w4", "w1", "w2"]
-        submitted = [order.submit_utc for folder in folders if (order := read_task(folder).order)]
-        assert submitted[2] >= min(ended(folder).end_utc for folder in folders[:2])
-        assert [ended(folder).returncode for folder in folders] == [1, -9, 0, 0, 0]
+        submitted = read_task(folders[2]).order.submit_utc
+        assert submitted >= min(ended(folder).end_utc for folder in folders[:2])
+        assert returncodes(folders) == [1, -9, 0, 0, 0]
 
 
-@pytest.mark.parametrize("module", ["pyscale.executors.controller", "submitit.core._submit"])
-def test_nothing_outlives_a_link_of_the_chain_that_is_killed(start, tmp_path, module):
-    folder = tmp_path / "task"
+def test_nothing_outlives_a_launcher_that_is_killed(start, tasks):
+    folder = tasks / "task"
     running = start(batch_of({folder: python(WAITS_FOREVER)}))
     task = psutil.Process(wait_until_ready(folder).pid)
-    chain = [task, *task.parents()]
-    victim = next(p for p in chain if any(module in part for part in p.cmdline()))
-    victim.kill()
+    launcher = task.parent()
+    assert "pyscale.executors.launch" in launcher.cmdline()
+    launcher.kill()
     running.result()
     wait_until_ended([task])
     assert not lives(task.pid)
@@ -286,20 +288,19 @@ def scratch_of(folder):
     return own
 
 
-def test_a_killed_task_tells_its_signal_and_its_temporary_files_go_with_it(executor, tmp_path):
-    folder = tmp_path / "task"
-    run(executor, folder, LEAVES_FILES + "os.kill(os.getpid(), signal.SIGKILL)")
+def test_a_killed_task_tells_its_signal_and_its_temporary_files_go_with_it(run):
+    folder = run(LEAVES_FILES + "os.kill(os.getpid(), signal.SIGKILL)")
     assert ended(folder).returncode == -signal.SIGKILL
     assert "SIGKILL" in error_of(folder).message
     assert not scratch_of(folder).exists()
 
 
-def test_what_a_killed_pyscale_started_ends_with_it_and_has_not_failed(executor, tmp_path):
+def test_what_a_killed_pyscale_started_ends_with_it_and_has_not_failed(executor, tasks):
     """The launcher goes before its task, so it cannot record the task's death."""
     program = python(LEAVES_FILES + "signal.pause()")
-    batch = batch_of({tmp_path / f"task{i}": program for i in range(4)})
+    batch = batch_of({tasks / f"task{i}": program for i in range(4)})
     family = start_and_kill_pyscale(executor, batch)
-    assert len(family) == 3 * len(batch.orders), "a controller, a launcher and a task each"
+    assert len(family) == 2 * len(batch.orders), "a launcher and a task each"
     assert wait_until_ended(family, PATIENCE_S) == []
     assert {read_task(folder).state for folder in batch.orders} == {"running"}
     assert executor.end_strays() == 0
@@ -322,10 +323,10 @@ sys.exit(1)
 
 
 def test_a_task_is_asked_to_end_and_what_mounts_its_image_is_not(
-    executor, start, tmp_path, monkeypatch
+    executor, start, tasks, tmp_path, monkeypatch
 ):
     monkeypatch.setattr(local, "TO_CLEAR_UP_S", PATIENCE_S)
-    folder, mounting = tmp_path / "task", tmp_path / "squashfuse"
+    folder, mounting = tasks / "task", tmp_path / "squashfuse"
     mounting.symlink_to(Path(sys.executable).resolve())
     heard = {name: str(tmp_path / name) for name in ("by_task", "by_mount")}
     helper = (str(mounting), "-c", HEARS, heard["by_mount"])
@@ -341,9 +342,11 @@ def test_a_task_is_asked_to_end_and_what_mounts_its_image_is_not(
     assert not any(lives(process.pid) for process in family)
 
 
-def test_processes_of_this_run_are_ended_and_those_of_another_are_not(executor, start, tmp_path):
+def test_processes_of_this_run_are_ended_and_those_of_another_are_not(
+    executor, start, tasks, tmp_path
+):
     other = executor_of(tmp_path / "other")
-    mine, theirs = (tmp_path / name for name in ("mine", "theirs"))
+    mine, theirs = tasks / "mine", tmp_path / "other" / "tasks" / "theirs"
     with ThreadPoolExecutor() as pool:
         running = [
             start(batch_of({mine: python(LEAVES_FILES + "signal.pause()")})),
@@ -362,13 +365,9 @@ def test_processes_of_this_run_are_ended_and_those_of_another_are_not(executor, 
     assert not scratch_of(mine).exists()
 
 
-def test_what_a_task_leaves_behind_ends_with_it(executor, tmp_path):
+def test_what_a_task_leaves_behind_ends_with_it(run):
     """The child is in a session of its own, as a daemon would be, when its parent ends."""
-    program = (
-        "import subprocess, sys; "
-        "print(subprocess.Popen(['sleep', '1000'], start_new_session=True).pid)"
-    )
-    folder = tmp_path / "task"
-    run(executor, folder, program)
+    sleep = "subprocess.Popen(['sleep', '1000'], start_new_session=True)"
+    folder = run(f"import subprocess; print({sleep}.pid)")
     assert ended(folder).returncode == 0
     assert not lives(int((folder / "stdout").read_text()))

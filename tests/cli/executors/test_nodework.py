@@ -64,12 +64,10 @@ def start(trial, movie):
 
 
 def hears(process):
-    assert process.stdout is not None
     return process.stdout.readline().strip()
 
 
 def tell(process):
-    assert process.stdin is not None
     process.stdin.write("\n")
     process.stdin.flush()
 
@@ -103,7 +101,6 @@ def test_the_record_says_what_was_reached_and_seen(trial, movie, monkeypatch):
     monkeypatch.setenv("SLURMD_NODENAME", "n1")
     do_once_on_this_node(work(trial, movie, cache="warm"))
     found = read_node(trial, "n1")
-    assert found is not None
     assert (found.cache.asked, found.cache.state) == ("warm", "warm")
     assert found.cache.files[0].resident_bytes == 1 << 16
     assert found.surroundings.start.cores == os.cpu_count()

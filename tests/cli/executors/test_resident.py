@@ -6,8 +6,11 @@ import sys
 
 import pytest
 
-from pyscale.store.records import EXIT_FILE, LAUNCH_FILE, TaskOrder
+from pyscale.store.records import LAUNCH_FILE, TaskOrder
 from pyscale.store.taskfiles import write_order
+from trials import ended, launched
+
+pytestmark = pytest.mark.slow
 
 ECHO = """
 import json, sys
@@ -34,11 +37,9 @@ class Resident:
         )
 
     def hear(self):
-        assert self.process.stdout is not None
         return json.loads(self.process.stdout.readline())
 
     def ask(self, folder, token):
-        assert self.process.stdin is not None
         self.process.stdin.write(json.dumps({"folder": str(folder), "token": token}) + "\n")
         self.process.stdin.flush()
         return self.hear()
@@ -62,10 +63,8 @@ def test_each_order_that_stands_is_answered_and_leaves_the_records_of_a_launch(r
         token = ordered(tmp_path / name)
         answer = resident.ask(tmp_path / name, token)
         assert answer == {"folder": str(tmp_path / name), "returncode": 2, "alive": True}
-        launch, end = (
-            json.loads((tmp_path / name / file).read_text()) for file in (LAUNCH_FILE, EXIT_FILE)
-        )
-        assert (launch["token"], end["token"], end["returncode"]) == (token, token, 2)
+        end = ended(tmp_path / name)
+        assert (launched(tmp_path / name).token, end.token, end.returncode) == (token, token, 2)
     ordered(tmp_path / "another")
     for name in ("another", "gone"):
         assert resident.ask(tmp_path / name, "of another try")["returncode"] is None
@@ -73,10 +72,10 @@ def test_each_order_that_stands_is_answered_and_leaves_the_records_of_a_launch(r
     # It ends with its stdin, and records how.
     resident.process.communicate()
     assert resident.process.returncode == 0
-    assert json.loads((resident.home / EXIT_FILE).read_text())["returncode"] == 0
+    assert ended(resident.home).returncode == 0
 
 
 def test_a_folder_without_an_order_has_no_worker(tmp_path):
     command = [sys.executable, "-m", "pyscale.executors.resident", str(tmp_path)]
-    ended = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
-    assert (ended.returncode, ended.stdout) == (0, b"")
+    done = subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, check=False)
+    assert (done.returncode, done.stdout) == (0, b"")

@@ -1,7 +1,6 @@
 """What no real Slurm does when it is told to: fall silent in between, or never end a job."""
 
 import os
-from datetime import UTC, datetime
 
 import pytest
 
@@ -12,10 +11,9 @@ from pyscale.executors.slurm import SlurmExecutor
 from pyscale.sites import Site
 from pyscale.slurm import queue
 from pyscale.store.journal import Journal
-from pyscale.store.records import EXIT_FILE, ExitRecord, Jobs, TaskOrder
+from pyscale.store.records import Jobs, TaskOrder
 from pyscale.store.taskfiles import read_jobs, read_task, write_jobs, write_order
-from pyscale_stages.atomic import write_atomically
-from trials import error_of
+from trials import end_task, error_of
 
 TASKS = ("w0", "w1")
 SQUEUE = """\
@@ -73,6 +71,10 @@ def trial(run):
 
 @pytest.fixture
 def executor(cluster, run):
+    return executor_of(run)
+
+
+def executor_of(run):
     site = Site(name="here", summary="a pretended cluster")
     return SlurmExecutor(run, site, Journal(run.journal_file))
 
@@ -80,14 +82,6 @@ def executor(cluster, run):
 def batch(run, trial, name, *tasks):
     orders = {run.task(trial, task): TaskOrder(argv=("true",)) for task in tasks}
     return Batch(trial, name, orders, len(orders), lambda _jobs: None, lambda: None)
-
-
-def end(folder, returncode, order=None):
-    """Write what a launcher writes last."""
-    order = order or read_task(folder).order
-    assert order is not None
-    ended = ExitRecord(token=order.token, returncode=returncode, end_utc=datetime.now(UTC))
-    write_atomically(folder / EXIT_FILE, ended.model_dump_json())
 
 
 @pytest.mark.parametrize("silent", [True, False])
@@ -104,14 +98,13 @@ def test_jobs_that_never_end_or_of_which_slurm_says_nothing_are_told_of(
 
 def test_what_a_cancelled_job_still_writes_is_no_failure(cluster, executor, run, trial):
     done, running = (run.task(trial, task) for task in TASKS)
-    order = read_task(running).order
-    assert order is not None
-    end(done, 1)
+    token = read_task(running).order.token
+    end_task(done, 1)
     cluster.falls_silent_when_cancelled()
     with pytest.raises(UserError):
         executor.end_all()
     # Its launcher had begun to write when the order was withdrawn.
-    end(running, -15, order)
+    end_task(running, -15, token)
     assert read_task(running).state == "absent"
     assert read_task(done).state == "failed"
     assert read_jobs(run.trial(trial)) == {}
@@ -120,7 +113,7 @@ def test_what_a_cancelled_job_still_writes_is_no_failure(cluster, executor, run,
 def test_a_killed_task_whose_job_never_ends_stays_unexplained(cluster, executor, run, trial):
     cluster.says("COMPLETING")
     for task in TASKS:
-        end(run.task(trial, task), -9)
+        end_task(run.task(trial, task), -9)
     assert executor.take_up(batch(run, trial, "windows", *TASKS))
     assert error_of(run.task(trial, "w0")).kind == "Killed"
 
@@ -138,6 +131,5 @@ def test_a_merge_that_is_submitted_again_is_not_known_by_its_earlier_job(
 
 def test_where_slurm_is_not_no_run_waits_for_it(run, monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    site = Site(name="here", summary="a pretended cluster")
     with pytest.raises(UserError, match="not on PATH"):
-        SlurmExecutor(run, site, Journal(run.journal_file))
+        executor_of(run)

@@ -50,13 +50,9 @@ def test_the_cause_is_named(tmp_path, said, kind, words):
 @pytest.mark.parametrize(
     ("said", "away"),
     [
-        (
-            "srun: error: Unable to confirm allocation for job 17: Unable to contact slurm "
-            "controller (connect failure)",
-            True,
-        ),
-        ("srun: error: Unable to create step for job 17: Invalid job id specified", False),
+        ("confirm allocation for job 17: Unable to contact slurm controller (failure)", True),
+        ("create step for job 17: Invalid job id specified", False),
     ],
 )
 def test_a_controller_that_is_away_is_no_failure(tmp_path, said, away):
-    assert log(tmp_path, said).is_away() == away
+    assert log(tmp_path, f"srun: error: Unable to {said}").is_away() == away

@@ -3,17 +3,15 @@
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 
 import pytest
 
 from pyscale.executors import waiting
 from pyscale.executors.waiting import keep_busy, wait_for_any
-from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder
+from pyscale.store.records import TaskOrder
 from pyscale.store.taskfiles import read_task, write_order
-from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskError
-from trials import error_of
+from trials import end_task, error_of
 
 
 class PretendedJob:
@@ -24,11 +22,11 @@ class PretendedJob:
         self._when_asked = when_asked
         self._cause = cause
 
-    def is_alive(self):
+    def is_alive(self, _folder):
         self._when_asked()
         return self._alive
 
-    def why_gone(self):
+    def why_gone(self, _folder):
         return self._cause
 
 
@@ -36,14 +34,6 @@ def ordered(folder):
     folder.mkdir()
     write_order(folder, TaskOrder(argv=("true",)))
     return folder
-
-
-def end(folder, token=None):
-    """Leave the exit record that a launcher leaves."""
-    order = read_task(folder).order
-    assert order is not None
-    record = ExitRecord(token=token or order.token, returncode=0, end_utc=datetime.now(UTC))
-    write_atomically(folder / EXIT_FILE, record.model_dump_json())
 
 
 @pytest.fixture
@@ -57,9 +47,9 @@ def test_what_has_ended_before_is_told_at_once_and_its_job_not_asked(folders):
 
     assert set(wait_for_any({})) == set()
     for folder in folders[1:]:
-        end(folder)
+        end_task(folder)
     # The record of an earlier attempt ends nothing.
-    end(folders[0], token="of an earlier attempt")
+    end_task(folders[0], token="of an earlier attempt")
     jobs = dict.fromkeys(folders[1:], PretendedJob(when_asked=asked))
     assert set(wait_for_any(jobs | {folders[0]: PretendedJob()})) == set(folders[1:])
 
@@ -69,7 +59,7 @@ def test_a_record_that_is_written_while_we_wait_is_found(folders, monkeypatch, m
     monkeypatch.setattr(waiting, "MOST_WATCHED", most_watched)
     with ThreadPoolExecutor() as pool:
         waits = pool.submit(wait_for_any, {folder: PretendedJob() for folder in folders})
-        end(folders[1])
+        end_task(folders[1])
         assert set(waits.result()) == {folders[1]}
 
 
@@ -83,7 +73,7 @@ def test_a_few_records_are_seen_though_nobody_asks_for_the_jobs(folders, monkeyp
         with ThreadPoolExecutor() as pool:
             first = pool.submit(next, watcher)
             while not first.done():
-                end(folders[1])
+                end_task(folders[1])
             yield first.result()
 
     monkeypatch.setattr(waiting, "watch", watch_and_end)
@@ -101,11 +91,10 @@ def test_a_job_that_is_gone_is_given_a_record_which_says_why_where_somebody_know
 
 
 def test_a_job_that_ends_while_it_is_asked_keeps_its_own_record(folders):
-    job = PretendedJob(alive=False, when_asked=lambda: end(folders[0]))
+    job = PretendedJob(alive=False, when_asked=lambda: end_task(folders[0]))
     assert set(wait_for_any({folders[0]: job})) == {folders[0]}
-    record = read_task(folders[0])
-    assert record.error is not None
-    assert record.error.kind == "Failed", "it ended with 0 and left no result: it did not vanish"
+    kind = error_of(folders[0]).kind
+    assert kind == "Failed", "it ended with 0 and left no result: it did not vanish"
 
 
 def test_tasks_that_start_together_free_their_slot_together_and_come_again_where_they_must(folders):
@@ -115,7 +104,7 @@ def test_tasks_that_start_together_free_their_slot_together_and_come_again_where
     def start(slots):
         said.extend(("start", group, slot) for group, slot in slots.items())
         for folder in (folder for group in slots for folder in group):
-            end(folder)
+            end_task(folder)
         return {folder: PretendedJob() for group in slots for folder in group}
 
     def settle(jobs):
@@ -133,7 +122,7 @@ from pathlib import Path
 from pyscale.executors.waiting import wait_for_any
 
 class Job:
-    def is_alive(self):
+    def is_alive(self, folder):
         print("asked", flush=True)
         return True
 
@@ -141,6 +130,7 @@ print(*wait_for_any({Path(sys.argv[1]): Job()}))
 """
 
 
+@pytest.mark.slow
 def test_a_user_who_has_no_watch_left_waits_all_the_same(tmp_path, missing):
     """Login nodes give all programs of a user a hundred or so."""
     no_watch = "echo 0 > /proc/sys/user/max_inotify_instances && "
@@ -153,9 +143,8 @@ def test_a_user_who_has_no_watch_left_waits_all_the_same(tmp_path, missing):
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == "asked\n"
-        end(folder)
+        end_task(folder)
         said = process.stdout.read().splitlines()
     assert process.returncode == 0
     assert said[-1] == str(folder)

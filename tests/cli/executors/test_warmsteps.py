@@ -1,14 +1,16 @@
 """A worker that is a step: what stands here in place of srun is what srun would start."""
 
-import json
 import signal
 import sys
+
+import pytest
 
 from pyscale.executors.stepends import StepLog
 from pyscale.executors.waiting import wait_for_any
 from pyscale.executors.warmsteps import WarmStep
-from pyscale.store.records import EXIT_FILE, Requested, TaskOrder
+from pyscale.store.records import Requested, TaskOrder
 from pyscale.store.taskfiles import write_order
+from trials import ended
 
 ENDLESS = """
 import json, signal, sys
@@ -35,6 +37,7 @@ def ordered(tmp_path):
     return folder, write_order(folder, TaskOrder(argv=("cold",)))
 
 
+@pytest.mark.slow
 def test_a_task_that_takes_longer_than_its_limit_is_ended_and_it_is_said_why(tmp_path):
     home = str(tmp_path / "worker")
     attend = (sys.executable, "-m", "pyscale.executors.resident", home)
@@ -43,29 +46,23 @@ def test_a_task_that_takes_longer_than_its_limit_is_ended_and_it_is_said_why(tmp
     folder, token = ordered(tmp_path)
     worker.give(folder, token)
     wait_for_any({folder: worker})
-    assert json.loads((folder / EXIT_FILE).read_text())["returncode"] == -signal.SIGTERM
+    assert ended(folder).returncode == -signal.SIGTERM
     worker.end()
     worker.log.explain(folder)
-    cause = json.loads((folder / EXIT_FILE).read_text())["cause"]
-    assert "time limit" in cause["message"]
+    assert "time limit" in ended(folder).cause.message
 
 
-def test_a_task_of_a_step_that_slurm_refuses_says_so(tmp_path):
-    refuses = "import sys; sys.exit('srun: error: no such node')"
-    worker = worker_of(tmp_path, sys.executable, "-c", refuses)
+@pytest.mark.parametrize(
+    ("said", "away"),
+    [("no such node", False), ("Unable to contact slurm controller", True)],
+)
+def test_a_task_of_a_step_that_cannot_begin_says_why(tmp_path, said, away):
+    script = f"echo 'srun: error: {said}' >&2; exit 1"
+    worker = worker_of(tmp_path, "/bin/sh", "-c", script)
     assert not worker.is_usable()
-    assert not worker.never_began()
+    assert worker.never_began() == away
     folder, token = ordered(tmp_path)
     worker.give(folder, token)
     wait_for_any({folder: worker})
-    cause = json.loads((folder / EXIT_FILE).read_text())["cause"]
-    assert "no such node" in cause["message"]
-    worker.end()
-
-
-def test_a_step_that_no_controller_answers_has_never_begun(tmp_path):
-    away = "import sys; sys.exit('srun: error: Unable to contact slurm controller')"
-    worker = worker_of(tmp_path, sys.executable, "-c", away)
-    assert not worker.is_usable()
-    assert worker.never_began()
+    assert said in ended(folder).cause.message
     worker.end()

@@ -2,8 +2,7 @@
 
 import os
 import shutil
-import subprocess
-import sys
+from multiprocessing import Pipe, get_context
 
 import psutil
 import pytest
@@ -12,45 +11,37 @@ from pyscale.errors import UserError
 from pyscale.store.lock import LockHolder, is_locked, lock_holder, run_lock, writer_here
 from pyscale_stages.measure.nodename import host_name
 
-HOLD = """
-import sys
-from pathlib import Path
-from pyscale.store.lock import run_lock
-with run_lock(Path(sys.argv[1])):
-    print("held", flush=True)
-    sys.stdin.read()
-"""
+
+def hold(run, pipe):
+    with run_lock(run):
+        pipe.send("held")
+        pipe.recv()
 
 
 @pytest.fixture
 def other(tmp_path):
-    """Another process that holds the run."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(tmp_path)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "held\n"
+    """Another process that holds the run; a fork, which has nothing to import."""
+    ours, theirs = Pipe()
+    process = get_context("fork").Process(target=hold, args=(tmp_path, theirs))
+    process.start()
+    assert ours.recv() == "held"
     yield process
     process.kill()
-    process.wait()
+    process.join()
 
 
 def test_a_second_process_is_told_who_writes(tmp_path, other):
     assert is_locked(tmp_path)
     with pytest.raises(UserError, match=f"process {other.pid} on .*pyscale cancel"):
-        run_lock(tmp_path).__enter__()
+        run_lock(tmp_path, patience_s=0).__enter__()
 
 
 def test_the_lock_of_a_killed_process_is_free(tmp_path, other):
     other.kill()
-    other.wait()
+    other.join()
     assert not is_locked(tmp_path)
     with run_lock(tmp_path):
         holder = lock_holder(tmp_path)
-        assert holder is not None
         assert holder.pid == os.getpid()
 
 
@@ -60,9 +51,7 @@ def test_the_holder_is_found_from_inside_and_outside_of_a_job(tmp_path, monkeypa
     with run_lock(tmp_path):
         monkeypatch.delenv("SLURMD_NODENAME")
         holder = lock_holder(tmp_path)
-        assert holder is not None
         process = holder.process()
-        assert process is not None
         assert process.pid == os.getpid()
 
 

@@ -168,7 +168,6 @@ def test_only_the_windows_at_work_on_a_node_count_against_its_cores(run):
         change(run, task, "launch.json", node="a")
     assert row(run, "w0")["disturbed"] is True
     ended = read_task(run.task(run.plan.trial(TRIAL), "w0")).result
-    assert ended is not None
     later = ended.end_utc + timedelta(seconds=1)
     change(run, "w1", "result.json", start_utc=later, end_utc=later + timedelta(seconds=1))
     assert row(run, "w0")["disturbed"] is False
