@@ -26,13 +26,14 @@ from pyscale.report.wording import (
     amount,
     coarse,
     gib,
+    interval,
     listing,
     number,
     percent,
+    plural,
     ratio,
     resampled_share,
     wall_time,
-    with_interval,
 )
 from pyscale_stages.contract import Record
 
@@ -154,7 +155,7 @@ def cells(choice: Choice, *, intervals: bool) -> list[str]:
     return [
         str(choice.workers),
         wall_time(choice.model_dump()) if intervals else number(choice.wall_s),
-        speedup_of(choice) if intervals else ratio(choice.speedup),
+        interval(choice.model_dump(), "speedup", ratio) if intervals else ratio(choice.speedup),
         ratio(choice.efficiency),
         number(choice.worker_hours),
         confidence(choice),
@@ -182,7 +183,7 @@ def chosen(*same: Choice) -> str:
     return " ".join(
         [
             f"request N = {choice.workers}, which took {wall_time(row)} s ({trials}), "
-            f"speedup {speedup_of(choice)}, efficiency {ratio(choice.efficiency)}, "
+            f"speedup {interval(row, 'speedup', ratio)}, efficiency {ratio(choice.efficiency)}, "
             f"{number(choice.worker_hours)} worker-hours.",
             *beside,
         ]
@@ -256,9 +257,9 @@ def asked(request: Request, measured_for: str) -> str:
     """State what to ask for, with its margins, and for what it was measured."""
     parts = []
     if request.cpus:
-        parts.append(f"{request.cpus} core{'s' * (request.cpus > 1)}")
+        parts.append(plural(request.cpus, "core"))
     if request.gpus:
-        parts.append(f"{request.gpus} GPU{'s' * (request.gpus > 1)}")
+        parts.append(plural(request.gpus, "GPU"))
     if request.memory_bytes is not None:
         parts.append(
             f"{gib(request.memory_bytes)} GiB of memory ({MEMORY_MARGIN:g} x the peak of "
@@ -271,12 +272,9 @@ def asked(request: Request, measured_for: str) -> str:
         f"the {of_what}, in whole {step_min} min)"
     )
     unknown = " Its memory was not measured." if request.memory_bytes is None else ""
-    work = request.work_per_window
+    work, s = request.work_per_window, "s" * (request.work_per_window != 1)
     # A run names its device and counts frames; what a table counts, it does not tell.
-    one, several = (
-        ("unit of work", "units of work") if request.device is None else ("frame", "frames")
-    )
-    unit = one if work == 1 else several
+    unit = f"unit{s} of work" if request.device is None else f"frame{s}"
     tasks = "the tasks" if work is None else f"tasks of {amount(work)} {unit}"
     return (
         f"Each task at N = {request.workers}: {listing(parts)}.{unknown} Measured on {tasks} of "
@@ -284,17 +282,9 @@ def asked(request: Request, measured_for: str) -> str:
     )
 
 
-def speedup_of(choice: Choice) -> str:
-    """Speedup with its interval."""
-    ends = (choice.speedup, choice.speedup_low, choice.speedup_high)
-    return with_interval(*map(ratio, ends))
-
-
 def too_much(found: Sequence[Curve]) -> Iterator[str]:
-    """State what the tasks of each stage requested and did not use, and what suffices.
-
-    A request is one for all N, so the worker count that used most decides.
-    """
+    """State what the tasks of each stage requested and did not use, and what suffices."""
+    # A request is one for all N, so the worker count that used most decides.
     for curve in found:
         parts = [part for part in (_memory(curve.timed), _cores(curve.timed)) if part]
         if parts:

@@ -13,9 +13,18 @@ from pyscale.analysis.flags import UNCHECKED
 from pyscale.analysis.requests import Request
 from pyscale.analysis.trust import Trust, refusal, trust_in
 from pyscale.report.curves import Curve, curves
-from pyscale.report.limits import SHORT
+from pyscale.report.limits import SHORT, rival
 from pyscale.report.results import Results
-from pyscale.report.wording import gib, listing, percent, ratio, resampled_share, score
+from pyscale.report.wording import (
+    gib,
+    listing,
+    percent,
+    plural,
+    ratio,
+    resampled_share,
+    score,
+    titled,
+)
 from pyscale_stages.contract import Record
 
 Row = dict[str, Any]
@@ -150,7 +159,7 @@ def _stage(curve: Curve, results: Results) -> StageLine:
         fastest=None if fastest is None else fastest.workers,
         shown_at=shown_at,
         limit=limit,
-        limit_sentence=f"{limit[0].upper()}{limit[1:]}{rest}",
+        limit_sentence=f"{titled(limit)}{rest}",
         requested=None if request is None else request.workers,
         each_task="" if request is None else ", ".join(_each_task(request)),
         refusal=None if best else refusal(choice),
@@ -171,9 +180,9 @@ def _shown_at(curve: Curve, choice: Choice | None) -> int | None:
 def _each_task(request: Request) -> Iterator[str]:
     """What one task asks for, in words."""
     if request.cpus:
-        yield f"{request.cpus} core{'s' * (request.cpus > 1)}"
+        yield plural(request.cpus, "core")
     if request.gpus:
-        yield f"{request.gpus} GPU{'s' * (request.gpus > 1)}"
+        yield plural(request.gpus, "GPU")
     if request.memory_bytes is not None:
         yield f"{gib(request.memory_bytes)} GiB"
     yield f"{request.time_s // 60} min"
@@ -198,10 +207,10 @@ def _limit(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> tupl
     if main is None:
         return "no single cause", f"{at}: {measured}."
     if limits.sureness == "undecided":
-        rival = max(limits.causes[1:], key=lambda cause: cause.share_first or 0.0)
-        return f"{SHORT[main.code]} or {SHORT[rival.code]}", (
+        other = rival(limits)
+        return f"{SHORT[main.code]} or {SHORT[other.code]}", (
             f"{at}, undecided: {measured}, without the one {ratio(main.efficiency)}, without the "
-            f"other {ratio(rival.efficiency)}."
+            f"other {ratio(other.efficiency)}."
         )
     sure = {"likely": ", probably", "unknown": ", it seems"}.get(limits.sureness or "", "")
     without = f"{measured}, without it {ratio(main.efficiency)}"
@@ -331,8 +340,7 @@ def _price(scaled: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
     others = [stage for stage in scaled if stage.fastest not in {None, stage.best_value}]
     if not others:
         return "also the fastest measured"
-    best, fast = ([_at(stage, at) for stage in others] for at in ("best_value", "fastest"))
-    (best_s, best_h), (fast_s, fast_h) = _spent(best, others), _spent(fast, others)
+    (best_s, best_h), (fast_s, fast_h) = (_spent(at, others) for at in ("best_value", "fastest"))
     named = _n_of({stage.name: stage.fastest or 0 for stage in others}, stages)
     return (
         f"fastest: {named}, {ratio(fast_h / best_h)} times the worker-hours for "
@@ -340,18 +348,13 @@ def _price(scaled: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
     )
 
 
-def _at(stage: StageLine, field: str) -> Point:
-    return next(one for one in stage.points if one.workers == getattr(stage, field))
-
-
-def _spent(points: Sequence[Point], stages: Sequence[StageLine]) -> tuple[float, float]:
-    """Time and worker-time of one point of each stage, for the baseline's work."""
-    times_s = [
-        stage.points[0].wall_s / (one.speedup or 1.0)
-        for one, stage in zip(points, stages, strict=True)
-    ]
-    held_s = (one.workers * time_s for one, time_s in zip(points, times_s, strict=True))
-    return sum(times_s), sum(held_s)
+def _spent(field: str, stages: Sequence[StageLine]) -> tuple[float, float]:
+    """Time and worker-time of all stages at the N of a field, for the baseline's work."""
+    spent = []
+    for stage in stages:
+        at = next(one for one in stage.points if one.workers == getattr(stage, field))
+        spent.append((at.workers, stage.points[0].wall_s / (at.speedup or 1.0)))
+    return sum(time_s for _, time_s in spent), sum(workers * time_s for workers, time_s in spent)
 
 
 def _right_size(alone: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
@@ -386,7 +389,7 @@ def confidence_of(choice: Choice, curve: Curve) -> str:
     """Confidence of one choice, as `likely (86 %)` or `unknown (2 trials)`."""
     if choice.share_chosen is None:
         fewest = min(row["repeats"] for row in curve.timed if not row["invalid"])
-        return f"unknown ({fewest} trial{'s' * (fewest > 1)})"
+        return f"unknown ({plural(fewest, 'trial')})"
     rival = f", else N = {choice.rival}" if choice.rival and choice.sureness != "sure" else ""
     edge = ", among those measured" if choice.at_edge else ""
     return f"{choice.sureness} ({resampled_share(choice.share_chosen)}{rival}{edge})"

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 
 from pyscale.report.bottomline import NOT_KNOWN, BottomLine, Point, StageLine
 from pyscale.report.fitted import empty_table
 from pyscale.report.wording import ABSENT, INVALID, listing, number, ratio
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-    from rich.table import Table
-    from rich.text import Text
 
 CELLS = 8
 """Of a bar, which is full where the speedup is the ideal one."""
@@ -37,9 +37,6 @@ class BottomView:
     line: BottomLine
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.measure import Measurement
-        from rich.text import Text
-
         every = tuple(sorted({one.workers for s in self.line.stages for one in s.points}))
         for detail in self._details(every):
             table = self._table(detail, plain=options.ascii_only)
@@ -66,8 +63,6 @@ class BottomView:
                     yield Detail(counts, algorithms=algorithms, ends=ends)
 
     def _table(self, detail: Detail, *, plain: bool) -> Table:
-        from rich.text import Text
-
         table = empty_table(padding=1)
         if detail.algorithms:
             table.add_column("algorithm", overflow="fold")
@@ -99,8 +94,6 @@ class BottomView:
         return table
 
     def _legend(self, detail: Detail, every: tuple[int, ...]) -> Iterator[Text]:
-        from rich.text import Text
-
         ends = (
             {one.ends for stage in self.line.stages for one in stage.points} if detail.ends else {}
         )
@@ -124,15 +117,11 @@ class Unbroken:
     command: str
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.segment import Segment
-
         yield Segment(f"{self.head}{self.command}\n")
 
 
 def answers(line: BottomLine) -> Iterator[RenderableType]:
     """Say in a line each: outputs, what to request, its confidence, doubts and the next run."""
-    from rich.text import Text
-
     for sentence in dict.fromkeys(stage.stand_in for stage in line.stages if stage.stand_in):
         yield Text(sentence, "yellow")
     if line.outputs is not None:
@@ -151,15 +140,11 @@ def answers(line: BottomLine) -> Iterator[RenderableType]:
 
 def headed(sentence: str, style: str = "bold") -> Text:
     """Set what stands before the colon apart."""
-    from rich.text import Text
-
     head, colon, rest = sentence.partition(":")
     return Text.assemble((f"{head}{colon}", style or "bold"), rest)
 
 
 def _times(points: Sequence[Point], detail: Detail) -> Iterator[Text]:
-    from rich.text import Text
-
     found = {one.workers: one for one in points}
     for count in detail.counts:
         one = found.get(count)

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table as Printed
+from rich.text import Text
 
 from pyscale.analysis.flags import LETTERS, SENTENCES
 from pyscale.analysis.judging import SIDES
@@ -36,10 +40,6 @@ from pyscale.report.machine.words import not_applicable, rate_parts
 from pyscale.report.page.table import Table, laid_out, numbers, words
 from pyscale.report.page.values import VERSIONS, Cell, Columns
 from pyscale.report.wording import ABSENT, INVALID, agreement, interval, number
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table as Printed
 
 DIFFERENCE_COLUMNS = ("Difference", "Base", "New")
 STYLES = {"worse": "bold red", "slower": "red", "better": "bold green", "faster": "green"}
@@ -72,9 +72,6 @@ def section(found: VersionComparison | None) -> dict[str, Any] | None:
 
 def shown(context: ComparisonContext, rows: Sequence[Row]) -> RenderableType:
     """Lay the comparison out for a terminal: what differs, the verdicts, and what they rest on."""
-    from rich.console import Group
-    from rich.text import Text
-
     sentences = reasons(rows, context.at_least, paired=context.paired)
     marks = marks_of(sentences)
     raised = {flag for row in rows for side in SIDES for flag in row.get(f"{side}_flags") or ()}
@@ -93,8 +90,6 @@ def shown(context: ComparisonContext, rows: Sequence[Row]) -> RenderableType:
 
 
 def _differences(context: ComparisonContext) -> Printed:
-    from rich.text import Text
-
     table = empty_table(padding=1)
     table.columns[0].header = "what differs"
     for header in ("base", "new"):
@@ -108,8 +103,6 @@ def _differences(context: ComparisonContext) -> Printed:
 
 def _printed(rows: Sequence[Row], marks: Mapping[str, str]) -> Iterator[RenderableType]:
     """Print the tables, with verdicts in colours."""
-    from rich.text import Text
-
     for each in tables(rows, marks):
         if each.caption:
             yield Text(f"\n{each.caption}", "bold")

@@ -14,7 +14,7 @@ from pyscale.analysis.judging import reasons as reasons_of
 from pyscale.analysis.machine.speedups import WHY_NOT
 from pyscale.analysis.samples import MEASURED, MEASURES, TITLE, is_primary
 from pyscale.report.viewer.machines import group_of, name_of
-from pyscale.report.wording import ABSENT, INVALID, listing, plural, ratio
+from pyscale.report.wording import ABSENT, INVALID, listing, plural, ratio, titled
 
 Row = dict[str, Any]
 
@@ -175,7 +175,7 @@ def _in_short(rows: Sequence[Row], at_least: float) -> str | None:
     if unknown:
         lacking = f"not enough data for {_where(unknown, rows, 'any')}, see --repeats"
     said = "; ".join(filter(None, (f"New is {', '.join(told)}" if told else "", lacking)))
-    return f"{said[0].upper()}{said[1:]}."
+    return f"{titled(said)}."
 
 
 def _where(own: Sequence[Row], rows: Sequence[Row], all_of_them: str) -> str:

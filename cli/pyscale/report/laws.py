@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.laws import WRITTEN, Fit, Optimum, Parameter
 from pyscale.report.curves import Curve
-from pyscale.report.wording import listing
+from pyscale.report.wording import listing, titled
 
 MEANING = {"f": "serial part f", "sigma": "contention sigma", "kappa": "coherency kappa"}
 LEAST_MISS = 0.001
@@ -56,9 +56,8 @@ def _law(fit: Fit) -> str:
         for name, parameter in fit.parameters.items()
         if name in MEANING
     )
-    name = WRITTEN[fit.law]
     best = "" if fit.optimum is None else f" {_optimum(fit.optimum, fit.counts[-1])}"
-    return f"{name[0].upper()}{name[1:]}, fitted to {_trials(fit)}: {told}. {_misses(fit)}{best}"
+    return f"{titled(WRITTEN[fit.law])}, fitted to {_trials(fit)}: {told}. {_misses(fit)}{best}"
 
 
 def _parameter(name: str, found: Parameter, largest: float | None) -> str:

@@ -44,7 +44,8 @@ def sentences(found: Limits) -> Iterator[str]:
         yield f"{at} {_nothing_large(found)}"
     else:
         yield " ".join([f"{at} {_main(found, found.main)}", *_what_grew(found, found.main)])
-    if found.causes and "busy" not in _codes(found) and "contention" in found.not_measured:
+    codes = {cause.code for cause in found.causes}
+    if codes and "busy" not in codes and "contention" in found.not_measured:
         yield (
             f"{at} waiting for a core was not measured: contention would look like imbalance or "
             "work inflation."
@@ -62,8 +63,10 @@ def of_several(found: Sequence[Limits]) -> Iterator[str]:
     yield from (f"At N = {listing(counts)}{sentence}" for sentence, counts in said.items())
 
 
-def _codes(found: Limits) -> set[str]:
-    return {cause.code for cause in found.causes}
+def rival(found: Limits) -> Cause:
+    """The cause that is first most often beside the main one; that one where it is alone."""
+    others = found.causes[1:] or found.causes
+    return max(others, key=lambda cause: cause.share_first or 0.0)
 
 
 def _nothing_large(found: Limits) -> str:
@@ -97,12 +100,12 @@ def _main(found: Limits, main: Cause) -> str:
             f"{repeats_needed()} trials)."
         )
     if found.sureness == "undecided":
-        rival = max(found.causes[1:], key=lambda cause: cause.share_first or 0.0)
+        other = rival(found)
         return (
-            f"either {name} or {NAMES[rival.code]} limits scaling most: without the former the "
+            f"either {name} or {NAMES[other.code]} limits scaling most: without the former the "
             f"efficiency would be {ratio(main.efficiency)}, without the latter "
-            f"{ratio(rival.efficiency)}, {measured} (largest cause in {share} and "
-            f"{_resamples(rival)} of resamples)."
+            f"{ratio(other.efficiency)}, {measured} (largest cause in {share} and "
+            f"{_resamples(other)} of resamples)."
         )
     limits = "limits scaling" if found.sureness == "sure" else "probably limits scaling"
     return f"{name} {limits}: {without} (largest cause in {share} of resamples)."

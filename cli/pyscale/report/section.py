@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from pyscale.analysis.flags import SENTENCES, flags_of
 from pyscale.analysis.trust import Trust, Trusted
+from pyscale.references.model import Reference
 from pyscale.report.fitted import Fitted, plain, terminal_table
 from pyscale.report.page.table import Table
 from pyscale.report.page.values import Cell, Row, cell_text
 from pyscale.report.wording import few
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from pyscale.references.model import Reference
 
 
 @dataclass(frozen=True)
@@ -134,8 +133,6 @@ def there(*tables: Table | None) -> tuple[Table, ...]:
 
 def summary(section: Section) -> Iterator[RenderableType]:
     """Lay a section out for a terminal: its answers, what to paste, tables and sentences."""
-    from rich.text import Text
-
     yield Text(f"\n{section.title}", "bold")
     for one in section.answered:
         if one.name != section.title:

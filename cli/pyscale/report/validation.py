@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from pyscale.report.results import Results
 from pyscale.report.wording import ABSENT, listing, number, ratio, with_interval
 from pyscale.validation.findings import Measure, Speed, StageFinding, ValidationFindings
 from pyscale_stages.atomic import write_atomically
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 NAME = "validation.json"
 COLUMNS = ("Stage", "Verdict", "Measure", "At N", "Value", "Expected", "Tolerance", "Source")
@@ -33,8 +33,6 @@ def section(found: ValidationFindings | None) -> dict[str, Any] | None:
 
 def lines(found: ValidationFindings | None) -> list[RenderableType]:
     """Lines of the terminal: the verdict and its reasons."""
-    from rich.text import Text
-
     if found is None:
         return []
     style = "bold red" if found.verdict == "wrong" else "bold"

@@ -4,7 +4,7 @@ import pytest
 
 from pyscale.errors import UserError
 from pyscale.references.files import shipped_folder
-from pyscale.report.sizetable import has_sizes, read_sizes
+from pyscale.report.table import has_sizes, read_sizes
 
 HEADER = "device,length_px,wall_s\n"
 

@@ -78,7 +78,7 @@ def grid_findings(
 def grid_findings_of_table(table: pl.DataFrame, name: str) -> tuple[GridFindings, ...]:
     """Find the results of a table of times by device and size, one `GridFindings` a stage.
 
-    The table is as `pyscale.report.sizetable.read_sizes` gives it; `name` is the family of rows
+    The table is as `pyscale.report.table.read_sizes` gives it; `name` is the family of rows
     without a stage too.
     """
     points, times = points_of_table(table, name)

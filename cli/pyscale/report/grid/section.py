@@ -28,7 +28,18 @@ from pyscale.report.page.tables import losses
 from pyscale.report.page.values import POINTS, RATIOS, Cell, cell_text
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
-from pyscale.report.wording import few, listing, number, percent, phase, plural, ratio, score
+from pyscale.report.wording import (
+    few,
+    listing,
+    number,
+    of_each,
+    percent,
+    phase,
+    plural,
+    ratio,
+    score,
+    titled,
+)
 
 LONGEST_NAME = 12
 """Letters of a line's name that stand beside its answer; a longer one stands in it."""
@@ -116,12 +127,10 @@ def _title(sweep: Sweep) -> str:
 def _ran(sweep: Sweep) -> str:
     sizes = sorted({row["length_px"] for row in sweep.points if row["length_px"] is not None})
     over = f" ({' to '.join(f'{length:.0f}' for length in ends(sizes))} px)" if sizes else ""
-    trials = sorted({row["trials"] for row in sweep.points})
-    each = " to ".join(map(str, ends(trials)))
     lines = listing(line.name for line in sweep.lines if line.name != sweep.name)
     return (
         f"{sweep.name} at {plural(len(sizes), 'size')}{over}{f' on {lines}' if lines else ''}, "
-        f"{each} timed trial{'' if trials == [1] else 's'} of each"
+        f"{of_each(row['trials'] for row in sweep.points)}"
     )
 
 
@@ -225,7 +234,7 @@ def _limit(sweep: Sweep, line: Line) -> Iterator[Answer]:
         f"{number(found['call_s'])} s), so that no more than {ratio(found['bound'])} times is "
         f"possible{sped_up}."
     )
-    yield Answer("Limit", "limit", (f"{head[:1].upper()}{head[1:]}",), (rest,))
+    yield Answer("Limit", "limit", (titled(head),), (rest,))
 
 
 def _times(sweep: Sweep, line: Line, timed: list[Row]) -> Iterator[Answer]:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import polars as pl
 
+from pyscale.analysis.grid.bysize import Ceiling, Win
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.grid.words import Row, named, size
-
-if TYPE_CHECKING:
-    from pyscale.analysis.grid.bysize import Ceiling, Win
-    from pyscale.analysis.grid.findings import GridFindings
 
 
 @dataclass(frozen=True)

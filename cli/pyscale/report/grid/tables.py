@@ -17,7 +17,7 @@ from pyscale.report.page.values import (
     Row,
     Writer,
 )
-from pyscale.report.wording import ABSENT, percent, phase, ratio, score, seconds
+from pyscale.report.wording import ABSENT, percent, phase, ratio, score, seconds, titled
 
 PUBLISHED = "Building the model and a call, mean +/- SD over calls"
 
@@ -98,7 +98,7 @@ def _which(found: Sequence[Sweep]) -> Columns:
     name = (versus.pop() or "point") if len(versus) == 1 else "point"
     return [
         *POINTS.columns("length_px"),
-        words(f"{name[:1].upper()}{name[1:]}", lambda row: row["sweep"].line_of(row)),
+        words(titled(name), lambda row: row["sweep"].line_of(row)),
     ]
 
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.machine.words import MODES, Row, mode_of
-
-if TYPE_CHECKING:
-    from pyscale.analysis.machine.findings import MachineFindings
 
 FIO = "fio_"
 READS = ("particle_sequential", "particle_random", "parallel", "cache", "movie")

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.dictionary import WAYS, Written, in_units
 from pyscale.report.machine.bench import Bench
 from pyscale.report.machine.words import (
@@ -21,9 +22,6 @@ from pyscale.report.page.values import HEADROOM, NODES, TESTS, Cell, Columns, Ro
 from pyscale.report.section import there
 from pyscale.report.wording import ABSENT, number, phase, plural, ratio
 from pyscale_stages.metric import SHARES
-
-if TYPE_CHECKING:
-    from pyscale.analysis.machine.findings import MachineFindings
 
 LATENCIES = tuple(f"latency_p{share}_s" for share in SHARES)
 TEST = ("stage", "workers", "device", "test", "step", "at_once")

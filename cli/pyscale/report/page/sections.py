@@ -31,7 +31,7 @@ from pyscale.report.quality import missed, right
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.warned import said
-from pyscale.report.wording import ABSENT, listing
+from pyscale.report.wording import ABSENT, listing, of_each, titled
 
 STAGES_BY_NAME = 6
 """More are counted: each has its name in its verdict below."""
@@ -123,8 +123,7 @@ def sections(results: Results) -> dict[str, Any]:
 def subject(results: Results) -> str:
     """What was measured, without the run's id, which stands elsewhere."""
     context = results.context
-    title = context.title.removeprefix(f"run {context.run_id}, ")
-    return f"{title[:1].upper()}{title[1:]}"
+    return titled(context.title.removeprefix(f"run {context.run_id}, "))
 
 
 def ran(found: Sequence[Curve]) -> str:
@@ -132,13 +131,10 @@ def ran(found: Sequence[Curve]) -> str:
     names = [curve.name for curve in found]
     several = f"{len(names)} stages" if len(names) > STAGES_BY_NAME else listing(names)
     counts = sorted({row["workers"] for curve in found for row in curve.rows})
-    repeats = sorted({row["repeats"] for curve in found for row in curve.rows})
-    if not repeats:
+    if not counts:
         return "No trial has a record."
-    trials = f"{repeats[0]} to {repeats[-1]}" if len(repeats) > 1 else f"{repeats[0]}"
-    workers = "worker" if counts == [1] else "workers"
-    plural = "" if repeats == [1] else "s"
-    return f"{several} at N = {listing(counts)} {workers}, {trials} timed trial{plural} of each"
+    trials = of_each(row["repeats"] for curve in found for row in curve.rows)
+    return f"{several} at N = {listing(counts)} worker{'s' * (counts != [1])}, {trials}"
 
 
 def hardware(context: ReportContext) -> str:

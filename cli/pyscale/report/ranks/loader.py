@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyscale.analysis.flags import flags_of, flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.ranks.front import COMPARABLE, Advised
-from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings
+from pyscale.analysis.ranks.loader import SETTINGS, LoaderFindings, SamePatches
 from pyscale.analysis.trust import trust_in_loading
 from pyscale.report import sentences
 from pyscale.report.page.values import LOADER, Cell, Row, cell_text
@@ -26,9 +26,6 @@ from pyscale.report.section import (
 )
 from pyscale.report.wording import few, listing, number, percent, ratio
 from pyscale_stages.loader.params import SHIPPED
-
-if TYPE_CHECKING:
-    from pyscale.analysis.ranks.loader import SamePatches
 
 QUESTION = "Can storage feed the GPU?"
 DATASET = ("pool_size", "patches_per_slide", "patches_per_visit")

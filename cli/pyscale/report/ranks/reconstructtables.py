@@ -8,9 +8,9 @@ from pyscale.analysis.ranks.components import COMPUTED, OBJECTIVE, TOTAL
 from pyscale.report.dictionary import Written, decibels
 from pyscale.report.page.table import Table, laid_out, numbers, words
 from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell, Columns, Row, Writer
-from pyscale.report.ranks.images import NAMES, Images, milliseconds, problem, titled
+from pyscale.report.ranks.images import NAMES, Images, milliseconds, problem
 from pyscale.report.ranks.words import named, told_doubts
-from pyscale.report.wording import ABSENT, percent, ratio
+from pyscale.report.wording import ABSENT, percent, ratio, titled
 from pyscale_stages.reconstruction import COMPONENTS as PARTS
 
 HEAD = "Reconstruction"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pyscale.analysis.flags import flags_of
 from pyscale.report.page.values import Row
-from pyscale.report.wording import listing, plural
+from pyscale.report.wording import listing, of_each, plural
 
 
 def ranks(count: int) -> str:
@@ -22,11 +22,8 @@ def told_doubts(row: Row) -> str:
 def trials_of(points: Sequence[Row]) -> str:
     """State the numbers of ranks and of trials."""
     counts = sorted({row["workers"] for row in points})
-    repeats = sorted({row["repeats"] for row in points})
-    times = " to ".join(map(str, dict.fromkeys((repeats[0], repeats[-1]))))
-    trials = "trial" if repeats == [1] else "trials"
     on = ranks(counts[0]) if len(counts) == 1 else f"N = {listing(counts)} ranks"
-    return f"on {on}, {times} timed {trials} of each"
+    return f"on {on}, {of_each(row['repeats'] for row in points)}"
 
 
 def named(rows: Iterable[Row], names: Mapping[str, str]) -> list[tuple[str, Row]]:

@@ -7,7 +7,7 @@ import pytest
 
 from pyscale.references.model import Reference, Referred
 from pyscale.report.viewer.build import SideBySide
-from pyscale.report.viewer.ofresults import beside_references, source_of
+from pyscale.report.viewer.sources import beside_references, source_of
 from pyscale.results import analysed
 
 MOVIE = frozenset({"movie"})

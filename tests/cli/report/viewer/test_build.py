@@ -8,7 +8,7 @@ import pytest
 from pyscale.analysis.sidebyside import Side
 from pyscale.references.model import Referred
 from pyscale.report.viewer.build import SideBySide, Source, letter, properties
-from pyscale.report.viewer.ofresults import beside_references, source_of
+from pyscale.report.viewer.sources import beside_references, source_of
 from pyscale.report.viewer.stages import viewer
 
 

@@ -12,10 +12,9 @@ from pyscale.analysis.machine.sidebyside import CELL
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.report.comparison import ComparisonContext, conclusion, method
 from pyscale.report.judged import MOST_NAMED, TESTS, judged, not_judged
-from pyscale.report.viewer.build import SideBySide
+from pyscale.report.viewer.build import SideBySide, comparison_table
 from pyscale.report.viewer.machines import LAYOUT, machine_viewer
-from pyscale.report.viewer.ofmachines import sources_of_run
-from pyscale.report.viewer.table import comparison_table
+from pyscale.report.viewer.sources import sources_of_run
 
 CONTEXT = ComparisonContext(base="fast", new="slow", measured_here=True)
 SIZES = {"storage": "a", "decompress": "b", "kernels_cpu": "c", "kernels_cuda": "d"}

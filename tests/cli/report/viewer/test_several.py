@@ -3,12 +3,11 @@
 from dataclasses import replace
 
 import polars as pl
-import pytest
 
 from pyscale.report.comparison import ComparisonContext
 from pyscale.report.viewer.build import SideBySide
-from pyscale.report.viewer.ofresults import source_of
 from pyscale.report.viewer.several import Several, compared_runs, verdict_lines, what_differs
+from pyscale.report.viewer.sources import source_of
 from pyscale.results import analysed
 from pyscale.runfacts import Differing
 
@@ -45,8 +44,8 @@ def test_every_stage_and_n_has_a_line_with_the_ratio(two_runs):
     for stage, workers, (verdict,) in lines:
         assert verdict is not None
         assert verdict.text == "slower"
-        assert verdict.ratio == pytest.approx(1.4)
-        assert verdict.key == f"B|{stage}|cpu|{workers}|"
+        assert (verdict.ratio[0].text, verdict.ratio[0].column) == ("1.400", "ratio")
+        assert verdict.ratio[0].key == f"B|{stage}|cpu|{workers}|"
 
 
 def test_a_run_on_another_input_is_shown_and_not_judged(full, slower):

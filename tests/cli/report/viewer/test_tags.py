@@ -4,7 +4,7 @@ import pytest
 
 from pyscale.analysis.causes import Cause, Limits
 from pyscale.report import limits as sentences
-from pyscale.report.viewer.tags import tag
+from pyscale.report.viewer.stages import tag
 
 PARTS = {"compute": 6.0, "import": 3.0, "idle": 1.0}
 

@@ -3,10 +3,9 @@
 import polars as pl
 import pytest
 
-from pyscale.report.viewer.build import SideBySide
-from pyscale.report.viewer.ofresults import beside_references, source_of
+from pyscale.report.viewer.build import SideBySide, comparison_table
+from pyscale.report.viewer.sources import beside_references, source_of
 from pyscale.report.viewer.stages import LAYOUT, viewer
-from pyscale.report.viewer.table import comparison_table
 
 KEY = ("side", "stage", "device", "workers", "part")
 
