@@ -95,7 +95,7 @@ def _options(
 ) -> dict[str, str | None]:
     """Options of sbatch; unknown needs are left to the site's defaults."""
     wanted = Allocation(
-        request=asked_at(site, stage and stage.name, "cuda" if request.gpus else "cpu"),
+        request=asked_at(site, stage.name if stage else None, "cuda" if request.gpus else "cpu"),
         cpus=request.cpus or 1,
         memory_mib=(request.memory_bytes or 0) // MIB,
         time_min=request.time_s // 60,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from pyscale.analysis.machine.findings import MachineFindings
@@ -54,7 +53,10 @@ def reads(bench: Bench) -> Table | None:
         *TESTS.columns("iops", *LATENCIES, "repeats"),
         DOUBTS,
     ]
-    rows = [(_what(row), row) for row in (*bench.reads, *bench.writes)]
+    rows = []
+    for row in (*bench.reads, *bench.writes):
+        step = "" if row["step"] is None else f": {phase(row['step'])}"
+        rows.append((f"{what_was_read(row['test'])}{step}", row))
     return laid_out("Storage", rows, columns, head="Read or written")
 
 
@@ -81,33 +83,27 @@ def codecs(bench: Bench) -> Table | None:
         *(
             numbers(
                 f"{plural(count, 'thread')} (MB/s)",
-                _decoding(count),
+                lambda row, count=count: _rate(row["decoded"].get(count)),
                 "Of decoded pixels, from memory to memory; 95 % interval",
             )
             for count in bench.threads
         ),
         BOTTLENECK,
-        (
-            DOUBTS[0],
-            lambda row: (_said_once(filter(None, (row["read"], *row["decoded"].values()))),),
-        ),
+        (DOUBTS[0], lambda row: (", ".join(row["doubts"]) or ABSENT,)),
     ]
     rows = []
     for name in bench.codecs:
         read = next(iter(bench.codec(name, "read")), None)
         decoded = {row["at_once"]: row for row in bench.codec(name, "decode")}
-        first = next(iter(decoded.values()), read) or {"bottleneck": None}
-        rows.append(
-            (
-                CODECS.get(name, name),
-                {
-                    "read": read,
-                    "cache": read and read["cache"],
-                    "decoded": decoded,
-                    "bottleneck": first["bottleneck"],
-                },
-            )
-        )
+        every = [row for row in (read, *decoded.values()) if row]
+        told = {
+            "read": read,
+            "cache": read and read["cache"],
+            "decoded": decoded,
+            "bottleneck": next((row["bottleneck"] for row in (*decoded.values(), *every)), None),
+            "doubts": dict.fromkeys(doubt for row in every for doubt in doubts(row)),
+        }
+        rows.append((CODECS.get(name, name), told))
     return laid_out("Decompression", rows, columns, head="Format and codec")
 
 
@@ -213,23 +209,8 @@ def _rate(row: Row | None) -> Cell:
     return (ABSENT,) if row is None else _measured("rate", WAYS["MB"])(row)
 
 
-def _decoding(threads: int) -> Writer:
-    return lambda row: _rate(row["decoded"].get(threads))
-
-
 def _rate_with_unit(row: Row) -> Cell:
     if row["rate"] is None:
         return (ABSENT,)
     scale, unit = rate_parts(row["rate"], row["unit"])
     return (*TESTS.cell(row, "rate", in_units(scale)), f" {unit}")
-
-
-def _what(row: Row) -> str:
-    step = "" if row["step"] is None else f": {phase(row['step'])}"
-    return f"{what_was_read(row['test'])}{step}"
-
-
-def _said_once(rows: Iterable[Row]) -> str:
-    """Doubts of several rows, each once."""
-    found = dict.fromkeys(doubt for row in rows for doubt in doubts(row))
-    return ", ".join(found) or ABSENT
