@@ -25,7 +25,7 @@ from pyscale.report.advice import (
 from pyscale.report.bottomline import BottomLine
 from pyscale.report.bottomview import STYLES, answers, headed
 from pyscale.report.fitted import Fitted, empty_table
-from pyscale.report.wording import ABSENT, listing
+from pyscale.report.wording import ABSENT, grouped, listing
 
 TRUSTED: dict[Trust, str] = {
     "yes": "Can be trusted",
@@ -70,16 +70,17 @@ def _of_ranks(advice: Advice) -> Iterator[RenderableType | str]:
 
 def _requests(line: BottomLine) -> Table:
     """One line for each request, with all stages that have it."""
-    groups: dict[tuple[str, str], list[str]] = {}
-    for stage in line.stages:
-        at = ABSENT if stage.requested is None else f"N = {stage.requested}"
-        groups.setdefault((at, stage.each_task or stage.refusal or ""), []).append(stage.name)
+    groups = grouped(
+        ((stage.requested, stage.each_task or stage.refusal or ""), stage.name)
+        for stage in line.stages
+    )
     table = empty_table(padding=1)
     table.columns[0].header = "request for"
     table.add_column("workers", no_wrap=True)
     table.add_column("each task", overflow="fold")
     for (at, each), names in groups.items():
-        table.add_row(Text(", ".join(names)), at, Text(each))
+        workers = ABSENT if at is None else f"N = {at}"
+        table.add_row(Text(", ".join(names)), workers, Text(each))
     return table
 
 
@@ -116,11 +117,11 @@ def _reasons(advice: Advice) -> Iterator[RenderableType | str]:
 
 def _remarks(stage: StageAdvice, measured_for: str) -> Iterator[tuple[str, str | None]]:
     """What the table of choices does not say, each with the line that would settle it."""
-    said: dict[str, list[str]] = {}
-    for choice in stage.choices:
-        beyond = " ".join(_beyond_the_table(choice))
-        if beyond:
-            said.setdefault(beyond, []).append(NAMES[choice.objective])
+    said = grouped(
+        (beyond, NAMES[choice.objective])
+        for choice in stage.choices
+        if (beyond := " ".join(_beyond_the_table(choice)))
+    )
     who = "" if stage.has_one_n else "{}: "
     told = [f"{who.format(listing(names))}{sentence}" for sentence, names in said.items()]
     told += limit_sentences.of_several(stage.limits)

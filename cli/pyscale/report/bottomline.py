@@ -16,7 +16,9 @@ from pyscale.report.curves import Curve, curves
 from pyscale.report.limits import SHORT, rival
 from pyscale.report.results import Results
 from pyscale.report.wording import (
+    at_each_n,
     gib,
+    grouped,
     listing,
     percent,
     plural,
@@ -145,10 +147,12 @@ def _stage(curve: Curve, results: Results) -> StageLine:
     work = results.context.works.get(curve.key["stage"])
     choice, fastest = (_choice(curve, results, wanted) for wanted in ("knee", "fastest"))
     request = next((one for one in results.requests if curve.owns(one)), None)
-    shown_at = _shown_at(curve, choice)
+    best = None if choice is None else choice.workers
+    valid = [row["workers"] for row in curve.timed[1:] if not row["invalid"]]
+    # The baseline has no speedup, so that where it is chosen the next N is shown.
+    shown_at = next((workers for workers in valid if best and workers >= best), None)
     trusted = trust_in(curve.rows, choice, shown_at)
     limit, rest = _limit(curve, choice, results.limits)
-    best = None if choice is None else choice.workers
     return StageLine(
         name=curve.name,
         **curve.key,
@@ -167,14 +171,6 @@ def _stage(curve: Curve, results: Results) -> StageLine:
         reasons=trusted.reasons,
         notes=trusted.notes,
     )
-
-
-def _shown_at(curve: Curve, choice: Choice | None) -> int | None:
-    """N of the speedup that is told: the chosen one or, where that is the baseline, the next."""
-    if choice is None or choice.workers is None:
-        return None
-    valid = [row["workers"] for row in curve.timed[1:] if not row["invalid"]]
-    return next((workers for workers in valid if workers >= choice.workers), None)
 
 
 def _each_task(request: Request) -> Iterator[str]:
@@ -272,14 +268,17 @@ def _outputs(found: Sequence[Curve]) -> tuple[Outputs | None, str]:
     timed = {curve.name: curve.timed for curve in found if curve.timed}
     if not timed:
         return None, ""
-    differ = [
-        f"{name} at N = {listing(row['workers'] for row in rows if row['invalid'])}"
-        for name, rows in timed.items()
-        if any(row["invalid"] for row in rows)
-    ]
+    differ = at_each_n(
+        (name, row["workers"]) for name, rows in timed.items() for row in rows if row["invalid"]
+    )
     if differ:
         return "differ", f"Outputs differ from the baseline's: {'; '.join(differ)}."
-    checked = {name: rows for name, rows in timed.items() if _is_checked(rows)}
+    checked = {
+        name: rows
+        for name, rows in timed.items()
+        if all(row["agreement"] is not None for row in rows[1:] or rows)
+        and all(set(UNCHECKED).isdisjoint(row["flags"]) for row in rows)
+    }
     unchecked = [name for name in timed if name not in checked]
     if not checked:
         return "not checked", "Outputs: not checked."
@@ -292,12 +291,6 @@ def _outputs(found: Sequence[Curve]) -> tuple[Outputs | None, str]:
     least = min(row["agreement"] for row in compared)
     told = f"Outputs: agree within tolerance {at} (lowest score {score(least)}){rest}."
     return ("partly checked" if unchecked else "agree"), told
-
-
-def _is_checked(rows: Sequence[Row]) -> bool:
-    beyond = rows[1:] or rows
-    compared = all(row["agreement"] is not None for row in beyond)
-    return compared and all(set(UNCHECKED).isdisjoint(row["flags"]) for row in rows)
 
 
 def _request(
@@ -326,9 +319,7 @@ def _valid(stage: StageLine) -> list[Point]:
 
 def _n_of(best: dict[str, int], stages: Sequence[StageLine]) -> str:
     """Name each N with its stages, as `N = 2 for segment and N = 1 for the rest`."""
-    groups: dict[int, list[str]] = {}
-    for name, workers in best.items():
-        groups.setdefault(workers, []).append(name)
+    groups = grouped((workers, name) for name, workers in best.items())
     if len(groups) == 1 and len(best) == len(stages):
         (workers,) = groups
         return f"N = {workers}{' for every stage' if len(stages) > 1 else ''}"
@@ -358,12 +349,9 @@ def _spent(field: str, stages: Sequence[StageLine]) -> tuple[float, float]:
 
 
 def _right_size(alone: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
-    groups: dict[tuple[int, str], list[str]] = {}
-    for stage in alone:
-        key = (stage.best_value or 0, stage.each_task)
-        groups.setdefault(key, []).append(stage.name)
     told = []
-    for (workers, each), names in groups.items():
+    asked = grouped(((stage.best_value, stage.each_task), stage.name) for stage in alone)
+    for (workers, each), names in asked.items():
         who = "" if len(names) == len(stages) else f" for {listing(names)}"
         told.append(f"{each}{who} (N = {workers})")
     measured = all(len(stage.points) == 1 for stage in alone)
@@ -375,11 +363,11 @@ def _confidence(
     found: Sequence[Curve], stages: Sequence[StageLine], chosen: Mapping[str, Choice | None]
 ) -> str:
     """Name each confidence with its stages; choices with one candidate have none."""
-    groups: dict[str, list[str]] = {}
-    for curve in found:
-        choice = chosen[curve.name]
-        if choice is not None and choice.workers is not None and len(choice.candidates) > 1:
-            groups.setdefault(confidence_of(choice, curve), []).append(curve.name)
+    groups = grouped(
+        (confidence_of(choice, curve), curve.name)
+        for curve in found
+        if (choice := chosen[curve.name]) and choice.workers and len(choice.candidates) > 1
+    )
     if len(groups) == 1 and len(next(iter(groups.values()))) == len(stages):
         return next(iter(groups))
     return "; ".join(f"{told} for {listing(names)}" for told, names in groups.items())
@@ -397,11 +385,9 @@ def confidence_of(choice: Choice, curve: Curve) -> str:
 
 def _merged(said: Iterable[tuple[str, str]], stages: Sequence[StageLine]) -> tuple[str, ...]:
     """Merge equal reasons of several stages, each told once."""
-    of_reason: dict[str, list[str]] = {}
-    for name, reason in said:
-        of_reason.setdefault(reason, []).append(name)
-    of_names: dict[str, list[str]] = {}
-    for reason, names in of_reason.items():
-        who = "" if len(names) == len(stages) else f"{listing(names)}: "
-        of_names.setdefault(who, []).append(reason)
+    of_reason = grouped((reason, name) for name, reason in said)
+    of_names = grouped(
+        ("" if len(names) == len(stages) else f"{listing(names)}: ", reason)
+        for reason, names in of_reason.items()
+    )
     return tuple(f"{who}{', '.join(reasons)}" for who, reasons in of_names.items())

@@ -13,7 +13,7 @@ from pyscale.analysis.comparison import UNITS, unit_between
 from pyscale.analysis.intervals import CONFIDENCE
 from pyscale.analysis.judging import FALSE_ALARMS, MARGIN, SIDES
 from pyscale.report.judged import TESTS, TIMES, Row, conclusions, judged_together, named, percent
-from pyscale.report.wording import ABSENT, listing, quality, score
+from pyscale.report.wording import ABSENT, grouped, listing, quality, score
 from pyscale.runfacts import Difference
 from pyscale_stages.contract import Record
 
@@ -212,9 +212,7 @@ def conclusion(context: ComparisonContext, rows: Sequence[Row]) -> str | None:
 
 def _outputs_in_short(outputs: Sequence[OutputComparison]) -> str:
     """Whether both sides computed the same, as far as it was compared."""
-    by_found: dict[str, list[str]] = {}
-    for output in outputs:
-        by_found.setdefault(output.found, []).append(output.stage)
+    by_found = grouped((output.found, output.stage) for output in outputs)
     if "different" in by_found:
         return f"Outputs differ: {listing(by_found['different'])}."
     known = {"same": "same bytes", "agrees": "agree within tolerance", "unknown": "not compared"}

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from pyscale.report.results import Results
+from pyscale.report.wording import grouped
 from pyscale_stages.atomic import write_atomically
 
 FILES = {
@@ -64,12 +65,9 @@ def write_csv(folder: Path, results: Results) -> list[Path]:
 
 def _tables(results: Results) -> dict[str, pl.DataFrame]:
     """Every table; those that not every report has as far as they have rows."""
-    rare: dict[str, list[pl.DataFrame]] = {}
-    for one in results.kinds:
-        for name, table in one.tables.items():
-            rare.setdefault(name, []).append(table)
+    rare = grouped(pair for one in results.kinds for pair in one.tables.items())
     for name, own in (
-        ("versions", results.versions and results.versions.table),
+        ("versions", results.versions.table if results.versions else None),
         ("starts", results.starts),
         ("measures", results.measured),
     ):

@@ -14,7 +14,7 @@ from pyscale.analysis.judging import reasons as reasons_of
 from pyscale.analysis.machine.speedups import WHY_NOT
 from pyscale.analysis.samples import MEASURED, MEASURES, TITLE, is_primary
 from pyscale.report.viewer.machines import group_of, name_of
-from pyscale.report.wording import ABSENT, INVALID, listing, plural, ratio, titled
+from pyscale.report.wording import ABSENT, INVALID, at_each_n, listing, plural, ratio, titled
 
 Row = dict[str, Any]
 
@@ -60,11 +60,11 @@ def judged(
 
 def _of_times(table: pl.DataFrame) -> Iterator[Row]:
     rows = table.to_dicts()
-    same = {"kind": TIMES, "unit": "s", "decides": True, "told_under": "", "group": ""}
+    same = {"decides": True, "told_under": "", "group": "", "family": (TIMES, "wall times")}
     for row in rows:
+        named = {"kind": TIMES, "name": stage_name(row, rows), "unit": "s"}
         walls = {side: row[f"{side}_wall_s"] for side in SIDES}
-        named = {"name": stage_name(row, rows), "word": row["verdict"]}
-        yield row | same | walls | named | {"family": (TIMES, "wall times")}
+        yield row | named | walls | {"word": row["verdict"]} | same
 
 
 def _of_samples(table: pl.DataFrame) -> Iterator[Row]:
@@ -123,11 +123,7 @@ def stage_name(row: Row, rows: Sequence[Row]) -> str:
 
 def named(rows: Sequence[Row]) -> str:
     """Name configurations as `segment at N = 1 and 2; track at N = 4`, and tests after them."""
-    counts: dict[str, list[int]] = {}
-    for row in rows:
-        if row["workers"] is not None:
-            counts.setdefault(row["name"], []).append(row["workers"])
-    told = [f"{name} at N = {listing(found)}" for name, found in counts.items()]
+    told = at_each_n((row["name"], row["workers"]) for row in rows if row["workers"] is not None)
     tests = [f"{row['kind']} {row['name']}" for row in rows if row["workers"] is None]
     return "; ".join([*told, *([", ".join(tests)] if tests else [])])
 

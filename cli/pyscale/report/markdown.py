@@ -12,7 +12,7 @@ from pyscale.report.page.sections import sections
 from pyscale.report.page.table import Table
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
-from pyscale.report.wording import ABSENT
+from pyscale.report.wording import ABSENT, grouped
 from pyscale_stages.atomic import write_atomically
 
 NAME = "scaling_analysis.md"
@@ -72,9 +72,6 @@ def _of_stages(context: ReportContext, shown: Table, names: Mapping[str, str]) -
 
 def _timed(context: ReportContext) -> Iterator[str]:
     """State which algorithms ran, each once with the entries that ran it."""
-    entries: dict[str, list[str]] = {}
-    for entry, work in context.works.items():
-        entries.setdefault(work.how, []).append(entry)
-    for how, names in entries.items():
+    for how, names in grouped((work.how, entry) for entry, work in context.works.items()).items():
         more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
         yield f"{how} ({', '.join([*names[:MOST_NAMED], *more])})"

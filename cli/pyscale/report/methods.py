@@ -12,7 +12,7 @@ import polars as pl
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.context import ReportContext, Work
 from pyscale.report.results import Results
-from pyscale.report.wording import ABSENT, listing
+from pyscale.report.wording import ABSENT, grouped, listing
 from pyscale.shipped import shipped
 from pyscale_stages.atomic import write_atomically
 
@@ -149,14 +149,11 @@ def _data(context: ReportContext) -> Iterator[str]:
 
 def _algorithms(works: Mapping[str, Work]) -> Iterator[str]:
     """One sentence for all entries that ran the same algorithm."""
-    ran: dict[tuple[str, tuple[str, ...]], list[tuple[str, Work]]] = {}
-    for entry, work in works.items():
-        ran.setdefault((work.how, work.cites), []).append((entry, work))
-    for (how, cites), alike in ran.items():
-        names = [entry for entry, _ in alike]
+    ran = grouped(((work.how, work.cites), entry) for entry, work in works.items())
+    for (how, cites), names in ran.items():
         who = listing(names) if len(names) < 5 else f"{names[0]} and {len(names) - 1} other points"
         packages = ", ".join(
-            f"{name} {v}" for name, v in alike[0][1].packages.items() if name != "tifffile"
+            f"{name} {v}" for name, v in works[names[0]].packages.items() if name != "tifffile"
         )
         yield f"{who} ran {how}{f' ({packages})' if packages else ''}{_cite(cites)}."
 

@@ -163,8 +163,7 @@ def doubts_of(
 ) -> Iterator[str]:
     """Give the sentence of every flag once, with the places that raise it."""
     for code, sentence in SENTENCES.items():
-        raised = [row for row in rows if code in flags_of(row)]
-        if raised:
+        if raised := [row for row in rows if code in flags_of(row)]:
             is_everywhere = len(raised) == len(rows) > 1
             where = all_of_them if is_everywhere else few(places(raised), joined="; ".join)
             yield f"`{code}` ({where}): {sentence}"
@@ -176,13 +175,15 @@ def beside(
     note: str = "",
 ) -> list[dict[str, Any]]:
     """Lay out every reference that stands beside a run, with its caveats."""
-    return [
-        {
-            "title": reference.title,
-            "table": lay_out(f"Beside: {reference.title}", table.to_dicts()),
-            "figures": f"Published: {reference.figures}; on "
-            f"{'; '.join(f'{name} {told}' for name, told in reference.hardware.items())}.{note}",
-            "caveats": list(reference.caveats),
-        }
-        for reference, table in found
-    ]
+    told = []
+    for reference, table in found:
+        hardware = "; ".join(f"{name} {what}" for name, what in reference.hardware.items())
+        told.append(
+            {
+                "title": reference.title,
+                "table": lay_out(f"Beside: {reference.title}", table.to_dicts()),
+                "figures": f"Published: {reference.figures}; on {hardware}.{note}",
+                "caveats": list(reference.caveats),
+            }
+        )
+    return told

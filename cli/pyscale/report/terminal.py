@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import polars as pl
-from rich.console import Group, RenderableType
+from rich.console import Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -28,7 +28,7 @@ from pyscale.report.section import summary as summary_of_kind
 from pyscale.report.section import there
 from pyscale.report.starts import headlines
 from pyscale.report.validation import lines as validation_lines
-from pyscale.report.warned import Said, said, shortly
+from pyscale.report.warned import said, shortly
 from pyscale.report.wording import ABSENT, agreement, factor, ranged, speedup, wall_time_or_range
 
 TOO_WIDE = "This table needs a wider terminal; the report has it."
@@ -65,7 +65,10 @@ def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
     if results.starts is not None:
         told += map(Text, headlines(results.starts))
     told += map(Text, worse(results.measured))
-    told += map(_warning, said(results.trials, results.every(GridFindings)))
+    for one in said(results.trials, results.every(GridFindings)):
+        # By its first sentence: the report has the rest.
+        style = "bold red" if one.doubts_result else "bold"
+        told.append(Text.assemble((one.head, style), shortly(one).removeprefix(one.head)))
     if line.stages:
         told += [Text()] if told else []
         told.append(BottomView(results.context.title, line))
@@ -73,12 +76,6 @@ def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
     elif not of_kinds:
         told.append(Text(NO_RESULTS))
     return Group(*told)
-
-
-def _warning(one: Said) -> Text:
-    """What a stage warned of, by its first sentence: the report has the rest."""
-    style = "bold red" if one.doubts_result else "bold"
-    return Text.assemble((one.head, style), shortly(one).removeprefix(one.head))
 
 
 def summary(
@@ -94,10 +91,8 @@ def summary(
     drawn = curves(configurations)
     if not drawn:
         return Text(NO_RESULTS)
-    notes = []
     scaled = scalingkind.legend(drawn)
-    if scaled is not None:
-        notes.append(Text(scaled))
+    notes = [Text(scaled)] if scaled else []
     notes += map(Text, scalingkind.assumed_strong(drawn))
     if any(ranged(row) for curve in drawn for row in curve.timed):
         notes.append(Text("Wall times in (): range, min-max of the trials."))
@@ -137,13 +132,9 @@ def _right(drawn: list[Curve], works: Mapping[str, Work]) -> list[Table]:
 
 def _table(drawn: list[Curve], letters: Mapping[str, str], factors: Mapping[str, str]) -> Table:
     table = empty_table()
-    table.add_column("N", justify="right", no_wrap=True)
-    table.add_column("wall s", no_wrap=True)
-    table.add_column("speedup", no_wrap=True)
-    for header in factors.values():
-        table.add_column(header, justify="right", no_wrap=True)
-    table.add_column("agree-\nment", justify="right", no_wrap=True)
-    table.add_column("flags", no_wrap=True)
+    for header in ("N", "wall s", "speedup", *factors.values(), "agree-\nment", "flags"):
+        justify: JustifyMethod = "left" if header in {"wall s", "speedup", "flags"} else "right"
+        table.add_column(header, justify=justify, no_wrap=True)
     for curve in drawn:
         for place, row in enumerate(curve.rows):
             table.add_row(

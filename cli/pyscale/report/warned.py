@@ -9,7 +9,7 @@ from pydantic import Field
 
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.warned import StageWarning, stage_warnings
-from pyscale.report.wording import titled
+from pyscale.report.wording import grouped, titled
 from pyscale_stages.contract import Record
 
 DOUBTED = "the result may be wrong"
@@ -39,10 +39,10 @@ def said(trials: pl.DataFrame, grids: Iterable[GridFindings] = ()) -> tuple[Said
         for grid in grids
         for stage, family in grid.points.select("stage", "family").iter_rows()
     }
-    groups: dict[tuple[str, str], list[StageWarning]] = {}
-    for one in stage_warnings(trials):
-        key = (families.get(one.stage, one.stage), one.worst.code)
-        groups.setdefault(key, []).append(one)
+    groups = grouped(
+        ((families.get(one.stage, one.stage), one.worst.code), one)
+        for one in stage_warnings(trials)
+    )
     found = [_said(family, own) for (family, _), own in groups.items()]
     return tuple(sorted(found, key=lambda one: not one.doubts_result))
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+K = TypeVar("K")
+V = TypeVar("V")
 ABSENT = "-"
 INVALID = "invalid"
 """Of a configuration that did other work than its baseline (see `pyscale.analysis.flags`)."""
@@ -152,6 +154,19 @@ def listing(words: Iterable[object]) -> str:
     if len(texts) < 2:
         return "".join(texts)
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
+
+
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Collect the values of each key, both in their order."""
+    found: dict[K, list[V]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def at_each_n(pairs: Iterable[tuple[str, int]]) -> list[str]:
+    """Name configurations, each name once with all its N."""
+    return [f"{name} at N = {listing(counts)}" for name, counts in grouped(pairs).items()]
 
 
 def titled(text: str) -> str:

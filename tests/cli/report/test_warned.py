@@ -1,13 +1,12 @@
 """What stages warned of stands once on the terminal, the page, the text and in the table."""
 
-import io
 import json
 from dataclasses import replace
 
 import polars as pl
 import pytest
-from rich.console import Console
 
+from asread import printed
 from pyscale.analysis.scaling import configurations
 from pyscale.report.terminal import summary_of
 from pyscale.report.warned import said
@@ -41,9 +40,8 @@ def test_each_code_is_said_once_and_doubts_of_the_result_first(warned):
 
 
 def test_the_terminal_says_it_above_the_verdict(warned):
-    out = io.StringIO()
-    Console(file=out, width=100).print(summary_of(warned))
-    text = " ".join(out.getvalue().split())
+    text = printed(summary_of(warned))
+    text = " ".join(text.split())
     start = "register_denoise, the result may be wrong: 37 of 48 frames were not moved"
     assert text.count(start) == 1
     slow = text.index("register_denoise: The disk is slow.")

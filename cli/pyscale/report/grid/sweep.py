@@ -13,6 +13,7 @@ from pyscale.analysis.grid.bysize import Ceiling, Win
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.grid.words import Row, named, size
+from pyscale.report.wording import grouped
 
 OF_POINT = ("stage", "workers")
 F = TypeVar("F", Ceiling, Win)
@@ -63,9 +64,8 @@ class Sweep:
     @cached_property
     def lines(self) -> list[Line]:
         """Points by value of versus and N, in the order of the suite."""
-        found: dict[tuple[str | None, int], list[Row]] = {}
-        for row in self.of(self.grid.points):
-            found.setdefault((row["value"], row["workers"]), []).append(row)
+        points = self.of(self.grid.points)
+        found = grouped(((row["value"], row["workers"]), row) for row in points)
         several = len({workers for _, workers in found}) > 1
         return [
             Line(

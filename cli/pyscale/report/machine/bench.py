@@ -8,6 +8,7 @@ from functools import cached_property
 
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.machine.words import MODES, Row, mode_of
+from pyscale.report.wording import grouped
 
 FIO = "fio_"
 READS = ("particle_sequential", "particle_random", "parallel", "cache", "movie")
@@ -96,11 +97,8 @@ class Bench:
     @cached_property
     def kernels(self) -> dict[str, list[Row]]:
         """Whole tests of the kernels by the device that computed."""
-        found: dict[str, list[Row]] = {}
-        for row in self.of("kernels"):
-            if row["step"] is None:
-                found.setdefault(device_of(row), []).append(row)
-        return found
+        wholes = (row for row in self.of("kernels") if row["step"] is None)
+        return grouped((row["device"] or PROCESSOR, row) for row in wholes)
 
     def steps(self, test: Row) -> list[Row]:
         """Steps of a whole test."""
@@ -112,18 +110,12 @@ class Bench:
         ]
 
 
-def device_of(row: Row) -> str:
-    """Name what computed."""
-    return row["device"] or PROCESSOR
-
-
 def benches(machine: MachineFindings | None) -> list[Bench]:
     """Split the tests by node and number of workers, in the order of the table."""
     if machine is None:
         return []
-    found: dict[tuple[str, int], list[Row]] = {}
-    for row in machine.tests.iter_rows(named=True):
-        found.setdefault((row["node"], row["workers"]), []).append(row)
+    rows = machine.tests.to_dicts()
+    found = grouped(((row["node"], row["workers"]), row) for row in rows)
     several_nodes = len({node for node, _ in found}) > 1
     several_counts = len({workers for _, workers in found}) > 1
     named = []

@@ -32,7 +32,7 @@ from pyscale.report.machine.words import (
 from pyscale.report.page.values import TESTS, Cell, Value
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
-from pyscale.report.wording import few, listing, number, percent, plural, ratio
+from pyscale.report.wording import few, grouped, listing, number, percent, plural, ratio
 
 HERE = "This machine"
 SEQUENTIAL, RANDOM = "particle_sequential_read", "particle_random_read"
@@ -250,11 +250,8 @@ def scale(bench: Bench) -> Iterator[str]:
 
 def cannot_run(bench: Bench) -> Iterator[str]:
     """Name the tests without a time, by the reason."""
-    by_reason: dict[str, list[Row]] = {}
-    for row in bench.rows:
-        if row["why_not"]:
-            by_reason.setdefault(row["why_not"], []).append(row)
-    for reason, rows in by_reason.items():
+    without = ((row["why_not"], row) for row in bench.rows if row["why_not"])
+    for reason, rows in grouped(without).items():
         told = few(map(name_of, _wholes(rows)))
         yield f"Cannot run here: {told}: {reason.removeprefix(f'{NOT_APPLICABLE}: ')}."
 
@@ -272,11 +269,8 @@ def _wholes(rows: Sequence[Row]) -> Sequence[Row]:
 
 def of_all(found: Sequence[Bench], said: Callable[[Bench], Iterable[str]]) -> Iterator[str]:
     """Give equal sentences on several nodes once, with their names; on all nodes without."""
-    by_sentence: dict[str, list[str]] = {}
-    for bench in found:
-        for sentence in said(bench):
-            by_sentence.setdefault(sentence, []).append(bench.name)
-    for sentence, names in by_sentence.items():
+    each = ((sentence, bench.name) for bench in found for sentence in said(bench))
+    for sentence, names in grouped(each).items():
         yield f"{'' if len(names) == len(found) else f'{few(names)}: '}{sentence}"
 
 

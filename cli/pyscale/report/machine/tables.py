@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from operator import itemgetter
 
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.dictionary import WAYS, Written, in_units
@@ -19,7 +19,7 @@ from pyscale.report.machine.words import (
 from pyscale.report.page.table import Table, laid_out, numbers, words
 from pyscale.report.page.values import HEADROOM, NODES, TESTS, Cell, Columns, Row, Writer
 from pyscale.report.section import there
-from pyscale.report.wording import ABSENT, number, phase, plural, ratio
+from pyscale.report.wording import ABSENT, grouped, number, phase, plural, ratio
 from pyscale_stages.metric import SHARES
 
 LATENCIES = tuple(f"latency_p{share}_s" for share in SHARES)
@@ -83,7 +83,7 @@ def codecs(bench: Bench) -> Table | None:
         *(
             numbers(
                 f"{plural(count, 'thread')} (MB/s)",
-                lambda row, count=count: _rate(row["decoded"].get(count)),
+                _decoding(count),
                 "Of decoded pixels, from memory to memory; 95 % interval",
             )
             for count in bench.threads
@@ -158,14 +158,9 @@ def nodes(machine: MachineFindings) -> Table | None:
         ),
         words("Outliers", lambda row: row["apart"], "Nodes whose ratio stands below"),
     ]
-    by_test: dict[tuple[Any, ...], list[Row]] = {}
-    for row in machine.nodes.iter_rows(named=True):
-        by_test.setdefault(tuple(row[name] for name in TEST), []).append(row)
     rows = []
-    for own in by_test.values():
-        slowest, fastest = (
-            choose(own, key=lambda row: float(row["ratio"])) for choose in (min, max)
-        )
+    for own in grouped((itemgetter(*TEST)(row), row) for row in machine.nodes.to_dicts()).values():
+        slowest, fastest = (choose(own, key=itemgetter("ratio")) for choose in (min, max))
         apart = ", ".join(row["node"] for row in own if row["outlier"])
         rows.append((label(own[0]), slowest | {"fastest": fastest, "apart": apart}))
     return laid_out("Nodes compared", rows, columns, head="Test")
@@ -207,6 +202,10 @@ def _measured(column: str, written: Written = number) -> Writer:
 
 def _rate(row: Row | None) -> Cell:
     return (ABSENT,) if row is None else _measured("rate", WAYS["MB"])(row)
+
+
+def _decoding(threads: int) -> Writer:
+    return lambda row: _rate(row["decoded"].get(threads))
 
 
 def _rate_with_unit(row: Row) -> Cell:

@@ -26,7 +26,7 @@ def overview(found: BottomLine, results: Results) -> dict[str, Any]:
         timed = {row["workers"]: row for row in curve.timed}
         times = {count: _time(row) for count, row in timed.items()}
         shown, told, head = line.shown, line.limit_sentence, len(line.limit)
-        speedup = shown and OF.interval_cell(timed[shown.workers], "speedup", ratio)
+        speedup = OF.interval_cell(timed[shown.workers], "speedup", ratio) if shown else ()
         limit = {"limit": told[:head], "limit_more": told[head:].lstrip(" ,:")}
         rows.append(_row(line.name, times, counts, shown, speedup) | {"line": line} | limit)
     if found.total is not None:
@@ -35,7 +35,7 @@ def overview(found: BottomLine, results: Results) -> dict[str, Any]:
             for one in found.total.points
         }
         shown = found.total.shown
-        speedup = shown and (ratio(shown.speedup),)
+        speedup = (ratio(shown.speedup),) if shown else ()
         rows.append(_row(found.total.name, times, counts, shown, speedup) | {"line": None})
     kinds = {one.ends for one in points}
     notes = (
@@ -79,12 +79,12 @@ def _row(
     times: dict[int, dict[str, Any]],
     counts: Sequence[int],
     shown: Point | None,
-    speedup: Cell | None,
+    speedup: Cell,
 ) -> dict[str, Any]:
     return {
         "name": name,
         "times": [times.get(count) for count in counts],
-        "speedup": speedup or (),
+        "speedup": speedup,
         "at": f"at N = {shown.workers}" if shown else "",
         # The length of the bar: the whole of it is the ideal.
         "share": min(1.0, shown.efficiency or 0.0) if shown else 0.0,

@@ -25,7 +25,7 @@ from pyscale.report.section import (
     doubts_of,
     there,
 )
-from pyscale.report.wording import few, listing, number, percent, ratio
+from pyscale.report.wording import few, grouped, listing, number, percent, ratio
 from pyscale_stages.loader.params import SHIPPED
 
 QUESTION = "Can storage feed the GPU?"
@@ -146,10 +146,10 @@ def _for_fewer(findings: LoaderFindings) -> Iterator[str]:
 
 def _same_patches(findings: LoaderFindings, names: Mapping[str, str]) -> Iterator[str]:
     """Name the factories and readers that delivered the same patches, and those that did not."""
-    at_counts: dict[tuple[str, str], list[int]] = {}
-    for group in findings.same_patches:
-        which = listing(names[stage] for stage in group.stages)
-        at_counts.setdefault((which, group.verdict), []).append(group.workers)
+    at_counts = grouped(
+        ((listing(names[stage] for stage in group.stages), group.verdict), group.workers)
+        for group in findings.same_patches
+    )
     for (which, verdict), counts in at_counts.items():
         yield f"{which} {DELIVERED[verdict]} (N = {listing(counts)})."
 
@@ -174,7 +174,8 @@ def _feeds(findings: LoaderFindings) -> tuple[Cell, Cell]:
         trials = "1 trial gives" if row["repeats"] == 1 else f"{row['repeats']} trials give"
         told += f"; {trials} no interval, {repeats_needed()} are needed"
     # Another configuration at this N may feed where the chosen one does not.
-    points, other = findings.points.to_dicts(), ()
+    points = findings.points.to_dicts()
+    other: Cell = ()
     able = [one for one in points if one["workers"] == row["workers"] and one["feeds"] == "yes"]
     if able and row["feeds"] != "yes":
         best = max(able, key=lambda one: float(one["patches_per_s"]))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pyscale.analysis.flags import flags_of
 from pyscale.report.page.values import Row
-from pyscale.report.wording import listing, of_each, plural
+from pyscale.report.wording import at_each_n, listing, of_each, plural
 
 
 def ranks(count: int) -> str:
@@ -39,13 +39,6 @@ def failed(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
             yield f"{name} at N = {row['workers']} failed{some}: {row['error']}"
 
 
-def places(names: Mapping[str, str]) -> Callable[[list[Row]], Iterator[str]]:
+def places(names: Mapping[str, str]) -> Callable[[list[Row]], list[str]]:
     """Name configurations, each once with all its N."""
-
-    def told(rows: list[Row]) -> Iterator[str]:
-        counts: dict[str, list[int]] = {}
-        for name, row in named(rows, names):
-            counts.setdefault(name, []).append(row["workers"])
-        yield from (f"{name} at N = {listing(own)}" for name, own in counts.items())
-
-    return told
+    return lambda rows: at_each_n((names[row["stage"]], row["workers"]) for row in rows)
