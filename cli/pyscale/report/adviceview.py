@@ -58,7 +58,6 @@ def shown(advice: Advice, *, why: bool = False) -> Iterator[RenderableType | str
 
 
 def _of_ranks(advice: Advice) -> Iterator[RenderableType | str]:
-    """Say what ranks are to be asked for, with the lines to paste, and whether to trust it."""
     for one in advice.ranks:
         yield Text(f"\n{one.name}", "bold")
         yield from map(Text, one.answers)
@@ -69,7 +68,6 @@ def _of_ranks(advice: Advice) -> Iterator[RenderableType | str]:
 
 
 def _requests(line: BottomLine) -> Table:
-    """One line for each request, with all stages that have it."""
     groups = grouped(
         ((stage.requested, stage.each_task or stage.refusal or ""), stage.name)
         for stage in line.stages

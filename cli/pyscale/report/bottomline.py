@@ -174,7 +174,6 @@ def _stage(curve: Curve, results: Results) -> StageLine:
 
 
 def _each_task(request: Request) -> Iterator[str]:
-    """What one task asks for, in words."""
     if request.cpus:
         yield plural(request.cpus, "core")
     if request.gpus:
@@ -237,7 +236,6 @@ def _choice(curve: Curve, results: Results, objective: Objective) -> Choice | No
 
 
 def _total(found: Sequence[Curve], results: Results) -> Total | None:
-    """Sum wall times over stages that together process the data once."""
     names = [curve.key["stage"] for curve in found]
     suites = {curve.key["suite"] for curve in found}
     is_one = results.context.adds_up

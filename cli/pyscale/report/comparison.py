@@ -179,7 +179,6 @@ def output_remarks(context: ComparisonContext, rows: Sequence[Row]) -> Iterator[
 
 
 def _version_remarks(outputs: Sequence[OutputComparison], rows: Sequence[Row]) -> Iterator[str]:
-    """Say whether the new version of each stage computes what the base does."""
     same = [output.stage for output in outputs if output.found == "same"]
     if same:
         yield f"The outputs of both versions have the same bytes: {listing(same)}."

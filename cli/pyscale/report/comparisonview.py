@@ -102,7 +102,6 @@ def shown(context: ComparisonContext, rows: Sequence[Row]) -> RenderableType:
 
 
 def _printed(rows: Sequence[Row], marks: Mapping[str, str]) -> Iterator[RenderableType]:
-    """Print the tables, with verdicts in colours."""
     for each in tables(rows, marks):
         if each.caption:
             yield Text(f"\n{each.caption}", "bold")
@@ -206,7 +205,6 @@ def _verdict(row: Row, marks: Mapping[str, str]) -> str:
 
 
 def _flags(row: Row) -> str:
-    """Letters of the flags of both sides; empty without any."""
     raised = [row.get(f"{side}_flags") or () for side in SIDES]
     letters = ["".join(LETTERS[code] for code in flags) or ABSENT for flags in raised]
     return " / ".join(letters) if any(raised) else ""

@@ -109,7 +109,6 @@ def _options(
 
 
 def _resources(request: Request, options: Options) -> dict[str, int | str]:
-    """Resources of a rule, as Snakemake's executor for Slurm reads them."""
     found: dict[str, int | str] = {"runtime": request.time_s // 60}
     memory_mib = (request.memory_bytes or 0) // MIB
     if "mem" in options:

@@ -137,7 +137,6 @@ def conclusions(rows: Sequence[Row], at_least: float = MARGIN) -> Iterator[tuple
 
 
 def _in_short(rows: Sequence[Row], at_least: float) -> str | None:
-    """Say which are slower, faster or the same; None where none was judged."""
     if not rows:
         return None
     is_number = rows[0]["kind"] == MEASURED

@@ -118,7 +118,6 @@ def _were_it_not(found: Limits, cause: Cause) -> str:
 
 
 def _what_grew(found: Limits, main: Cause) -> Iterator[str]:
-    """State the growth behind a main cause that is one."""
     if found.inflation is None:
         return
     times = f"{ratio(found.inflation)} times the baseline's worker-seconds"

@@ -71,7 +71,6 @@ def _of_stages(context: ReportContext, shown: Table, names: Mapping[str, str]) -
 
 
 def _timed(context: ReportContext) -> Iterator[str]:
-    """State which algorithms ran, each once with the entries that ran it."""
     for how, names in grouped((work.how, entry) for entry, work in context.works.items()).items():
         more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
         yield f"{how} ({', '.join([*names[:MOST_NAMED], *more])})"

@@ -148,7 +148,6 @@ def _data(context: ReportContext) -> Iterator[str]:
 
 
 def _algorithms(works: Mapping[str, Work]) -> Iterator[str]:
-    """One sentence for all entries that ran the same algorithm."""
     ran = grouped(((work.how, work.cites), entry) for entry, work in works.items())
     for (how, cites), names in ran.items():
         who = listing(names) if len(names) < 5 else f"{names[0]} and {len(names) - 1} other points"

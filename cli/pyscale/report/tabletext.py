@@ -190,7 +190,6 @@ def refuse_repeats(
 
 
 def _cell(where: str, column: str, text: str) -> Value | None:
-    """Turn the text of a cell into its value."""
     convert: Callable[[str], Any]
     if column in NUMBERS:
         convert, what = float, "a number, such as 12.5"

@@ -91,7 +91,6 @@ def sentences(found: ValidationFindings) -> list[str]:
 
 
 def _of_stage(stage: StageFinding) -> str:
-    """State the verdict on a stage with the numbers that decide it."""
     said, why = f"{stage.entry}: {stage.verdict}", stage.why.rstrip(".")
     if stage.verdict == "left out":
         return f"{said}: not requested."

@@ -137,7 +137,6 @@ def _ran(sweep: Sweep) -> str:
 
 
 def _notes(found: Sequence[Sweep], *, has_parts: bool) -> Iterator[str]:
-    """Explain the numbers of the tables."""
     for sweep in found:
         # Of a run every point has its cores; a table was measured elsewhere.
         yield OF_A_TABLE if _is_table(sweep) else OF_CALLS
@@ -257,7 +256,6 @@ def _times(sweep: Sweep, line: Line, timed: list[Row]) -> Iterator[Answer]:
 
 
 def _said(sweep: Sweep) -> Iterator[str]:
-    """State what neither an answer nor a table does."""
     if not sweep.is_timed:
         yield "No timed call."
         return

@@ -88,7 +88,6 @@ def processes(found: Sequence[Curve]) -> Table | None:
 
 
 def _points(found: Sequence[Sweep]) -> Iterator[tuple[str, Row]]:
-    """Every point, which knows its sweep."""
     return ((sweep.name, row | {"sweep": sweep}) for sweep in found for row in sweep.points)
 
 

@@ -139,7 +139,6 @@ def section(results: Results) -> Section | None:
 
 
 def _ran(found: Sequence[Bench]) -> str:
-    """Name the tests, in a line."""
     nodes = {bench.node for bench in found}
     counts = sorted({bench.workers for bench in found})
     kinds = list(dict.fromkeys(row["kind"] for bench in found for row in bench.rows))
@@ -210,7 +209,6 @@ def _scaled(row: Row, scale: float) -> Value | str:
 
 
 def _device(bench: Bench, device: str, others: int) -> Iterator[Answer]:
-    """State the plain abilities of one device."""
     rows = {row["test"]: row for row in timed(bench.kernels[device])}
     told: Cell = ()
     for test, name in ABILITIES.items():
@@ -355,7 +353,6 @@ def headroom(machine: MachineFindings, configurations: pl.DataFrame) -> Iterator
 
 
 def _not_measured(found: list[Bench]) -> Iterator[str]:
-    """List what the tests of a machine do not measure."""
     states = {row["cache"] for bench in found for row in bench.rows}
     if any("few-repeats" in (row["flags"] or []) for bench in found for row in bench.rows):
         yield f"95 % intervals of tests with fewer than {repeats_needed()} timed trials."

@@ -182,8 +182,6 @@ def _workers(row: Row) -> Cell:
 
 
 def _part(part: str) -> Writer:
-    """Write the worker-seconds of a part, and their growth beyond the baseline."""
-
     def write(row: Row) -> Cell:
         held = row["parts"].get(part)
         if held is None:

@@ -136,7 +136,6 @@ def _answers(findings: LoaderFindings) -> Iterator[Answer]:
 
 
 def _for_fewer(findings: LoaderFindings) -> Iterator[str]:
-    """Name the settings for fewer ranks, in a sentence each."""
     for one in reversed(findings.advised):
         if one is not findings.advice:
             told = (_settings(findings, one), _given_up(findings, one))
@@ -155,7 +154,6 @@ def _same_patches(findings: LoaderFindings, names: Mapping[str, str]) -> Iterato
 
 
 def _feeds(findings: LoaderFindings) -> tuple[Cell, Cell]:
-    """State whether storage feeds training."""
     row = findings.chosen
     if row is None:
         return (NOT_TOLD,), (": no timed configuration.",)
@@ -209,7 +207,6 @@ def _settings(findings: LoaderFindings, advised: Advised) -> tuple[Cell, Cell]:
 
 
 def _given_up(findings: LoaderFindings, advised: Advised) -> tuple[Cell, Cell]:
-    """State the speed that keeping the diversity costs."""
     rows, fastest = findings.points.to_dicts(), advised.fastest
     if fastest == advised.row:
         is_alone, where = _among(rows, fastest)
@@ -274,7 +271,6 @@ def _measured_beside_inferred(points: Sequence[Row], names: Mapping[str, str]) -
 
 
 def _stragglers(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
-    """Name the configurations in which one rank lags behind, with that rank."""
     for name, row in named(points, names):
         if "straggler" in flags_of(row):
             yield (

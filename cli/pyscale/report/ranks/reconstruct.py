@@ -94,7 +94,6 @@ def section(results: Results) -> Section | None:
 def _answered(
     images: Images, findings: ReconstructFindings, configurations: pl.DataFrame
 ) -> Iterator[Answered]:
-    """Answer how each entry scales, what holds it back, and whether to trust that."""
     knees = {knee.row["stage"]: knee for knee in findings.knees}
     for stage, name in images.names.items():
         own, knee = images.own(stage), knees.get(stage)
@@ -109,7 +108,6 @@ def _answered(
 
 
 def _answers(images: Images, own: Sequence[Row], knee: Knee) -> Iterator[Answer]:
-    """All answers on one entry, the most wanted first."""
     timed = [row for row in own if row["wall_s"] is not None]
     fastest = min(timed, key=lambda row: (float(row["wall_s"]), row["workers"]))
     yield Answer("Faster", "faster", *_faster(images, timed, fastest, knee))
@@ -193,7 +191,6 @@ def _limit(images: Images, knee: Knee) -> tuple[Cell, Cell]:
 
 
 def _request(timed: Sequence[Row], knee: Knee) -> tuple[Cell, Cell]:
-    """State the number of ranks to request, and why no more."""
     gains: Cell = ()
     if knee.row["workers"] > knee.base["workers"]:
         # The interval of a gain that may be none holds 1.
@@ -244,7 +241,6 @@ def _agreement(own: Sequence[Row]) -> tuple[Cell, Cell]:
 
 
 def _image(row: Row) -> tuple[Cell, Cell]:
-    """State the quality of the image, or that it means nothing."""
     if row["timing_only"]:
         told = ": the denoiser's weights are random, so image and PSNR mean nothing."
         return ("Timing only",), (told,)

@@ -29,14 +29,12 @@ SIGNALS = ("psnr", "psnr_interior", "psnr_border")
 
 
 def _iteration(row: Row) -> Cell:
-    """Write how long an iteration takes; what has no time says why."""
     if row["wall_s"] is None:
         return ("out of memory" if row["exhausted"] else "failed" if row["failed"] else ABSENT,)
     return OF.interval_cell(row, "wall_s", milliseconds)
 
 
 def _component(images: Images, name: str, column: str, written: Written = ratio) -> Writer:
-    """Write one number of a component of a point."""
     return lambda row: COMPONENTS.cell(images.component(row, name), column, written)
 
 

@@ -178,7 +178,6 @@ def comparison_table(found: SideBySide, layout: Layout) -> pl.DataFrame:
 
 
 def _judged(found: SideBySide) -> pl.DataFrame:
-    """Verdicts on the other columns against the first."""
     schema: dict[str, Any] = {name: found.rows.schema[name] for name in ("side", *found.names)}
     schema |= dict.fromkeys(JUDGED, pl.Float64) | dict.fromkeys(("verdict", "reason"), pl.String)
     tables = [

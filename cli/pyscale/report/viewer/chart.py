@@ -110,7 +110,6 @@ def _rows(viewer: Viewer) -> list[dict[str, Any]]:
 
 
 def _told(rows: list[dict[str, Any]]) -> str:
-    """State what the bars show."""
     told = grouped(
         (f"{row['curve']} at N = {row['workers']}", f"{row['run']} {number(row['wall_s'])} s")
         for row in rows

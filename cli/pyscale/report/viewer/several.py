@@ -116,7 +116,6 @@ def _judged(several: Several, place: int) -> Judged | None:
 
 
 def _told(context: ComparisonContext, rows: Sequence[Row]) -> Judged:
-    """Say what follows from rows of every kind."""
     concluded = conclusion(context, rows)
     why = []
     for reason, sentence in reasons(rows, context.at_least).items():

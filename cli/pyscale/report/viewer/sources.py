@@ -88,10 +88,6 @@ def _work(work_id: str | None) -> frozenset[Hashable]:
     return frozenset() if work_id is None else frozenset({("work", work_id)})
 
 
-NOT_OF_THE_FOLDER = ("device_",)
-"""How the name of what was said of a GPU begins, which the hardware tells."""
-
-
 def machines_beside_references(results: Results) -> SideBySide | None:
     """Line up the tests of a run with the references that match them; None where none does."""
     referred = results.beside.get("machine", ())
@@ -149,5 +145,5 @@ def _folder(told: Mapping[str, str]) -> dict[str, str]:
         .replace("cache_", "cache folder: ")
         .replace("_", " "): value
         for name, value in told.items()
-        if not name.startswith(NOT_OF_THE_FOLDER)
+        if not name.startswith("device_")  # The hardware tells of the GPU.
     }

@@ -79,7 +79,6 @@ def _keys(times: pl.DataFrame) -> list[Key]:
 
 
 def _tags(found: SideBySide) -> Any:
-    """What tells the likely limit of a whole stage."""
     parts: dict[tuple[Any, ...], dict[str, float]] = {}
     for row in found.rows.drop_nulls("part").to_dicts():
         whole = (row["side"], row["stage"], row["device"], row["workers"])
@@ -113,7 +112,6 @@ def _names(times: pl.DataFrame) -> dict[tuple[str | None, str | None], str]:
 
 
 def _notes(found: SideBySide, rows: Sequence[Row]) -> Iterator[Note]:
-    """Every tag in sentences."""
     for row in rows:
         for column, cell in zip(found.columns, row.cells, strict=True):
             if cell is not None and cell.tag is not None:

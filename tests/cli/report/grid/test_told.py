@@ -8,13 +8,13 @@ import pytest
 
 from asread import printed, seen
 from pyscale.analysis.grid.findings import GridFindings
-from pyscale.report.csv import csv_texts
+from pyscale.report.csv import csv_texts, write_csv
 from pyscale.report.grid.section import not_compared, section, trust_in_sweep
 from pyscale.report.grid.sweep import sweeps
+from pyscale.report.markdown import write_markdown
 from pyscale.report.page.write import write_page
 from pyscale.report.terminal import summary_of
 from pyscale.report.wording import number, ratio
-from pyscale.report.write import write_report
 
 
 def only(results):
@@ -191,16 +191,15 @@ def test_the_terminal_marks_the_row(doubted):
     assert text.count("CPU !") == 1
 
 
-@pytest.mark.slow
 def test_the_count_of_objects_is_marked_in_the_report(doubted, tmp_path):
-    write_report(tmp_path, doubted)
-    text = (tmp_path / "scaling_analysis.md").read_text()
+    text = write_markdown(tmp_path, doubted).read_text()
     assert len([line for line in text.splitlines() if CODE in line]) == 1
     (row,) = (line for line in text.splitlines() if "(doubted)" in line)
     assert " (doubted) | " in row
     assert text.count("(doubted)") == 1
+    write_csv(tmp_path, doubted)
     assert pl.read_csv(tmp_path / "benchmark_points.csv")["result_doubted"].sum() == 1
-    assert CODE in (tmp_path / "report.html").read_text()
+    assert CODE in write_page(tmp_path, doubted).read_text()
 
 
 def sections(text):

@@ -63,19 +63,16 @@ def test_it_is_one_file_that_asks_for_nothing(page):
     assert not re.findall(r"\b(?:src|srcset)=|<link\b|@import|url\(", bare)
 
 
-def test_a_stand_in_model_is_told_at_the_top(tmp_path, full):
-    works = {"segment": Work(data="cells", how="Cellpose 3.1, tiny")}
-    text = seen(page_of(tmp_path, full, A_RUN.model_copy(update={"works": works})))
-    assert "Cellpose 3.1, tiny" in text
-    assert "Stand-in" not in text
-
-
-def test_a_picture_has_its_text_and_says_where_the_output_lies(tmp_path, full):
+def test_a_picture_has_its_text_and_what_ran_is_named_without_a_stand_in(tmp_path, full):
     shot = Picture(
         title="Outlines", alt="8 cells", png="AAAA", entry="segment", place="tasks/a/out"
     )
     strip = Pictures(pictures=(shot,), about="Frame 5 of 8")
-    text = page_of(tmp_path, replace(full, pictures=strip))
+    works = {"segment": Work(data="cells", how="Cellpose 3.1, tiny")}
+    context = A_RUN.model_copy(update={"works": works})
+    text = page_of(tmp_path, replace(full, pictures=strip), context)
+    assert "Cellpose 3.1, tiny" in seen(text)
+    assert "Stand-in" not in seen(text)
     assert '<img src="data:image/png;base64,AAAA" alt="8 cells"' in text
     assert "tasks/a/out" in seen(text)
     assert "same at N = 8" in seen(text)
