@@ -22,12 +22,12 @@ POINT = {
     "suite": "demo",
     "stage": "segment",
     "device": "cpu",
+    "repeats": 6,
+    "baseline_workers": 1,
     "name": "cells",
     "unit": "cells",
     "better": "higher",
     "means": "",
-    "repeats": 6,
-    "baseline_workers": 1,
 }
 CONTEXT = ComparisonContext(base="one", new="other", measured_here=True)
 WORSE = "segment at N = 2: cells is 80.0 cells, 0.80 times that at N = 1; higher is better."

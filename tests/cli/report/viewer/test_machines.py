@@ -64,12 +64,14 @@ def cell(shown, name, group="storage", column=0):
     return row(shown, name, group).cells[column]
 
 
-def test_each_node_has_a_column(shown):
+def test_each_node_has_a_column_with_its_hardware_and_folder(shown):
     assert [(column.id, column.about) for column in shown.columns] == [
         ("A", "system"),
         ("B1", "system, node node1"),
         ("B2", "system, node node2"),
     ]
+    told = {one.what: one.values for one in shown.properties}
+    assert told["measured folder: filesystem"] == ("nfs4", "nfs4", "nfs4")
 
 
 def test_tests_stand_under_their_kind_and_device(shown):
@@ -120,9 +122,8 @@ def test_a_speedup_of_the_slower_node_is_below_one(shown):
 
 def test_a_ratio_of_rates_is_marked_and_other_maps_have_none(shown):
     on_cpu = "kernels on the processor"
-    of_rates = cell(shown, "fft_3d", on_cpu, 1).speedups[0]
-    assert of_rates.of_rates
-    assert "Ratio of rates" in (shown.of_rates or "")
+    assert cell(shown, "fft_3d", on_cpu, 1).speedups[0].of_rates
+    assert "Ratio of rates" in shown.of_rates
     none = cell(shown, "fsc_tight", on_cpu, 1).speedups[0]
     assert (none.value, none.why_not) == (None, "other-size")
     assert "other-size" in shown.why_not
@@ -136,11 +137,6 @@ def test_a_tag_is_explained_and_a_wrong_result_is_told(shown):
     unproved = cell(shown, "movie_read_eer_cold").tag
     assert "could not be verified" in unproved.why
     assert unproved.text in {note.what for note in shown.notes}
-
-
-def test_what_is_told_of_the_folder_stands_with_the_hardware(shown):
-    told = {one.what: one.values for one in shown.properties}
-    assert told["measured folder: filesystem"] == ("nfs4", "nfs4", "nfs4")
 
 
 def test_the_table_has_every_number_that_is_shown(beside, shown, assert_told):

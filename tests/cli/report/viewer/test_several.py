@@ -78,11 +78,7 @@ def test_other_work_at_an_n_is_not_judged_there(full):
     found = compared_runs(beside(full, new))
     judged = found[1].judged
     assert any("the work is another: register_denoise at N = 8" in one for one in judged.summary)
-    words = {
-        workers: verdict.text
-        for _, workers, (verdict,) in verdict_lines(found)
-        if verdict is not None
-    }
+    words = {workers: one.text for _, workers, (one,) in verdict_lines(found) if one}
     assert words == {1: "same", 2: "same", 4: "same", 8: "not compared"}
 
 

@@ -11,26 +11,24 @@ PARTS = {"compute": 6.0, "import": 3.0, "idle": 1.0}
 
 def limits(*causes, **changes):
     """Causes by code, efficiency without, and share of resamples in which it is the first."""
-    return Limits.model_validate(
-        {
-            "suite": "demo",
-            "stage": "segment",
-            "device": "cpu",
-            "workers": 4,
-            "baseline_workers": 1,
-            "trials": 6,
-            "efficiency": 0.5,
-            "causes": tuple(
-                Cause(code=code, efficiency=best, gain=best - 0.5, seconds=2.0, share_first=share)
-                for code, best, share in causes
-            ),
-            "not_measured": (),
-            "inflation": None,
-            "cpu_growth": None,
-            "beside": (),
-        }
-        | changes
-    )
+    found = {
+        "suite": "demo",
+        "stage": "segment",
+        "device": "cpu",
+        "workers": 4,
+        "baseline_workers": 1,
+        "trials": 6,
+        "efficiency": 0.5,
+        "causes": tuple(
+            Cause(code=code, efficiency=best, gain=best - 0.5, seconds=2.0, share_first=share)
+            for code, best, share in causes
+        ),
+        "not_measured": (),
+        "inflation": None,
+        "cpu_growth": None,
+        "beside": (),
+    }
+    return Limits.model_validate(found | changes)
 
 
 def text(*arguments):
