@@ -23,7 +23,7 @@ from pyscale.report.page.write import NAME as PAGE_NAME
 from pyscale.report.quality import missed
 from pyscale.report.results import Results
 from pyscale.report.sentences import not_to_be_trusted
-from pyscale.report.sizetable import has_sizes, read_sizes
+from pyscale.report.table import has_sizes, read_sizes
 from pyscale.report.terminal import summary_of
 from pyscale.report.write import write_report, writing_into
 from pyscale.results import USUAL, ReportOptions, analysed, context_of_table, results_of_table

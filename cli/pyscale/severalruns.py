@@ -17,10 +17,8 @@ from pyscale.errors import UserError
 from pyscale.report.page.write import NAME as PAGE
 from pyscale.report.results import Results
 from pyscale.report.viewer.build import SideBySide
-from pyscale.report.viewer.comparisonpage import write_comparison
-from pyscale.report.viewer.ofmachines import sources_of_run
-from pyscale.report.viewer.ofresults import source_of
-from pyscale.report.viewer.several import Several
+from pyscale.report.viewer.several import Several, write_comparison
+from pyscale.report.viewer.sources import source_of, sources_of_run
 from pyscale.report.write import writing_into
 from pyscale.runfacts import differing
 from pyscale.runreport import tables_folder

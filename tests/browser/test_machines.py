@@ -16,10 +16,8 @@ from pyscale.analysis.machine.sidebyside import CELL
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.report.comparison import ComparisonContext
 from pyscale.report.viewer.build import SideBySide
-from pyscale.report.viewer.comparisonpage import write_comparison
-from pyscale.report.viewer.ofmachines import sources_of_run
-from pyscale.report.viewer.ofresults import source_of
-from pyscale.report.viewer.several import Several
+from pyscale.report.viewer.several import Several, write_comparison
+from pyscale.report.viewer.sources import source_of, sources_of_run
 
 SIZES = {"storage": "a", "decompress": "b", "kernels_cpu": "c", "kernels_cuda": "d"}
 KEY = ("side", *CELL)

@@ -13,8 +13,7 @@ from pydantic import ValidationError
 from pyscale.errors import UserError
 from pyscale.references.model import Loaded, Reference, compares_devices
 from pyscale.references.testtable import checked_tests
-from pyscale.report.sizetable import read_sizes
-from pyscale.report.table import read_wall_times
+from pyscale.report.table import read_sizes, read_wall_times
 from pyscale.shipped import shipped
 from pyscale.tomlfile import parsed
 from pyscale_stages.wording import did_you_mean, first_problem

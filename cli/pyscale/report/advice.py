@@ -26,13 +26,15 @@ from pyscale.report.wording import (
     amount,
     coarse,
     gib,
+    grouped,
+    interval,
     listing,
     number,
     percent,
+    plural,
     ratio,
     resampled_share,
     wall_time,
-    with_interval,
 )
 from pyscale_stages.contract import Record
 
@@ -134,9 +136,7 @@ def section(
 ) -> list[str]:
     """Give the sentences of "What to request" on one curve, for the report."""
     own = [choice for choice in choices if curve.owns(choice)]
-    of_each: dict[tuple[int | None, str | None], list[Choice]] = {}
-    for choice in own:
-        of_each.setdefault((choice.workers, choice.refusal), []).append(choice)
+    of_each = grouped(((choice.workers, choice.refusal), choice) for choice in own)
     told = [
         f"{listing([NAMES[choice.objective] for choice in same])}: {chosen(*same)}"
         for same in of_each.values()
@@ -154,7 +154,7 @@ def cells(choice: Choice, *, intervals: bool) -> list[str]:
     return [
         str(choice.workers),
         wall_time(choice.model_dump()) if intervals else number(choice.wall_s),
-        speedup_of(choice) if intervals else ratio(choice.speedup),
+        interval(choice.model_dump(), "speedup", ratio) if intervals else ratio(choice.speedup),
         ratio(choice.efficiency),
         number(choice.worker_hours),
         confidence(choice),
@@ -163,10 +163,8 @@ def cells(choice: Choice, *, intervals: bool) -> list[str]:
 
 def confidence(choice: Choice) -> str:
     """Say how sure a choice is, in short."""
-    if choice.workers is None:
-        return ABSENT
     share = "" if choice.share_chosen is None else f" ({resampled_share(choice.share_chosen)})"
-    return f"{choice.sureness}{share}"
+    return ABSENT if choice.workers is None else f"{choice.sureness}{share}"
 
 
 def chosen(*same: Choice) -> str:
@@ -182,7 +180,7 @@ def chosen(*same: Choice) -> str:
     return " ".join(
         [
             f"request N = {choice.workers}, which took {wall_time(row)} s ({trials}), "
-            f"speedup {speedup_of(choice)}, efficiency {ratio(choice.efficiency)}, "
+            f"speedup {interval(row, 'speedup', ratio)}, efficiency {ratio(choice.efficiency)}, "
             f"{number(choice.worker_hours)} worker-hours.",
             *beside,
         ]
@@ -226,11 +224,8 @@ def sureness(choice: Choice) -> str:
 
 def excluded(curve: Curve) -> list[str]:
     """Name the configurations that are never chosen, because they compute something else."""
-    return [
-        f"N = {row['workers']} is never chosen: {disagreement(row)}."
-        for row in curve.timed
-        if row["invalid"]
-    ]
+    wrong = (row for row in curve.timed if row["invalid"])
+    return [f"N = {row['workers']} is never chosen: {disagreement(row)}." for row in wrong]
 
 
 def doubts(found: Sequence[Curve]) -> list[str]:
@@ -256,9 +251,9 @@ def asked(request: Request, measured_for: str) -> str:
     """State what to ask for, with its margins, and for what it was measured."""
     parts = []
     if request.cpus:
-        parts.append(f"{request.cpus} core{'s' * (request.cpus > 1)}")
+        parts.append(plural(request.cpus, "core"))
     if request.gpus:
-        parts.append(f"{request.gpus} GPU{'s' * (request.gpus > 1)}")
+        parts.append(plural(request.gpus, "GPU"))
     if request.memory_bytes is not None:
         parts.append(
             f"{gib(request.memory_bytes)} GiB of memory ({MEMORY_MARGIN:g} x the peak of "
@@ -271,12 +266,9 @@ def asked(request: Request, measured_for: str) -> str:
         f"the {of_what}, in whole {step_min} min)"
     )
     unknown = " Its memory was not measured." if request.memory_bytes is None else ""
-    work = request.work_per_window
+    work, s = request.work_per_window, "s" * (request.work_per_window != 1)
     # A run names its device and counts frames; what a table counts, it does not tell.
-    one, several = (
-        ("unit of work", "units of work") if request.device is None else ("frame", "frames")
-    )
-    unit = one if work == 1 else several
+    unit = f"unit{s} of work" if request.device is None else f"frame{s}"
     tasks = "the tasks" if work is None else f"tasks of {amount(work)} {unit}"
     return (
         f"Each task at N = {request.workers}: {listing(parts)}.{unknown} Measured on {tasks} of "
@@ -284,51 +276,35 @@ def asked(request: Request, measured_for: str) -> str:
     )
 
 
-def speedup_of(choice: Choice) -> str:
-    """Speedup with its interval."""
-    ends = (choice.speedup, choice.speedup_low, choice.speedup_high)
-    return with_interval(*map(ratio, ends))
-
-
 def too_much(found: Sequence[Curve]) -> Iterator[str]:
-    """State what the tasks of each stage requested and did not use, and what suffices.
-
-    A request is one for all N, so the worker count that used most decides.
-    """
+    """State what the tasks of each stage requested and did not use, and what suffices."""
+    # A request is one for all N, so the worker count that used most decides.
     for curve in found:
-        parts = [part for part in (_memory(curve.timed), _cores(curve.timed)) if part]
+        # Where pyscale itself submitted the tasks, it knows their wait, and what set the request.
+        knows = any(row["queue_s"] is not None for row in curve.timed)
+        parts = []
+        asked = [row for row in curve.timed if row["memory_to_request_bytes"] is not None]
+        enough, requested, peak = _most(
+            asked, "memory_to_request_bytes", "requested_memory_bytes", "peak_rss_bytes"
+        )
+        if enough < requested:
+            parts.append(
+                f"a task requested {gib(requested)} GiB of memory and used at most {gib(peak)}; "
+                f"{gib(enough)} GiB (1.2 times that, in whole GiB) suffices"
+                f"{f' ({MEMORY_SETTING})' if knows else ''}"
+            )
+        asked = [
+            row for row in curve.timed if None not in {row["requested_cpus"], row["cores_used"]}
+        ]
+        used, requested = _most(asked, "cores_used", "requested_cpus")
+        if math.ceil(used) < requested:
+            parts.append(
+                f"a task requested {requested} cores and used {coarse(used)} on average"
+                f"{f' ({CORES_SETTING})' if knows else ''}"
+            )
         if parts:
             yield f"{curve.name}: {'; '.join(parts)}."
 
 
-def _memory(timed: Sequence[dict[str, Any]]) -> str | None:
-    asked = [row for row in timed if row["memory_to_request_bytes"] is not None]
-    enough = _most(asked, "memory_to_request_bytes")
-    requested = _most(asked, "requested_memory_bytes")
-    if enough >= requested:
-        return None
-    return (
-        f"a task requested {gib(requested)} GiB of memory and used at most "
-        f"{gib(_most(asked, 'peak_rss_bytes'))}; {gib(enough)} GiB (1.2 times that, in "
-        f"whole GiB) suffices{_lowered_by(timed, MEMORY_SETTING)}"
-    )
-
-
-def _cores(timed: Sequence[dict[str, Any]]) -> str | None:
-    asked = [row for row in timed if None not in {row["requested_cpus"], row["cores_used"]}]
-    used, requested = _most(asked, "cores_used"), _most(asked, "requested_cpus")
-    if math.ceil(used) >= requested:
-        return None
-    return (
-        f"a task requested {requested} cores and used {coarse(used)} on average"
-        f"{_lowered_by(timed, CORES_SETTING)}"
-    )
-
-
-def _lowered_by(timed: Sequence[dict[str, Any]], setting: str) -> str:
-    """Name the setting, where pyscale itself submitted the tasks: then it knows their wait."""
-    return f" ({setting})" if any(row["queue_s"] is not None for row in timed) else ""
-
-
-def _most(rows: Sequence[dict[str, Any]], column: str) -> Any:
-    return max((row[column] for row in rows), default=0)
+def _most(rows: Sequence[dict[str, Any]], *columns: str) -> list[Any]:
+    return [max((row[column] for row in rows), default=0) for column in columns]

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from pyscale.analysis.advice import Choice
 from pyscale.analysis.trust import Trust
@@ -22,11 +25,7 @@ from pyscale.report.advice import (
 from pyscale.report.bottomline import BottomLine
 from pyscale.report.bottomview import STYLES, answers, headed
 from pyscale.report.fitted import Fitted, empty_table
-from pyscale.report.wording import ABSENT, listing
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
+from pyscale.report.wording import ABSENT, grouped, listing
 
 TRUSTED: dict[Trust, str] = {
     "yes": "Can be trusted",
@@ -39,14 +38,8 @@ ASK_FOR_BUDGET = "the fastest within a budget: ask by --budget WORKER_HOURS"
 def shown(advice: Advice, *, why: bool = False) -> Iterator[RenderableType | str]:
     """Lay the advice out for a terminal; what is a plain text is to be printed unbroken.
 
-    Parameters
-    ----------
-    advice : Advice
-    why : bool
-        Whether to show every choice, what limits it and what would settle it too.
+    `why` shows every choice, what limits it and what would settle it too.
     """
-    from rich.text import Text
-
     if advice.directives:
         yield f"{advice.directives}\n"
     yield Text(advice.title, "bold")
@@ -65,9 +58,6 @@ def shown(advice: Advice, *, why: bool = False) -> Iterator[RenderableType | str
 
 
 def _of_ranks(advice: Advice) -> Iterator[RenderableType | str]:
-    """Say what ranks are to be asked for, with the lines to paste, and whether to trust it."""
-    from rich.text import Text
-
     for one in advice.ranks:
         yield Text(f"\n{one.name}", "bold")
         yield from map(Text, one.answers)
@@ -78,26 +68,22 @@ def _of_ranks(advice: Advice) -> Iterator[RenderableType | str]:
 
 
 def _requests(line: BottomLine) -> Table:
-    """One line for each request, with all stages that have it."""
-    from rich.text import Text
-
-    groups: dict[tuple[str, str], list[str]] = {}
-    for stage in line.stages:
-        at = ABSENT if stage.requested is None else f"N = {stage.requested}"
-        groups.setdefault((at, stage.each_task or stage.refusal or ""), []).append(stage.name)
+    groups = grouped(
+        ((stage.requested, stage.each_task or stage.refusal or ""), stage.name)
+        for stage in line.stages
+    )
     table = empty_table(padding=1)
     table.columns[0].header = "request for"
     table.add_column("workers", no_wrap=True)
     table.add_column("each task", overflow="fold")
     for (at, each), names in groups.items():
-        table.add_row(Text(", ".join(names)), at, Text(each))
+        workers = ABSENT if at is None else f"N = {at}"
+        table.add_row(Text(", ".join(names)), workers, Text(each))
     return table
 
 
 def _reasons(advice: Advice) -> Iterator[RenderableType | str]:
     """Every choice with its numbers, what limits it, and the runs that would settle it."""
-    from rich.text import Text
-
     yield Fitted(
         _table(advice.stages, intervals=True),
         _table(advice.stages, intervals=False),
@@ -129,11 +115,11 @@ def _reasons(advice: Advice) -> Iterator[RenderableType | str]:
 
 def _remarks(stage: StageAdvice, measured_for: str) -> Iterator[tuple[str, str | None]]:
     """What the table of choices does not say, each with the line that would settle it."""
-    said: dict[str, list[str]] = {}
-    for choice in stage.choices:
-        beyond = " ".join(_beyond_the_table(choice))
-        if beyond:
-            said.setdefault(beyond, []).append(NAMES[choice.objective])
+    said = grouped(
+        (beyond, NAMES[choice.objective])
+        for choice in stage.choices
+        if (beyond := " ".join(_beyond_the_table(choice)))
+    )
     who = "" if stage.has_one_n else "{}: "
     told = [f"{who.format(listing(names))}{sentence}" for sentence, names in said.items()]
     told += limit_sentences.of_several(stage.limits)
@@ -156,8 +142,6 @@ def _beyond_the_table(choice: Choice) -> Iterator[str]:
 
 
 def _table(stages: Sequence[StageAdvice], *, intervals: bool) -> Table:
-    from rich.text import Text
-
     table = empty_table()
     table.add_column("objective", no_wrap=True)
     table.add_column("N", justify="right", no_wrap=True)

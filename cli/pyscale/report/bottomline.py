@@ -13,9 +13,20 @@ from pyscale.analysis.flags import UNCHECKED
 from pyscale.analysis.requests import Request
 from pyscale.analysis.trust import Trust, refusal, trust_in
 from pyscale.report.curves import Curve, curves
-from pyscale.report.limits import SHORT
+from pyscale.report.limits import SHORT, rival
 from pyscale.report.results import Results
-from pyscale.report.wording import gib, listing, percent, ratio, resampled_share, score
+from pyscale.report.wording import (
+    at_each_n,
+    gib,
+    grouped,
+    listing,
+    percent,
+    plural,
+    ratio,
+    resampled_share,
+    score,
+    titled,
+)
 from pyscale_stages.contract import Record
 
 Row = dict[str, Any]
@@ -136,10 +147,12 @@ def _stage(curve: Curve, results: Results) -> StageLine:
     work = results.context.works.get(curve.key["stage"])
     choice, fastest = (_choice(curve, results, wanted) for wanted in ("knee", "fastest"))
     request = next((one for one in results.requests if curve.owns(one)), None)
-    shown_at = _shown_at(curve, choice)
+    best = None if choice is None else choice.workers
+    valid = [row["workers"] for row in curve.timed[1:] if not row["invalid"]]
+    # The baseline has no speedup, so that where it is chosen the next N is shown.
+    shown_at = next((workers for workers in valid if best and workers >= best), None)
     trusted = trust_in(curve.rows, choice, shown_at)
     limit, rest = _limit(curve, choice, results.limits)
-    best = None if choice is None else choice.workers
     return StageLine(
         name=curve.name,
         **curve.key,
@@ -150,7 +163,7 @@ def _stage(curve: Curve, results: Results) -> StageLine:
         fastest=None if fastest is None else fastest.workers,
         shown_at=shown_at,
         limit=limit,
-        limit_sentence=f"{limit[0].upper()}{limit[1:]}{rest}",
+        limit_sentence=f"{titled(limit)}{rest}",
         requested=None if request is None else request.workers,
         each_task="" if request is None else ", ".join(_each_task(request)),
         refusal=None if best else refusal(choice),
@@ -160,20 +173,11 @@ def _stage(curve: Curve, results: Results) -> StageLine:
     )
 
 
-def _shown_at(curve: Curve, choice: Choice | None) -> int | None:
-    """N of the speedup that is told: the chosen one or, where that is the baseline, the next."""
-    if choice is None or choice.workers is None:
-        return None
-    valid = [row["workers"] for row in curve.timed[1:] if not row["invalid"]]
-    return next((workers for workers in valid if workers >= choice.workers), None)
-
-
 def _each_task(request: Request) -> Iterator[str]:
-    """What one task asks for, in words."""
     if request.cpus:
-        yield f"{request.cpus} core{'s' * (request.cpus > 1)}"
+        yield plural(request.cpus, "core")
     if request.gpus:
-        yield f"{request.gpus} GPU{'s' * (request.gpus > 1)}"
+        yield plural(request.gpus, "GPU")
     if request.memory_bytes is not None:
         yield f"{gib(request.memory_bytes)} GiB"
     yield f"{request.time_s // 60} min"
@@ -198,10 +202,10 @@ def _limit(curve: Curve, choice: Choice | None, found: Sequence[Limits]) -> tupl
     if main is None:
         return "no single cause", f"{at}: {measured}."
     if limits.sureness == "undecided":
-        rival = max(limits.causes[1:], key=lambda cause: cause.share_first or 0.0)
-        return f"{SHORT[main.code]} or {SHORT[rival.code]}", (
+        other = rival(limits)
+        return f"{SHORT[main.code]} or {SHORT[other.code]}", (
             f"{at}, undecided: {measured}, without the one {ratio(main.efficiency)}, without the "
-            f"other {ratio(rival.efficiency)}."
+            f"other {ratio(other.efficiency)}."
         )
     sure = {"likely": ", probably", "unknown": ", it seems"}.get(limits.sureness or "", "")
     without = f"{measured}, without it {ratio(main.efficiency)}"
@@ -232,7 +236,6 @@ def _choice(curve: Curve, results: Results, objective: Objective) -> Choice | No
 
 
 def _total(found: Sequence[Curve], results: Results) -> Total | None:
-    """Sum wall times over stages that together process the data once."""
     names = [curve.key["stage"] for curve in found]
     suites = {curve.key["suite"] for curve in found}
     is_one = results.context.adds_up
@@ -263,14 +266,17 @@ def _outputs(found: Sequence[Curve]) -> tuple[Outputs | None, str]:
     timed = {curve.name: curve.timed for curve in found if curve.timed}
     if not timed:
         return None, ""
-    differ = [
-        f"{name} at N = {listing(row['workers'] for row in rows if row['invalid'])}"
-        for name, rows in timed.items()
-        if any(row["invalid"] for row in rows)
-    ]
+    differ = at_each_n(
+        (name, row["workers"]) for name, rows in timed.items() for row in rows if row["invalid"]
+    )
     if differ:
         return "differ", f"Outputs differ from the baseline's: {'; '.join(differ)}."
-    checked = {name: rows for name, rows in timed.items() if _is_checked(rows)}
+    checked = {
+        name: rows
+        for name, rows in timed.items()
+        if all(row["agreement"] is not None for row in rows[1:] or rows)
+        and all(set(UNCHECKED).isdisjoint(row["flags"]) for row in rows)
+    }
     unchecked = [name for name in timed if name not in checked]
     if not checked:
         return "not checked", "Outputs: not checked."
@@ -283,12 +289,6 @@ def _outputs(found: Sequence[Curve]) -> tuple[Outputs | None, str]:
     least = min(row["agreement"] for row in compared)
     told = f"Outputs: agree within tolerance {at} (lowest score {score(least)}){rest}."
     return ("partly checked" if unchecked else "agree"), told
-
-
-def _is_checked(rows: Sequence[Row]) -> bool:
-    beyond = rows[1:] or rows
-    compared = all(row["agreement"] is not None for row in beyond)
-    return compared and all(set(UNCHECKED).isdisjoint(row["flags"]) for row in rows)
 
 
 def _request(
@@ -317,9 +317,7 @@ def _valid(stage: StageLine) -> list[Point]:
 
 def _n_of(best: dict[str, int], stages: Sequence[StageLine]) -> str:
     """Name each N with its stages, as `N = 2 for segment and N = 1 for the rest`."""
-    groups: dict[int, list[str]] = {}
-    for name, workers in best.items():
-        groups.setdefault(workers, []).append(name)
+    groups = grouped((workers, name) for name, workers in best.items())
     if len(groups) == 1 and len(best) == len(stages):
         (workers,) = groups
         return f"N = {workers}{' for every stage' if len(stages) > 1 else ''}"
@@ -331,8 +329,7 @@ def _price(scaled: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
     others = [stage for stage in scaled if stage.fastest not in {None, stage.best_value}]
     if not others:
         return "also the fastest measured"
-    best, fast = ([_at(stage, at) for stage in others] for at in ("best_value", "fastest"))
-    (best_s, best_h), (fast_s, fast_h) = _spent(best, others), _spent(fast, others)
+    (best_s, best_h), (fast_s, fast_h) = (_spent(at, others) for at in ("best_value", "fastest"))
     named = _n_of({stage.name: stage.fastest or 0 for stage in others}, stages)
     return (
         f"fastest: {named}, {ratio(fast_h / best_h)} times the worker-hours for "
@@ -340,27 +337,19 @@ def _price(scaled: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
     )
 
 
-def _at(stage: StageLine, field: str) -> Point:
-    return next(one for one in stage.points if one.workers == getattr(stage, field))
-
-
-def _spent(points: Sequence[Point], stages: Sequence[StageLine]) -> tuple[float, float]:
-    """Time and worker-time of one point of each stage, for the baseline's work."""
-    times_s = [
-        stage.points[0].wall_s / (one.speedup or 1.0)
-        for one, stage in zip(points, stages, strict=True)
-    ]
-    held_s = (one.workers * time_s for one, time_s in zip(points, times_s, strict=True))
-    return sum(times_s), sum(held_s)
+def _spent(field: str, stages: Sequence[StageLine]) -> tuple[float, float]:
+    """Time and worker-time of all stages at the N of a field, for the baseline's work."""
+    spent = []
+    for stage in stages:
+        at = next(one for one in stage.points if one.workers == getattr(stage, field))
+        spent.append((at.workers, stage.points[0].wall_s / (at.speedup or 1.0)))
+    return sum(time_s for _, time_s in spent), sum(workers * time_s for workers, time_s in spent)
 
 
 def _right_size(alone: Sequence[StageLine], stages: Sequence[StageLine]) -> str:
-    groups: dict[tuple[int, str], list[str]] = {}
-    for stage in alone:
-        key = (stage.best_value or 0, stage.each_task)
-        groups.setdefault(key, []).append(stage.name)
     told = []
-    for (workers, each), names in groups.items():
+    asked = grouped(((stage.best_value, stage.each_task), stage.name) for stage in alone)
+    for (workers, each), names in asked.items():
         who = "" if len(names) == len(stages) else f" for {listing(names)}"
         told.append(f"{each}{who} (N = {workers})")
     measured = all(len(stage.points) == 1 for stage in alone)
@@ -372,11 +361,11 @@ def _confidence(
     found: Sequence[Curve], stages: Sequence[StageLine], chosen: Mapping[str, Choice | None]
 ) -> str:
     """Name each confidence with its stages; choices with one candidate have none."""
-    groups: dict[str, list[str]] = {}
-    for curve in found:
-        choice = chosen[curve.name]
-        if choice is not None and choice.workers is not None and len(choice.candidates) > 1:
-            groups.setdefault(confidence_of(choice, curve), []).append(curve.name)
+    groups = grouped(
+        (confidence_of(choice, curve), curve.name)
+        for curve in found
+        if (choice := chosen[curve.name]) and choice.workers and len(choice.candidates) > 1
+    )
     if len(groups) == 1 and len(next(iter(groups.values()))) == len(stages):
         return next(iter(groups))
     return "; ".join(f"{told} for {listing(names)}" for told, names in groups.items())
@@ -386,7 +375,7 @@ def confidence_of(choice: Choice, curve: Curve) -> str:
     """Confidence of one choice, as `likely (86 %)` or `unknown (2 trials)`."""
     if choice.share_chosen is None:
         fewest = min(row["repeats"] for row in curve.timed if not row["invalid"])
-        return f"unknown ({fewest} trial{'s' * (fewest > 1)})"
+        return f"unknown ({plural(fewest, 'trial')})"
     rival = f", else N = {choice.rival}" if choice.rival and choice.sureness != "sure" else ""
     edge = ", among those measured" if choice.at_edge else ""
     return f"{choice.sureness} ({resampled_share(choice.share_chosen)}{rival}{edge})"
@@ -394,11 +383,9 @@ def confidence_of(choice: Choice, curve: Curve) -> str:
 
 def _merged(said: Iterable[tuple[str, str]], stages: Sequence[StageLine]) -> tuple[str, ...]:
     """Merge equal reasons of several stages, each told once."""
-    of_reason: dict[str, list[str]] = {}
-    for name, reason in said:
-        of_reason.setdefault(reason, []).append(name)
-    of_names: dict[str, list[str]] = {}
-    for reason, names in of_reason.items():
-        who = "" if len(names) == len(stages) else f"{listing(names)}: "
-        of_names.setdefault(who, []).append(reason)
+    of_reason = grouped((reason, name) for name, reason in said)
+    of_names = grouped(
+        ("" if len(names) == len(stages) else f"{listing(names)}: ", reason)
+        for reason, names in of_reason.items()
+    )
     return tuple(f"{who}{', '.join(reasons)}" for who, reasons in of_names.items())

@@ -4,29 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import product
 
-from pyscale.report.bottomline import NOT_KNOWN, BottomLine, Point, StageLine
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.measure import Measurement
+from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
+
+from pyscale.report.bottomline import NOT_KNOWN, BottomLine, Point
 from pyscale.report.fitted import empty_table
 from pyscale.report.wording import ABSENT, INVALID, listing, number, ratio
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
-    from rich.table import Table
-    from rich.text import Text
 
 CELLS = 8
 """Of a bar, which is full where the speedup is the ideal one."""
 STYLES = {"yes": "", "with care": "yellow", "no": "bold red"}
-
-
-@dataclass(frozen=True)
-class Detail:
-    """How much of a table there is room for."""
-
-    counts: tuple[int, ...]
-    algorithms: bool = True
-    ends: bool = True
 
 
 @dataclass(frozen=True)
@@ -37,83 +29,64 @@ class BottomView:
     line: BottomLine
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.measure import Measurement
-        from rich.text import Text
-
-        every = tuple(sorted({one.workers for s in self.line.stages for one in s.points}))
-        for detail in self._details(every):
-            table = self._table(detail, plain=options.ascii_only)
+        stages = self.line.stages
+        every = sorted({one.workers for stage in stages for one in stage.points})
+        advised = {n for one in stages for n in (one.best_value, one.fastest, one.shown_at)}
+        few = [count for count in every if count in {*every[:1], *advised}]
+        # What may be shown, the most first.
+        counts = (every, few, sorted({*every[:1], *every[-1:]}))
+        algorithms = (True, False) if any(stage.algorithm for stage in stages) else (False,)
+        for detail in product(counts, algorithms, (True, False)):
+            table = self._table(*detail, plain=options.ascii_only)
             wide = options.update(max_width=10_000)
             if Measurement.get(console, wide, table).maximum <= options.max_width:
                 break
+        shown, has_algorithms, has_ends = detail
         yield Text.assemble((self.title, "bold"))
         yield table
-        yield from self._legend(detail, every)
+        ends = {one.ends for stage in stages for one in stage.points} if has_ends else {}
+        told = ["Wall time in s"]
+        told += ["[95 % interval]"] if "interval" in ends else []
+        told += ["(range: min-max of the trials)"] if "range" in ends else []
+        left_out = [count for count in every if count not in shown]
+        more = f" N = {listing(left_out)}: see the report." if left_out else ""
+        yield Text(f"{' '.join(told)}.{more}", "dim")
+        ran = [f"{stage.algorithm} ({stage.name})" for stage in stages if stage.algorithm]
+        if ran and not has_algorithms:
+            yield Text(f"Ran: {'; '.join(ran)}.")
         yield from answers(self.line)
 
-    def _details(self, every: tuple[int, ...]) -> Iterator[Detail]:
-        """What may be shown, the most first."""
-        known = any(stage.algorithm for stage in self.line.stages)
-        chosen = {
-            count
-            for stage in self.line.stages
-            for count in (stage.best_value, stage.fastest, stage.shown_at)
-        }
-        few = tuple(count for count in every if count in {*every[:1], *chosen})
-        for counts in dict.fromkeys((every, few, tuple(sorted({*every[:1], *every[-1:]})))):
-            for algorithms, ends in ((True, True), (True, False), (False, True), (False, False)):
-                if known or not algorithms:
-                    yield Detail(counts, algorithms=algorithms, ends=ends)
-
-    def _table(self, detail: Detail, *, plain: bool) -> Table:
-        from rich.text import Text
-
+    def _table(
+        self, counts: Sequence[int], has_algorithms: bool, has_ends: bool, *, plain: bool
+    ) -> Table:
         table = empty_table(padding=1)
-        if detail.algorithms:
+        if has_algorithms:
             table.add_column("algorithm", overflow="fold")
-        for count in detail.counts:
-            table.add_column(f"N = {count}", no_wrap=True)
-        table.add_column("speedup", no_wrap=True)
-        table.add_column("of ideal", no_wrap=True)
+        for name in (*(f"N = {count}" for count in counts), "speedup", "of ideal"):
+            table.add_column(name, no_wrap=True)
         table.add_column("limited by", overflow="fold")
         lines = self.line.stages
         at = {stage.shown_at for stage in lines if stage.shown_at}
         for stage in lines:
+            is_limited = stage.shown is not None and stage.limit != NOT_KNOWN
             table.add_row(
                 Text(stage.name, STYLES[stage.trust]),
-                *([Text(stage.algorithm or ABSENT)] if detail.algorithms else []),
-                *_times(stage.points, detail),
+                *([Text(stage.algorithm or ABSENT)] if has_algorithms else []),
+                *_times(stage.points, counts, ends=has_ends),
                 *_speedup(stage.shown, plain=plain, several=len(at) > 1),
-                Text(_limit(stage)),
+                Text(stage.refusal or (stage.limit if is_limited else ABSENT)),
             )
         if self.line.total is not None:
             shown = self.line.total.shown
             table.add_row(
                 self.line.total.name,
-                *([""] if detail.algorithms else []),
-                *_times(self.line.total.points, detail),
+                *([""] if has_algorithms else []),
+                *_times(self.line.total.points, counts, ends=has_ends),
                 *_speedup(shown, plain=plain, several={shown and shown.workers} != at),
                 "",
                 style="bold",
             )
         return table
-
-    def _legend(self, detail: Detail, every: tuple[int, ...]) -> Iterator[Text]:
-        from rich.text import Text
-
-        ends = (
-            {one.ends for stage in self.line.stages for one in stage.points} if detail.ends else {}
-        )
-        told = ["Wall time in s"]
-        told += ["[95 % interval]"] if "interval" in ends else []
-        told += ["(range: min-max of the trials)"] if "range" in ends else []
-        left_out = [count for count in every if count not in detail.counts]
-        more = f" N = {listing(left_out)}: see the report." if left_out else ""
-        yield Text(f"{' '.join(told)}.{more}", "dim")
-        algorithms = [(s.name, s.algorithm) for s in self.line.stages if s.algorithm]
-        if algorithms and not detail.algorithms:
-            ran = "; ".join(f"{algorithm} ({name})" for name, algorithm in algorithms)
-            yield Text(f"Ran: {ran}.")
 
 
 @dataclass(frozen=True)
@@ -124,15 +97,11 @@ class Unbroken:
     command: str
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.segment import Segment
-
         yield Segment(f"{self.head}{self.command}\n")
 
 
 def answers(line: BottomLine) -> Iterator[RenderableType]:
     """Say in a line each: outputs, what to request, its confidence, doubts and the next run."""
-    from rich.text import Text
-
     for sentence in dict.fromkeys(stage.stand_in for stage in line.stages if stage.stand_in):
         yield Text(sentence, "yellow")
     if line.outputs is not None:
@@ -151,32 +120,22 @@ def answers(line: BottomLine) -> Iterator[RenderableType]:
 
 def headed(sentence: str, style: str = "bold") -> Text:
     """Set what stands before the colon apart."""
-    from rich.text import Text
-
     head, colon, rest = sentence.partition(":")
     return Text.assemble((f"{head}{colon}", style or "bold"), rest)
 
 
-def _times(points: Sequence[Point], detail: Detail) -> Iterator[Text]:
-    from rich.text import Text
-
+def _times(points: Sequence[Point], counts: Sequence[int], *, ends: bool) -> Iterator[Text]:
     found = {one.workers: one for one in points}
-    for count in detail.counts:
+    for count in counts:
         one = found.get(count)
         if one is None:
             yield Text(ABSENT)
         elif one.invalid:
             yield Text(INVALID, "bold red")
         else:
-            yield Text(_time(one, ends=detail.ends))
-
-
-def _time(one: Point, *, ends: bool) -> str:
-    text = number(one.wall_s)
-    if not ends or one.ends is None:
-        return text
-    low, high = number(one.low_s), number(one.high_s)
-    return f"{text} [{low}, {high}]" if one.ends == "interval" else f"{text} ({low}-{high})"
+            low, high = number(one.low_s), number(one.high_s)
+            beside = {"interval": f" [{low}, {high}]", "range": f" ({low}-{high})"}
+            yield Text(f"{number(one.wall_s)}{beside.get(one.ends or '', '') if ends else ''}")
 
 
 def _speedup(one: Point | None, *, plain: bool, several: bool) -> tuple[str, str]:
@@ -187,9 +146,3 @@ def _speedup(one: Point | None, *, plain: bool, several: bool) -> tuple[str, str
     filled = min(CELLS, round(CELLS * (one.efficiency or 0.0)))
     full, empty = ("#", ".") if plain else ("█", "░")
     return f"{ratio(one.speedup)}{at}", full * filled + empty * (CELLS - filled)
-
-
-def _limit(stage: StageLine) -> str:
-    if stage.refusal is not None:
-        return stage.refusal
-    return stage.limit if stage.shown is not None and stage.limit != NOT_KNOWN else ABSENT

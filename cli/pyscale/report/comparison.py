@@ -13,7 +13,7 @@ from pyscale.analysis.comparison import UNITS, unit_between
 from pyscale.analysis.intervals import CONFIDENCE
 from pyscale.analysis.judging import FALSE_ALARMS, MARGIN, SIDES
 from pyscale.report.judged import TESTS, TIMES, Row, conclusions, judged_together, named, percent
-from pyscale.report.wording import ABSENT, listing, quality, score
+from pyscale.report.wording import ABSENT, grouped, listing, quality, score
 from pyscale.runfacts import Difference
 from pyscale_stages.contract import Record
 
@@ -179,7 +179,6 @@ def output_remarks(context: ComparisonContext, rows: Sequence[Row]) -> Iterator[
 
 
 def _version_remarks(outputs: Sequence[OutputComparison], rows: Sequence[Row]) -> Iterator[str]:
-    """Say whether the new version of each stage computes what the base does."""
     same = [output.stage for output in outputs if output.found == "same"]
     if same:
         yield f"The outputs of both versions have the same bytes: {listing(same)}."
@@ -205,23 +204,19 @@ def conclusion(context: ComparisonContext, rows: Sequence[Row]) -> str | None:
     told = []
     for title, sentence in conclusions(rows, context.at_least):
         told.append(f"{title}: {sentence[0].lower()}{sentence[1:]}" if title else sentence)
-        if not title:
-            told.append(_outputs_in_short(context))
-    return " ".join(filter(None, told)) or None
+        if not title and context.outputs:
+            told.append(_outputs_in_short(context.outputs))
+    return " ".join(told) or None
 
 
-def _outputs_in_short(context: ComparisonContext) -> str:
+def _outputs_in_short(outputs: Sequence[OutputComparison]) -> str:
     """Whether both sides computed the same, as far as it was compared."""
-    by_found: dict[str, list[str]] = {}
-    for output in context.outputs:
-        by_found.setdefault(output.found, []).append(output.stage)
-    if not by_found:
-        return ""
+    by_found = grouped((output.found, output.stage) for output in outputs)
     if "different" in by_found:
         return f"Outputs differ: {listing(by_found['different'])}."
     known = {"same": "same bytes", "agrees": "agree within tolerance", "unknown": "not compared"}
     parts = [f"{known[found]} ({listing(stages)})" for found, stages in by_found.items()]
-    return f"Outputs: {known[next(iter(by_found))] if len(by_found) == 1 else ', '.join(parts)}."
+    return f"Outputs: {known[outputs[0].found] if len(by_found) == 1 else ', '.join(parts)}."
 
 
 def method(context: ComparisonContext, rows: Sequence[Row]) -> str | None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
 
 from pyscale.analysis.flags import LETTERS, SENTENCES
 from pyscale.analysis.judging import SIDES
@@ -19,6 +22,7 @@ from pyscale.report.comparison import (
     remarks,
     unit_remarks,
 )
+from pyscale.report.dictionary import Written
 from pyscale.report.fitted import empty_table, terminal_table
 from pyscale.report.judged import (
     OTHER_RESULT,
@@ -37,10 +41,6 @@ from pyscale.report.page.table import Table, laid_out, numbers, words
 from pyscale.report.page.values import VERSIONS, Cell, Columns
 from pyscale.report.wording import ABSENT, INVALID, agreement, interval, number
 
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table as Printed
-
 DIFFERENCE_COLUMNS = ("Difference", "Base", "New")
 STYLES = {"worse": "bold red", "slower": "red", "better": "bold green", "faster": "green"}
 
@@ -52,7 +52,8 @@ def section(found: VersionComparison | None) -> dict[str, Any] | None:
     context = found.context
     rows = judged(found.table)
     sentences = reasons(rows, context.at_least, paired=True)
-    marks = marks_of(sentences)
+    marks = _marks(sentences)
+    laid_out = tables(rows, marks, "New version against the base, by pairs of trials")
     return {
         "base": context.base,
         "headline": conclusion(context, rows) or "No timed trial of both versions.",
@@ -63,28 +64,36 @@ def section(found: VersionComparison | None) -> dict[str, Any] | None:
             *output_remarks(context, rows),
             *(f"{marks[reason]}: {sentence}" for reason, sentence in sentences.items()),
         ],
-        "table": next(
-            tables(rows, marks, "New version against the base, by pairs of trials"), None
-        ),
+        "table": next(laid_out, None),
         "method": method(context, rows),
     }
 
 
+def _marks(sentences: Mapping[str, str]) -> dict[str, str]:
+    """Number the reasons that verdicts have, in the order of their sentences."""
+    return {reason: str(place) for place, reason in enumerate(sentences, start=1)}
+
+
 def shown(context: ComparisonContext, rows: Sequence[Row]) -> RenderableType:
     """Lay the comparison out for a terminal: what differs, the verdicts, and what they rest on."""
-    from rich.console import Group
-    from rich.text import Text
-
     sentences = reasons(rows, context.at_least, paired=context.paired)
-    marks = marks_of(sentences)
+    marks = _marks(sentences)
     raised = {flag for row in rows for side in SIDES for flag in row.get(f"{side}_flags") or ()}
     notes = {marks[reason]: sentence for reason, sentence in sentences.items()}
     notes |= {f"{LETTERS[code]} {code}": SENTENCES[code] for code in LETTERS if code in raised}
+    differences = empty_table(padding=1)
+    differences.columns[0].header = "what differs"
+    for side in SIDES:
+        differences.add_column(side, overflow="fold")
+    for _kind, found in groupby(context.differences, lambda one: one.kind):
+        for one in found:
+            differences.add_row(*map(Text, (one.what, one.base, one.new)))
+        differences.add_section()
     told = method(context, rows)
     return Group(
         Text.assemble(("base", "bold"), f": {context.base}"),
         Text.assemble(("new", "bold"), f": {context.new}"),
-        *([_differences(context)] if context.differences else []),
+        *([differences] if context.differences else []),
         *map(Text, [*remarks(context), *unit_remarks(context, rows)]),
         *_printed(rows, marks),
         *(Text.assemble((name, "bold"), f": {sentence}") for name, sentence in notes.items()),
@@ -92,24 +101,7 @@ def shown(context: ComparisonContext, rows: Sequence[Row]) -> RenderableType:
     )
 
 
-def _differences(context: ComparisonContext) -> Printed:
-    from rich.text import Text
-
-    table = empty_table(padding=1)
-    table.columns[0].header = "what differs"
-    for header in ("base", "new"):
-        table.add_column(header, overflow="fold")
-    for _kind, found in groupby(context.differences, lambda one: one.kind):
-        for one in found:
-            table.add_row(*map(Text, (one.what, one.base, one.new)))
-        table.add_section()
-    return table
-
-
 def _printed(rows: Sequence[Row], marks: Mapping[str, str]) -> Iterator[RenderableType]:
-    """Print the tables, with verdicts in colours."""
-    from rich.text import Text
-
     for each in tables(rows, marks):
         if each.caption:
             yield Text(f"\n{each.caption}", "bold")
@@ -142,7 +134,7 @@ def _columns(rows: Sequence[Row], marks: Mapping[str, str]) -> Columns:
     unit = units.pop() if len(units) == 1 else ""
     of_side = f" ({unit})" if unit else ""
     return [
-        numbers("N", _workers),
+        numbers("N", partial(_tied, column="workers", written=str)),
         words("Value", lambda row: row.get("shown_value")),
         *(
             numbers(
@@ -163,15 +155,23 @@ def _columns(rows: Sequence[Row], marks: Mapping[str, str]) -> Columns:
     ]
 
 
-def marks_of(sentences: Mapping[str, str]) -> dict[str, str]:
-    """Number the reasons that verdicts have, in the order of their sentences."""
-    return {reason: str(place) for place, reason in enumerate(sentences, start=1)}
+def _tied(row: Row, column: str, written: Written) -> Cell:
+    """Write a number; those of wall times alone stand in a CSV."""
+    if row.get(column) is None:
+        return (ABSENT,)
+    text = written(row[column])
+    return (VERSIONS.value(row, column, text) if row["kind"] == TIMES else text,)
 
 
-def _workers(row: Row) -> Cell:
+def _ratio(row: Row) -> Cell:
     if row["kind"] == TIMES:
-        return VERSIONS.cell(row, "workers", str)
-    return (ABSENT if row["workers"] is None else str(row["workers"]),)
+        return VERSIONS.interval_cell(row, "ratio", ratio3)
+    return (interval(row, "ratio", ratio3),)
+
+
+def _output(row: Row) -> Cell:
+    told = {"identical": row.get("output_identical")}
+    return _tied(row, "output_agreement", lambda score: agreement(told | {"agreement": score}))
 
 
 def _amount(row: Row, side: str, unit: str) -> Cell:
@@ -188,30 +188,14 @@ def _amount(row: Row, side: str, unit: str) -> Cell:
     return (found, f"{told} ({row[f'{side}_repeats']})")
 
 
-def _ratio(row: Row) -> Cell:
-    if row["kind"] == TIMES:
-        return VERSIONS.interval_cell(row, "ratio", ratio3)
-    return (interval(row, "ratio", ratio3),)
-
-
-def _output(row: Row) -> Cell:
-    if row.get("output_agreement") is None:
-        return (ABSENT,)
-    told = {"agreement": row["output_agreement"], "identical": row["output_identical"]}
-    return (VERSIONS.value(row, "output_agreement", agreement(told)),)
-
-
 def _verdict(row: Row, marks: Mapping[str, str]) -> str:
     """Write a verdict with the mark of its reason, or why there is none."""
     mark = f" ({marks[row['reason']]})" if row["reason"] is not None else ""
-    if row["verdict"] is None:
-        return f"not compared{mark}" if mark else _absent(row)
-    of_rates = " (of rates)" if row.get("basis") == "rate" else ""
-    return ", ".join([f"{row['word']}{mark}{of_rates}", *doubts(row)])
-
-
-def _absent(row: Row) -> str:
-    """Say which side lacks it, and why where that is known."""
+    if row["verdict"] is not None:
+        of_rates = " (of rates)" if row.get("basis") == "rate" else ""
+        return ", ".join([f"{row['word']}{mark}{of_rates}", *doubts(row)])
+    if mark:
+        return f"not compared{mark}"
     base, new = (row.get(f"{side}_why_not") for side in SIDES)
     if base and base != new:
         return f"base: {not_applicable(base)}"
@@ -221,7 +205,6 @@ def _absent(row: Row) -> str:
 
 
 def _flags(row: Row) -> str:
-    """Letters of the flags of both sides; empty without any."""
     raised = [row.get(f"{side}_flags") or () for side in SIDES]
     letters = ["".join(LETTERS[code] for code in flags) or ABSENT for flags in raised]
     return " / ".join(letters) if any(raised) else ""

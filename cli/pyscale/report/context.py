@@ -33,22 +33,16 @@ class Work(Record):
     stand_in: str | None = Field(
         None, description="Sentence on a small model that ran in place of a published one"
     )
-    packages: dict[str, str] = Field(
-        default_factory=dict, description="Versions of the packages that compute it"
-    )
+    packages: dict[str, str] = Field({}, description="Versions of the packages that compute it")
     cites: tuple[str, ...] = Field((), description="Keys of `config/citations.bib`")
-    at_least: dict[str, float] = Field(
-        default_factory=dict, description="Least of measures of quality"
-    )
-    at_most: dict[str, float] = Field(
-        default_factory=dict, description="Most of measures of quality"
-    )
+    at_least: dict[str, float] = Field({}, description="Least of measures of quality")
+    at_most: dict[str, float] = Field({}, description="Most of measures of quality")
 
     @property
     def asked(self) -> str:
         """The bounds in words."""
-        bounds = [f"{name} >= {bound:g}" for name, bound in self.at_least.items()]
-        return ", ".join([*bounds, *(f"{name} <= {b:g}" for name, b in self.at_most.items())])
+        least = (f"{name} >= {bound:g}" for name, bound in self.at_least.items())
+        return ", ".join([*least, *(f"{name} <= {b:g}" for name, b in self.at_most.items())])
 
 
 class ReportContext(Record):
@@ -56,7 +50,7 @@ class ReportContext(Record):
 
     title: str = Field(description="What was measured, such as the run's id or the table's name")
     settings: dict[str, str] = Field(
-        default_factory=dict, description="Every factor of the measurement: name and value"
+        {}, description="Every factor of the measurement: name and value"
     )
     hardware: tuple[dict[str, str], ...] = Field(
         (), description="One per node: property and value, in the order to print"
@@ -71,13 +65,10 @@ class ReportContext(Record):
     started: datetime | None = Field(None, description="When its first task was submitted, UTC")
     nodes: tuple[Node, ...] = Field((), description="Every kind of node that tasks ran on")
     facts: dict[str, dict[str, str]] = Field(
-        default_factory=dict,
-        description="What else it was made from, by heading: name and value",
+        {}, description="What else it was made from, by heading: name and value"
     )
     commands: tuple[Command, ...] = Field((), description="What would measure it again")
-    works: dict[str, Work] = Field(
-        default_factory=dict, description="What each entry of its suite computed"
-    )
+    works: dict[str, Work] = Field({}, description="What each entry of its suite computed")
     adds_up: bool | None = Field(
         None,
         description="Whether its stages together process the data once, so that their wall times "

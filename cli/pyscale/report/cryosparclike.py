@@ -84,17 +84,8 @@ class Measured(Record):
 def benchmark_files(tests: pl.DataFrame, measured: Measured) -> dict[str, BenchmarkData]:
     """Put the tests of a run into files, one for each kind, node and GPU that has any.
 
-    Parameters
-    ----------
-    tests : polars.DataFrame
-        As `pyscale.analysis.machine.tests.machine_tests` gives them; those that one process of a
-        node did, not beside others, are taken.
-    measured : Measured
-
-    Returns
-    -------
-    dict of str to BenchmarkData
-        By the name of the file without its ending, such as `node1_fs_benchmark_data`.
+    They are by the name of the file without its ending, such as `node1_fs_benchmark_data`. Tests
+    that one process of a node did, not beside others, are taken.
     """
     right = tests.filter(
         pl.col("processes") == 1,
@@ -107,16 +98,17 @@ def benchmark_files(tests: pl.DataFrame, measured: Measured) -> dict[str, Benchm
     for node in right["node"].unique(maintain_order=True):
         own = right.filter(pl.col("node").eq_missing(node))
         info = dict(_test_info(measured, str(node)))
-        storage = _wholes(own.filter(kind="storage"))
-        on_storage = dict(_of_storage(storage, measured.movies))
-        if on_storage:
+        on_one = own.filter(at_once=1)
+        whole = on_one.filter(pl.col("step").is_null(), kind="storage").to_dicts()
+        storage = {row["test"]: row for row in whole}
+        decoded = on_one.filter(kind="decompress", step="decode").unique("test", keep="first")
+        walls = dict(decoded.select("test", "wall_s").iter_rows())
+        if on_storage := dict(_of_storage(storage, measured.movies)):
             used = {"use_ssd": "cache_sequential_read_cold" in storage}
-            params = _params(measured, "storage")
-            told = info | {"job_params": params | used}
+            told = info | {"job_params": _params(measured, "storage") | used}
             key = f"{node}_fs_benchmark_data"
             found[key] = BenchmarkData(type="fs", timings=on_storage, test_info=told)
-        on_cpu = dict(_of_codecs(own.filter(kind="decompress")))
-        if on_cpu:
+        if on_cpu := {name: walls[codec] for name, codec in CODECS.items() if codec in walls}:
             told = info | {"job_params": _params(measured, "decompress")}
             key = f"{node}_cpu_benchmark_data"
             found[key] = BenchmarkData(type="cpu", timings=on_cpu, test_info=told)
@@ -140,13 +132,6 @@ def _of_storage(
             yield kind, wholes[f"movie_read_{kind}_cold"]["wall_s"] / movies
 
 
-def _of_codecs(tests: pl.DataFrame) -> Iterator[tuple[str, float]]:
-    for name, codec in CODECS.items():
-        rows = tests.filter(test=codec, step="decode", at_once=1).head(1).to_dicts()
-        for row in rows:
-            yield name, row["wall_s"]
-
-
 def _of_gpus(node: str, own: pl.DataFrame, info: dict[str, Any]) -> dict[str, BenchmarkData]:
     """Files of the GPUs of a node, numbered where there are several."""
     kernels = own.filter(pl.col("kind") == "kernels", pl.col("device").is_not_null())
@@ -162,20 +147,18 @@ def _of_gpus(node: str, own: pl.DataFrame, info: dict[str, Any]) -> dict[str, Be
                 timings[test] = {row["step"] or OVERALL: row["wall_s"] for row in rows}
         if timings:
             found[f"{node}_gpu{which}_benchmark_data"] = BenchmarkData(
-                type="gpu", timings=timings, test_info=info, gpu_name=_unnumbered(device)
+                type="gpu",
+                timings=timings,
+                test_info=info,
+                # Without its number among the GPUs of its name.
+                gpu_name=re.sub(r" #\d+$", "", device),
             )
     return found
 
 
-def _unnumbered(device: str) -> str:
-    """Name of a GPU without its number among those of its name."""
-    return re.sub(r" #\d+$", "", device)
-
-
-def _wholes(tests: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Whole tests that one reader did, by name."""
-    rows = tests.filter(tests["step"].is_null(), tests["at_once"] == 1).to_dicts()
-    return {row["test"]: row for row in rows}
+def _params(measured: Measured, stage: str) -> dict[str, JsonValue]:
+    folder = {} if measured.folder is None else {"benchmark_data_dir": measured.folder}
+    return {**folder, **measured.params.get(stage, {})}
 
 
 def _test_info(measured: Measured, node: str) -> Iterator[tuple[str, Any]]:
@@ -190,16 +173,10 @@ def _test_info(measured: Measured, node: str) -> Iterator[tuple[str, Any]]:
         "platform_architecture": cpu.get("architecture"),
         "cpu_model": cpu.get("model"),
         "physical_cores": cpu.get("cores"),
-        "total_memory": _gigabytes(memory.get("total_bytes")),
-        "available_memory": _gigabytes(memory.get("available_bytes")),
+        **{
+            f"{which}_memory": f"{memory[f'{which}_bytes'] / GIB:.2f}GB"
+            for which in ("total", "available")
+            if memory.get(f"{which}_bytes") is not None
+        },
     }
     yield "instance_information", {name: value for name, value in told.items() if value}
-
-
-def _params(measured: Measured, stage: str) -> dict[str, JsonValue]:
-    folder = {} if measured.folder is None else {"benchmark_data_dir": measured.folder}
-    return {**folder, **measured.params.get(stage, {})}
-
-
-def _gigabytes(size_bytes: int | None) -> str | None:
-    return None if size_bytes is None else f"{size_bytes / GIB:.2f}GB"

@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 
 from pyscale.report.results import Results
+from pyscale.report.wording import grouped
 from pyscale_stages.atomic import write_atomically
 
 FILES = {
@@ -64,19 +65,15 @@ def write_csv(folder: Path, results: Results) -> list[Path]:
 
 def _tables(results: Results) -> dict[str, pl.DataFrame]:
     """Every table; those that not every report has as far as they have rows."""
-    of_kinds: dict[str, list[pl.DataFrame]] = {}
-    for one in results.kinds:
-        for name, table in one.tables.items():
-            of_kinds.setdefault(name, []).append(table)
-    rare: dict[str, pl.DataFrame | None] = {
-        name: pl.concat(tables) for name, tables in of_kinds.items()
-    }
-    if results.versions is not None:
-        rare |= {"versions": results.versions.table}
-    rare |= {"starts": results.starts, "measures": results.measured}
-    found = {name: getattr(results, name) for name in FILES}
-    return found | {
-        name: table for name, table in rare.items() if table is not None and not table.is_empty()
+    rare = grouped(pair for one in results.kinds for pair in one.tables.items())
+    for name, own in (
+        ("versions", results.versions.table if results.versions else None),
+        ("starts", results.starts),
+        ("measures", results.measured),
+    ):
+        rare |= {} if own is None else {name: [own]}
+    return {name: getattr(results, name) for name in FILES} | {
+        name: table for name, own in rare.items() if not (table := pl.concat(own)).is_empty()
     }
 
 
@@ -93,8 +90,5 @@ def _with_algorithm(table: pl.DataFrame, algorithms: Mapping[str, str]) -> pl.Da
 
 def csv_text(table: pl.DataFrame) -> str:
     """Write a table at full precision; flags and labels of hardware are joined by semicolons."""
-    import polars.selectors as cs
-
-    return table.with_columns(
-        cs.by_dtype(pl.List(pl.String)).list.join(";", ignore_nulls=True)
-    ).write_csv()
+    joined = pl.col(pl.List(pl.String)).list.join(";", ignore_nulls=True)
+    return table.with_columns(joined).write_csv()

@@ -50,20 +50,19 @@ def curves(configurations: pl.DataFrame) -> list[Curve]:
         (dict(zip(GROUP, key, strict=True)), group.to_dicts())
         for key, group in configurations.group_by(GROUP, maintain_order=True)
     ]
-    keys = [key for key, _ in groups]
-    return [Curve(_name(key, keys), rows, key) for key, rows in groups]
+    found = []
+    for key, rows in groups:
+        namesakes = [other for other, _ in groups if other["stage"] == key["stage"]]
+        details = ", ".join(
+            str(key[column])
+            for column in ("suite", "device")
+            if len({other[column] for other in namesakes}) > 1
+        )
+        name = f"{key['stage']} ({details})" if details else str(key["stage"])
+        found.append(Curve(name, rows, key))
+    return found
 
 
 def timed_curves(configurations: pl.DataFrame) -> list[Curve]:
     """Curves of which a trial was timed."""
     return [curve for curve in curves(configurations) if curve.timed]
-
-
-def _name(key: dict[str, Any], keys: list[dict[str, Any]]) -> str:
-    namesakes = [other for other in keys if other["stage"] == key["stage"]]
-    details = [
-        str(key[column])
-        for column in ("suite", "device")
-        if len({other[column] for other in namesakes}) > 1
-    ]
-    return f"{key['stage']} ({', '.join(details)})" if details else str(key["stage"])

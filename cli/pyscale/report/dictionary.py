@@ -59,9 +59,8 @@ def decibels(value: float) -> str:
 
 def _words(value: Any) -> str:
     """Write words, several with commas between, and whether something is so."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ", ".join(value) if isinstance(value, list) else str(value)
+    told = {True: "yes", False: "no"}[value] if isinstance(value, bool) else value
+    return ", ".join(told) if isinstance(told, list) else str(told)
 
 
 STATES = {
@@ -117,21 +116,13 @@ def declarations() -> Mapping[str, Mapping[str, Any]]:
 @cache
 def entry(table: str, column: str) -> Entry:
     """What is declared of a column of a table, as far as anything is."""
-    known = declarations()
-    own = (known.get(place, {}).get(column, {}) for place in ("any", table))
-    of_any, of_table = own
+    of_any, of_table = (declarations().get(of, {}).get(column, {}) for of in ("any", table))
     return Entry.model_validate({**of_any, **of_table})
 
 
 @cache
 def meaning(table: str, column: str) -> str:
-    """Meaning of a column of a table.
-
-    Raises
-    ------
-    KeyError
-        If neither the dictionary nor a record tells it.
-    """
+    """Meaning of a column of a table; a KeyError if neither dictionary nor record tells it."""
     folded = meanings(FOLDED[table]) if table in FOLDED else {}
     described = {
         name: one.means

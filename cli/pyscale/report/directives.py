@@ -11,7 +11,7 @@ from pyscale.analysis.requests import GIB, Request
 from pyscale.report.templating import templates
 from pyscale.sbatch.options import Allocation, asked_at, slurm_options
 from pyscale.sites import Site
-from pyscale_stages.contract import Device, Stage
+from pyscale_stages.contract import Stage
 
 Dialect = Literal["sbatch", "nextflow", "snakemake"]
 
@@ -45,59 +45,36 @@ def directives(
     site: Site,
     ranks: Collection[str] = (),
 ) -> str:
-    """Write requests as lines to paste.
+    """Write requests as lines to paste, for a cluster.
 
-    Parameters
-    ----------
-    dialect : {"sbatch", "nextflow", "snakemake"}
-    requests : sequence of (Request, Stage or None)
-        Each with the stage of pyscale that ran, if any: a site may request it otherwise.
-    site : Site
-        The cluster.
-    ranks : collection of str
-        Stages whose workers are ranks, which one job starts.
-
-    Raises
-    ------
-    UserError
-        If the site cannot request what a stage needs.
+    Each comes with the stage of pyscale that ran, if any: a site may request it otherwise. `ranks`
+    are the stages whose workers are ranks, which one job starts.
     """
     environment = templates()
     environment.filters["quoted"] = _quoted
     template = environment.get_template(TEMPLATES[dialect])
-    tasks = [
-        _task(request, stage, site, rule, ranks=request.stage in ranks)
-        for (request, stage), rule in zip(requests, _rules(requests), strict=True)
-    ]
-    return template.render(
-        # Rules and processes of workflows are one a stage; jobs are alike in what they ask for.
-        tasks=_merged(tasks) if dialect == "sbatch" else tasks,
-        memory_by_core=site.memory_option == "mem-per-cpu",
-    ).rstrip("\n")
-
-
-def _merged(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Join the stages of tasks that ask for the same."""
-    found: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for task in tasks:
-        key = (task["request"].workers, *task["directives"])
-        same = found.setdefault(key, task | {"stages": []})
-        same["stages"] += task["stages"]
-    return [*found.values()]
+    # Rules and processes of workflows are one a stage; jobs are alike in what they ask for.
+    tasks: dict[object, dict[str, Any]] = {}
+    for (request, stage), rule in zip(requests, _rules(requests), strict=True):
+        task = _task(request, stage, site, rule, ranks=request.stage in ranks)
+        alike = (request.workers, *task["directives"]) if dialect == "sbatch" else rule
+        tasks.setdefault(alike, task)["stages"].append(request.stage)
+    by_core = site.memory_option == "mem-per-cpu"
+    return template.render(tasks=[*tasks.values()], memory_by_core=by_core).rstrip("\n")
 
 
 def _task(
     request: Request, stage: Stage | None, site: Site, rule: str, *, ranks: bool
 ) -> dict[str, Any]:
     together = request.windows if ranks else 1
-    options = _options(request, _allocation(request, stage, site), site, together)
+    options = _options(request, stage, site, together)
     apart = OF_WORKFLOWS - ({"nodes", "ntasks"} if ranks else set())
     last = 0 if ranks else request.windows - 1
     fits = ranks or request.windows <= MOST_OF_AN_ARRAY
     array = {"array": f"0-{last}%{request.workers}"} if last and fits else {}
     return {
         "request": request,
-        "stages": [request.stage],
+        "stages": [],
         "most_of_an_array": None if fits else MOST_OF_AN_ARRAY,
         "directives": _written(array | options),
         "asks_memory": any(name in options for name in ("mem", "mem-per-cpu")),
@@ -113,20 +90,17 @@ def _task(
     }
 
 
-def _allocation(request: Request, stage: Stage | None, site: Site) -> Allocation:
-    """Measured needs, requested as the site wants it of such a job."""
-    device: Device = "cuda" if request.gpus else "cpu"
-    return Allocation(
-        request=asked_at(site, None if stage is None else stage.name, device),
+def _options(
+    request: Request, stage: Stage | None, site: Site, ranks: int
+) -> dict[str, str | None]:
+    """Options of sbatch; unknown needs are left to the site's defaults."""
+    wanted = Allocation(
+        request=asked_at(site, stage.name if stage else None, "cuda" if request.gpus else "cpu"),
         cpus=request.cpus or 1,
         memory_mib=(request.memory_bytes or 0) // MIB,
         time_min=request.time_s // 60,
         gpus=request.gpus,
     )
-
-
-def _options(request: Request, wanted: Allocation, site: Site, ranks: int) -> dict[str, str | None]:
-    """Options of sbatch; unknown needs are left to the site's defaults."""
     unknown = set() if request.cpus else {"cpus-per-task"}
     if request.memory_bytes is None:
         unknown |= {"mem", "mem-per-cpu"}
@@ -135,7 +109,6 @@ def _options(request: Request, wanted: Allocation, site: Site, ranks: int) -> di
 
 
 def _resources(request: Request, options: Options) -> dict[str, int | str]:
-    """Resources of a rule, as Snakemake's executor for Slurm reads them."""
     found: dict[str, int | str] = {"runtime": request.time_s // 60}
     memory_mib = (request.memory_bytes or 0) // MIB
     if "mem" in options:
@@ -159,10 +132,8 @@ def _written(options: Options) -> list[str]:
 
 
 def _rules(requests: Sequence[tuple[Request, Stage | None]]) -> list[str]:
-    """Make names of rules from those of stages, which may be any text in a table.
-
-    Those that become alike are numbered: Snakemake refuses two rules of one name.
-    """
+    """Make a name of a rule from that of each stage, which may be any text in a table."""
+    # Those that become alike are numbered: Snakemake refuses two rules of one name.
     found: list[str] = []
     for request, _ in requests:
         name = re.sub(r"\W|^(?=\d)", "_", request.stage, flags=re.ASCII)

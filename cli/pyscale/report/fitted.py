@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
 
 from pyscale.report.page.table import Table as Shown
 from pyscale.report.page.values import cell_text
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.table import Table
 
 NAME_WIDTH = 8
 """Columns that a stage's name keeps in a narrow terminal, where it folds."""
@@ -18,9 +19,6 @@ NAME_WIDTH = 8
 
 def empty_table(padding: int = 0) -> Table:
     """Start a table of stages, in which their names give way before numbers do."""
-    from rich import box
-    from rich.table import Table
-
     sides = (0, padding, 0, 0)
     table = Table(box=box.SIMPLE_HEAD, padding=sides, pad_edge=False, show_edge=False)
     table.add_column("stage", overflow="fold")
@@ -29,8 +27,6 @@ def empty_table(padding: int = 0) -> Table:
 
 def terminal_table(shown: Shown, most: int | None = None) -> Table:
     """Lay out a table of the page, or its first columns, each name above all of its rows."""
-    from rich.text import Text
-
     table = empty_table()
     table.columns[0].header = shown.head
     columns = shown.columns[:most]
@@ -59,9 +55,6 @@ class Fitted:
     otherwise: str
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.measure import Measurement
-        from rich.text import Text
-
         stage = self.whole.columns[0]
         natural = Measurement.get(console, options.update(max_width=10_000), self.whole).maximum
         name = max(len(str(cell)) for cell in (stage.header, *stage.cells))

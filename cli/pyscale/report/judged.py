@@ -14,7 +14,7 @@ from pyscale.analysis.judging import reasons as reasons_of
 from pyscale.analysis.machine.comparison import WHY_NOT
 from pyscale.analysis.samples import MEASURED, MEASURES, TITLE, is_primary
 from pyscale.report.viewer.machines import group_of, name_of
-from pyscale.report.wording import ABSENT, INVALID, listing, plural, ratio
+from pyscale.report.wording import ABSENT, INVALID, at_each_n, listing, plural, ratio, titled
 
 Row = dict[str, Any]
 
@@ -44,9 +44,8 @@ def judged(
 ) -> list[Row]:
     """Give a row for everything that either of two sides has, with the verdict where both do.
 
-    The tables are those of `pyscale.analysis.comparison.comparison`, of
-    `pyscale.analysis.samples.compared_samples` and, a node each,
-    `pyscale.analysis.machine.comparison.compared_tests`. Beside their columns each row has `kind`,
+    The tables are those of `comparison`, of `compared_samples` and, a node each, of
+    `compared_tests`, all of `pyscale.analysis`. Beside their columns each row has `kind`,
     `name` and `unit`, the amounts `base` and `new`, the verdict in a `word`, and whether it
     `decides`; `told_under` is what its verdicts are summed up under, `group` the title of its
     table, and what has one `family` was judged together. `reason` says why there is not enough
@@ -61,18 +60,11 @@ def judged(
 
 def _of_times(table: pl.DataFrame) -> Iterator[Row]:
     rows = table.to_dicts()
+    same = {"decides": True, "told_under": "", "group": "", "family": (TIMES, "wall times")}
     for row in rows:
-        yield row | {
-            "kind": TIMES,
-            "name": stage_name(row, rows),
-            "unit": "s",
-            **{side: row[f"{side}_wall_s"] for side in SIDES},
-            "word": row["verdict"],
-            "decides": True,
-            "told_under": "",
-            "group": "",
-            "family": (TIMES, "wall times"),
-        }
+        named = {"kind": TIMES, "name": stage_name(row, rows), "unit": "s"}
+        walls = {side: row[f"{side}_wall_s"] for side in SIDES}
+        yield row | named | walls | {"word": row["verdict"]} | same
 
 
 def _of_samples(table: pl.DataFrame) -> Iterator[Row]:
@@ -94,12 +86,17 @@ def _of_samples(table: pl.DataFrame) -> Iterator[Row]:
 
 def _of_tests(table: pl.DataFrame) -> Iterator[Row]:
     rows = table.to_dicts()
+    counts: dict[tuple[str, str], set[int]] = {}
     for row in rows:
+        counts.setdefault((row["kind"], row["test"]), set()).add(row["at_once"])
+    for row in rows:
+        kind, test = row["kind"], row["test"]
         of_rates = row["basis"] == "rate" and None not in (row["base_rate"], row["new_rate"])
         node = "" if row.get("node") is None else f", {row['node']}"
-        family = (row["kind"], row["entry"], row["processes"], row["device"])
+        family = (kind, row["entry"], row["processes"], row["device"])
+        several = len(counts[kind, test]) > 1
         yield row | {
-            "name": _test_name(row, rows),
+            "name": name_of(kind, test, row["at_once"], row["step"], tell_at_once=several),
             "workers": None,
             "unit": f"{row['unit']}/s" if of_rates else "s",
             **{side: row[f"{side}_{'rate' if of_rates else 'wall_s'}"] for side in SIDES},
@@ -108,7 +105,7 @@ def _of_tests(table: pl.DataFrame) -> Iterator[Row]:
             "reason": row["reason"] or row["why_not"],
             "decides": True,
             "told_under": TESTS,
-            "group": group_of(row["kind"], row["device"], row["processes"], row["entry"]) + node,
+            "group": group_of(kind, row["device"], row["processes"], row["entry"]) + node,
             "family": (row.get("node"), "tests of one kind and device", *family),
         }
 
@@ -124,24 +121,9 @@ def stage_name(row: Row, rows: Sequence[Row]) -> str:
     return f"{row['stage']} ({row['device']})" if len(devices) > 1 else str(row["stage"])
 
 
-def _test_name(row: Row, rows: Sequence[Row]) -> str:
-    counts = {
-        other["at_once"]
-        for other in rows
-        if (other["kind"], other["test"]) == (row["kind"], row["test"])
-    }
-    return name_of(
-        *(row["kind"], row["test"], row["at_once"], row["step"]), tell_at_once=len(counts) > 1
-    )
-
-
 def named(rows: Sequence[Row]) -> str:
     """Name configurations as `segment at N = 1 and 2; track at N = 4`, and tests after them."""
-    counts: dict[str, list[int]] = {}
-    for row in rows:
-        if row["workers"] is not None:
-            counts.setdefault(row["name"], []).append(row["workers"])
-    told = [f"{name} at N = {listing(found)}" for name, found in counts.items()]
+    told = at_each_n((row["name"], row["workers"]) for row in rows if row["workers"] is not None)
     tests = [f"{row['kind']} {row['name']}" for row in rows if row["workers"] is None]
     return "; ".join([*told, *([", ".join(tests)] if tests else [])])
 
@@ -155,7 +137,6 @@ def conclusions(rows: Sequence[Row], at_least: float = MARGIN) -> Iterator[tuple
 
 
 def _in_short(rows: Sequence[Row], at_least: float) -> str | None:
-    """Say which are slower, faster or the same; None where none was judged."""
     if not rows:
         return None
     is_number = rows[0]["kind"] == MEASURED
@@ -175,7 +156,7 @@ def _in_short(rows: Sequence[Row], at_least: float) -> str | None:
     if unknown:
         lacking = f"not enough data for {_where(unknown, rows, 'any')}, see --repeats"
     said = "; ".join(filter(None, (f"New is {', '.join(told)}" if told else "", lacking)))
-    return f"{said[0].upper()}{said[1:]}."
+    return f"{titled(said)}."
 
 
 def _where(own: Sequence[Row], rows: Sequence[Row], all_of_them: str) -> str:
@@ -213,14 +194,14 @@ def not_judged(rows: Sequence[Row]) -> Iterator[str]:
         elif other:
             yield f"{head}in both, but not compared: {plural(len(other), 'test')}."
         for side, absent in (SIDES, SIDES[::-1]):
-            alone = [row for row in own if _is_alone(row, side, absent)]
+            alone = [
+                row
+                for row in own
+                if row[f"{side}_repeats"] is not None and not row[f"{absent}_repeats"]
+            ]
             if alone:
                 many = plural(len(alone), "test") if title == TESTS else named(alone)
                 yield f"{head}in {side} alone: {many}."
-
-
-def _is_alone(row: Row, side: str, absent: str) -> bool:
-    return row[f"{side}_repeats"] is not None and not row[f"{absent}_repeats"]
 
 
 def percent(share: float) -> str:
@@ -251,13 +232,9 @@ def judged_together(rows: Iterable[Row]) -> str:
 def doubts(row: Row) -> list[str]:
     """Doubts whether a verdict on wall times compares two equal results."""
     found = [INVALID] if any(row.get(f"{side}_invalid") for side in SIDES) else []
-    return found + ([OTHER_RESULT] if has_other_result(row) else [])
-
-
-def has_other_result(row: Row) -> bool:
-    """Whether the new version of a configuration computes something else than the base."""
-    found, least = row.get("output_agreement"), row.get("output_tolerance")
-    return found is not None and least is not None and bool(found < least)
+    score, least = row.get("output_agreement"), row.get("output_tolerance")
+    is_other = score is not None and least is not None and score < least
+    return [*found, *([OTHER_RESULT] if is_other else [])]
 
 
 def ratio3(value: float | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pyscale.analysis.fits import CurveFits
 from pyscale.analysis.laws import WRITTEN, Fit, Optimum, Parameter
 from pyscale.report.curves import Curve
-from pyscale.report.wording import listing
+from pyscale.report.wording import listing, titled
 
 MEANING = {"f": "serial part f", "sigma": "contention sigma", "kappa": "coherency kappa"}
 LEAST_MISS = 0.001
@@ -19,7 +19,9 @@ def of_curve(curve: Curve, fits: Iterable[CurveFits]) -> Iterator[str]:
     """State the laws of one curve, and the N that they exclude."""
     for own in fits:
         if curve.owns(own):
-            yield from _left_out(curve)
+            excluded = [row["workers"] for row in curve.timed if row["invalid"]]
+            if excluded:
+                yield f"The laws exclude N = {listing(excluded)}: other work than the baseline's."
             yield from sentences(own)
             yield from _superlinear(curve, own)
 
@@ -28,12 +30,6 @@ def sentences(found: CurveFits) -> Iterator[str]:
     """State both laws of a curve, or why one is not fitted."""
     yield _law(found.amdahl)
     yield _law(found.usl)
-
-
-def _left_out(curve: Curve) -> Iterator[str]:
-    counts = [row["workers"] for row in curve.timed if row["invalid"]]
-    if counts:
-        yield f"The laws exclude N = {listing(counts)}: other work than the baseline's."
 
 
 def _superlinear(curve: Curve, found: CurveFits) -> Iterator[str]:
@@ -56,9 +52,9 @@ def _law(fit: Fit) -> str:
         for name, parameter in fit.parameters.items()
         if name in MEANING
     )
-    name = WRITTEN[fit.law]
+    trials = f"{fit.trials} trials at N = {listing(fit.counts)}"
     best = "" if fit.optimum is None else f" {_optimum(fit.optimum, fit.counts[-1])}"
-    return f"{name[0].upper()}{name[1:]}, fitted to {_trials(fit)}: {told}. {_misses(fit)}{best}"
+    return f"{titled(WRITTEN[fit.law])}, fitted to {trials}: {told}. {_misses(fit)}{best}"
 
 
 def _parameter(name: str, found: Parameter, largest: float | None) -> str:
@@ -79,28 +75,21 @@ def _misses(fit: Fit) -> str:
     percent = 100 * abs(worst.log_ratio)
     # Below that there is rounding alone.
     at_most = f"at most {percent:.2g} %" if percent >= LEAST_MISS else f"less than {LEAST_MISS} %"
-    missed = f"It misses the mean wall times by {at_most} (N = {worst.workers})"
-    return (
-        missed
-        + {
-            True: ", within the scatter of the trials.",
-            False: ", more than the trials scatter: the law does not quite describe the curve.",
-            None: "; with one trial at each N, scatter and misfit cannot be separated.",
-        }[fit.within_scatter]
-    )
+    beside = {
+        True: ", within the scatter of the trials.",
+        False: ", more than the trials scatter: the law does not quite describe the curve.",
+        None: "; with one trial at each N, scatter and misfit cannot be separated.",
+    }[fit.within_scatter]
+    return f"It misses the mean wall times by {at_most} (N = {worst.workers}){beside}"
 
 
 def _optimum(found: Optimum, last: int) -> str:
     if found.refusal is not None:
         return f"No N*: {found.refusal.sentence}"
     best = f"Throughput is highest at N* = {found.workers:.1f}"
-    if found.high is None:
-        return (
-            f"{best}, but its 95 % interval, from {found.low:.1f} on, exceeds the largest measured "
-            f"N ({last})."
-        )
-    return f"{best} (95 % interval {found.low:.1f} to {found.high:.1f})."
-
-
-def _trials(fit: Fit) -> str:
-    return f"{fit.trials} trials at N = {listing(fit.counts)}"
+    if found.high is not None:
+        return f"{best} (95 % interval {found.low:.1f} to {found.high:.1f})."
+    return (
+        f"{best}, but its 95 % interval, from {found.low:.1f} on, exceeds the largest measured "
+        f"N ({last})."
+    )

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pyscale.analysis.causes import LEAST_GAIN, Cause, Limits
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.analysis.whatif import TAKEN_OUT_WHOLE
-from pyscale.report.wording import listing, number, percent, ratio, resampled_share
+from pyscale.report.wording import grouped, listing, number, percent, ratio, resampled_share
 
 SHORT = {
     "imbalance": "uneven shares of the work",
@@ -44,7 +44,8 @@ def sentences(found: Limits) -> Iterator[str]:
         yield f"{at} {_nothing_large(found)}"
     else:
         yield " ".join([f"{at} {_main(found, found.main)}", *_what_grew(found, found.main)])
-    if found.causes and "busy" not in _codes(found) and "contention" in found.not_measured:
+    codes = {cause.code for cause in found.causes}
+    if codes and "busy" not in codes and "contention" in found.not_measured:
         yield (
             f"{at} waiting for a core was not measured: contention would look like imbalance or "
             "work inflation."
@@ -55,15 +56,18 @@ def sentences(found: Limits) -> Iterator[str]:
 
 def of_several(found: Sequence[Limits]) -> Iterator[str]:
     """State what limits the configurations of one curve, equal sentences once."""
-    said: dict[str, list[int]] = {}
-    for one in found:
-        for sentence in sentences(one):
-            said.setdefault(sentence.removeprefix(f"At N = {one.workers}"), []).append(one.workers)
+    said = grouped(
+        (sentence.removeprefix(f"At N = {one.workers}"), one.workers)
+        for one in found
+        for sentence in sentences(one)
+    )
     yield from (f"At N = {listing(counts)}{sentence}" for sentence, counts in said.items())
 
 
-def _codes(found: Limits) -> set[str]:
-    return {cause.code for cause in found.causes}
+def rival(found: Limits) -> Cause:
+    """The cause that is first most often beside the main one; that one where it is alone."""
+    others = found.causes[1:] or found.causes
+    return max(others, key=lambda cause: cause.share_first or 0.0)
 
 
 def _nothing_large(found: Limits) -> str:
@@ -71,16 +75,15 @@ def _nothing_large(found: Limits) -> str:
     measured = f"the efficiency of {ratio(found.efficiency)}"
     if first.gain <= 0:
         return f"no measured cause lowers {measured}."
-    several = ""
-    if found.efficiency * (1 + LEAST_GAIN) < 1:
-        several = (
-            " The loss is the sum of several causes, or of causes on different workers that hide "
-            "each other."
-        )
+    several = (
+        " The loss is the sum of several causes, or of causes on different workers that hide each "
+        "other."
+    )
     return (
         f"removing any single cause would raise {measured} by less than {percent(LEAST_GAIN)}. The "
         f"largest is {NAMES[first.code]}: {_were_it_not(found, first)}, the "
-        f"efficiency would be {ratio(first.efficiency)}.{several}"
+        f"efficiency would be {ratio(first.efficiency)}."
+        f"{several if found.efficiency * (1 + LEAST_GAIN) < 1 else ''}"
     )
 
 
@@ -90,37 +93,31 @@ def _main(found: Limits, main: Cause) -> str:
         f"{_were_it_not(found, main)}, the efficiency would be {ratio(main.efficiency)} {measured} "
         f"and the wall time {number(main.seconds)} s shorter"
     )
-    name, share = NAMES[main.code], _resamples(main)
+    name, share = NAMES[main.code], resampled_share(main.share_first or 0.0)
     if found.sureness == "unknown":
         return (
             f"{name} seems to limit scaling: {without} (confidence unknown: fewer than "
             f"{repeats_needed()} trials)."
         )
     if found.sureness == "undecided":
-        rival = max(found.causes[1:], key=lambda cause: cause.share_first or 0.0)
+        other = rival(found)
         return (
-            f"either {name} or {NAMES[rival.code]} limits scaling most: without the former the "
+            f"either {name} or {NAMES[other.code]} limits scaling most: without the former the "
             f"efficiency would be {ratio(main.efficiency)}, without the latter "
-            f"{ratio(rival.efficiency)}, {measured} (largest cause in {share} and "
-            f"{_resamples(rival)} of resamples)."
+            f"{ratio(other.efficiency)}, {measured} (largest cause in {share} and "
+            f"{resampled_share(other.share_first or 0.0)} of resamples)."
         )
     limits = "limits scaling" if found.sureness == "sure" else "probably limits scaling"
     return f"{name} {limits}: {without} (largest cause in {share} of resamples)."
 
 
 def _were_it_not(found: Limits, cause: Cause) -> str:
-    """Name the supposition: most causes exist at N0 too, and only their growth costs."""
-    if cause.code in TAKEN_OUT_WHOLE:
-        return "without it"
-    return f"without its growth over N = {found.baseline_workers}"
-
-
-def _resamples(cause: Cause) -> str:
-    return resampled_share(cause.share_first or 0.0)
+    # Most causes exist at N0 too, and only their growth costs.
+    is_whole, growth = cause.code in TAKEN_OUT_WHOLE, f"s growth over N = {found.baseline_workers}"
+    return f"without it{'' if is_whole else growth}"
 
 
 def _what_grew(found: Limits, main: Cause) -> Iterator[str]:
-    """State the growth behind a main cause that is one."""
     if found.inflation is None:
         return
     times = f"{ratio(found.inflation)} times the baseline's worker-seconds"
@@ -130,14 +127,16 @@ def _what_grew(found: Limits, main: Cause) -> Iterator[str]:
             "reading, computing and waiting for a core cannot be separated."
         )
     elif main.code == "work-inflation" and found.cpu_growth is not None:
-        grown = f"For the same work computing took {times} and {ratio(found.cpu_growth)} times "
+        why = (
+            "while computing, workers mostly waited for something other than a core (a GPU, a "
+            "disk, a lock)."
+        )
         if found.cpu_growth - 1 >= (found.inflation - 1) / 2:
-            yield (
-                f"{grown}its processor time: more work (overlapping windows), or slower shared "
-                "cores and memory. Times alone cannot separate these."
+            why = (
+                "more work (overlapping windows), or slower shared cores and memory. Times alone "
+                "cannot separate these."
             )
-        else:
-            yield (
-                f"{grown}its processor time: while computing, workers mostly waited for something "
-                "other than a core (a GPU, a disk, a lock)."
-            )
+        yield (
+            f"For the same work computing took {times} and {ratio(found.cpu_growth)} times its "
+            f"processor time: {why}"
+        )

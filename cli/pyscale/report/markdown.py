@@ -12,7 +12,7 @@ from pyscale.report.page.sections import sections
 from pyscale.report.page.table import Table
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
-from pyscale.report.wording import ABSENT
+from pyscale.report.wording import ABSENT, grouped
 from pyscale_stages.atomic import write_atomically
 
 NAME = "scaling_analysis.md"
@@ -40,10 +40,18 @@ def write_markdown(folder: Path, results: Results) -> Path:
     return folder / NAME
 
 
+def _as_text(value: object) -> object:
+    """Keep a name from being taken for HTML, which begins like this, as numbers do not."""
+    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", value) if isinstance(value, str) else value
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Write a table in GitHub's flavour of markdown."""
-    lines = [columns, ["---"] * len(columns), *rows]
-    return "\n".join(f"| {' | '.join(_cell(value) for value in line)} |" for line in lines)
+    lines = []
+    for line in (columns, ["---"] * len(columns), *rows):
+        cells = (str(value).replace("|", "\\|").replace("\n", " ") for value in line)
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def laid_out(shown: Table) -> str:
@@ -55,28 +63,14 @@ def _of_stages(context: ReportContext, shown: Table, names: Mapping[str, str]) -
     """Write a table of curves, with the algorithm of each by the stage that it is of."""
     if not context.works:
         return laid_out(shown)
-    how = {
-        name: context.works[stage].how for name, stage in names.items() if stage in context.works
-    }
+    works = context.works
+    how = {name: works[stage].how for name, stage in names.items() if stage in works}
     first, *others = shown.header
     named = ([row[0], how.get(row[0], ABSENT), *row[1:]] for row in shown.texts)
     return table([first, "Algorithm", *others], named)
 
 
 def _timed(context: ReportContext) -> Iterator[str]:
-    """State which algorithms ran, each once with the entries that ran it."""
-    entries: dict[str, list[str]] = {}
-    for entry, work in context.works.items():
-        entries.setdefault(work.how, []).append(entry)
-    for how, names in entries.items():
+    for how, names in grouped((work.how, entry) for entry, work in context.works.items()).items():
         more = [f"{len(names) - MOST_NAMED} more"] if len(names) > MOST_NAMED else []
         yield f"{how} ({', '.join([*names[:MOST_NAMED], *more])})"
-
-
-def _as_text(value: object) -> object:
-    """Keep a name from being taken for HTML, which begins like this, as numbers do not."""
-    return re.sub(r"<(?=[A-Za-z/!?])", "&lt;", value) if isinstance(value, str) else value
-
-
-def _cell(value: object) -> str:
-    return str(value).replace("|", "\\|").replace("\n", " ")

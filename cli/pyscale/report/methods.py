@@ -12,7 +12,7 @@ import polars as pl
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.context import ReportContext, Work
 from pyscale.report.results import Results
-from pyscale.report.wording import ABSENT, listing
+from pyscale.report.wording import ABSENT, grouped, listing
 from pyscale.shipped import shipped
 from pyscale_stages.atomic import write_atomically
 
@@ -46,19 +46,46 @@ def write_methods(folder: Path, results: Results) -> list[Path]:
 def paragraph(results: Results) -> str:
     """State what was measured, on what and how, with citations as `[@key]`."""
     context, table = results.context, results.configurations
+    needed = repeats_needed()
+    intervals = ", with 95 % intervals between order statistics"
+    if max(table["repeats"]) < needed:
+        intervals = f", without intervals (fewer than {needed} trials)"
     return " ".join(
         [
             f"Wall times were measured with pyscale {context.settings['pyscale']} [@pyscale] on "
-            f"{_hardware(context)}. {_started(context)}",
+            f"{listing(map(_node, context.hardware)) or 'hardware that was not recorded'}. "
+            f"{_started(context)}",
             *_data(context),
             f"{_design(table)}, in {context.settings['order of trials']}{_cache(table)}.",
             *_algorithms(context.works),
             *_measures(table),
             *context.stand_ins,
-            f"Times are medians over trials{_intervals(table)}; speedup is relative to the "
+            f"Times are medians over trials{intervals}; speedup is relative to the "
             "smallest N of each stage.",
         ]
     )
+
+
+def _node(node: Mapping[str, str]) -> str:
+    return (
+        f"{node.get('processor', 'an unknown processor')} ({node.get('cores', '?')} cores, "
+        f"{node.get('memory', 'unknown')} of memory, "
+        f"{node.get('GPUs', 'none').replace('none', 'no GPU')}, {node.get('kernel', 'Linux')})"
+    )
+
+
+def _design(table: pl.DataFrame) -> str:
+    ends = dict.fromkeys((min(table["repeats"]), max(table["repeats"])))
+    return (
+        f"Each stage was timed with N = {listing(sorted(set(table['workers'])))} workers in "
+        f"{' to '.join(map(str, ends))} trials at each N"
+    )
+
+
+def _cache(table: pl.DataFrame) -> str:
+    states = "+".join(table["cache_state"].drop_nulls())
+    known = sorted({CACHE.get(one, one) for one in states.split("+") if one})
+    return f"; page cache before each trial: {listing(known)}" if known else ""
 
 
 def bibliography(text: str, context: ReportContext) -> str:
@@ -94,16 +121,6 @@ def _cite(keys: Iterable[str]) -> str:
     return f" [{marked}]" if marked else ""
 
 
-def _hardware(context: ReportContext) -> str:
-    nodes = (
-        f"{node.get('processor', 'an unknown processor')} ({node.get('cores', '?')} cores, "
-        f"{node.get('memory', 'unknown')} of memory, "
-        f"{node.get('GPUs', 'none').replace('none', 'no GPU')}, {node.get('kernel', 'Linux')})"
-        for node in context.hardware
-    )
-    return listing(nodes) or "hardware that was not recorded"
-
-
 def _started(context: ReportContext) -> str:
     settings = context.settings
     executor = {"local": "on the machine itself", "slurm": "by Slurm through submitit"}
@@ -130,32 +147,12 @@ def _data(context: ReportContext) -> Iterator[str]:
         yield f"Movies were read and written by tifffile {listing(versions)}{_cite(['tifffile'])}."
 
 
-def _design(table: pl.DataFrame) -> str:
-    counts = sorted(set(table["workers"]))
-    repeats = sorted(set(table["repeats"]))
-    trials = f"{repeats[0]}" if len(repeats) == 1 else f"{repeats[0]} to {repeats[-1]}"
-    return f"Each stage was timed with N = {listing(counts)} workers in {trials} trials at each N"
-
-
-def _cache(table: pl.DataFrame) -> str:
-    states = {
-        CACHE.get(one, one)
-        for state in table["cache_state"].drop_nulls()
-        for one in state.split("+")
-    }
-    return f"; page cache before each trial: {listing(sorted(states))}" if states else ""
-
-
 def _algorithms(works: Mapping[str, Work]) -> Iterator[str]:
-    """One sentence for all entries that ran the same algorithm."""
-    ran: dict[tuple[str, tuple[str, ...]], list[tuple[str, Work]]] = {}
-    for entry, work in works.items():
-        ran.setdefault((work.how, work.cites), []).append((entry, work))
-    for (how, cites), alike in ran.items():
-        names = [entry for entry, _ in alike]
+    ran = grouped(((work.how, work.cites), entry) for entry, work in works.items())
+    for (how, cites), names in ran.items():
         who = listing(names) if len(names) < 5 else f"{names[0]} and {len(names) - 1} other points"
         packages = ", ".join(
-            f"{name} {v}" for name, v in alike[0][1].packages.items() if name != "tifffile"
+            f"{name} {v}" for name, v in works[names[0]].packages.items() if name != "tifffile"
         )
         yield f"{who} ran {how}{f' ({packages})' if packages else ''}{_cite(cites)}."
 
@@ -167,10 +164,3 @@ def _measures(table: pl.DataFrame) -> Iterator[str]:
         if found:
             words = listing(name.removeprefix("ctc_").upper() for name in found)
             yield f"Results were judged by the Cell Tracking Challenge's {words}{_cite(cites)}."
-
-
-def _intervals(table: pl.DataFrame) -> str:
-    needed = repeats_needed()
-    if max(table["repeats"]) < needed:
-        return f", without intervals (fewer than {needed} trials)"
-    return ", with 95 % intervals between order statistics"

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pyscale.report.context import Work
 from pyscale.report.curves import Curve, curves
 from pyscale.report.page.table import Table, laid_out, numbers, words
-from pyscale.report.page.values import CONFIGURATIONS, Columns, Row
+from pyscale.report.page.values import CONFIGURATIONS, Columns
 from pyscale.report.results import Results
 from pyscale.report.wording import ABSENT, number, quality
 
 UNKNOWN = Work(data=ABSENT, how=ABSENT)
-CAPTION = "Quality"
+CAPTION, MEDIANS = "Quality", "Medians over trials"
 
 
 def right(found: Sequence[Curve], works: Mapping[str, Work]) -> Table | None:
@@ -24,17 +25,17 @@ def right(found: Sequence[Curve], works: Mapping[str, Work]) -> Table | None:
     """
     columns: Columns = [
         *CONFIGURATIONS.columns("workers"),
-        words("Dataset", lambda row: _work(row, works).data),
-        words("Algorithm", lambda row: _work(row, works).how),
-        words(
-            "Quality against the truth",
-            lambda row: quality(row["quality"]),
-            "Medians over trials",
-        ),
-        words("Required", lambda row: _work(row, works).asked, "By the suite"),
+        words("Dataset", lambda row: row["work"].data),
+        words("Algorithm", lambda row: row["work"].how),
+        words("Quality against the truth", lambda row: quality(row["quality"]), MEDIANS),
+        words("Required", lambda row: row["work"].asked, "By the suite"),
         numbers("Wall time (s)", CONFIGURATIONS.plain("wall_s"), "Median over trials"),
     ]
-    rows = ((curve.name, row) for curve in found for row in _distinct(curve))
+    rows = (
+        (curve.name, row | {"work": works.get(row["stage"], UNKNOWN)})
+        for curve in found
+        for row in _distinct(curve)
+    )
     return laid_out(CAPTION, rows, columns)
 
 
@@ -46,20 +47,16 @@ def missed(results: Results) -> Iterator[str]:
         # Of worker counts that compute the same, the first alone may have been judged.
         for row in _distinct(curve) or curve.rows[:1]:
             measured = json.loads(row["quality"])
-            for name, bound in (work.at_least | work.at_most).items():
+            for name in work.at_least | work.at_most:
                 value = measured.get(name)
+                least, most = work.at_least.get(name, -math.inf), work.at_most.get(name, math.inf)
+                told = f"{curve.name}: {name} is {number(value)}; the suite requires at"
                 if value is None:
                     yield f"{curve.name}: {name} was not measured; the suite requires it."
-                elif name in work.at_least and value < bound:
-                    required = f"the suite requires at least {bound:g}"
-                    yield f"{curve.name}: {name} is {number(value)}; {required}."
-                elif name in work.at_most and value > bound:
-                    required = f"the suite requires at most {bound:g}"
-                    yield f"{curve.name}: {name} is {number(value)}; {required}."
-
-
-def _work(row: Row, works: Mapping[str, Work]) -> Work:
-    return works.get(row["stage"], UNKNOWN)
+                elif value < least:
+                    yield f"{told} least {least:g}."
+                elif value > most:
+                    yield f"{told} most {most:g}."
 
 
 def _distinct(curve: Curve) -> list[dict[str, Any]]:

@@ -37,15 +37,12 @@ def work(curve: Curve) -> str | None:
 
 def faster(row: Row) -> str:
     """State how much faster than the baseline a configuration is."""
-    found = ratio(row["speedup"])
-    if is_scaled(row):
-        return f"{found} times the baseline's work per second"
-    return f"{found} times as fast as the baseline"
-
-
-def beyond_work_s(row: Row, base: Row) -> float:
-    """Worker-seconds beyond those that the baseline needs for the same amount of work."""
-    return float(row["worker_seconds"] - row["growth"] * base["worker_seconds"])
+    times = (
+        "times the baseline's work per second"
+        if is_scaled(row)
+        else "times as fast as the baseline"
+    )
+    return f"{ratio(row['speedup'])} {times}"
 
 
 def held_against(row: Row) -> str:
@@ -94,10 +91,8 @@ def speedup_title(found: Sequence[Curve]) -> str:
 def legend(found: Sequence[Curve]) -> str | None:
     """State in one line what scaled speedups compare; None where none is scaled."""
     kinds = {row["scaling"] for curve in found for row in curve.rows}
+    told = "speedup compares work per second."
     if "mixed" in kinds:
-        return "The work differs between N: speedup compares work per second."
-    if "weak" in kinds:
-        return (
-            "Weak scaling (the same work per worker at every N): speedup compares work per second."
-        )
-    return None
+        return f"The work differs between N: {told}"
+    weak = f"Weak scaling (the same work per worker at every N): {told}"
+    return weak if "weak" in kinds else None

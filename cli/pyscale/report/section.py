@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from pyscale.analysis.flags import SENTENCES, flags_of
 from pyscale.analysis.trust import Trust, Trusted
+from pyscale.references.model import Reference
 from pyscale.report.fitted import Fitted, plain, terminal_table
 from pyscale.report.page.table import Table
 from pyscale.report.page.values import Cell, Row, cell_text
 from pyscale.report.wording import few
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-
-    from pyscale.references.model import Reference
 
 
 @dataclass(frozen=True)
@@ -134,8 +133,6 @@ def there(*tables: Table | None) -> tuple[Table, ...]:
 
 def summary(section: Section) -> Iterator[RenderableType]:
     """Lay a section out for a terminal: its answers, what to paste, tables and sentences."""
-    from rich.text import Text
-
     yield Text(f"\n{section.title}", "bold")
     for one in section.answered:
         if one.name != section.title:
@@ -166,8 +163,7 @@ def doubts_of(
 ) -> Iterator[str]:
     """Give the sentence of every flag once, with the places that raise it."""
     for code, sentence in SENTENCES.items():
-        raised = [row for row in rows if code in flags_of(row)]
-        if raised:
+        if raised := [row for row in rows if code in flags_of(row)]:
             is_everywhere = len(raised) == len(rows) > 1
             where = all_of_them if is_everywhere else few(places(raised), joined="; ".join)
             yield f"`{code}` ({where}): {sentence}"
@@ -179,13 +175,15 @@ def beside(
     note: str = "",
 ) -> list[dict[str, Any]]:
     """Lay out every reference that stands beside a run, with its caveats."""
-    return [
-        {
-            "title": reference.title,
-            "table": lay_out(f"Beside: {reference.title}", table.to_dicts()),
-            "figures": f"Published: {reference.figures}; on "
-            f"{'; '.join(f'{name} {told}' for name, told in reference.hardware.items())}.{note}",
-            "caveats": list(reference.caveats),
-        }
-        for reference, table in found
-    ]
+    told = []
+    for reference, table in found:
+        hardware = "; ".join(f"{name} {what}" for name, what in reference.hardware.items())
+        told.append(
+            {
+                "title": reference.title,
+                "table": lay_out(f"Beside: {reference.title}", table.to_dicts()),
+                "figures": f"Published: {reference.figures}; on {hardware}.{note}",
+                "caveats": list(reference.caveats),
+            }
+        )
+    return told

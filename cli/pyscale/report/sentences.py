@@ -15,6 +15,7 @@ from pyscale.report import scalingkind, wording
 from pyscale.report.curves import Curve, curves
 from pyscale.report.wording import (
     INVALID,
+    at_each_n,
     growth,
     listing,
     number,
@@ -37,26 +38,35 @@ def base_case(curve: Curve) -> str:
     if base is None:
         return "No timed trial: no wall time and no speedup."
     interval = _interval(base, "wall_s", number, " s", is_base=True)
+    doubt = ""
+    if base["invalid"]:
+        doubt = f" It is invalid, so every speedup is in doubt: {disagreement(base)}."
     return (
         f"Baseline: N = {base['workers']} took {number(base['wall_s'])} s "
-        f"({_of_trials(base)}; {interval}).{_unlike_itself(base)}"
+        f"({_of_trials(base)}; {interval}).{doubt}"
     )
 
 
 def speedups(curve: Curve) -> Iterator[str]:
     """State wall time, speedup and efficiency at every other worker count."""
     for row in curve.timed[1:]:
+        took = f"N = {row['workers']}: {number(row['wall_s'])} s ({_of_trials(row)})"
         if row["invalid"]:
-            yield (
-                f"N = {row['workers']}: {number(row['wall_s'])} s ({_of_trials(row)}), "
-                f"{INVALID}: {disagreement(row)}."
-            )
+            yield f"{took}, {INVALID}: {disagreement(row)}."
             continue
+        # The efficiency is a product of factors, each with the baseline's value beside it.
+        base, factors = curve.timed[0], ""
+        if None not in (row["load_balance"], row["computation_scaling"]):
+            balance, useful = (
+                f"{ratio(row[name])}/{ratio(base[name])}"
+                for name in ("load_balance", "useful_share")
+            )
+            factors = f" = load balance {balance} x computation scaling "
+            factors += ratio(row["computation_scaling"])
+            factors += f" x useful share {useful}" if row["useful_share"] is not None else ""
         yield (
-            f"N = {row['workers']}: {number(row['wall_s'])} s ({_of_trials(row)}), "
-            f"{scalingkind.faster(row)} "
-            f"({_interval(row, 'speedup', ratio)}); efficiency {ratio(row['efficiency'])}"
-            f"{_factors(row, curve.timed[0])}."
+            f"{took}, {scalingkind.faster(row)} ({_interval(row, 'speedup', ratio)}); "
+            f"efficiency {ratio(row['efficiency'])}{factors}."
         )
     for row in curve.rows:
         if row["wall_s"] is None:
@@ -67,19 +77,20 @@ def lost_time(curve: Curve, losses: pl.DataFrame) -> Iterator[str]:
     """State the growth of the worker-seconds over the baseline by part, largest first."""
     own = curve.select(losses).sort("growth_s", descending=True)
     for row in curve.timed[1:]:
-        parts = own.filter(own["workers"] == row["workers"])
-        if parts.is_empty():
+        parts = own.filter(workers=row["workers"]).select("part", "growth_s").rows()
+        if not parts:
             continue
-        base = curve.timed[0]
-        growth_s = scalingkind.beyond_work_s(row, base)
+        held_s = row["worker_seconds"]
+        # Beyond those that the baseline needs for the same amount of work.
+        growth_s = float(held_s - row["growth"] * curve.timed[0]["worker_seconds"])
         named = [
             f"{phase(part)} {growth(grown)}"
-            for part, grown in zip(parts["part"], parts["growth_s"], strict=True)
-            if abs(grown) >= SMALL_PART * row["worker_seconds"]
+            for part, grown in parts
+            if abs(grown) >= SMALL_PART * held_s
         ]
         invalid = f" ({INVALID})" if row["invalid"] else ""
         yield (
-            f"N = {row['workers']}{invalid} used {number(row['worker_seconds'])} worker-seconds, "
+            f"N = {row['workers']}{invalid} used {number(held_s)} worker-seconds, "
             f"{seconds(abs(growth_s))} {'more' if growth_s >= 0 else 'fewer'} than "
             f"{scalingkind.held_against(row)}{': ' + listing(named) if named else ''}."
         )
@@ -95,17 +106,13 @@ def serial_fractions(curve: Curve) -> str | None:
 
 def doubts(found: Sequence[Curve], codes: Iterable[str] = SENTENCES) -> Iterator[str]:
     """Give the sentence of every flag once, with the configurations that raise it."""
+    rows = [(curve.name, row) for curve in found for row in curve.rows]
     for code in codes:
-        raised = {
-            curve.name: [row["workers"] for row in curve.rows if code in row["flags"]]
-            for curve in found
-        }
-        where = [f"{name} at N = {listing(counts)}" for name, counts in raised.items() if counts]
-        if not where:
-            continue
-        everywhere = all(code in row["flags"] for curve in found for row in curve.rows)
-        told = "everywhere" if everywhere and len(found) > 1 else "; ".join(where)
-        yield f"`{code}` ({told}): {SENTENCES[code]}"
+        raised = [(name, row["workers"]) for name, row in rows if code in row["flags"]]
+        if raised:
+            is_everywhere = len(raised) == len(rows) and len(found) > 1
+            told = "everywhere" if is_everywhere else "; ".join(at_each_n(raised))
+            yield f"`{code}` ({told}): {SENTENCES[code]}"
 
 
 def doubts_of_trials(
@@ -200,12 +207,6 @@ def disagreement(row: Mapping[str, Any]) -> str:
     )
 
 
-def _unlike_itself(base: Row) -> str:
-    if not base["invalid"]:
-        return ""
-    return f" It is invalid, so every speedup is in doubt: {disagreement(base)}."
-
-
 def _of_trials(row: Row) -> str:
     repeats = row["repeats"]
     return "one trial" if repeats == 1 else f"median of {repeats} trials"
@@ -220,18 +221,3 @@ def _interval(row: Row, name: str, written: Any, unit: str = "", *, is_base: boo
             return f"no 95 % interval{f', {needed} trials needed' if is_base else ''}"
         return f"no 95 % interval, the baseline has fewer than {needed} trials"
     return f"95 % interval {written(low)} to {written(high)}{unit}"
-
-
-def _factors(row: Row, base: Row) -> str:
-    """Write the efficiency as the product that it is, with the baseline's values beside."""
-    if row["load_balance"] is None or row["computation_scaling"] is None:
-        return ""
-    parts = [f"load balance {_against(row, base, 'load_balance')}"]
-    parts.append(f"computation scaling {ratio(row['computation_scaling'])}")
-    if row["useful_share"] is not None:
-        parts.append(f"useful share {_against(row, base, 'useful_share')}")
-    return " = " + " x ".join(parts)
-
-
-def _against(row: Row, base: Row, column: str) -> str:
-    return f"{ratio(row[column])}/{ratio(base[column])}"

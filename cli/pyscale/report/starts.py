@@ -8,9 +8,9 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.starts import MANY
-from pyscale.report.page.table import Table, laid_out
+from pyscale.report.page.table import laid_out
 from pyscale.report.page.values import STARTS, Row
-from pyscale.report.wording import number
+from pyscale.report.wording import number, plural
 
 METHOD = (
     "Start: from the start of a warm worker until it can take a window (container, interpreter, "
@@ -26,7 +26,13 @@ def section(found: pl.DataFrame | None) -> dict[str, Any] | None:
     """Content of a report's section; None where one start was measured."""
     if found is None or found.is_empty():
         return None
-    return {"headlines": list(headlines(found)), "table": _table(found), "method": METHOD}
+    columns = STARTS.columns(
+        *("workers", "worker_start_s", "window_cold_s", "window_warm_s", "windows_to_repay"),
+        *("movie_cold_s", "movie_warm_s", "movies_cold_s", "movies_warm_s", "identical"),
+    )
+    rows = [(row["family"], row) for row in found.iter_rows(named=True)]
+    table = laid_out("New processes and warm workers", rows, columns)
+    return {"headlines": list(headlines(found)), "table": table, "method": METHOD}
 
 
 def headlines(found: pl.DataFrame) -> Iterator[str]:
@@ -47,24 +53,11 @@ def headlines(found: pl.DataFrame) -> Iterator[str]:
 def _gain(row: Row) -> str:
     if row["worker_start_s"] is None:
         return "the start of its warm workers is unknown"
-    windows = row["windows_to_repay"]
-    repaid = (
-        "a warm window saves nothing"
-        if windows is None
-        else f"repaid after {windows} window{'s' * (windows != 1)}"
-    )
+    windows, repaid = row["windows_to_repay"], "a warm window saves nothing"
+    if windows is not None:
+        repaid = f"repaid after {plural(windows, 'window')}"
     return (
         f"a warm worker starts in {number(row['worker_start_s'])} s, {repaid}; one movie takes "
         f"{number(row['movie_cold_s'])} s cold and {number(row['movie_warm_s'])} s warm, {MANY} "
         f"movies {number(row['movies_cold_s'])} s and {number(row['movies_warm_s'])} s"
     )
-
-
-def _table(found: pl.DataFrame) -> Table | None:
-    """Both starts at each N, each number tied to the CSV."""
-    columns = STARTS.columns(
-        *("workers", "worker_start_s", "window_cold_s", "window_warm_s", "windows_to_repay"),
-        *("movie_cold_s", "movie_warm_s", "movies_cold_s", "movies_warm_s", "identical"),
-    )
-    rows = [(row["family"], row) for row in found.iter_rows(named=True)]
-    return laid_out("New processes and warm workers", rows, columns)

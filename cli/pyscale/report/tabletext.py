@@ -174,34 +174,57 @@ def typed(rows: Sequence[tuple[int, dict[str, Any]]], columns: Sequence[str]) ->
     return pl.DataFrame([row for _, row in rows], schema=schema)
 
 
+def refuse_repeats(
+    path: Path,
+    rows: Sequence[tuple[int, dict[str, Any]]],
+    key: Sequence[str],
+    told: Callable[[dict[str, Any]], str],
+    advice: str,
+) -> None:
+    """Refuse rows that cannot be told apart by the columns of a key."""
+    seen: dict[tuple[Any, ...], int] = {}
+    for line, row in rows:
+        first = seen.setdefault(tuple(map(row.get, key)), line)
+        if first != line:
+            raise UserError(f"{path}, line {line} repeats line {first} ({told(row)}): {advice}")
+
+
 def _cell(where: str, column: str, text: str) -> Value | None:
-    """Turn the text of a cell into its value."""
+    convert: Callable[[str], Any]
     if column in NUMBERS:
-        value: float = _real(where, column, text)
+        convert, what = float, "a number, such as 12.5"
     elif column in SMALLEST:
-        value = _whole(where, column, text)
+        convert, what = _int, "a whole number"
+    elif column in DATES:
+        convert, what = datetime.fromisoformat, "a date, such as 2026-03-17T11:42:24"
     else:
-        return _date(where, column, text) if column in DATES else _name(where, column, text)
+        if (why_not := why_no_name(text)) is not None:
+            raise UserError(
+                f"{where}: {column} {text!r} cannot be a name: {why_not}; write another"
+            )
+        return text
+    try:
+        # Python takes 1_000 for a number; a table that has it does not mean that.
+        value: Value = convert(text.replace("_", "?"))
+    except ValueError:
+        raise UserError(f"{where}: {column} {text!r} is not {what}") from None
+    if not isinstance(value, datetime | str) and (wrong := _out_of_range(column, value)):
+        raise UserError(f"{where}: {column} {text} {wrong}")
     return None if value == 0 and column in ZERO_IS_UNKNOWN else value
 
 
-def _real(where: str, column: str, text: str) -> float:
-    number = _number(where, column, text, float, "a number, such as 12.5")
-    if not math.isfinite(number) or number > LARGEST or 0 < number < LEAST:
-        raise UserError(f"{where}: {column} {text} is not {NUMBERS[column]}")
-    if number < 0 or (number == 0 and column in ABOVE_ZERO):
+def _out_of_range(column: str, value: float) -> str:
+    """Say why a number cannot be one of its column; empty where it can."""
+    if column in SMALLEST:
+        if value < SMALLEST[column]:
+            return f"must be at least {SMALLEST[column]}"
+        return "is too large" if value > LARGEST else ""
+    if not math.isfinite(value) or value > LARGEST or 0 < value < LEAST:
+        return f"is not {NUMBERS[column]}"
+    if value < 0 or (value == 0 and column in ABOVE_ZERO):
         least = "above zero" if column in ABOVE_ZERO else "zero or more"
-        raise UserError(f"{where}: {column} {text} must be {least} ({NUMBERS[column]})")
-    return number
-
-
-def _whole(where: str, column: str, text: str) -> int:
-    whole = int(_number(where, column, text, _int, "a whole number"))
-    if whole < SMALLEST[column]:
-        raise UserError(f"{where}: {column} {text} must be at least {SMALLEST[column]}")
-    if whole > LARGEST:
-        raise UserError(f"{where}: {column} {text} is too large")
-    return whole
+        return f"must be {least} ({NUMBERS[column]})"
+    return ""
 
 
 def _int(text: str) -> int:
@@ -210,27 +233,3 @@ def _int(text: str) -> int:
     if decimals.strip("0"):
         raise ValueError
     return int(whole)
-
-
-def _number(where: str, column: str, text: str, kind: Callable[[str], float], what: str) -> float:
-    try:
-        # Python takes 1_000 for a number; a table that has it does not mean that.
-        return kind(text.replace("_", "?"))
-    except ValueError:
-        raise UserError(f"{where}: {column} {text!r} is not {what}") from None
-
-
-def _name(where: str, column: str, text: str) -> str:
-    why_not = why_no_name(text)
-    if why_not is not None:
-        raise UserError(f"{where}: {column} {text!r} cannot be a name: {why_not}; write another")
-    return text
-
-
-def _date(where: str, column: str, text: str) -> datetime:
-    try:
-        return datetime.fromisoformat(text)
-    except ValueError:
-        raise UserError(
-            f"{where}: {column} {text!r} is not a date, such as 2026-03-17T11:42:24"
-        ) from None

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 
-def templates() -> Environment:
-    """Environment of the templates; an unset name is an error."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
+def templates(*, of_pages: bool = False) -> Environment:
+    """Environment of the templates; an unset name is an error, and pages escape every text."""
     return Environment(
         loader=PackageLoader("pyscale.report"),
-        autoescape=False,
+        autoescape=of_pages,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        keep_trailing_newline=True,
+        keep_trailing_newline=not of_pages,
     )

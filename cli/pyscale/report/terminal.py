@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import polars as pl
+from rich.console import Group, JustifyMethod, RenderableType
+from rich.table import Table
+from rich.text import Text
 
 from pyscale.analysis.flags import LETTERS, SENTENCES
 from pyscale.analysis.grid.findings import GridFindings
@@ -26,13 +28,8 @@ from pyscale.report.section import summary as summary_of_kind
 from pyscale.report.section import there
 from pyscale.report.starts import headlines
 from pyscale.report.validation import lines as validation_lines
-from pyscale.report.warned import Said, said, shortly
+from pyscale.report.warned import said, shortly
 from pyscale.report.wording import ABSENT, agreement, factor, ranged, speedup, wall_time_or_range
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
-    from rich.table import Table
-    from rich.text import Text
 
 TOO_WIDE = "This table needs a wider terminal; the report has it."
 NO_RESULTS = "No trial has a record, so there are no results."
@@ -47,15 +44,8 @@ FACTORS = {
 def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
     """Lay out everything that was measured, and end with the verdict on stages over N.
 
-    Parameters
-    ----------
-    results : Results
-    verbose : bool
-        Whether to show the factors of efficiency, the quality of each stage and all notes too.
+    `verbose` shows the factors of efficiency, the quality of each stage and all notes too.
     """
-    from rich.console import Group
-    from rich.text import Text
-
     of_kinds = [line for one in sections_of(results) for line in summary_of_kind(one)]
     about_n = results.about_workers()
     line = bottom_line(results)
@@ -75,7 +65,10 @@ def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
     if results.starts is not None:
         told += map(Text, headlines(results.starts))
     told += map(Text, worse(results.measured))
-    told += map(_warning, said(results.trials, results.every(GridFindings)))
+    for one in said(results.trials, results.every(GridFindings)):
+        # By its first sentence: the report has the rest.
+        style = "bold red" if one.doubts_result else "bold"
+        told.append(Text.assemble((one.head, style), shortly(one).removeprefix(one.head)))
     if line.stages:
         told += [Text()] if told else []
         told.append(BottomView(results.context.title, line))
@@ -85,36 +78,21 @@ def summary_of(results: Results, *, verbose: bool = False) -> RenderableType:
     return Group(*told)
 
 
-def _warning(one: Said) -> Text:
-    """What a stage warned of, by its first sentence: the report has the rest."""
-    from rich.text import Text
-
-    style = "bold red" if one.doubts_result else "bold"
-    return Text.assemble((one.head, style), shortly(one).removeprefix(one.head))
-
-
 def summary(
     configurations: pl.DataFrame, works: Mapping[str, Work] | None = None
 ) -> RenderableType:
     """Lay the configurations out for a terminal of 100 columns, or a pipe.
 
-    Flags are letters, which lines below the table explain; quality has as many measures as a
-    stage likes and a table of its own. In a narrow terminal names of stages fold; where
-    that is not enough, the factors of efficiency are left out, which a line says. Of runs on a
-    cluster more tables say how long workers waited and what they asked for and used.
+    Flags are letters, which lines below the table explain. Runs on a cluster have tables of what
+    their workers waited for, asked for and used.
     """
-    from rich.console import Group
-    from rich.text import Text
-
     raised = {flag for flags in configurations["flags"] for flag in flags}
     letters = {code: letter for code, letter in LETTERS.items() if code in raised}
     drawn = curves(configurations)
     if not drawn:
         return Text(NO_RESULTS)
-    notes = []
     scaled = scalingkind.legend(drawn)
-    if scaled is not None:
-        notes.append(Text(scaled))
+    notes = [Text(scaled)] if scaled else []
     notes += map(Text, scalingkind.assumed_strong(drawn))
     if any(ranged(row) for curve in drawn for row in curve.timed):
         notes.append(Text("Wall times in (): range, min-max of the trials."))
@@ -139,8 +117,6 @@ def summary(
 
 
 def _right(drawn: list[Curve], works: Mapping[str, Work]) -> list[Table]:
-    from rich.text import Text
-
     found = quality.right(drawn, works)
     if found is None:
         return []
@@ -155,16 +131,10 @@ def _right(drawn: list[Curve], works: Mapping[str, Work]) -> list[Table]:
 
 
 def _table(drawn: list[Curve], letters: Mapping[str, str], factors: Mapping[str, str]) -> Table:
-    from rich.text import Text
-
     table = empty_table()
-    table.add_column("N", justify="right", no_wrap=True)
-    table.add_column("wall s", no_wrap=True)
-    table.add_column("speedup", no_wrap=True)
-    for header in factors.values():
-        table.add_column(header, justify="right", no_wrap=True)
-    table.add_column("agree-\nment", justify="right", no_wrap=True)
-    table.add_column("flags", no_wrap=True)
+    for header in ("N", "wall s", "speedup", *factors.values(), "agree-\nment", "flags"):
+        justify: JustifyMethod = "left" if header in {"wall s", "speedup", "flags"} else "right"
+        table.add_column(header, justify=justify, no_wrap=True)
     for curve in drawn:
         for place, row in enumerate(curve.rows):
             table.add_row(

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from rich.console import RenderableType
+from rich.text import Text
 
 from pyscale.report.results import Results
-from pyscale.report.wording import ABSENT, listing, number, ratio, with_interval
+from pyscale.report.wording import interval, listing, number, ratio
 from pyscale.validation.findings import Measure, Speed, StageFinding, ValidationFindings
 from pyscale_stages.atomic import write_atomically
-
-if TYPE_CHECKING:
-    from rich.console import RenderableType
 
 NAME = "validation.json"
 COLUMNS = ("Stage", "Verdict", "Measure", "At N", "Value", "Expected", "Tolerance", "Source")
@@ -22,19 +21,26 @@ def section(found: ValidationFindings | None) -> dict[str, Any] | None:
     """Content of a report's section; None without a validation."""
     if found is None:
         return None
+    rows = [
+        [
+            *(stage.entry, stage.verdict, measure.name, str(measure.workers)),
+            *map(number, (measure.value, measure.expected, measure.tolerance)),
+            measure.because,
+        ]
+        for stage in found.stages
+        for measure in stage.measures
+    ]
     return {
         "headline": headline(found),
         "sentences": sentences(found),
         "reference": found.reference.model_dump(),
         "columns": COLUMNS,
-        "rows": _rows(found),
+        "rows": rows,
     }
 
 
 def lines(found: ValidationFindings | None) -> list[RenderableType]:
     """Lines of the terminal: the verdict and its reasons."""
-    from rich.text import Text
-
     if found is None:
         return []
     style = "bold red" if found.verdict == "wrong" else "bold"
@@ -51,20 +57,6 @@ def write_validation(folder: Path, results: Results) -> list[Path]:
     return [path]
 
 
-def _rows(found: ValidationFindings) -> list[list[str]]:
-    rows = []
-    for stage in found.stages:
-        for measure in stage.measures:
-            value = ABSENT if measure.value is None else number(measure.value)
-            rows.append(
-                [
-                    *(stage.entry, stage.verdict, measure.name, str(measure.workers), value),
-                    *(number(measure.expected), number(measure.tolerance), measure.because),
-                ]
-            )
-    return rows
-
-
 def headline(found: ValidationFindings) -> str:
     """State whether the installation computes what it should."""
     named = {
@@ -72,7 +64,8 @@ def headline(found: ValidationFindings) -> str:
         for verdict in ("identical", "within tolerance", "wrong", "not run", "left out")
     }
     if found.verdict == "wrong":
-        first = [stage.entry for stage in found.stages if _began(stage)]
+        # What read a wrong input may be right by itself.
+        first = [one.entry for one in found.stages if one.verdict == "wrong" and not one.after]
         return f"This installation does not compute what it should: {_give(first)} wrong results."
     if found.verdict == "cannot say":
         why = found.why or f"{listing(named['not run']) or 'every stage'} gave no output to judge"
@@ -87,88 +80,54 @@ def headline(found: ValidationFindings) -> str:
     return f"This installation computes what it should: {listing(told)}.{left_out}"
 
 
-def _began(stage: StageFinding) -> bool:
-    """Whether a stage is wrong by itself, as far as can be known."""
-    return stage.verdict == "wrong" and not stage.after
-
-
 def _give(entries: list[str]) -> str:
     return f"{listing(entries)} {'gives' if len(entries) == 1 else 'give'}"
 
 
 def sentences(found: ValidationFindings) -> list[str]:
     """Give the reason for each stage, and its speed beside references."""
-    return [*map(_of_stage, found.stages), *_how_fast(found)]
+    none = "Speed: no known reference did the same work with as many workers."
+    return [*map(_of_stage, found.stages), *(map(_speed, found.speeds) if found.speeds else [none])]
 
 
 def _of_stage(stage: StageFinding) -> str:
-    """State the verdict on a stage with the numbers that decide it."""
-    said = f"{stage.entry}: {stage.verdict}"
+    said, why = f"{stage.entry}: {stage.verdict}", stage.why.rstrip(".")
     if stage.verdict == "left out":
         return f"{said}: not requested."
     if not stage.trials:
-        return f"{said}: {stage.why.rstrip('.')}."
+        return f"{said}: {why}."
+    trials = f"{'' if why else 'all '}{stage.trials} trials" if stage.trials > 1 else "one trial"
     if stage.verdict == "wrong":
-        said = f"{said}: {'; '.join(_reasons(stage))}."
+        reasons = [
+            f"{_value(one, f' at N = {one.workers}')} ({one.because})"
+            for one in stage.measures
+            if not one.is_right
+        ]
+        if stage.disagreeing:
+            counts = listing(stage.disagreeing)
+            reasons.append(f"at N = {counts} its output disagrees with the run's own baseline")
+        if stage.after:
+            reasons.append(f"its input, the output of {listing(stage.after)}, is wrong")
+        said = f"{said}: {'; '.join(reasons)}."
     elif stage.verdict == "identical":
-        said = f"{said}: {_trials(stage)} gave the same bytes as the reference installation."
+        said = f"{said}: {trials} gave the same bytes as the reference installation."
     else:
         differ = "differs" if len(stage.other_files) == 1 else "differ"
-        measures = listing(map(_right, stage.measures))
         said = (
             f"{said}: {listing(stage.other_files)} {differ} from the reference installation's; in "
-            f"{_trials(stage)} {measures}."
+            f"{trials} {listing(map(_value, stage.measures))}."
         )
-    return f"{said} Not every trial was judged: {stage.why.rstrip('.')}." if stage.why else said
+    return f"{said} Not every trial was judged: {why}." if why else said
 
 
-def _trials(stage: StageFinding) -> str:
-    if stage.trials == 1:
-        return "one trial"
-    return f"{stage.trials} trials" if stage.why else f"all {stage.trials} trials"
-
-
-def _reasons(stage: StageFinding) -> Iterator[str]:
-    for measure in stage.measures:
-        if not measure.is_right:
-            yield _wrong(measure)
-    if stage.disagreeing:
-        counts = listing(stage.disagreeing)
-        yield f"at N = {counts} its output disagrees with the run's own baseline"
-    if stage.after:
-        yield f"its input, the output of {listing(stage.after)}, is wrong"
-
-
-def _right(measure: Measure) -> str:
-    return f"{measure.name} is {_value(measure)}, expected {_expected(measure)}"
-
-
-def _wrong(measure: Measure) -> str:
-    return (
-        f"{measure.name} is {_value(measure)} at N = {measure.workers}, expected "
-        f"{_expected(measure)} ({measure.because})"
-    )
-
-
-def _value(measure: Measure) -> str:
-    return "not a number" if measure.value is None else number(measure.value)
-
-
-def _expected(measure: Measure) -> str:
-    return f"{number(measure.expected)} \N{PLUS-MINUS SIGN} {number(measure.tolerance)}"
-
-
-def _how_fast(found: ValidationFindings) -> Iterator[str]:
-    if not found.speeds:
-        yield "Speed: no known reference did the same work with as many workers."
-    for speed in found.speeds:
-        yield _speed(speed)
+def _value(measure: Measure, at: str = "") -> str:
+    value = "not a number" if measure.value is None else number(measure.value)
+    expected = f"{number(measure.expected)} \N{PLUS-MINUS SIGN} {number(measure.tolerance)}"
+    return f"{measure.name} is {value}{at}, expected {expected}"
 
 
 def _speed(speed: Speed) -> str:
-    as_fast = with_interval(
-        ratio(speed.speedup), *(ratio(end) for end in (speed.speedup_low, speed.speedup_high))
-    )
+    as_fast = interval(speed.model_dump(), "speedup", ratio)
     sure = (
         ""
         if speed.speedup_low is not None

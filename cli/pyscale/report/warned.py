@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import polars as pl
 from pydantic import Field
 
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.warned import StageWarning, stage_warnings
+from pyscale.report.wording import grouped, titled
 from pyscale_stages.contract import Record
-
-if TYPE_CHECKING:
-    from pyscale.analysis.grid.findings import GridFindings
 
 DOUBTED = "the result may be wrong"
 
@@ -32,29 +30,19 @@ class Said(Record):
 
 
 def said(trials: pl.DataFrame, grids: Iterable[GridFindings] = ()) -> tuple[Said, ...]:
-    """Give the worst warning of each stage under each code, over all N.
+    """Give the worst warning of each stage under each code over all N, the doubted ones first.
 
-    Parameters
-    ----------
-    trials : polars.DataFrame
-        As `pyscale.analysis.trials.trial_table` gives them.
-    grids : iterable of GridFindings
-        Their points count as one stage.
-
-    Returns
-    -------
-    tuple of Said
-        Those after which the result may be wrong come first.
+    The points of a grid count as one stage.
     """
     families = {
         stage: family
         for grid in grids
         for stage, family in grid.points.select("stage", "family").iter_rows()
     }
-    groups: dict[tuple[str, str], list[StageWarning]] = {}
-    for one in stage_warnings(trials):
-        key = (families.get(one.stage, one.stage), one.worst.code)
-        groups.setdefault(key, []).append(one)
+    groups = grouped(
+        ((families.get(one.stage, one.stage), one.worst.code), one)
+        for one in stage_warnings(trials)
+    )
     found = [_said(family, own) for (family, _), own in groups.items()]
     return tuple(sorted(found, key=lambda one: not one.doubts_result))
 
@@ -69,16 +57,7 @@ def _said(family: str, warnings: Sequence[StageWarning]) -> Said:
     worst = max(warnings, key=lambda one: one.share).worst
     points = len({one.stage for one in warnings})
     others = max(one.others for one in warnings)
-    sentence = worst.sentence
-    return Said(
-        stage=family,
-        code=worst.code,
-        doubts_result=worst.doubts_result,
-        sentence=" ".join(
-            [
-                f"{sentence[:1].upper()}{sentence[1:].rstrip('.')}.",
-                *([f"({points} points of the grid.)"] if points > 1 else []),
-                *([f"({others} similar: provenance_manifest.json.)"] if others else []),
-            ]
-        ),
-    )
+    sentence = f"{titled(worst.sentence).rstrip('.')}."
+    sentence += f" ({points} points of the grid.)" if points > 1 else ""
+    sentence += f" ({others} similar: provenance_manifest.json.)" if others else ""
+    return Said(stage=family, code=worst.code, doubts_result=worst.doubts_result, sentence=sentence)

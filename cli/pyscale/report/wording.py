@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+K = TypeVar("K")
+V = TypeVar("V")
 ABSENT = "-"
 INVALID = "invalid"
 """Of a configuration that did other work than its baseline (see `pyscale.analysis.flags`)."""
@@ -26,10 +28,7 @@ def number(value: float | None) -> str:
 
 
 def coarse(value: float | None) -> str:
-    """Print three digits, but no more than two decimals: waiting is not known to the millisecond.
-
-    A column of such numbers stays narrow.
-    """
+    """Print three digits and at most two decimals: waiting is not known to the millisecond."""
     return f"{value:.2f}" if value and abs(value) < 1 else number(value)
 
 
@@ -82,11 +81,8 @@ def percent(value: float | None) -> str:
 
 
 def resampled_share(value: float | None) -> str:
-    """Print a share of resamples in whole percent, rounded down.
-
-    What is called sure from 95 % on must not read "95 %" where it falls short of that.
-    """
-    # Floats of whole percents may lie a bit below them.
+    """Print a share of resamples in whole percent, rounded down."""
+    # Sure from 95 % on must not read "95 %" below it; floats of whole percents may lie a bit below.
     return ABSENT if value is None else f"{math.floor(100 * value + 1e-6)} %"
 
 
@@ -103,11 +99,14 @@ def with_interval(text: str, low: str, high: str) -> str:
     return text if ABSENT in {low, high} else f"{text} [{low}, {high}]"
 
 
+def interval(row: Mapping[str, Any], column: str, written: Callable[[Any], str]) -> str:
+    """Write a number of a row with its interval, where it has one."""
+    return with_interval(*(written(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
+
+
 def wall_time(row: Mapping[str, float | None]) -> str:
     """Wall time of a configuration in seconds, with its interval."""
-    return with_interval(
-        number(row["wall_s"]), number(row["wall_s_low"]), number(row["wall_s_high"])
-    )
+    return interval(row, "wall_s", number)
 
 
 def ranged(row: Mapping[str, Any]) -> bool:
@@ -124,11 +123,7 @@ def wall_time_or_range(row: Mapping[str, Any]) -> str:
 
 def speedup(row: Mapping[str, float | None]) -> str:
     """Speedup of a configuration, with its interval; other work than the baseline's has none."""
-    if row["invalid"]:
-        return INVALID
-    return with_interval(
-        ratio(row["speedup"]), ratio(row["speedup_low"]), ratio(row["speedup_high"])
-    )
+    return INVALID if row["invalid"] else interval(row, "speedup", ratio)
 
 
 def factor(row: Mapping[str, float | None], column: str) -> str:
@@ -139,22 +134,12 @@ def factor(row: Mapping[str, float | None], column: str) -> str:
 
 def efficiency(row: Mapping[str, float | None]) -> str:
     """Efficiency of a configuration, with its interval; other work has none."""
-    if row["invalid"]:
-        return ABSENT
-    return with_interval(
-        ratio(row["efficiency"]), ratio(row["efficiency_low"]), ratio(row["efficiency_high"])
-    )
+    return ABSENT if row["invalid"] else interval(row, "efficiency", ratio)
 
 
 def serial_fractions(rows: Iterable[Mapping[str, float | None]], column: str) -> str:
     """List a serial fraction at every N, with its interval."""
-    return listing(
-        with_interval(
-            ratio(row[column]), *(ratio(row[f"{column}_{end}"]) for end in ("low", "high"))
-        )
-        + f" at N = {row['workers']}"
-        for row in rows
-    )
+    return listing(f"{interval(row, column, ratio)} at N = {row['workers']}" for row in rows)
 
 
 def quality(record: str) -> str:
@@ -171,14 +156,33 @@ def listing(words: Iterable[object]) -> str:
     return f"{', '.join(texts[:-1])} and {texts[-1]}"
 
 
+def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Collect the values of each key, both in their order."""
+    found: dict[K, list[V]] = {}
+    for key, value in pairs:
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def at_each_n(pairs: Iterable[tuple[str, int]]) -> list[str]:
+    """Name configurations, each name once with all its N."""
+    return [f"{name} at N = {listing(counts)}" for name, counts in grouped(pairs).items()]
+
+
+def titled(text: str) -> str:
+    """Begin with a capital, and leave the rest as it is."""
+    return f"{text[:1].upper()}{text[1:]}"
+
+
 def plural(count: int, word: str) -> str:
     """Count something."""
     return f"{count} {word}{'s' * (count != 1)}"
 
 
-def interval(row: Mapping[str, Any], column: str, written: Callable[[Any], str]) -> str:
-    """Write a number of a row with its interval, where it has one."""
-    return with_interval(*(written(row[f"{column}{end}"]) for end in ("", "_low", "_high")))
+def of_each(counts: Iterable[int]) -> str:
+    """Say how many timed trials there are of each of some configurations."""
+    ends = sorted({min(counts := [*counts]), max(counts)})
+    return f"{' to '.join(map(str, ends))} timed trial{'s' * (ends != [1])} of each"
 
 
 def few(

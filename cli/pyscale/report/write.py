@@ -25,25 +25,7 @@ def write_report(
 ) -> list[Path]:
     """Write tables, figures, text and page; each file appears whole or not at all.
 
-    Parameters
-    ----------
-    folder : Path
-        Made if absent; files of an earlier report are replaced.
-    results : Results
-    every_figure : bool
-        Whether to draw all figures for print, into the folder `figures`, and not two alone.
-    width_mm : {88, 180}
-        Width of the figures for print: one column of a journal, or two.
-
-    Returns
-    -------
-    list of Path
-        What was written. Figures are absent where no trial was timed.
-
-    Raises
-    ------
-    UserError
-        If the folder cannot be made or written into; of a full disk the OSError tells.
+    Of the figures for print `every_figure` draws all, into the folder `figures`, and not two alone.
     """
     with writing_into(folder):
         return [
@@ -59,13 +41,7 @@ def write_report(
 
 @contextmanager
 def writing_into(folder: Path) -> Iterator[None]:
-    """Make a folder for files of a report, and say in a sentence where that is not possible.
-
-    Raises
-    ------
-    UserError
-        If the folder cannot be made or written into; of a full disk the OSError tells.
-    """
+    """Make a folder for files of a report, and say in a sentence where that is not possible."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         yield

@@ -21,19 +21,19 @@ from pyscale.report.curves import curves
 GIB = 1 << 30
 
 
+CURVE = {"suite": "demo", "stage": "segment", "device": "cpu"}
+
+
 def choice(**changes):
     fields = {
-        "suite": "demo",
-        "stage": "segment",
-        "device": "cpu",
         "objective": "knee",
         "candidates": (1, 2, 4, 8),
         "workers": 4,
-        "repeats": 6,
         "baseline_workers": 1,
         "wall_s": 12.34,
         "wall_s_low": 12.0,
         "wall_s_high": 12.9,
+        "repeats": 6,
         "speedup": 3.1,
         "speedup_low": 3.0,
         "speedup_high": 3.2,
@@ -41,25 +41,22 @@ def choice(**changes):
         "worker_hours": 0.0137,
         "share_chosen": 1.0,
     }
-    return Choice(**(fields | changes))
+    return Choice(**(CURVE | fields | changes))
 
 
 def request(**changes):
     fields = {
-        "suite": "demo",
-        "stage": "segment",
-        "device": "cpu",
         "workers": 4,
         "windows": 4,
         "cpus": 2,
         "gpus": 0,
-        "memory_bytes": 3 * GIB,
-        "time_s": 600,
-        "peak_rss_bytes": 2 * GIB,
-        "longest_task_s": 200.0,
         "work_per_window": 12.0,
+        "memory_bytes": 3 * GIB,
+        "peak_rss_bytes": 2 * GIB,
+        "time_s": 600,
+        "longest_task_s": 200.0,
     }
-    return Request(**(fields | changes))
+    return Request(**(CURVE | fields | changes))
 
 
 def test_a_choice_is_said_with_its_numbers_and_intervals():
@@ -78,9 +75,10 @@ def test_without_intervals_none_are_printed():
     assert said.endswith("Confidence unknown: some N has fewer than 6 timed trials.")
 
 
-def test_a_refusal_is_said_in_place_of_an_n():
+def test_a_refusal_or_a_choice_of_one_is_said_in_place_of_an_n():
     said = chosen(choice(workers=None, refusal="no trial was timed"))
     assert said == "no N is advised: no trial was timed."
+    assert "there was no other" in sureness(choice(candidates=(4,), share_chosen=None))
 
 
 @pytest.mark.parametrize(
@@ -109,10 +107,6 @@ def test_a_refusal_is_said_in_place_of_an_n():
 )
 def test_how_sure_it_is_decides_how_it_is_put(changes, said):
     assert sureness(choice(**({"rival": 8} | changes))) == said
-
-
-def test_a_choice_of_one_is_called_none():
-    assert "there was no other" in sureness(choice(candidates=(4,), share_chosen=None))
 
 
 def test_the_base_case_as_the_answer_says_that_no_larger_one_is_better():

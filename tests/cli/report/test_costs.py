@@ -1,5 +1,7 @@
 """The report tells what each configuration cost, as far as that is known."""
 
+from io import StringIO
+
 import polars as pl
 import pytest
 
@@ -7,7 +9,8 @@ from pyscale.analysis.spending import Prices
 from pyscale.analysis.trials import trial_table
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.context import ReportContext
-from pyscale.report.write import write_report
+from pyscale.report.csv import csv_texts
+from pyscale.report.markdown import write_markdown
 from pyscale.results import analysed
 
 CONTEXT = ReportContext(title="a run")
@@ -24,12 +27,10 @@ def two_workers(new_run, **asked):
 
 def section(tmp_path, results):
     """Lines of the table of costs; empty where the report has none."""
-    write_report(tmp_path, results)
-    _, _, rest = (tmp_path / "scaling_analysis.md").read_text().partition("## Costs")
+    _, _, rest = write_markdown(tmp_path, results).read_text().partition("## Costs")
     return [line for line in rest.split("\n## ")[0].splitlines() if line.startswith("|")]
 
 
-@pytest.mark.slow
 def test_costs_have_a_table_of_their_own_with_their_currency(tmp_path, new_run):
     trials = two_workers(new_run, requested_cpus=4, requested_gpus=1)
     lines = section(tmp_path, analysed(trials, CONTEXT, held="task", prices=EURO))
@@ -41,52 +42,40 @@ def test_costs_have_a_table_of_their_own_with_their_currency(tmp_path, new_run):
     assert lines[2:] == [f"| segment | {workers} | {same} |" for workers in (1, 2)]
 
 
-@pytest.mark.slow
-def test_the_csv_has_all_costs_and_the_unit_of_the_money(tmp_path, new_run):
+def test_what_was_held_and_paid_is_told_as_far_as_it_is_known(tmp_path, new_run):
     trials = two_workers(new_run, requested_cpus=4, requested_gpus=0)
-    write_report(tmp_path, analysed(trials, CONTEXT, held="task", prices=EURO))
-    row = pl.read_csv(tmp_path / "benchmark_results_aggregated.csv").row(1, named=True)
+    paid = csv_texts(analysed(trials, CONTEXT, held="task", prices=EURO))["configurations"]
+    row = pl.read_csv(StringIO(paid)).row(1, named=True)
     assert (row["core_hours"], row["gpu_hours"], row["energy_j"]) == (4, 0, None)
     assert (row["money"], row["money_per_work"], row["currency"]) == (2, 2 / 80, "EUR")
-
-
-@pytest.mark.slow
-def test_costs_that_nobody_had_are_not_told(tmp_path, new_run):
-    trials = two_workers(new_run, requested_cpus=4, requested_gpus=0)
-    lines = section(tmp_path, analysed(trials, CONTEXT, held="task"))
-    assert lines[0] == "| Stage | N | Core-hours | Core-hours per unit of work |"
-
-
-@pytest.mark.slow
-def test_where_nothing_says_how_long_cores_were_held_there_are_no_costs(tmp_path, new_run):
-    trials = two_workers(new_run, requested_cpus=4, requested_gpus=0)
+    unpaid = section(tmp_path, analysed(trials, CONTEXT, held="task"))
+    assert unpaid[0] == "| Stage | N | Core-hours | Core-hours per unit of work |"
+    # Nothing says how long cores were held.
     assert section(tmp_path, analysed(trials, CONTEXT)) == []
 
 
-@pytest.mark.parametrize(("device", "gpu_hours"), [("cpu", 0), ("cuda", 1), ("mps", 1)])
-def test_workers_on_one_machine_hold_what_they_had_for_themselves(new_run, device, gpu_hours):
-    trials = two_workers(new_run, device=device)
-    table = analysed(trials, CONTEXT, held="machine", own_cpus=TWO_CORES).configurations
-    assert table["core_hours"].to_list() == [2, 2]
-    assert table["gpu_hours"].to_list() == [gpu_hours, gpu_hours]
+@pytest.mark.parametrize(
+    ("ran", "shares_gpu", "core_hours", "gpu_hours"),
+    [
+        ({"device": "cpu"}, False, 2, 0),
+        ({"device": "cuda"}, False, 2, 1),
+        ({"device": "mps"}, False, 2, 1),
+        ({"device": "cuda"}, True, 2, None),
+        ({"oversubscribed": True}, False, None, None),
+    ],
+)
+def test_workers_on_one_machine_hold_what_they_had_for_themselves(
+    new_run, ran, shares_gpu, core_hours, gpu_hours
+):
+    sharing = {"segment"} if shares_gpu else set()
+    results = analysed(
+        two_workers(new_run, **ran), CONTEXT, held="machine", own_cpus=TWO_CORES, sharing=sharing
+    )
+    table = results.configurations
+    assert table["core_hours"].to_list() == [core_hours] * 2
+    assert table["gpu_hours"].to_list() == [gpu_hours] * 2
     # Nobody was asked for them, so nothing could be lowered.
     assert table["requested_cpus"].null_count() == 2
-
-
-def test_a_gpu_that_workers_share_is_held_by_none_of_them(new_run):
-    trials = two_workers(new_run, device="cuda")
-    stages = set(trials["stage"])
-    table = analysed(
-        trials, CONTEXT, held="machine", own_cpus=TWO_CORES, sharing=stages
-    ).configurations
-    assert table["core_hours"].to_list() == [2, 2]
-    assert table["gpu_hours"].null_count() == 2
-
-
-def test_what_workers_shared_is_nobodys(new_run):
-    trials = two_workers(new_run, oversubscribed=True)
-    table = analysed(trials, CONTEXT, held="machine", own_cpus=TWO_CORES).configurations
-    assert table["core_hours"].null_count() == table["gpu_hours"].null_count() == 2
 
 
 def test_energy_and_work_of_a_table_are_told(tmp_path):

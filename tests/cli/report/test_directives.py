@@ -23,8 +23,8 @@ def request(stage="segment", **changes):
         "cpus": 2,
         "gpus": 0,
         "memory_bytes": 3 * GIB,
-        "time_s": 900,
         "peak_rss_bytes": 2 * GIB,
+        "time_s": 900,
         "longest_task_s": 400.0,
         "work_per_window": 6.0,
     }
@@ -77,7 +77,7 @@ def test_ranks_are_tasks_of_one_job():
     assert asked("snakemake").startswith("# snakemake --resources mine_workers=1")
 
 
-def test_more_tasks_than_slurm_takes_in_an_array_are_told_to_be_split():
+def test_one_window_is_no_array_and_more_than_slurm_takes_are_told_to_be_split():
     most = written("sbatch", "plain", request(windows=4_000_001))
     assert "#SBATCH --array=0-4000000%4\n" in most
     lines = written("sbatch", "plain", request(windows=10**9, workers=10**9)).splitlines()
@@ -85,9 +85,6 @@ def test_more_tasks_than_slurm_takes_in_an_array_are_told_to_be_split():
         "# Slurm accepts at most 4000001 tasks per array: submit these 1000000000 in several."
     )
     assert not any("--array" in line for line in lines)
-
-
-def test_one_window_is_no_array():
     assert "array" not in written("sbatch", "plain", request(windows=1, workers=1))
 
 

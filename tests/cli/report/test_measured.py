@@ -1,12 +1,11 @@
 """What a report says of numbers that stages measure."""
 
-import io
 from dataclasses import replace
 
 import polars as pl
 import pytest
-from rich.console import Console
 
+from asread import printed
 from drawn import layers
 from pyscale.analysis.measured import POINT_SCHEMA
 from pyscale.analysis.samples import compared_samples, samples
@@ -23,12 +22,12 @@ POINT = {
     "suite": "demo",
     "stage": "segment",
     "device": "cpu",
+    "repeats": 6,
+    "baseline_workers": 1,
     "name": "cells",
     "unit": "cells",
     "better": "higher",
     "means": "",
-    "repeats": 6,
-    "baseline_workers": 1,
 }
 CONTEXT = ComparisonContext(base="one", new="other", measured_here=True)
 WORSE = "segment at N = 2: cells is 80.0 cells, 0.80 times that at N = 1; higher is better."
@@ -54,9 +53,8 @@ def test_numbers_have_a_table_and_what_gets_worse_a_sentence(measured, full, tmp
     assert f"\n- {WORSE}\n" in section
     page = write_page(tmp_path, measured).read_text()
     assert '<section id="measures">' in page
-    out = io.StringIO()
-    Console(file=out, width=100).print(summary_of(measured))
-    assert WORSE in " ".join(out.getvalue().split())
+    text = printed(summary_of(measured))
+    assert WORSE in " ".join(text.split())
     assert "Numbers that stages measure" not in write_markdown(tmp_path, full).read_text()
     assert '<section id="measures">' not in write_page(tmp_path, full).read_text()
 
@@ -86,9 +84,8 @@ def test_a_comparison_says_of_each_number_whether_it_is_worse(better, sentence, 
     new = base.with_columns(pl.col("value") / 2)
     rows = judged(samples=compared_samples(samples({}, base), samples({}, new)))
     assert conclusion(CONTEXT, rows) == sentence
-    out = io.StringIO()
-    Console(file=out, width=100).print(shown(CONTEXT, rows))
-    head, *lines = out.getvalue().partition("What stages measure")[2].splitlines()[1:]
+    text = printed(shown(CONTEXT, rows))
+    head, *lines = text.partition("What stages measure")[2].splitlines()[1:]
     assert head.split() == ["Base", "New"]
     assert "(cells)" in lines[0]
     assert lines[2].split()[-1] == word

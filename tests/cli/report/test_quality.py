@@ -18,7 +18,6 @@ def with_work(full, **bounds):
 def test_every_quality_stands_once_beside_data_algorithm_and_time(full):
     results = with_work(full, at_least={"link_recall": 0.9}, at_most={"error_px": 1})
     table = right(curves(results.configurations), results.context.works)
-    assert table is not None
     rows = table.texts
     assert [row[0] for row in rows] == ["register_denoise", "segment", "contact", "track"]
     assert rows[-1][1:-1] == [

@@ -1,11 +1,9 @@
 """What the report says of curves whose work grew with N."""
 
-from io import StringIO
-
 import polars as pl
 import pytest
-from rich.console import Console
 
+from asread import printed
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.advice import doubts
@@ -43,9 +41,8 @@ def test_work_that_is_known_in_part_is_said_to_be_taken_for_the_same():
         "N)."
     )
     assert doubts(curves(table)) == [said]
-    out = StringIO()
-    Console(file=out, width=200).print(summary(table))
-    assert said in out.getvalue()
+    text = printed(summary(table), width=200)
+    assert said in text
 
 
 def test_of_strong_scaling_and_of_unknown_work_nothing_is_said():

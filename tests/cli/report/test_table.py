@@ -1,3 +1,5 @@
+"""A user's table, over workers or sizes, is read, or refused in one sentence with the line."""
+
 from datetime import UTC, datetime
 
 import pytest
@@ -5,10 +7,12 @@ import pytest
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.errors import UserError
-from pyscale.report.table import read_wall_times
+from pyscale.references.files import shipped_folder
+from pyscale.report.table import has_sizes, read_sizes, read_wall_times
 from pyscale.report.tabletext import ZERO_IS_UNKNOWN
 
 HEADER = "stage,workers,wall_s\n"
+SIZES = "device,length_px,wall_s\n"
 
 
 @pytest.fixture
@@ -19,6 +23,15 @@ def csv(tmp_path):
         return path
 
     return write
+
+
+def refused(read, path, sentence):
+    with pytest.raises(UserError) as raised:
+        read(path)
+    said = str(raised.value)
+    assert said.startswith(str(path))
+    assert sentence in said
+    assert "\n" not in said
 
 
 @pytest.mark.parametrize(
@@ -136,13 +149,7 @@ def test_published_tables_are_read(references, name):
     ],
 )
 def test_what_is_wrong_with_a_table_is_said_in_one_sentence(csv, content, sentence):
-    path = csv(content)
-    with pytest.raises(UserError) as raised:
-        read_wall_times(path)
-    said = str(raised.value)
-    assert said.startswith(str(path))
-    assert sentence in said
-    assert "\n" not in said
+    refused(read_wall_times, csv(content), sentence)
 
 
 def test_what_stands_beside_is_read_and_may_be_blank(csv):
@@ -216,3 +223,69 @@ def test_a_name_that_a_spreadsheet_or_a_terminal_would_obey_is_refused(csv, name
 @pytest.mark.parametrize("name", ["a-b", "a=b", "<b>", "1", "Zellen (groß)"])
 def test_any_other_name_is_kept_as_it_is(csv, name):
     assert read_wall_times(csv(HEADER + f'"{name}",1,2\n'))["stage"].to_list() == [name]
+
+
+def test_times_may_be_called_time_s(csv):
+    for column in ("wall_s", "time_s"):
+        read = read_sizes(csv(f"device,length_px,{column}\ncpu,224,0.98\n"))
+        assert read.to_dicts() == [{"device": "cpu", "length_px": 224, "wall_s": 0.98}]
+
+
+def test_stages_and_repeats_are_kept(csv):
+    read = read_sizes(csv("stage,repeat,device,wall_s,length_px\na,1,cpu,2,224\na,2,cpu,3,224\n"))
+    assert read["repeat"].to_list() == [1, 2]
+    assert read["stage"].to_list() == ["a", "a"]
+
+
+def test_the_published_table_is_read_as_it_is(references):
+    raw = references / "cellpose_device_sweep.csv"
+    assert has_sizes(raw)
+    shipped = read_sizes(shipped_folder() / "cellpose-devices.csv")
+    assert read_sizes(raw).rows() == shipped.drop("stage").rows()
+
+
+def test_a_table_over_workers_is_none_of_sizes(csv):
+    assert not has_sizes(csv("stage,workers,wall_s\na,1,2\n"))
+    assert not has_sizes(csv("stage,workers,wall_s,length_px\na,1,2,224\n"))
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (SIZES, "has no rows"),
+        ("device,length_px\ncpu,224\n", "has no column 'wall_s'"),
+        (
+            "device,length_px,wall_s,time_s\ncpu,224,1,1\n",
+            "has both 'wall_s' and 'time_s': keep one",
+        ),
+        ("device,length_px,wall_s,stages\ncpu,224,1,a\n", "did you mean 'stage'"),
+        (
+            "device,length_px,wall_s,block,repeat\ncpu,224,1,0,0\n",
+            "has both 'repeat' and 'block': keep",
+        ),
+        (SIZES + "cpu,224,1\ncpu,448,nan\n", "line 3: wall_s nan is not a time in seconds"),
+        (SIZES + "cpu,224,inf\n", "line 2: wall_s inf is not a time in seconds"),
+        (SIZES + "cpu,224,0\n", "line 2: wall_s 0 must be above zero (a time in seconds)"),
+        (SIZES + "cpu,224,-1\n", "line 2: wall_s -1 must be above zero"),
+        (SIZES + "cpu,224,\n", "line 2: 'wall_s' is blank: fill it in"),
+        (
+            "device,length_px,time_s\ncpu,224,0\n",
+            "line 2: time_s 0 must be above zero (a time in seconds)",
+        ),
+        (SIZES + "cpu,0,1\n", "line 2: length_px 0 must be above zero (a length in pixels)"),
+        (SIZES + "cpu,nan,1\n", "line 2: length_px nan is not a length in pixels"),
+        (SIZES + "cpu,224 px,1\n", "line 2: length_px '224 px' is not a number"),
+        (SIZES + "cpu,224,1\nxpu-3,224,1\n", "line 3: device 'xpu-3' must name one of cpu, gpu"),
+        (SIZES + "gpu-cpu,224,1\n", "line 2: device 'gpu-cpu' must name one of cpu, gpu"),
+        (
+            SIZES + "cpu-a,224,1\ngpu,224,1\ncpu-b,224,1\n",
+            "line 4: cpu-b and cpu-a are both the CPU (the baseline)",
+        ),
+        (
+            SIZES + "cpu,224,1\ncpu,224,2\n",
+            "line 3 repeats line 2 (cpu at 224 px): number repeated trials in a column 'repeat'",
+        ),
+    ],
+)
+def test_what_is_wrong_with_sizes_is_said_with_its_line(csv, content, sentence):
+    refused(read_sizes, csv(content), sentence)

@@ -1,17 +1,18 @@
 """What stages warned of stands once on the terminal, the page, the text and in the table."""
 
-import io
 import json
 from dataclasses import replace
 
 import polars as pl
 import pytest
-from rich.console import Console
 
+from asread import printed
 from pyscale.analysis.scaling import configurations
+from pyscale.report.csv import write_csv
+from pyscale.report.markdown import write_markdown
+from pyscale.report.page.write import write_page
 from pyscale.report.terminal import summary_of
 from pyscale.report.warned import said
-from pyscale.report.write import write_report
 from pyscale_stages.warned import Warned
 
 LEFT = Warned(
@@ -41,33 +42,26 @@ def test_each_code_is_said_once_and_doubts_of_the_result_first(warned):
 
 
 def test_the_terminal_says_it_above_the_verdict(warned):
-    out = io.StringIO()
-    Console(file=out, width=100).print(summary_of(warned))
-    text = " ".join(out.getvalue().split())
+    text = printed(summary_of(warned))
+    text = " ".join(text.split())
     start = "register_denoise, the result may be wrong: 37 of 48 frames were not moved"
     assert text.count(start) == 1
     slow = text.index("register_denoise: The disk is slow.")
     assert text.index(start) < slow < text.index("Request N = ")
 
 
-@pytest.mark.slow
-def test_every_file_of_the_report_says_it(tmp_path, warned):
-    write_report(tmp_path, warned)
-    page = (tmp_path / "report.html").read_text()
+def test_every_file_of_the_report_says_it_where_there_is_a_warning(tmp_path, warned, thin):
+    page = write_page(tmp_path, warned).read_text()
     first_screen = page[page.index('id="verdict"') : page.index("</section>")]
     assert 'data-warning="unregistered-frames"' in first_screen
     assert "use <code>previous</code> &amp; &lt;care&gt;." in first_screen
     assert first_screen.index("37 of 48 frames") < first_screen.index('data-answer="speedup"')
-    text = (tmp_path / "scaling_analysis.md").read_text()
+    text = write_markdown(tmp_path, warned).read_text()
     assert "- **register_denoise, the result may be wrong**: 37 of 48 frames" in text
+    write_csv(tmp_path, warned)
     table = pl.read_csv(tmp_path / "benchmark_results_aggregated.csv")
     codes = table.filter(stage="register_denoise")["warnings"]
     assert set(codes) == {"unregistered-frames=37/48;slow-disk"}
-
-
-@pytest.mark.slow
-def test_a_run_without_warnings_says_nothing_of_them(tmp_path, thin):
-    write_report(tmp_path, thin)
     assert said(thin.trials) == ()
-    assert "data-warning" not in (tmp_path / "report.html").read_text()
-    assert "warned of" not in (tmp_path / "scaling_analysis.md").read_text()
+    assert "data-warning" not in write_page(tmp_path, thin).read_text()
+    assert "warned of" not in write_markdown(tmp_path, thin).read_text()

@@ -28,7 +28,19 @@ from pyscale.report.page.tables import losses
 from pyscale.report.page.values import POINTS, RATIOS, Cell, cell_text
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
-from pyscale.report.wording import few, listing, number, percent, phase, plural, ratio, score
+from pyscale.report.wording import (
+    ABSENT,
+    few,
+    listing,
+    number,
+    of_each,
+    percent,
+    phase,
+    plural,
+    ratio,
+    score,
+    titled,
+)
 
 LONGEST_NAME = 12
 """Letters of a line's name that stand beside its answer; a longer one stands in it."""
@@ -38,6 +50,11 @@ OF_CALLS = (
     "Call: one image in one process, without the first; the median over calls, then over trials."
 )
 OF_A_TABLE = "The source of the table defines what its times include."
+SHARED = {
+    "own": ", each with its own GPU",
+    "time_slicing": ", sharing GPUs by time slices",
+    "mps": ", sharing GPUs by MPS",
+}
 PARTS = "Parts of a call: medians; parts on the device end when the device has finished."
 
 
@@ -88,17 +105,14 @@ def section(results: Results) -> Section | None:
 
 def _doubts(found: Sequence[Sweep]) -> Iterator[str]:
     """Give the sentence of every flag once, with the points that raise it."""
-    rows = [
-        {"place": _place(sweep, row, is_one=len(found) == 1), "flags": codes(row)}
-        for sweep in found
-        for row in sweep.points
-    ]
+    rows = []
+    for sweep in found:
+        for row in sweep.points:
+            name = sweep.point_name(row)
+            is_known = len(found) == 1 or name.startswith(sweep.name)
+            place = name if is_known else f"{sweep.name}, {name}"
+            rows.append({"place": place, "flags": codes(row)})
     yield from doubts_of(rows, lambda raised: (row["place"] for row in raised), "every point")
-
-
-def _place(sweep: Sweep, row: Row, *, is_one: bool) -> str:
-    name = sweep.point_name(row)
-    return name if is_one or name.startswith(sweep.name) else f"{sweep.name}, {name}"
 
 
 def _title(sweep: Sweep) -> str:
@@ -106,35 +120,36 @@ def _title(sweep: Sweep) -> str:
     values = [line.value for line in sweep.lines if line.value]
     if sweep.grid.versus == DEVICE:
         kinds = {row["device"] for row in sweep.points}
-        told = ["CPU"] * ("cpu" in kinds) + ["GPU"] * bool(kinds - {"cpu"})
-        return f"{' against '.join(told)}, by size"
-    if len(values) > 1:
-        return f"{values[0]} against {listing(values[1:])}, by size"
-    return "By size"
+        values = ["CPU"] * ("cpu" in kinds) + ["GPU"] * bool(kinds - {"cpu"})
+    elif len(values) < 2:
+        return "By size"
+    return f"{' against '.join(filter(None, (values[0], listing(values[1:]))))}, by size"
 
 
 def _ran(sweep: Sweep) -> str:
     sizes = sorted({row["length_px"] for row in sweep.points if row["length_px"] is not None})
     over = f" ({' to '.join(f'{length:.0f}' for length in ends(sizes))} px)" if sizes else ""
-    trials = sorted({row["trials"] for row in sweep.points})
-    each = " to ".join(map(str, ends(trials)))
     lines = listing(line.name for line in sweep.lines if line.name != sweep.name)
     return (
         f"{sweep.name} at {plural(len(sizes), 'size')}{over}{f' on {lines}' if lines else ''}, "
-        f"{each} timed trial{'' if trials == [1] else 's'} of each"
+        f"{of_each(row['trials'] for row in sweep.points)}"
     )
 
 
 def _notes(found: Sequence[Sweep], *, has_parts: bool) -> Iterator[str]:
-    """Explain the numbers of the tables."""
     for sweep in found:
-        yield OF_A_TABLE if sweep.is_table else OF_CALLS
+        # Of a run every point has its cores; a table was measured elsewhere.
+        yield OF_A_TABLE if _is_table(sweep) else OF_CALLS
     if any(sweep.compared for sweep in found):
         yield "Times as fast: the baseline's time over its own."
     if any(row["beside_ap_iou50"] is not None for sweep in found for row in sweep.points):
         yield "AP: average precision of one output against the other."
     if has_parts:
         yield PARTS
+
+
+def _is_table(sweep: Sweep) -> bool:
+    return all(row["threads"] is None for row in sweep.points)
 
 
 def trust_in_sweep(sweep: Sweep) -> Trusted:
@@ -152,13 +167,10 @@ def trust_in_sweep(sweep: Sweep) -> Trusted:
 
 def _outputs(sweep: Sweep) -> Iterator[str]:
     for line in sweep.compared:
-        known = [
-            row["beside_ap_iou50"] for row in line.points if row["beside_ap_iou50"] is not None
-        ]
-        if known:
-            yield f"outputs of {line.name} agree by {score(min(known))} or more (AP at IoU 0.5)"
-        else:
-            yield f"outputs of {line.name} not compared"
+        scores = [row["beside_ap_iou50"] for row in line.points]
+        least = min((known for known in scores if known is not None), default=None)
+        beside = f"agree by {score(least)} or more (AP at IoU 0.5)"
+        yield f"outputs of {line.name} {'not compared' if least is None else beside}"
 
 
 def _answers(sweep: Sweep) -> Iterator[Answer]:
@@ -188,17 +200,14 @@ def _gain(sweep: Sweep, line: Line, measure: str, on: str = "") -> tuple[Cell, C
     head: Cell = (point,)
     rest: Cell = (*interval, f" times as fast as {base} at {at}")
     if row["ratio_low"] is not None and row["ratio_low"] <= 1 <= row["ratio_high"]:
-        head, rest = (
-            ("Indistinguishable",),
-            (f" from {base} at {at} (ratio ", point, *interval, ")"),
-        )
-    times = f"{number(row['value_s'])} s instead of {number(row['base_s'])} s"
-    win, ceiling = sweep.win(line, measure), sweep.ceiling(line, measure)
-    more = [
-        *([] if win is None else [where_it_wins(win)]),
-        *([] if ceiling is None else [flattens(ceiling)]),
-    ]
-    return head, (*rest, "; ".join([f" ({times})", *more]))
+        head = ("Indistinguishable",)
+        rest = (f" from {base} at {at} (ratio ", point, *interval, ")")
+    more = [f" ({number(row['value_s'])} s instead of {number(row['base_s'])} s)"]
+    if (win := sweep.win(line, measure)) is not None:
+        more.append(where_it_wins(win))
+    if (ceiling := sweep.ceiling(line, measure)) is not None:
+        more.append(flattens(ceiling))
+    return head, (*rest, "; ".join(more))
 
 
 def _limit(sweep: Sweep, line: Line) -> Iterator[Answer]:
@@ -209,51 +218,44 @@ def _limit(sweep: Sweep, line: Line) -> Iterator[Answer]:
         return
     at = f"a call at {size(point['length_px'])}"
     helped = [
-        row
+        f"{phase(row['part'])} {ratio(row['part_ratio'])}"
         for row in sorted(sweep.parts(point), key=lambda row: -(row["base_s"] or 0.0))
         if row["part"] not in (*found["parts"], UNATTRIBUTED) and row["part_ratio"] is not None
     ]
-    told = (f"{phase(row['part'])} {ratio(row['part_ratio'])}" for row in helped)
-    sped_up = f"; sped up: {few(told, MOST_PARTS)} times" if helped else ""
+    sped_up = f"; sped up: {few(helped, MOST_PARTS)} times" if helped else ""
     if found["bound"] is None:
         yield Answer("Limit", "limit", ("No part",), (f" of {at} is as slow as before{sped_up}.",))
         return
-    parts = map(phase, found["parts"])
-    head = few(parts, MOST_PARTS, "smaller ones")
+    head = few(map(phase, found["parts"]), MOST_PARTS, "smaller ones")
     rest = (
         f", not sped up: {percent(found['share'])} of {at} ({number(found['unaided_s'])} of "
         f"{number(found['call_s'])} s), so that no more than {ratio(found['bound'])} times is "
         f"possible{sped_up}."
     )
-    yield Answer("Limit", "limit", (f"{head[:1].upper()}{head[1:]}",), (rest,))
+    yield Answer("Limit", "limit", (titled(head),), (rest,))
 
 
 def _times(sweep: Sweep, line: Line, timed: list[Row]) -> Iterator[Answer]:
     """State how long a call takes at the smallest and the largest size, and where it goes."""
-    first, *largest = [
+    is_long = len(line.name) > LONGEST_NAME
+    first, *largest = (
         (POINTS.cell(row, f"{sweep.measure}_s")[0], f" s at {size(row['length_px'])}")
         for row in ends(timed)
-    ]
-    is_long = len(line.name) > LONGEST_NAME
-    to = tuple(part for one in largest for part in (" to ", *one))
-    yield Answer(
-        "Time" if is_long else line.name,
-        "time",
-        first[:1],
-        (first[1], *to, f" for a call on {line.name}." if is_long else " for a call."),
     )
-    rate, *rates = [POINTS.cell(row, "throughput_mp_s")[0] for row in ends(timed)]
-    to = tuple(part for one in rates for part in (" to ", one))
-    yield Answer("Speed", "throughput", (rate,), (*to, " megapixels per second."))
+    told = (first[1], *(part for one in largest for part in (" to ", *one)), " for a call")
+    question = "Time" if is_long else line.name
+    yield Answer(question, "time", first[:1], (*told, f" on {line.name}." if is_long else "."))
+    rate, *rates = (POINTS.cell(row, "throughput_mp_s")[0] for row in ends(timed))
+    told = (*(part for one in rates for part in (" to ", one)), " megapixels per second.")
+    yield Answer("Speed", "throughput", (rate,), told)
     parts = sorted(sweep.parts(timed[-1]), key=lambda row: -row["share"])[:MOST_PARTS]
     if parts:
-        told = listing(f"{phase(row['part'])} {percent(row['share'])}" for row in parts)
+        shares = listing(f"{phase(row['part'])} {percent(row['share'])}" for row in parts)
         at = f" of a call at {size(timed[-1]['length_px'])}."
-        yield Answer("Mostly", "limit", (told,), (at,))
+        yield Answer("Mostly", "limit", (shares,), (at,))
 
 
 def _said(sweep: Sweep) -> Iterator[str]:
-    """State what neither an answer nor a table does."""
     if not sweep.is_timed:
         yield "No timed call."
         return
@@ -293,27 +295,15 @@ def _sharing(sweep: Sweep) -> Iterator[str]:
     for row in sweep.of(sweep.grid.sharing):
         if row["invalid"]:
             continue
-        interval = (
-            "no 95 % interval"
-            if row["gain_low"] is None
-            else f"95 % interval {ratio(row['gain_low'])} to {ratio(row['gain_high'])}"
-        )
+        low, high = ratio(row["gain_low"]), ratio(row["gain_high"])
+        interval = "no 95 % interval" if low == ABSENT else f"95 % interval {low} to {high}"
+        shared = "" if row["device"] == "cpu" else SHARED.get(row["gpu_sharing"] or "", "")
         yield (
             f"{row['workers']} workers on {named(row['value']) or sweep.name} at "
-            f"{size(row['length_px'])}{_shared(row)}: {number(row['throughput_mp_s'])} "
+            f"{size(row['length_px'])}{shared}: {number(row['throughput_mp_s'])} "
             f"megapixels/s together, {number(row['one_mp_s'])} alone, {ratio(row['gain'])} times "
             f"as much ({interval})."
         )
-
-
-def _shared(row: Row) -> str:
-    if row["device"] == "cpu":
-        return ""
-    return {
-        "own": ", each with its own GPU",
-        "time_slicing": ", sharing GPUs by time slices",
-        "mps": ", sharing GPUs by MPS",
-    }.get(row["gpu_sharing"] or "", "")
 
 
 def not_compared(sweep: Sweep) -> str | None:
@@ -327,18 +317,14 @@ def not_compared(sweep: Sweep) -> str | None:
         return f"No ratio of {only}: no size has timed calls of both."
     if versus != DEVICE:
         return f"Only {only} was measured: a ratio needs another value of {versus}."
-    return f"Only the {only} was measured. To compare with a GPU, use {_command(sweep)}."
-
-
-def _command(sweep: Sweep) -> str:
-    """Write the line that measures the same sizes on a GPU too."""
-    if sweep.is_table:
-        # A table does not name its command.
-        return "a table with the times of both devices of a machine"
-    lengths = [json.loads(row["point"]).get("length_px") for row in sweep.points]
-    sizes = ",".join(dict.fromkeys(str(one) for one in lengths if one is not None))
-    these = f" --sizes {sizes}" if sizes else ""
-    return (
-        f"`pyscale run {sweep.points[0]['suite']}{these} --device cpu,cuda` "
-        "(on a Mac `--device cpu,mps`)"
-    )
+    # A table does not name its command.
+    command = "a table with the times of both devices of a machine"
+    if not _is_table(sweep):
+        lengths = [json.loads(row["point"]).get("length_px") for row in sweep.points]
+        sizes = ",".join(dict.fromkeys(str(one) for one in lengths if one is not None))
+        these = f" --sizes {sizes}" if sizes else ""
+        command = (
+            f"`pyscale run {sweep.points[0]['suite']}{these} --device cpu,cuda` "
+            "(on a Mac `--device cpu,mps`)"
+        )
+    return f"Only the {only} was measured. To compare with a GPU, use {command}."

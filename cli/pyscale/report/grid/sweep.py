@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import polars as pl
 
+from pyscale.analysis.grid.bysize import Ceiling, Win
+from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.grid.words import Row, named, size
+from pyscale.report.wording import grouped
 
-if TYPE_CHECKING:
-    from pyscale.analysis.grid.bysize import Ceiling, Win
-    from pyscale.analysis.grid.findings import GridFindings
+OF_POINT = ("stage", "workers")
+F = TypeVar("F", Ceiling, Win)
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,6 @@ class Sweep:
         return "steady" if any(row["steady_s"] is not None for row in self.points) else "first"
 
     @cached_property
-    def is_table(self) -> bool:
-        """Whether it was measured elsewhere: of a run every point has its cores."""
-        return all(row["threads"] is None for row in self.points)
-
-    @cached_property
     def is_timed(self) -> bool:
         """Whether any call was."""
         return any(row[f"{self.measure}_s"] is not None for row in self.points)
@@ -67,9 +64,8 @@ class Sweep:
     @cached_property
     def lines(self) -> list[Line]:
         """Points by value of versus and N, in the order of the suite."""
-        found: dict[tuple[str | None, int], list[Row]] = {}
-        for row in self.of(self.grid.points):
-            found.setdefault((row["value"], row["workers"]), []).append(row)
+        points = self.of(self.grid.points)
+        found = grouped(((row["value"], row["workers"]), row) for row in points)
         several = len({workers for _, workers in found}) > 1
         return [
             Line(
@@ -118,38 +114,30 @@ class Sweep:
 
     def ceiling(self, line: Line, measure: str) -> Ceiling | None:
         """Ceiling of a line's ratios."""
-        return next(
-            (one for one in self.grid.ceilings if self._owns(one, line) and one.measure == measure),
-            None,
-        )
+        return next(self._of(self.grid.ceilings, line, measure), None)
 
     def win(self, line: Line, measure: str) -> Win | None:
         """From which size on a line is faster than its base."""
-        return next(
-            (one for one in self.grid.wins if self._owns(one, line) and one.measure == measure),
-            None,
-        )
+        return next(self._of(self.grid.wins, line, measure), None)
 
-    def _owns(self, found: Ceiling | Win, line: Line) -> bool:
-        own = (found.series, found.value, found.workers)
-        return own == (self.series, line.value, line.workers)
+    def _of(self, found: Iterable[F], line: Line, measure: str) -> Iterator[F]:
+        own = (self.series, line.value, line.workers, measure)
+        return (one for one in found if own == (one.series, one.value, one.workers, one.measure))
 
     def parts(self, point: Row) -> list[Row]:
         """Parts of the calls of one point, in their order; none where they are not known."""
-        return [row for row in self.of(self.grid.parts) if _same(row, point)]
+        return self._of_point(self.grid.parts, point)
 
     def unaided(self, point: Row) -> Row | None:
         """Parts of the calls of one point that are not sped up; None where unknown."""
-        rows = (row for row in self.of(self.grid.unaided) if _same(row, point))
-        return next(rows, None)
+        return next(iter(self._of_point(self.grid.unaided, point)), None)
+
+    def _of_point(self, table: pl.DataFrame, point: Row) -> list[Row]:
+        return [row for row in self.of(table) if all(row[n] == point[n] for n in OF_POINT)]
 
     def of(self, table: pl.DataFrame) -> list[Row]:
         """Rows of another table that belong to this series."""
         return table.filter(series=self.series).to_dicts()
-
-
-def _same(row: Row, point: Row) -> bool:
-    return (row["stage"], row["workers"]) == (point["stage"], point["workers"])
 
 
 def codes(row: Row) -> list[str]:
@@ -160,18 +148,16 @@ def codes(row: Row) -> list[str]:
 
 def sweeps(grids: Sequence[GridFindings]) -> list[Sweep]:
     """Split grids into their series, in the order of the suite."""
-    return list(_each(grids))
+    found = []
+    for grid in grids:
+        several = grid.points["series"].unique(maintain_order=True)
+        for series in several:
+            name = f"{grid.family} ({series})" if len(several) > 1 and series else grid.family
+            found.append(Sweep(name=name, grid=grid, series=series))
+    return found
 
 
 def largest_px(found: Sequence[Sweep]) -> float | None:
     """Length of the largest image of any sweep; None where no size is known."""
     lengths = (row["length_px"] for sweep in found for row in sweep.points)
     return max((length for length in lengths if length is not None), default=None)
-
-
-def _each(grids: Sequence[GridFindings]) -> Iterator[Sweep]:
-    for grid in grids:
-        several = grid.points["series"].unique(maintain_order=True)
-        for series in several:
-            name = f"{grid.family} ({series})" if len(several) > 1 and series else grid.family
-            yield Sweep(name=name, grid=grid, series=series)

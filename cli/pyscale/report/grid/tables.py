@@ -17,7 +17,7 @@ from pyscale.report.page.values import (
     Row,
     Writer,
 )
-from pyscale.report.wording import ABSENT, percent, phase, ratio, score, seconds
+from pyscale.report.wording import ABSENT, percent, phase, ratio, score, seconds, titled
 
 PUBLISHED = "Building the model and a call, mean +/- SD over calls"
 
@@ -27,7 +27,7 @@ def short(found: Sequence[Sweep]) -> Table | None:
     size, _ = _which(found)
     columns: Columns = [
         numbers("px", size[1]),
-        words("on", _marked),
+        words("on", lambda row: f"{_line(row)}{' !' * bool(row['result_doubted'])}"),
         numbers("a call s", lambda row: POINTS.interval_cell(row, f"{row['sweep'].measure}_s")),
         numbers("times\nas fast", _ratio),
         numbers("mega-\npixels/s", POINTS.plain("throughput_mp_s")),
@@ -88,7 +88,6 @@ def processes(found: Sequence[Curve]) -> Table | None:
 
 
 def _points(found: Sequence[Sweep]) -> Iterator[tuple[str, Row]]:
-    """Every point, which knows its sweep."""
     return ((sweep.name, row | {"sweep": sweep}) for sweep in found for row in sweep.points)
 
 
@@ -98,18 +97,17 @@ def _which(found: Sequence[Sweep]) -> Columns:
     name = (versus.pop() or "point") if len(versus) == 1 else "point"
     return [
         *POINTS.columns("length_px"),
-        words(f"{name[:1].upper()}{name[1:]}", lambda row: row["sweep"].line_of(row)),
+        words(titled(name), _line),
     ]
+
+
+def _line(row: Row) -> str:
+    return str(row["sweep"].line_of(row))
 
 
 def _ratio(row: Row) -> Cell:
     found = row["sweep"].ratio_of(row)
     return (ABSENT,) if found is None else RATIOS.interval_cell(found, "ratio", ratio)
-
-
-def _marked(row: Row) -> str:
-    """Name the line of a point, marked where the stage doubts its result."""
-    return f"{row['sweep'].line_of(row)}{' !' if row['result_doubted'] else ''}"
 
 
 def _objects(row: Row) -> Cell:

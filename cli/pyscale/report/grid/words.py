@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
+from pyscale.analysis.grid.bysize import Ceiling, Win
 from pyscale.report.wording import plural, ratio
-
-if TYPE_CHECKING:
-    from pyscale.analysis.grid.bysize import Ceiling, Win
 
 T = TypeVar("T")
 Row = dict[str, Any]

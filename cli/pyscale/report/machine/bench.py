@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.machine.words import MODES, Row, mode_of
-
-if TYPE_CHECKING:
-    from pyscale.analysis.machine.findings import MachineFindings
+from pyscale.report.wording import grouped
 
 FIO = "fio_"
 READS = ("particle_sequential", "particle_random", "parallel", "cache", "movie")
@@ -40,12 +38,19 @@ class Bench:
     @cached_property
     def reads(self) -> list[Row]:
         """Whole tests that read files in a known way, without those of fio; cold ones first."""
+
+        def order(row: Row) -> tuple[int, str, int, int]:
+            # Particles before movies, of each the tests that differ in readers and state together.
+            name, _, mode = row["test"].rpartition("_")
+            kinds = [place for place, kind in enumerate(READS) if name.startswith(kind)]
+            return min(kinds, default=len(READS)), name, list(MODES).index(mode), row["at_once"]
+
         rows = [
             row
             for row in self.of("storage")
             if row["step"] is None and mode_of(row["test"]) and not row["test"].startswith(FIO)
         ]
-        return sorted(rows, key=_read_order)
+        return sorted(rows, key=order)
 
     @cached_property
     def writes(self) -> list[Row]:
@@ -60,15 +65,11 @@ class Bench:
 
     def storage(self, test: str, at_once: int = 1) -> Row | None:
         """Return a whole test of the storage that has a time; None where there is none."""
-        return next(
-            (
-                row
-                for row in self.of("storage")
-                if (row["test"], row["step"], row["at_once"]) == (test, None, at_once)
-                and row["rate"] is not None
-            ),
-            None,
-        )
+        wanted = (test, None, at_once)
+        for row in self.of("storage"):
+            if (row["test"], row["step"], row["at_once"]) == wanted and row["rate"] is not None:
+                return row
+        return None
 
     def fio(self, row: Row) -> Row | None:
         """The same read by fio, where it was measured."""
@@ -90,21 +91,14 @@ class Bench:
     def threads(self) -> list[int]:
         """Numbers of threads on which any codec was decoded."""
         return sorted(
-            {
-                row["at_once"]
-                for row in self.of("decompress")
-                if row["step"] == "decode" and row["wall_s"] is not None
-            }
+            {row["at_once"] for row in timed(self.of("decompress")) if row["step"] == "decode"}
         )
 
     @cached_property
     def kernels(self) -> dict[str, list[Row]]:
         """Whole tests of the kernels by the device that computed."""
-        found: dict[str, list[Row]] = {}
-        for row in self.of("kernels"):
-            if row["step"] is None:
-                found.setdefault(device_of(row), []).append(row)
-        return found
+        wholes = (row for row in self.of("kernels") if row["step"] is None)
+        return grouped((row["device"] or PROCESSOR, row) for row in wholes)
 
     def steps(self, test: Row) -> list[Row]:
         """Steps of a whole test."""
@@ -116,43 +110,19 @@ class Bench:
         ]
 
 
-def device_of(row: Row) -> str:
-    """Name what computed."""
-    return row["device"] or PROCESSOR
-
-
 def benches(machine: MachineFindings | None) -> list[Bench]:
     """Split the tests by node and number of workers, in the order of the table."""
     if machine is None:
         return []
-    found: dict[tuple[str, int], list[Row]] = {}
-    for row in machine.tests.iter_rows(named=True):
-        found.setdefault((row["node"], row["workers"]), []).append(row)
-    nodes = {node for node, _ in found}
-    counts = {workers for _, workers in found}
-    return [
-        Bench(
-            node,
-            workers,
-            _name(node, workers, several_nodes=len(nodes) > 1, several_counts=len(counts) > 1),
-            rows,
-            machine.places.get(node, {}),
-        )
-        for (node, workers), rows in found.items()
-    ]
-
-
-def _name(node: str, workers: int, *, several_nodes: bool, several_counts: bool) -> str:
-    parts = [node] if several_nodes else []
-    parts += [f"N = {workers}"] if several_counts else []
-    return ", ".join(parts)
-
-
-def _read_order(row: Row) -> tuple[int, str, int, int]:
-    """Particles before movies, of each the tests that differ in readers and state together."""
-    name, _, mode = row["test"].rpartition("_")
-    kinds = [place for place, kind in enumerate(READS) if name.startswith(kind)]
-    return min(kinds, default=len(READS)), name, list(MODES).index(mode), row["at_once"]
+    rows = machine.tests.to_dicts()
+    found = grouped(((row["node"], row["workers"]), row) for row in rows)
+    several_nodes = len({node for node, _ in found}) > 1
+    several_counts = len({workers for _, workers in found}) > 1
+    named = []
+    for (node, workers), rows in found.items():
+        parts = [node] * several_nodes + [f"N = {workers}"] * several_counts
+        named.append(Bench(node, workers, ", ".join(parts), rows, machine.places.get(node, {})))
+    return named
 
 
 def timed(rows: Iterable[Row]) -> list[Row]:

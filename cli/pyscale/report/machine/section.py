@@ -32,7 +32,7 @@ from pyscale.report.machine.words import (
 from pyscale.report.page.values import TESTS, Cell, Value
 from pyscale.report.results import Results
 from pyscale.report.section import Answer, Answered, Block, Section, doubts_of, there
-from pyscale.report.wording import few, listing, number, percent, plural, ratio
+from pyscale.report.wording import few, grouped, listing, number, percent, plural, ratio
 
 HERE = "This machine"
 SEQUENTIAL, RANDOM = "particle_sequential_read", "particle_random_read"
@@ -61,6 +61,12 @@ AT_ONCE = (
     "Where N processes of a node measured at once, each ran all tests: the numbers are of one "
     "process beside the others."
 )
+ABILITIES = {
+    "matrix_product": "matrix product",
+    "fft_3d": "3D Fourier transform",
+    "triad": "memory",
+    "host_to_device_pinned": "to the GPU, pinned",
+}
 LEFT_OUT = {
     *("Doubts", "Trials", "Median (ms)", "p95 (ms)", "First call (s)", "Error", "Allowed"),
     *("Nodes", "Outliers"),
@@ -133,7 +139,6 @@ def section(results: Results) -> Section | None:
 
 
 def _ran(found: Sequence[Bench]) -> str:
-    """Name the tests, in a line."""
     nodes = {bench.node for bench in found}
     counts = sorted({bench.workers for bench in found})
     kinds = list(dict.fromkeys(row["kind"] for bench in found for row in bench.rows))
@@ -141,8 +146,8 @@ def _ran(found: Sequence[Bench]) -> str:
     many = "" if counts == [1] else f", N = {listing(counts)} processes at once"
     repeats = [row["repeats"] for bench in found for row in bench.rows if row["repeats"]]
     ends = sorted({min(repeats), max(repeats)}) if repeats else []
-    trials = "trial" if ends == [1] else "trials"
-    each = f", each test in {' to '.join(map(str, ends))} {trials}" if ends else ""
+    told = f"{' to '.join(map(str, ends))} trial{'s' * (ends != [1])}"
+    each = f", each test in {told}" if ends else ""
     return f"tests of the machine{over} ({listing(kinds)}{many}){each}"
 
 
@@ -154,13 +159,14 @@ def _answered(
         yield Answered("All nodes", (Answer("Nodes", "nodes", *in_short(machine)),))
     of_trials = flags_of_trials(results.configurations, machine.entries)
     for bench in found if len(found) <= MOST_BENCHES else ():
-        gpus = [device for device in bench.kernels if device != PROCESSOR]
+        # The GPUs after the first have their answers in the tables alone.
+        gpu = next((device for device in bench.kernels if device != PROCESSOR), None)
+        more = len(bench.kernels) - 1 - (PROCESSOR in bench.kernels)
         answers = [
             *_storage(bench),
             *_codec(bench),
             *(_device(bench, PROCESSOR, 0) if PROCESSOR in bench.kernels else ()),
-            # The others have their answers in the tables alone.
-            *(_device(bench, gpus[0], len(gpus) - 1) if gpus else ()),
+            *(_device(bench, gpu, more) if gpu else ()),
         ]
         trusted = trust_in_tests(bench.rows, of_trials)
         yield Answered.of(bench.name or HERE, answers, trusted)
@@ -170,13 +176,14 @@ def _storage(bench: Bench) -> Iterator[Answer]:
     in_order = [row for mode in MODES if (row := bench.storage(f"{SEQUENTIAL}_{mode}"))]
     if not in_order:
         return
-    first, *others = in_order
-    rest: Cell = (f" MB/s {_state(first)}",)
-    for row in others:
-        rest = (*rest, "; ", _scaled(row, MEGA), f" {_state(row)}")
+    told: Cell = ()
+    for row in in_order:
+        state = STATES.get(row["cache"] or "", "in an unknown state")
+        told = (*told, "; ", _scaled(row, MEGA), f"{'' if told else ' MB/s'} {state}")
     if (alone := bench.storage(f"{RANDOM}_cold")) and alone["iops"] is not None:
-        rest = (*rest, "; ", TESTS.value(alone, "iops", number(alone["iops"])), " random reads/s")
-    yield Answer("Storage", "storage", (_scaled(first, MEGA),), (*rest, ", by one reader."))
+        told = (*told, "; ", *TESTS.cell(alone, "iops"), " random reads/s")
+    _, head, *rest = told
+    yield Answer("Storage", "storage", (head,), (*rest, ", by one reader."))
 
 
 def _codec(bench: Bench) -> Iterator[Answer]:
@@ -187,44 +194,31 @@ def _codec(bench: Bench) -> Iterator[Answer]:
     ]
     if not last:
         return
-    slowest, *_, fastest = [
-        *(ordered := sorted(last, key=lambda row: float(row["rate"]))),
-        *ordered,
-    ]
-    rest: Cell = (f" MB/s ({CODECS.get(slowest['test'], slowest['test'])})",)
-    if fastest is not slowest:
-        name = CODECS.get(fastest["test"], fastest["test"])
-        rest = (*rest, " to ", _scaled(fastest, MEGA), f" MB/s ({name})")
-    on = f" of pixels on {plural(slowest['at_once'], 'thread')}."
-    yield Answer("Decode", "decoding", (_scaled(slowest, MEGA),), (*rest, on))
-
-
-def _device(bench: Bench, device: str, others: int) -> Iterator[Answer]:
-    """State the plain abilities of one device."""
-    rows = {row["test"]: row for row in timed(bench.kernels[device])}
-    cells: list[tuple[Value | str, str]] = []
-    for test, name in (
-        ("matrix_product", "matrix product"),
-        ("fft_3d", "3D Fourier transform"),
-        ("triad", "memory"),
-        ("host_to_device_pinned", "to the GPU, pinned"),
-    ):
-        if test in rows and (row := rows[test])["rate"] is not None:
-            scale, unit = rate_parts(row["rate"], row["unit"])
-            cells.append((_scaled(row, scale), f" {unit} ({name})"))
-    if cells:
-        (head, unit), *further = cells
-        rest: Cell = (unit, *(part for cell in further for part in ("; ", *cell)))
-        more = f", and {others} more below" if others else ""
-        yield Answer("Compute", "compute", (head,), (*rest, f" on {device}{more}."))
+    ordered = sorted(last, key=lambda row: float(row["rate"]))
+    told: Cell = ()
+    for row in (ordered[0], *ordered[1:][-1:]):
+        name = CODECS.get(row["test"], row["test"])
+        told = (*told, " to ", _scaled(row, MEGA), f" MB/s ({name})")
+    _, head, *rest = told
+    on = f" of pixels on {plural(ordered[0]['at_once'], 'thread')}."
+    yield Answer("Decode", "decoding", (head,), (*rest, on))
 
 
 def _scaled(row: Row, scale: float) -> Value | str:
     return TESTS.value(row, "rate", number(row["rate"] / scale))
 
 
-def _state(row: Row) -> str:
-    return STATES.get(row["cache"] or "", "in an unknown state")
+def _device(bench: Bench, device: str, others: int) -> Iterator[Answer]:
+    rows = {row["test"]: row for row in timed(bench.kernels[device])}
+    told: Cell = ()
+    for test, name in ABILITIES.items():
+        if test in rows and (row := rows[test])["rate"] is not None:
+            scale, unit = rate_parts(row["rate"], row["unit"])
+            told = (*told, "; ", _scaled(row, scale), f" {unit} ({name})")
+    if told:
+        _, head, *rest = told
+        more = f", and {others} more below" if others else ""
+        yield Answer("Compute", "compute", (head,), (*rest, f" on {device}{more}."))
 
 
 def place(bench: Bench) -> dict[str, str]:
@@ -254,11 +248,8 @@ def scale(bench: Bench) -> Iterator[str]:
 
 def cannot_run(bench: Bench) -> Iterator[str]:
     """Name the tests without a time, by the reason."""
-    by_reason: dict[str, list[Row]] = {}
-    for row in bench.rows:
-        if row["why_not"]:
-            by_reason.setdefault(row["why_not"], []).append(row)
-    for reason, rows in by_reason.items():
+    without = ((row["why_not"], row) for row in bench.rows if row["why_not"])
+    for reason, rows in grouped(without).items():
         told = few(map(name_of, _wholes(rows)))
         yield f"Cannot run here: {told}: {reason.removeprefix(f'{NOT_APPLICABLE}: ')}."
 
@@ -276,11 +267,8 @@ def _wholes(rows: Sequence[Row]) -> Sequence[Row]:
 
 def of_all(found: Sequence[Bench], said: Callable[[Bench], Iterable[str]]) -> Iterator[str]:
     """Give equal sentences on several nodes once, with their names; on all nodes without."""
-    by_sentence: dict[str, list[str]] = {}
-    for bench in found:
-        for sentence in said(bench):
-            by_sentence.setdefault(sentence, []).append(bench.name)
-    for sentence, names in by_sentence.items():
+    each = ((sentence, bench.name) for bench in found for sentence in said(bench))
+    for sentence, names in grouped(each).items():
         yield f"{'' if len(names) == len(found) else f'{few(names)}: '}{sentence}"
 
 
@@ -348,27 +336,23 @@ def headroom(machine: MachineFindings, configurations: pl.DataFrame) -> Iterator
                 "more."
             )
             continue
-        proved = "" if row["proved"] else " (cold cache not verified on both sides)"
+        used, proved = f"up to {percent(row['share'])} was used;", row["proved"]
+        follows = f"{used} storage may limit reading, so try faster storage"
+        if row["share"] < FAR:
+            sure = "does not limit" if proved else "seems not to limit"
+            follows = f"at most {percent(row['share'])} was used, so storage {sure} reading"
+        elif row["share"] < NEAR:
+            follows = f"{used} storage may limit reading at times"
         yield (
             f"{took}{'' if spent is None else f'{percent(spent)} of the wall time, '}at "
             f"{megabytes(row['read_bytes_per_s'])} or less; this node's storage reaches "
             f"{megabytes(row['storage_bytes_per_s'])} cold with "
-            f"{plural(row['test_readers'], 'reader')}{proved}: {_follows(row)}."
+            f"{plural(row['test_readers'], 'reader')}"
+            f"{'' if proved else ' (cold cache not verified on both sides)'}: {follows}."
         )
 
 
-def _follows(row: Row) -> str:
-    share = percent(row["share"])
-    if row["share"] < FAR:
-        sure = "does not limit" if row["proved"] else "seems not to limit"
-        return f"at most {share} was used, so storage {sure} reading"
-    if row["share"] < NEAR:
-        return f"up to {share} was used; storage may limit reading at times"
-    return f"up to {share} was used; storage may limit reading, so try faster storage"
-
-
 def _not_measured(found: list[Bench]) -> Iterator[str]:
-    """List what the tests of a machine do not measure."""
     states = {row["cache"] for bench in found for row in bench.rows}
     if any("few-repeats" in (row["flags"] or []) for bench in found for row in bench.rows):
         yield f"95 % intervals of tests with fewer than {repeats_needed()} timed trials."

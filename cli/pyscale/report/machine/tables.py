@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
 
+from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.report.dictionary import WAYS, Written, in_units
 from pyscale.report.machine.bench import Bench
 from pyscale.report.machine.words import (
@@ -19,11 +19,8 @@ from pyscale.report.machine.words import (
 from pyscale.report.page.table import Table, laid_out, numbers, words
 from pyscale.report.page.values import HEADROOM, NODES, TESTS, Cell, Columns, Row, Writer
 from pyscale.report.section import there
-from pyscale.report.wording import ABSENT, number, phase, plural, ratio
+from pyscale.report.wording import ABSENT, grouped, number, phase, plural, ratio
 from pyscale_stages.metric import SHARES
-
-if TYPE_CHECKING:
-    from pyscale.analysis.machine.findings import MachineFindings
 
 LATENCIES = tuple(f"latency_p{share}_s" for share in SHARES)
 TEST = ("stage", "workers", "device", "test", "step", "at_once")
@@ -56,7 +53,10 @@ def reads(bench: Bench) -> Table | None:
         *TESTS.columns("iops", *LATENCIES, "repeats"),
         DOUBTS,
     ]
-    rows = [(_what(row), row) for row in (*bench.reads, *bench.writes)]
+    rows = []
+    for row in (*bench.reads, *bench.writes):
+        step = "" if row["step"] is None else f": {phase(row['step'])}"
+        rows.append((f"{what_was_read(row['test'])}{step}", row))
     return laid_out("Storage", rows, columns, head="Read or written")
 
 
@@ -89,27 +89,21 @@ def codecs(bench: Bench) -> Table | None:
             for count in bench.threads
         ),
         BOTTLENECK,
-        (
-            DOUBTS[0],
-            lambda row: (_said_once(filter(None, (row["read"], *row["decoded"].values()))),),
-        ),
+        (DOUBTS[0], lambda row: (", ".join(row["doubts"]) or ABSENT,)),
     ]
     rows = []
     for name in bench.codecs:
         read = next(iter(bench.codec(name, "read")), None)
         decoded = {row["at_once"]: row for row in bench.codec(name, "decode")}
-        first = next(iter(decoded.values()), read) or {"bottleneck": None}
-        rows.append(
-            (
-                CODECS.get(name, name),
-                {
-                    "read": read,
-                    "cache": read and read["cache"],
-                    "decoded": decoded,
-                    "bottleneck": first["bottleneck"],
-                },
-            )
-        )
+        every = [row for row in (read, *decoded.values()) if row]
+        told = {
+            "read": read,
+            "cache": read and read["cache"],
+            "decoded": decoded,
+            "bottleneck": next((row["bottleneck"] for row in (*decoded.values(), *every)), None),
+            "doubts": dict.fromkeys(doubt for row in every for doubt in doubts(row)),
+        }
+        rows.append((CODECS.get(name, name), told))
     return laid_out("Decompression", rows, columns, head="Format and codec")
 
 
@@ -164,14 +158,9 @@ def nodes(machine: MachineFindings) -> Table | None:
         ),
         words("Outliers", lambda row: row["apart"], "Nodes whose ratio stands below"),
     ]
-    by_test: dict[tuple[Any, ...], list[Row]] = {}
-    for row in machine.nodes.iter_rows(named=True):
-        by_test.setdefault(tuple(row[name] for name in TEST), []).append(row)
     rows = []
-    for own in by_test.values():
-        slowest, fastest = (
-            choose(own, key=lambda row: float(row["ratio"])) for choose in (min, max)
-        )
+    for own in grouped((itemgetter(*TEST)(row), row) for row in machine.nodes.to_dicts()).values():
+        slowest, fastest = (choose(own, key=itemgetter("ratio")) for choose in (min, max))
         apart = ", ".join(row["node"] for row in own if row["outlier"])
         rows.append((label(own[0]), slowest | {"fastest": fastest, "apart": apart}))
     return laid_out("Nodes compared", rows, columns, head="Test")
@@ -224,14 +213,3 @@ def _rate_with_unit(row: Row) -> Cell:
         return (ABSENT,)
     scale, unit = rate_parts(row["rate"], row["unit"])
     return (*TESTS.cell(row, "rate", in_units(scale)), f" {unit}")
-
-
-def _what(row: Row) -> str:
-    step = "" if row["step"] is None else f": {phase(row['step'])}"
-    return f"{what_was_read(row['test'])}{step}"
-
-
-def _said_once(rows: Iterable[Row]) -> str:
-    """Doubts of several rows, each once."""
-    found = dict.fromkeys(doubt for row in rows for doubt in doubts(row))
-    return ", ".join(found) or ABSENT

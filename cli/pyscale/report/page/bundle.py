@@ -11,6 +11,8 @@ from pyscale_stages.atomic import write_atomically
 PROVIDER = "vl-convert-python"
 ON_WINDOW = "window.vegaEmbed = vegaEmbed;"
 _DATA_LAB = "University of Washington Interactive Data Lab"
+_STRINGIFY = "2017 Evgeny Poberezkin, 2013 James Halliday"
+_COMPACT = "2014, 2016, 2017, 2019, 2021 Simon Lydell"
 _NOTICES = (
     ("Vega {vega}", "BSD-3-Clause", f"2015-2023, {_DATA_LAB}", "vega/vega"),
     ("Vega-Lite {vega_lite}", "BSD-3-Clause", f"2015, {_DATA_LAB}", "vega/vega-lite"),
@@ -21,18 +23,8 @@ _NOTICES = (
     ("semver", "ISC", "Isaac Z. Schlueter and Contributors", "npm/node-semver"),
     ("fast-json-patch", "MIT", "2013 Joachim Wester", "Starcounter-Jack/JSON-Patch"),
     ("fast-deep-equal", "MIT", "2017 Evgeny Poberezkin", "epoberezkin/fast-deep-equal"),
-    (
-        "fast-json-stable-stringify",
-        "MIT",
-        "2017 Evgeny Poberezkin, 2013 James Halliday",
-        "epoberezkin/fast-json-stable-stringify",
-    ),
-    (
-        "json-stringify-pretty-compact",
-        "MIT",
-        "2014, 2016, 2017, 2019, 2021 Simon Lydell",
-        "lydell/json-stringify-pretty-compact",
-    ),
+    ("fast-json-stable-stringify", "MIT", _STRINGIFY, "epoberezkin/fast-json-stable-stringify"),
+    ("json-stringify-pretty-compact", "MIT", _COMPACT, "lydell/json-stringify-pretty-compact"),
 )
 """Parts of the script: name, SPDX licence, copyright holder, repository."""
 

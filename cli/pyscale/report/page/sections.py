@@ -31,7 +31,7 @@ from pyscale.report.quality import missed, right
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.warned import said
-from pyscale.report.wording import ABSENT, listing
+from pyscale.report.wording import ABSENT, listing, of_each, titled
 
 STAGES_BY_NAME = 6
 """More are counted: each has its name in its verdict below."""
@@ -67,20 +67,20 @@ def sections(results: Results) -> dict[str, Any]:
     found = curves(results.configurations)
     context = results.context
     bottom = bottom_line(results)
+    is_over_n = bool(found) or not of_kinds
+    of_grids, of_others = (
+        [one.ran for one in of_kinds if (one.kind == "grid") is is_grid]
+        for is_grid in (True, False)
+    )
     return told_of_all | {
         "context": context,
-        "ran": "; ".join(
-            [
-                *(one.ran for one in of_kinds if one.kind == "grid"),
-                *([ran(found)] if found or not of_kinds else []),
-                *(one.ran for one in of_kinds if one.kind != "grid"),
-            ]
-        ),
+        "ran": "; ".join([*of_grids, *([ran(found)] if is_over_n else []), *of_others]),
         "hardware": hardware(context),
-        "title": subject(results),
+        # Without the run's id, which stands elsewhere.
+        "title": titled(context.title.removeprefix(f"run {context.run_id}, ")),
         "stages": [*(sweep.name for sweep in over_sizes), *(curve.name for curve in found)],
         "curves": {curve.name: curve.key["stage"] for curve in found},
-        "is_over_n": bool(found) or not of_kinds,
+        "is_over_n": is_over_n,
         "bottom": bottom,
         "overview": overview(bottom, results) if bottom.stages else None,
         "pictures": results.pictures,
@@ -120,55 +120,40 @@ def sections(results: Results) -> dict[str, Any]:
     }
 
 
-def subject(results: Results) -> str:
-    """What was measured, without the run's id, which stands elsewhere."""
-    context = results.context
-    title = context.title.removeprefix(f"run {context.run_id}, ")
-    return f"{title[:1].upper()}{title[1:]}"
-
-
 def ran(found: Sequence[Curve]) -> str:
     """Say which configurations there are, in a line."""
     names = [curve.name for curve in found]
     several = f"{len(names)} stages" if len(names) > STAGES_BY_NAME else listing(names)
     counts = sorted({row["workers"] for curve in found for row in curve.rows})
-    repeats = sorted({row["repeats"] for curve in found for row in curve.rows})
-    if not repeats:
+    if not counts:
         return "No trial has a record."
-    trials = f"{repeats[0]} to {repeats[-1]}" if len(repeats) > 1 else f"{repeats[0]}"
-    workers = "worker" if counts == [1] else "workers"
-    plural = "" if repeats == [1] else "s"
-    return f"{several} at N = {listing(counts)} {workers}, {trials} timed trial{plural} of each"
+    trials = of_each(row["repeats"] for curve in found for row in curve.rows)
+    return f"{several} at N = {listing(counts)} worker{'s' * (counts != [1])}, {trials}"
 
 
 def hardware(context: ReportContext) -> str:
     """Name what it ran on, in a line."""
-    if not context.hardware:
-        return "Hardware that is not known: the wall times come without it"
-    return "; ".join(map(_in_brief, context.hardware))
-
-
-def _in_brief(node: Mapping[str, str]) -> str:
-    gpus = node.get("GPUs")
-    told = (
-        node.get("processor"),
-        f"{node['cores']} cores" if "cores" in node else None,
-        node.get("memory"),
-        "no GPU" if gpus == "none" else gpus,
-        node.get("filesystems"),
-        f"node {node['nodes']}" if "nodes" in node else None,
-    )
-    return ", ".join(filter(None, told)) or ", ".join(node.values())
+    told = []
+    for node in context.hardware:
+        gpus = node.get("GPUs")
+        brief = (
+            node.get("processor"),
+            f"{node['cores']} cores" if "cores" in node else None,
+            node.get("memory"),
+            "no GPU" if gpus == "none" else gpus,
+            node.get("filesystems"),
+            f"node {node['nodes']}" if "nodes" in node else None,
+        )
+        told.append(", ".join(filter(None, brief)) or ", ".join(node.values()))
+    return "; ".join(told) or "Hardware that is not known: the wall times come without it"
 
 
 def flattened(stamp: Any, name: str = "") -> Iterator[tuple[str, str]]:
     """Every recorded property, named by its path through the stamp."""
-    if isinstance(stamp, Mapping):
-        for key_of, inner in stamp.items():
-            yield from flattened(inner, f"{name}.{key_of}" if name else str(key_of))
-    elif isinstance(stamp, list) and any(isinstance(inner, Mapping) for inner in stamp):
-        for place, inner in enumerate(stamp):
-            yield from flattened(inner, f"{name}.{place}")
+    is_several = isinstance(stamp, list) and any(isinstance(one, Mapping) for one in stamp)
+    if isinstance(stamp, Mapping) or is_several:
+        for key, inner in stamp.items() if isinstance(stamp, Mapping) else enumerate(stamp):
+            yield from flattened(inner, f"{name}.{key}" if name else str(key))
     else:
         values = stamp if isinstance(stamp, list) else [stamp]
         yield name, ", ".join(map(str, values)) if stamp not in (None, "", []) else ABSENT
@@ -176,21 +161,17 @@ def flattened(stamp: Any, name: str = "") -> Iterator[tuple[str, str]]:
 
 def method(found: Sequence[Curve], results: Results, kinds: Sequence[str]) -> list[str]:
     """How it was measured and computed, a paragraph each."""
-    text = (
-        templates()
-        .get_template("method.j2")
-        .render(
-            resamples=resamples(
-                max([1, *(row["repeats"] for curve in found for row in curve.rows)])
-            ),
-            small_part=f"{100 * sentences.SMALL_PART:g} %",
-            poor_fit=f"{100 * POOR_FIT:g} %",
-            has_laws=bool(results.fits),
-            is_interleaved=results.interleaved,
-            is_scaled=scalingkind.legend(found) is not None,
-            is_over_n=bool(found) or not kinds,
-            kinds=kinds,
-        )
+    repeats = max((row["repeats"] for curve in found for row in curve.rows), default=1)
+    template = templates().get_template("method.j2")
+    text = template.render(
+        resamples=resamples(max(1, repeats)),
+        small_part=f"{100 * sentences.SMALL_PART:g} %",
+        poor_fit=f"{100 * POOR_FIT:g} %",
+        has_laws=bool(results.fits),
+        is_interleaved=results.interleaved,
+        is_scaled=scalingkind.legend(found) is not None,
+        is_over_n=bool(found) or not kinds,
+        kinds=kinds,
     )
     return [" ".join(item.split()) for item in _BULLET.split(text) if item.strip()]
 

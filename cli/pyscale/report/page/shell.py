@@ -7,16 +7,16 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from jinja2 import Environment
+from markupsafe import Markup, escape
+
+from pyscale.report.charts.chart import Chart
 from pyscale.report.page.bundle import vega_bundle
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
-    from markupsafe import Markup
-
-    from pyscale.report.charts.chart import Chart
-    from pyscale.report.viewer.model import Viewer
+from pyscale.report.templating import templates
+from pyscale.report.viewer.model import Viewer
+from pyscale.report.wording import titled
 
 SCRIPTS = ("charts.js", "viewer.js", "page.js")
 """In the order in which they run, after the libraries of the charts."""
@@ -30,33 +30,17 @@ def rendered(template: str, data: Mapping[str, Any], **values: Any) -> str:
 
 @cache
 def pages() -> Environment:
-    """The environment of the pages: every text is escaped, a name that is not given is an error."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("pyscale.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"prose": prose, "begun": begun}
-    environment.globals |= {"asset": asset, "vega_bundle": inlined_bundle, "scripts": SCRIPTS}
+    """The environment of the pages."""
+    environment = templates(of_pages=True)
+    environment.filters |= {"prose": prose, "begun": titled}
+    libraries = {"vega_bundle": lambda: Markup(vega_bundle()), "scripts": SCRIPTS}
+    environment.globals |= {"asset": asset} | libraries
     return environment
 
 
 def asset(name: str) -> Markup:
     """Text of a style or script of this package, as it stands."""
-    from markupsafe import Markup
-
     return Markup((files("pyscale.report") / "templates" / "page" / name).read_text("utf-8"))
-
-
-def inlined_bundle() -> Markup:
-    """Return the script of the charts' libraries, to stand in a script element."""
-    from markupsafe import Markup
-
-    return Markup(vega_bundle())
 
 
 def page_data(
@@ -72,21 +56,12 @@ def page_data(
 
 def script_json(data: Mapping[str, Any]) -> Markup:
     """Write JSON that no text in it can end the script element of."""
-    from markupsafe import Markup
-
     text = json.dumps(data, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
     return Markup(
         text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     )
 
 
-def begun(sentence: str) -> str:
-    """Begin with a capital letter."""
-    return f"{sentence[:1].upper()}{sentence[1:]}"
-
-
 def prose(sentence: str) -> Markup:
     """Escape a sentence; what stands between backticks is set as code."""
-    from markupsafe import Markup, escape
-
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(sentence))))

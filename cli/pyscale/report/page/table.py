@@ -50,16 +50,14 @@ class Table(Record):
     def in_short(self, left_out: Collection[str]) -> Table:
         """Leave out columns of these names, and all intervals: a terminal has no room for them."""
         places = [place for place, one in enumerate(self.columns) if one.name not in left_out]
-
-        def shortened(line: Line) -> Line:
-            texts = (cell_text(line.cells[place]).partition(" [")[0] for place in places)
-            return Line(cells=tuple((text,) for text in texts))
-
-        groups = tuple(
-            Group(name=one.name, lines=tuple(map(shortened, one.lines))) for one in self.groups
-        )
+        groups = []
+        for group in self.groups:
+            texts = ([cell_text(line.cells[place]) for place in places] for line in group.lines)
+            cells = (tuple((text.partition(" [")[0],) for text in line) for line in texts)
+            lines = tuple(Line(cells=own) for own in cells)
+            groups.append(Group(name=group.name, lines=lines))
         columns = tuple(self.columns[place] for place in places)
-        return self.model_copy(update={"columns": columns, "groups": groups})
+        return self.model_copy(update={"columns": columns, "groups": tuple(groups)})
 
 
 def numbers(name: str, write: Writer, means: str = "") -> tuple[Column, Writer]:
@@ -79,7 +77,7 @@ def laid_out(
 
     Returns None where there is no row, or nothing is known of any.
     """
-    lines = [(name, [write(row) for _, write in columns], _is_invalid(row)) for name, row in rows]
+    lines = [(name, [write(row) for _, write in columns], row) for name, row in rows]
     known = [
         place
         for place in range(len(columns))
@@ -88,7 +86,9 @@ def laid_out(
     if not known:
         return None
     groups: dict[str, list[Line]] = {}
-    for name, cells, is_invalid in lines:
+    for name, cells, row in lines:
+        # Of other work than the baseline's; tables without that column have a flag.
+        is_invalid = bool(row.get("invalid")) or "disagrees" in (row.get("flags") or [])
         line = Line(cells=tuple(cells[place] for place in known), is_invalid=is_invalid)
         groups.setdefault(name, []).append(line)
     return Table(
@@ -102,8 +102,3 @@ def laid_out(
 def yes_no(known: bool | None) -> str:
     """Write whether something is so; empty where that is unknown."""
     return "" if known is None else "yes" if known else "no"
-
-
-def _is_invalid(row: Row) -> bool:
-    """Whether a row did other work than its baseline; tables without that column have a flag."""
-    return bool(row.get("invalid")) or "disagrees" in (row.get("flags") or [])

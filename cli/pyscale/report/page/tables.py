@@ -24,7 +24,6 @@ from pyscale.report.results import Results
 from pyscale.report.wording import (
     ABSENT,
     INVALID,
-    coarse,
     growth,
     phase,
     ratio,
@@ -51,13 +50,9 @@ def choices(found: Sequence[Curve], results: Results) -> Table | None:
     """The N to request for every objective."""
     rows = []
     for curve in found:
-        at = {row["workers"]: row for row in curve.rows}
-        nothing = dict.fromkeys(curve.rows[0])
-        rows += [
-            (curve.name, at.get(choice.workers, nothing) | {"choice": choice})
-            for choice in results.choices
-            if curve.owns(choice)
-        ]
+        at = {row["workers"]: row for row in curve.rows} | {None: dict.fromkeys(curve.rows[0])}
+        own = (choice for choice in results.choices if curve.owns(choice))
+        rows += [(curve.name, at[choice.workers] | {"choice": choice}) for choice in own]
     columns: Columns = [
         words("Objective", lambda row: advice.NAMES[row["choice"].objective]),
         *OF.columns("workers", "wall_s", "speedup", "efficiency", "worker_seconds"),
@@ -91,12 +86,15 @@ def losses(found: Sequence[Curve], results: Results) -> Table | None:
 
 def waiting(found: Sequence[Curve]) -> Table | None:
     """What happened before, between and beside the tasks."""
-    columns: Columns = [
-        *OF.columns("workers", "windows", "nodes", "queue_s", "queue_worst_s", "start_stagger_s"),
-        *OF.columns("overlap"),
-        OF.column("gap_s", _gaps),
+    columns = OF.columns(
+        *("workers", "windows", "nodes", "queue_s", "queue_worst_s", "start_stagger_s"),
+        *("overlap", "gap_s"),
+    )
+    # There are gaps where workers take windows in turn.
+    rows = [
+        (name, row if (row["windows"] or 0) > row["workers"] else row | {"gap_s": None})
+        for name, row in _timed(found, ("queue_s", "start_stagger_s"))
     ]
-    rows = _timed(found, ("queue_s", "start_stagger_s"))
     return laid_out("Waiting and overlap", rows, columns)
 
 
@@ -116,8 +114,8 @@ def cost(found: Sequence[Curve]) -> Table | None:
         for column in (cost, f"{cost}_per_work")
         if any(row.get(column) for curve in found for row in curve.timed)
     ]
-    currencies = (row["currency"] for curve in found for row in curve.timed if row.get("currency"))
-    currency = next(currencies, "")
+    currencies = (row.get("currency") for curve in found for row in curve.timed)
+    currency = next(filter(None, currencies), "")
     columns = [
         OF.column(name, head=entry(OF.table, name).head.format(currency=currency))
         for name in ("workers", *known)
@@ -130,9 +128,15 @@ def agreement(found: Sequence[Curve]) -> Table | None:
     rows = list(_every(found))
     if all(row["agreement"] is None for _, row in rows):
         return None
+
+    def measure(row: Row) -> Cell:
+        # Once for each curve.
+        is_base = row["workers"] == row["baseline_workers"]
+        return ((row["agreement_measure"] or ABSENT) if is_base else "",)
+
     columns: Columns = [
         *OF.columns("workers", "agreement", "agreement_tolerance", "identical"),
-        OF.column("agreement_measure", _measure),
+        OF.column("agreement_measure", measure),
     ]
     return laid_out("Agreement", rows, columns)
 
@@ -177,20 +181,7 @@ def _workers(row: Row) -> Cell:
     return (*OF.cell(row, "workers", str), f" ({INVALID})" if row["invalid"] else "")
 
 
-def _gaps(row: Row) -> Cell:
-    in_turn = (row["windows"] or 0) > row["workers"]
-    return OF.cell(row, "gap_s", coarse) if in_turn else (ABSENT,)
-
-
-def _measure(row: Row) -> Cell:
-    """What agreement is measured by, once for each curve."""
-    is_base = row["workers"] == row["baseline_workers"]
-    return ((row["agreement_measure"] or ABSENT) if is_base else "",)
-
-
 def _part(part: str) -> Writer:
-    """Write the worker-seconds of a part, and their growth beyond the baseline."""
-
     def write(row: Row) -> Cell:
         held = row["parts"].get(part)
         if held is None:

@@ -62,22 +62,19 @@ class Numbers(Record):
     ) -> tuple[Column, Writer]:
         """A column as the dictionary declares it, but for what is given."""
         known = entry(self.table, name)
+        is_text, written = known.written in WORDS, WAYS[known.written]
         ends = "; 95 % interval" if known.interval else ""
         shown = Column(
             name=head or known.head,
             means=f"{meaning(self.table, name)}{ends}" if means is None else means,
-            is_text=known.written in WORDS,
+            is_text=is_text,
         )
-        return shown, write or self._writer(name)
-
-    def _writer(self, name: str) -> Writer:
-        known = entry(self.table, name)
-        written = WAYS[known.written]
-        if known.written in WORDS:
-            return lambda row: (ABSENT if row[name] is None else written(row[name]) or ABSENT,)
-        if known.of_several:
-            return self.of_several(name, written)
-        return (self.interval if known.interval else self.plain)(name, written)
+        if write is None and is_text:
+            return shown, lambda row: (
+                ABSENT if row[name] is None else written(row[name]) or ABSENT,
+            )
+        of_one = self.interval if known.interval else self.plain
+        return shown, write or (self.of_several if known.of_several else of_one)(name, written)
 
     def cell(self, row: Row, column: str, written: Written = number) -> Cell:
         """Write one number."""

@@ -9,11 +9,10 @@ from pyscale.report.csv import csv_texts
 from pyscale.report.page.sections import sections
 from pyscale.report.page.shell import page_data, rendered
 from pyscale.report.results import Results
+from pyscale.report.viewer.build import comparison_table
 from pyscale.report.viewer.machines import machine_viewer
-from pyscale.report.viewer.ofmachines import machines_beside_references
-from pyscale.report.viewer.ofresults import beside_references
+from pyscale.report.viewer.sources import beside_references, machines_beside_references
 from pyscale.report.viewer.stages import viewer
-from pyscale.report.viewer.table import comparison_table
 from pyscale_stages.atomic import write_atomically
 
 NAME = "report.html"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyscale.analysis.ranks.components import OBJECTIVE, TOTAL
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.report.page.values import Row
-from pyscale.report.wording import number
+from pyscale.report.wording import number, titled
 
 PROBLEMS = {
     "colour_deblur": "colour deblurring",
@@ -78,11 +78,6 @@ class Images:
 def problem(name: str | None) -> str:
     """Name a problem in words, with a capital."""
     return titled(PROBLEMS.get(name or "", name or "reconstruction"))
-
-
-def titled(text: str) -> str:
-    """Begin with a capital, and leave the rest as it is."""
-    return f"{text[:1].upper()}{text[1:]}"
 
 
 def _name(row: Row) -> str:

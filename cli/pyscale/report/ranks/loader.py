@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import Any
 
 from pyscale.analysis.flags import flags_of, flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
@@ -24,11 +25,8 @@ from pyscale.report.section import (
     doubts_of,
     there,
 )
-from pyscale.report.wording import few, listing, number, percent, ratio
+from pyscale.report.wording import few, grouped, listing, number, percent, ratio
 from pyscale_stages.loader.params import SHIPPED
-
-if TYPE_CHECKING:
-    from pyscale.analysis.ranks.loader import SamePatches
 
 QUESTION = "Can storage feed the GPU?"
 DATASET = ("pool_size", "patches_per_slide", "patches_per_visit")
@@ -80,20 +78,17 @@ def section(results: Results) -> Section | None:
         for row in every_rank
         if chosen and all(row[of] == chosen[of] for of in ("stage", "workers"))
     ]
-    is_long = len(every_rank) > MOST_RANKS
     laid_out = tables.of_ranks(named(every_rank, names))
+    # The page folds what is long, and the text has the rows of the advised configuration.
+    is_long = len(every_rank) > MOST_RANKS
     of_trials = flags_of_trials(configurations, [chosen["stage"]] if chosen else [])
     trusted = trust_in_loading(findings, of_trials)
     rows = named(points, names)
     said = (
-        *(
-            _advice(findings, one)
-            for one in reversed(findings.advised)
-            if one is not findings.advice
-        ),
+        *_for_fewer(findings),
         *failed(points, names),
         *same(points),
-        *_same_patches(findings.same_patches, names),
+        *_same_patches(findings, names),
         *_measured_beside_inferred(points, names),
         *_stragglers(points, names),
     )
@@ -140,17 +135,25 @@ def _answers(findings: LoaderFindings) -> Iterator[Answer]:
         yield Answer("Gives up", "given-up", *_given_up(findings, findings.advice))
 
 
-def _advice(findings: LoaderFindings, advised: Advised) -> str:
-    """Name the settings for fewer ranks in a sentence."""
-    take, given_up = (
-        cell_text((*head, *rest))
-        for head, rest in (_settings(findings, advised), _given_up(findings, advised))
+def _for_fewer(findings: LoaderFindings) -> Iterator[str]:
+    for one in reversed(findings.advised):
+        if one is not findings.advice:
+            told = (_settings(findings, one), _given_up(findings, one))
+            take, given_up = (cell_text((*head, *rest)) for head, rest in told)
+            yield f"Take {take} It gives up {given_up[:1].lower()}{given_up[1:]}"
+
+
+def _same_patches(findings: LoaderFindings, names: Mapping[str, str]) -> Iterator[str]:
+    """Name the factories and readers that delivered the same patches, and those that did not."""
+    at_counts = grouped(
+        ((listing(names[stage] for stage in group.stages), group.verdict), group.workers)
+        for group in findings.same_patches
     )
-    return f"Take {take} It gives up {given_up[:1].lower()}{given_up[1:]}"
+    for (which, verdict), counts in at_counts.items():
+        yield f"{which} {DELIVERED[verdict]} (N = {listing(counts)})."
 
 
 def _feeds(findings: LoaderFindings) -> tuple[Cell, Cell]:
-    """State whether storage feeds training."""
     row = findings.chosen
     if row is None:
         return (NOT_TOLD,), (": no timed configuration.",)
@@ -162,31 +165,22 @@ def _feeds(findings: LoaderFindings) -> tuple[Cell, Cell]:
     )
     if row["feeds"] is None:
         return (NOT_TOLD,), (*delivered, f". {HOW_TO_TELL}.")
-    consumer = f" ({row['consumer']})" if row["consumer"] else ""
-    consumed = LOADER.cell(row, "consumed_per_s")
-    why = ""
-    if row["feeds"] == "not sure":
+    told = f" consumed ({row['consumer']})" if row["consumer"] else " consumed"
+    if row["feeds"] == "not sure" and row["patches_per_s_low"] is not None:
+        told += "; the consumption is inside the interval"
+    elif row["feeds"] == "not sure":
         trials = "1 trial gives" if row["repeats"] == 1 else f"{row['repeats']} trials give"
-        why = (
-            f"; {trials} no interval, {repeats_needed()} are needed"
-            if row["patches_per_s_low"] is None
-            else "; the consumption is inside the interval"
-        )
-    other = _other(findings.points.to_dicts(), row)
-    return (HEADS[row["feeds"]],), (
-        *(*delivered, " against ", *consumed, f" consumed{consumer}{why}"),
-        *(*other, "."),
-    )
-
-
-def _other(rows: Sequence[Row], row: Row) -> Cell:
-    """Name a configuration at this N that feeds where the chosen one does not."""
-    able = [one for one in rows if one["workers"] == row["workers"] and one["feeds"] == "yes"]
-    if row["feeds"] == "yes" or not able:
-        return ()
-    best = max(able, key=lambda one: float(one["patches_per_s"]))
-    rate = LOADER.cell(best, "patches_per_s")
-    return ("; ", names_of(rows)[best["stage"]], " would feed it with ", *rate, " patches/s")
+        told += f"; {trials} no interval, {repeats_needed()} are needed"
+    # Another configuration at this N may feed where the chosen one does not.
+    points = findings.points.to_dicts()
+    other: Cell = ()
+    able = [one for one in points if one["workers"] == row["workers"] and one["feeds"] == "yes"]
+    if able and row["feeds"] != "yes":
+        best = max(able, key=lambda one: float(one["patches_per_s"]))
+        name, fed = names_of(points)[best["stage"]], LOADER.cell(best, "patches_per_s")
+        other = ("; ", name, " would feed it with ", *fed, " patches/s")
+    consumed = LOADER.cell(row, "consumed_per_s")
+    return (HEADS[row["feeds"]],), (*delivered, " against ", *consumed, told, *other, ".")
 
 
 def _settings(findings: LoaderFindings, advised: Advised) -> tuple[Cell, Cell]:
@@ -195,9 +189,9 @@ def _settings(findings: LoaderFindings, advised: Advised) -> tuple[Cell, Cell]:
     names = names_of(rows)
     head = ", ".join(settings_of(row, varied_in(rows))) or names[row["stage"]]
     slides = LOADER.cell(row, "effective_slides")
-    if _is_alone(rows, row):
-        only = f": the only timed one {_where(rows, row)} ("
-        return (head,), (only, *slides, " effective slides).")
+    is_alone, where = _among(rows, row)
+    if is_alone:
+        return (head,), (f": the only timed one {where} (", *slides, " effective slides).")
     others = few(names[one["stage"]] for one in advised.as_fast)
     as_fast = ""
     if others and row["patches_per_s_low"] is not None:
@@ -206,18 +200,18 @@ def _settings(findings: LoaderFindings, advised: Advised) -> tuple[Cell, Cell]:
         proves = "1 trial does" if row["repeats"] == 1 else f"{row['repeats']} trials do"
         as_fast = f"; {proves} not distinguish it from {others}"
     return (head,), (
-        f": the fastest {_where(rows, row)} that keeps {percent(findings.keep)} of the diversity (",
+        f": the fastest {where} that keeps {percent(findings.keep)} of the diversity (",
         *slides,
         f" effective slides, {percent(advised.keeps)} of the maximum){as_fast}.",
     )
 
 
 def _given_up(findings: LoaderFindings, advised: Advised) -> tuple[Cell, Cell]:
-    """State the speed that keeping the diversity costs."""
     rows, fastest = findings.points.to_dicts(), advised.fastest
     if fastest == advised.row:
-        told = "no other was timed" if _is_alone(rows, fastest) else "no measured one is faster"
-        return ("No speed",), (f": {told} {_where(rows, fastest)}.",)
+        is_alone, where = _among(rows, fastest)
+        told = "no other was timed" if is_alone else "no measured one is faster"
+        return ("No speed",), (f": {told} {where}.",)
     return (percent(advised.given_up),), (
         f" of the speed: {names_of(rows)[fastest['stage']]} delivers ",
         *LOADER.cell(fastest, "patches_per_s"),
@@ -227,16 +221,12 @@ def _given_up(findings: LoaderFindings, advised: Advised) -> tuple[Cell, Cell]:
     )
 
 
-def _is_alone(rows: Sequence[Row], row: Row) -> bool:
-    """Whether no other was timed on as many ranks, with patches of the same size."""
+def _among(rows: Sequence[Row], row: Row) -> tuple[bool, str]:
+    """Say whether no other was timed that can be compared with one, and among which it is."""
     timed = [one for one in rows if one["patches_per_s"] is not None]
-    return sum(all(one[name] == row[name] for name in COMPARABLE) for one in timed) == 1
-
-
-def _where(rows: Sequence[Row], row: Row) -> str:
-    """Name the configurations among which one is the fastest."""
+    is_alone = sum(all(one[name] == row[name] for name in COMPARABLE) for one in timed) == 1
     sizes = {"patch_px", "mpp"} & set(varied_in(rows))
-    return f"on {ranks(row['workers'])}{' with patches of its size' if sizes else ''}"
+    return is_alone, f"on {ranks(row['workers'])}{' with patches of its size' if sizes else ''}"
 
 
 def to_paste(row: Row) -> tuple[tuple[str, str], ...]:
@@ -263,39 +253,24 @@ def same(points: Sequence[Row]) -> Iterator[str]:
         yield f"In names of configurations, {listing(called)}."
 
 
-def _same_patches(found: Iterable[SamePatches], names: Mapping[str, str]) -> Iterator[str]:
-    """Name the factories and readers that delivered the same patches, and those that did not."""
-    at_counts: dict[tuple[str, str], list[int]] = {}
-    for group in found:
-        which = listing(names[stage] for stage in group.stages)
-        at_counts.setdefault((which, group.verdict), []).append(group.workers)
-    for (which, verdict), counts in at_counts.items():
-        yield f"{which} {DELIVERED[verdict]} (N = {listing(counts)})."
-
-
 def _measured_beside_inferred(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
     """State the measured rate over the inferred one, which others publish."""
-    several = [row for row in points if row["effective_over_inferred"] is not None]
+    over = "effective_over_inferred"
+    several = sorted((row for row in points if row[over] is not None), key=itemgetter(over))
     if not several:
         return
-    least, most = (
-        choose(several, key=lambda row: float(row["effective_over_inferred"]))
-        for choose in (min, max)
-    )
-    ends = [least[f"effective_over_inferred_{end}"] for end in ("low", "high")]
-    sure = "" if None in ends else f" (95 % interval {ratio(ends[0])} to {ratio(ends[1])})"
-    reach = f", {ratio(most['effective_over_inferred'])} at the most" if len(several) > 1 else ""
+    least, low, high = several[0], *(several[0][f"{over}_{end}"] for end in ("low", "high"))
+    sure = "" if None in (low, high) else f" (95 % interval {ratio(low)} to {ratio(high)})"
+    reach = f", the least, {ratio(several[-1][over])} at the most" if len(several) > 1 else ""
     yield (
         "Measured rate in step over the rate inferred from the slowest rank by itself, as others "
-        f"publish it: {ratio(least['effective_over_inferred'])}{sure} with "
-        f"{names[least['stage']]} at N = {least['workers']}"
-        f"{', the least' if reach else ''}{reach}. Below 1, ranks wait for each other; above 1, "
-        "waiting ranks may leave cores or storage to the slowest."
+        f"publish it: {ratio(least[over])}{sure} with "
+        f"{names[least['stage']]} at N = {least['workers']}{reach}. Below 1, ranks wait for each "
+        "other; above 1, waiting ranks may leave cores or storage to the slowest."
     )
 
 
 def _stragglers(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
-    """Name the configurations in which one rank lags behind, with that rank."""
     for name, row in named(points, names):
         if "straggler" in flags_of(row):
             yield (
@@ -340,19 +315,18 @@ def varied_in(points: Sequence[Row]) -> list[str]:
 
 def short(row: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Write settings in few letters; what is not known is left out."""
-    return [
-        f"{SHORT[name]} {_written(row[name])}" if name in SHORT else str(row[name])
-        for name in names
-        if row[name] is not None
-    ]
+    told = []
+    for name in names:
+        value = row[name]
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        elif isinstance(value, float):
+            value = f"{value:g}"
+        if value is not None:
+            told.append(f"{SHORT[name]} {value}" if name in SHORT else str(row[name]))
+    return told
 
 
 def settings_of(row: Mapping[str, Any], names: Iterable[str]) -> list[str]:
     """Write settings as `name=value`; what is not known is left out."""
     return [f"{name}={row[name]}" for name in names if row[name] is not None]
-
-
-def _written(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -19,7 +19,6 @@ Rows = Sequence[tuple[str, Row]]
 
 
 def _rate(row: Row) -> Cell:
-    """Write the measured rate; what has none says why."""
     if row["patches_per_s"] is None and row["failed"]:
         return ("failed",)
     return LOADER.interval_cell(row, "patches_per_s")
@@ -122,7 +121,6 @@ def published(
 
 
 def _fed(row: Row) -> Cell:
-    """Say whether what training takes is delivered, and how much that is."""
     if row["feeds"] is None:
         return (ABSENT,)
     return (f"{row['feeds']}, takes ", *LOADER.cell(row, "consumed_per_s"))

@@ -20,7 +20,6 @@ from pyscale.report.ranks.images import (
     NAMES,
     Images,
     milliseconds,
-    titled,
 )
 from pyscale.report.ranks.words import failed, places, ranks, trials_of
 from pyscale.report.results import Results
@@ -33,11 +32,16 @@ from pyscale.report.section import (
     doubts_of,
     there,
 )
-from pyscale.report.wording import listing, percent, ratio
+from pyscale.report.wording import listing, percent, ratio, titled
 
 QUESTION = "Which component of the reconstruction scales?"
 NOT_TOLD = "Unknown"
 AGREES = {"agrees": "Yes", "differs": "No", "not compared": "Not compared"}
+DEVIATIONS = {
+    "gradient": "gate_gradient",
+    "denoised interior": "gate_interior",
+    "border": "gate_border",
+}
 NOT_COMPARABLE = (
     " Not comparable: hardware, denoiser and number of iterations differ or are unknown."
 )
@@ -90,23 +94,20 @@ def section(results: Results) -> Section | None:
 def _answered(
     images: Images, findings: ReconstructFindings, configurations: pl.DataFrame
 ) -> Iterator[Answered]:
-    """Answer how each entry scales, what holds it back, and whether to trust that."""
     knees = {knee.row["stage"]: knee for knee in findings.knees}
     for stage, name in images.names.items():
         own, knee = images.own(stage), knees.get(stage)
         trusted = trust_in_reconstruction(own, knee, flags_of_trials(configurations, [stage]))
-        answers = [_nothing(own)] if knee is None else _answers(images, own, knee)
+        if knee is None:
+            error = next((f"; its error: {row['error']}" for row in own if row["error"]), ".")
+            why = f": no trial counts{error}"
+            answers = iter([Answer("Faster", "faster", (NOT_TOLD,), (why,))])
+        else:
+            answers = _answers(images, own, knee)
         yield Answered.of(name, answers, trusted)
 
 
-def _nothing(own: Sequence[Row]) -> Answer:
-    error = next((row["error"] for row in own if row["error"]), None)
-    why = f": no trial counts; its error: {error}" if error else ": no trial counts."
-    return Answer("Faster", "faster", (NOT_TOLD,), (why,))
-
-
 def _answers(images: Images, own: Sequence[Row], knee: Knee) -> Iterator[Answer]:
-    """All answers on one entry, the most wanted first."""
     timed = [row for row in own if row["wall_s"] is not None]
     fastest = min(timed, key=lambda row: (float(row["wall_s"]), row["workers"]))
     yield Answer("Faster", "faster", *_faster(images, timed, fastest, knee))
@@ -129,17 +130,11 @@ def _faster(images: Images, timed: Sequence[Row], fastest: Row, knee: Knee) -> t
             return ("Not faster",), (told, *base_s, f" ms an iteration with {with_base}.")
         return (NOT_TOLD,), (f": {with_base} alone was timed, ", *base_s, " ms an iteration.")
     whole = images.component(fastest)
-    _, *interval = COMPONENTS.interval_cell(whole, "speedup", ratio)
-    return (*COMPONENTS.cell(whole, "speedup", ratio), " times"), (
-        f" with {ranks(fastest['workers'])}",
-        *(interval or (" [no 95 % interval]",)),
-        ": ",
-        *RECONSTRUCTIONS.cell(fastest, "wall_s", milliseconds),
-        " ms an iteration, ",
-        *base_s,
-        f" ms with {with_base}",
-        *_efficiency(whole, "; "),
-        ".",
+    speedup, *interval = COMPONENTS.interval_cell(whole, "speedup", ratio)
+    return (speedup, " times"), (
+        *(f" with {ranks(fastest['workers'])}", *(interval or (" [no 95 % interval]",)), ": "),
+        *(*RECONSTRUCTIONS.cell(fastest, "wall_s", milliseconds), " ms an iteration, "),
+        *(*base_s, f" ms with {with_base}", *_efficiency(whole, "; "), "."),
     )
 
 
@@ -149,16 +144,14 @@ def _scales(computed: Sequence[Row]) -> Iterator[Answer]:
     if not found:
         return
     best, *others = sorted(found, key=lambda one: -float(one["speedup"]))
-    rest = (f" best with {ranks(best['workers'])}:", *_times(best))
-    for other in others:
-        rest = (*rest, "; ", NAMES[other["component"]], *_times(other))
+    told: Cell = ()
+    for one in (best, *others):
+        name = f"; {NAMES[one['component']]} " if told else f" best with {ranks(one['workers'])}: "
+        speedup = COMPONENTS.cell(one, "speedup", ratio)
+        told = (*told, name, *speedup, " times", *_efficiency(one, ", "))
     if any(one["efficiency"] > 1 for one in found):
-        rest = (*rest, "; efficiency above 1 is chance, or a smaller share that fits caches better")
-    yield Answer("Scales", "scales", (titled(NAMES[best["component"]]),), (*rest, "."))
-
-
-def _times(one: Row) -> Cell:
-    return (" ", *COMPONENTS.cell(one, "speedup", ratio), " times", *_efficiency(one, ", "))
+        told = (*told, "; efficiency above 1 is chance, or a smaller share that fits caches better")
+    yield Answer("Scales", "scales", (titled(NAMES[best["component"]]),), (*told, "."))
 
 
 def _efficiency(one: Row, before: str) -> Cell:
@@ -174,35 +167,30 @@ def _efficiency(one: Row, before: str) -> Cell:
 
 def _limit(images: Images, knee: Knee) -> tuple[Cell, Cell]:
     """Name the component that loses most against ideal scaling, and why if known."""
+    limit = knee.limit
     if knee.limited["workers"] == knee.base["workers"]:
         return (NOT_TOLD,), (f": {ranks(knee.base['workers'])} alone was timed.",)
-    if knee.limit is None:
+    if limit is None:
         return ("Nothing",), (": no component loses against ideal scaling.",)
-    return (titled(NAMES[knee.limit["component"]]),), (
-        f": with {ranks(knee.limit['workers'])} ",
-        *COMPONENTS.cell(knee.limit, "loss_s", milliseconds),
+    why: Cell = ()
+    balance = images.at(limit)["balance"]
+    if limit["component"] == "denoiser" and knee.margin_loss_s:
+        # Pixels of margins may explain more than the loss, where a pixel takes less time in a tile.
+        explained, lost = map(milliseconds, (knee.margin_loss_s, limit["loss_s"]))
+        is_all = explained == lost or knee.margin_loss_s > limit["loss_s"]
+        why = (f"; margins of tiles explain {'all' if is_all else f'{explained} ms'} of it",)
+    elif limit["component"] == "barrier" and balance is not None:
+        times = RECONSTRUCTIONS.cell(images.at(limit), "balance", ratio)
+        why = ("; the mean rank computes ", *times, " times as long as the busiest")
+    return (titled(NAMES[limit["component"]]),), (
+        f": with {ranks(limit['workers'])} ",
+        *COMPONENTS.cell(limit, "loss_s", milliseconds),
         f" ms an iteration more than ideal scaling, {percent(knee.limit_share)} of the loss",
-        *_why(images, knee.limit, knee.margin_loss_s),
-        ".",
+        *(*why, "."),
     )
 
 
-def _why(images: Images, limit: Row, margin_loss_s: float | None) -> Cell:
-    if limit["component"] == "denoiser" and margin_loss_s:
-        # Pixels of margins may explain more than the loss, where a pixel takes less time in a tile.
-        explained, lost = map(milliseconds, (margin_loss_s, limit["loss_s"]))
-        if explained == lost or margin_loss_s > limit["loss_s"]:
-            return ("; margins of tiles explain all of it",)
-        return (f"; margins of tiles explain {explained} ms of it",)
-    row = images.at(limit)
-    if limit["component"] == "barrier" and row["balance"] is not None:
-        balance = RECONSTRUCTIONS.cell(row, "balance", ratio)
-        return ("; the mean rank computes ", *balance, " times as long as the busiest")
-    return ()
-
-
 def _request(timed: Sequence[Row], knee: Knee) -> tuple[Cell, Cell]:
-    """State the number of ranks to request, and why no more."""
     gains: Cell = ()
     if knee.row["workers"] > knee.base["workers"]:
         # The interval of a gain that may be none holds 1.
@@ -235,49 +223,35 @@ def _agreement(own: Sequence[Row]) -> tuple[Cell, Cell]:
     if verdict is None:
         return (NOT_TOLD,), (": no trial of several ranks counts.",)
     judged = [row for row in own if row["gate"] == verdict]
-    worst = [
-        part
-        for name, column in (("gradient", "gate_gradient"), ("denoised interior", "gate_interior"))
-        for most in _worst(judged, column)
-        for part in (", ", most, f" ({name})")
-    ]
-    border = _worst(judged, "gate_border")
-    deviates: Cell = ()
+    told: Cell = (f" with one rank (N = {listing(row['workers'] for row in judged)})",)
+    worst = {
+        name: RECONSTRUCTIONS.cell(max(known, key=lambda one: float(one[column])), column)
+        for name, column in DEVIATIONS.items()
+        if (known := [row for row in judged if row[column] is not None])
+    }
+    border = worst.pop("border", None)
+    for place, (name, most) in enumerate(worst.items()):
+        told = (*told, ", " if place else ": largest deviation ", *most, f" ({name})")
     if worst:
-        deviates = (": largest deviation ", *worst[1:], ", as shares of the largest value")
-    why = next((row["gate_why_not"] for row in judged if row["gate_why_not"]), "")
-    return (AGREES[verdict],), (
-        f" with one rank (N = {listing(row['workers'] for row in judged)})",
-        *deviates,
-        *(("; ", *border, " at the border of tiles, which tiling changes") if border else ()),
-        f"; {why}" if why else "",
-        "" if why.endswith(".") else ".",
-    )
-
-
-def _worst(rows: Sequence[Row], column: str) -> Cell:
-    known = [row for row in rows if row[column] is not None]
-    if not known:
-        return ()
-    return RECONSTRUCTIONS.cell(max(known, key=lambda one: float(one[column])), column)
+        told = (*told, ", as shares of the largest value")
+    if border:
+        told = (*told, "; ", *border, " at the border of tiles, which tiling changes")
+    why = next((f"; {row['gate_why_not']}" for row in judged if row["gate_why_not"]), "")
+    return (AGREES[verdict],), (*told, why, "" if why.endswith(".") else ".")
 
 
 def _image(row: Row) -> tuple[Cell, Cell]:
-    """State the quality of the image, or that it means nothing."""
     if row["timing_only"]:
         told = ": the denoiser's weights are random, so image and PSNR mean nothing."
         return ("Timing only",), (told,)
     if row["psnr_db"] is None:
         return (NOT_TOLD,), (": no PSNR.",)
-    drift: Cell = (".",)
+    told = f" PSNR with {ranks(row['workers'])}"
+    drift: Cell = ()
     if row["workers"] != row["baseline_workers"] and row["psnr_drift_db"] is not None:
-        drift = (
-            ", ",
-            *RECONSTRUCTIONS.cell(row, "psnr_drift_db", decibels),
-            f" dB from that with {ranks(row['baseline_workers'])}.",
-        )
-    with_ranks = f" PSNR with {ranks(row['workers'])}"
-    return (*RECONSTRUCTIONS.cell(row, "psnr_db", ratio), " dB"), (with_ranks, *drift)
+        so_far = RECONSTRUCTIONS.cell(row, "psnr_drift_db", decibels)
+        drift = (", ", *so_far, f" dB from that with {ranks(row['baseline_workers'])}")
+    return (*RECONSTRUCTIONS.cell(row, "psnr_db", ratio), " dB"), (told, *drift, ".")
 
 
 def _not_measured(timed: Sequence[Row]) -> Iterator[str]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyscale.analysis.ranks.components import COMPUTED, OBJECTIVE, TOTAL
-from pyscale.report.dictionary import Written, decibels
+from pyscale.report.dictionary import Written
 from pyscale.report.page.table import Table, laid_out, numbers, words
 from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell, Columns, Row, Writer
-from pyscale.report.ranks.images import NAMES, Images, milliseconds, problem, titled
+from pyscale.report.ranks.images import NAMES, Images, milliseconds, problem
 from pyscale.report.ranks.words import named, told_doubts
-from pyscale.report.wording import ABSENT, percent, ratio
+from pyscale.report.wording import ABSENT, percent, ratio, titled
 from pyscale_stages.reconstruction import COMPONENTS as PARTS
 
 HEAD = "Reconstruction"
@@ -18,18 +18,23 @@ OF = RECONSTRUCTIONS
 DEVIATIONS = (
     *("gate_gradient", "gate_interior", "gate_border", "deviation_interior", "deviation_border"),
 )
+MEANS = {
+    "gradient": "physics of the rank's operators",
+    "denoiser": "of the rank's tiles",
+    "communication": "begun when all ranks were ready",
+    "gather": "begun when all ranks were ready",
+    "barrier": "until the slowest rank is ready",
+}
 SIGNALS = ("psnr", "psnr_interior", "psnr_border")
 
 
 def _iteration(row: Row) -> Cell:
-    """Write how long an iteration takes; what has no time says why."""
     if row["wall_s"] is None:
         return ("out of memory" if row["exhausted"] else "failed" if row["failed"] else ABSENT,)
     return OF.interval_cell(row, "wall_s", milliseconds)
 
 
 def _component(images: Images, name: str, column: str, written: Written = ratio) -> Writer:
-    """Write one number of a component of a point."""
     return lambda row: COMPONENTS.cell(images.component(row, name), column, written)
 
 
@@ -83,14 +88,22 @@ def scaling(images: Images) -> Table | None:
 
 def components(images: Images) -> Table | None:
     """Components of an iteration at every N."""
+
+    def with_share(name: str) -> Writer:
+        seconds = _component(images, name, "mean_seconds", milliseconds)
+        share = _component(images, name, "share", percent)
+        return lambda row: (
+            found if (found := seconds(row)) == (ABSENT,) else (*found, " (", *share(row), ")")
+        )
+
     columns: Columns = [
         *OF.columns("workers"),
         *(
             numbers(
                 f"{titled(NAMES[name])} (ms)",
-                _with_share(images, name),
+                with_share(name),
                 "Mean of the ranks: median over iterations, and share of the time of all "
-                f"iterations{_means(name)}",
+                f"iterations; {MEANS[name]}",
             )
             for name in PARTS
         ),
@@ -138,47 +151,20 @@ def sharing(images: Images) -> Table | None:
     return laid_out("Balance, exchange and memory", _timed(images), columns, head=HEAD)
 
 
-def _with_share(images: Images, name: str) -> Writer:
-    seconds = _component(images, name, "mean_seconds", milliseconds)
-    share = _component(images, name, "share", percent)
-
-    def write(row: Row) -> Cell:
-        found = seconds(row)
-        return found if found == (ABSENT,) else (*found, " (", *share(row), ")")
-
-    return write
-
-
-def _means(name: str) -> str:
-    return {
-        "gradient": "; physics of the rank's operators",
-        "denoiser": "; of the rank's tiles",
-        "communication": "; begun when all ranks were ready",
-        "gather": "; begun when all ranks were ready",
-        "barrier": "; until the slowest rank is ready",
-    }[name]
-
-
 def quality(images: Images) -> Table | None:
     """Whether ranks compute what one does, and how good the image is."""
-    columns: Columns = [
-        *OF.columns("workers"),
-        *OF.columns("gate", *DEVIATIONS),
-        *(
-            pair
-            for name in SIGNALS
-            for pair in (
-                *OF.columns(f"{name}_db"),
-                OF.column(f"{name}_drift_db", _drift(f"{name}_drift_db")),
-            )
-        ),
-        words(
-            "Weights",
-            lambda row: f"{row['weights']}{': timing only' if row['timing_only'] else ''}",
-            "Of the denoiser",
-        ),
-    ]
-    return laid_out("Agreement and quality", _timed(images), columns, head=HEAD)
+    columns = OF.columns("workers", "gate", *DEVIATIONS)
+    for name in SIGNALS:
+        columns += OF.columns(f"{name}_db", f"{name}_drift_db")
+    columns.append(words("Weights", lambda row: row["told_weights"], "Of the denoiser"))
+    rows = []
+    for name, row in _timed(images):
+        timing_only = ": timing only" if row["timing_only"] else ""
+        told: Row = {"told_weights": f"{row['weights']}{timing_only}"}
+        if row["workers"] == row["baseline_workers"]:
+            told |= {f"{signal}_drift_db": None for signal in SIGNALS}
+        rows.append((name, row | told))
+    return laid_out("Agreement and quality", rows, columns, head=HEAD)
 
 
 def largest(rows: Sequence[Row], images: Images) -> Table | None:
@@ -186,20 +172,15 @@ def largest(rows: Sequence[Row], images: Images) -> Table | None:
     sizes = {(row["problem"], row["size_px"]) for row in images.points}
     many = {name for name, _ in sizes if len([one for one, _ in sizes if one == name]) > 1}
     shown = [row for row in rows if row["problem"] in many or row["exhausted_px"] is not None]
+
+    def at(column: str, *sizes: str) -> Writer:
+        return lambda row: _at_size(images, row, sizes, column)
+
+    ran, ran_out = at("size_px", "largest_px"), at("size_px", "exhausted_px")
     columns: Columns = [
-        OF.column(
-            "workers", lambda row: _at_size(images, row, ("largest_px", "exhausted_px"), "workers")
-        ),
-        numbers(
-            "Largest that ran (px)",
-            lambda row: _at_size(images, row, ("largest_px",), "size_px"),
-            "Length of the largest image with a time",
-        ),
-        numbers(
-            "Out of memory (px)",
-            lambda row: _at_size(images, row, ("exhausted_px",), "size_px"),
-            "Smallest image that ran out of memory",
-        ),
+        OF.column("workers", at("workers", "largest_px", "exhausted_px")),
+        numbers("Largest that ran (px)", ran, "Length of the largest image with a time"),
+        numbers("Out of memory (px)", ran_out, "Smallest image that ran out of memory"),
     ]
     found = [(problem(row["problem"]), row) for row in shown]
     return laid_out("Largest image that fits", found, columns, head="Problem")
@@ -213,12 +194,6 @@ def _at_size(images: Images, row: Row, sizes: Sequence[str], column: str) -> Cel
         if (one["family"], one["problem"], one["workers"], one["size_px"]) == wanted:
             return OF.cell(one, column, str)
     return (ABSENT,)
-
-
-def _drift(column: str) -> Writer:
-    """Write how far a result at N is from that at N0."""
-    write = OF.plain(column, decibels)
-    return lambda row: (ABSENT,) if row["workers"] == row["baseline_workers"] else write(row)
 
 
 def published(title: str, rows: Sequence[Row], images: Images) -> Table | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from pyscale.analysis.flags import flags_of
 from pyscale.report.page.values import Row
-from pyscale.report.wording import listing, plural
+from pyscale.report.wording import at_each_n, listing, of_each, plural
 
 
 def ranks(count: int) -> str:
@@ -22,11 +22,8 @@ def told_doubts(row: Row) -> str:
 def trials_of(points: Sequence[Row]) -> str:
     """State the numbers of ranks and of trials."""
     counts = sorted({row["workers"] for row in points})
-    repeats = sorted({row["repeats"] for row in points})
-    times = " to ".join(map(str, dict.fromkeys((repeats[0], repeats[-1]))))
-    trials = "trial" if repeats == [1] else "trials"
     on = ranks(counts[0]) if len(counts) == 1 else f"N = {listing(counts)} ranks"
-    return f"on {on}, {times} timed {trials} of each"
+    return f"on {on}, {of_each(row['repeats'] for row in points)}"
 
 
 def named(rows: Iterable[Row], names: Mapping[str, str]) -> list[tuple[str, Row]]:
@@ -42,13 +39,6 @@ def failed(points: Sequence[Row], names: Mapping[str, str]) -> Iterator[str]:
             yield f"{name} at N = {row['workers']} failed{some}: {row['error']}"
 
 
-def places(names: Mapping[str, str]) -> Callable[[list[Row]], Iterator[str]]:
+def places(names: Mapping[str, str]) -> Callable[[list[Row]], list[str]]:
     """Name configurations, each once with all its N."""
-
-    def told(rows: list[Row]) -> Iterator[str]:
-        counts: dict[str, list[int]] = {}
-        for name, row in named(rows, names):
-            counts.setdefault(name, []).append(row["workers"])
-        yield from (f"{name} at N = {listing(own)}" for name, own in counts.items())
-
-    return told
+    return lambda rows: at_each_n((names[row["stage"]], row["workers"]) for row in rows)

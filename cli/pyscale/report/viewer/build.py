@@ -1,11 +1,13 @@
-"""Puts sets of results side by side, from what the analysis found in each."""
+"""Sets of results side by side, from what the analysis found in each, and as a table."""
 
 from __future__ import annotations
 
 import string
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
+
+import polars as pl
 
 from pyscale.analysis.beside import Beside
 from pyscale.analysis.causes import Limits
@@ -45,16 +47,6 @@ class Source:
     id: str | None = None
 
 
-class Described(Protocol):
-    """What is told of the hardware of a column."""
-
-    @property
-    def kind(self) -> Kind: ...  # noqa: D102 - see `Source`
-
-    @property
-    def hardware(self) -> Mapping[str, str]: ...  # noqa: D102
-
-
 @dataclass(frozen=True)
 class SideBySide(Beside):
     """The tables behind a viewer, with what its columns are."""
@@ -92,16 +84,15 @@ class SideBySide(Beside):
                 of_rates=True if row["basis"] == "rate" else None,
             )
         told = [name for name in self.rows.columns if name in Cell.model_fields]
-        return {
-            self._key(row): Cell(
+        cells = {}
+        for row in self.rows.to_dicts():
+            own = against.get(key := self._key(row), {})
+            cells[key] = Cell(
                 **{name: row[name] for name in told} | {"invalid": bool(row["invalid"])},
                 tag=tag(row),
-                speedups=tuple(
-                    against.get(self._key(row), {}).get(base) for base in range(len(self.columns))
-                ),
+                speedups=tuple(map(own.get, range(len(self.columns)))),
             )
-            for row in self.rows.to_dicts()
-        }
+        return cells
 
     def _key(self, row: Mapping[str, Any]) -> tuple[Any, ...]:
         return (row["side"], *(row[name] for name in self.names))
@@ -143,7 +134,7 @@ def viewer_of(
     )
 
 
-def properties(sources: Sequence[Described]) -> list[Property]:
+def properties(sources: Sequence[Source]) -> list[Property]:
     """Hardware of all columns, property by property; a run has said all that a stamp can."""
     found = []
     for what in dict.fromkeys(name for source in sources for name in source.hardware):
@@ -155,3 +146,43 @@ def properties(sources: Sequence[Described]) -> list[Property]:
         told = {value for value in values if value is not None}
         found.append(Property(what=what, values=values, differs=len(told) > 1))
     return found
+
+
+BASE = 0
+"""Place of the column that the file's speedups are over."""
+JUDGED = ("verdict", "reason", "ratio", "ratio_low", "ratio_high", "p_adjusted", "p_beyond")
+
+
+def comparison_table(found: SideBySide, layout: Layout) -> pl.DataFrame:
+    """Lay out every time of every column, with its speedup over the first column."""
+
+    def of_column(told: str, place: str = "side") -> pl.Expr:
+        values = {place: getattr(column, told) for place, column in enumerate(found.columns)}
+        return pl.col(place).replace_strict(values, return_dtype=pl.String)
+
+    one = ["side", *found.names]
+    speedups = found.speedups.filter(pl.col("base") == BASE).rename({"why_not": layout.no_speedup})
+    return (
+        found.rows.join(speedups, on=one, how="left", nulls_equal=True, maintain_order="left")
+        .join(_judged(found), on=one, how="left", nulls_equal=True, maintain_order="left")
+        .select(
+            of_column("id"),
+            of_column("name").alias("name"),
+            of_column("kind").alias(layout.source),
+            *(*found.names, *layout.told),
+            of_column("id", "base"),
+            *("speedup", "speedup_low", "speedup_high", "basis", layout.no_speedup, *JUDGED),
+        )
+        .with_columns(pl.col(pl.List(pl.String)).list.join(" "))
+    )
+
+
+def _judged(found: SideBySide) -> pl.DataFrame:
+    schema: dict[str, Any] = {name: found.rows.schema[name] for name in ("side", *found.names)}
+    schema |= dict.fromkeys(JUDGED, pl.Float64) | dict.fromkeys(("verdict", "reason"), pl.String)
+    tables = [
+        table.drop_nulls("verdict").select(pl.lit(new, pl.Int64).alias("side"), *list(schema)[1:])
+        for (base, new), table in found.pairs.items()
+        if base == BASE
+    ]
+    return pl.concat([pl.DataFrame(schema=schema), *tables])

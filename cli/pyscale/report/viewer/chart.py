@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from pyscale.report.charts.look import colour, config, curve_colours
-from pyscale.report.viewer.model import Cell, Viewer
-from pyscale.report.wording import number, with_interval
+from pyscale.report.viewer.model import Viewer
+from pyscale.report.wording import grouped, interval, number
 
 if TYPE_CHECKING:
     from pyscale.report.charts.chart import Chart
@@ -103,7 +103,7 @@ def _rows(viewer: Viewer) -> list[dict[str, Any]]:
             "low": cell.wall_s_low,
             "high": cell.wall_s_high,
             "top": cell.wall_s_high or cell.wall_s,
-            "wall": f"{with_interval(*map(number, _interval(cell)))} s",
+            "wall": f"{interval(dict(cell), 'wall_s', number)} s",
             "repeats": str(cell.repeats),
         }
         for row in viewer.rows
@@ -113,17 +113,9 @@ def _rows(viewer: Viewer) -> list[dict[str, Any]]:
     ]
 
 
-def _interval(cell: Cell) -> tuple[float | None, ...]:
-    return cell.wall_s, cell.wall_s_low, cell.wall_s_high
-
-
 def _told(rows: list[dict[str, Any]]) -> str:
-    """State what the bars show."""
-    told: dict[tuple[str, int], list[str]] = {}
-    for row in rows:
-        told.setdefault((row["curve"], row["workers"]), []).append(
-            f"{row['run']} {number(row['wall_s'])} s"
-        )
-    return " ".join(
-        f"{curve} at N = {workers}: {', '.join(found)}." for (curve, workers), found in told.items()
+    told = grouped(
+        (f"{row['curve']} at N = {row['workers']}", f"{row['run']} {number(row['wall_s'])} s")
+        for row in rows
     )
+    return " ".join(f"{where}: {', '.join(found)}." for where, found in told.items())

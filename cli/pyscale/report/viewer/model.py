@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from pyscale.report.machine.words import not_applicable, rate_parts
-from pyscale.report.wording import coarse, number
+from pyscale.report.wording import coarse, grouped, number
 from pyscale_stages.contract import Record
 
 Kind = Literal["run", "reference", "table"]
@@ -177,7 +177,4 @@ class Viewer(Record):
     @property
     def groups(self) -> dict[str, list[tuple[int, Row]]]:
         """Rows of every group, each with its place among all."""
-        found: dict[str, list[tuple[int, Row]]] = {}
-        for place, row in enumerate(self.rows):
-            found.setdefault(row.group, []).append((place, row))
-        return found
+        return grouped((row.group, (place, row)) for place, row in enumerate(self.rows))

@@ -1,16 +1,17 @@
-"""What the page of several runs shows beside the viewer: each run, and what is said of it."""
+"""The page of several runs: each run, what is said of it, and the viewer."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from pathlib import Path
 
 import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.judging import OTHER_WORK
+from pyscale.report.charts.look import colour_rows
 from pyscale.report.comparison import (
     ComparisonContext,
     conclusion,
@@ -20,12 +21,19 @@ from pyscale.report.comparison import (
     words,
 )
 from pyscale.report.judged import TIMES, Row, judged, named, not_judged, ratio3, reasons
-from pyscale.report.viewer.build import SideBySide
+from pyscale.report.page.shell import page_data, rendered
+from pyscale.report.page.values import Cell, Numbers
+from pyscale.report.viewer.build import SideBySide, comparison_table
+from pyscale.report.viewer.chart import DATASET, bars
+from pyscale.report.viewer.machines import machine_viewer
 from pyscale.report.viewer.model import Column
+from pyscale.report.viewer.stages import viewer
 from pyscale.report.wording import listing
 from pyscale.runfacts import Differing
+from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 
+OF_VIEWER = Numbers(table="viewer", key=("column", "stage", "device", "workers", "part"))
 OTHER_INPUT = (
     "Not compared in time: its input has not the bytes of the base's, so that its work is another."
 )
@@ -51,22 +59,10 @@ class Several:
 class Verdict(Record):
     """What was found of one stage at one N."""
 
-    key: str = Field(description="What names the row of the CSV")
     word: str | None = Field(description="None where nothing was compared")
-    ratio: float | None = Field(description="New wall time over the base's")
-    ratio_low: float | None = Field(description="Lower end of its interval")
-    ratio_high: float | None = Field(description="Upper end of its interval")
-
-    @property
-    def text(self) -> str:
-        """The verdict as people read it: a time is longer or shorter, not worse or better."""
-        return "not compared" if self.word is None else words()[self.word]
-
-    @property
-    def texts(self) -> dict[str, str]:
-        """Ratio and interval as people read them."""
-        ends = ("ratio", "ratio_low", "ratio_high")
-        return {end: ratio3(getattr(self, end)) for end in ends}
+    text: str = Field(description="For people: a time is longer or shorter, not worse or better")
+    ratio: Cell = Field(description="New wall time over the base's")
+    ends: Cell = Field(description="Of its interval")
 
 
 class Judged(Record):
@@ -110,48 +106,36 @@ def _judged(several: Several, place: int) -> Judged | None:
     if table is None:
         return Judged(refused=OTHER_INPUT, remarks=said)
     rows = judged(table, several.samples[place - 1] if several.samples else None)
-    both = [
-        row
+    verdicts = {
+        (row["name"], row["workers"]): _verdict(row, several.found.columns[place].id)
         for row in rows
         if row["kind"] == TIMES and (row["verdict"] or row["reason"] == OTHER_WORK)
-    ]
-    told = _told(context, rows)
-    return told.model_copy(
-        update={
-            "verdicts": {
-                (row["name"], row["workers"]): _verdict(row, several.found.columns[place].id)
-                for row in both
-            },
-            "remarks": (*said, *output_remarks(context, rows)),
-        }
-    )
-
-
-def _configurations(rows: Sequence[Row], reason: str) -> list[Row]:
-    return [row for row in rows if row["reason"] == reason and row["workers"] is not None]
+    }
+    told = (*said, *output_remarks(context, rows))
+    return _told(context, rows).model_copy(update={"verdicts": verdicts, "remarks": told})
 
 
 def _told(context: ComparisonContext, rows: Sequence[Row]) -> Judged:
-    """Say what follows from rows of every kind."""
     concluded = conclusion(context, rows)
+    why = []
+    for reason, sentence in reasons(rows, context.at_least).items():
+        own = [row for row in rows if row["reason"] == reason and row["workers"] is not None]
+        why.append(f"{named(own)}: {sentence}" if own else sentence)
     return Judged(
         summary=(*([concluded] if concluded else []), *not_judged(rows)),
-        reasons=tuple(
-            f"{named(own)}: {sentence}" if (own := _configurations(rows, reason)) else sentence
-            for reason, sentence in reasons(rows, context.at_least).items()
-        ),
+        reasons=tuple(why),
         method=method(context, rows),
     )
 
 
-def _verdict(row: dict[str, Any], column: str) -> Verdict:
-    key = (column, row["stage"], row["device"], row["workers"], None)
+def _verdict(row: Row, column: str) -> Verdict:
+    at = row | {"column": column, "part": None}
+    low, high = (OF_VIEWER.cell(at, f"ratio_{end}", ratio3) for end in ("low", "high"))
     return Verdict(
-        key="|".join("" if value is None else str(value) for value in key),
         word=row["verdict"],
-        ratio=row["ratio"],
-        ratio_low=row["ratio_low"],
-        ratio_high=row["ratio_high"],
+        text=words()[row["verdict"]] if row["verdict"] else "not compared",
+        ratio=() if row["ratio"] is None else OF_VIEWER.cell(at, "ratio", ratio3),
+        ends=() if row["ratio_low"] is None else (*low, " to ", *high),
     )
 
 
@@ -187,3 +171,40 @@ def what_differs(several: Several) -> str:
     if not kinds:
         return "Nothing that was recorded differs between the runs."
     return f"The runs differ in {listing(kinds)}."
+
+
+NAME = "comparison.html"
+FIRST_SCREEN = 8
+"""Differences that the first screen has room for."""
+
+
+def write_comparison(folder: Path, several: Several) -> Path:
+    """Write the page of several runs, and its tables; each appears whole or not at all."""
+    shown = viewer(several.found)
+    tests = several.machines and machine_viewer(several.machines)
+    chart, rows = bars(shown)
+    charts = [chart] if rows else []
+    data = page_data(charts, {DATASET: rows, "colours": colour_rows()}, shown) | {"tables": {}}
+    for found, viewed in ((several.found, shown), (several.machines, tests)):
+        if found and viewed:
+            table = comparison_table(found, viewed.layout).write_csv()
+            data |= {viewed.layout.id: viewed.data}
+            data["tables"][viewed.layout.id] = table
+            write_atomically(folder / f"{viewed.layout.file}.csv", table)
+    runs = compared_runs(several)
+    text = rendered(
+        "page/comparison.html.j2",
+        data,
+        charts={chart.id: chart for chart in charts},
+        viewer=shown,
+        runs=runs,
+        lines=verdict_lines(runs),
+        stages=list(dict.fromkeys(row.curve for row in shown.rows if row.curve)),
+        differing=several.differing,
+        first_screen=FIRST_SCREEN,
+        what_differs=what_differs(several),
+        machines=tests,
+        machines_told=machines_told(several),
+    )
+    write_atomically(folder / NAME, text)
+    return folder / NAME

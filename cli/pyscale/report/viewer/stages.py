@@ -7,13 +7,14 @@ from typing import Any
 
 import polars as pl
 
+from pyscale.analysis.causes import Cause, Limits
 from pyscale.analysis.flags import INVALIDATING, SENTENCES
 from pyscale.analysis.sidebyside import CELL, WHY_NOT
+from pyscale.report import limits
 from pyscale.report.palette import PARTS
 from pyscale.report.viewer.build import SideBySide, viewer_of
 from pyscale.report.viewer.model import Layout, Note, Row, Tag, Viewer
-from pyscale.report.viewer.tags import tag
-from pyscale.report.wording import INVALID, phase
+from pyscale.report.wording import INVALID, percent, phase
 
 IDLE = "idle, waiting for the slowest"
 LAYOUT = Layout(
@@ -78,7 +79,6 @@ def _keys(times: pl.DataFrame) -> list[Key]:
 
 
 def _tags(found: SideBySide) -> Any:
-    """What tells the likely limit of a whole stage."""
     parts: dict[tuple[Any, ...], dict[str, float]] = {}
     for row in found.rows.drop_nulls("part").to_dicts():
         whole = (row["side"], row["stage"], row["device"], row["workers"])
@@ -112,7 +112,6 @@ def _names(times: pl.DataFrame) -> dict[tuple[str | None, str | None], str]:
 
 
 def _notes(found: SideBySide, rows: Sequence[Row]) -> Iterator[Note]:
-    """Every tag in sentences."""
     for row in rows:
         for column, cell in zip(found.columns, row.cells, strict=True):
             if cell is not None and cell.tag is not None:
@@ -122,3 +121,49 @@ def _notes(found: SideBySide, rows: Sequence[Row]) -> Iterator[Note]:
                     why=cell.tag.why,
                     curve=row.curve,
                 )
+
+
+START_UP = ("start-up", "it depends on how fast programs and weights are found and prepared")
+DEPENDS = {
+    "compute": ("cores", "it depends on the speed of the cores and of memory"),
+    "container_start": START_UP,
+    "python_start": START_UP,
+    "import": START_UP,
+    "model_load": START_UP,
+    "read": ("reading", "it depends on the storage of the input, and on whether it was cached"),
+    "write": ("writing", "it depends on the storage of the output"),
+    "merge": ("merging", "it depends on one worker, which joins what all have written"),
+    "idle": ("imbalance", "it depends on how evenly the work is shared"),
+    "unattributed": ("unattributed", "no phase covers it"),
+}
+"""Tag of each part that may be the largest, and what its time depends on."""
+ON_GPU = ("GPU", "it depends on the GPU, and on the cores for what is not computed there")
+
+
+def tag(
+    found: Limits | None, parts: Mapping[str, float], workers: int, device: str | None
+) -> Tag | None:
+    """Name the main cause of lost efficiency, else the largest part of the time."""
+    known = {part: seconds for part, seconds in parts.items() if part in DEPENDS}
+    sentences = list(limits.sentences(found)) if found is not None else []
+    if found is not None and found.main is not None:
+        return Tag(text=_cause(found, found.main), why=" ".join(sentences))
+    if not any(known.values()):
+        return None
+    largest = max(known, key=known.__getitem__)
+    text, depends = DEPENDS[largest]
+    if largest == "compute" and device not in {None, "cpu"}:
+        text, depends = ON_GPU
+    share = percent(known[largest] / sum(parts.values()))
+    whole = (
+        f"The largest part of the time at N = {workers} is {phase(largest)} ({share}): {depends}."
+    )
+    return Tag(text=text, why=" ".join([*sentences, whole]))
+
+
+def _cause(found: Limits, main: Cause) -> str:
+    """Name the main cause as sentences do, as surely as it is the first."""
+    name, rival = (limits.NAMES[c.code].partition(" (")[0] for c in (main, limits.rival(found)))
+    if found.sureness == "undecided":
+        return f"{name} or {rival}"
+    return {"sure": name, "likely": f"probably {name}"}.get(found.sureness or "", f"{name}?")

@@ -1,13 +1,19 @@
 """Every sentence on a sweep follows from a number, and is as sure as it is."""
 
+import re
 from dataclasses import replace
 
 import polars as pl
 import pytest
 
+from asread import printed, seen
 from pyscale.analysis.grid.findings import GridFindings
-from pyscale.report.grid.section import not_compared, section
+from pyscale.report.csv import csv_texts, write_csv
+from pyscale.report.grid.section import not_compared, section, trust_in_sweep
 from pyscale.report.grid.sweep import sweeps
+from pyscale.report.markdown import write_markdown
+from pyscale.report.page.write import write_page
+from pyscale.report.terminal import summary_of
 from pyscale.report.wording import number, ratio
 
 
@@ -118,7 +124,6 @@ def test_devices_that_cannot_be_compared_are_not_said_to_be_one(both):
     sweep = only(both)
     empty = sweep.grid.ratios.clear()
     said = not_compared(replace(sweep, grid=replace(sweep.grid, ratios=empty)))
-    assert said is not None
     assert said.startswith("No ratio of CPU and GPU (CUDA): no size")
 
 
@@ -127,3 +132,94 @@ def test_nothing_timed_is_one_sentence(both):
     nothing = pl.col("^(steady|first|start|published)_s.*$")
     points = grid.points.with_columns(nothing * None)
     assert told(changed(both, points=points, ratios=grid.ratios.clear())) == "No timed call."
+
+
+def judged(results, **columns):
+    (sweep,) = sweeps(results.every(GridFindings))
+    grid = replace(sweep.grid, points=sweep.grid.points.with_columns(**columns))
+    trusted = trust_in_sweep(replace(sweep, grid=grid))
+    return trusted.grade, "; ".join((*trusted.reasons, *trusted.notes))
+
+
+def test_points_without_a_doubt_can_be_trusted(both):
+    trust, reasons = judged(both)
+    assert trust == "yes"
+    assert "outputs of GPU (CUDA) agree by 0.9925 or more" in reasons
+    assert reasons.startswith("6 trials of each; ")
+
+
+def test_few_trials_and_outputs_that_were_not_compared_are_neutral_notes(thin):
+    trust, reasons = judged(thin)
+    assert trust == "yes"
+    assert "fewer than 6 trials" in reasons
+    assert "outputs of GPU (CUDA) not compared" in reasons
+
+
+def test_a_doubt_names_the_points_that_raise_it_or_counts_them(both):
+    at = pl.col("length_px")
+    some = pl.when(at == 448).then(pl.lit(["unstable"])).otherwise(pl.lit([], pl.List(pl.String)))
+    trust, reasons = judged(both, flags=some)
+    assert trust == "with care"
+    assert "trials scatter (CPU, 448 px and GPU (CUDA), 448 px)" in reasons
+    most = pl.when(at > 448).then(pl.lit(["unstable"])).otherwise(pl.lit([], pl.List(pl.String)))
+    assert "trials scatter (16 of 20 points)" in judged(both, flags=most)[1]
+
+
+def test_a_check_that_failed_or_no_time_at_all_is_not_to_be_trusted(both):
+    assert judged(both, flags=pl.lit(["check-failed"]))[0] == "no"
+    nothing = {f"{name}_s": pl.lit(None, pl.Float64) for name in ("steady", "first")}
+    assert judged(both, **nothing) == ("no", "no call was timed")
+
+
+CODE = "bright-outside=9/10"
+
+
+@pytest.fixture
+def doubted(thin):
+    """The smallest image on the CPU is not of what the model is for."""
+    (grid,) = thin.every(GridFindings)
+    is_it = (pl.col("length_px") == 224) & (pl.col("device") == "cpu")
+    points = grid.points.with_columns(
+        result_doubted=is_it,
+        warnings=pl.when(is_it).then(pl.concat_list(pl.lit(CODE))),
+    )
+    return replace(thin, kinds=(replace(grid, points=points),))
+
+
+def test_the_terminal_marks_the_row(doubted):
+    text = printed(summary_of(doubted))
+    assert text.count("CPU !") == 1
+
+
+def test_the_count_of_objects_is_marked_in_the_report(doubted, tmp_path):
+    text = write_markdown(tmp_path, doubted).read_text()
+    assert len([line for line in text.splitlines() if CODE in line]) == 1
+    (row,) = (line for line in text.splitlines() if "(doubted)" in line)
+    assert " (doubted) | " in row
+    assert text.count("(doubted)") == 1
+    write_csv(tmp_path, doubted)
+    assert pl.read_csv(tmp_path / "benchmark_points.csv")["result_doubted"].sum() == 1
+    assert CODE in write_page(tmp_path, doubted).read_text()
+
+
+def sections(text):
+    return re.findall(r'<section id="(.*?)"', text)
+
+
+def test_a_run_on_one_device_has_no_table_of_ratios(cpu_alone):
+    assert "ratios" not in csv_texts(cpu_alone)
+
+
+def test_a_stage_over_n_beside_a_grid_keeps_its_sections(mixed, tmp_path):
+    text = write_page(tmp_path, mixed).read_text()
+    assert {"grid", "results", "request", "where", "laws"} <= set(sections(text))
+    told = seen(text)
+    assert "segment (model cyto3) at 4 sizes (224 to 1792 px)" in told
+    assert "track at N = 1 and 2 workers" in told
+    assert text.count('name="amount" value="absolute"') == 1
+
+
+def test_a_cpu_alone_says_what_would_compare_it(cpu_alone, tmp_path):
+    told = seen(write_page(tmp_path, cpu_alone).read_text())
+    assert "Not known : Only the CPU was measured" in told
+    assert "CPU, by size" in told

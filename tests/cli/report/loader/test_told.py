@@ -5,14 +5,19 @@ from dataclasses import replace
 import polars as pl
 import pytest
 
-from madeuploader import ENTRIES
+from asread import seen
+from madeuploader import ENTRIES, entries_like
 from madeuploaderrun import consuming, made_up
+from pyscale.analysis.flags import flags_of
 from pyscale.analysis.ranks.loader import LoaderFindings
 from pyscale.analysis.trust import trust_in_loading
 from pyscale.references.files import all_references
 from pyscale.references.matchingranks import matching_loading
+from pyscale.report.figures.writing import write_figures
 from pyscale.report.kinds import sections_of
-from pyscale.report.ranks.loader import to_paste
+from pyscale.report.markdown import write_markdown
+from pyscale.report.page.write import write_page
+from pyscale.report.ranks.loader import names_of, same, to_paste
 from pyscale.report.wording import number
 
 BEST = "num_workers=8, pool_size=16"
@@ -173,3 +178,44 @@ def test_rates_are_published_for_as_many_ranks_alone(tmp_path):
     known = list(all_references(tmp_path).values())
     two = made_up(ENTRIES, ranks=(2,)).of(LoaderFindings)
     assert matching_loading(known, two.points) == []
+
+
+def test_many_ranks_are_left_to_the_csv(tmp_path):
+    text = write_markdown(tmp_path, made_up(ranks=(4, 8), repeats=1)).read_text()
+    assert "`benchmark_loader_ranks.csv`" in text
+    ranks = text.partition("### Rank by rank")[2].partition("Ranks of ")[0]
+    assert ranks.count("\n| ") == 2 + 8
+
+
+@pytest.mark.slow
+def test_one_configuration_alone_is_drawn_and_told(tmp_path):
+    alone = made_up(ENTRIES[:1], ranks=(1,), repeats=1)
+    assert write_figures(tmp_path, alone)
+    told = seen(write_page(tmp_path, alone).read_text())
+    assert "patch loading in 1 configuration on 1 rank, 1 timed trial of each" in told
+    assert "pool1" in write_markdown(tmp_path, alone).read_text()
+
+
+@pytest.mark.parametrize(
+    ("varied", "names"),
+    [
+        ([{"pool_size": 2}, {"pool_size": 4}], ["pool 2", "pool 4"]),
+        # Entries that differ in no setting are named by themselves.
+        ([{}, {}], ["0", "1"]),
+        ([{"pin_memory": False}, {"pin_memory": True}], ["pinned no", "pinned yes"]),
+    ],
+)
+def test_names_hold_what_differs_and_nothing_else(varied, names):
+    entries = entries_like(
+        ENTRIES[0], [{"stage": str(place)} | one for place, one in enumerate(varied)]
+    )
+    points = made_up(entries, ranks=(1,), repeats=1).of(LoaderFindings).points.to_dicts()
+    assert list(names_of(points).values()) == names
+    alike, *_ = same(points)
+    assert "num_workers=2" in alike
+    assert not any(f"{name}=" in alike for one in varied for name in one)
+
+
+def test_flags_are_split_at_commas():
+    assert flags_of({"flags": ""}) == []
+    assert flags_of({"flags": "few-repeats,drift"}) == ["few-repeats", "drift"]

@@ -1,6 +1,18 @@
+"""Names of tests and bottlenecks, and rates in the unit that fits."""
+
+from typing import get_args
+
 import pytest
 
-from pyscale.report.machine.words import cannot, mode_of, rate, rate_parts, what_was_read
+from pyscale.report.machine.words import (
+    BOTTLENECKS,
+    cannot,
+    mode_of,
+    rate,
+    rate_parts,
+    what_was_read,
+)
+from pyscale_stages.timing import Bottleneck
 
 
 @pytest.mark.parametrize(
@@ -43,3 +55,14 @@ def test_what_was_read_has_words():
 def test_what_cannot_run_is_never_a_number():
     assert cannot("not applicable: nothing is transferred") == "not applicable"
     assert cannot("fio is not installed here") == "cannot run"
+
+
+def test_every_bottleneck_that_a_stage_may_name_is_explained():
+    assert set(BOTTLENECKS) == set(get_args(Bottleneck))
+
+
+def test_tags_are_short_and_told_apart():
+    tags = [explained.text for explained in BOTTLENECKS.values()]
+    assert len(set(tags)) == len(tags)
+    assert max(map(len, tags)) <= 20
+    assert all(explained.why.endswith(".") for explained in BOTTLENECKS.values())

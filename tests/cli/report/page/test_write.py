@@ -8,15 +8,21 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 
+import polars as pl
 import pytest
 
 from asread import seen
+from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.report.context import Command, Node, ReportContext, Work
 from pyscale.report.csv import csv_texts
+from pyscale.report.curves import curves
+from pyscale.report.page import tables
 from pyscale.report.page.pictures import Picture, Pictures
 from pyscale.report.page.sections import STAGES_BY_NAME
+from pyscale.report.page.shell import prose, script_json
 from pyscale.report.page.values import CONFIGURATIONS, LOSSES
 from pyscale.report.page.write import write_page
+from pyscale.results import analysed
 
 TIED = re.compile(
     r'<data data-table="(.*?)" data-key="(.*?)" data-column="(.*?)" value="(.*?)">(.*?)</data>'
@@ -52,25 +58,21 @@ def page(tmp_path_factory, full):
 
 def test_it_is_one_file_that_asks_for_nothing(page):
     policy = re.search(r'<meta http-equiv="Content-Security-Policy" content="(.*?)">', page)
-    assert policy is not None
     assert html.unescape(policy[1]).startswith("default-src 'none';")
     bare = re.sub(r"<(script|style)\b.*?</\1>", "", page, flags=re.DOTALL)
     assert not re.findall(r"\b(?:src|srcset)=|<link\b|@import|url\(", bare)
 
 
-def test_a_stand_in_model_is_told_at_the_top(tmp_path, full):
-    works = {"segment": Work(data="cells", how="Cellpose 3.1, tiny")}
-    text = seen(page_of(tmp_path, full, A_RUN.model_copy(update={"works": works})))
-    assert "Cellpose 3.1, tiny" in text
-    assert "Stand-in" not in text
-
-
-def test_a_picture_has_its_text_and_says_where_the_output_lies(tmp_path, full):
+def test_a_picture_has_its_text_and_what_ran_is_named_without_a_stand_in(tmp_path, full):
     shot = Picture(
         title="Outlines", alt="8 cells", png="AAAA", entry="segment", place="tasks/a/out"
     )
     strip = Pictures(pictures=(shot,), about="Frame 5 of 8")
-    text = page_of(tmp_path, replace(full, pictures=strip))
+    works = {"segment": Work(data="cells", how="Cellpose 3.1, tiny")}
+    context = A_RUN.model_copy(update={"works": works})
+    text = page_of(tmp_path, replace(full, pictures=strip), context)
+    assert "Cellpose 3.1, tiny" in seen(text)
+    assert "Stand-in" not in seen(text)
     assert '<img src="data:image/png;base64,AAAA" alt="8 cells"' in text
     assert "tasks/a/out" in seen(text)
     assert "same at N = 8" in seen(text)
@@ -117,3 +119,34 @@ def test_many_stages_are_counted_and_one_worker_is_one(tmp_path, new_run, result
 def test_a_run_without_any_record_has_a_page(tmp_path, new_run, results_from):
     told = seen(page_of(tmp_path, results_from(new_run())))
     assert "No trial has a record" in told
+
+
+def test_no_text_ends_the_script_that_it_stands_in():
+    text = script_json({"stage": "</script><!-- \u2028 é"})
+    assert "<" not in text
+    assert "\u2028" not in text
+    assert json.loads(text) == {"stage": "</script><!-- \u2028 é"}
+
+
+def test_a_sentence_is_escaped_and_its_code_is_set_as_code():
+    assert prose("`drift` (a < b): `x`") == "<code>drift</code> (a &lt; b): <code>x</code>"
+
+
+def found_in(results):
+    return curves(results.configurations)
+
+
+def test_a_table_of_which_nothing_is_known_is_left_out():
+
+    table = pl.DataFrame({"stage": "segment", "workers": [1, 2], "wall_s": [9.0, 5.0]})
+    results = analysed(trials_from_wall_times(table), ReportContext(title="a table"))
+    found = found_in(results)
+    for table in (tables.waiting, tables.memory, tables.cache):
+        assert table(found) is None
+    assert tables.losses(found, results) is None
+
+
+def test_without_any_record_there_is_no_table(new_run, results_from):
+    results = results_from(new_run())
+    assert tables.results(found_in(results)) is None
+    assert tables.choices(found_in(results), results) is None

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from pyscale.references.model import Reference, Referred
-from pyscale.report.viewer.build import SideBySide
-from pyscale.report.viewer.ofresults import beside_references, source_of
+from pyscale.report.viewer.build import SideBySide, comparison_table
+from pyscale.report.viewer.sources import beside_references, source_of
 from pyscale.results import analysed
 
 MOVIE = frozenset({"movie"})
@@ -56,3 +56,27 @@ def with_reference(full, reference):
         return beside_references(replace(full, context=context, references=referred))
 
     return build
+
+
+@pytest.fixture(scope="session")
+def assert_told():
+    """Hold every number that a viewer shows against its table as CSV, by columns of the two."""
+
+    def check(found, shown, names, told):
+        table = comparison_table(found, shown.layout)
+        keys = ("side", *shown.layout.names)
+        rows = {
+            "|".join("" if row[name] is None else str(row[name]) for name in keys): row
+            for row in table.to_dicts()
+        }
+        for row in shown.rows:
+            for column, cell in zip(shown.columns, row.cells, strict=True):
+                if cell is None:
+                    continue
+                own = rows[row.key(column.id)]
+                assert [own[name] for name in names] == [getattr(cell, name) for name in names]
+                for name, of_speedup in told.items():
+                    against = cell.speedups[0] and getattr(cell.speedups[0], of_speedup)
+                    assert own[name] == against
+
+    return check

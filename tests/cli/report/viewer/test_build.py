@@ -7,9 +7,9 @@ import pytest
 
 from pyscale.analysis.sidebyside import Side
 from pyscale.references.model import Referred
-from pyscale.report.viewer.build import SideBySide, Source, letter, properties
-from pyscale.report.viewer.ofresults import beside_references, source_of
-from pyscale.report.viewer.stages import viewer
+from pyscale.report.viewer.build import SideBySide, Source, comparison_table, letter, properties
+from pyscale.report.viewer.sources import beside_references, source_of
+from pyscale.report.viewer.stages import LAYOUT, viewer
 
 
 @pytest.fixture(scope="module")
@@ -30,22 +30,16 @@ def test_every_configuration_of_every_run_has_its_median_and_interval(shown, ful
     for place, results in enumerate((full, slower)):
         for own in results.configurations.to_dicts():
             cell = row_of(shown, own["stage"], own["workers"]).cells[place]
-            assert cell is not None
             assert (cell.wall_s, cell.wall_s_low, cell.wall_s_high, cell.repeats) == (
                 *(own[name] for name in ("wall_s", "wall_s_low", "wall_s_high", "repeats")),
             )
 
 
 def test_the_speedup_is_against_each_column_and_none_against_itself(shown):
-    first, second = row_of(shown, "segment", 2).cells
-    assert first is not None
-    assert second is not None
-    assert first.speedups[0] is None
-    assert second.speedups[1] is None
-    assert second.speedups[0] is not None
-    assert second.speedups[0].value == pytest.approx(1 / 1.4)
-    assert first.speedups[1] is not None
-    assert first.speedups[1].value == pytest.approx(1.4)
+    first, second = (cell.speedups for cell in row_of(shown, "segment", 2).cells)
+    assert first[0] is None
+    assert second[1] is None
+    assert (second[0].value, first[1].value) == pytest.approx((1 / 1.4, 1.4))
 
 
 def test_parts_that_took_no_time_anywhere_are_left_out(shown):
@@ -79,28 +73,19 @@ def test_a_single_stage_has_no_sum_over_stages(full):
 def test_the_likely_limit_stands_at_whole_stages_only(shown):
     for row in shown.rows:
         for cell in row.cells:
-            assert cell is not None
             assert (cell.tag is not None) == (not row.heads and not row.part)
 
 
 def test_what_limits_one_run_is_not_said_of_another(full):
     own = source_of(full, alike=frozenset({"movie"}))
-    limited, unknown = row_of(
-        viewer(SideBySide.of([own, replace(own, limits=())])), "segment", 8
-    ).cells
-    assert limited is not None
-    assert unknown is not None
-    assert limited.tag is not None
-    assert unknown.tag is not None
-    assert unknown.tag.why.startswith("The largest part of the time")
-    assert not limited.tag.why.startswith("The largest part of the time")
+    both = viewer(SideBySide.of([own, replace(own, limits=())]))
+    limited, unknown = (cell.tag.why for cell in row_of(both, "segment", 8).cells)
+    assert unknown.startswith("The largest part of the time")
+    assert not limited.startswith("The largest part of the time")
 
 
 def test_an_invalid_configuration_says_so_in_place_of_a_limit(broken):
-    shown = viewer(beside_references(broken))
-    (cell,) = row_of(shown, "track", 4).cells
-    assert cell is not None
-    assert cell.tag is not None
+    (cell,) = row_of(viewer(beside_references(broken)), "track", 4).cells
     assert cell.tag.text == "invalid"
     assert "differs from the baseline's" in cell.tag.why
 
@@ -172,35 +157,66 @@ class TestReferences:
             "another machine; segment: cells_2",
         ]
         _, first, second = row_of(shown, "segment", 2).cells
-        assert first is not None
-        assert second is not None
         assert second.wall_s == 3 * (first.wall_s or 0)
         for row in shown.rows:
             if row.heads:
                 percents = [cell.percent for cell in row.cells if cell]
                 assert percents == pytest.approx([100] * 3)
 
-    def test_its_times_are_not_compared_where_nothing_tells_that_the_work_is_the_same(
-        self, with_reference
+    @pytest.mark.parametrize(
+        ("changes", "value", "why_not"),
+        [
+            ({}, None, "unknown-work"),
+            ({"work_id": "another"}, None, "other-input"),
+            ({"work_id": "same"}, 0.5, None),
+        ],
+    )
+    def test_its_times_are_compared_where_input_and_parameters_are_the_same(
+        self, with_reference, changes, value, why_not
     ):
-        shown = viewer(with_reference())
-        assert set(shown.why_not) == {"unknown-work"}
-        assert all(
-            speedup.value is None
-            for cell in cells(shown)
-            for speedup in cell.speedups
-            if speedup is not None
-        )
+        shown = viewer(with_reference(**changes))
+        speedup = row_of(shown, "segment", 2).cells[1].speedups[0]
+        assert (speedup.value, speedup.why_not) == (value, why_not)
+        compared = [one for cell in cells(shown) for one in cell.speedups if one and one.value]
+        assert bool(compared) == (why_not is None)
 
-    def test_other_parameters_are_other_work(self, with_reference):
-        shown = viewer(with_reference(work_id="another"))
-        cell = row_of(shown, "segment", 2).cells[1]
-        assert cell is not None
-        assert cell.speedups[0] is not None
-        assert cell.speedups[0].why_not == "other-input"
 
-    def test_they_are_where_input_and_parameters_are_the_same(self, with_reference):
-        cell = row_of(viewer(with_reference(work_id="same")), "segment", 2).cells[1]
-        assert cell is not None
-        assert cell.speedups[0] is not None
-        assert cell.speedups[0].value == 0.5
+def test_the_table_has_every_number_that_the_viewer_shows(two_runs, shown, assert_told):
+    names = ("wall_s", "wall_s_low", "wall_s_high", "percent", "repeats")
+    assert_told(two_runs, shown, names, {"speedup": "value", "speedup_low": "low"})
+
+
+def test_times_of_a_run_are_those_of_its_own_table(full):
+    table = comparison_table(beside_references(full), LAYOUT)
+    whole = table.filter(pl.col("part").is_null(), pl.col("stage").is_not_null())
+    columns = ["stage", "device", "workers", "repeats", "wall_s", "wall_s_low", "wall_s_high"]
+    own = full.configurations.select(columns).sort("stage", "workers")
+    assert whole.select(columns).sort("stage", "workers").equals(own)
+
+
+def test_verdicts_stand_with_the_runs_that_are_judged(two_runs):
+    table = comparison_table(two_runs, LAYOUT)
+    judged = table.drop_nulls("verdict")
+    assert set(judged["side"]) == {"B"}
+    assert set(judged["verdict"]) == {"worse"}
+    assert judged.height == 16
+    for row in judged.to_dicts():
+        assert row["ratio"] == pytest.approx(1 / row["speedup"])
+
+
+def test_of_three_runs_each_is_judged_against_the_first_alone(full, slower):
+    runs = (full, slower, full)
+    table = comparison_table(
+        SideBySide.of([source_of(run, alike=frozenset({"movie"})) for run in runs]), LAYOUT
+    )
+    judged = table.drop_nulls("verdict").group_by("side").agg(pl.col("verdict").unique(), pl.len())
+    assert sorted(judged.rows()) == [("B", ["worse"], 16), ("C", ["same"], 16)]
+
+
+def test_alone_or_beside_a_reference_nothing_is_judged(full, with_reference):
+    alone = comparison_table(beside_references(full), LAYOUT)
+    beside = comparison_table(with_reference(work_id="same"), LAYOUT)
+    for table in (alone, beside):
+        assert table["verdict"].null_count() == table.height
+    assert alone.columns == beside.columns
+    assert set(beside["side"]) == {"A", "B"}

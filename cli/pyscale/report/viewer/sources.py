@@ -1,16 +1,20 @@
-"""The results of one report side by side with what others measured."""
+"""Columns of a viewer: a report, the nodes of a run, and what others measured."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import replace
 
 import polars as pl
 
+from pyscale.analysis.machine.comparison import machines_beside
+from pyscale.analysis.machine.findings import MachineFindings
+from pyscale.analysis.machine.processes import trial_medians
 from pyscale.analysis.machine.sidebyside import MachineSide
 from pyscale.analysis.sidebyside import Side
 from pyscale.references.model import NOT_TOLD, Reference, Referred
 from pyscale.report.results import Results
-from pyscale.report.viewer.build import SideBySide, Source
+from pyscale.report.viewer.build import SideBySide, Source, letter
 from pyscale.runfacts import hardware
 
 
@@ -82,3 +86,64 @@ def _of_reference(found: Referred[pl.DataFrame]) -> Iterator[Source]:
 
 def _work(work_id: str | None) -> frozenset[Hashable]:
     return frozenset() if work_id is None else frozenset({("work", work_id)})
+
+
+def machines_beside_references(results: Results) -> SideBySide | None:
+    """Line up the tests of a run with the references that match them; None where none does."""
+    referred = results.beside.get("machine", ())
+    if not referred:
+        return None
+    own = list(sources_of_run(results, place=0))
+    elsewhere = (
+        replace(column_of(reference, MachineSide(tests, reference.size_ids)), id=letter(place))
+        for place, (reference, tests) in enumerate(referred, start=1)
+    )
+    return SideBySide.of([*own, *elsewhere], machines_beside)
+
+
+def sources_of_run(
+    results: Results,
+    *,
+    place: int,
+    timings: pl.DataFrame | None = None,
+    about: str | None = None,
+    href: str | None = None,
+) -> Iterator[Source]:
+    """Make a column of each node of a run.
+
+    `place` is that of the run among those that are compared. Without its single `timings` no
+    interval of a speedup is known.
+    """
+    machine = results.of(MachineFindings)
+    assert machine is not None
+    tests = machine.tests
+    context = results.context
+    stamps = {name: node.stamp for node in context.nodes for name in node.names}
+    nodes = tests["node"].unique(maintain_order=True).to_list()
+    for number, node in enumerate(nodes, start=1):
+        own = tests["node"].eq_missing(node)
+        is_only = len(nodes) == 1
+        trials = None
+        if timings is not None:
+            trials = trial_medians(timings.filter(timings["node"].eq_missing(node)))
+        told = machine.places.get(node, {})
+        yield Source(
+            id=letter(place) if is_only else f"{letter(place)}{number}",
+            name=context.run_id or context.title,
+            kind="run",
+            side=MachineSide(tests.filter(own), machine.sizes, trials),
+            hardware=hardware([stamps[node]] if node in stamps else []) | _folder(told),
+            about=about if is_only else f"{about}, node {node}" if about else f"node {node}",
+            href=href,
+        )
+
+
+def _folder(told: Mapping[str, str]) -> dict[str, str]:
+    """What was said of the folder that was measured, named as people read it."""
+    return {
+        name.replace("place_", "measured folder: ")
+        .replace("cache_", "cache folder: ")
+        .replace("_", " "): value
+        for name, value in told.items()
+        if not name.startswith("device_")  # The hardware tells of the GPU.
+    }
