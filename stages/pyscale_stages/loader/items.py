@@ -127,22 +127,19 @@ def effective_slides(slides: Sequence[str], run_patches: int = RUN_PATCHES) -> f
 
 def mean_distance_px(batches: Sequence[Places]) -> float | None:
     """Mean distance between two patches of one slide in one batch, over all such pairs."""
+    from scipy.spatial.distance import pdist
+
     total_px, pairs = 0.0, 0
-    for points in chain.from_iterable(_points_by_slide(places) for places in batches):
-        for index in range(1, len(points)):
-            total_px += float(np.hypot(*(points[index:] - points[index - 1]).T).sum())
-        pairs += len(points) * (len(points) - 1) // 2
+    for places in batches:
+        by_slide: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+        # No corner is known where a data set does not say places.
+        for slide, *corner in zip(places.slides, places.x_px, places.y_px, strict=False):
+            by_slide[slide].append(corner)
+        for corners in by_slide.values():
+            distances_px = pdist(np.array(corners, dtype=np.float64))
+            total_px += float(distances_px.sum())
+            pairs += len(distances_px)
     return total_px / pairs if pairs else None
-
-
-def _points_by_slide(places: Places) -> Iterator[NDArray[np.float64]]:
-    """Corners, x and y in pixels, of the patches of each slide; none where unknown."""
-    by_slide: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
-    if places.x_px:
-        for slide, x_px, y_px in zip(places.slides, places.x_px, places.y_px, strict=True):
-            by_slide[slide].append((x_px, y_px))
-    for points in by_slide.values():
-        yield np.array(points, dtype=np.float64)
 
 
 def checksum_of(take: Callable[[], Any], n_batches: int) -> tuple[str | None, int]:

@@ -45,15 +45,14 @@ class Measured:
 
 def run(task: Task[LoaderParams]) -> None:
     """Time batches free of the other ranks and in step with them; checksum and model come after."""
-    params = task.params
-    spec = task.spec
+    params, spec = task.params, task.spec
     with joined(spec.rank, spec.ranks, spec.meeting) as group:
         with hearing(group):
             slides = _slides_of_rank(task, group.number, group.count)
-            device = device_of(task.spec.device)
+            device = device_of(spec.device)
             copy = copy_to(device) if params.to_device else None
         warn_of_surroundings(task, params, len(slides), group)
-        seed = task.spec.seed + group.number
+        seed = spec.seed + group.number
         with one_thread_each():
             measured = _windows(task, params, slides, group, copy)
             with hearing(group), told(params):
@@ -65,9 +64,8 @@ def run(task: Task[LoaderParams]) -> None:
         elif params.consumer:
             with hearing(group):
                 consumed_per_s, consumer = measured_consumption(
-                    measured.shape, device, task.spec.threads, seed
+                    measured.shape, device, spec.threads, seed
                 )
-        count = group.count
     free, together = measured.free, measured.together
     task.loading = Loading(
         factory=params.factory,
@@ -87,8 +85,8 @@ def run(task: Task[LoaderParams]) -> None:
     )
     windows = {"free": free} | ({"together": together} if together else {})
     with task.span("write"):
-        write_tables(task, {LOADING: batches_table(windows, task.spec.rank, checksum)})
-        task.write_window((task.spec.rank, task.spec.rank + 1), count)
+        write_tables(task, {LOADING: batches_table(windows, spec.rank, checksum)})
+        task.write_window((spec.rank, spec.rank + 1), spec.ranks)
     task.count(frames=sum(timed.window.patches for timed in windows.values()))
 
 
@@ -131,7 +129,10 @@ def _windows(
             with hearing(group), told(params):
                 free = _free(task, params, batches, copy, slides)
         memory = memory_of(process_tree())
-        _warn_of_late_start(task, group, free)
+        begun = group.all_gather((free.start_unix_s, free.window.wall_s))
+        late = late_start(*zip(*begun, strict=True))
+        if late and group.number == 0:
+            task.warn(late, "late-start")
         together = None
         if group.count > 1:
             # It meets inside: a rank that fails there leaves, and the next meeting tells.
@@ -160,13 +161,6 @@ def _free(
 ) -> Timed:
     with task.span("compute"):
         return time_window(batches, params, copy, slides)
-
-
-def _warn_of_late_start(task: Task, group: Group, free: Timed) -> None:
-    found = group.all_gather((free.start_unix_s, free.window.wall_s))
-    sentence = late_start(*zip(*found, strict=True))
-    if sentence and group.number == 0:
-        task.warn(sentence, "late-start")
 
 
 def _checksum(params: LoaderParams, slides: list[str], seed: int) -> tuple[str | None, int]:

@@ -74,13 +74,12 @@ def _open(batches: Batches, opening: Opening, meet: Callable[[], None] | None) -
         batches.begin()
         if meet is not None:
             meet()
-    if opening != "excluded":
-        return 0
-    for _ in range(batches.ready_at_most):
+    left_out = batches.ready_at_most if opening == "excluded" else 0
+    for _ in range(left_out):
         batches.take()
         if meet is not None:
             meet()
-    return batches.ready_at_most
+    return left_out
 
 
 def time_window(

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 from omezarr import write_zarr
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.batches import told
-from pyscale_stages.loader.dataset import PatchDataset, Rotation
+from pyscale_stages.loader.dataset import PatchDataset
 from pyscale_stages.loader.factories import dataset_of
 from pyscale_stages.loader.params import LoaderParams
 from pyscale_stages.slides.synthetic import SlidesParams, write_slides
@@ -138,7 +138,7 @@ def test_loader_processes_share_out_the_slides_and_one_without_leaves_the_others
 
 @pytest.mark.slow
 def test_the_data_set_can_be_sent_to_other_processes(made):
-    dataset = PatchDataset(made, Rotation(2, 5, 1), 7, LoaderParams())
+    dataset = PatchDataset(made, 7, LoaderParams(pool_size=2, patches_per_slide=5))
     list(islice(dataset, 1))
     sent = pickle.loads(pickle.dumps(dataset))
     assert_same(list(islice(sent, 3)), list(islice(dataset, 3)))
