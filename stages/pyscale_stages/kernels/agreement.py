@@ -26,9 +26,11 @@ def check(task: Task) -> Agreement:
 def agreement_of(reference: pl.DataFrame, other: pl.DataFrame, *, identical: bool) -> Agreement:
     """Compare the checksums of all repeats; a test that does not apply to a device has none."""
     results = _results(reference), _results(other)
-    compared = {name for name in {*results[0], *results[1]} if _applies(name, *results)}
-    same = {name for name in compared if _same(results[0].get(name), results[1].get(name))}
-    score = len(same) / len(compared) if compared else 0.0
+    pairs = [[result.get(name, []) for result in results] for name in {*results[0], *results[1]}]
+    # A test that one output does not even name is missing there, not inapplicable.
+    compared = [pair for pair in pairs if None not in pair]
+    same = sum(_same(*pair) for pair in compared)
+    score = same / len(compared) if compared else 0.0
     return Agreement(
         same=score == 1.0,
         identical=identical,
@@ -38,7 +40,7 @@ def agreement_of(reference: pl.DataFrame, other: pl.DataFrame, *, identical: boo
             f"repeat is right and has the same checksum within {SAME_CHECKSUM}; times do not count"
         ),
         tolerance=1.0,
-        details={"compared_tests": float(len(compared)), "same_tests": float(len(same))},
+        details={"compared_tests": float(len(compared)), "same_tests": float(same)},
     )
 
 
@@ -59,18 +61,12 @@ def _results(table: pl.DataFrame) -> dict[str, list[float] | None]:
 
 
 def _is_right(details: dict[str, float]) -> bool:
-    if not {"checksum", "error", "tolerance"} <= details.keys():
-        return False
-    return details["error"] <= details["tolerance"]
-
-
-def _applies(name: str, *results: dict[str, list[float] | None]) -> bool:
-    """A test that one output does not even name is missing there, not inapplicable."""
-    return all(result.get(name, []) is not None for result in results)
+    # A number that is not finite is not there.
+    judged = details.keys() >= {"checksum", "error", "tolerance"}
+    return judged and details["error"] <= details["tolerance"]
 
 
 def _same(one: list[float] | None, two: list[float] | None) -> bool:
     if not one or not two:
         return False
-    reference = one[0]
-    return all(isclose(reference, each, rel_tol=SAME_CHECKSUM) for each in (*one, *two))
+    return all(isclose(one[0], each, rel_tol=SAME_CHECKSUM) for each in (*one, *two))

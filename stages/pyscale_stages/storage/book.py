@@ -87,14 +87,8 @@ def resident_bytes(files: Sequence[Path]) -> int:
 
 def _warmed(path: Path) -> Eviction:
     before, after = pagecache.probe(path), pagecache.warm(path)
-    return Eviction(
-        path=path,
-        node=node_name(),
-        before=before,
-        after=after,
-        state=pagecache.state_of(after),
-        reason=after.reason,
-    )
+    kept: dict[str, Any] = {"before": before, "after": after, "state": pagecache.state_of(after)}
+    return Eviction(path=path, node=node_name(), reason=after.reason, **kept)
 
 
 def residency_table(proofs: Sequence[dict[str, Any]]) -> pl.DataFrame:

@@ -57,10 +57,8 @@ def read_in_parallel(book: Book, case: Case, files: FileSet) -> None:
             )
         return together(shares_of(files.files, case.workers), block_bytes, direct=direct)
 
-    def verify() -> int:
-        return verified(Reader(block_bytes, direct=direct), files, block_bytes)
-
-    timed_read(book, case, files, read, verify)
+    reader = Reader(block_bytes, direct=direct)
+    timed_read(book, case, files, read, lambda: verified(reader, files, block_bytes))
 
 
 def together(shares: Sequence[Sequence[Path]], block_bytes: int, *, direct: bool) -> Read:

@@ -128,10 +128,9 @@ def _tests_of(bench: Bench, repeat: int) -> list[Callable[[], None]]:
 
 def _reading_tests(bench: Bench, repeat: int) -> Iterator[Callable[[], None]]:
     book, params = bench.book, bench.book.params
+    Reads = Callable[[Book, Case, Stack], None]  # noqa: N806 - a type
 
-    def of_stack(
-        read: Callable[[Book, Case, Stack], None], case: Case, where: str = "particle"
-    ) -> Callable[[], None]:
+    def of_stack(read: Reads, case: Case, where: str = "particle") -> Callable[[], None]:
         # Which files these are is known only when they are written in this repeat.
         return lambda: read(book, case, bench.stacks[where])
 
