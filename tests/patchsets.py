@@ -44,16 +44,6 @@ class Numbered(IterableDataset[dict[str, Any]]):
         }
 
 
-def numbered(slides, _pool, _slide, _visit, seed):
-    """Bytes."""
-    return Numbered(slides, seed)
-
-
-def floating(slides, _pool, _slide, _visit, seed):
-    """The same patches as floats from 0 to 1."""
-    return Numbered(slides, seed, floats=True)
-
-
 class Reading(Numbered):
     """The same, and as many bytes are read for each patch."""
 
@@ -62,11 +52,6 @@ class Reading(Numbered):
         with Path("/dev/zero").open("rb") as file:
             file.read(READ_BYTES)
         return super().item(number)
-
-
-def reading(slides, _pool, _slide, _visit, seed):
-    """Bytes, after others were read."""
-    return Reading(slides, seed)
 
 
 class OfFiles(Numbered):
@@ -79,11 +64,6 @@ class OfFiles(Numbered):
         return super().item(number)
 
 
-def of_files(slides, _pool, _slide, _visit, seed):
-    """Bytes, after others were read from the slides."""
-    return OfFiles(slides, seed)
-
-
 class Ending(Numbered):
     """The same, but it ends."""
 
@@ -93,16 +73,6 @@ class Ending(Numbered):
 
     def __iter__(self):
         yield from (self.item(number) for number in range(self.patches))
-
-
-def ending(slides, _pool, _slide, _visit, seed):
-    """Ten patches."""
-    return Ending(slides, seed, ENDS_AFTER)
-
-
-def empty(slides, _pool, _slide, _visit, seed):
-    """No patch."""
-    return Ending(slides, seed, 0)
 
 
 class Pairs(Dataset[tuple[torch.Tensor, int]]):
@@ -143,11 +113,6 @@ class Dying(Numbered):
             yield item
 
 
-def dying(slides, _pool, _slide, _visit, seed):
-    """Dies at the eleventh patch."""
-    return Dying(slides, seed)
-
-
 class Refusing(Numbered):
     """One slide cannot be read."""
 
@@ -159,22 +124,12 @@ class Refusing(Numbered):
         return item
 
 
-def refusing(slides, _pool, _slide, _visit, seed):
-    """Fails at the eleventh patch of a slide called bad."""
-    return Refusing(slides, seed)
-
-
 class Large(Numbered):
     """Patches of 3 MB each, which fill shared memory."""
 
     def item(self, number):
         """Make one."""
         return super().item(number) | {"image": torch.ones(3, 1024, 1024, dtype=torch.uint8)}
-
-
-def large(slides, _pool, _slide, _visit, seed):
-    """Large patches."""
-    return Large(slides, seed)
 
 
 class Paced(Numbered):
@@ -188,3 +143,19 @@ class Paced(Numbered):
         """Make one in that time."""
         time.sleep(1 / self.patches_per_s)
         return super().item(number)
+
+
+def factory(kind, *more, **options):
+    """A factory of a data set, as users give it."""
+    return lambda slides, _pool, _slide, _visit, seed: kind(slides, seed, *more, **options)
+
+
+numbered = factory(Numbered)
+floating = factory(Numbered, floats=True)
+reading = factory(Reading)
+of_files = factory(OfFiles)
+ending = factory(Ending, ENDS_AFTER)
+empty = factory(Ending, 0)
+dying = factory(Dying)
+refusing = factory(Refusing)
+large = factory(Large)

@@ -27,11 +27,9 @@ def sha256_of(path: Path, advance: Callable[[int], object] | None = None) -> str
 
 
 def fingerprint_of(files: Sequence[Path]) -> str:
-    """Tell one set of files from another without reading it all, by 64 hexadecimal digits.
-
-    Sizes of all files count, and the beginning, the middle and the end of the first, the middle and
-    the last one. Names and places do not: a copy is the same.
-    """
+    """Tell one set of files from another without reading it all, by 64 hexadecimal digits."""
+    # Sizes of all files count, and the beginning, the middle and the end of the first, the middle
+    # and the last one. Names and places do not: a copy is the same.
     sizes = [file.stat().st_size for file in files]
     digest = hashlib.sha256(repr(sizes).encode())
     for place in sorted({0, len(files) // 2, len(files) - 1}):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -36,7 +36,6 @@ class Movie:
     path: Path
     """A file, or a folder with one file a frame."""
     files: tuple[Path, ...]
-    """The files that hold the pixels."""
     n_frames: int
     n_channels: int
     """1 where the file has no axis of channels."""
@@ -64,13 +63,17 @@ class Movie:
             n_frames, n_channels, shape_yx, channel_axis = _layout(
                 path, series.axes, series.shape, axes
             )
+            if series.dtype.kind not in "buif":
+                raise BadInput(
+                    f"{path} holds {series.dtype} values: convert them to whole or real numbers"
+                )
             return cls(
                 path=path,
                 files=(path,),
                 n_frames=n_frames,
                 n_channels=n_channels,
                 shape_yx=shape_yx,
-                dtype=_numeric(path, series.dtype),
+                dtype=np.dtype(series.dtype),
                 images_per_frame=n_channels if channel_axis == "page" else 1,
                 channel_axis=channel_axis,
             )
@@ -153,7 +156,6 @@ class Movie:
         return _opened(self.files[0])
 
     def _read_file(self, path: Path, channel: int | None) -> Pixels:
-        """Read the one frame of a file."""
         with _opened(path) as tiff:
             series = tiff.series[0]
             height, width = self.shape_yx
@@ -172,9 +174,11 @@ class Movie:
     ) -> Pixels:
         """Read a window of one file as (T, Y, X) or (T, C, Y, X)."""
         start, stop = window
-        images = [
-            image for frame in range(start, stop) for image in self._images_of(frame, channel)
-        ]
+        chosen: Sequence[int] = range(self.images_per_frame)
+        if channel is not None and self.channel_axis == "page":
+            chosen = (channel,)
+        firsts = range(start * self.images_per_frame, stop * self.images_per_frame)
+        images = [first + one for first in firsts[:: self.images_per_frame] for one in chosen]
         samples = (self.n_channels,) if self.channel_axis == "sample" else ()
         shape = (*self.shape_yx, *samples)
         try:
@@ -191,12 +195,6 @@ class Movie:
             data = np.moveaxis(data[:, 0], -1, 1)
             data = data if channel is None else data[:, channel : channel + 1]
         return data if channel is None else data[:, 0]
-
-    def _images_of(self, frame: int, channel: int | None) -> range:
-        first = frame * self.images_per_frame
-        if channel is None or self.channel_axis != "page":
-            return range(first, first + self.images_per_frame)
-        return range(first + channel, first + channel + 1)
 
 
 def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
@@ -326,12 +324,6 @@ def _layout(
     channel_axis = "page" if "C" in axes else "sample" if "S" in axes else "none"
     channels = sizes.get("C", sizes.get("S", 1))
     return sizes.get("T", 1), channels, (sizes["Y"], sizes["X"]), channel_axis
-
-
-def _numeric(path: Path, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    if dtype.kind not in "buif":
-        raise BadInput(f"{path} holds {dtype} values: convert them to whole or real numbers")
-    return np.dtype(dtype)
 
 
 def natural_order(path: Path) -> list[tuple[bool, int, str]]:

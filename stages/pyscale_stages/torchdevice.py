@@ -35,10 +35,8 @@ def require_working(device: torch.device) -> None:
 
 @contextmanager
 def first_used(device: torch.device) -> Iterator[None]:
-    """Tell in a sentence why a device does not work, where its first use in the block fails.
-
-    It is a `MissingPart`, or `ResourceExhausted` where others have left none of its memory.
-    """
+    """Tell in a sentence why a device does not work, where its first use in the block fails."""
+    # It is a `MissingPart`, or `ResourceExhausted` where others have left none of its memory.
     try:
         yield
     except (RuntimeError, AssertionError, NotImplementedError) as error:
@@ -104,10 +102,8 @@ def wait_for(device: torch.device) -> None:
 
 
 def held_bytes(device: torch.device) -> int | None:
-    """Most memory of the device that torch has held for this process; None on a CPU.
-
-    Of Apple's GPU torch tells what it holds now, which it keeps: after a call, the most of it.
-    """
+    """Most memory of the device that torch has held for this process; None on a CPU."""
+    # Of Apple's GPU torch tells what it holds now, which it keeps: after a call, the most of it.
     import torch
 
     if device.type == "cuda":

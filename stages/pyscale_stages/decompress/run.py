@@ -171,7 +171,6 @@ def time_repeat(
 def _decode(
     results: Results, movie: MovieFile, packed: Packed, room: Frame, *, repeat: int, threads: int
 ) -> None:
-    """Decode a movie and compare it with what was written."""
     task = results.task
     # Nothing of an earlier decoding may pass for this one's.
     room.fill(0)

@@ -96,7 +96,6 @@ def _why_it_cannot_run(raised: Exception, device: torch.device) -> str:
 def _repeat(
     task: Task[KernelParams], device: torch.device, kernel: Kernel, work: Work[Any], repeat: int
 ) -> Iterator[Timing]:
-    """Time one repeat, and judge its result when the clock has stopped."""
     with task.span("read"):
         cache = work.before()
     wait = partial(wait_for, device)

@@ -177,7 +177,6 @@ def told(params: LoaderParams) -> Iterator[None]:
 
 
 def _sentence(error: Exception, params: LoaderParams) -> StageError:
-    """Say what an error means to a user."""
     text = str(error)
     caught = text.startswith("Caught ")
     kind, said = _last_line(text) if caught else (type(error).__name__, text)

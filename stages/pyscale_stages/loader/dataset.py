@@ -85,7 +85,6 @@ class Pool:
             self._seats.append(_Seat(self._open_member(self._queue.popleft())))
 
     def _order(self) -> list[str]:
-        """All slides, in an order drawn anew."""
         return [self._paths[index] for index in self._generator.permutation(len(self._paths))]
 
 
@@ -112,7 +111,6 @@ class PatchDataset(IterableDataset[dict[str, Any]]):
         self._passes = 0
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Give patches."""
         self._passes += 1
         process = get_worker_info()
         number, count = (process.id, process.num_workers) if process else (0, 1)
@@ -132,7 +130,6 @@ class PatchDataset(IterableDataset[dict[str, Any]]):
         return pool.drawn(draw)
 
     def _item(self, opened: Opened, place: Place) -> dict[str, Any]:
-        """Read a patch."""
         slide, side = opened.slide, self._params.patch_px
         level = slide.levels[opened.level]
         # The corner may be rounded to the pixel after the last one where a patch fits.

@@ -97,7 +97,6 @@ def _of_wsistream(params: LoaderParams) -> Factory:
 
 
 def _imported(path: str) -> Factory:
-    """Import a function by its dotted path."""
     module_name, _, name = path.partition(":")
     folder = os.environ.get(FOLDER_VARIABLE)
     if folder and folder not in sys.path:

@@ -114,11 +114,9 @@ def diversity_of(batches: Sequence[Places | None]) -> Diversity | None:
 
 
 def effective_slides(slides: Sequence[str], run_patches: int = RUN_PATCHES) -> float:
-    """Slides of equal share that are as diverse as those of patches in runs of some length.
-
-    The inverse of the mean over runs of Simpson's index, the chance that two patches are of one
-    slide (Simpson 1949, DOI 10.1038/163688a0).
-    """
+    """Slides of equal share that are as diverse as those of patches in runs of some length."""
+    # The inverse of the mean over runs of Simpson's index, the chance that two patches are of one
+    # slide (Simpson 1949, DOI 10.1038/163688a0).
     n_runs = max(1, len(slides) // run_patches)
     runs = (slides[start * run_patches : (start + 1) * run_patches] for start in range(n_runs))
     indices = [sum((n / len(run)) ** 2 for n in Counter(run).values()) for run in runs]
@@ -131,7 +129,7 @@ def mean_distance_px(batches: Sequence[Places]) -> float | None:
 
     total_px, pairs = 0.0, 0
     for places in batches:
-        by_slide: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
+        by_slide: defaultdict[str, list[list[float]]] = defaultdict(list)
         # No corner is known where a data set does not say places.
         for slide, *corner in zip(places.slides, places.x_px, places.y_px, strict=False):
             by_slide[slide].append(corner)
@@ -143,10 +141,8 @@ def mean_distance_px(batches: Sequence[Places]) -> float | None:
 
 
 def checksum_of(take: Callable[[], Any], n_batches: int) -> tuple[str | None, int]:
-    """Sum up slides, places, levels and pixels of the first patches, whatever their order.
-
-    A sum and no exclusive or: a patch that comes twice would vanish from the latter.
-    """
+    """Sum up slides, places, levels and pixels of the first patches, whatever their order."""
+    # A sum and no exclusive or: a patch that comes twice would vanish from the latter.
     total, patches = 0, 0
     for _ in range(n_batches):
         batch = take()
@@ -182,10 +178,8 @@ def channels_first(patch: NDArray[Any]) -> NDArray[Any]:
 
 
 def grey_values(patch: NDArray[Any]) -> NDArray[Any]:
-    """Undo the division of whole grey values by the largest, where that is what was done.
-
-    Bits of the file and floats from 0 to 1 made of them are the same patch.
-    """
+    """Undo the division of whole grey values by the largest, where that is what was done."""
+    # Bits of the file and floats from 0 to 1 made of them are the same patch.
     if patch.dtype.kind != "f" or patch.size == 0 or patch.min() < 0 or patch.max() > 1:
         return patch
     for kind in (np.uint8, np.uint16):

@@ -25,10 +25,8 @@ VARIABLES = (*THREAD_VARIABLES, "BLOSC_NTHREADS", "OPENCV_FOR_THREADS_NUM", "TIF
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Pin this process and the processes that it starts to one thread each, until it is left.
-
-    Loader processes are the parallelism that is measured.
-    """
+    """Pin this process and the processes that it starts to one thread each, until it is left."""
+    # Loader processes are the parallelism that is measured.
     before = {name: os.environ.get(name) for name in VARIABLES}
     threads = torch.get_num_threads()
     try:
@@ -45,10 +43,8 @@ def one_thread_each() -> Iterator[None]:
 
 
 def begin_loader_process(_number: int) -> None:
-    """Pin a loader process, and let it end at once when its work has ended.
-
-    One that takes Python down in order while a thread moves a batch is aborted by torch.
-    """
+    """Pin a loader process, and let it end at once when its work has ended."""
+    # One that takes Python down in order while a thread moves a batch is aborted by torch.
     pin_this_process()
     atexit.register(os._exit, 0)
 

@@ -59,10 +59,8 @@ def late_start(starts_s: Sequence[float], walls_s: Sequence[float]) -> str:
 
 
 def batches_to_time(params: LoaderParams) -> int:
-    """Batches of a window, in whole rounds of the loader processes.
-
-    Where it ended within a round, work on the others' next batches would be done and not counted.
-    """
+    """Batches of a window, in whole rounds of the loader processes."""
+    # Where it ended within a round, work on the others' next batches would be done and not counted.
     if params.opening == "published" or params.num_workers == 0:
         return params.batches
     return -(-params.batches // params.num_workers) * params.num_workers

@@ -89,11 +89,9 @@ def describe_gpus() -> tuple[Gpu, ...]:
 
 
 def first_visible(nvml: Any) -> Any:
-    """Handle of the GPU that CUDA calls device 0 in this process.
-
-    `CUDA_VISIBLE_DEVICES` names it by number or UUID. Numbers are NVML's own where all GPUs of
-    the node are alike or `CUDA_DEVICE_ORDER` is `PCI_BUS_ID`.
-    """
+    """Handle of the GPU that CUDA calls device 0 in this process."""
+    # `CUDA_VISIBLE_DEVICES` names it by number or UUID. Numbers are NVML's own where all GPUs of
+    # the node are alike or `CUDA_DEVICE_ORDER` is `PCI_BUS_ID`.
     first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0].strip()
     if first and not first.isdigit():
         return nvml.nvmlDeviceGetHandleByUUID(first)

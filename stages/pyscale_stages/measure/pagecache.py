@@ -69,10 +69,8 @@ class _Unusable(Exception):  # noqa: N818 - a reason, caught in this module
 
 
 def probe(path: Path) -> Residency:
-    """Say how much of a file lies in this node's page cache, without changing it.
-
-    `resident_bytes` is None, with the reason, where it cannot be known, also of what is not a file.
-    """
+    """Say how much of a file lies in this node's page cache, without changing it."""
+    # None with a reason where it cannot be known, also of what is not a file.
     return _told_of(path, _looked_at)
 
 

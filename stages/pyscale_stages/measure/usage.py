@@ -138,10 +138,8 @@ def _io_bytes() -> dict[str, int]:
 
 
 def peak_rss_bytes() -> int:
-    """Peak resident memory of this program, in bytes, since it was started.
-
-    `ru_maxrss` survives `exec`, and so may be the launcher's peak; the high-water mark does not.
-    """
+    """Peak resident memory of this program, in bytes, since it was started."""
+    # `ru_maxrss` survives `exec`, and so may be the launcher's peak; the high-water mark does not.
     for line in kernel_text(Path("/proc/self/status")).splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024

@@ -110,11 +110,9 @@ class Group:
 
 @contextmanager
 def hearing(group: Group) -> Iterator[None]:
-    """Meet the other ranks at the end of the block, and end with any that has failed in it.
-
-    Inside the block nothing may meet: a rank that failed would meet the others elsewhere. What
-    failed here is raised as it is.
-    """
+    """Meet the other ranks at the end of the block, and end with any that has failed in it."""
+    # Inside the block nothing may meet: a rank that failed would meet the others elsewhere. What
+    # failed here is raised as it is.
     try:
         yield
     except Exception as error:

@@ -66,9 +66,9 @@ def gate_of(
             "to hold the network's field of view for any pixel"
         )
     return Gate(
-        gradient=None if serial is None else _deviation(gradient, serial),
-        denoiser_interior=_deviation_where(denoised, whole, inside),
-        denoiser_border=_deviation_where(denoised, whole, ~inside),
+        gradient=_deviation(gradient, serial, torch.ones_like(inside)),
+        denoiser_interior=_deviation(denoised, whole, inside),
+        denoiser_border=_deviation(denoised, whole, ~inside),
         interior_px=int(inside.sum()),
         why_not="; ".join(refused),
     )
@@ -84,15 +84,10 @@ def _serial_gradient(problem: Problem, image: torch.Tensor) -> torch.Tensor:
     return total
 
 
-def _deviation(found: torch.Tensor, expected: torch.Tensor) -> float:
-    """Largest difference, as a share of the largest expected value."""
-    return float((found - expected).abs().max() / expected.abs().max())
-
-
-def _deviation_where(
+def _deviation(
     found: torch.Tensor, expected: torch.Tensor | None, where: torch.Tensor
 ) -> float | None:
-    """The same where pixels count; None where none does, or nothing is expected."""
+    """Largest difference where pixels count, as a share of the largest expected value."""
     if expected is None or not where.any():
         return None
     largest = (found - expected).abs()[:, :, where].max()

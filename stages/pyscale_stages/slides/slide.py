@@ -180,11 +180,9 @@ class PerProcess(Generic[Handle]):
 
 
 def level_for(slide: Slide, mpp: float | None) -> int:
-    """Choose the level whose pixels are nearest in size to those asked, the finer of equals.
-
-    Patches are never resampled: a finest level coarser by more than a quarter is refused, and a
-    coarsest more than 2.5 times finer.
-    """
+    """Choose the level whose pixels are nearest in size to those asked, the finer of equals."""
+    # Patches are never resampled: a finest level coarser by more than a quarter is refused, and a
+    # coarsest more than 2.5 times finer.
     if mpp is None:
         return 0
     if slide.mpp is None:

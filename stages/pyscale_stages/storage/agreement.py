@@ -35,11 +35,8 @@ def results(timings: pl.DataFrame) -> pl.DataFrame:
 
 
 def agreement_of(reference: pl.DataFrame, other: pl.DataFrame, *, identical: bool) -> Agreement:
-    """Compare the results of two outputs.
-
-    A test that one could not run is no disagreement, as machines differ; one that it does not know
-    is.
-    """
+    """Compare the results of two outputs."""
+    # As machines differ, a test that one could not run is no disagreement; one it lacks is.
     both = reference.join(other, on=KEY, suffix="_other")
     ran = both.filter(pl.col("ran") & pl.col("ran_other"))
     different = ran.filter(~pl.col(CHECKSUM).eq_missing(pl.col(f"{CHECKSUM}_other")))

@@ -47,10 +47,8 @@ def fio_sequentially(book: Book, case: Case, stack: Stack) -> None:
 
 
 def fio_at_random(book: Book, case: Case, stack: Stack) -> None:
-    """Let fio read particle after particle in the very order of `read_at_random`.
-
-    In its own random order neighbours follow each other, which a disk reads faster.
-    """
+    """Let fio read particle after particle in the very order of `read_at_random`."""
+    # In its own random order neighbours follow each other, which a disk reads faster.
     direct = case.mode == "direct" and not why_not_direct(stack.files[0])
     alignment_bytes = alignment_of(stack.files[0]) if direct else 1
     pieces = [stack.pieces[index] for index in random_order(book, case, stack)]

@@ -115,5 +115,4 @@ class Reader:
 
 
 def _up(length_bytes: int, block_bytes: int = ALIGNMENT_BYTES) -> int:
-    """Round up to whole blocks."""
     return -(-length_bytes // block_bytes) * block_bytes

@@ -116,10 +116,8 @@ def _describe(book: Book, place: Path, cache: Path | None) -> None:
 
 
 def _tests_of(bench: Bench, repeat: int) -> list[Callable[[], None]]:
-    """List the tests of one repeat: writing and copying, then all that reads, in a drawn order.
-
-    What else the machine does then hits no test in each repeat; none depends on what came before.
-    """
+    """List the tests of one repeat: writing and copying, then all that reads, in a drawn order."""
+    # What else the machine does then hits no test in each repeat; none depends on what came before.
     others = [*_reading_tests(bench, repeat)]
     rng = np.random.default_rng([bench.book.task.spec.seed, repeat])
     writing = [partial(_write, bench, repeat), partial(_copy, bench, repeat)]

@@ -7,9 +7,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.reconstruct.denoiser import network_of, weights_of
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.torchdevice import make_torchvision_importable
 
-make_torchvision_importable()
 CPU = torch.device("cpu")
 SHAPE = (3, 32, 32)
 IMAGE = torch.rand(1, *SHAPE, generator=torch.Generator().manual_seed(1))
