@@ -53,6 +53,17 @@ def make_bench(tmp_path):
 
 
 @pytest.fixture
+def done(make_bench, clock):
+    """Prepare a test on a small bench and do it once: the work, and its result."""
+
+    def do(prepare, *, bench=None, **how):
+        work = prepare(bench or make_bench(), **how)
+        return work, work.once(clock)
+
+    return do
+
+
+@pytest.fixture
 def kernels(tmp_path):
     """The stage with small sizes."""
     return stagetasks.Bench("kernels", tmp_path, **SMALL)
