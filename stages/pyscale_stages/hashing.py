@@ -12,10 +12,7 @@ SAMPLE_BYTES = 64 << 10
 
 
 def sha256_of(path: Path, advance: Callable[[int], object] | None = None) -> str:
-    """SHA-256 of a file of any size, a chunk in memory at a time, as hexadecimal digits.
-
-    `advance`: told the number of bytes of each chunk after it was read, as for a progress bar.
-    """
+    """SHA-256 of a file of any size; `advance` is told the bytes of each chunk that was read."""
     digest = hashlib.sha256()
     # The chunks are large already: another buffer would only copy them.
     with path.open("rb", buffering=0) as file:

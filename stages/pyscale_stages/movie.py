@@ -49,11 +49,7 @@ class Movie:
 
     @classmethod
     def open(cls, path: Path, *, axes: str | None = None) -> Movie:
-        """Read the layout of a movie, not its pixels.
-
-        `path`: a TIFF file, or a folder of TIFF frames in natural order of their names. `axes`:
-        axes to believe in place of the file's own, like "TCYX".
-        """
+        """Read the layout of a movie, not its pixels; `axes` count in place of the file's own."""
         return cls._open_folder(path, axes) if path.is_dir() else cls._open_file(path, axes)
 
     @classmethod
@@ -108,11 +104,7 @@ class Movie:
         return sum(file.stat().st_size for file in self.files)
 
     def read(self, start: int, stop: int, channel: int | None = None) -> Pixels:
-        """Read the frames from `start` to `stop` (excluded), of one channel or of all.
-
-        Returns: shape (T, Y, X) for one channel, (T, C, Y, X) for all. A page that cannot be read
-        and a value that is not finite are a `BadInput`.
-        """
+        """Read frames of one channel, (T, Y, X), or of all, (T, C, Y, X); `stop` is excluded."""
         if channel is not None and not 0 <= channel < self.n_channels:
             raise BadInput(
                 f"{self.path} has no channel {channel}: it has {self.n_channels}, counted from 0"
@@ -132,11 +124,7 @@ class Movie:
     def blocks(
         self, start: int, stop: int, channel: int | None = None, *, block_bytes: int = BLOCK_BYTES
     ) -> Iterator[tuple[int, int]]:
-        """Cut a window into runs of frames whose pixels fit into a bounded memory.
-
-        Yields first frame and end (excluded) of each run. `block_bytes`: most bytes of a run,
-        unless one frame alone has more.
-        """
+        """Cut a window into runs of frames, first and end, each of so many bytes or one frame."""
         # Channels that are samples of one page are decoded together, whichever is wanted.
         alone = channel is not None and self.channel_axis == "page"
         channels = 1 if alone else self.n_channels

@@ -132,12 +132,9 @@ _declared: list[Any] = []
 
 
 def make_torchvision_importable() -> None:
-    """Import torchvision, with its operators declared where its own could not be loaded.
-
-    Its wheels on the package index are built for CUDA. Beside a CPU torch their compiled operators
-    do not load, and the import fails, as it describes operators that were never declared. Cellpose
-    4 and DeepInverse need none of them: declaring them is enough.
-    """
+    """Import torchvision, with its operators declared where its own could not be loaded."""
+    # Its wheels are built for CUDA. Beside a CPU torch their operators do not load, and the import
+    # fails as it describes them. Cellpose 4 and DeepInverse need none: declaring them is enough.
     import torch
 
     try:

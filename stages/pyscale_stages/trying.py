@@ -112,10 +112,7 @@ class Trying:
         return False
 
     def two_cells(self, objects: int | None = None, **changed: Any) -> dict[str, Any] | None:
-        """Run the stage on two frames of two cells that touch; None where that fails.
-
-        `objects`: what it must find, where that is known; `changed`: parameters.
-        """
+        """Run the stage on two frames of two cells that touch; None where that fails."""
         import numpy as np
 
         from pyscale_stages.moviewriter import write_movie

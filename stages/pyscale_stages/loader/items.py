@@ -29,10 +29,7 @@ CHANNELS = (1, 3, 4)
 
 @dataclass(frozen=True)
 class Places:
-    """Where the patches of one batch lie, each by its slide; empty where a data set does not say.
-
-    `x_px`, `y_px`: corner of each patch in pixels of the slide's largest level.
-    """
+    """Corners of the patches of a batch, in pixels of the largest level; empty where unknown."""
 
     slides: tuple[str, ...]
     x_px: tuple[float, ...] = ()

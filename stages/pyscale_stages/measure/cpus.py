@@ -38,10 +38,8 @@ class Cpu(Record):
 
 
 def usable_cpus() -> list[int]:
-    """CPUs that this process may keep busy, never none: each physical core once before any twice.
-
-    The affinity mask, the CPU quota of the control groups and what Slurm granted each set a bound.
-    """
+    """CPUs that this process may keep busy, never none: each core once before any twice."""
+    # The affinity mask, the quota of the control groups and what Slurm granted each set a bound.
     allowed = one_thread_per_core_first(affinity())
     bounds = [len(allowed)]
     quota = cgroups.limits().cpus

@@ -99,11 +99,7 @@ def first_visible(nvml: Any) -> Any:
 
 
 def cuda_version(number: int) -> str:
-    """Version of CUDA as people write it, from the number that its libraries use.
-
-    >>> cuda_version(12040)
-    '12.4'
-    """
+    """Version of CUDA as people write it, like 12.4, from its libraries' number, like 12040."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 

@@ -89,12 +89,9 @@ def evict(path: Path) -> Eviction:
 
 
 def evict_all(paths: Iterable[Path]) -> tuple[Eviction, ...]:
-    """Drive files out of this node's page cache and look whether they are gone, in their order.
-
-    Each file is flushed to storage, because dirty pages cannot be dropped, and then dropped by
-    `posix_fadvise(POSIX_FADV_DONTNEED)`. Files that are not gone get another round, up to
-    `len(PAUSES_S)`. Read permission is enough to evict, but not always to prove it.
-    """
+    """Drive files out of this node's page cache and look whether they are gone, in their order."""
+    # Files that are not gone get another round. Read permission is enough to evict, but not always
+    # to prove it.
     files = [Path(path) for path in paths]
     done = [_evict_once(path) for path in files]
     for pause_s in PAUSES_S[1:]:

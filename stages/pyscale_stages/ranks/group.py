@@ -77,11 +77,8 @@ class Group:
         ]
 
     def agree(self, error: str | None) -> None:
-        """Go on only if every rank can: all call this, each with its error or None.
-
-        It returns to a rank that gives an error, a sentence, which then raises its own. In the
-        others it raises `StageError`: which rank failed, and why.
-        """
+        """Go on only if every rank can: all call this, each with its error, a sentence, or None."""
+        # It returns to a rank that gives an error, which then raises its own; the others it ends.
         try:
             said = self.all_gather(error)
         except LostRank:

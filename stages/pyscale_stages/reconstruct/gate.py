@@ -19,11 +19,9 @@ from pyscale_stages.reconstruction import Gate
 def gate_of(
     solver: Solver, problem: Problem, network: torch.nn.Module, params: ReconstructParams, seed: int
 ) -> Gate | None:
-    """Compare gradient and denoised image of all ranks with those of the first one alone.
-
-    All ranks call this; only the first compares, meets nobody meanwhile, and returns a gate. The
-    image is of noise: near a solution the gradient would be as small as what rounding leaves of it.
-    """
+    """Compare gradient and denoised image of all ranks with those of the first one alone."""
+    # All ranks call this; only the first compares, meets nobody meanwhile, and returns a gate. Of
+    # noise: near a solution the gradient would be as small as what rounding leaves of it.
     context = solver.context
     if context.world_size == 1:
         return None

@@ -102,11 +102,7 @@ class TiledLevel:
 
 @dataclass(frozen=True, slots=True)
 class TiffLayout:
-    """A tiled TIFF, as its directories describe it.
-
-    `tiles`: the same levels. `mpp`: micrometres per pixel of level 0. `has_gaps`: whether a tile
-    was never written.
-    """
+    """A tiled TIFF, as its directories describe it; a tile that was never written is a gap."""
 
     levels: tuple[Level, ...]
     tiles: tuple[TiledLevel, ...]
