@@ -56,23 +56,12 @@ class Movie:
     def _open_file(cls, path: Path, axes: str | None) -> Movie:
         with _opened(path, needs_axes=axes is None) as tiff:
             series = tiff.series[0]
-            n_frames, n_channels, shape_yx, channel_axis = _layout(
-                path, series.axes, series.shape, axes
-            )
+            layout = _layout(path, series.axes, series.shape, axes)
             if series.dtype.kind not in "buif":
                 raise BadInput(
                     f"{path} holds {series.dtype} values: convert them to whole or real numbers"
                 )
-            return cls(
-                path=path,
-                files=(path,),
-                n_frames=n_frames,
-                n_channels=n_channels,
-                shape_yx=shape_yx,
-                dtype=np.dtype(series.dtype),
-                images_per_frame=n_channels if channel_axis == "page" else 1,
-                channel_axis=channel_axis,
-            )
+            return cls(path=path, files=(path,), dtype=np.dtype(series.dtype), **layout)
 
     @classmethod
     def _open_folder(cls, folder: Path, axes: str | None) -> Movie:
@@ -290,8 +279,8 @@ def _refuse_beyond_end(path: Path, end: int) -> None:
 
 def _layout(
     path: Path, file_axes: str, shape: tuple[int, ...], believed_axes: str | None
-) -> tuple[int, int, tuple[int, int], str]:
-    """Frames, channels, (Y, X) and where the channels lie, from axes and shape."""
+) -> dict[str, Any]:
+    """What axes and shape say of a movie, by its fields."""
     axes = believed_axes or file_axes
     if believed_axes and len(believed_axes) != len(shape):
         raise BadInput(
@@ -310,8 +299,13 @@ def _layout(
     if min(shape) < 1:
         raise BadInput(f"{path} holds no pixels (axes {axes}, shape {shape}): write it again")
     channel_axis = "page" if "C" in axes else "sample" if "S" in axes else "none"
-    channels = sizes.get("C", sizes.get("S", 1))
-    return sizes.get("T", 1), channels, (sizes["Y"], sizes["X"]), channel_axis
+    return {
+        "n_frames": sizes.get("T", 1),
+        "n_channels": sizes.get("C", sizes.get("S", 1)),
+        "shape_yx": (sizes["Y"], sizes["X"]),
+        "images_per_frame": sizes.get("C", 1),
+        "channel_axis": channel_axis,
+    }
 
 
 def natural_order(path: Path) -> list[tuple[bool, int, str]]:

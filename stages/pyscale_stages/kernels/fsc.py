@@ -77,7 +77,11 @@ def prepare(bench: Bench, *, mask: Mask, noise_substituted: bool = False) -> Wor
     shells_there = torch.from_numpy(shells.ravel()).to(bench.device)
     weights_there = torch.from_numpy(weights).to(bench.device)
     mask_there = torch.from_numpy(of_host).to(bench.device)
-    phases = random_phases(bench, shells.shape) if noise_substituted else None
+    phases = None
+    if noise_substituted:
+        # Drawn on the host, to be alike on every device.
+        angles = bench.rng("fsc_phases").uniform(0, 2 * np.pi, (2, *shells.shape))
+        phases = torch.from_numpy(angles.astype(np.float32)).to(bench.device)
     expected = expected_curve(maps, of_host)
 
     def correlation(first: torch.Tensor, second: torch.Tensor, clock: StepClock) -> torch.Tensor:
@@ -123,12 +127,6 @@ def prepare(bench: Bench, *, mask: Mask, noise_substituted: bool = False) -> Wor
         )
 
     return Work(once, judge)
-
-
-def random_phases(bench: Bench, shape: tuple[int, ...]) -> torch.Tensor:
-    """Angles for the coefficients of two maps, drawn on the host to be alike on every device."""
-    angles = bench.rng("fsc_phases").uniform(0, 2 * np.pi, (2, *shape))
-    return torch.from_numpy(angles.astype(np.float32)).to(bench.device)
 
 
 def shell_correlation(

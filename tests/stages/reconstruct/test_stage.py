@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+import startedranks
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct import run
@@ -21,16 +22,7 @@ from stagetasks import run_verb
 
 TRUTH = np.random.default_rng(0).random((3, 16, 16), np.float32)
 
-SMALL = {
-    "size_px": 128,
-    "operators": 4,
-    "channels": [4, 4, 8, 8],
-    "blocks": 1,
-    "tile_px": 64,
-    "overlap_px": 56,
-    "warmup_iterations": 1,
-    "iterations": 2,
-}
+SMALL = startedranks.SMALL | {"channels": [4, 4, 8, 8], "whole_at_one": True, "iterations": 2}
 
 
 def reconstructed(output, **given):
