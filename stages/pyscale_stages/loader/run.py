@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.batches import Batches, told
 from pyscale_stages.loader.consumption import STATED, measured_consumption
@@ -49,7 +48,10 @@ def run(task: Task[LoaderParams]) -> None:
     with joined(spec.rank, spec.ranks, spec.meeting) as group:
         with hearing(group):
             slides = _slides_of_rank(task, group.number, group.count)
-            device = device_of(spec.device)
+            device = torch.device(spec.device)
+            if device.type != "cpu":
+                # Also makes what torch keeps on a GPU, so that no timed copy pays for it.
+                require_working(device)
             copy = copy_to(device) if params.to_device else None
         warn_of_surroundings(task, params, len(slides), group)
         seed = spec.seed + group.number
@@ -178,15 +180,6 @@ def _seed_globals(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002 - what data sets draw from
     torch.manual_seed(seed)
-
-
-def device_of(kind: Device) -> torch.device:
-    """The device of a task, proven to work."""
-    device = torch.device(kind)
-    if kind != "cpu":
-        # Also makes what torch keeps on a GPU, so that no timed copy pays for it.
-        require_working(device)
-    return device
 
 
 def copy_to(device: torch.device) -> Callable[[Any], None]:

@@ -98,7 +98,7 @@ def time_window(
     pids = process_tree()
     meet = None if group is None else group.meet
     if group is not None:
-        group.barrier()
+        group.meet()
     cache = evict_slides(slides) if params.cold_windows else None
     excluded = _open(batches, params.opening, meet)
     n_batches = batches_to_time(params)

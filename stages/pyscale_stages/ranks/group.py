@@ -44,15 +44,6 @@ class Group:
         with self.heard():
             dist.all_reduce(self._one_float)
 
-    def barrier(self) -> None:
-        """Wait until every rank is here."""
-        if self._meeting is None:
-            return
-        import torch.distributed as dist
-
-        with self.heard():
-            dist.barrier()
-
     def all_gather(self, value: Any) -> list[Any]:
         """Give every rank the values of all, small and of JSON, in the order of ranks."""
         text = json.dumps(value).encode()
@@ -168,7 +159,7 @@ def joined(
         meeting.answer_quickly()
         group = Group(number, count, meeting)
         # Some may be connected while others still are being so.
-        group.barrier()
+        group.meet()
         yield group
     except BaseException as raised:
         meeting.leave_word(raised)

@@ -21,7 +21,6 @@ Deed = Callable[[Group], Any]
 def talk(group):
     """Use every call."""
     group.meet()
-    group.barrier()
     group.agree(None)
     # Of another length in each rank.
     return group.all_gather({"number": group.number, "nothing": None, "text": "ä" * group.number})
@@ -113,7 +112,7 @@ def part_early(group):
     """End the group inside the block, as training scripts do."""
     import torch.distributed as dist
 
-    group.barrier()
+    group.meet()
     dist.destroy_process_group()
     return "parted"
 
