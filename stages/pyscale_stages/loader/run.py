@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -120,16 +120,16 @@ def _windows(
             pixels = pixels_of(batches.take())
             shape, patch_bytes = tuple(pixels.shape), pixels[0].nbytes
             del pixels
-        if params.opening == "published":
-            # No meeting in between: what was published has none.
-            with hearing(group), told(params):
-                _warm_up(task, params, batches)
-                free = _free(task, params, batches, copy, slides)
-        else:
-            with hearing(group), told(params):
-                _warm_up(task, params, batches)
-            with hearing(group), told(params):
-                free = _free(task, params, batches, copy, slides)
+        meets: list[Callable[[Group], AbstractContextManager[object]]] = [nullcontext, hearing]
+        # What was published has no meeting between warming up and timing.
+        whole, part = meets[::-1] if params.opening == "published" else meets
+        with whole(group):
+            with part(group), told(params), task.span("read"):
+                # The first was taken when the loader processes had started.
+                for _ in range(params.warmup_batches - 1):
+                    batches.take()
+            with part(group), told(params), task.span("compute"):
+                free = time_window(batches, params, copy, slides)
         memory = memory_of(process_tree())
         begun = group.all_gather((free.start_unix_s, free.window.wall_s))
         late = late_start(*zip(*begun, strict=True))
@@ -149,20 +149,6 @@ def _windows(
                 "data-began-again",
             )
     return Measured(free, together, memory, shape, patch_bytes)
-
-
-def _warm_up(task: Task, params: LoaderParams, batches: Batches) -> None:
-    # The first was taken when the loader processes had started.
-    with task.span("read"):
-        for _ in range(params.warmup_batches - 1):
-            batches.take()
-
-
-def _free(
-    task: Task, params: LoaderParams, batches: Batches, copy: Copy | None, slides: list[str]
-) -> Timed:
-    with task.span("compute"):
-        return time_window(batches, params, copy, slides)
 
 
 def _checksum(params: LoaderParams, slides: list[str], seed: int) -> tuple[str | None, int]:

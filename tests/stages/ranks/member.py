@@ -7,15 +7,11 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from pyscale_stages.errors import BadInput, StageError
-from pyscale_stages.ranks.group import Group, joined
-
-Deed = Callable[[Group], Any]
+from pyscale_stages.ranks.group import joined
 
 
 def talk(group):

@@ -1,6 +1,5 @@
 import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +8,6 @@ import pytest
 from pyscale_stages.measure import pagecache
 from pyscale_stages.storage.reading import ALIGNMENT_BYTES, Piece, Reader
 from pyscale_stages.storage.reads import alignment_of, why_not_direct
-
-Write = Callable[[int], tuple[Path, bytes]]
 
 
 @pytest.fixture
