@@ -112,11 +112,9 @@ class Slide(ABC):
             )
         return self._pixels(Region(level, y0, x0, height_px, width_px, plane))
 
-    def read_on_glass(
-        self, level: int, y0: int, x0: int, height_px: int, width_px: int, *, plane: int = 0
-    ) -> Pixels:
+    def read_on_glass(self, level: int, y0: int, x0: int, height_px: int, width_px: int) -> Pixels:
         """Read a region with what was never scanned in the colour of glass, for looking at it."""
-        return self.read(level, y0, x0, height_px, width_px, plane=plane)
+        return self.read(level, y0, x0, height_px, width_px)
 
     @abstractmethod
     def _pixels(self, region: Region) -> Pixels:
