@@ -44,45 +44,24 @@ class Numbered(IterableDataset[dict[str, Any]]):
         }
 
 
-def _factory(kind, **given):
-    """A factory as users give one, of a kind that starts with a seed."""
-
-    def factory(slides, _pool, _slide, _visit, seed):
-        return kind(slides, seed, **given)
-
-    return factory
-
-
-numbered = _factory(Numbered)
-"""Bytes."""
-
-
-floating = _factory(Numbered, floats=True)
-"""The same patches as floats from 0 to 1."""
-
-
 class Reading(Numbered):
     """The same, and as many bytes are read for each patch."""
 
     def item(self, number):
+        """One patch."""
         with Path("/dev/zero").open("rb") as file:
             file.read(READ_BYTES)
         return super().item(number)
-
-
-reading = _factory(Reading)
 
 
 class OfFiles(Numbered):
     """The same, and the beginning of its slide is read for each patch."""
 
     def item(self, number):
+        """One patch."""
         with Path(self.slides[number % len(self.slides)]).open("rb") as file:
             file.read(READ_BYTES)
         return super().item(number)
-
-
-of_files = _factory(OfFiles)
 
 
 class Ending(Numbered):
@@ -96,12 +75,6 @@ class Ending(Numbered):
         yield from (self.item(number) for number in range(self.patches))
 
 
-ending = _factory(Ending, patches=ENDS_AFTER)
-
-
-empty = _factory(Ending, patches=0)
-
-
 class Pairs(Dataset[tuple[torch.Tensor, int]]):
     """Images with labels and numbers, and without places, as in tutorials."""
 
@@ -112,7 +85,8 @@ class Pairs(Dataset[tuple[torch.Tensor, int]]):
         return torch.full((1, SIDE_PX, SIDE_PX), index, dtype=torch.uint8), index
 
 
-def pairs(*_given):
+def pairs(_slides, _pool, _slide, _visit, _seed):
+    """Twenty images."""
     return Pairs()
 
 
@@ -124,7 +98,8 @@ class Words(IterableDataset[dict[str, Any]]):
             yield {"slide_path": "a.svs"}
 
 
-def words(*_given):
+def words(_slides, _pool, _slide, _visit, _seed):
+    """No tensor at all."""
     return Words()
 
 
@@ -138,30 +113,23 @@ class Dying(Numbered):
             yield item
 
 
-dying = _factory(Dying)
-
-
 class Refusing(Numbered):
     """One slide cannot be read."""
 
     def item(self, number):
+        """Refuse the bad slide."""
         item = super().item(number)
         if Path(item["slide_path"]).stem == "bad" and number >= ENDS_AFTER:
             raise ValueError("tile 3 is damaged")
         return item
 
 
-refusing = _factory(Refusing)
-
-
 class Large(Numbered):
     """Patches of 3 MB each, which fill shared memory."""
 
     def item(self, number):
+        """Make one."""
         return super().item(number) | {"image": torch.ones(3, 1024, 1024, dtype=torch.uint8)}
-
-
-large = _factory(Large)
 
 
 class Paced(Numbered):
@@ -172,5 +140,22 @@ class Paced(Numbered):
         self.patches_per_s = patches_per_s
 
     def item(self, number):
+        """Make one in that time."""
         time.sleep(1 / self.patches_per_s)
         return super().item(number)
+
+
+def factory(kind, *more, **options):
+    """A factory of a data set, as users give it."""
+    return lambda slides, _pool, _slide, _visit, seed: kind(slides, seed, *more, **options)
+
+
+numbered = factory(Numbered)
+floating = factory(Numbered, floats=True)
+reading = factory(Reading)
+of_files = factory(OfFiles)
+ending = factory(Ending, ENDS_AFTER)
+empty = factory(Ending, 0)
+dying = factory(Dying)
+refusing = factory(Refusing)
+large = factory(Large)

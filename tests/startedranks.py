@@ -118,7 +118,7 @@ def run_ranks(folder, count, *words, stage="reconstruct", params, params_of=None
             ]
         )
     # What a loader measures lies in the tests.
-    outcomes = run_together(lines, {"PYTHONPATH": str(TESTS)})
+    outcomes = run_together(lines, {"PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])})
     return [
         ended(code, err, folder / f"rank{rank}") for rank, (code, _, err) in enumerate(outcomes)
     ]

@@ -11,12 +11,9 @@ from secrets import token_hex
 
 @contextmanager
 def atomic_path(final: Path) -> Iterator[Path]:
-    """Yield a temporary path beside `final`; move it there when the block succeeds.
-
-    The data is on the disk before the name is: a file that can be seen is complete, even
-    after a power cut. If the block fails, nothing stays behind. The folder is made where it is
-    absent, but not those above it: they may have been moved, and would be made anew.
-    """
+    """Yield a temporary path beside `final`; move it there when the block succeeds."""
+    # The data is on the disk before the name: what is seen is whole, even after a power cut.
+    # Folders above that of the file may have been moved, and must not be made anew.
     final.parent.mkdir(exist_ok=True)
     # The suffix is kept, because writers choose their format by it. Process ids of two nodes
     # may be the same on a shared filesystem, so the name is random.

@@ -53,10 +53,8 @@ def task_binds(output: Path, inputs: Iterable[Path], written: Iterable[Path] = (
 
 
 def _behind_links(folder: Path) -> Iterator[Bind]:
-    """What the symbolic links below a folder lead to, where a container follows them.
-
-    There a relative link leads to what its text says of the folder's own path.
-    """
+    """What the symbolic links below a folder lead to, where a container follows them."""
+    # There a relative link leads to what its text says of the folder's own path.
     for place, folders, files in os.walk(folder):
         for name in (*folders, *files):
             link = Path(place, name)

@@ -85,7 +85,6 @@ def _list_stages() -> int:
 
 
 def _info(stage_name: str) -> int:
-    """Print what a stage is: parameters as JSON schema, phases, resources, versions."""
     from pyscale_stages.contract import PHASES
     from pyscale_stages.registry import load_stage
     from pyscale_stages.runner import installed_versions
@@ -113,7 +112,6 @@ def _info(stage_name: str) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    """Write an output of the stage in the format of another tool."""
     from pyscale_stages.movie import Movie
     from pyscale_stages.registry import load_stage
     from pyscale_stages.wording import did_you_mean
@@ -133,7 +131,6 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _serve(options: argparse.Namespace, main_monotonic_s: float) -> int:
-    """Load once what tasks need, and then do one after the other."""
     from pyscale_stages.serving import serve
 
     def do(arguments: Sequence[str], begin_monotonic_s: float, origin: Origin) -> int:

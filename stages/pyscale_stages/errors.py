@@ -49,13 +49,17 @@ def as_stage_error(error: BaseException) -> StageError | None:
         or type(error).__name__ == "OutOfMemoryError"
         or _SAID_OF_MEMORY.search(str(error))
     ):
+        said = str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__
         return ResourceExhausted(
-            f"memory ran out ({_first_line(error)}): give the task more memory, or fewer or "
-            "smaller frames"
+            f"memory ran out ({said}): give the task more memory, or fewer or smaller frames"
         )
-    full_disk = isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
+    full_disk = isinstance(error, OSError) and (
+        error.errno in {errno.ENOSPC, errno.EDQUOT}
+        # So numpy says that it could write a part of an array alone.
+        or re.fullmatch(r"\d+ requested and \d+ written", str(error))
+    )
     # Libraries that are not written in Python have errors of their own for it.
-    if full_disk or os.strerror(errno.ENOSPC) in str(error) or _cut_short(error):
+    if full_disk or os.strerror(errno.ENOSPC) in str(error):
         where = getattr(error, "filename", None) or "the output folder"
         return ResourceExhausted(
             f"the disk of {where} is full: free space there and run the command again, or write "
@@ -67,12 +71,6 @@ def as_stage_error(error: BaseException) -> StageError | None:
             "it (`ulimit -f unlimited`), and run the command again"
         )
     return None
-
-
-def _cut_short(error: BaseException) -> bool:
-    """Whether numpy could write a part of an array alone; it does not say why."""
-    said = re.fullmatch(r"(\d+) requested and (\d+) written", str(error))
-    return isinstance(error, OSError) and said is not None
 
 
 _SAID_OF_MEMORY = re.compile(
@@ -126,8 +124,3 @@ def short(error: object) -> str:
     """First sentence of what an error of a library says, without the place in its source."""
     first_line = str(error).strip().partition("\n")[0]
     return re.sub(r"^\[[^\]]*\] *", "", first_line).partition(". ")[0].rstrip(".:")
-
-
-def _first_line(error: BaseException) -> str:
-    """What an error says, short enough for a sentence; its kind where it says nothing."""
-    return str(error).strip().partition("\n")[0].rstrip(".") or type(error).__name__

@@ -12,10 +12,7 @@ SAMPLE_BYTES = 64 << 10
 
 
 def sha256_of(path: Path, advance: Callable[[int], object] | None = None) -> str:
-    """SHA-256 of a file of any size, a chunk in memory at a time, as hexadecimal digits.
-
-    `advance`: told the number of bytes of each chunk after it was read, as for a progress bar.
-    """
+    """SHA-256 of a file of any size; `advance` is told the bytes of each chunk that was read."""
     digest = hashlib.sha256()
     # The chunks are large already: another buffer would only copy them.
     with path.open("rb", buffering=0) as file:
@@ -27,11 +24,9 @@ def sha256_of(path: Path, advance: Callable[[int], object] | None = None) -> str
 
 
 def fingerprint_of(files: Sequence[Path]) -> str:
-    """Tell one set of files from another without reading it all, by 64 hexadecimal digits.
-
-    Sizes of all files count, and the beginning, the middle and the end of the first, the middle and
-    the last one. Names and places do not: a copy is the same.
-    """
+    """Tell one set of files from another without reading it all, by 64 hexadecimal digits."""
+    # Sizes of all files count, and the beginning, the middle and the end of the first, the middle
+    # and the last one. Names and places do not: a copy is the same.
     sizes = [file.stat().st_size for file in files]
     digest = hashlib.sha256(repr(sizes).encode())
     for place in sorted({0, len(files) // 2, len(files) - 1}):

@@ -53,11 +53,8 @@ IMAGE_AGAIN = "build or pull the image again"
 
 
 def how_to_install(extra: str = "", missing: Iterable[str] = (), *, again: bool = False) -> str:
-    """Return the command line that helps where libraries are absent or broken; another in an image.
-
-    The libraries are named, and not pyscale with an extra: the package index knows another project
-    by that name.
-    """
+    """The command line that helps where libraries are absent or broken; in an image another."""
+    # pyscale is not named with an extra: the package index knows another project by that name.
     if os.environ.get(CONTAINER_VARIABLE):
         return IMAGE_AGAIN
     shared = {re.split("[<=>]", requirement)[0]: requirement for requirement in EVERY_STAGE}

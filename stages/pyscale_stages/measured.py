@@ -33,13 +33,7 @@ class Measured(Record):
 
 
 def read_measured(text: str) -> Measured:
-    """Read a line like `cells=1234 unit=cells better=higher`.
-
-    Raises
-    ------
-    ValueError
-        If it names no number, with the reason in words.
-    """
+    """Read a line like `cells=1234 unit=cells better=higher`; a `ValueError` says what is wrong."""
     (name, equals, number), *more = [word.partition("=") for word in text.split()] or [("", "", "")]
     if not equals:
         raise ValueError("it is not name=number")

@@ -11,7 +11,6 @@ class Method:
     """An algorithm: its short name, the packages that compute it, and what to cite for it."""
 
     name: str
-    """Short name, such as `ANTs Translation`."""
     detail: str = ""
     """What else was chosen, such as a model; it follows the version."""
     versioned: str | None = None
@@ -25,11 +24,7 @@ class Method:
 
     def shown(self, versions: Mapping[str, str]) -> str:
         """Name it in a few words, with the version where that is recorded."""
-        version = versions.get(self.versioned or "")
-        numbered = f"{self.name} {_short(version)}" if version else self.name
+        version = versions.get(self.versioned or "", "").partition("+")[0]
+        major_minor = ".".join(version.split(".")[:2])
+        numbered = f"{self.name} {major_minor}".rstrip()
         return f"{numbered}, {self.detail}" if self.detail else numbered
-
-
-def _short(version: str) -> str:
-    """Major and minor version."""
-    return ".".join(version.partition("+")[0].split(".")[:2])

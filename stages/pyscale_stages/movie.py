@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -36,7 +36,6 @@ class Movie:
     path: Path
     """A file, or a folder with one file a frame."""
     files: tuple[Path, ...]
-    """The files that hold the pixels."""
     n_frames: int
     n_channels: int
     """1 where the file has no axis of channels."""
@@ -50,30 +49,19 @@ class Movie:
 
     @classmethod
     def open(cls, path: Path, *, axes: str | None = None) -> Movie:
-        """Read the layout of a movie, not its pixels.
-
-        `path`: a TIFF file, or a folder of TIFF frames in natural order of their names. `axes`:
-        axes to believe in place of the file's own, like "TCYX".
-        """
+        """Read the layout of a movie, not its pixels; `axes` count in place of the file's own."""
         return cls._open_folder(path, axes) if path.is_dir() else cls._open_file(path, axes)
 
     @classmethod
     def _open_file(cls, path: Path, axes: str | None) -> Movie:
         with _opened(path, needs_axes=axes is None) as tiff:
             series = tiff.series[0]
-            n_frames, n_channels, shape_yx, channel_axis = _layout(
-                path, series.axes, series.shape, axes
-            )
-            return cls(
-                path=path,
-                files=(path,),
-                n_frames=n_frames,
-                n_channels=n_channels,
-                shape_yx=shape_yx,
-                dtype=_numeric(path, series.dtype),
-                images_per_frame=n_channels if channel_axis == "page" else 1,
-                channel_axis=channel_axis,
-            )
+            layout = _layout(path, series.axes, series.shape, axes)
+            if series.dtype.kind not in "buif":
+                raise BadInput(
+                    f"{path} holds {series.dtype} values: convert them to whole or real numbers"
+                )
+            return cls(path=path, files=(path,), dtype=np.dtype(series.dtype), **layout)
 
     @classmethod
     def _open_folder(cls, folder: Path, axes: str | None) -> Movie:
@@ -105,11 +93,7 @@ class Movie:
         return sum(file.stat().st_size for file in self.files)
 
     def read(self, start: int, stop: int, channel: int | None = None) -> Pixels:
-        """Read the frames from `start` to `stop` (excluded), of one channel or of all.
-
-        Returns: shape (T, Y, X) for one channel, (T, C, Y, X) for all. A page that cannot be read
-        and a value that is not finite are a `BadInput`.
-        """
+        """Read frames of one channel, (T, Y, X), or of all, (T, C, Y, X); `stop` is excluded."""
         if channel is not None and not 0 <= channel < self.n_channels:
             raise BadInput(
                 f"{self.path} has no channel {channel}: it has {self.n_channels}, counted from 0"
@@ -129,11 +113,7 @@ class Movie:
     def blocks(
         self, start: int, stop: int, channel: int | None = None, *, block_bytes: int = BLOCK_BYTES
     ) -> Iterator[tuple[int, int]]:
-        """Cut a window into runs of frames whose pixels fit into a bounded memory.
-
-        Yields first frame and end (excluded) of each run. `block_bytes`: most bytes of a run,
-        unless one frame alone has more.
-        """
+        """Cut a window into runs of frames, first and end, each of so many bytes or one frame."""
         # Channels that are samples of one page are decoded together, whichever is wanted.
         alone = channel is not None and self.channel_axis == "page"
         channels = 1 if alone else self.n_channels
@@ -153,7 +133,6 @@ class Movie:
         return _opened(self.files[0])
 
     def _read_file(self, path: Path, channel: int | None) -> Pixels:
-        """Read the one frame of a file."""
         with _opened(path) as tiff:
             series = tiff.series[0]
             height, width = self.shape_yx
@@ -172,9 +151,11 @@ class Movie:
     ) -> Pixels:
         """Read a window of one file as (T, Y, X) or (T, C, Y, X)."""
         start, stop = window
-        images = [
-            image for frame in range(start, stop) for image in self._images_of(frame, channel)
-        ]
+        chosen: Sequence[int] = range(self.images_per_frame)
+        if channel is not None and self.channel_axis == "page":
+            chosen = (channel,)
+        firsts = range(start * self.images_per_frame, stop * self.images_per_frame)
+        images = [first + one for first in firsts[:: self.images_per_frame] for one in chosen]
         samples = (self.n_channels,) if self.channel_axis == "sample" else ()
         shape = (*self.shape_yx, *samples)
         try:
@@ -191,12 +172,6 @@ class Movie:
             data = np.moveaxis(data[:, 0], -1, 1)
             data = data if channel is None else data[:, channel : channel + 1]
         return data if channel is None else data[:, 0]
-
-    def _images_of(self, frame: int, channel: int | None) -> range:
-        first = frame * self.images_per_frame
-        if channel is None or self.channel_axis != "page":
-            return range(first, first + self.images_per_frame)
-        return range(first + channel, first + channel + 1)
 
 
 def _opened(path: Path, *, needs_axes: bool = False) -> tifffile.TiffFile:
@@ -304,8 +279,8 @@ def _refuse_beyond_end(path: Path, end: int) -> None:
 
 def _layout(
     path: Path, file_axes: str, shape: tuple[int, ...], believed_axes: str | None
-) -> tuple[int, int, tuple[int, int], str]:
-    """Frames, channels, (Y, X) and where the channels lie, from axes and shape."""
+) -> dict[str, Any]:
+    """What axes and shape say of a movie, by its fields."""
     axes = believed_axes or file_axes
     if believed_axes and len(believed_axes) != len(shape):
         raise BadInput(
@@ -324,14 +299,13 @@ def _layout(
     if min(shape) < 1:
         raise BadInput(f"{path} holds no pixels (axes {axes}, shape {shape}): write it again")
     channel_axis = "page" if "C" in axes else "sample" if "S" in axes else "none"
-    channels = sizes.get("C", sizes.get("S", 1))
-    return sizes.get("T", 1), channels, (sizes["Y"], sizes["X"]), channel_axis
-
-
-def _numeric(path: Path, dtype: np.dtype[Any]) -> np.dtype[Any]:
-    if dtype.kind not in "buif":
-        raise BadInput(f"{path} holds {dtype} values: convert them to whole or real numbers")
-    return np.dtype(dtype)
+    return {
+        "n_frames": sizes.get("T", 1),
+        "n_channels": sizes.get("C", sizes.get("S", 1)),
+        "shape_yx": (sizes["Y"], sizes["X"]),
+        "images_per_frame": sizes.get("C", 1),
+        "channel_axis": channel_axis,
+    }
 
 
 def natural_order(path: Path) -> list[tuple[bool, int, str]]:

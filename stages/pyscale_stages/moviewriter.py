@@ -61,10 +61,7 @@ def write_pages(
     shape: tuple[int, ...],
     dtype: npt.DTypeLike,
 ) -> None:
-    """Write images one by one, each a page of its own, zlib-compressed, as `.ome.tif`.
-
-    `pages`: images (Y, X) in the order of the axes, or their bytes compressed by zlib.
-    """
+    """Write images (Y, X), or their bytes compressed by zlib, as pages of an `.ome.tif`."""
     import tifffile
 
     each: Any = iter(pages)

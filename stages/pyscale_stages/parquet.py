@@ -13,11 +13,9 @@ from pyscale_stages.task import Task
 
 
 def write_table(path: Path, table: pl.DataFrame) -> None:
-    """Write a table as Parquet.
-
-    It is put together in memory, because polars itself tells of a full disk in words that differ
-    with the byte at which it filled up.
-    """
+    """Write a table as Parquet."""
+    # It is put together in memory, because polars itself tells of a full disk in words that differ
+    # with the byte at which it filled up.
     buffer = BytesIO()
     table.write_parquet(buffer)
     path.write_bytes(buffer.getbuffer())

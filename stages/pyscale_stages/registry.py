@@ -51,11 +51,9 @@ def stage_names() -> tuple[str, ...]:
 
 
 def load_stage(name: str) -> Stage:
-    """Import the folder of a stage and return its `STAGE`.
-
-    An unknown name is a `BadInput`; a known one in the image of another stage, or one that its
-    package does not give, is a `MissingPart`.
-    """
+    """Import the folder of a stage and return its `STAGE`."""
+    # An unknown name is a `BadInput`; a known one in the image of another stage, or one that its
+    # package does not give, is a `MissingPart`.
     if name not in STAGE_NAMES:
         return _of_another(name)
     # One look: plans ask for their stages hundreds of times.
@@ -70,7 +68,6 @@ def load_stage(name: str) -> Stage:
 
 
 def _of_another(name: str) -> Stage:
-    """Load a stage that another package has."""
     point = others_stages().get(name)
     if point is None:
         raise BadInput(f"unknown stage {name!r}: {did_you_mean(name, stage_names())}")

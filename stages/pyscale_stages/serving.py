@@ -168,7 +168,6 @@ def _done_here(request: Request, scratch: str, do: Do) -> int:
 
 @contextmanager
 def _left_as_it_was() -> Iterator[None]:
-    """Keep the streams, the folder and the variables of this process as they are."""
     folder, variables = Path.cwd(), dict(os.environ)
     streams = [os.dup(1), os.dup(2)]
     try:
@@ -186,7 +185,6 @@ def _left_as_it_was() -> Iterator[None]:
 
 
 def _become(request: Request, scratch: str) -> None:
-    """Give this process the task's folder, streams and variables."""
     folder = Path(request["folder"])
     os.chdir(folder)
     for number, name in ((1, "stdout"), (2, "stderr")):

@@ -35,10 +35,8 @@ def require_working(device: torch.device) -> None:
 
 @contextmanager
 def first_used(device: torch.device) -> Iterator[None]:
-    """Tell in a sentence why a device does not work, where its first use in the block fails.
-
-    It is a `MissingPart`, or `ResourceExhausted` where others have left none of its memory.
-    """
+    """Tell in a sentence why a device does not work, where its first use in the block fails."""
+    # It is a `MissingPart`, or `ResourceExhausted` where others have left none of its memory.
     try:
         yield
     except (RuntimeError, AssertionError, NotImplementedError) as error:
@@ -104,10 +102,8 @@ def wait_for(device: torch.device) -> None:
 
 
 def held_bytes(device: torch.device) -> int | None:
-    """Most memory of the device that torch has held for this process; None on a CPU.
-
-    Of Apple's GPU torch tells what it holds now, which it keeps: after a call, the most of it.
-    """
+    """Most memory of the device that torch has held for this process; None on a CPU."""
+    # Of Apple's GPU torch tells what it holds now, which it keeps: after a call, the most of it.
     import torch
 
     if device.type == "cuda":
@@ -136,12 +132,9 @@ _declared: list[Any] = []
 
 
 def make_torchvision_importable() -> None:
-    """Import torchvision, with its operators declared where its own could not be loaded.
-
-    Its wheels on the package index are built for CUDA. Beside a CPU torch their compiled operators
-    do not load, and the import fails, as it describes operators that were never declared. Cellpose
-    4 and DeepInverse need none of them: declaring them is enough.
-    """
+    """Import torchvision, with its operators declared where its own could not be loaded."""
+    # Its wheels are built for CUDA. Beside a CPU torch their operators do not load, and the import
+    # fails as it describes them. Cellpose 4 and DeepInverse need none: declaring them is enough.
     import torch
 
     try:

@@ -28,19 +28,7 @@ _NO_NUMBA_CACHE = "no locator available"
 
 
 class Trying:
-    """Tries what an entry of a suite needs, and tells what it finds.
-
-    Attributes
-    ----------
-    stage : pyscale_stages.contract.Stage
-        The stage of the entry.
-    params : pyscale_stages.contract.StageParams
-        Its parameters.
-    device : pyscale_stages.contract.Device
-        Where it would compute.
-    threads : int
-        How many threads a task of it may use.
-    """
+    """Tries what an entry of a suite needs, and tells what it finds."""
 
     def __init__(self, request: dict[str, Any], out: TextIO) -> None:
         self.stage = load_stage(request["stage"])
@@ -97,7 +85,6 @@ class Trying:
             self.refused("works", str(error))
 
     def _imports(self, name: str, extra: str) -> bool:
-        """Import a library; tell why where it cannot be."""
         self.step(f"import {name}")
         try:
             # Beside a CPU build of torch it cannot be imported by itself.
@@ -125,10 +112,7 @@ class Trying:
         return False
 
     def two_cells(self, objects: int | None = None, **changed: Any) -> dict[str, Any] | None:
-        """Run the stage on two frames of two cells that touch; None where that fails.
-
-        `objects`: what it must find, where that is known; `changed`: parameters.
-        """
+        """Run the stage on two frames of two cells that touch; None where that fails."""
         import numpy as np
 
         from pyscale_stages.moviewriter import write_movie
@@ -155,10 +139,7 @@ class Trying:
         return result
 
     def run(self, *inputs: str, **changed: Any) -> dict[str, Any] | None:
-        """Run the stage, with some parameters `changed`.
-
-        Returns: its record; None where it fails, and why is told.
-        """
+        """Run the stage, with some parameters `changed`; None where it fails, and why is told."""
         params = self.params.model_dump(mode="json") | changed
         with tempfile.TemporaryDirectory(prefix="pyscale-doctor-") as name:
             folder = Path(name)

@@ -52,8 +52,8 @@ class Warned(Record):
 
     def __add__(self, other: Warned) -> Warned:
         """Both together, of one code, each of which counts."""
-        counts = (self.concerned or 0) + (other.concerned or 0), self.seen + other.seen
-        return self.model_copy(update=dict(zip(("concerned", "seen"), counts, strict=True)))
+        concerned = (self.concerned or 0) + (other.concerned or 0)
+        return self.model_copy(update={"concerned": concerned, "seen": self.seen + other.seen})
 
 
 def _sorted(warning: Any) -> Any:

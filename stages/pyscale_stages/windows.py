@@ -26,11 +26,9 @@ def read_window(folder: Path) -> Window:
 
 
 def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
-    """Folders given to `merge` in the order of their frames.
-
-    They must be windows of one stage, one movie and one set of parameters, without a frame missing
-    or given twice.
-    """
+    """Folders given to `merge` in the order of their frames."""
+    # They must be windows of one stage, one movie and one set of parameters, without a frame
+    # missing or given twice.
     found = of_one_measurement(task, "windows")
     first = found[0][1]
     expected_start = 0
@@ -59,10 +57,8 @@ def ordered_windows(task: Task) -> list[tuple[Path, Window]]:
 
 
 def ordered_ranks(task: Task) -> list[tuple[Path, Window]]:
-    """Folders given to `merge` in the order of the ranks that left them.
-
-    They must be of one stage and one set of parameters, and each rank of those that met, once.
-    """
+    """Folders given to `merge` in the order of the ranks that left them."""
+    # They must be of one stage and one set of parameters, and each rank of those that met, once.
     found = of_one_measurement(task, "ranks")
     first, of_first = found[0]
     for path, window in found:

@@ -98,17 +98,7 @@ def test_ranks_that_could_never_meet_are_refused(run, labels, flags, sentence):
 
 
 def test_a_task_of_a_rank_can_be_repeated_by_hand(labels):
-    spec = TaskSpec(
-        stage="track",
-        inputs=(("labels", labels),),
-        rank=1,
-        ranks=2,
-        meeting=labels.parent / "meeting",
-    )
-    line = spec.command_line(Path("params.json"), Path("result.json"))
-    given = dict(pairwise(line))
-    assert [given[flag] for flag in ("--rank", "--ranks", "--meeting")] == [
-        "1",
-        "2",
-        str(labels.parent / "meeting"),
-    ]
+    met = {"rank": 1, "ranks": 2, "meeting": labels.parent / "meeting"}
+    spec = TaskSpec(stage="track", inputs=(("labels", labels),), **met)
+    given = dict(pairwise(spec.command_line(Path("params.json"), Path("result.json"))))
+    assert {name: given[f"--{name}"] for name in met} == {name: str(met[name]) for name in met}

@@ -35,13 +35,7 @@ def test_frames_without_a_valid_area_and_the_area_itself_have_none(frames):
     assert beside(frames.parent / VALID_FILE) is None
 
 
-@pytest.mark.parametrize(
-    "other",
-    [
-        SEEN.astype(np.uint16),
-        np.ones((3, 2, 5, 7), np.uint8),
-    ],
-)
+@pytest.mark.parametrize("other", [SEEN.astype(np.uint16), np.ones((3, 2, 5, 7), np.uint8)])
 def test_what_is_no_valid_area_is_refused(frames, other):
     write_movie(frames.parent / VALID_FILE, other, "TYX" if other.ndim == 3 else "TCYX")
     with pytest.raises(BadInput, match=r"valid\.ome\.tif is not the valid area of .*frames"):

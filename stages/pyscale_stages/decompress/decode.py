@@ -99,7 +99,6 @@ class Packed:
     """A movie in memory as it lies in its file."""
 
     decoders: Sequence[Decoder]
-    """Of each frame."""
     shape: tuple[int, int, int]
     """(T, Y, X) of the movie."""
     dtype: np.dtype[Any]
@@ -128,7 +127,8 @@ def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
         mapped = open_mrc(path)
         assert isinstance(mapped, np.memmap)
         inside: Frame = np.ndarray(mapped.shape, mapped.dtype, content, mapped.offset)
-        return _packed([partial(_copy, frame) for frame in inside], mapped.shape[1:], mapped.dtype)
+        copies = [partial(np.copyto, src=frame) for frame in inside]
+        return _packed(copies, mapped.shape[1:], mapped.dtype)
 
     import tifffile
 
@@ -141,7 +141,7 @@ def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
         shape, dtype = pages[0].shape, np.dtype(pages[0].dtype)
         if name == "tiff_none":
             frames = [np.frombuffer(strip, dtype).reshape(shape) for strip in strips]
-            return _packed([partial(_copy, frame) for frame in frames], shape, dtype)
+            return _packed([partial(np.copyto, src=frame) for frame in frames], shape, dtype)
         decode = tifffile.TIFF.DECOMPRESSORS[pages[0].compression]
     layout = (shape, RUN_BITS, PLACE_BITS // 2, PLACE_BITS // 2) if name == "eer" else ()
     knows_images = name in {"eer", "tiff_jpeg2000"}
@@ -155,10 +155,6 @@ def packed_movie(name: CodecName, path: Path, content: memoryview) -> Packed:
 def _packed(decoders: Sequence[Decoder], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Packed:
     height, width = shape
     return Packed(decoders, (len(decoders), height, width), dtype)
-
-
-def _copy(packed: Frame, frame: Frame) -> None:
-    np.copyto(frame, packed)
 
 
 @contextmanager

@@ -46,12 +46,7 @@ class DecompressParams(StageParams):
     def camera(self, codec: CodecName) -> Camera:
         """Size and dose of the movie that is written in a codec."""
         if self.movie == "given":
-            return Camera(
-                frames=self.frames,
-                height_px=self.height_px,
-                width_px=self.width_px,
-                dose_per_px=self.dose_per_px,
-            )
+            return Camera(**{name: getattr(self, name) for name in Camera.model_fields})
         return PRESETS[CODECS[codec].camera if self.movie == "published" else self.movie]
 
     def thread_counts(self, most: int) -> tuple[int, ...]:

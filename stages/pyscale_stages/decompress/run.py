@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy.random  # noqa: F401 - else its import would be taken for writing
 import tifffile  # noqa: F401 - as above
@@ -55,7 +56,11 @@ def run(task: Task[DecompressParams]) -> None:
     """Write a movie in each codec, and time how it is read and decoded."""
     params = task.params
     results = Results(task)
-    present = _present(results, params)
+    reasons = {name: why_not(name) for name in params.codecs}
+    for name, reason in reasons.items():
+        if reason:
+            results.cannot(name, reason)
+    present = [name for name, reason in reasons.items() if not reason]
     # The file of one codec and its decoded frames.
     sizes = [(params.camera(name).pixels, CODECS[name]) for name in present]
     needed = [pixels * (one.most_bytes_per_px + one.bytes_per_px) for pixels, one in sizes]
@@ -70,15 +75,6 @@ def run(task: Task[DecompressParams]) -> None:
             }
         _time_all(results, params, movies)
     write_results(task, timings_table(task.of(Timing), {"sha256": results.sha256}))
-
-
-def _present(results: Results, params: DecompressParams) -> list[CodecName]:
-    """Codecs that this installation has; of each other one, the reason is kept."""
-    reasons = {name: why_not(name) for name in params.codecs}
-    for name, reason in reasons.items():
-        if reason:
-            results.cannot(name, reason)
-    return [name for name, reason in reasons.items() if not reason]
 
 
 def _time_all(
@@ -112,31 +108,21 @@ class Results:
     task: Task
     sha256: list[str] = field(default_factory=list)
     """Of each timing of the task; nothing where nothing was decoded."""
-    said: set[str] = field(default_factory=set)
 
-    def add(self, timing: Timing, sha256: str = "") -> None:
+    def add(self, name: CodecName, step: str, *, sha256: str = "", **more: Any) -> None:
         """Keep a timing, with the checksum of what came out."""
-        self.task.add_sample(timing)
+        if step == "decode":
+            more["bottleneck"] = CODECS[name].bottleneck
+        self.task.add_sample(Timing(test=name, step=step, **more))
         self.sha256.append(sha256)
 
     def cannot(self, name: CodecName, reason: str, repeat: int = 0, threads: int = 1) -> None:
         """Keep why a codec was not decoded."""
-        self.add(
-            Timing(
-                test=name,
-                step="decode",
-                repeat=repeat,
-                workers=threads,
-                wall_s=None,
-                bottleneck=CODECS[name].bottleneck,
-                why_not=reason,
-            )
-        )
+        self.add(name, "decode", repeat=repeat, workers=threads, wall_s=None, why_not=reason)
 
     def warn_once(self, sentence: str, code: str, *, doubts_result: bool = False) -> None:
         """Say something that holds for many repeats."""
-        if sentence not in self.said:
-            self.said.add(sentence)
+        if all(warned.text != sentence for warned in self.task.warned):
             self.task.warn(sentence, code, doubts_result=doubts_result)
 
 
@@ -160,23 +146,23 @@ def time_repeat(
         if residency.resident_bytes is not None:
             details["resident_before_bytes"] = residency.resident_bytes
         results.add(
-            Timing(
-                test=movie.name,
-                step="read",
-                repeat=repeat,
-                wall_s=wall_s,
-                amount=movie.size_bytes,
-                unit="B",
-                bottleneck="storage",
-                cache=state,
-                details=details,
-            )
+            movie.name,
+            "read",
+            repeat=repeat,
+            wall_s=wall_s,
+            amount=movie.size_bytes,
+            unit="B",
+            bottleneck="storage",
+            cache=state,
+            details=details,
         )
         packed = packed_movie(movie.name, movie.path, memoryview(memory.buffer))
         room = packed.room()
-        # The first call loads the library of the codec, and is not timed.
-        if trouble := _trouble(packed, room):
-            results.cannot(movie.name, trouble, repeat)
+        try:
+            # The first call loads the library of the codec, and is not timed.
+            packed.decoders[0](room[0])
+        except LIBRARY_ERRORS as error:
+            results.cannot(movie.name, _in_words(error), repeat)
             return
         for count in threads:
             _decode(results, movie, packed, room, repeat=repeat, threads=count)
@@ -185,7 +171,6 @@ def time_repeat(
 def _decode(
     results: Results, movie: MovieFile, packed: Packed, room: Frame, *, repeat: int, threads: int
 ) -> None:
-    """Decode a movie and compare it with what was written."""
     task = results.task
     # Nothing of an earlier decoding may pass for this one's.
     room.fill(0)
@@ -205,15 +190,15 @@ def _decode(
         )
         return
     task.count(frames=len(found))
-    timing = Timing(
-        test=movie.name,
-        step="decode",
+    results.add(
+        movie.name,
+        "decode",
+        sha256=sha256_of_movie(found),
         repeat=repeat,
         workers=threads,
         wall_s=decoding.wall_s,
         amount=movie.decoded_bytes,
         unit="B",
-        bottleneck=CODECS[movie.name].bottleneck,
         details={
             "frames": len(found),
             "compressed_bytes": movie.size_bytes,
@@ -222,7 +207,6 @@ def _decode(
             "busy_threads": decoding.busy_threads,
         },
     )
-    results.add(timing, sha256_of_movie(found))
 
 
 def _prepared(results: Results, path: Path, *, cold: bool) -> tuple[Residency, CacheState]:
@@ -239,15 +223,6 @@ def _prepared(results: Results, path: Path, *, cold: bool) -> tuple[Residency, C
             "perhaps-cached",
         )
     return eviction.after, eviction.state
-
-
-def _trouble(packed: Packed, room: Frame) -> str:
-    """What keeps a frame from being decoded; nothing where it can be."""
-    try:
-        packed.decoders[0](room[0])
-    except LIBRARY_ERRORS as error:
-        return _in_words(error)
-    return ""
 
 
 def _in_words(error: Exception) -> str:

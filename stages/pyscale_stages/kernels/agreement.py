@@ -4,42 +4,31 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from functools import partial
 from math import isclose
 
 import polars as pl
 
-from pyscale_stages.contract import Agreement
 from pyscale_stages.kernels.params import NOT_APPLICABLE, SAME_CHECKSUM
-from pyscale_stages.machine.timingtable import read_table
-from pyscale_stages.task import Task
-from pyscale_stages.timing import TIMINGS
-from pyscale_stages.windows import folders_to_check, same_bytes
+from pyscale_stages.machine.timingtable import Compared, checked
 
 
-def check(task: Task) -> Agreement:
+def compared(*tables: pl.DataFrame) -> Compared:
     """Say which share of the tests have the same, right results in two outputs."""
-    folders = folders_to_check(task)
-    reference, other = (read_table(folder) for folder in folders)
-    return agreement_of(reference, other, identical=same_bytes(*folders, (TIMINGS,)))
-
-
-def agreement_of(reference: pl.DataFrame, other: pl.DataFrame, *, identical: bool) -> Agreement:
-    """Compare the checksums of all repeats; a test that does not apply to a device has none."""
-    results = _results(reference), _results(other)
-    compared = {name for name in {*results[0], *results[1]} if _applies(name, *results)}
-    same = {name for name in compared if _same(results[0].get(name), results[1].get(name))}
-    score = len(same) / len(compared) if compared else 0.0
-    return Agreement(
-        same=score == 1.0,
-        identical=identical,
-        score=score,
-        measure=(
-            "share of tests, of all that ran in either output and apply in both, whose every "
-            f"repeat is right and has the same checksum within {SAME_CHECKSUM}; times do not count"
-        ),
-        tolerance=1.0,
-        details={"compared_tests": float(len(compared)), "same_tests": float(len(same))},
+    results = [_results(table) for table in tables]
+    pairs = [[result.get(name, []) for result in results] for name in {*results[0], *results[1]}]
+    # A test that one output does not even name is missing there, not inapplicable.
+    both = [pair for pair in pairs if None not in pair]
+    same = sum(_same(*pair) for pair in both)
+    measure = (
+        "share of tests, of all that ran in either output and apply in both, whose every "
+        f"repeat is right and has the same checksum within {SAME_CHECKSUM}; times do not count"
     )
+    details = {"compared_tests": len(both), "same_tests": same}
+    return same / len(both) if both else 0.0, measure, details
+
+
+check = partial(checked, compare=compared)
 
 
 def _results(table: pl.DataFrame) -> dict[str, list[float] | None]:
@@ -59,18 +48,12 @@ def _results(table: pl.DataFrame) -> dict[str, list[float] | None]:
 
 
 def _is_right(details: dict[str, float]) -> bool:
-    if not {"checksum", "error", "tolerance"} <= details.keys():
-        return False
-    return details["error"] <= details["tolerance"]
-
-
-def _applies(name: str, *results: dict[str, list[float] | None]) -> bool:
-    """A test that one output does not even name is missing there, not inapplicable."""
-    return all(result.get(name, []) is not None for result in results)
+    # A number that is not finite is not there.
+    judged = details.keys() >= {"checksum", "error", "tolerance"}
+    return judged and details["error"] <= details["tolerance"]
 
 
 def _same(one: list[float] | None, two: list[float] | None) -> bool:
     if not one or not two:
         return False
-    reference = one[0]
-    return all(isclose(reference, each, rel_tol=SAME_CHECKSUM) for each in (*one, *two))
+    return all(isclose(one[0], each, rel_tol=SAME_CHECKSUM) for each in (*one, *two))

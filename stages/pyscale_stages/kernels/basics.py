@@ -125,11 +125,9 @@ def prepare_product(bench: Bench) -> Work[torch.Tensor]:
 
 
 def flop_of_real_pair(elements: int) -> float:
-    """Operations of a real transform and its inverse, by the convention of FFTW's benchmarks.
-
-    They count 2.5 N log2 N for a real transform, whatever the algorithm really does
-    (https://www.fftw.org/speed/method.html).
-    """
+    """Operations of a real transform and its inverse, by the convention of FFTW's benchmarks."""
+    # They count 2.5 N log2 N for a real transform, whatever the algorithm really does
+    # (https://www.fftw.org/speed/method.html).
     return 2 * 2.5 * elements * math.log2(elements)
 
 

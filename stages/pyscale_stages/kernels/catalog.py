@@ -26,10 +26,10 @@ def _of_combination(how: Combination) -> Kernel:
     )
 
 
-def _of_mask(mask: fsc.Mask) -> Kernel:
-    return Kernel(
-        f"fsc_{mask}", "fsc", "gpu", "map", lambda _params: 2.0, partial(fsc.prepare, mask=mask)
-    )
+def _of_mask(mask: fsc.Mask, *, noise_substituted: bool = False) -> Kernel:
+    name = "fsc_noisesub" if noise_substituted else f"fsc_{mask}"
+    prepare = partial(fsc.prepare, mask=mask, noise_substituted=noise_substituted)
+    return Kernel(name, "fsc", "gpu", "map", lambda _params: 2.0, prepare)
 
 
 def _of_transfer(direction: transfers.Direction, *, pinned: bool) -> Kernel:
@@ -50,14 +50,7 @@ KERNELS: tuple[Kernel, ...] = (
     _of_mask("spherical"),
     _of_mask("loose"),
     _of_mask("tight"),
-    Kernel(
-        "fsc_noisesub",
-        "fsc",
-        "gpu",
-        "map",
-        lambda _params: 2.0,
-        partial(fsc.prepare, mask="tight", noise_substituted=True),
-    ),
+    _of_mask("tight", noise_substituted=True),
     Kernel(
         "matched_cv_filter_estimation",
         "filters",
@@ -101,6 +94,6 @@ def chosen(names: tuple[str, ...]) -> tuple[Kernel, ...]:
     for name in names:
         if name not in known:
             raise BadInput(f"unknown test {name!r}: {did_you_mean(name, known)}")
-    if not names:
-        return KERNELS
-    return tuple(kernel for kernel in KERNELS if kernel.name in names or kernel.family in names)
+    return tuple(
+        kernel for kernel in KERNELS if not names or {kernel.name, kernel.family} & {*names}
+    )

@@ -194,11 +194,9 @@ def shift_phases(frequencies: torch.Tensor, box_px: int) -> torch.Tensor:
 def log_likelihoods(
     images: torch.Tensor, references: torch.Tensor, variance: float
 ) -> torch.Tensor:
-    """Log-likelihood of each image at each reference, as (image, reference), up to a constant.
-
-    White noise: -|X - C|^2 / (2 v) summed over all coefficients, in which each real number of
-    the image counts twice, as a coefficient and its conjugate. |X|^2 is the same for all.
-    """
+    """Log-likelihood of each image at each reference, as (image, reference), up to a constant."""
+    # White noise: -|X - C|^2 / (2 v) summed over all coefficients, in which each real number of the
+    # image counts twice, as a coefficient and its conjugate. |X|^2 is the same for all.
     of_images = torch.view_as_real(images).flatten(1)
     of_references = torch.view_as_real(references).flatten(1)
     cross = of_images @ of_references.T

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.particles import HalfMaps, half_maps, half_radii, shape_mask
 from pyscale_stages.kernels.work import Bench, Judgement, StepClock, Work
 
@@ -22,11 +21,6 @@ ORDER = 4
 """Of the Butterworth filters."""
 NEIGHBOURHOOD_PX = 3.0
 """Standard deviation of the Gaussian that weighs a voxel's neighbours."""
-
-
-def cutoffs(params: KernelParams) -> npt.NDArray[np.float64]:
-    """Cut-off shells, evenly from coarse to the finest."""
-    return np.linspace(2.0, params.map_px / 2, params.cutoffs)
 
 
 def prepare(bench: Bench) -> Work[Choice]:
@@ -42,7 +36,8 @@ def prepare(bench: Bench) -> Work[Choice]:
     def once(clock: StepClock) -> Choice:
         choice = np.zeros(shape, dtype=np.int16)
         least = np.full(shape, np.inf, dtype=np.float32)
-        for index, cutoff in enumerate(cutoffs(bench.params)):
+        # From coarse to the finest, evenly.
+        for index, cutoff in enumerate(np.linspace(2.0, box_px / 2, bench.params.cutoffs)):
             with clock.transfer("put_map_on_device", n_bytes):
                 there = [torch.from_numpy(half).to(bench.device) for half in maps.halves]
             with clock.step("fft"):

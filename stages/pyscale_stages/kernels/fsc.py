@@ -43,11 +43,9 @@ def mask_of(kind: Mask, maps: HalfMaps) -> npt.NDArray[np.float32]:
 
 
 def shells_of(box_px: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """Shell and weight of each coefficient of a real map's half transform, as (z, y, x).
-
-    What lies beyond the last whole shell is put into shell box_px // 2, which is not reported.
-    Each coefficient stands for its conjugate too, but those with x = 0 and x = box_px / 2.
-    """
+    """Shell and weight of each coefficient of a real map's half transform, as (z, y, x)."""
+    # What lies beyond the last whole shell is put into shell box_px // 2, which is not reported.
+    # Each coefficient stands for its conjugate too, but those with x = 0 and x = box_px / 2.
     shells = np.minimum(np.rint(half_radii(box_px)), box_px // 2).astype(np.int64)
     weights = np.full(shells.shape, 2, dtype=np.float32)
     weights[..., [0, -1]] = 1
@@ -55,11 +53,9 @@ def shells_of(box_px: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float3
 
 
 def expected_curve(maps: HalfMaps, mask: npt.NDArray[np.float32]) -> Curve:
-    """FSC that the signal and the noise's deviation let expect, shell by shell.
-
-    White noise of variance s^2 has the power s^2 sum(mask^2) in every coefficient; the signal's
-    power P is that of the masked signal itself: P / (P + s^2 sum(mask^2)).
-    """
+    """FSC that the signal and the noise's deviation let expect, shell by shell."""
+    # White noise of variance s^2 has the power s^2 sum(mask^2) in every coefficient; the signal's
+    # power P is that of the masked signal itself: P / (P + s^2 sum(mask^2)).
     box_px = mask.shape[0]
     shells, weights = shells_of(box_px)
     power = weights * np.abs(rfftn(maps.signal * mask)) ** 2
@@ -81,7 +77,11 @@ def prepare(bench: Bench, *, mask: Mask, noise_substituted: bool = False) -> Wor
     shells_there = torch.from_numpy(shells.ravel()).to(bench.device)
     weights_there = torch.from_numpy(weights).to(bench.device)
     mask_there = torch.from_numpy(of_host).to(bench.device)
-    phases = random_phases(bench, shells.shape) if noise_substituted else None
+    phases = None
+    if noise_substituted:
+        # Drawn on the host, to be alike on every device.
+        angles = bench.rng("fsc_phases").uniform(0, 2 * np.pi, (2, *shells.shape))
+        phases = torch.from_numpy(angles.astype(np.float32)).to(bench.device)
     expected = expected_curve(maps, of_host)
 
     def correlation(first: torch.Tensor, second: torch.Tensor, clock: StepClock) -> torch.Tensor:
@@ -127,12 +127,6 @@ def prepare(bench: Bench, *, mask: Mask, noise_substituted: bool = False) -> Wor
         )
 
     return Work(once, judge)
-
-
-def random_phases(bench: Bench, shape: tuple[int, ...]) -> torch.Tensor:
-    """Angles for the coefficients of two maps, drawn on the host to be alike on every device."""
-    angles = bench.rng("fsc_phases").uniform(0, 2 * np.pi, (2, *shape))
-    return torch.from_numpy(angles.astype(np.float32)).to(bench.device)
 
 
 def shell_correlation(

@@ -87,11 +87,6 @@ class KernelParams(StageParams):
     triad_elements: int = Field(1 << 25, ge=1 << 10, description="Elements of each triad array")
     matrix_size: int = Field(1024, ge=16, description="Rows and columns of the matrices")
 
-    @property
-    def particles_bytes(self) -> int:
-        """Size of all particle images, in single precision."""
-        return self.particles * self.particle_px**2 * 4
-
     @model_validator(mode="before")
     @classmethod
     def _fill_in_the_preset(cls, given: Any) -> Any:

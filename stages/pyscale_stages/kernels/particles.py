@@ -13,6 +13,7 @@ import numpy.typing as npt
 from scipy.ndimage import distance_transform_edt
 from scipy.spatial.transform import Rotation
 
+from pyscale_stages.atomic import flush_to_disk
 from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels.params import LOWER, KernelParams, Symmetry
 from pyscale_stages.machine.place import refuse_lack_of_space
@@ -27,7 +28,6 @@ _SIGMA_PX = 1.3
 _NOISE_OF_SIGNAL = 2.0
 """Deviation of a half map's noise, in those of the signal: the correlation falls to nothing
 between the middle of the box and its finest shell."""
-Images = npt.NDArray[np.float32]
 SHIFTS_PX = ((0.0, 0.0), (1.0, 0.0), (-1.0, 0.0), (0.0, 1.0), (0.0, -1.0))
 """Shifts (x, y) that each particle may have."""
 NOISE_OF_SIGNAL = 0.3
@@ -148,7 +148,7 @@ class Particles:
     blobs: Blobs
     rotations: npt.NDArray[np.float32]
     """Orientations to choose from, as (pose, 3, 3)."""
-    images: Images
+    images: Array
     """As (particle, y, x)."""
     noise_std: float
     pose: npt.NDArray[np.int64]
@@ -186,7 +186,7 @@ def simulate(params: KernelParams, rng: np.random.Generator, symmetry: Symmetry)
     return Particles(blobs, rotations.astype(np.float32), images, noise_std, pose, shift)
 
 
-def project(blobs: Blobs, rotation: npt.NDArray[Any], shift: int, box_px: int) -> Images:
+def project(blobs: Blobs, rotation: npt.NDArray[Any], shift: int, box_px: int) -> Array:
     """Image (y, x) of an object in a pose, without noise."""
     return blobs.rotated(rotation).shifted(*SHIFTS_PX[shift]).projection(box_px)
 
@@ -194,14 +194,14 @@ def project(blobs: Blobs, rotation: npt.NDArray[Any], shift: int, box_px: int) -
 class InMemory:
     """Particles in memory: a batch is copied together from it."""
 
-    def __init__(self, images: Images) -> None:
+    def __init__(self, images: Array) -> None:
         self._images = images
 
     def before(self) -> CacheState | None:
         """There is no file."""
         return None
 
-    def batch(self, order: npt.NDArray[np.int64]) -> Images:
+    def batch(self, order: npt.NDArray[np.int64]) -> Array:
         """Images of the given particles, in that order."""
         return self._images[order]
 
@@ -209,20 +209,18 @@ class InMemory:
 class OnDisk:
     """Particles in one file of plain numbers, each read by a call of its own."""
 
-    def __init__(self, images: Images, folder: Path) -> None:
+    def __init__(self, images: Array, folder: Path) -> None:
         self._shape = images.shape[1:]
         self._path = folder / FILE_NAME
         refuse_lack_of_space({folder: images.nbytes}, LOWER)
-        with self._path.open("wb") as file:
-            file.write(images.tobytes())
-            file.flush()
-            os.fsync(file.fileno())
+        self._path.write_bytes(images.tobytes())
+        flush_to_disk(self._path)
 
     def before(self) -> CacheState | None:
         """Drive the file out of the page cache, and say whether that is proven."""
         return pagecache.evict(self._path).state
 
-    def batch(self, order: npt.NDArray[np.int64]) -> Images:
+    def batch(self, order: npt.NDArray[np.int64]) -> Array:
         """Images of the given particles, in that order."""
         images = np.empty((len(order), *self._shape), dtype=np.float32)
         descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)

@@ -101,7 +101,7 @@ def prepare(bench: Bench) -> Work[list[Places]]:
 
     def judge(found: list[Places]) -> Judgement:
         missed = [
-            np.mean(distances_px(known, got) > FOUND_WITHIN_PX)
+            np.mean(KDTree(got).query(known)[0] > FOUND_WITHIN_PX)
             for known, got in zip(made.places, found, strict=True)
         ]
         return Judgement(
@@ -176,8 +176,3 @@ def highest_peaks(scores: torch.Tensor, n: int, apart_px: int) -> torch.Tensor:
     index = only_peaks.reshape(-1).topk(n).indices
     width = scores.shape[1]
     return torch.stack([index.div(width, rounding_mode="floor"), index % width], dim=1)
-
-
-def distances_px(known: Places, found: Places) -> npt.NDArray[np.float64]:
-    """Distance from each known place to the nearest one found."""
-    return np.asarray(KDTree(found).query(known)[0], dtype=np.float64)

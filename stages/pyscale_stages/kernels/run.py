@@ -16,7 +16,7 @@ from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError, as_stage_error, short
 from pyscale_stages.kernels.catalog import chosen
 from pyscale_stages.kernels.params import LOWER, NOT_APPLICABLE, KernelParams
-from pyscale_stages.kernels.work import Bench, Judgement, Kernel, StepClock, Work, bottleneck_on
+from pyscale_stages.kernels.work import Bench, Kernel, StepClock, Work, bottleneck_on
 from pyscale_stages.machine.place import in_words, place_of, scratch_folder
 from pyscale_stages.machine.timingtable import timings_table, write_results
 from pyscale_stages.task import Task
@@ -42,7 +42,10 @@ def run(task: Task[KernelParams]) -> None:
             for timing in _timings(task, place, device, kernel):
                 details = {**more, **timing.details}
                 task.add_sample(timing.model_copy(update={"device": name, "details": details}))
-            forget(device)
+            if device.type != "cpu":
+                # The next test needs the memory of the last one, which cycles may still hold.
+                gc.collect()
+                give_memory_back(device)
     held = [n_bytes for device in found if (n_bytes := held_bytes(device)) is not None]
     task.gpu_own_peak_bytes = max(held, default=None)
     write_results(task, timings_table(task.of(Timing)))
@@ -93,7 +96,6 @@ def _why_it_cannot_run(raised: Exception, device: torch.device) -> str:
 def _repeat(
     task: Task[KernelParams], device: torch.device, kernel: Kernel, work: Work[Any], repeat: int
 ) -> Iterator[Timing]:
-    """Time one repeat, and judge its result when the clock has stopped."""
     with task.span("read"):
         cache = work.before()
     wait = partial(wait_for, device)
@@ -105,7 +107,15 @@ def _repeat(
         wait()
         wall_s = time.perf_counter() - start
     judgement = work.judge(result)
-    _warn_if_wrong(task, kernel, device, judgement)
+    wrong = f"{kernel.name} computes wrongly on {device}"
+    # Once of a test and device: each timing has its own error.
+    if not judgement.right and not any(said.text.startswith(wrong) for said in task.warned):
+        task.warn(
+            f"{wrong}: its error is {judgement.error:.3g}, above the allowed "
+            f"{judgement.tolerance:.3g}",
+            "wrong-kernel",
+            doubts_result=True,
+        )
     first = {"first_call": float(repeat == 0)}
     yield _timing(
         kernel,
@@ -140,18 +150,6 @@ def _timing(kernel: Kernel, device: torch.device, repeat: int, **more: Any) -> T
     return Timing(test=kernel.name, repeat=repeat, workers=kernel.workers, **{**of_test, **more})
 
 
-def _warn_if_wrong(task: Task, kernel: Kernel, device: torch.device, judgement: Judgement) -> None:
-    """Say once of a test and device that the result is wrong; each timing has its own error."""
-    wrong = f"{kernel.name} computes wrongly on {device}"
-    if judgement.right or any(said.text.startswith(wrong) for said in task.warned):
-        return
-    task.warn(
-        f"{wrong}: its error is {judgement.error:.3g}, above the allowed {judgement.tolerance:.3g}",
-        "wrong-kernel",
-        doubts_result=True,
-    )
-
-
 def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.device]:
     """Devices of a kind, in the order that torch gives them."""
     torch.set_num_threads(threads)
@@ -173,13 +171,6 @@ def devices(kind: Device, *, wanted: int | None, threads: int) -> list[torch.dev
         for device in found:
             require_working(device)
     return found
-
-
-def forget(device: torch.device) -> None:
-    """Leave the next test the memory of the last one, which cycles may still hold."""
-    if device.type != "cpu":
-        gc.collect()
-        give_memory_back(device)
 
 
 def names_of(found: Sequence[torch.device]) -> list[str | None]:

@@ -27,6 +27,7 @@ STAGE = Stage(
     extra="kernels",
     modules=("torch", "scipy.ndimage", "polars"),
     folders=("machine",),
-    room_bytes=lambda params: params.particles_bytes,
+    # Of all particle images, in single precision.
+    room_bytes=lambda params: params.particles * params.particle_px**2 * 4,
     work="each",
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count, takewhile
 from typing import Literal
 
 import numpy as np
@@ -19,10 +20,8 @@ _UNITS = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 
 def sizes(params: KernelParams) -> list[int]:
     """Sizes in bytes: from 4 KiB on by factors of four, and the largest that is allowed."""
-    found = [SMALLEST_BYTES]
-    while found[-1] * 4 <= params.transfer_max_bytes:
-        found.append(found[-1] * 4)
-    return found
+    growing = (SMALLEST_BYTES * 4**step for step in count())
+    return list(takewhile(lambda size: size <= params.transfer_max_bytes, growing))
 
 
 def copies(size: int) -> int:

@@ -70,28 +70,19 @@ class Work(Generic[Result]):
     """Called before each repeat, outside its time; says what state files, if any, then are in."""
 
 
-STEPS: Mapping[str, Bottleneck] = {
-    "put_map_on_device": "pcie",
-    "put_micrograph_on_device": "pcie",
-    "put_particles_on_device": "pcie",
-    "get_result": "pcie",
-    "apply_mask": "gpu_memory",
-    "shells": "gpu_memory",
-    "filter": "gpu_memory",
-    "peaks": "gpu_memory",
-    "project": "gpu_memory",
-    "insert": "gpu_memory",
-    "fft": "gpu",
-    "inverse_fft": "gpu",
-    "randomise_phases": "gpu",
-    "cross_validate": "gpu",
-    "rotate_templates": "gpu",
-    "normalise": "gpu",
-    "correlate": "gpu",
-    "compare": "gpu",
-    "assign": "gpu",
-    "choose": "cpu",
+_STEPS_OF: Mapping[Bottleneck, tuple[str, ...]] = {
+    "pcie": (
+        *("put_map_on_device", "put_micrograph_on_device", "put_particles_on_device"),
+        "get_result",
+    ),
+    "gpu_memory": ("apply_mask", "shells", "filter", "peaks", "project", "insert"),
+    "gpu": (
+        *("fft", "inverse_fft", "randomise_phases", "cross_validate", "rotate_templates"),
+        *("normalise", "correlate", "compare", "assign"),
+    ),
+    "cpu": ("choose",),
 }
+STEPS = {step: bottleneck for bottleneck, steps in _STEPS_OF.items() for step in steps}
 """What each step depends on where a GPU computes; one that is not named is like its whole test."""
 
 
@@ -108,6 +99,7 @@ class Kernel:
     """How much one run of it does, in `unit`."""
     prepare: Callable[[Bench], Work[Any]]
     steps: Mapping[str, Bottleneck] = field(default_factory=lambda: STEPS)
+    """What each of its steps depends on."""
     workers: int = 1
     why_not: Callable[[str], str] = lambda _device: ""
     """Why it cannot run on a kind of device; empty where it can."""

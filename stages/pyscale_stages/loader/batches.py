@@ -177,7 +177,6 @@ def told(params: LoaderParams) -> Iterator[None]:
 
 
 def _sentence(error: Exception, params: LoaderParams) -> StageError:
-    """Say what an error means to a user."""
     text = str(error)
     caught = text.startswith("Caught ")
     kind, said = _last_line(text) if caught else (type(error).__name__, text)
@@ -196,7 +195,8 @@ def _sentence(error: Exception, params: LoaderParams) -> StageError:
             f"a loader process of the factory {params.factory} died ({text.splitlines()[0]}), "
             "perhaps out of memory: give the task more, or lower num_workers"
         )
-    if _is_of_pickling(error):
+    of_pickling = isinstance(error, AttributeError | TypeError) and "pickle" in text
+    if of_pickling or isinstance(error, pickle.PicklingError):
         return BadInput(
             f"the dataset of the factory {params.factory} cannot be sent to loader processes "
             f"({said}): make it of classes and functions at the top of a module, without lambdas "
@@ -213,10 +213,3 @@ def _last_line(text: str) -> tuple[str, str]:
     """Kind and message of the error that a traceback ends with."""
     kind, _, said = text.strip().splitlines()[-1].partition(": ")
     return kind.rpartition(".")[2], said
-
-
-def _is_of_pickling(error: Exception) -> bool:
-    """Whether something could not be sent to another process."""
-    return isinstance(error, pickle.PicklingError) or (
-        isinstance(error, AttributeError | TypeError) and "pickle" in str(error)
-    )

@@ -24,10 +24,8 @@ CLASSES = 10
 def measured_consumption(
     shape: tuple[int, ...], device: torch.device, threads: int, seed: int
 ) -> tuple[float, str]:
-    """Train a small convolutional network on made-up patches that already lie on the device.
-
-    The rate is from the median step, in single precision: no loader and no copy is in it.
-    """
+    """Train a small convolutional network on made-up patches that already lie on the device."""
+    # The rate is from the median step, in single precision: no loader and no copy is in it.
     if len(shape) != 4:
         raise BadInput(
             "the model of consumer takes patches of channels, height and width, but these are of "

@@ -20,20 +20,6 @@ NO_MPP = -1.0
 """Told as the pixel size of slides that have none: a batch holds numbers."""
 
 
-@dataclass(frozen=True)
-class Rotation:
-    """How long each slide is drawn from.
-
-    `pool_size`: slides that are open at once. `patches_per_slide`: patches of a slide before
-    another takes its place. `patches_per_visit`: patches of a slide before the next slide of the
-    pool has its turn.
-    """
-
-    pool_size: int
-    patches_per_slide: int
-    patches_per_visit: int
-
-
 @dataclass
 class _Seat:
     """A member, and how many patches it has given since it was opened."""
@@ -54,12 +40,12 @@ class Pool:
     def __init__(
         self,
         paths: Sequence[str],
-        rotation: Rotation,
+        params: LoaderParams,
         generator: np.random.Generator,
         open_member: Callable[[str], Opened],
     ) -> None:
         self._paths = list(paths)
-        self._rotation = rotation
+        self._params = params
         self._generator = generator
         self._open_member = open_member
         self._queue: deque[str] = deque()
@@ -78,11 +64,11 @@ class Pool:
                     yield found
                     seat.given += 1
                     visit += 1
-                if found is None or seat.given >= self._rotation.patches_per_slide:
+                if found is None or seat.given >= self._params.patches_per_slide:
                     self._seats.pop(turn).member.close()
                     self._fill()
                     turn, visit = turn % len(self._seats), 0
-                elif visit >= self._rotation.patches_per_visit:
+                elif visit >= self._params.patches_per_visit:
                     turn, visit = (turn + 1) % len(self._seats), 0
         finally:
             for seat in self._seats:
@@ -91,7 +77,7 @@ class Pool:
 
     def _fill(self) -> None:
         """Open slides until the pool is full, or an order ends with as many as there are."""
-        while len(self._seats) < self._rotation.pool_size:
+        while len(self._seats) < self._params.pool_size:
             if not self._queue:
                 if len(self._seats) >= len(set(self._paths)):
                     return
@@ -99,7 +85,6 @@ class Pool:
             self._seats.append(_Seat(self._open_member(self._queue.popleft())))
 
     def _order(self) -> list[str]:
-        """All slides, in an order drawn anew."""
         return [self._paths[index] for index in self._generator.permutation(len(self._paths))]
 
 
@@ -115,23 +100,17 @@ class PatchDataset(IterableDataset[dict[str, Any]]):
     in pixels of the finest level), `plane`, `level`, `patch_size` (in pixels of that level) and
     `mpp` (-1 where the slide does not say).
 
-    `slide_paths`: the slides. Of n loader processes each takes every n-th. `rotation`: how long
-    each slide is drawn from. `seed`: what the order of the slides and the places follow from, with
-    the number of the loader process and of the pass. `params`: what a patch is, and where it may
-    lie.
+    `slide_paths`: the slides. Of n loader processes each takes every n-th. `seed`: what the order
+    of the slides and the places follow from, with the number of the loader process and of the pass.
     """
 
-    def __init__(
-        self, slide_paths: Sequence[str], rotation: Rotation, seed: int, params: LoaderParams
-    ) -> None:
+    def __init__(self, slide_paths: Sequence[str], seed: int, params: LoaderParams) -> None:
         self._slide_paths = list(slide_paths)
-        self._rotation = rotation
         self._seed = seed
         self._params = params
         self._passes = 0
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        """Give patches."""
         self._passes += 1
         process = get_worker_info()
         number, count = (process.id, process.num_workers) if process else (0, 1)
@@ -139,7 +118,7 @@ class PatchDataset(IterableDataset[dict[str, Any]]):
         places = np.random.default_rng((seed, 1))
         pool = Pool(
             self._slide_paths[number::count],
-            self._rotation,
+            self._params,
             np.random.default_rng(seed),
             KeptSlides(self._params).open,
         )
@@ -151,7 +130,6 @@ class PatchDataset(IterableDataset[dict[str, Any]]):
         return pool.drawn(draw)
 
     def _item(self, opened: Opened, place: Place) -> dict[str, Any]:
-        """Read a patch."""
         slide, side = opened.slide, self._params.patch_px
         level = slide.levels[opened.level]
         # The corner may be rounded to the pixel after the last one where a patch fits.

@@ -16,7 +16,7 @@ from torch.utils.data import Dataset
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError, as_stage_error
 from pyscale_stages.libraries import how_to_install
-from pyscale_stages.loader.dataset import PatchDataset, Rotation
+from pyscale_stages.loader.dataset import PatchDataset
 from pyscale_stages.loader.params import FOLDER_VARIABLE, SHIPPED, LoaderParams
 from pyscale_stages.slides.reading import open_slide
 from pyscale_stages.slides.slide import level_for
@@ -26,24 +26,11 @@ Factory = Callable[[list[str], int, int, int, int], "Dataset[Any]"]
 TAKES = "slide_paths, pool_size, patches_per_slide, patches_per_visit, seed"
 
 
-def make_dataset(
-    slide_paths: list[str],
-    pool_size: int,
-    patches_per_slide: int,
-    patches_per_visit: int,
-    seed: int,
-    *,
-    params: LoaderParams,
-) -> Dataset[Any]:
-    """Make the data set that is shipped."""
-    rotation = Rotation(pool_size, patches_per_slide, patches_per_visit)
-    return PatchDataset(slide_paths, rotation, seed, params)
-
-
 def factory_of(params: LoaderParams) -> Factory:
     """Find what makes the data set; what a patch is matters to the shipped factories alone."""
     if params.factory == "pyscale":
-        return partial(make_dataset, params=params)
+        # The parameters say of the pool what the other arguments do.
+        return lambda slides, _pool, _slide, _visit, seed: PatchDataset(slides, seed, params)
     if params.factory == "wsistream":
         return _of_wsistream(params)
     return _imported(params.factory)
@@ -80,11 +67,10 @@ def refuse_unsaid(params: LoaderParams, slides: list[str]) -> None:
     """Refuse slides that wsistream would leave out silently; it opens each, so after the timing."""
     if params.factory != "wsistream":
         return
+    # What it takes for auto.
+    reader = "openslide" if params.reader == "auto" else params.reader
     for path in slides:
-        # What it takes for auto.
-        with open_slide(
-            Path(path), "openslide" if params.reader == "auto" else params.reader
-        ) as slide:
+        with open_slide(Path(path), reader) as slide:
             level_for(slide, params.mpp)
 
 
@@ -111,9 +97,10 @@ def _of_wsistream(params: LoaderParams) -> Factory:
 
 
 def _imported(path: str) -> Factory:
-    """Import a function by its dotted path."""
     module_name, _, name = path.partition(":")
-    look_in_folder()
+    folder = os.environ.get(FOLDER_VARIABLE)
+    if folder and folder not in sys.path:
+        sys.path.append(folder)
     try:
         module = import_module(module_name)
     except ModuleNotFoundError as error:
@@ -149,12 +136,4 @@ def _imported(path: str) -> Factory:
 
 
 def _a(thing: object) -> str:
-    """Say what something is."""
     return "None" if thing is None else f"an object of class {type(thing).__name__}"
-
-
-def look_in_folder() -> None:
-    """Let the module of a factory be imported from the folder that was named for it."""
-    folder = os.environ.get(FOLDER_VARIABLE)
-    if folder and folder not in sys.path:
-        sys.path.append(folder)

@@ -29,10 +29,7 @@ CHANNELS = (1, 3, 4)
 
 @dataclass(frozen=True)
 class Places:
-    """Where the patches of one batch lie, each by its slide; empty where a data set does not say.
-
-    `x_px`, `y_px`: corner of each patch in pixels of the slide's largest level.
-    """
+    """Corners of the patches of a batch, in pixels of the largest level; empty where unknown."""
 
     slides: tuple[str, ...]
     x_px: tuple[float, ...] = ()
@@ -114,11 +111,9 @@ def diversity_of(batches: Sequence[Places | None]) -> Diversity | None:
 
 
 def effective_slides(slides: Sequence[str], run_patches: int = RUN_PATCHES) -> float:
-    """Slides of equal share that are as diverse as those of patches in runs of some length.
-
-    The inverse of the mean over runs of Simpson's index, the chance that two patches are of one
-    slide (Simpson 1949, DOI 10.1038/163688a0).
-    """
+    """Slides of equal share that are as diverse as those of patches in runs of some length."""
+    # The inverse of the mean over runs of Simpson's index, the chance that two patches are of one
+    # slide (Simpson 1949, DOI 10.1038/163688a0).
     n_runs = max(1, len(slides) // run_patches)
     runs = (slides[start * run_patches : (start + 1) * run_patches] for start in range(n_runs))
     indices = [sum((n / len(run)) ** 2 for n in Counter(run).values()) for run in runs]
@@ -127,29 +122,24 @@ def effective_slides(slides: Sequence[str], run_patches: int = RUN_PATCHES) -> f
 
 def mean_distance_px(batches: Sequence[Places]) -> float | None:
     """Mean distance between two patches of one slide in one batch, over all such pairs."""
+    from scipy.spatial.distance import pdist
+
     total_px, pairs = 0.0, 0
-    for points in chain.from_iterable(_points_by_slide(places) for places in batches):
-        for index in range(1, len(points)):
-            total_px += float(np.hypot(*(points[index:] - points[index - 1]).T).sum())
-        pairs += len(points) * (len(points) - 1) // 2
+    for places in batches:
+        by_slide: defaultdict[str, list[list[float]]] = defaultdict(list)
+        # No corner is known where a data set does not say places.
+        for slide, *corner in zip(places.slides, places.x_px, places.y_px, strict=False):
+            by_slide[slide].append(corner)
+        for corners in by_slide.values():
+            distances_px = pdist(np.array(corners, dtype=np.float64))
+            total_px += float(distances_px.sum())
+            pairs += len(distances_px)
     return total_px / pairs if pairs else None
 
 
-def _points_by_slide(places: Places) -> Iterator[NDArray[np.float64]]:
-    """Corners, x and y in pixels, of the patches of each slide; none where unknown."""
-    by_slide: defaultdict[str, list[tuple[float, float]]] = defaultdict(list)
-    if places.x_px:
-        for slide, x_px, y_px in zip(places.slides, places.x_px, places.y_px, strict=True):
-            by_slide[slide].append((x_px, y_px))
-    for points in by_slide.values():
-        yield np.array(points, dtype=np.float64)
-
-
 def checksum_of(take: Callable[[], Any], n_batches: int) -> tuple[str | None, int]:
-    """Sum up slides, places, levels and pixels of the first patches, whatever their order.
-
-    A sum and no exclusive or: a patch that comes twice would vanish from the latter.
-    """
+    """Sum up slides, places, levels and pixels of the first patches, whatever their order."""
+    # A sum and no exclusive or: a patch that comes twice would vanish from the latter.
     total, patches = 0, 0
     for _ in range(n_batches):
         batch = take()
@@ -185,10 +175,8 @@ def channels_first(patch: NDArray[Any]) -> NDArray[Any]:
 
 
 def grey_values(patch: NDArray[Any]) -> NDArray[Any]:
-    """Undo the division of whole grey values by the largest, where that is what was done.
-
-    Bits of the file and floats from 0 to 1 made of them are the same patch.
-    """
+    """Undo the division of whole grey values by the largest, where that is what was done."""
+    # Bits of the file and floats from 0 to 1 made of them are the same patch.
     if patch.dtype.kind != "f" or patch.size == 0 or patch.min() < 0 or patch.max() > 1:
         return patch
     for kind in (np.uint8, np.uint16):

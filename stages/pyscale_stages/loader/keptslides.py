@@ -68,13 +68,9 @@ class Places:
             if self._tissue is None or self._tissue.fills(x, y, self._side_px):
                 self._found_any = True
                 return Place(x, y, plane)
-        self._refuse_a_slide_without_places()
-        return None
-
-    def _refuse_a_slide_without_places(self) -> None:
-        """Refuse what would be opened and put back for ever."""
         if self._found_any or self._tissue is None or self._tissue.fills_anywhere(self._side_px):
-            return
+            return None
+        # It would be opened and put back for ever.
         raise BadInput(
             f"slide {self._slide.path} has no place of {self._patch_px} x {self._patch_px} "
             f"pixels with {LEAST_TISSUE:.0%} of tissue: leave it out, or take patches from "

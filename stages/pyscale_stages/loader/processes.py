@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
 
@@ -21,12 +22,13 @@ _PROC = Path("/proc")
 _SHARED_MEMORY = "/dev/shm/"
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(NamedTuple):
     """What processes have used; None where the kernel does not tell."""
 
     read_bytes: int | None
+    """Asked of the kernel."""
     storage_read_bytes: int | None
+    """Fetched from block devices."""
     cpu_s: float | None
 
 
@@ -60,32 +62,26 @@ def uses_of(pids: Iterable[int]) -> dict[int, Use]:
         with suppress(psutil.NoSuchProcess):
             process = psutil.Process(pid)
             times = process.cpu_times()
-            read, fetched = _read_bytes(process)
+            read = fetched = None
+            with suppress(psutil.AccessDenied, NotImplementedError):
+                counters = process.io_counters()
+                read, fetched = counters.read_chars, counters.read_bytes
             uses[pid] = Use(read, fetched, times.user + times.system)
     return uses
-
-
-def _read_bytes(process: psutil.Process) -> tuple[int | None, int | None]:
-    """Asked of the kernel and fetched from block devices; None where it does not tell."""
-    try:
-        counters = process.io_counters()
-    except (psutil.AccessDenied, NotImplementedError):
-        return None, None
-    return counters.read_chars, counters.read_bytes
 
 
 def used_between(before: dict[int, Use], after: dict[int, Use]) -> Use:
     """What processes used between two moments; None where one of them ended in between."""
     if not before or before.keys() != after.keys():
         return Use(None, None, None)
-    pairs = [(before[pid], use) for pid, use in after.items()]
-    return Use(
-        read_bytes=_sum([_grown(was.read_bytes, now.read_bytes) for was, now in pairs]),
-        storage_read_bytes=_sum(
-            [_grown(was.storage_read_bytes, now.storage_read_bytes) for was, now in pairs]
-        ),
-        cpu_s=sum((now.cpu_s or 0.0) - (was.cpu_s or 0.0) for was, now in pairs),
-    )
+    counts = [zip(*uses.values(), strict=True) for uses in (before, after)]
+    return Use._make(_grown(was, now) for was, now in zip(*counts, strict=True))
+
+
+def _grown(was: Sequence[float | None], now: Sequence[float | None]) -> float | None:
+    if None in {*was, *now}:
+        return None
+    return sum(count or 0 for count in now) - sum(count or 0 for count in was)
 
 
 def memory_of(pids: Sequence[int]) -> Memory:
@@ -113,29 +109,11 @@ def _shared_memory_bytes(pids: Sequence[int]) -> int:
     """Size of the files in shared memory that processes have open, each once: batches that wait."""
     sizes = {}
     for pid in pids:
-        for descriptor in _descriptors(pid):
-            try:
-                if not str(descriptor.readlink()).startswith(_SHARED_MEMORY):
-                    continue
-                found = descriptor.stat()
-            except OSError:
-                continue  # closed meanwhile
-            if stat.S_ISREG(found.st_mode):
-                sizes[found.st_dev, found.st_ino] = found.st_blocks * 512
+        with suppress(OSError):  # ended meanwhile
+            for descriptor in (_PROC / str(pid) / "fd").iterdir():
+                with suppress(OSError):  # closed meanwhile
+                    if str(descriptor.readlink()).startswith(_SHARED_MEMORY):
+                        found = descriptor.stat()
+                        if stat.S_ISREG(found.st_mode):
+                            sizes[found.st_dev, found.st_ino] = found.st_blocks * 512
     return sum(sizes.values())
-
-
-def _descriptors(pid: int) -> list[Path]:
-    try:
-        return list((_PROC / str(pid) / "fd").iterdir())
-    except OSError:
-        return []
-
-
-def _grown(was: int | None, now: int | None) -> int | None:
-    return None if was is None or now is None else now - was
-
-
-def _sum(counts: Sequence[int | None]) -> int | None:
-    known = [count for count in counts if count is not None]
-    return sum(known) if len(known) == len(counts) else None

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
 
-from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput
 from pyscale_stages.loader.batches import Batches, told
 from pyscale_stages.loader.consumption import STATED, measured_consumption
@@ -45,15 +44,17 @@ class Measured:
 
 def run(task: Task[LoaderParams]) -> None:
     """Time batches free of the other ranks and in step with them; checksum and model come after."""
-    params = task.params
-    spec = task.spec
+    params, spec = task.params, task.spec
     with joined(spec.rank, spec.ranks, spec.meeting) as group:
         with hearing(group):
             slides = _slides_of_rank(task, group.number, group.count)
-            device = device_of(task.spec.device)
+            device = torch.device(spec.device)
+            if device.type != "cpu":
+                # Also makes what torch keeps on a GPU, so that no timed copy pays for it.
+                require_working(device)
             copy = copy_to(device) if params.to_device else None
         warn_of_surroundings(task, params, len(slides), group)
-        seed = task.spec.seed + group.number
+        seed = spec.seed + group.number
         with one_thread_each():
             measured = _windows(task, params, slides, group, copy)
             with hearing(group), told(params):
@@ -65,9 +66,8 @@ def run(task: Task[LoaderParams]) -> None:
         elif params.consumer:
             with hearing(group):
                 consumed_per_s, consumer = measured_consumption(
-                    measured.shape, device, task.spec.threads, seed
+                    measured.shape, device, spec.threads, seed
                 )
-        count = group.count
     free, together = measured.free, measured.together
     task.add_sample(
         Loading(
@@ -89,8 +89,8 @@ def run(task: Task[LoaderParams]) -> None:
     )
     windows = {"free": free} | ({"together": together} if together else {})
     with task.span("write"):
-        write_tables(task, {LOADING: batches_table(windows, task.spec.rank, checksum)})
-        task.write_window((task.spec.rank, task.spec.rank + 1), count)
+        write_tables(task, {LOADING: batches_table(windows, spec.rank, checksum)})
+        task.write_window((spec.rank, spec.rank + 1), spec.ranks)
     task.count(frames=sum(timed.window.patches for timed in windows.values()))
 
 
@@ -122,18 +122,21 @@ def _windows(
             pixels = pixels_of(batches.take())
             shape, patch_bytes = tuple(pixels.shape), pixels[0].nbytes
             del pixels
-        if params.opening == "published":
-            # No meeting in between: what was published has none.
-            with hearing(group), told(params):
-                _warm_up(task, params, batches)
-                free = _free(task, params, batches, copy, slides)
-        else:
-            with hearing(group), told(params):
-                _warm_up(task, params, batches)
-            with hearing(group), told(params):
-                free = _free(task, params, batches, copy, slides)
+        meets: list[Callable[[Group], AbstractContextManager[object]]] = [nullcontext, hearing]
+        # What was published has no meeting between warming up and timing.
+        whole, part = meets[::-1] if params.opening == "published" else meets
+        with whole(group):
+            with part(group), told(params), task.span("read"):
+                # The first was taken when the loader processes had started.
+                for _ in range(params.warmup_batches - 1):
+                    batches.take()
+            with part(group), told(params), task.span("compute"):
+                free = time_window(batches, params, copy, slides)
         memory = memory_of(process_tree())
-        _warn_of_late_start(task, group, free)
+        begun = group.all_gather((free.start_unix_s, free.window.wall_s))
+        late = late_start(*zip(*begun, strict=True))
+        if late and group.number == 0:
+            task.warn(late, "late-start")
         together = None
         if group.count > 1:
             # It meets inside: a rank that fails there leaves, and the next meeting tells.
@@ -148,27 +151,6 @@ def _windows(
                 "data-began-again",
             )
     return Measured(free, together, memory, shape, patch_bytes)
-
-
-def _warm_up(task: Task, params: LoaderParams, batches: Batches) -> None:
-    # The first was taken when the loader processes had started.
-    with task.span("read"):
-        for _ in range(params.warmup_batches - 1):
-            batches.take()
-
-
-def _free(
-    task: Task, params: LoaderParams, batches: Batches, copy: Copy | None, slides: list[str]
-) -> Timed:
-    with task.span("compute"):
-        return time_window(batches, params, copy, slides)
-
-
-def _warn_of_late_start(task: Task, group: Group, free: Timed) -> None:
-    found = group.all_gather((free.start_unix_s, free.window.wall_s))
-    sentence = late_start(*zip(*found, strict=True))
-    if sentence and group.number == 0:
-        task.warn(sentence, "late-start")
 
 
 def _checksum(params: LoaderParams, slides: list[str], seed: int) -> tuple[str | None, int]:
@@ -186,15 +168,6 @@ def _seed_globals(seed: int) -> None:
     random.seed(seed)
     np.random.seed(seed % 2**32)  # noqa: NPY002 - what data sets draw from
     torch.manual_seed(seed)
-
-
-def device_of(kind: Device) -> torch.device:
-    """The device of a task, proven to work."""
-    device = torch.device(kind)
-    if kind != "cpu":
-        # Also makes what torch keeps on a GPU, so that no timed copy pays for it.
-        require_working(device)
-    return device
 
 
 def copy_to(device: torch.device) -> Callable[[Any], None]:

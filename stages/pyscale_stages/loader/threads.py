@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 
@@ -25,10 +25,8 @@ VARIABLES = (*THREAD_VARIABLES, "BLOSC_NTHREADS", "OPENCV_FOR_THREADS_NUM", "TIF
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
-    """Pin this process and the processes that it starts to one thread each, until it is left.
-
-    Loader processes are the parallelism that is measured.
-    """
+    """Pin this process and the processes that it starts to one thread each, until it is left."""
+    # Loader processes are the parallelism that is measured.
     before = {name: os.environ.get(name) for name in VARIABLES}
     threads = torch.get_num_threads()
     try:
@@ -45,10 +43,8 @@ def one_thread_each() -> Iterator[None]:
 
 
 def begin_loader_process(_number: int) -> None:
-    """Pin a loader process, and let it end at once when its work has ended.
-
-    One that takes Python down in order while a thread moves a batch is aborted by torch.
-    """
+    """Pin a loader process, and let it end at once when its work has ended."""
+    # One that takes Python down in order while a thread moves a batch is aborted by torch.
     pin_this_process()
     atexit.register(os._exit, 0)
 
@@ -60,8 +56,7 @@ def pin_this_process() -> None:
         opencv.setNumThreads(1)
 
 
-@dataclass(frozen=True)
-class Crew:
+class Crew(NamedTuple):
     """The processes of one rank, the CPUs that they may run on, and how many they may keep busy."""
 
     node: str
@@ -87,11 +82,11 @@ def oversubscription(crews: Sequence[Crew], node: str) -> str:
 
 def warn_of_surroundings(task: Task, params: LoaderParams, slides: int, group: Group) -> None:
     """Say what the numbers are not: of a node with enough cores, of pinned memory, of all."""
-    node = node_name()
-    crews = group.all_gather((node, tuple(affinity()), len(usable_cpus()), params.num_workers + 1))
-    is_first = next(i for i, crew in enumerate(crews) if crew[0] == node) == group.number
-    sentence = oversubscription([Crew(*crew) for crew in crews], node)
-    if is_first and sentence:
+    own = Crew(node_name(), tuple(affinity()), len(usable_cpus()), params.num_workers + 1)
+    crews = [Crew(*crew) for crew in group.all_gather(own)]
+    sentence = oversubscription(crews, own.node)
+    # The first rank of a node says it for all of them.
+    if sentence and [crew.node for crew in crews].index(own.node) == group.number:
         task.warn(sentence, "more-processes-than-cores")
     if params.pin_memory and not torch.accelerator.is_available():
         task.warn(

@@ -59,10 +59,8 @@ def late_start(starts_s: Sequence[float], walls_s: Sequence[float]) -> str:
 
 
 def batches_to_time(params: LoaderParams) -> int:
-    """Batches of a window, in whole rounds of the loader processes.
-
-    Where it ended within a round, work on the others' next batches would be done and not counted.
-    """
+    """Batches of a window, in whole rounds of the loader processes."""
+    # Where it ended within a round, work on the others' next batches would be done and not counted.
     if params.opening == "published" or params.num_workers == 0:
         return params.batches
     return -(-params.batches // params.num_workers) * params.num_workers
@@ -74,13 +72,12 @@ def _open(batches: Batches, opening: Opening, meet: Callable[[], None] | None) -
         batches.begin()
         if meet is not None:
             meet()
-    if opening != "excluded":
-        return 0
-    for _ in range(batches.ready_at_most):
+    left_out = batches.ready_at_most if opening == "excluded" else 0
+    for _ in range(left_out):
         batches.take()
         if meet is not None:
             meet()
-    return batches.ready_at_most
+    return left_out
 
 
 def time_window(
@@ -101,7 +98,7 @@ def time_window(
     pids = process_tree()
     meet = None if group is None else group.meet
     if group is not None:
-        group.barrier()
+        group.meet()
     cache = evict_slides(slides) if params.cold_windows else None
     excluded = _open(batches, params.opening, meet)
     n_batches = batches_to_time(params)

@@ -147,11 +147,9 @@ def _make(folder: Path) -> None:
 
 @contextmanager
 def _one_ending() -> Iterator[Callable[[], None]]:
-    """Let the first signal that ends the task raise, and no further one disturb the clearing up.
-
-    Handlers and no signal mask: the kernel gives what one thread blocks to a thread of a library
-    that does not, and Python then calls the handler in the main thread all the same.
-    """
+    """Let the first signal that ends the task raise, and no further one disturb the clearing up."""
+    # Handlers and no signal mask: the kernel gives what one thread blocks to a thread of a library
+    # that does not, and Python then calls the handler in the main thread all the same.
     if threading.current_thread() is not threading.main_thread():
         yield lambda: None  # only the main thread may say what a signal does
         return

@@ -1,18 +1,19 @@
-"""The table of timings: one row each, written and read back."""
+"""The table of timings: one row each, written and read back, joined and compared."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import polars as pl
 
 from pyscale_stages import parquet
+from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
 from pyscale_stages.task import Task
 from pyscale_stages.timing import TIMINGS, Timing
-from pyscale_stages.windows import of_one_measurement
+from pyscale_stages.windows import folders_to_check, of_one_measurement, same_bytes
 
 WORKER = "worker"
 """Column that says which of the joined outputs a row is from; 0 before they are joined."""
@@ -32,6 +33,8 @@ TYPES = {
     "details": pl.String,
 }
 """Columns and their types; `details` is JSON, because every test has its own."""
+Compared = tuple[float, str, dict[str, int]]
+"""How far two tables are the same, what that is the share of, and counts."""
 
 
 def timings_table(
@@ -64,6 +67,20 @@ def write_results(
 def read_table(folder: Path, name: str = TIMINGS) -> pl.DataFrame:
     """Read one of the tables of an output folder."""
     return parquet.read_table(folder / name, TYPES if name == TIMINGS else (WORKER,))
+
+
+def checked(task: Task, compare: Callable[[pl.DataFrame, pl.DataFrame], Compared]) -> Agreement:
+    """Compare what came out of the tests of two outputs."""
+    folders = folders_to_check(task)
+    score, measure, details = compare(*(read_table(folder) for folder in folders))
+    return Agreement(
+        same=score == 1.0,
+        identical=same_bytes(*folders, (TIMINGS,)),
+        score=score,
+        measure=measure,
+        tolerance=1.0,
+        details={name: float(count) for name, count in details.items()},
+    )
 
 
 def merge(task: Task, others: tuple[str, ...] = ()) -> None:

@@ -46,16 +46,13 @@ def limits(proc: Path = Path("/proc/self")) -> Limits:
         *(_number(folder / "memory.limit_in_bytes") for folder in memory),
     ]
     quotas = [
-        *(_ratio(folder / "cpu.max", None) for folder in unified),
+        *(_ratio(folder / "cpu.max") for folder in unified),
         *(_ratio(folder / "cpu.cfs_quota_us", folder / "cpu.cfs_period_us") for folder in cpu),
     ]
     versions = (["1"] if memory or cpu else []) + (["2"] if unified else [])
     return Limits(
         version="+".join(versions) or "none",
-        memory_bytes=min(
-            (limit for limit in byte_limits if limit is not None and limit < _UNLIMITED_BYTES),
-            default=None,
-        ),
+        memory_bytes=min((limit for limit in byte_limits if limit is not None), default=None),
         cpus=min((quota for quota in quotas if quota is not None), default=None),
     )
 
@@ -81,16 +78,11 @@ def refuse_beyond_memory(least_bytes: int, what: str, remedy: str) -> None:
 
 def _groups(proc: Path) -> Iterator[tuple[str, set[str], list[Path]]]:
     """Kind, controllers and folders, from the process's own up to the mount, per hierarchy."""
-    try:
-        own = (proc / "cgroup").read_text(encoding="utf-8").splitlines()
-        table = (proc / "mountinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return
     paths: dict[str, str] = {}
-    for line in own:
+    for line in kernel_text(proc / "cgroup").splitlines():
         _, controllers, path = line.split(":", 2)
         paths |= dict.fromkeys(controllers.split(","), path)
-    for line in table:
+    for line in kernel_text(proc / "mountinfo").splitlines():
         before, _, after = line.partition(" - ")
         kind, _, options = after.split(" ", 2)
         if kind not in {"cgroup", "cgroup2"}:
@@ -113,13 +105,12 @@ def _upwards(mount_point: Path, root: str, path: str) -> list[Path]:
 
 def _number(file: Path) -> int | None:
     text = kernel_text(file)
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isdigit() and int(text) < _UNLIMITED_BYTES else None
 
 
-def _ratio(quota_file: Path, period_file: Path | None) -> float | None:
-    fields = kernel_text(quota_file).split()
-    if period_file is not None:
-        fields += kernel_text(period_file).split()
+def _ratio(*files: Path) -> float | None:
+    """Quota by period, from one file (version 2) or two."""
+    fields = " ".join(map(kernel_text, files)).split()
     if len(fields) != 2 or not all(field.isdigit() for field in fields) or fields[1] == "0":
         return None  # "max" in version 2, -1 in version 1
     return int(fields[0]) / int(fields[1])

@@ -38,10 +38,8 @@ class Cpu(Record):
 
 
 def usable_cpus() -> list[int]:
-    """CPUs that this process may keep busy, never none: each physical core once before any twice.
-
-    The affinity mask, the CPU quota of the control groups and what Slurm granted each set a bound.
-    """
+    """CPUs that this process may keep busy, never none: each core once before any twice."""
+    # The affinity mask, the quota of the control groups and what Slurm granted each set a bound.
     allowed = one_thread_per_core_first(affinity())
     bounds = [len(allowed)]
     quota = cgroups.limits().cpus
@@ -95,6 +93,7 @@ def describe() -> Cpu:
     usable = usable_cpus()
     frequency = _SYSTEM / f"cpu/cpu{usable[0]}/cpufreq"
     flags = first.get("flags", "").split()
+    no_turbo = _switch(_SYSTEM / "cpu/intel_pstate/no_turbo")
     return Cpu(
         model=first.get("model name") or _arm_model(first) or platform.processor(),
         architecture=platform.machine(),
@@ -114,7 +113,7 @@ def describe() -> Cpu:
                 - {""}
             )
         ),
-        turbo=_turbo(),
+        turbo=_switch(_SYSTEM / "cpu/cpufreq/boost") if no_turbo is None else not no_turbo,
         virtual="hypervisor" in flags if flags else None,
         affinity=tuple(affinity()),
         usable=tuple(usable),
@@ -149,11 +148,6 @@ def _caches(folder: Path) -> dict[str, str]:
         )
         for index in sorted(folder.glob("index[0-9]*"))
     }
-
-
-def _turbo() -> bool | None:
-    off = _switch(_SYSTEM / "cpu/intel_pstate/no_turbo")
-    return not off if off is not None else _switch(_SYSTEM / "cpu/cpufreq/boost")
 
 
 def _switch(file: Path) -> bool | None:

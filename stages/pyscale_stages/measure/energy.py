@@ -39,19 +39,6 @@ def package_energies(folder: Path = POWERCAP_FOLDER) -> dict[str, PackageEnergy]
     return found or None
 
 
-def joules_between(
-    before: dict[str, PackageEnergy] | None, after: dict[str, PackageEnergy] | None
-) -> float | None:
-    """Energy of all packages between two readings, in J; None where they cannot be compared."""
-    if before is None or after is None or before.keys() != after.keys():
-        return None
-    # A counter that began anew reads less than before.
-    used_uj = [
-        (now.energy_uj - before[zone].energy_uj) % now.range_uj for zone, now in after.items()
-    ]
-    return sum(used_uj) / 1e6
-
-
 def gpu_energy_mj(nvml: Any, handle: Any) -> int | None:
     """Energy of a GPU since its driver was loaded, in mJ; None where it does not count it."""
     try:
@@ -65,12 +52,17 @@ class EnergySum:
 
     def __init__(self, first: dict[str, PackageEnergy] | None) -> None:
         self.joules: float | None = None if first is None else 0.0
-        self._last = first
+        self._last = first or {}
 
     def add(self, now: dict[str, PackageEnergy] | None) -> None:
-        """Add what was used since the reading before."""
-        used = joules_between(self._last, now)
-        self.joules = None if used is None or self.joules is None else self.joules + used
+        """Add what all packages used since the reading before."""
+        if self.joules is None or now is None or now.keys() != self._last.keys():
+            self.joules = None
+            return
+        for zone, package in now.items():
+            # A counter that began anew reads less than before.
+            used_uj = (package.energy_uj - self._last[zone].energy_uj) % package.range_uj
+            self.joules += used_uj / 1e6
         self._last = now
 
 

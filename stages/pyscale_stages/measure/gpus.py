@@ -89,11 +89,9 @@ def describe_gpus() -> tuple[Gpu, ...]:
 
 
 def first_visible(nvml: Any) -> Any:
-    """Handle of the GPU that CUDA calls device 0 in this process.
-
-    `CUDA_VISIBLE_DEVICES` names it by number or UUID. Numbers are NVML's own where all GPUs of
-    the node are alike or `CUDA_DEVICE_ORDER` is `PCI_BUS_ID`.
-    """
+    """Handle of the GPU that CUDA calls device 0 in this process."""
+    # `CUDA_VISIBLE_DEVICES` names it by number or UUID. Numbers are NVML's own where all GPUs of
+    # the node are alike or `CUDA_DEVICE_ORDER` is `PCI_BUS_ID`.
     first = os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",")[0].strip()
     if first and not first.isdigit():
         return nvml.nvmlDeviceGetHandleByUUID(first)
@@ -101,11 +99,7 @@ def first_visible(nvml: Any) -> Any:
 
 
 def cuda_version(number: int) -> str:
-    """Version of CUDA as people write it, from the number that its libraries use.
-
-    >>> cuda_version(12040)
-    '12.4'
-    """
+    """Version of CUDA as people write it, like 12.4, from its libraries' number, like 12040."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 

@@ -60,6 +60,8 @@ def filesystem_of(path: Path) -> Filesystem:
     fs_type, source, super_options = after.split(" ", 2)
     options = [*fields[5].split(","), *super_options.split(",")]
     number = fields[2]
+    # Network file systems have a backing device without a block device.
+    read_ahead_kib = kernel_text(Path(f"/sys/class/bdi/{number}/read_ahead_kb"))
     return Filesystem(
         path=path,
         fs_type=fs_type,
@@ -67,7 +69,7 @@ def filesystem_of(path: Path) -> Filesystem:
         options=tuple(o for o in dict.fromkeys(options) if o.partition("=")[0] in _OPTIONS),
         size_bytes=space.f_frsize * space.f_blocks,
         free_bytes=space.f_frsize * space.f_bavail,
-        read_ahead_bytes=_read_ahead_bytes(number),
+        read_ahead_bytes=int(read_ahead_kib) * 1024 if read_ahead_kib.isdigit() else None,
         rotational={"0": False, "1": True}.get(_queue(number, "rotational")),
         scheduler=_chosen(_queue(number, "scheduler")),
     )
@@ -91,12 +93,6 @@ def _without_host(source: str) -> str:
     if source.startswith("/dev/"):
         return source
     return "remote" if ":" in source or source.startswith("//") else "none"
-
-
-def _read_ahead_bytes(number: str) -> int | None:
-    # Network file systems have a backing device without a block device.
-    text = kernel_text(Path(f"/sys/class/bdi/{number}/read_ahead_kb"))
-    return int(text) * 1024 if text.isdigit() else None
 
 
 def _queue(number: str, name: str) -> str:

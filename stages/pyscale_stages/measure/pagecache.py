@@ -10,7 +10,7 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,15 +69,9 @@ class _Unusable(Exception):  # noqa: N818 - a reason, caught in this module
 
 
 def probe(path: Path) -> Residency:
-    """Say how much of a file lies in this node's page cache, without changing it.
-
-    `resident_bytes` is None, with the reason, where it cannot be known, also of what is not a file.
-    """
-    try:
-        with _opened(path) as file:
-            return _looked_at(file)
-    except _Unusable as reason:
-        return _unknown(path, str(reason))
+    """Say how much of a file lies in this node's page cache, without changing it."""
+    # None with a reason where it cannot be known, also of what is not a file.
+    return _told_of(path, _looked_at)
 
 
 def state_of(residency: Residency) -> CacheState:
@@ -95,12 +89,9 @@ def evict(path: Path) -> Eviction:
 
 
 def evict_all(paths: Iterable[Path]) -> tuple[Eviction, ...]:
-    """Drive files out of this node's page cache and look whether they are gone, in their order.
-
-    Each file is flushed to storage, because dirty pages cannot be dropped, and then dropped by
-    `posix_fadvise(POSIX_FADV_DONTNEED)`. Files that are not gone get another round, up to
-    `len(PAUSES_S)`. Read permission is enough to evict, but not always to prove it.
-    """
+    """Drive files out of this node's page cache and look whether they are gone, in their order."""
+    # Files that are not gone get another round. Read permission is enough to evict, but not always
+    # to prove it.
     files = [Path(path) for path in paths]
     done = [_evict_once(path) for path in files]
     for pause_s in PAUSES_S[1:]:
@@ -116,15 +107,18 @@ def evict_all(paths: Iterable[Path]) -> tuple[Eviction, ...]:
 
 def warm(path: Path) -> Residency:
     """Read a file from end to end and say how much of it then lies in the page cache."""
+    return _told_of(path, _read)
+
+
+def _told_of(path: Path, look: Callable[[_OpenFile], Residency]) -> Residency:
     try:
         with _opened(path) as file:
-            _read(file)
-            return _looked_at(file)
+            return look(file)
     except _Unusable as reason:
         return _unknown(path, str(reason))
 
 
-def _read(file: _OpenFile) -> None:
+def _read(file: _OpenFile) -> Residency:
     buffer = memoryview(bytearray(_WARM_CHUNK_BYTES))
     offset = 0
     try:
@@ -132,6 +126,7 @@ def _read(file: _OpenFile) -> None:
             offset += count
     except OSError as error:
         raise _Unusable(f"it cannot be read: {error.strerror}") from error
+    return _looked_at(file)
 
 
 def _evict_once(path: Path) -> Eviction:
@@ -159,20 +154,18 @@ def _judged(file: _OpenFile, before: Residency, after: Residency) -> Eviction:
     """Name the state that an eviction reached, and no more than that."""
     state: CacheState
     reason = after.reason
-    if in_memory := kernel.in_memory(file.magic):
+    if in_memory := kernel.IN_MEMORY.get(file.magic):
         state, reason = "unsupported", f"{in_memory} keeps its files in memory, nowhere else"
     elif kernel.own_cache(file.magic):
         state = "unsupported"
-    elif after.resident_bytes is None:
-        state = "evicted-unverified"
     else:
-        state = state_of(after)
+        state = "evicted-unverified" if after.resident_bytes is None else state_of(after)
     if state == "warm":
         reason = (
             f"{after.resident_bytes} of {file.size_bytes} bytes stay in memory: another process "
             "maps or reads the file"
         )
-    if state == "verified-cold" and (server := kernel.remote(file.magic)):
+    if state == "verified-cold" and (server := kernel.REMOTE.get(file.magic)):
         reason = f"cold on this node; the {server} server may still cache the file"
     return Eviction(
         path=file.path, node=node_name(), before=before, after=after, state=state, reason=reason
@@ -181,8 +174,7 @@ def _judged(file: _OpenFile, before: Residency, after: Residency) -> Eviction:
 
 def _looked_at(file: _OpenFile) -> Residency:
     """Ask whatever answers without touching the cache."""
-    unseen = kernel.own_cache(file.magic) or kernel.second_cache(file.magic, file.device)
-    if unseen:
+    if unseen := kernel.unseen(file.magic, file.device):
         return file.residency(None, "none", unseen)
     found = kernel.by_cachestat(file.descriptor, file.magic)
     if found is not None:
@@ -200,8 +192,7 @@ def _looked_at(file: _OpenFile) -> Residency:
 def _sampled_if_unknown(file: _OpenFile) -> Residency:
     """Look, and where the kernel will not tell, sample; that reads in what it samples."""
     seen = _looked_at(file)
-    unseen = kernel.own_cache(file.magic) or kernel.second_cache(file.magic, file.device)
-    if seen.resident_bytes is not None or unseen:
+    if seen.resident_bytes is not None or kernel.unseen(file.magic, file.device):
         return seen
     try:
         estimate = kernel.by_sampling(file.descriptor, file.size_bytes)

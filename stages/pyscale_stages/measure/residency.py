@@ -10,6 +10,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
+from pyscale_stages.measure.cgroups import kernel_text
+
 PAGE_BYTES = mmap.PAGESIZE
 SAMPLED_PAGES = 64
 _CACHESTAT = 451  # The same number on every architecture that Linux added it to, but Alpha.
@@ -18,10 +20,11 @@ _LOOP_MAJOR = 7
 
 # Magic numbers of statfs(2), as the kernel's headers and the file systems' own sources give them.
 _OVERLAYFS = 0x794C7630
-_IN_MEMORY = {0x01021994: "tmpfs", 0x858458F6: "ramfs", 0x958458F6: "hugetlbfs"}
+IN_MEMORY = {0x01021994: "tmpfs", 0x858458F6: "ramfs", 0x958458F6: "hugetlbfs"}
+"""Filesystems whose files have no other home than memory."""
 _OWN_CACHE = {0x2FC12FC1: "ZFS, in its ARC", 0x47504653: "GPFS, in its pagepool"}
 _FUSE = 0x65735546
-_REMOTE = {
+REMOTE = {
     0x00006969: "NFS",
     0xFF534D42: "CIFS",
     0xFE534D42: "SMB",
@@ -30,6 +33,7 @@ _REMOTE = {
     0x19830326: "BeeGFS",
     0x01021997: "9P",
 }
+"""Those whose server, too, may keep a file in its memory."""
 
 
 class _Range(ctypes.Structure):
@@ -69,36 +73,21 @@ def filesystem_magic(descriptor: int) -> int:
     return int(buffer[0]) & 0xFFFFFFFF
 
 
-def in_memory(magic: int) -> str | None:
-    """Name of a file system whose files have no other home than memory."""
-    return _IN_MEMORY.get(magic)
-
-
-def remote(magic: int) -> str | None:
-    """Name of a file system whose server, too, may keep the file in its memory."""
-    return _REMOTE.get(magic)
-
-
 def own_cache(magic: int) -> str | None:
     """Say which file system keeps files outside the page cache, where no call evicts them."""
     name = _OWN_CACHE.get(magic)
     return f"{name}, keeps files where this node cannot look" if name else None
 
 
-def second_cache(magic: int, device: int) -> str | None:
-    """Say what, below the page cache, may hold a file in this node's memory unseen."""
+def unseen(magic: int, device: int) -> str | None:
+    """Say what beside the page cache, or below it, may hold a file in this node's memory unseen."""
     if magic == _FUSE:
         return "a FUSE file system's daemon may keep the file in memory where no call shows it"
-    if os.major(device) == _LOOP_MAJOR and not _direct_loop(os.minor(device)):
-        return "the file lies in an image on a loop device, whose own pages may be in memory"
-    return None
-
-
-def _direct_loop(minor: int) -> bool:
-    try:
-        return Path(f"/sys/dev/block/{_LOOP_MAJOR}:{minor}/loop/dio").read_text().strip() == "1"
-    except OSError:
-        return False
+    if os.major(device) == _LOOP_MAJOR:
+        loop = Path(f"/sys/dev/block/{_LOOP_MAJOR}:{os.minor(device)}/loop/dio")
+        if kernel_text(loop) != "1":
+            return "the file lies in an image on a loop device, whose own pages may be in memory"
+    return own_cache(magic)
 
 
 def by_cachestat(descriptor: int, magic: int) -> int | None:
@@ -139,10 +128,8 @@ def by_mincore(descriptor: int, size_bytes: int) -> int | None:
 
 
 def by_sampling(descriptor: int, size_bytes: int) -> int | None:
-    """Estimate the bytes in the page cache from evenly spaced pages, by preadv2(RWF_NOWAIT).
-
-    It reads in what it finds absent: evict again afterwards. None where it is not supported.
-    """
+    """Estimate the bytes in the page cache from evenly spaced pages, by preadv2(RWF_NOWAIT)."""
+    # It reads in what it finds absent: evict again afterwards. None where it is not supported.
     if sys.platform != "linux":
         return None
     if size_bytes == 0:

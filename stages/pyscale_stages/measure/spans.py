@@ -42,7 +42,10 @@ class SpanRecorder:
         self.start_monotonic_s = spawned
         python_from = spawned
         if os.environ.get(CONTAINER_VARIABLE):
-            python_from = max(spawned, _python_start_monotonic_s(process_start))
+            # Where the runscript does not tell, the interpreter begins with its process.
+            told = os.environ.get(PYTHON_VARIABLE)
+            began = process_start if told is None else _monotonic_s(float(told))
+            python_from = max(spawned, began)
             self.add("container_start", spawned, python_from)
         self.add("python_start", python_from, main_monotonic_s)
 
@@ -94,12 +97,6 @@ def process_start_monotonic_s() -> float:
         fields = stat.read().rpartition(")")[2].split()
     ticks_since_boot = int(fields[19])
     return _monotonic_s(ticks_since_boot / os.sysconf("SC_CLK_TCK"))
-
-
-def _python_start_monotonic_s(process_start_s: float) -> float:
-    """Start of the interpreter in an image; of its process, where the runscript does not tell."""
-    told = os.environ.get(PYTHON_VARIABLE)
-    return process_start_s if told is None else _monotonic_s(float(told))
 
 
 def _monotonic_s(boottime_s: float) -> float:

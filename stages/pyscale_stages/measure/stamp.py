@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import Field
 
+from pyscale_stages.commandline import THREAD_VARIABLES as OF_LIBRARIES
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.measure import cgroups, cpus
@@ -58,23 +59,15 @@ SLURM_VARIABLES = (
     "SLURM_GPUS_PER_TASK",
 )
 THREAD_VARIABLES = (
-    "OMP_NUM_THREADS",
+    *OF_LIBRARIES,
     "OMP_PROC_BIND",
     "OMP_PLACES",
     "OMP_DYNAMIC",
     "GOMP_CPU_AFFINITY",
     "KMP_AFFINITY",
-    "MKL_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
     "BLIS_NUM_THREADS",
     "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "POLARS_MAX_THREADS",
     "RAYON_NUM_THREADS",
-    "ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS",
-    "POCL_MAX_PTHREAD_COUNT",
-    "POCL_CPU_MAX_CU_COUNT",
     "CUDA_VISIBLE_DEVICES",
     "CUDA_DEVICE_ORDER",
     "CUBLAS_WORKSPACE_CONFIG",
@@ -82,6 +75,7 @@ THREAD_VARIABLES = (
     "PYTHONHASHSEED",
 )
 
+_DMI = Path("/sys/class/dmi/id")
 # Read when the process starts: later the one-minute load would be the task's own.
 _LOAD_AT_START = os.getloadavg()[0]
 
@@ -132,10 +126,13 @@ def take(paths: Iterable[Path] = ()) -> Stamp:
     """Take the stamp of this node and process; files of a folder and device share an entry."""
     cpu, memory = cpus.describe(), _memory()
     gpus, gpu_reason = _gpus()
+    words = [cpu.model, f"{cpu.cores} cores", f"{memory.total_bytes / 2**30:.0f} GiB"]
+    counts = Counter(gpu.name or "GPU" for gpu in gpus)
+    maker = [kernel_text(_DMI / name) for name in ("sys_vendor", "product_name")]
     return Stamp(
-        label=_label(cpu, memory, gpus),
+        label=", ".join(words + [f"{count} x {name}" for name, count in counts.items()]),
         node=node_name(),
-        machine=_machine(),
+        machine=" ".join(filter(None, maker)),
         kernel=f"{platform.system()} {platform.release()}",
         operating_system=_operating_system(),
         libc=_libc(),
@@ -168,18 +165,6 @@ def _gpus() -> tuple[tuple[Gpu, ...], str]:
         return describe_gpus(), ""
     except MissingPart as error:
         return (), str(error)
-
-
-def _label(cpu: Cpu, memory: Memory, gpus: tuple[Gpu, ...]) -> str:
-    words = [cpu.model, f"{cpu.cores} cores", f"{memory.total_bytes / 2**30:.0f} GiB"]
-    counts = Counter(gpu.name or "GPU" for gpu in gpus)
-    return ", ".join(words + [f"{count} x {name}" for name, count in counts.items()])
-
-
-def _machine() -> str:
-    folder = Path("/sys/class/dmi/id")
-    told = [kernel_text(folder / "sys_vendor"), kernel_text(folder / "product_name")]
-    return " ".join(word for word in told if word)
 
 
 def _operating_system() -> str:

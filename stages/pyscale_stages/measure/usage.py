@@ -6,6 +6,7 @@ import resource
 import sys
 import threading
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from pyscale_stages.contract import Counters, Device
@@ -36,7 +37,7 @@ class UsageMeter:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What could not be measured although it was asked for."""
-        return self._gpu.warnings if self._gpu else ()
+        return tuple(self._gpu.warnings) if self._gpu else ()
 
     def stop(self) -> Counters:
         """Stop sampling and say what was used; what was processed is for others to add."""
@@ -47,9 +48,6 @@ class UsageMeter:
             for thread, waited in _cpu_wait_s().items()
         ]
         io = {name: count - self._io[name] for name, count in _io_bytes().items()}
-        cpu_energy_j = self._cpu_energy.stop()
-        if self._gpu is not None:
-            self._gpu.stop()
         return Counters(
             cpu_s=cpu_s,
             cpu_wait_s=sum(waited_s) if waited_s else None,
@@ -57,10 +55,8 @@ class UsageMeter:
             read_bytes=io.get("rchar"),
             write_bytes=io.get("wchar"),
             storage_read_bytes=io.get("read_bytes"),
-            gpu_peak_bytes=self._gpu.peak_bytes if self._gpu else None,
-            gpu_mean_utilisation=self._gpu.mean_utilisation if self._gpu else None,
-            gpu_energy_j=self._gpu.energy_j if self._gpu else None,
-            cpu_energy_j=cpu_energy_j,
+            cpu_energy_j=self._cpu_energy.stop(),
+            **(self._gpu.stop() if self._gpu else {}),
         )
 
 
@@ -68,30 +64,24 @@ class _GpuSampler:
     """Samples GPU memory, utilisation and energy in a daemon thread until told to stop."""
 
     def __init__(self) -> None:
-        self.peak_bytes: int | None = None
-        self.energy_j: float | None = None
+        self.warnings: dict[str, None] = {}
+        """Each thing that the GPU did not tell, once."""
+        self._peak_bytes: int | None = None
+        self._energy_j: float | None = None
         self._utilisations: list[float] = []
-        self._warnings: dict[str, None] = {}
         self._enough = threading.Event()
         self._thread = threading.Thread(target=self._sample, name="gpu-sampler", daemon=True)
         self._thread.start()
 
-    @property
-    def mean_utilisation(self) -> float | None:
-        """Mean over the samples, 0 to 1."""
-        if not self._utilisations:
-            return None
-        return sum(self._utilisations) / len(self._utilisations)
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """Each thing that the GPU did not tell, once."""
-        return tuple(self._warnings)
-
-    def stop(self) -> None:
-        """Take a last sample and end the thread."""
+    def stop(self) -> dict[str, Any]:
+        """Take a last sample, end the thread, and say what was found by the counters' names."""
         self._enough.set()
         self._thread.join()
+        return {
+            "gpu_peak_bytes": self._peak_bytes,
+            "gpu_mean_utilisation": fmean(self._utilisations) if self._utilisations else None,
+            "gpu_energy_j": self._energy_j,
+        }
 
     def _sample(self) -> None:
         try:
@@ -107,22 +97,22 @@ class _GpuSampler:
                 end_mj = gpu_energy_mj(nvml, handle)
                 # A driver that was loaded anew counts from nothing.
                 if start_mj is not None and end_mj is not None and end_mj >= start_mj:
-                    self.energy_j = (end_mj - start_mj) / 1000
+                    self._energy_j = (end_mj - start_mj) / 1000
         except MissingPart as error:
-            self._warnings[str(error)] = None
+            self.warnings[str(error)] = None
         except Exception as error:
-            self._warnings[f"the GPU was not sampled: {error}"] = None
+            self.warnings[f"the GPU was not sampled: {error}"] = None
 
     def _take(self, nvml: Any, handle: Any) -> None:
         try:
             used = int(nvml.nvmlDeviceGetMemoryInfo(handle).used)
-            self.peak_bytes = max(used, self.peak_bytes or 0)
+            self._peak_bytes = max(used, self._peak_bytes or 0)
         except nvml.NVMLError as error:
-            self._warnings[f"the GPU does not report its memory use: {error}"] = None
+            self.warnings[f"the GPU does not report its memory use: {error}"] = None
         try:
             self._utilisations.append(nvml.nvmlDeviceGetUtilizationRates(handle).gpu / 100)
         except nvml.NVMLError as error:
-            self._warnings[f"the GPU does not report its utilisation: {error}"] = None
+            self.warnings[f"the GPU does not report its utilisation: {error}"] = None
 
 
 def _cpu_s() -> float:
@@ -148,10 +138,8 @@ def _io_bytes() -> dict[str, int]:
 
 
 def peak_rss_bytes() -> int:
-    """Peak resident memory of this program, in bytes, since it was started.
-
-    `ru_maxrss` survives `exec`, and so may be the launcher's peak; the high-water mark does not.
-    """
+    """Peak resident memory of this program, in bytes, since it was started."""
+    # `ru_maxrss` survives `exec`, and so may be the launcher's peak; the high-water mark does not.
     for line in kernel_text(Path("/proc/self/status")).splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) * 1024

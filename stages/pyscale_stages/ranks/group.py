@@ -44,15 +44,6 @@ class Group:
         with self.heard():
             dist.all_reduce(self._one_float)
 
-    def barrier(self) -> None:
-        """Wait until every rank is here."""
-        if self._meeting is None:
-            return
-        import torch.distributed as dist
-
-        with self.heard():
-            dist.barrier()
-
     def all_gather(self, value: Any) -> list[Any]:
         """Give every rank the values of all, small and of JSON, in the order of ranks."""
         text = json.dumps(value).encode()
@@ -77,11 +68,8 @@ class Group:
         ]
 
     def agree(self, error: str | None) -> None:
-        """Go on only if every rank can: all call this, each with its error or None.
-
-        It returns to a rank that gives an error, a sentence, which then raises its own. In the
-        others it raises `StageError`: which rank failed, and why.
-        """
+        """Go on only if every rank can: all call this, each with its error, a sentence, or None."""
+        # It returns to a rank that gives an error, which then raises its own; the others it ends.
         try:
             said = self.all_gather(error)
         except LostRank:
@@ -110,11 +98,9 @@ class Group:
 
 @contextmanager
 def hearing(group: Group) -> Iterator[None]:
-    """Meet the other ranks at the end of the block, and end with any that has failed in it.
-
-    Inside the block nothing may meet: a rank that failed would meet the others elsewhere. What
-    failed here is raised as it is.
-    """
+    """Meet the other ranks at the end of the block, and end with any that has failed in it."""
+    # Inside the block nothing may meet: a rank that failed would meet the others elsewhere. What
+    # failed here is raised as it is.
     try:
         yield
     except Exception as error:
@@ -173,7 +159,7 @@ def joined(
         meeting.answer_quickly()
         group = Group(number, count, meeting)
         # Some may be connected while others still are being so.
-        group.barrier()
+        group.meet()
         yield group
     except BaseException as raised:
         meeting.leave_word(raised)

@@ -30,51 +30,35 @@ def this_network() -> str:
 @contextmanager
 def interface_towards(networks: Sequence[str]) -> Iterator[None]:
     """Let gloo connect by an interface on which the ranks do reach each other."""
-    named = os.environ.get(INTERFACE_VARIABLE)
-    if named:
-        _require_interfaces(named)
+    present = [name for _, name in socket.if_nameindex()]
+    if named := os.environ.get(INTERFACE_VARIABLE):
+        if absent := [name for name in named.split(",") if name not in present]:
+            raise BadInput(
+                f"{INTERFACE_VARIABLE} names {absent[0]!r}, which is not a network interface of "
+                f"{node_name()}: name one of {', '.join(present)}, or none"
+            )
         yield
     elif len(set(networks)) == 1:
-        os.environ[INTERFACE_VARIABLE] = _loopback()
+        # Linux calls it lo, macOS lo0.
+        loopback = next((name for name in present if name.startswith("lo")), None)
+        if loopback is None:
+            raise BadInput(
+                f"{node_name()} has no loopback interface for its ranks to meet: name another "
+                f"interface by {INTERFACE_VARIABLE}"
+            )
+        os.environ[INTERFACE_VARIABLE] = loopback
         try:
             yield
         finally:
             del os.environ[INTERFACE_VARIABLE]
     else:
-        _require_address()
+        _require_address(present)
         yield
 
 
-def _require_interfaces(named: str) -> None:
-    present = _interfaces()
-    for name in named.split(","):
-        if name not in present:
-            raise BadInput(
-                f"{INTERFACE_VARIABLE} names {name!r}, which is not a network interface of "
-                f"{node_name()}: name one of {', '.join(present)}, or none"
-            )
-
-
-def _loopback() -> str:
-    # Linux calls it lo, macOS lo0.
-    for name in _interfaces():
-        if name.startswith("lo"):
-            return name
-    raise BadInput(
-        f"{node_name()} has no loopback interface for its ranks to meet: name another interface "
-        f"by {INTERFACE_VARIABLE}"
-    )
-
-
-def _interfaces() -> list[str]:
-    return [name for _, name in socket.if_nameindex()]
-
-
-def _require_address() -> None:
-    """See that the host's name leads to an address that other nodes may reach.
-
-    Gloo takes the first of its addresses that is this host's own, else the loopback address.
-    """
+def _require_address(interfaces: Sequence[str]) -> None:
+    """See that the host's name leads to an address that other nodes may reach."""
+    # Gloo takes the first of its addresses that is this host's own, else the loopback address.
     host = host_name()
     try:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
@@ -87,7 +71,7 @@ def _require_address() -> None:
     raise BadInput(
         f"ranks on other nodes cannot reach {node_name()}, because the host name {host} {leads}: "
         f"name the network interface that joins the nodes by {INTERFACE_VARIABLE} (available: "
-        f"{', '.join(_interfaces())})"
+        f"{', '.join(interfaces)})"
     )
 
 

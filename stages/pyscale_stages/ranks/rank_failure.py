@@ -24,10 +24,8 @@ def ended_file(meeting: Path, rank: int) -> Path:
 
 
 def tell_end(meeting: Path, rank: int, sentence: str) -> None:
-    """Tell all who wait at a meeting how a rank ended, if nobody has told them yet.
-
-    Who tells first is nearest to the cause. Nothing is told where the folder is gone.
-    """
+    """Tell all who wait at a meeting how a rank ended, if nobody has told them yet."""
+    # Who tells first is nearest to the cause. Nothing is told where the folder is gone.
     file = ended_file(meeting, rank)
     with suppress(OSError):
         if meeting.parent.is_dir() and not file.exists():
@@ -84,10 +82,8 @@ def tell_absence(meeting: Path, rank: int, error: BaseException) -> None:
 
 
 def refuse_own_end(meeting: Path, rank: int) -> None:
-    """Refuse a meeting at which a rank of this one's number is said to have ended.
-
-    The others, who hear of it too, do not come.
-    """
+    """Refuse a meeting at which a rank of this one's number is said to have ended."""
+    # The others, who hear of it too, do not come.
     file = ended_file(meeting, rank)
     try:
         said = file.read_text(encoding="utf-8").strip()
@@ -122,7 +118,6 @@ class LastWord(NamedTuple):
     """What a rank said when it ended with an error of its own."""
 
     number: int
-    """Of the rank, from 0."""
     sentence: str
 
     @classmethod

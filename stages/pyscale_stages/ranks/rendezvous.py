@@ -6,10 +6,9 @@ import json
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyscale_stages.errors import BadInput, StageError, short
 from pyscale_stages.measure.nodename import node_name
@@ -76,13 +75,12 @@ class Meeting:
                     f"to {self.path} ({word.sentence}): {_ANOTHER_FILE}"
                 )
             refuse_own_end(self.path, self.number)
-            if (word := self._end_of_another()) is not None:
+            if (word := first_end(self.path, self.number, self.count)) is not None:
                 raise self._lost(word)
             me = Arrival(self.number, self.count, node_name(), this_network())
-            self.store.set(key_of(came_before), json.dumps(asdict(me)))
+            self.store.set(key_of(came_before), json.dumps(me))
             self._wait([key_of(index) for index in range(self.count)])
-            came = arrived(self.store, self.count)
-            self._nodes = nodes_of(came)
+            came = self._arrived()
         except RuntimeError as raised:
             raise _unusable(self.path, raised) from raised
         if len(came) < self.count:
@@ -92,8 +90,32 @@ class Meeting:
                 f"{self.timeout_s:g} s; missing: {named(missing)}: start all at the same time, "
                 "with one --meeting on storage that all of them see"
             )
-        require_harmony(came, me, self.path)
+        self._require_harmony(came)
         return [rank.network for rank in came]
+
+    def _arrived(self) -> list[Arrival]:
+        """Find the ranks that have come so far, in the order of their coming, and their nodes."""
+        keys = [key_of(index) for index in range(self.count)]
+        texts = [self.store.get(key) for key in keys if self.store.check([key])]
+        came = [Arrival(*json.loads(text)) for text in texts]
+        self._nodes = {rank.number: rank.node for rank in came}
+        return came
+
+    def _require_harmony(self, came: Sequence[Arrival]) -> None:
+        """See that as many ranks as each expects came, each with a number of its own."""
+        for rank in came:
+            if rank.ranks != self.count:
+                raise BadInput(
+                    f"rank {rank.number} on {rank.node} expects {rank.ranks} ranks, but rank "
+                    f"{self.number} expects {self.count}: give all of them the same --ranks"
+                )
+            nodes = [other.node for other in came if other.number == rank.number]
+            if len(nodes) > 1:
+                raise BadInput(
+                    f"{len(nodes)} processes (on {', '.join(nodes)}) came to {self.path} as rank "
+                    f"{rank.number}: give each another --rank, or use another --meeting if an "
+                    "earlier attempt used this one"
+                )
 
     def await_ready(self) -> None:
         """Wait until all ranks know by which interface they talk."""
@@ -141,7 +163,7 @@ class Meeting:
                 self.store.wait([_LAST_WORD], timedelta(seconds=_LOOK_S))
                 if (word := self._last_word()) is not None:
                     return self._lost(word)
-        if (word := self._end_of_another()) is not None:
+        if (word := first_end(self.path, self.number, self.count)) is not None:
             return self._lost(word)
         others = named([n for n in range(self.count) if n != self.number], self._nodes)
         if "timed out" in str(raised).lower():
@@ -166,7 +188,7 @@ class Meeting:
                 self.store.wait(list(keys), timedelta(seconds=min(left, _LOOK_S)))
             except RuntimeError:
                 # No more than that not all are set yet: a file that is gone fails the next look.
-                word = self._last_word() or self._end_of_another()
+                word = self._last_word() or first_end(self.path, self.number, self.count)
                 # Where all are set by now, this rank finds out itself what another one did.
                 if word is not None and not self.store.check(list(keys)):
                     raise self._lost(word) from None
@@ -178,14 +200,11 @@ class Meeting:
             return None
         return LastWord(*json.loads(self.store.get(_LAST_WORD)))
 
-    def _end_of_another(self) -> LastWord | None:
-        """What is said beside the meeting of a rank that could not speak in it."""
-        return first_end(self.path, self.number, self.count)
-
     def _lost(self, word: LastWord) -> LostRank:
         with suppress(RuntimeError):
             # Not all have come yet where none is known.
-            self._nodes = self._nodes or nodes_of(arrived(self.store, self.count))
+            if not self._nodes:
+                self._arrived()
         node = self._nodes.get(word.number)
         # What started the rank names the node itself, and some ranks do.
         where = f" on {node}" if node and f" on {node}" not in word.sentence else ""
@@ -207,50 +226,20 @@ def _unusable(path: Path, raised: RuntimeError) -> StageError:
     )
 
 
-@dataclass(frozen=True)
-class Arrival:
+class Arrival(NamedTuple):
     """How one rank introduces itself."""
 
     number: int
-    """From 0."""
-    count: int
+    ranks: int
     """Ranks that it expects, with itself."""
     node: str
     network: str
     """What it shares with the ranks that it reaches by the loopback address."""
 
 
-def require_harmony(came: Sequence[Arrival], me: Arrival, path: Path) -> None:
-    """See that as many ranks as each expects came, each with a number of its own."""
-    for rank in came:
-        if rank.count != me.count:
-            raise BadInput(
-                f"rank {rank.number} on {rank.node} expects {rank.count} ranks, but rank "
-                f"{me.number} expects {me.count}: give all of them the same --ranks"
-            )
-        nodes = [other.node for other in came if other.number == rank.number]
-        if len(nodes) > 1:
-            raise BadInput(
-                f"{len(nodes)} processes (on {', '.join(nodes)}) came to {path} as rank "
-                f"{rank.number}: give each another --rank, or use another --meeting if an "
-                "earlier attempt used this one"
-            )
-
-
 def key_of(index: int) -> str:
     """Key of a store under which a rank introduces itself; ranks are counted as they come."""
     return f"arrival/{index}"
-
-
-def arrived(store: FileStore, count: int) -> list[Arrival]:
-    """Return the ranks that have come so far, in the order of their coming."""
-    keys = [key_of(index) for index in range(count)]
-    return [Arrival(**json.loads(store.get(key))) for key in keys if store.check([key])]
-
-
-def nodes_of(came: Sequence[Arrival]) -> dict[int, str]:
-    """Return the node of each rank by its number."""
-    return {rank.number: rank.node for rank in came}
 
 
 def named(numbers: Sequence[int], nodes: Mapping[int, str] | None = None) -> str:

@@ -47,10 +47,8 @@ class ConeBeam:
         return DETECTOR_LENGTHS * self.size
 
     def vectors(self) -> torch.Tensor:
-        """Describe each angle as ASTRA does (`cone_vec`), in voxels: (angles, 12).
-
-        As x, y, z: the source, the detector's middle, and the steps to the next column and row.
-        """
+        """Describe each angle as ASTRA does (`cone_vec`), in voxels: (angles, 12)."""
+        # As x, y, z: the source, the detector's middle, and the steps to the next column and row.
         source, detector = self.source_distance, self.detector_distance
         rows = []
         for angle in self.angles_deg:

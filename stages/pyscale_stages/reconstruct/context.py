@@ -80,7 +80,6 @@ class TimedContext(DistributedContext):  # type: ignore[misc] # the engine has n
         object_list[:] = self._exchanged(self.group.all_gather, object_list)[src]
 
     def _collective(self, *arguments: Any, **options: Any) -> torch.Tensor:
-        """Sums and broadcasts of tensors."""
         found: torch.Tensor = self._exchanged(super()._collective, *arguments, **options)
         return found
 

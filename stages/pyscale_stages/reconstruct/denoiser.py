@@ -14,8 +14,6 @@ from pyscale_stages.hashing import sha256_of
 from pyscale_stages.reconstruct.params import ReconstructParams
 
 RANDOM = "random"
-_DIGITS = 12
-"""Of a file's checksum: enough to tell files apart."""
 _HELD = 10
 """Images of the first scale's channels that the network holds at once: 6 to 10 where measured, in
 two and three dimensions."""
@@ -26,7 +24,7 @@ def weights_of(params: ReconstructParams) -> str:
     if params.weights is None:
         return RANDOM
     try:
-        return f"{params.weights.name} ({sha256_of(params.weights)[:_DIGITS]})"
+        return f"{params.weights.name} ({sha256_of(params.weights)[:12]})"
     except OSError as error:
         raise BadInput(
             f"the weights {params.weights} cannot be read ({error.strerror}): name a file that "

@@ -13,9 +13,7 @@ import torch.distributed as dist
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError, as_stage_error
 from pyscale_stages.measure.cgroups import limits
-from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.usage import peak_rss_bytes
-from pyscale_stages.ranks.group import Group
 from pyscale_stages.ranks.rank_failure import LostRank
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.torchdevice import name_of, require_working
@@ -31,17 +29,10 @@ class Place:
     """Which rank this is, and on which node."""
 
     rank: int
-    """From 0."""
     ranks: int
     node: str
 
-    @classmethod
-    def of(cls, group: Group) -> Place:
-        """Return the place of this process."""
-        return cls(group.number, group.count, node_name())
-
     def __str__(self) -> str:
-        """Return it in words."""
         return f"rank {self.rank} of {self.ranks} on {self.node}"
 
 
@@ -113,10 +104,8 @@ def backend_of(kind: Device) -> str:
 
 
 def prepared(kind: Device, rank: int, threads: int) -> torch.device:
-    """Set torch up for one rank, with unshortened single precision, and return its device.
-
-    `rank`, of all ranks, tells which visible GPU is its own where no scheduler does.
-    """
+    """Set torch up for one rank, with unshortened single precision, and return its device."""
+    # `rank`, of all ranks, tells which visible GPU is its own where no scheduler does.
     if kind == "mps":
         raise BadInput(
             "reconstruct cannot run on the device mps, because torch exchanges nothing between "
@@ -144,10 +133,8 @@ def memory_total_bytes(device: torch.device) -> int:
 
 
 def memory_left_bytes(device: torch.device) -> int | None:
-    """Memory of the node that this process may still take; None for a GPU, which refuses more.
-
-    A processor is given memory before it is there, and who then uses it is killed.
-    """
+    """Memory of the node that this process may still take; None for a GPU, which refuses more."""
+    # A processor is given memory before it is there, and who then uses it is killed.
     if device.type == "cuda":
         return None
     import psutil

@@ -19,11 +19,9 @@ from pyscale_stages.reconstruction import Gate
 def gate_of(
     solver: Solver, problem: Problem, network: torch.nn.Module, params: ReconstructParams, seed: int
 ) -> Gate | None:
-    """Compare gradient and denoised image of all ranks with those of the first one alone.
-
-    All ranks call this; only the first compares, meets nobody meanwhile, and returns a gate. The
-    image is of noise: near a solution the gradient would be as small as what rounding leaves of it.
-    """
+    """Compare gradient and denoised image of all ranks with those of the first one alone."""
+    # All ranks call this; only the first compares, meets nobody meanwhile, and returns a gate. Of
+    # noise: near a solution the gradient would be as small as what rounding leaves of it.
     context = solver.context
     if context.world_size == 1:
         return None
@@ -66,9 +64,9 @@ def gate_of(
             "to hold the network's field of view for any pixel"
         )
     return Gate(
-        gradient=None if serial is None else _deviation(gradient, serial),
-        denoiser_interior=_deviation_where(denoised, whole, inside),
-        denoiser_border=_deviation_where(denoised, whole, ~inside),
+        gradient=_deviation(gradient, serial, torch.ones_like(inside)),
+        denoiser_interior=_deviation(denoised, whole, inside),
+        denoiser_border=_deviation(denoised, whole, ~inside),
         interior_px=int(inside.sum()),
         why_not="; ".join(refused),
     )
@@ -84,15 +82,10 @@ def _serial_gradient(problem: Problem, image: torch.Tensor) -> torch.Tensor:
     return total
 
 
-def _deviation(found: torch.Tensor, expected: torch.Tensor) -> float:
-    """Largest difference, as a share of the largest expected value."""
-    return float((found - expected).abs().max() / expected.abs().max())
-
-
-def _deviation_where(
+def _deviation(
     found: torch.Tensor, expected: torch.Tensor | None, where: torch.Tensor
 ) -> float | None:
-    """The same where pixels count; None where none does, or nothing is expected."""
+    """Largest difference where pixels count, as a share of the largest expected value."""
     if expected is None or not where.any():
         return None
     largest = (found - expected).abs()[:, :, where].max()

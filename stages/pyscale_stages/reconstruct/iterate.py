@@ -72,10 +72,8 @@ def solver_of(
     grid: Grid,
     context: TimedContext,
 ) -> Solver:
-    """Build this rank's operators and measurements, and share the rest by the engine.
-
-    All ranks call this: they agree on random weights and on the length of a step.
-    """
+    """Build this rank's operators and measurements, and share the rest by the engine."""
+    # All ranks call this: they agree on random weights and on the length of a step.
     from deepinv.distributed import distribute
     from deepinv.optim.data_fidelity import L2
 
@@ -120,11 +118,9 @@ def solver_of(
 def timed_iterations(
     solver: Solver, group: Group, params: ReconstructParams
 ) -> tuple[torch.Tensor, tuple[Iteration, ...]]:
-    """Iterate from an image of nothing, and time the iterations after warm-up.
-
-    All ranks begin each together. Nothing is computed between iterations: the objective there would
-    leave in the caches what the next gradient begins with.
-    """
+    """Iterate from an image of nothing, and time the iterations after warm-up."""
+    # All ranks begin each together. Nothing is computed between iterations: the objective there
+    # would leave in the caches what the next gradient begins with.
     components = solver.context.components
     image = torch.zeros((1, *solver.shape), device=solver.context.device)
     timed = []
@@ -157,10 +153,8 @@ def timed_objectives(
 
 
 def _squared_norm(normal: Callable[[torch.Tensor], torch.Tensor], image: torch.Tensor) -> float:
-    """Largest eigenvalue of A^T A, by power iterations.
-
-    No operator here has a negative weight, so an image of ones is near its eigenvector.
-    """
+    """Largest eigenvalue of A^T A, by power iterations."""
+    # No operator here has a negative weight, so an image of ones is near its eigenvector.
     image = image / image.norm()
     for _ in range(_POWER_ITERATIONS):
         image = normal(image)

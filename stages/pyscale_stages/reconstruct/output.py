@@ -91,11 +91,9 @@ def merge(task: Task) -> None:
 
 
 def check(task: Task) -> Agreement:
-    """Say how far two images are the same, away from the image's edge.
-
-    The details tell the largest difference of pixels of which tiles hold all that the denoiser
-    looks at, and of all others.
-    """
+    """Say how far two images are the same, away from the image's edge."""
+    # The details tell the largest difference of pixels of which tiles hold all that the denoiser
+    # looks at, and of all others.
     folders = folders_to_check(task)
     reference, other = (read_image(folder) for folder in folders)
     if reference.shape != other.shape:

@@ -60,26 +60,18 @@ class ReconstructParams(StageParams):
     )
 
     @model_validator(mode="after")
-    def _lengths_fit_the_network(self) -> ReconstructParams:
+    def _fit_each_other(self) -> ReconstructParams:
         for name in ("size_px", "tile_px", "overlap_px"):
             if getattr(self, name) % STEP_PX:
                 raise ValueError(
                     f"{name} {getattr(self, name)} is not a multiple of {STEP_PX}, by which the "
                     "denoiser shrinks an image: use one that is"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _astra_computes_cones(self) -> ReconstructParams:
         if self.projector == "astra" and self.problem != "tomography_3d":
             raise ValueError(
                 "projector astra is only for the cone beams of tomography_3d, not for "
                 f"{self.problem}: leave it out"
             )
-        return self
-
-    @model_validator(mode="after")
-    def _parts_are_of_angles(self) -> ReconstructParams:
         if self.problem != "colour_deblur" and self.operators > self.angles:
             raise ValueError(
                 f"{self.angles} angles cannot form {self.operators} groups: use fewer operators, "

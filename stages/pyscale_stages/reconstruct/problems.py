@@ -53,10 +53,8 @@ class Problem:
         return tuple(range(1 - len(self.shape), 0))
 
     def operator(self, index: int, device: torch.device | str) -> LinearPhysics:
-        """Build one operator on a device.
-
-        It is not normalised: operators scaled apart would no longer be parts of one.
-        """
+        """Build one operator on a device."""
+        # It is not normalised: operators scaled apart would no longer be parts of one.
         make_torchvision_importable()
         import deepinv.physics
 
@@ -71,16 +69,19 @@ class Problem:
             )
         if params.problem == "tomography_2d":
             return _parallel_beams(params, index, device)
-        return _cone_beams(params, index, device)
+        beams = ConeBeam(params.size_px, angles_of(params, index))
+        if params.projector == "astra":
+            return _by_astra(beams, device)
+        return deepinv.physics.LinearPhysics(
+            A=beams.project, A_adjoint=beams.back_project, device=device
+        )
 
     def measurement(
         self, index: int, device: torch.device | str, operator: LinearPhysics | None = None
     ) -> torch.Tensor:
-        """Measure the image by one operator, with noise.
-
-        The noise follows from the seed and the operator's number alone, on any device and number of
-        ranks.
-        """
+        """Measure the image by one operator, with noise."""
+        # The noise follows from the seed and the operator's number alone, on any device and number
+        # of ranks.
         with torch.no_grad():
             sees = operator if operator is not None else self.operator(index, device)
             clean: torch.Tensor = sees.A(self.image.to(device))
@@ -118,15 +119,6 @@ def _parallel_beams(
     # Serves filtered back-projection alone, and takes as much memory as all the rest.
     del operator.iradon
     return operator
-
-
-def _cone_beams(params: ReconstructParams, index: int, device: torch.device | str) -> LinearPhysics:
-    from deepinv.physics import LinearPhysics
-
-    beams = ConeBeam(params.size_px, angles_of(params, index))
-    if params.projector == "astra":
-        return _by_astra(beams, device)
-    return LinearPhysics(A=beams.project, A_adjoint=beams.back_project, device=device)
 
 
 def _by_astra(beams: ConeBeam, device: torch.device | str) -> LinearPhysics:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import torch
 from pydantic import TypeAdapter
 
+from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.group import Group, hearing, joined
 from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruct.denoiser import RANDOM, network_of, weights_of
@@ -34,8 +35,6 @@ from pyscale_stages.reconstruct.tiles import Grid, grid_of, interior_mask
 from pyscale_stages.reconstruction import Gate, Iteration, Reconstruction
 from pyscale_stages.task import Task
 from pyscale_stages.torchdevice import make_torchvision_importable, name_of, wait_for
-
-Psnrs = tuple[float | None, float | None, float | None]
 
 
 @dataclass(frozen=True)
@@ -72,10 +71,15 @@ def run(task: Task[ReconstructParams]) -> None:
         import deepinv.distributed  # noqa: F401 - the import is what is timed
     backend = backend_of(spec.device)
     with joined(spec.rank, spec.ranks, spec.meeting, backend) as group, torch.no_grad():
-        place = Place.of(group)
+        place = Place(spec.rank, spec.ranks, node_name())
         with task.span("model_load"):
             ready = _ready(task, params, group, place)
-        _warn_of_idle_physics(task, params, group)
+        if group.number == 0 and (idle := group.count - params.operators) > 0:
+            task.warn(
+                f"{group.count} ranks share {params.operators} operators, so {idle} of them wait "
+                "while the others compute the gradient: use fewer ranks, or more operators",
+                "idle-ranks",
+            )
         with told(place, params):
             solved = _solved(task, params, group, ready)
     task.add_sample(_record(task, params, ready, solved))
@@ -112,7 +116,6 @@ def _ready(task: Task, params: ReconstructParams, group: Group, place: Place) ->
 
 
 def _solved(task: Task, params: ReconstructParams, group: Group, ready: Ready) -> Solved:
-    """Iterate, and then compare with one rank alone."""
     with task.span("compute"):
         image, iterations = timed_iterations(ready.solver, group, params)
         objective, objectives_s = timed_objectives(ready.solver, group, image, len(iterations))
@@ -126,32 +129,18 @@ def _solved(task: Task, params: ReconstructParams, group: Group, ready: Ready) -
     return Solved(found, iterations, objective, objectives_s, peak_bytes, gate)
 
 
-def _warn_of_idle_physics(task: Task, params: ReconstructParams, group: Group) -> None:
-    idle = group.count - params.operators
-    if group.number == 0 and idle > 0:
-        task.warn(
-            f"{group.count} ranks share {params.operators} operators, so {idle} of them wait "
-            "while the others compute the gradient: use fewer ranks, or more operators",
-            "idle-ranks",
-        )
-
-
-def _psnrs(found: Image, problem: Problem, params: ReconstructParams) -> Psnrs:
-    """Of the whole image, of what tiles of this size cannot change, and of all other pixels."""
-    truth = problem.image[0].numpy()
-    whole = psnr_db(found, truth)
-    inside = interior_mask(problem.shape, params)
-    if not inside.any():
-        return whole, None, None
-    return whole, psnr_db(found, truth, inside), psnr_db(found, truth, ~inside)
-
-
 def _record(task: Task, params: ReconstructParams, ready: Ready, solved: Solved) -> Reconstruction:
     rank, ranks = task.spec.rank, task.spec.ranks
     carrier = "nccl" if "nccl" in backend_of(task.spec.device) else "gloo"
     psnr = psnr_interior = psnr_border = None
     if rank == 0:
-        psnr, psnr_interior, psnr_border = _psnrs(solved.image, ready.problem, params)
+        image, truth = solved.image, ready.problem.image[0].numpy()
+        psnr = psnr_db(image, truth)
+        inside = interior_mask(ready.problem.shape, params)
+        if inside.any():
+            psnr_interior, psnr_border = (
+                psnr_db(image, truth, where) for where in (inside, ~inside)
+            )
     return Reconstruction(
         problem=params.problem,
         shape=ready.problem.shape,

@@ -91,10 +91,8 @@ def grid_of(shape: Sequence[int], params: ReconstructParams, ranks: int) -> Grid
 
 
 def receptive_field_px(blocks: int) -> int:
-    """How far, in pixels, the denoiser looks to any side of a pixel, along each axis.
-
-    The farthest of all pixels: where one lies at the coarsest scale shifts its view.
-    """
+    """How far, in pixels, the denoiser looks to any side of a pixel, along each axis."""
+    # The farthest of all pixels: where one lies at the coarsest scale shifts its view.
     period = 2**_HALVINGS
     steps = _STEPS_OF_A_BLOCK * blocks
     reach = 0
@@ -112,36 +110,24 @@ def receptive_field_px(blocks: int) -> int:
     return reach
 
 
-def interior(
-    shape: Sequence[int], params: ReconstructParams
-) -> tuple[npt.NDArray[np.bool_], ...] | None:
-    """Pixels, by each axis, whose whole view lies in their tile's window and in the image.
-
-    It does not depend on how many ranks there are, so that the same pixels are compared. None where
-    tiles of this size cut no such image (`shape`), or leave no such pixel.
-    """
+def interior_mask(shape: Sequence[int], params: ReconstructParams) -> npt.NDArray[np.bool_]:
+    """Pixels, without channels, whose whole view lies in their tile's window and in the image."""
+    # It does not depend on how many ranks there are, so that the same pixels are compared. There is
+    # none where tiles of this size cut no such image (`shape`).
     lengths = tuple(shape[1:])
+    inside = np.zeros(lengths, np.bool_)
     if not _can_be_cut(lengths, params):
-        return None
+        return inside
     reach = receptive_field_px(params.blocks)
-    inside = []
+    axes = []
     for length in lengths:
         along = np.zeros(length, dtype=np.bool_)
         for cut in _cuts(length, params.tile_px, params.overlap_px):
             first = max(cut.start, max(cut.window_start, 0) + reach)
             last = min(cut.stop, min(cut.window_stop, length) - reach)
             along[first : max(first, last)] = True
-        if not along.any():
-            return None
-        inside.append(along)
-    return tuple(inside)
-
-
-def interior_mask(shape: Sequence[int], params: ReconstructParams) -> npt.NDArray[np.bool_]:
-    """Pixels of the `interior`, of the shape of the image without its channels; none where none."""
-    inside = np.zeros(tuple(shape[1:]), np.bool_)
-    if (along := interior(shape, params)) is not None:
-        inside[np.ix_(*along)] = True
+        axes.append(along)
+    inside[np.ix_(*axes)] = True
     return inside
 
 

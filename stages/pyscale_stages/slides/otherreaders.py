@@ -58,13 +58,11 @@ class OpenSlideSlide(Slide):
     def _pixels(self, region: Region) -> Pixels:
         return self._rgba(region)[..., :3]
 
-    def read_on_glass(
-        self, level: int, y0: int, x0: int, height_px: int, width_px: int, *, plane: int = 0
-    ) -> Pixels:
+    def read_on_glass(self, level: int, y0: int, x0: int, height_px: int, width_px: int) -> Pixels:
         """Read a region, blended with the colour that the slide's glass has."""
         from PIL import Image
 
-        rgba = Image.fromarray(self._rgba(Region(level, y0, x0, height_px, width_px, plane)))
+        rgba = Image.fromarray(self._rgba(Region(level, y0, x0, height_px, width_px, plane=0)))
         glass = Image.new("RGB", rgba.size, tuple(int(value) for value in self._glass))
         glass.paste(rgba, None, rgba)
         return np.asarray(glass)

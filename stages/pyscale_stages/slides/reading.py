@@ -69,12 +69,7 @@ def _is_slide(entry: Path) -> bool:
 
 
 def open_slide(path: Path, reader: Reader = "auto") -> Slide:
-    """Open a slide, a file or the folder of an OME-Zarr image.
-
-    "auto" takes "zarr" for folders, "tifffile" for tiled TIFF (pyramids, SVS, OME-TIFF), "stack"
-    for other TIFF, and "openslide" for the rest and for TIFF slides whose makers have rules of
-    their own.
-    """
+    """Open a slide: a file, or the folder of an OME-Zarr image."""
     if reader not in READERS:
         raise BadInput(f"unknown reader {reader}: choose from {', '.join(READERS)}")
     module, name = READERS[reader]

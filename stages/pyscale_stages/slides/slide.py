@@ -27,11 +27,7 @@ Pixels = npt.NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """One size at which a slide is kept.
-
-    `height_px`, `width_px`: size in pixels of this level. `downsample`: pixels of level 0 that one
-    pixel of this level covers, along one side.
-    """
+    """One size of a slide, and how many pixels of level 0 one of its own has along a side."""
 
     height_px: int
     width_px: int
@@ -95,12 +91,7 @@ class Slide(ABC):
     def read(
         self, level: int, y0: int, x0: int, height_px: int, width_px: int, *, plane: int = 0
     ) -> Pixels:
-        """Read a region; one outside the slide, or whose pixels cannot be read, is a `BadInput`.
-
-        `y0`, `x0`, `height_px`, `width_px`: upper left corner and size, in pixels of this level; 0
-        is the finest. `plane`: which plane, of several. Returns: shape (height_px, width_px,
-        channels); not shared with any other region.
-        """
+        """Read a region, in pixels of its level, as a new array (height, width, channels)."""
         if not 0 <= level < len(self.levels):
             raise BadInput(
                 f"{self.path} has no level {level}: it has {len(self.levels)}, counted from 0"
@@ -121,11 +112,9 @@ class Slide(ABC):
             )
         return self._pixels(Region(level, y0, x0, height_px, width_px, plane))
 
-    def read_on_glass(
-        self, level: int, y0: int, x0: int, height_px: int, width_px: int, *, plane: int = 0
-    ) -> Pixels:
+    def read_on_glass(self, level: int, y0: int, x0: int, height_px: int, width_px: int) -> Pixels:
         """Read a region with what was never scanned in the colour of glass, for looking at it."""
-        return self.read(level, y0, x0, height_px, width_px, plane=plane)
+        return self.read(level, y0, x0, height_px, width_px)
 
     @abstractmethod
     def _pixels(self, region: Region) -> Pixels:
@@ -180,11 +169,9 @@ class PerProcess(Generic[Handle]):
 
 
 def level_for(slide: Slide, mpp: float | None) -> int:
-    """Choose the level whose pixels are nearest in size to those asked, the finer of equals.
-
-    Patches are never resampled: a finest level coarser by more than a quarter is refused, and a
-    coarsest more than 2.5 times finer.
-    """
+    """Choose the level whose pixels are nearest in size to those asked, the finer of equals."""
+    # Patches are never resampled: a finest level coarser by more than a quarter is refused, and a
+    # coarsest more than 2.5 times finer.
     if mpp is None:
         return 0
     if slide.mpp is None:

@@ -51,12 +51,9 @@ def slide_name(number: int) -> str:
 def write_slides(
     folder: Path, params: SlidesParams, advance: Callable[[int], None] | None = None
 ) -> Path:
-    """Write slides as pyramidal TIFF in Aperio's layout; the folder appears whole or not at all.
+    """Write slides as pyramidal TIFF in Aperio's layout; the folder appears whole or not at all."""
 
-    The same parameters give the same bytes, with the same libraries and kind of processor.
-    `advance`: told the uncompressed bytes as they are drawn.
-    """
-
+    # The same parameters give the same bytes, with the same libraries and kind of processor.
     def write(partial: Path) -> None:
         for number in range(params.slides):
             write_slide(partial / slide_name(number), params, number, advance)

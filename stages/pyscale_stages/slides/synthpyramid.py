@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -33,10 +34,8 @@ def write_pyramid(
     quality: int,
     advance: Callable[[int], None],
 ) -> None:
-    """Write a slide as an Aperio scanner lays it out: JPEG tiles at three resolutions.
-
-    Lower ones and a thumbnail are made while the full one is drawn, and wait on the disk.
-    """
+    """Write a slide as an Aperio scanner lays it out: JPEG tiles at three resolutions."""
+    # Lower ones and a thumbnail are made while the full one is drawn, and wait on the disk.
     from tifffile import TiffWriter
 
     height, width = shape_yx
@@ -121,80 +120,66 @@ def encoded(tile: Band, quality: int) -> bytes:
     )
 
 
-class TileSpool:
-    """The compressed tiles of a level, on the disk until their turn to be written."""
+class _InRows(ABC):
+    """Takes rows as they come, and uses so many of them at once."""
 
-    def __init__(self, file: IO[bytes], tile_px: int, quality: int) -> None:
-        self._file = file
-        self._tile_px = tile_px
-        self._quality = quality
-        self._sizes: list[int] = []
-        self._waiting = _Waiting()
+    def __init__(self, at_once: int) -> None:
+        self._at_once = at_once
+        self._waiting: Band | None = None
 
     def take(self, band: Band) -> None:
         """Take the next rows of the level."""
-        self._waiting.add(band)
-        while (rows := self._waiting.taken(self._tile_px)) is not None:
-            self._add(rows)
+        rows = band if self._waiting is None else np.concatenate([self._waiting, band])
+        used = len(rows) // self._at_once * self._at_once
+        for top in range(0, used, self._at_once):
+            self._add(rows[top : top + self._at_once])
+        # A copy, or the rows that are gone would stay in memory with it.
+        self._waiting = rows[used:].copy()
+
+    @abstractmethod
+    def _add(self, rows: Band) -> None: ...
+
+
+class TileSpool(_InRows):
+    """The compressed tiles of a level, on the disk until their turn to be written."""
+
+    def __init__(self, file: IO[bytes], tile_px: int, quality: int) -> None:
+        super().__init__(tile_px)
+        self._file = file
+        self._quality = quality
+        self._sizes: list[int] = []
 
     def tiles(self) -> Iterator[bytes]:
         """Give back the compressed tiles, in the order in which they came, once all rows did."""
-        rest = self._waiting.taken(self._waiting.height) if self._waiting.height else None
-        if rest is not None:
-            self._add(rest)
+        if self._waiting is not None and len(self._waiting):
+            self._add(self._waiting)
         self._file.seek(0)
         for size in self._sizes:
             yield self._file.read(size)
 
-    def _add(self, band: Band) -> None:
+    def _add(self, rows: Band) -> None:
         """Add a row of tiles; what is short of whole tiles is filled by repeating its edge."""
-        side = self._tile_px
-        beyond = (-band.shape[0] % side, -band.shape[1] % side)
-        whole = np.pad(band, ((0, beyond[0]), (0, beyond[1]), (0, 0)), mode="edge")
+        side = self._at_once
+        beyond = (-rows.shape[0] % side, -rows.shape[1] % side)
+        whole = np.pad(rows, ((0, beyond[0]), (0, beyond[1]), (0, 0)), mode="edge")
         for x0 in range(0, whole.shape[1], side):
             tile = encoded(np.ascontiguousarray(whole[:, x0 : x0 + side]), self._quality)
             self._sizes.append(self._file.write(tile))
 
 
-class Thumbnail:
-    """The whole slide in one small image."""
+class Thumbnail(_InRows):
+    """The whole slide in one small image; rows short of one of it are left out."""
 
     def __init__(self, shape_yx: tuple[int, int]) -> None:
-        self._step = -(-max(shape_yx) // LARGEST_THUMBNAIL_PX)
-        self._waiting = _Waiting()
+        super().__init__(-(-max(shape_yx) // LARGEST_THUMBNAIL_PX))
         self._rows: list[Band] = []
 
-    def take(self, band: Band) -> None:
-        """Take the next rows of the coarsest level."""
-        self._waiting.add(band)
-        while (rows := self._waiting.taken(self._step)) is not None:
-            self._rows.append(_reduced(rows, self._step))
+    def _add(self, rows: Band) -> None:
+        self._rows.append(_reduced(rows, self._at_once))
 
     def image(self) -> Band:
-        """Give the thumbnail, once every row was taken; rows short of one of it are left out."""
+        """Give the thumbnail, once every row was taken."""
         return np.concatenate(self._rows)
-
-
-class _Waiting:
-    """Rows that have come and are not yet taken."""
-
-    def __init__(self) -> None:
-        self._bands: list[Band] = []
-        self.height = 0
-
-    def add(self, band: Band) -> None:
-        self._bands.append(band)
-        self.height += len(band)
-
-    def taken(self, rows: int) -> Band | None:
-        """The next rows, or None where there are fewer."""
-        if self.height < rows:
-            return None
-        joined = np.concatenate(self._bands)
-        # A copy, or the rows that are gone would stay in memory with it.
-        self._bands = [joined[rows:].copy()]
-        self.height -= rows
-        return joined[:rows]
 
 
 def _reduced(image: Band, step: int) -> Band:

@@ -173,10 +173,8 @@ class Specimen:
         return np.asarray(inside, dtype=np.int32)
 
     def _nuclei(self, y0: int, x0: int, side: int) -> NDArray[np.int32]:
-        """Haematoxylin of nuclei: each square of a lattice has one, or none, by its place.
-
-        Every row of squares is shifted by a length of its own, so that no columns are seen.
-        """
+        """Haematoxylin of nuclei: each square of a lattice has one, or none, by its place."""
+        # Every row of squares is shifted by a length of its own, so that no columns are seen.
         stamps = self._stains.nuclei
         cell = stamps.shape[1]
         cells = side // cell + 2

@@ -88,13 +88,12 @@ def mpp_in(tiff: tifffile.TiffFile) -> float | None:
 class TiledLevel:
     """The tiles of one level.
 
-    `across`, `down`: tiles side by side, and rows of them. `offsets`, `counts`: int64; shape
-    (groups, tiles): where each tile lies and how many bytes it has. A group holds all samples of a
-    pixel, or one channel where channels are kept apart.
+    `across`: tiles side by side. `offsets`, `counts`: int64; shape (groups, tiles): where each tile
+    lies and how many bytes it has. A group holds all samples of a pixel, or one channel where
+    channels are kept apart.
     """
 
     across: int
-    down: int
     offsets: npt.NDArray[np.int64]
     counts: npt.NDArray[np.int64]
     decoder: TileDecoder
@@ -102,11 +101,7 @@ class TiledLevel:
 
 @dataclass(frozen=True, slots=True)
 class TiffLayout:
-    """A tiled TIFF, as its directories describe it.
-
-    `tiles`: the same levels. `mpp`: micrometres per pixel of level 0. `has_gaps`: whether a tile
-    was never written.
-    """
+    """A tiled TIFF, as its directories describe it; a tile that was never written is a gap."""
 
     levels: tuple[Level, ...]
     tiles: tuple[TiledLevel, ...]
@@ -138,17 +133,13 @@ def tiff_layout(path: Path) -> TiffLayout | OtherKind:
             decoder = TileDecoder.of(pages[0])
             if isinstance(decoder, str):
                 return OtherKind(decoder, "openslide")
-            offsets, counts = _index(path, pages)
-            tiles.append(
-                TiledLevel(
-                    across=math.ceil(pages[0].imagewidth / decoder.width_px),
-                    down=math.ceil(pages[0].imagelength / decoder.height_px),
-                    offsets=offsets,
-                    counts=counts,
-                    decoder=decoder,
-                )
+            height, width = pages[0].imagelength, pages[0].imagewidth
+            across, down = (
+                math.ceil(width / decoder.width_px),
+                math.ceil(height / decoder.height_px),
             )
-            shapes.append((pages[0].imagelength, pages[0].imagewidth))
+            tiles.append(TiledLevel(across, *_index(path, pages, across * down), decoder))
+            shapes.append((height, width))
         first = tiles[0]
         return TiffLayout(
             levels=levels_of(shapes),
@@ -194,14 +185,11 @@ def _pages_of_levels(tiff: tifffile.TiffFile) -> list[list[tifffile.TiffPage]]:
 
 
 def _index(
-    path: Path, pages: list[tifffile.TiffPage]
+    path: Path, pages: list[tifffile.TiffPage], tiles: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Offset and size of every tile, as (groups, tiles)."""
     first = pages[0]
     groups = len(pages) * (first.samplesperpixel if first.planarconfig != 1 else 1)
-    tiles = math.ceil(first.imagewidth / first.tilewidth) * math.ceil(
-        first.imagelength / first.tilelength
-    )
     offsets = np.array([page.dataoffsets for page in pages], np.int64)
     counts = np.array([page.databytecounts for page in pages], np.int64)
     if offsets.size != groups * tiles or counts.size != groups * tiles:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -95,6 +96,7 @@ class TileDecoder:
         """Decode one tile into (height_px, width_px, samples)."""
         import imagecodecs
 
+        shape = (self.height_px, self.width_px, self.samples)
         if self.compression == JPEG:
             if not is_whole(data):
                 raise ValueError("its JPEG data are incomplete")
@@ -104,25 +106,19 @@ class TileDecoder:
         elif self.compression in _IMAGES:
             pixels = getattr(imagecodecs, _IMAGES[self.compression])(data)
         else:
-            return self._unpacked(data)
-        shape = (self.height_px, self.width_px, self.samples)
-        if pixels.size != self.height_px * self.width_px * self.samples:
+            if self.compression != NONE:
+                data = getattr(imagecodecs, _BYTES[self.compression])(data)
+            return self._unpacked(data, shape)
+        if pixels.size != math.prod(shape):
             raise ValueError(f"a tile has the shape {pixels.shape} instead of {shape}")
         return pixels.reshape(shape)
 
-    def _unpacked(self, data: bytes) -> npt.NDArray[Any]:
-        """Decode a tile whose compression knows nothing of images."""
-        import imagecodecs
-
-        shape = (self.height_px, self.width_px, self.samples)
+    def _unpacked(self, plain: bytes, shape: tuple[int, int, int]) -> npt.NDArray[Any]:
         dtype = np.dtype(self.dtype)
-        plain = data
-        if self.compression != NONE:
-            plain = getattr(imagecodecs, _BYTES[self.compression])(data)
-        wanted = self.height_px * self.width_px * self.samples * dtype.itemsize
+        wanted = math.prod(shape) * dtype.itemsize
         if len(plain) < wanted:
             raise ValueError(f"a tile ends after {len(plain)} of {wanted} bytes")
-        pixels = np.frombuffer(plain, dtype, wanted // dtype.itemsize).reshape(shape)
+        pixels = np.frombuffer(plain, dtype, math.prod(shape)).reshape(shape)
         pixels = pixels.astype(dtype.newbyteorder("="), copy=False)
         if self.predictor == _HORIZONTAL:
             pixels = np.cumsum(pixels, axis=1, dtype=pixels.dtype)
@@ -157,10 +153,8 @@ def _refusal(page: tifffile.TiffPage) -> str:
 
 
 def is_whole(data: bytes) -> bool:
-    """Find whether the scans of a JPEG image end where they should.
-
-    Decoders fill what they cannot decode with grey; changed bytes that still decode are not found.
-    """
+    """Find whether the scans of a JPEG image end where they should."""
+    # Decoders fill what they cannot decode with grey. Changed bytes that still decode stay unfound.
     try:
         scan = _scan_after(data, 2)
         while scan:

@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.slides.slide import Level, Pixels, Slide
+from pyscale_stages.slides.slide import Level, Slide
 
 PICTURE_PX = 2048
-"""Longest side of the picture."""
 BAND_PIXELS = 64 * 2**20
 """Pixels of a level that are held at once while the picture is made."""
 BLUR_PX = 7
@@ -21,7 +20,6 @@ CLOSING_PX = 5
 SMALLEST_SHARE = 0.001
 """Pieces of tissue that cover less of the picture are taken for dirt."""
 LEAST_TISSUE = 0.4
-"""Share of a patch that must be tissue."""
 _COLOURS = 3
 _REDUCING_GAP = 2.0
 
@@ -89,7 +87,10 @@ def picture(slide: Slide, longest_px: int = PICTURE_PX) -> npt.NDArray[np.uint8]
             f"{slide.path} has {slide.channels} channels of {slide.dtype}, which do not tell "
             "tissue from glass: use --grid tissue=false"
         )
-    number = _level_for_picture(slide, longest_px)
+    # The coarsest level that is still finer than the picture.
+    wanted = max(slide.levels[0].width_px, slide.levels[0].height_px) / longest_px
+    fine = [n for n, level in enumerate(slide.levels) if level.downsample <= wanted]
+    number = fine[-1] if fine else 0
     level = slide.levels[number]
     size = _picture_size(level, longest_px)
     # Resampling a large image well is slow: means over whole pixels come first, then the rest.
@@ -102,25 +103,15 @@ def picture(slide: Slide, longest_px: int = PICTURE_PX) -> npt.NDArray[np.uint8]
     for top in range(0, level.height_px, rows):
         height = min(rows, level.height_px - top)
         band = slide.read_on_glass(number, top, 0, height, level.width_px)
-        bands.append(np.asarray(Image.fromarray(_coloured(band)).reduce(steps)))
+        if slide.channels == 1:
+            band = np.repeat(band, _COLOURS, axis=2)
+        bands.append(np.asarray(Image.fromarray(band).reduce(steps)))
     reduced = Image.fromarray(np.concatenate(bands))
     if reduced.size == size:
         return np.asarray(reduced)
     # The last row and column of means may cover fewer pixels than the others.
     whole = (0.0, 0.0, level.width_px / steps[0], level.height_px / steps[1])
     return np.asarray(reduced.resize(size, Image.Resampling.LANCZOS, whole))
-
-
-def _coloured(pixels: Pixels) -> Pixels:
-    return pixels if pixels.shape[2] == _COLOURS else np.repeat(pixels, _COLOURS, axis=2)
-
-
-def _level_for_picture(slide: Slide, longest_px: int) -> int:
-    """The coarsest level that is still finer than the picture."""
-    finest = slide.levels[0]
-    wanted = max(finest.width_px, finest.height_px) / longest_px
-    fine = [n for n, level in enumerate(slide.levels) if level.downsample <= wanted]
-    return fine[-1] if fine else 0
 
 
 def _picture_size(level: Level, longest_px: int) -> tuple[int, int]:

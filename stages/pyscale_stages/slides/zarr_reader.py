@@ -23,10 +23,7 @@ _CHANNELS = ("c", "s")
 
 
 class ZarrSlide(Slide):
-    """An OME-Zarr image of version 0.4 or 0.5; times and depths are its planes, times first.
-
-    `path`: its folder, or one that holds several, of which this is the first.
-    """
+    """An OME-Zarr image, 0.4 or 0.5, the first of its folder; times and depths are planes."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

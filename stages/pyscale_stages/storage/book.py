@@ -87,14 +87,8 @@ def resident_bytes(files: Sequence[Path]) -> int:
 
 def _warmed(path: Path) -> Eviction:
     before, after = pagecache.probe(path), pagecache.warm(path)
-    return Eviction(
-        path=path,
-        node=node_name(),
-        before=before,
-        after=after,
-        state=pagecache.state_of(after),
-        reason=after.reason,
-    )
+    kept: dict[str, Any] = {"before": before, "after": after, "state": pagecache.state_of(after)}
+    return Eviction(path=path, node=node_name(), reason=after.reason, **kept)
 
 
 def residency_table(proofs: Sequence[dict[str, Any]]) -> pl.DataFrame:
@@ -162,7 +156,6 @@ class FileSet:
     folder: Path
     files: tuple[Path, ...]
     crc32: tuple[int, ...]
-    """CRC-32 of each file."""
 
     @property
     def total_bytes(self) -> int:
@@ -171,10 +164,8 @@ class FileSet:
 
 
 def latency_details(latency_ns: Sequence[int]) -> dict[str, float]:
-    """Give percentiles, mean and maximum in seconds.
-
-    A percentile is a latency that was observed; it is left out where no sample lies beyond it.
-    """
+    """Give percentiles, mean and maximum in seconds."""
+    # A percentile is a latency that was observed; it is left out where no sample lies beyond it.
     seconds = np.asarray(latency_ns) / 1e9
     details = {"latency_mean_s": float(seconds.mean()), "latency_max_s": float(seconds.max())}
     for name, share in QUANTILES.items():

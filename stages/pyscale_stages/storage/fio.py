@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Sequence
 from typing import Any
 
-from pyscale_stages.storage.book import Book, Case
+from pyscale_stages.storage.book import QUANTILES, Book, Case
 from pyscale_stages.storage.reading import Piece
 from pyscale_stages.storage.reads import (
     Read,
@@ -22,12 +22,6 @@ from pyscale_stages.storage.testfiles import FILE_NAME, Stack
 ABSENT = "fio is not installed here: apt-get install fio"
 TOO_LITTLE = "larger than data set range"
 """What fio says of files that are smaller than one read."""
-PERCENTILES = {
-    "latency_p50_s": "50.000000",
-    "latency_p95_s": "95.000000",
-    "latency_p99_s": "99.000000",
-    "latency_p999_s": "99.900000",
-}
 
 
 def fio_version() -> str | None:
@@ -53,10 +47,8 @@ def fio_sequentially(book: Book, case: Case, stack: Stack) -> None:
 
 
 def fio_at_random(book: Book, case: Case, stack: Stack) -> None:
-    """Let fio read particle after particle in the very order of `read_at_random`.
-
-    In its own random order neighbours follow each other, which a disk reads faster.
-    """
+    """Let fio read particle after particle in the very order of `read_at_random`."""
+    # In its own random order neighbours follow each other, which a disk reads faster.
     direct = case.mode == "direct" and not why_not_direct(stack.files[0])
     alignment_bytes = alignment_of(stack.files[0]) if direct else 1
     pieces = [stack.pieces[index] for index in random_order(book, case, stack)]
@@ -73,8 +65,7 @@ def replay_of(pieces: Sequence[Piece], names: Sequence[str], alignment_bytes: in
     for piece in pieces:
         start = piece.offset_bytes - piece.offset_bytes % alignment_bytes
         lines.append(f"{names[piece.file]} read {start} {piece.length_bytes}")
-    lines += [f"{name} close" for name in names]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *(f"{name} close" for name in names), ""])
 
 
 def _timed(book: Book, case: Case, stack: Stack, block_bytes: int, options: Sequence[str]) -> None:
@@ -105,9 +96,9 @@ def _timed(book: Book, case: Case, stack: Stack, block_bytes: int, options: Sequ
             command, cwd=stack.folder, capture_output=True, text=True, check=False
         )
         if done.returncode:
-            said = _last_line(done.stderr or done.stdout).rstrip(".")
+            said = (done.stderr or done.stdout).strip().rpartition("\n")[2].rstrip(".")
             remedy = ": use a larger stack" if TOO_LITTLE in said else ""
-            return f"fio failed: {said}{remedy}"
+            return f"fio failed: {said or 'no output'}{remedy}"
         return read_of(done.stdout, block_bytes)
 
     timed_read(book, case, stack, read)
@@ -118,8 +109,7 @@ def read_of(answer: str, block_bytes: int) -> Read | str:
     try:
         found: dict[str, Any] = json.loads(answer[answer.index("{") :])["jobs"][0]["read"]
         wall_s, amount = found["runtime"] / 1000, found["io_bytes"]
-        reads = found["total_ios"]
-        latency = found["clat_ns"]
+        reads, latency = found["total_ios"], found["clat_ns"]
     except (ValueError, KeyError, IndexError) as error:
         return f"unreadable answer of fio ({type(error).__name__}: {error})"
     if not amount:
@@ -128,12 +118,7 @@ def read_of(answer: str, block_bytes: int) -> Read | str:
         return "the test is too short for fio, which counts milliseconds: use a larger stack"
     percentile = latency.get("percentile", {})
     details = {"block_bytes": float(block_bytes), "reads_per_s": reads / wall_s}
-    details |= {
-        name: percentile[key] / 1e9 for name, key in PERCENTILES.items() if key in percentile
-    }
+    for name, share in QUANTILES.items():
+        if (key := f"{100 * share:.6f}") in percentile:
+            details[f"latency_{name}_s"] = percentile[key] / 1e9
     return Read(wall_s, amount, details | {"latency_mean_s": latency.get("mean", 0) / 1e9})
-
-
-def _last_line(text: str) -> str:
-    lines = text.strip().splitlines()
-    return lines[-1] if lines else "no output"

@@ -34,7 +34,7 @@ def measure_metadata(book: Book, folder: Path, repeat: int) -> None:
         made = _each(paths, lambda path: _create(path, content))
     with book.task.span("compute"):
         looked_at = _each(shuffled, os.stat)
-        listed = _listed(folder, len(paths))
+        listed_s = _listed_s(folder, len(paths))
         proof = prepare([Path(path) for path in shuffled], "cold")
     with book.task.span("read"):
         read = _each(shuffled, _read)
@@ -45,15 +45,14 @@ def measure_metadata(book: Book, folder: Path, repeat: int) -> None:
         deleted = _each(shuffled, os.unlink)
         folder.rmdir()
     book.prove(f"{NAME}_read", repeat, 1, proof)
-    size = {"file_bytes": float(params.small_file_bytes)}
+    size, files = {"file_bytes": float(params.small_file_bytes)}, float(len(paths))
     for operation, (wall_s, details), more in (
         ("create", made, size),
         ("stat", looked_at, {}),
-        ("list", listed, {}),
+        ("list", (listed_s, {}), {}),
         ("read", read, size | proof.details),
         ("delete", deleted, {}),
     ):
-        files = float(len(paths))
         book.add(
             f"{NAME}_{operation}",
             wall_s,
@@ -78,7 +77,7 @@ def _each(paths: Sequence[str], do: Callable[[str], object]) -> tuple[float, dic
     return (clock() - begin) / 1e9, latency_details(latency_ns)
 
 
-def _listed(folder: Path, files: int) -> tuple[float, dict[str, float]]:
+def _listed_s(folder: Path, files: int) -> float:
     """Time the listing of a folder that must hold so many files."""
     begin = time.perf_counter_ns()
     with os.scandir(folder) as entries:
@@ -86,7 +85,7 @@ def _listed(folder: Path, files: int) -> tuple[float, dict[str, float]]:
     wall_s = (time.perf_counter_ns() - begin) / 1e9
     if found != files:
         raise DamagedRead(f"{folder} lists {found} files, but {files} were made in it")
-    return wall_s, {}
+    return wall_s
 
 
 def _create(path: str, content: bytes) -> None:

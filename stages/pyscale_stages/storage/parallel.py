@@ -13,7 +13,6 @@ import signal
 import threading
 import time
 from collections.abc import Sequence
-from itertools import pairwise
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,11 +34,9 @@ class ReaderLost(StageError):  # noqa: N818 - named for what it says
 
 def shares_of(files: Sequence[Path], readers: int) -> list[list[Path]]:
     """Give each reader neighbouring files, as evenly as whole files allow."""
-    each, over = divmod(len(files), readers)
-    ends = [0]
-    for number in range(readers):
-        ends.append(ends[-1] + each + (number < over))
-    return [list(files[start:end]) for start, end in pairwise(ends)]
+    import numpy as np
+
+    return [list(share) for share in np.array_split(np.array(files, object), readers)]
 
 
 def read_in_parallel(book: Book, case: Case, files: FileSet) -> None:
@@ -57,10 +54,8 @@ def read_in_parallel(book: Book, case: Case, files: FileSet) -> None:
             )
         return together(shares_of(files.files, case.workers), block_bytes, direct=direct)
 
-    def verify() -> int:
-        return verified(Reader(block_bytes, direct=direct), files, block_bytes)
-
-    timed_read(book, case, files, read, verify)
+    reader = Reader(block_bytes, direct=direct)
+    timed_read(book, case, files, read, lambda: verified(reader, files, block_bytes))
 
 
 def together(shares: Sequence[Sequence[Path]], block_bytes: int, *, direct: bool) -> Read:

@@ -135,12 +135,8 @@ def camera_of(params: StorageParams, kind: MovieFormat) -> Camera:
     frames, side_px = params.movie_frames, params.movie_side_px
     if params.movie_set == "laptop":
         frames, side_px = frames or LAPTOP_FRAMES, side_px or LAPTOP_SIDE_PX
-    changes: dict[str, int] = {}
-    if frames is not None:
-        changes["frames"] = frames
-    if side_px is not None:
-        changes |= {"height_px": side_px, "width_px": side_px}
-    return camera.model_copy(update=changes)
+    sizes = {"frames": frames, "height_px": side_px, "width_px": side_px}
+    return camera.model_copy(update={name: n for name, n in sizes.items() if n is not None})
 
 
 def most_bytes(params: StorageParams) -> int:

@@ -31,10 +31,7 @@ class Piece:
 
 
 class Reader:
-    """Reads by `preadv` into a buffer that is allocated, touched and aligned beforehand.
-
-    `direct`: by O_DIRECT, where what is asked for is widened to whole blocks of `alignment_bytes`.
-    """
+    """Reads by `preadv` into a touched and aligned buffer; `direct` by O_DIRECT."""
 
     def __init__(
         self, largest_bytes: int, *, direct: bool = False, alignment_bytes: int = ALIGNMENT_BYTES
@@ -115,5 +112,4 @@ class Reader:
 
 
 def _up(length_bytes: int, block_bytes: int = ALIGNMENT_BYTES) -> int:
-    """Round up to whole blocks."""
     return -(-length_bytes // block_bytes) * block_bytes

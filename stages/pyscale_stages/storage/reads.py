@@ -50,11 +50,9 @@ def timed_read(
     read: Callable[[], Read | str],
     verify: Callable[[], int] | None = None,
 ) -> None:
-    """Bring files into a state, read them, compare what was read, and keep the timing.
-
-    `verify` reads again in the same way, for a checksum: right after a read through the page cache
-    it sees the very pages that the timed read brought in.
-    """
+    """Bring files into a state, read them, compare what was read, and keep the timing."""
+    # `verify` reads again in the same way, for a checksum: right after a read through the page
+    # cache it sees the very pages that the timed read brought in.
     direct = case.mode == "direct"
     done: Read | str = why_not_direct(files.files[0]) if direct else ""
     if not done:
@@ -163,10 +161,8 @@ def why_not_direct(path: Path) -> str:
 
 
 def alignment_of(path: Path) -> int:
-    """Find the size of blocks that a file can be read in directly: a sector's, or a page's.
-
-    A filesystem of larger blocks may read a sector through the page cache: none may be left there.
-    """
+    """Find the size of blocks that a file can be read in directly: a sector's, or a page's."""
+    # A filesystem of larger blocks may read a sector through the page cache, and leave it there.
     pagecache.evict(path)
     try:
         _read_block(path, SMALLEST_BLOCK_BYTES)

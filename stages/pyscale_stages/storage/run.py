@@ -117,10 +117,8 @@ def _describe(book: Book, place: Path, cache: Path | None) -> None:
 
 
 def _tests_of(bench: Bench, repeat: int) -> list[Callable[[], None]]:
-    """List the tests of one repeat: writing and copying, then all that reads, in a drawn order.
-
-    What else the machine does then hits no test in each repeat; none depends on what came before.
-    """
+    """List the tests of one repeat: writing and copying, then all that reads, in a drawn order."""
+    # What else the machine does then hits no test in each repeat; none depends on what came before.
     others = [*_reading_tests(bench, repeat)]
     rng = np.random.default_rng([bench.book.task.spec.seed, repeat])
     writing = [partial(_write, bench, repeat), partial(_copy, bench, repeat)]
@@ -129,10 +127,9 @@ def _tests_of(bench: Bench, repeat: int) -> list[Callable[[], None]]:
 
 def _reading_tests(bench: Bench, repeat: int) -> Iterator[Callable[[], None]]:
     book, params = bench.book, bench.book.params
+    Reads = Callable[[Book, Case, Stack], None]  # noqa: N806 - a type
 
-    def of_stack(
-        read: Callable[[Book, Case, Stack], None], case: Case, where: str = "particle"
-    ) -> Callable[[], None]:
+    def of_stack(read: Reads, case: Case, where: str = "particle") -> Callable[[], None]:
         # Which files these are is known only when they are written in this repeat.
         return lambda: read(book, case, bench.stacks[where])
 

@@ -29,16 +29,13 @@ class Stack(FileSet):
     """A written particle stack."""
 
     pieces: tuple[Piece, ...]
-    """Where each particle lies."""
     piece_crc32: npt.NDArray[np.uint32]
-    """CRC-32 of each particle."""
 
 
 def particles_by_file(params: StorageParams) -> list[int]:
     """Spread the particles over the files as evenly as whole numbers allow."""
     particles, _, files = params.shape
-    each, over = divmod(particles, files)
-    return [each + (number < over) for number in range(files)]
+    return [len(part) for part in np.array_split(np.arange(particles), files)]
 
 
 def particles_of(seed: int, number: int, count: int, side_px: int) -> npt.NDArray[np.float32]:

@@ -13,6 +13,7 @@ from pyscale_stages.decompress.params import DecompressParams
 from pyscale_stages.movieformats.codecs import CODECS
 from pyscale_stages.movieformats.counting import PRESETS
 from pyscale_stages.timing import Timing
+from smallstages import SMALL
 from stagetasks import Bench
 
 
@@ -31,12 +32,17 @@ def change_decoders(monkeypatch, changed):
     monkeypatch.setattr(decompressing, "packed_movie", lambda *given: changed(packed_movie(*given)))
 
 
+@pytest.fixture
+def bench(tmp_path):
+    """The stage on small movies."""
+    return Bench("decompress", tmp_path, **SMALL["decompress"])
+
+
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     """Output and record of two repeats of all codecs, on one thread and on two."""
-    size = {"frames": 3, "height_px": 64, "width_px": 96}
-    bench = Bench("decompress", tmp_path_factory.mktemp("measured"), **size)
-    result = bench.run("run", repeats=2, params={"threads": [1, 2]})
+    bench = Bench("decompress", tmp_path_factory.mktemp("measured"), **SMALL["decompress"])
+    result = bench.run("run")
     assert result.error is None
     return bench.folder / "out", result
 

@@ -6,29 +6,7 @@ import torch
 import stagetasks
 from pyscale_stages.kernels.params import KernelParams
 from pyscale_stages.kernels.work import Bench, StepClock
-
-SMALL = {
-    "repeats": 2,
-    "fft_2d_px": 32,
-    "fft_images": 2,
-    "fft_3d_px": 16,
-    "map_px": 48,
-    "cutoffs": 4,
-    "micrographs": 1,
-    "micrograph_px": 160,
-    "template_px": 25,
-    "template_angles": 16,
-    "particle_px": 24,
-    "particles": 6,
-    "particle_batch": 4,
-    "poses": 12,
-    "marginal_poses": 2,
-    "transfer_max_bytes": 1 << 14,
-    "allocation_bytes": 1 << 16,
-    "launches": 5,
-    "triad_elements": 1 << 12,
-    "matrix_size": 32,
-}
+from smallstages import SMALL
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -47,12 +25,24 @@ def make_bench(tmp_path):
     """Make a bench on the processor, of small sizes but for those that are given."""
 
     def make(*, seed=0, device="cpu", **params):
-        return Bench(torch.device(device), KernelParams(**(SMALL | params)), seed, tmp_path)
+        sizes = KernelParams(**(SMALL["kernels"] | params))
+        return Bench(torch.device(device), sizes, seed, tmp_path)
 
     return make
 
 
 @pytest.fixture
+def done(make_bench, clock):
+    """Prepare a test on a small bench and do it once: the work, and its result."""
+
+    def do(prepare, *, bench=None, **how):
+        work = prepare(bench or make_bench(), **how)
+        return work, work.once(clock)
+
+    return do
+
+
+@pytest.fixture
 def kernels(tmp_path):
     """The stage with small sizes."""
-    return stagetasks.Bench("kernels", tmp_path, **SMALL)
+    return stagetasks.Bench("kernels", tmp_path, **SMALL["kernels"])

@@ -5,10 +5,9 @@ from pyscale_stages.kernels import basics
 from pyscale_stages.kernels.work import StepClock
 
 
-def test_the_triad_is_that_of_numpy(make_bench, clock):
+def test_the_triad_is_that_of_numpy(make_bench, done):
     bench = make_bench()
-    work = basics.prepare_triad(bench)
-    got = work.once(clock)
+    work, got = done(basics.prepare_triad, bench=bench)
     rng = bench.rng("triad")
     b, c = (rng.random(1 << 12, dtype=np.float32) for _ in range(2))
     assert np.abs(got.numpy() - (b + 3.0 * c.astype(np.float64))).max() < 1e-6
@@ -17,10 +16,9 @@ def test_the_triad_is_that_of_numpy(make_bench, clock):
     assert basics.triad_bytes(bench.params) == 3 * 4 * (1 << 12)
 
 
-def test_the_product_is_that_of_numpy_in_double_precision(make_bench, clock):
+def test_the_product_is_that_of_numpy_in_double_precision(make_bench, done):
     bench = make_bench(matrix_size=48)
-    work = basics.prepare_product(bench)
-    got = work.once(clock)
+    work, got = done(basics.prepare_product, bench=bench)
     rng = bench.rng("matrix_product")
     a, b = (rng.standard_normal((48, 48), dtype=np.float32).astype(np.float64) for _ in range(2))
     assert np.abs(got.numpy() - a @ b).max() < 1e-4
@@ -31,9 +29,8 @@ def test_the_product_is_that_of_numpy_in_double_precision(make_bench, clock):
     assert basics.product_flop(bench.params) == 2 * 48**3
 
 
-def test_allocated_memory_is_written_to_both_ends(make_bench, clock):
-    work = basics.prepare_allocation(make_bench(allocation_bytes=5000))
-    result = work.once(clock)
+def test_allocated_memory_is_written_to_both_ends(make_bench, done, clock):
+    work, result = done(basics.prepare_allocation, bench=make_bench(allocation_bytes=5000))
     assert result == (5000, 14)
     assert work.judge(result).right
     assert not work.judge((5000, 7)).right
@@ -63,11 +60,12 @@ SINGLE_PRECISION = 1e-5
     ("name", "shape", "axes"),
     [("fft_2d", (2, 32, 32), (-2, -1)), ("fft_3d", (16, 16, 16), (-3, -2, -1))],
 )
-def test_transforms_are_those_of_numpy_in_double_precision(make_bench, clock, name, shape, axes):
-    bench = make_bench()
-    work = {"fft_2d": basics.prepare_2d, "fft_3d": basics.prepare_3d}[name](bench)
-    transform, back = work.once(clock)
-    values = bench.rng(name).standard_normal(shape, dtype=np.float32)
+def test_transforms_are_those_of_numpy_in_double_precision(
+    make_bench, done, clock, name, shape, axes
+):
+    prepare = {"fft_2d": basics.prepare_2d, "fft_3d": basics.prepare_3d}[name]
+    _, (transform, back) = done(prepare)
+    values = make_bench().rng(name).standard_normal(shape, dtype=np.float32)
     expected = np.fft.rfftn(values.astype(np.float64), axes=axes)
     scale = np.sqrt(np.mean(np.abs(expected) ** 2))
     assert np.abs(transform.numpy() - expected).max() < SINGLE_PRECISION * scale
@@ -76,10 +74,9 @@ def test_transforms_are_those_of_numpy_in_double_precision(make_bench, clock, na
 
 
 def test_a_transform_that_does_not_come_back_is_wrong_and_its_operations_are_fftws(
-    make_bench, clock
+    make_bench, done
 ):
-    work = basics.prepare_2d(make_bench())
-    transform, back = work.once(clock)
+    work, (transform, back) = done(basics.prepare_2d)
     assert work.judge((transform, back)).right
     assert not work.judge((transform, back + 0.01)).right
     assert not work.judge((transform, back * float("nan"))).right

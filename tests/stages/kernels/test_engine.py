@@ -18,9 +18,9 @@ STEPS = [
 
 
 @pytest.mark.parametrize("how", COMBINATIONS, ids=lambda how: how.name)
-def test_every_combination_finds_the_true_poses_and_rebuilds_the_object(make_bench, clock, how):
-    work = engine.prepare(make_bench(), how=how)
-    judgement = work.judge(work.once(clock))
+def test_every_combination_finds_the_true_poses_and_rebuilds_the_object(done, clock, how):
+    work, result = done(engine.prepare, how=how)
+    judgement = work.judge(result)
     assert judgement.more["right_poses"] == 1
     assert judgement.more["correlation_with_truth"] > 0.99
     # With two threads steps overlap, and only the whole is timed.
@@ -28,13 +28,13 @@ def test_every_combination_finds_the_true_poses_and_rebuilds_the_object(make_ben
 
 
 @pytest.mark.parametrize("kernel", ["linear10", "linear20"])
-def test_place_and_threads_do_not_change_the_result(make_bench, clock, kernel):
+def test_place_and_threads_do_not_change_the_result(done, kernel):
     alike = [
         how
         for how in COMBINATIONS
         if (how.kernel, how.assignment, how.symmetry) == (kernel, "max", "C1")
     ]
-    volumes = [engine.prepare(make_bench(), how=how).once(clock).volume for how in alike]
+    volumes = [done(engine.prepare, how=how)[1].volume for how in alike]
     assert len(volumes) == 4
     assert all(np.allclose(volumes[0], volume, atol=1e-5) for volume in volumes)
 
@@ -43,25 +43,21 @@ def test_place_and_threads_do_not_change_the_result(make_bench, clock, kernel):
     ("assignment", "symmetry", "times"), [("max", "C1", 1), ("marg", "C1", 1), ("max", "D7", 14)]
 )
 def test_a_particle_is_inserted_once_in_all_for_each_symmetric_orientation(
-    make_bench, clock, assignment, symmetry, times
+    done, assignment, symmetry, times
 ):
-    how = engine.Combination("memory", "single", "linear10", assignment, symmetry)
-    built = engine.prepare(make_bench(), how=how).once(clock).built
-    n_coefficients = len(disc(24)[0])
-    assert float(built.weight.sum()) == pytest.approx(6 * n_coefficients * times, rel=1e-3)
+    def weight_of(*what):
+        how = engine.Combination("memory", "single", "linear10", *what)
+        return done(engine.prepare, how=how)[1].built.weight
+
+    weight = weight_of(assignment, symmetry)
+    assert float(weight.sum()) == pytest.approx(6 * len(disc(24)[0]) * times, rel=1e-3)
     if times > 1:
         # Fourteen orientations fill far more of the grid than one.
-        alone = engine.prepare(
-            make_bench(), how=engine.Combination("memory", "single", "linear10", "max", "C1")
-        )
-        filled = (built.weight > 0).sum()
-        assert filled > 2 * (alone.once(clock).built.weight > 0).sum()
+        assert (weight > 0).sum() > 2 * (weight_of("max", "C1") > 0).sum()
 
 
-def test_wrong_poses_and_a_wrong_reconstruction_are_noticed(make_bench, clock):
-    bench = make_bench()
-    work = engine.prepare(bench, how=COMBINATIONS[4])
-    result = work.once(clock)
+def test_wrong_poses_and_a_wrong_reconstruction_are_noticed(done):
+    work, result = done(engine.prepare, how=COMBINATIONS[4])
     assert work.judge(result).right
     wrong = engine.Outcome((result.pose + 1) % 12, result.shift, result.built, result.volume)
     assert not work.judge(wrong).right
@@ -69,12 +65,11 @@ def test_wrong_poses_and_a_wrong_reconstruction_are_noticed(make_bench, clock):
     assert not work.judge(result).right
 
 
-def test_a_pose_that_cannot_be_told_from_the_true_one_is_right(make_bench, clock):
+def test_a_pose_that_cannot_be_told_from_the_true_one_is_right(make_bench, done):
     """In so small a box seven-fold views that differ by a turn about the axis look alike."""
     how = engine.Combination("memory", "single", "linear10", "max", "D7")
     bench = make_bench(particle_px=16, particles=8, poses=64)
-    work = engine.prepare(bench, how=how)
-    result = work.once(clock)
+    work, result = done(engine.prepare, bench=bench, how=how)
     made = particles.simulate(bench.params, bench.rng("particles_D7"), "D7")
     order = bench.rng("order").permutation(bench.params.particles)
     assert (result.pose != made.pose[order]).any()

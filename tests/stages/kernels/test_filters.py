@@ -24,25 +24,21 @@ def choice_by_numpy(bench):
     return np.argmin(errors, axis=0)
 
 
-def test_the_chosen_filters_are_those_of_numpy(make_bench, clock):
-    bench = make_bench()
-    choice = filters.prepare(bench).once(clock)
+def test_the_chosen_filters_are_those_of_numpy_and_keep_finer_detail_of_the_particle(
+    make_bench, done
+):
+    work, choice = done(filters.prepare)
     # Where two filters are equally good, single precision may take the other one.
-    assert np.mean(choice == choice_by_numpy(bench)) > 0.999
+    assert np.mean(choice == choice_by_numpy(make_bench())) > 0.999
     assert len(np.unique(choice)) > 1
+    assert work.judge(choice).right
+    assert not work.judge(choice.max() - choice).right
+    assert not work.judge(np.zeros_like(choice)).right
 
 
-def test_maps_go_to_the_device_and_errors_come_back_for_every_filter(make_bench, clock):
-    filters.prepare(make_bench(cutoffs=5)).once(clock)
+def test_maps_go_to_the_device_and_errors_come_back_for_every_filter(make_bench, done, clock):
+    done(filters.prepare, bench=make_bench(cutoffs=5))
     n_bytes = 4 * 48**3
     assert {step.calls for step in clock.steps.values()} == {5}
     assert clock.steps["put_map_on_device"].amount == 5 * 2 * n_bytes
     assert clock.steps["get_result"].amount == 5 * n_bytes
-
-
-def test_the_particle_keeps_finer_detail_than_the_solvent(make_bench, clock):
-    work = filters.prepare(make_bench())
-    choice = work.once(clock)
-    assert work.judge(choice).right
-    assert not work.judge(choice.max() - choice).right
-    assert not work.judge(np.zeros_like(choice)).right

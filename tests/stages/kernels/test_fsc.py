@@ -54,9 +54,8 @@ def test_noise_substitution_is_that_of_numpy(make_bench, clock):
 
 
 @pytest.mark.parametrize("noise_substituted", [False, True])
-def test_the_curve_is_what_signal_and_noise_let_expect(make_bench, clock, noise_substituted):
-    work = fsc.prepare(make_bench(), mask="tight", noise_substituted=noise_substituted)
-    curve = work.once(clock)
+def test_the_curve_is_what_signal_and_noise_let_expect(done, noise_substituted):
+    work, curve = done(fsc.prepare, mask="tight", noise_substituted=noise_substituted)
     assert work.judge(curve).right
     assert curve[1] > 0.9
     assert curve[-1] < 0.3

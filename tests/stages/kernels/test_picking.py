@@ -43,9 +43,8 @@ def test_rotated_templates_are_those_of_scipy():
         assert np.abs(got - expected)[inside].max() < 1e-4
 
 
-def test_particles_are_found_where_they_were_put(make_bench, clock):
-    work = picking.prepare(make_bench())
-    found = work.once(clock)
+def test_particles_are_found_where_they_were_put(done):
+    work, found = done(picking.prepare)
     judgement = work.judge(found)
     assert judgement.right
     assert judgement.more["particles"] >= 4

@@ -2,6 +2,7 @@
 
 import gc
 import multiprocessing
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 
@@ -63,6 +64,22 @@ def slides(tmp_path):
     for name in "abcd":
         (folder / f"{name}.svs").touch()
     return folder
+
+
+@pytest.fixture
+def begun():
+    """Begin batches of a data set in this block; with the loader processes that gives."""
+
+    @contextmanager
+    def begin(dataset, num_workers=1, start_method="fork", **params):
+        of_processes = {"num_workers": num_workers, "start_method": start_method}
+        settings = LoaderParams(**(SMALL | of_processes | params))
+        before = set(multiprocessing.active_children())
+        with Batches(dataset, settings, 0, num_workers) as batches:
+            batches.begin()
+            yield batches, set(multiprocessing.active_children()) - before
+
+    return begin
 
 
 @pytest.fixture

@@ -1,4 +1,3 @@
-import multiprocessing
 import os
 import signal
 from contextlib import suppress
@@ -11,7 +10,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
 
 from patchsets import ENDS_AFTER, Ending, Numbered
 from pyscale_stages.errors import BadInput, ResourceExhausted, StageError
-from pyscale_stages.loader.batches import Batches, EndlessSampler, sampler_of, told
+from pyscale_stages.loader.batches import EndlessSampler, sampler_of, told
 from pyscale_stages.loader.params import LoaderParams
 
 
@@ -62,40 +61,24 @@ def patient(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
-def test_loader_processes_are_gone_at_the_end(method):
-    params = LoaderParams(num_workers=2, batch_size=4, start_method=method)
-    before = set(multiprocessing.active_children())
-    with Batches(Numbered(["a"], 0), params, 0, 2) as batches:
-        batches.begin()
+def test_loader_processes_are_gone_at_the_end(begun, method):
+    with begun(Numbered(["a"], 0), 2, method) as (batches, processes):
         batches.take()
-        processes = set(multiprocessing.active_children()) - before
         assert len(processes) == 2
     assert [process.exitcode for process in processes] == [0, 0]
 
 
-def test_loader_processes_are_gone_after_an_error():
-    params = LoaderParams(num_workers=1, batch_size=4, start_method="fork")
-    slides = ["bad.svs"]
-    before = set(multiprocessing.active_children())
-    with (
-        pytest.raises(KeyError) as kept,
-        Batches(Numbered(slides, 0), params, 0, 1) as batches,
-    ):
-        batches.begin()
+def test_loader_processes_are_gone_after_an_error(begun):
+    with pytest.raises(KeyError) as kept, begun(Numbered(["a"], 0)) as (batches, (process,)):
         batches.take()
-        (process,) = set(multiprocessing.active_children()) - before
         raise KeyError(process.pid)
     # What was raised is still held, and with it every frame.
     assert not Path(f"/proc/{kept.value.args[0]}").exists()
 
 
-def test_a_loader_process_that_dies_at_the_very_end_takes_nothing_back():
-    params = LoaderParams(num_workers=1, batch_size=4, start_method="fork")
-    before = set(multiprocessing.active_children())
-    with Batches(Numbered(["a"], 0), params, 0, 1) as batches:
-        batches.begin()
+def test_a_loader_process_that_dies_at_the_very_end_takes_nothing_back(begun):
+    with begun(Numbered(["a"], 0)) as (batches, (process,)):
         taken = xs(batches.take())
-        (process,) = set(multiprocessing.active_children()) - before
         # Torch's handler raises it here or within the end of the block.
         with suppress(RuntimeError):
             process.kill()
@@ -103,7 +86,7 @@ def test_a_loader_process_that_dies_at_the_very_end_takes_nothing_back():
     assert taken == [0, 1, 2, 3]
 
 
-def test_loader_processes_have_one_thread_each():
+def test_loader_processes_have_one_thread_each(begun):
     class Threads(Ending):
         """Tells the threads of the process that loads."""
 
@@ -112,11 +95,9 @@ def test_loader_processes_have_one_thread_each():
             threads = torch.get_num_threads()
             return {"image": torch.zeros(1, 2, 2), "threads": threads, "pid": os.getpid()}
 
-    params = LoaderParams(num_workers=1, batch_size=2, start_method="fork")
-    with Batches(Threads(["a"], 0, 4), params, 0, 1) as batches:
-        batches.begin()
+    with begun(Threads(["a"], 0, 4)) as (batches, _):
         batch = batches.take()
-    assert batch["threads"].tolist() == [1, 1]
+    assert batch["threads"].tolist() == [1] * 4
     assert os.getpid() not in batch["pid"].tolist()
 
 

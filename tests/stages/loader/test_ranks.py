@@ -11,23 +11,15 @@ from pyscale_stages.contract import TaskResult
 
 pytestmark = pytest.mark.slow
 
-SMALL = {
-    "factory": "patchsets:numbered",
-    "num_workers": 1,
-    "batch_size": 4,
-    "warmup_batches": 2,
-    "batches": 5,
-    "start_method": "fork",
-}
-
 
 @pytest.fixture
-def run_ranks(tmp_path, slides):
+def run_ranks(tmp_path, slides, bench):
     """Start ranks at once, and wait for all of them."""
 
     def run(**params):
         words = ("--input", f"slides={slides}")
-        return startedranks.run_ranks(tmp_path, 2, *words, stage="loader", params=SMALL | params)
+        given = bench.usual | {"num_workers": 1, "batches": 5} | params
+        return startedranks.run_ranks(tmp_path, 2, *words, stage="loader", params=given)
 
     return run
 

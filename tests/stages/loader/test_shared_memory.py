@@ -30,7 +30,7 @@ def test_shared_memory_that_is_too_small_is_one_sentence(slides, tmp_path, missi
             *("--input", f"slides={slides}", "--output", str(tmp_path / "output")),
             *("--params", str(params)),
         ],
-        env={**os.environ, "PYTHONPATH": str(TESTS)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), *sys.path])},
         capture_output=True,
         text=True,
         check=False,

@@ -13,6 +13,7 @@ import pytest
 from pyscale_stages.errors import BadInput
 from pyscale_stages.kernels.particles import OnDisk
 from pyscale_stages.machine.place import scratch_folder
+from smallstages import SMALL
 
 TWICE = """
 import pathlib, select, shutil, sys
@@ -51,8 +52,6 @@ place, output, params = sys.argv[1:]
 given = ["--input", place, "--output", output, "--params", params]
 sys.exit(main(["storage", "run", *given], time.monotonic()))
 """
-SMALL = {"particles": 4, "particle_side_px": 16, "particle_files": 2, "movies": 1}
-SMALL |= {"movie_frames": 1, "movie_side_px": 64, "small_files": 2, "fio": False}
 
 
 def python(*line):
@@ -117,7 +116,7 @@ def test_a_signal_while_finished_work_is_removed_ends_the_task_after_it(place):
 
 @pytest.mark.slow
 def test_a_stage_that_is_politely_killed_leaves_nothing(place, tmp_path):
-    (tmp_path / "params.json").write_text(json.dumps(SMALL))
+    (tmp_path / "params.json").write_text(json.dumps(SMALL["storage"]))
     with python(STAGE, place, tmp_path / "out", tmp_path / "params.json") as process:
         hear(process, "reading")
         assert list(place.rglob("*.mrc"))

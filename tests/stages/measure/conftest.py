@@ -23,9 +23,9 @@ def disk(missing):
     folder = Path(tempfile.mkdtemp(prefix="pyscale-", dir="/var/tmp"))
     folder.chmod(0o755)
     descriptor = os.open(folder, os.O_RDONLY)
-    in_memory = residency.in_memory(residency.filesystem_magic(descriptor))
+    magic = residency.filesystem_magic(descriptor)
     os.close(descriptor)
-    if in_memory:
+    if magic in residency.IN_MEMORY:
         shutil.rmtree(folder)
         missing("a disk", "/var/tmp lies in memory: mount a disk there")
     yield folder

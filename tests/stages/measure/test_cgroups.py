@@ -49,7 +49,7 @@ def test_paths_count_from_what_is_mounted_where_version_1_has_several_hierarchie
     write(proc / "mountinfo", f"31 23 0:28 /docker/abc {mount} ro - cgroup2 cgroup2 rw")
     write(mount / "work/memory.max", str(2 * GIB))
     assert cgroups.limits(proc).memory_bytes == 2 * GIB
-    proc, memory, cpu = tmp_path / "proc", tmp_path / "memory", tmp_path / "cpu"
+    memory, cpu = tmp_path / "memory", tmp_path / "cpu"
     write(proc / "cgroup", "4:memory:/slurm/job_7\n2:cpu,cpuacct:/slurm/job_7")
     write(
         proc / "mountinfo",
@@ -63,9 +63,7 @@ def test_paths_count_from_what_is_mounted_where_version_1_has_several_hierarchie
     write(cpu / "slurm/job_7/cpu.cfs_quota_us", "50000")
     write(cpu / "slurm/job_7/cpu.cfs_period_us", "100000")
     limits = cgroups.limits(proc)
-    assert limits.version == "1"
-    assert limits.memory_bytes == 3 * GIB
-    assert limits.cpus == 0.5
+    assert (limits.version, limits.memory_bytes, limits.cpus) == ("1", 3 * GIB, 0.5)
 
 
 def test_a_machine_without_control_groups_sets_no_limit(tmp_path):

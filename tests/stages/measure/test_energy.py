@@ -7,7 +7,6 @@ from pyscale_stages.measure.energy import (
     EnergySum,
     PackageEnergy,
     gpu_energy_mj,
-    joules_between,
     package_energies,
 )
 
@@ -61,7 +60,9 @@ def read(**energies_uj):
     ids=["two packages", "began anew", "other packages", "none after", "none before"],
 )
 def test_energy_is_the_difference_summed_over_packages(before, after, joules):
-    assert joules_between(before, after) == pytest.approx(joules)
+    total = EnergySum(before)
+    total.add(after)
+    assert total.joules == pytest.approx(joules)
 
 
 def test_a_meter_adds_up_what_was_used_until_it_is_stopped(tmp_path):
@@ -73,12 +74,12 @@ def test_a_meter_adds_up_what_was_used_until_it_is_stopped(tmp_path):
 
 def test_a_sum_goes_on_where_counters_begin_anew_and_stays_unknown_where_a_reading_lacks():
     half = RANGE_UJ // 2
-    total = EnergySum({"a": PackageEnergy(0, RANGE_UJ)})
+    total = EnergySum(read(a=0))
     for step in range(1, 7):
-        total.add({"a": PackageEnergy(step * half % RANGE_UJ, RANGE_UJ)})
+        total.add(read(a=step * half % RANGE_UJ))
     assert total.joules == pytest.approx(6 * half / 1e6)
-    total = EnergySum({"a": PackageEnergy(0, RANGE_UJ)})
-    for reading in (None, {"a": PackageEnergy(5, RANGE_UJ)}, {"a": PackageEnergy(9, RANGE_UJ)}):
+    total = EnergySum(read(a=0))
+    for reading in (None, read(a=5), read(a=9)):
         total.add(reading)
     assert total.joules is None
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,14 @@ UNKNOWN_CALL = 100_000
 @pytest.fixture
 def no_pauses(monkeypatch):
     monkeypatch.setattr(pagecache, "PAUSES_S", (0.0, 0.0))
+
+
+@contextmanager
+def mapped(path):
+    """Keep the pages of a file in memory, as long as this block lasts."""
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages:
+        assert sum(pages[at] for at in range(0, len(pages), residency.PAGE_BYTES)) > 0
+        yield
 
 
 class TestProbe:
@@ -102,22 +111,19 @@ class TestProbe:
 
 
 class TestEvict:
-    def test_dirty_pages_are_flushed_first(self, frames):
+    def test_dirty_pages_are_flushed_first_and_nothing_to_evict_is_no_eviction(self, frames):
         with frames.open("r+b") as file:
             file.write(os.urandom(4 * MIB))
-        eviction = pagecache.evict(frames)
-        assert eviction.state == "verified-cold"
+        assert pagecache.evict(frames).state == "verified-cold"
         assert pagecache.probe(frames).resident_bytes == 0
+        assert pagecache.evict_all([]) == ()
 
     @pytest.mark.usefixtures("no_pauses")
     def test_mapped_pages_stay_and_it_says_so(self, frames):
-        with frames.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages:
-            touched = sum(pages[at] for at in range(0, len(pages), residency.PAGE_BYTES))
-            assert touched > 0
+        with mapped(frames):
             eviction = pagecache.evict(frames)
-            assert eviction.state == "warm"
-            assert eviction.after.resident_bytes == 4 * MIB
-            assert "maps or reads the file" in eviction.reason
+        assert (eviction.state, eviction.after.resident_bytes) == ("warm", 4 * MIB)
+        assert "maps or reads the file" in eviction.reason
         assert pagecache.evict(frames).state == "verified-cold"
 
     def test_pages_that_come_back_are_evicted_in_a_later_round(self, frames, monkeypatch):
@@ -137,20 +143,16 @@ class TestEvict:
 
     def test_a_reader_evicts_but_proves_nothing(self, frames, as_reader):
         eviction = as_reader("evict", frames)
-        assert eviction["state"] == "evicted-unverified"
         after = eviction["after"]
-        assert isinstance(after, dict)
+        assert eviction["state"] == "evicted-unverified"
         assert (after["method"], after["resident_bytes"]) == ("preadv2", 0)
-        assert "proves nothing" in str(eviction["reason"])
+        assert "proves nothing" in eviction["reason"]
         # Root can look: the file is out, and what sampling read in is out again.
         assert pagecache.probe(frames).resident_bytes == 0
 
     def test_a_reader_finds_by_sampling_that_a_mapped_file_stays(self, frames, as_reader):
-        with frames.open("rb") as file, mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ) as pages:
-            touched = sum(pages[at] for at in range(0, len(pages), residency.PAGE_BYTES))
-            assert touched > 0
-            eviction = as_reader("evict", frames)
-        assert eviction["state"] == "warm"
+        with mapped(frames):
+            assert as_reader("evict", frames)["state"] == "warm"
 
     def test_tmpfs_is_unsupported(self, in_memory_folder):
         path = in_memory_folder / "frames.tif"
@@ -166,9 +168,6 @@ class TestEvict:
         evictions = pagecache.evict_all([other, disk / "nothing", frames])
         assert [e.path for e in evictions] == [other, disk / "nothing", frames]
         assert [e.state for e in evictions] == ["verified-cold", "unsupported", "verified-cold"]
-
-    def test_nothing_to_evict_is_no_eviction(self):
-        assert pagecache.evict_all([]) == ()
 
 
 class TestOtherFilesystems:
@@ -225,16 +224,12 @@ class TestOtherFilesystems:
         assert "NFS server may still cache" in eviction.reason
 
 
-class TestWarm:
-    def test_a_cold_file_is_brought_in_whole(self, frames):
-        pagecache.evict(frames)
-        assert pagecache.warm(frames).resident_bytes == 4 * MIB
-
-    def test_storage_that_fails_is_a_reason(self):
-        """The first page of this process's memory is a file's content that cannot be read."""
-        assert pagecache.warm(Path("/proc/self/mem")).reason == (
-            "it cannot be read: Input/output error"
-        )
+def test_a_cold_file_is_brought_in_whole_and_storage_that_fails_is_a_reason(frames):
+    pagecache.evict(frames)
+    assert pagecache.warm(frames).resident_bytes == 4 * MIB
+    # The first page of this process's memory is a file's content that cannot be read.
+    said = pagecache.warm(Path("/proc/self/mem")).reason
+    assert said == "it cannot be read: Input/output error"
 
 
 @pytest.mark.parametrize(

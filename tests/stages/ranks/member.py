@@ -7,21 +7,16 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from pyscale_stages.errors import BadInput, StageError
-from pyscale_stages.ranks.group import Group, joined
-
-Deed = Callable[[Group], Any]
+from pyscale_stages.ranks.group import joined
 
 
 def talk(group):
     """Use every call."""
     group.meet()
-    group.barrier()
     group.agree(None)
     # Of another length in each rank.
     return group.all_gather({"number": group.number, "nothing": None, "text": "ä" * group.number})
@@ -54,17 +49,21 @@ def send_a_pickle(group):
     return group.all_gather("here")
 
 
-def meet_without_the_last(group):
-    """Lose the last rank, which is killed."""
+def lose_the_last(group):
+    """Kill this process where it is the last rank."""
     if group.number == group.count - 1:
         os.kill(os.getpid(), signal.SIGKILL)
+
+
+def meet_without_the_last(group):
+    """Lose the last rank, which is killed."""
+    lose_the_last(group)
     group.meet()
 
 
 def gather_without_the_last(group):
     """Lose the last rank while values are gathered."""
-    if group.number == group.count - 1:
-        os.kill(os.getpid(), signal.SIGKILL)
+    lose_the_last(group)
     return group.all_gather("here")
 
 
@@ -100,8 +99,7 @@ def agree_without_the_first(group):
 
 def agree_with_the_dead(group):
     """Give an error in the first rank, of which a killed one cannot hear."""
-    if group.number == group.count - 1:
-        os.kill(os.getpid(), signal.SIGKILL)
+    lose_the_last(group)
     group.agree("slide 7 is no slide")
     return "went on to its own error"
 
@@ -110,7 +108,7 @@ def part_early(group):
     """End the group inside the block, as training scripts do."""
     import torch.distributed as dist
 
-    group.barrier()
+    group.meet()
     dist.destroy_process_group()
     return "parted"
 
@@ -133,8 +131,7 @@ def load_and_die(group, start_method):
     next(taken)
     next(taken)
     group.meet()
-    if group.number == group.count - 1:
-        os.kill(os.getpid(), signal.SIGKILL)
+    lose_the_last(group)
     group.meet()
 
 
@@ -142,14 +139,8 @@ def batches(start_method):
     """Four batches of two loader processes."""
     from torch.utils.data import DataLoader
 
-    return iter(
-        DataLoader(
-            range(16),
-            batch_size=4,
-            num_workers=2,
-            multiprocessing_context=start_method,
-        )
-    )
+    of_processes = {"num_workers": 2, "multiprocessing_context": start_method}
+    return iter(DataLoader(range(16), batch_size=4, **of_processes))
 
 
 def deed(name):

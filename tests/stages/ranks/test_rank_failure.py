@@ -2,21 +2,18 @@
 
 import os
 import signal
-import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import ExitStack
 
 import pytest
 
 from pyscale_stages.ranks.rank_failure import ended_file, first_end, tell_end
+from startedranks import start as started
 
 pytestmark = pytest.mark.slow
 
 PATIENCE_S = 400.0
 """Longer than ranks need on a machine that has much else to do, shorter than they wait in vain."""
-
-Start = Callable[..., subprocess.Popen[str]]
 
 
 @pytest.fixture
@@ -33,13 +30,10 @@ def start(tmp_path, meeting):
         given = ("--input", f"slides={tmp_path / 'slides'}") if slides else ()
         line = [
             *(sys.executable, "-m", "pyscale_stages", "loader", "run", *given),
-            *("--output", str(tmp_path / f"rank{rank}"), "--rank", str(rank), "--ranks", "2"),
-            *("--meeting", str(meeting), *(str(word) for word in words)),
+            *("--output", tmp_path / f"rank{rank}", "--rank", rank, "--ranks", 2),
+            *("--meeting", meeting, *words),
         ]
-        process = subprocess.Popen(line, stderr=subprocess.PIPE, text=True)
-        ends.enter_context(process)
-        ends.callback(process.kill)
-        return process
+        return started(ends, line)
 
     with ExitStack() as ends:
         yield begin

@@ -1,7 +1,6 @@
 """How ranks find each other, and how each way of missing each other is said."""
 
 import json
-from dataclasses import asdict
 
 import pytest
 from torch.distributed import FileStore
@@ -83,7 +82,7 @@ def test_those_who_have_come_when_the_time_is_over_have_come(tmp_path):
     path = tmp_path / "meeting"
     store = FileStore(str(path))
     store.add("arrivals", 1)
-    store.set(key_of(0), json.dumps(asdict(Arrival(1, 2, node_name(), this_network()))))
+    store.set(key_of(0), json.dumps(Arrival(1, 2, node_name(), this_network())))
     store.set("ready/1", "")
     last = Meeting(path, 0, 2, timeout_s=0)
     assert len(last.await_all()) == 2

@@ -1,5 +1,7 @@
 """The network and its weights."""
 
+import io
+
 import pytest
 import torch
 
@@ -7,9 +9,7 @@ from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.reconstruct.denoiser import network_of, weights_of
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.torchdevice import make_torchvision_importable
 
-make_torchvision_importable()
 CPU = torch.device("cpu")
 SHAPE = (3, 32, 32)
 IMAGE = torch.rand(1, *SHAPE, generator=torch.Generator().manual_seed(1))
@@ -56,31 +56,36 @@ def test_a_file_of_weights_that_is_not_there_is_refused(tmp_path):
         weights_of(params(weights=tmp_path / "none.pth"))
 
 
-@pytest.mark.parametrize("cut_bytes", [0, 20, 2000])
-def test_a_file_that_is_no_file_of_torch_is_refused(tmp_path, cut_bytes):
-    file = tmp_path / "drunet.pth"
-    torch.save(network_of(SHAPE, params(), 0, CPU).state_dict(), file)
-    file.write_bytes(file.read_bytes()[:cut_bytes])
-    with pytest.raises(BadInput, match=r"drunet\.pth are not a readable torch file"):
-        network_of(SHAPE, params(weights=file), 0, CPU)
+def state(**given):
+    return network_of(SHAPE, params(**given), 0, CPU).state_dict()
+
+
+def whole(held):
+    """What torch writes."""
+    file = io.BytesIO()
+    torch.save(held, file)
+    return file.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("held", "said"),
+    ("content", "said"),
     [
-        (lambda: [1, 2], "hold a list, not a network's state"),
-        (lambda: {"a": torch.zeros(1)}, "do not fit channels"),
-        (lambda: {1: "a"}, "hold a dict, not a network's state"),
+        (lambda: b"", r"drunet\.pth are not a readable torch file"),
+        (lambda: whole(state())[:20], r"drunet\.pth are not a readable torch file"),
+        (lambda: whole(state())[:2000], r"drunet\.pth are not a readable torch file"),
+        (lambda: whole([1, 2]), "hold a list, not a network's state"),
+        (lambda: whole({"a": torch.zeros(1)}), "do not fit channels"),
+        (lambda: whole({1: "a"}), "hold a dict, not a network's state"),
         (
-            lambda: network_of(SHAPE, params(channels=(8, 8, 8, 8)), 0, CPU).state_dict(),
+            lambda: whole(state(channels=(8, 8, 8, 8))),
             "do not fit channels.*size mismatch for m_head.weight",
         ),
     ],
-    ids=["list", "other names", "no tensors", "another size"],
+    ids=["empty", "cut", "cut later", "list", "other names", "no tensors", "another size"],
 )
-def test_a_file_of_torch_that_holds_no_such_weights_is_refused(tmp_path, held, said):
-    file = tmp_path / "held.pth"
-    torch.save(held(), file)
+def test_a_file_that_holds_no_such_weights_is_refused(tmp_path, content, said):
+    file = tmp_path / "drunet.pth"
+    file.write_bytes(content())
     with pytest.raises(BadInput, match=said) as refused:
         network_of(SHAPE, params(weights=file), 0, CPU)
     assert "\n" not in str(refused.value)

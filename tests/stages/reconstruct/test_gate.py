@@ -20,9 +20,7 @@ from pyscale_stages.reconstruct.stage import STAGE
 from pyscale_stages.reconstruct.tiles import interior_mask
 from pyscale_stages.reconstruction import GRADIENT_TOLERANCE
 from pyscale_stages.task import Task
-from pyscale_stages.torchdevice import make_torchvision_importable
 
-make_torchvision_importable()
 SEED = 0
 SMALL = {**startedranks.SMALL, "operators": 3, "iterations": 1}
 
@@ -42,7 +40,7 @@ def share(tmp_path):
         spec = TaskSpec(stage="reconstruct", inputs=(), output=tmp_path / "rank", seed=SEED)
         task = Task(STAGE, spec, params, SpanRecorder(time.monotonic()))
         alone = Group(0, 1)
-        ready = run._ready(task, params, alone, Place.of(alone))
+        ready = run._ready(task, params, alone, Place(0, 1, "here"))
         ready.solver.context.world_size = 2
         return task, params, ready
 

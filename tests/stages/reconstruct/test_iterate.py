@@ -8,17 +8,10 @@ import torch
 
 from pyscale_stages.errors import StageError
 from pyscale_stages.ranks.group import Group
-from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruct.denoiser import network_of
-from pyscale_stages.reconstruct.iterate import solver_of, timed_iterations, timed_objectives
+from pyscale_stages.reconstruct.iterate import timed_iterations, timed_objectives
 from pyscale_stages.reconstruct.params import ReconstructParams
-from pyscale_stages.reconstruct.problems import problem_of
-from pyscale_stages.reconstruct.tiles import grid_of
 from pyscale_stages.reconstruction import COMPONENTS
-from pyscale_stages.torchdevice import make_torchvision_importable
-
-make_torchvision_importable()
-from pyscale_stages.reconstruct.context import TimedContext  # noqa: E402
 
 ALONE = Group(0, 1)
 CPU = torch.device("cpu")
@@ -40,23 +33,23 @@ def _without_gradients_of_training():
         yield
 
 
-def built(**given):
-    params = ReconstructParams(**(SMALL | given))
-    problem = problem_of(params, seed=0)
-    context = TimedContext(ALONE, CPU, Components(lambda: None))
-    network = network_of(problem.shape, params, 0, CPU)
-    grid = grid_of(problem.shape, params, ranks=1)
-    return solver_of(problem, network, params, grid, context), problem, params
+@pytest.fixture
+def built(solver_alone):
+    def build(**given):
+        params = ReconstructParams(**(SMALL | given))
+        return *solver_alone(params), params
+
+    return build
 
 
-def test_a_step_is_the_inverse_of_the_norm_of_all_operators():
+def test_a_step_is_the_inverse_of_the_norm_of_all_operators(built):
     # Each blur leaves a uniform image as it is, and makes none larger.
     solver, _, params = built()
     assert solver.step == pytest.approx(1 / params.operators, rel=1e-4)
     assert solver.operators_here == params.operators
 
 
-def test_steps_alone_come_nearer_to_the_measurements_of_a_tomography():
+def test_steps_alone_come_nearer_to_the_measurements_of_a_tomography(built):
     solver, problem, params = built(problem="tomography_2d", angles=20)
     solver = replace(solver, denoised=lambda image: image)
     image, _ = timed_iterations(solver, ALONE, params)
@@ -64,7 +57,7 @@ def test_steps_alone_come_nearer_to_the_measurements_of_a_tomography():
     assert solver.objective(solver.iterate(image)) < done < 0.3 * begun
 
 
-def test_the_gradient_is_that_of_the_objective():
+def test_the_gradient_is_that_of_the_objective(built):
     solver, problem, _ = built()
     random = torch.Generator().manual_seed(0)
     image, direction = (torch.rand(1, *problem.shape, generator=random) for _ in range(2))
@@ -73,7 +66,7 @@ def test_the_gradient_is_that_of_the_objective():
     assert float((solver.gradient(image) * direction).sum()) == pytest.approx(rise / 2, rel=1e-3)
 
 
-def test_iterations_after_warm_up_are_timed_in_all_their_components_and_objectives_apart():
+def test_iterations_after_warm_up_are_timed_in_all_their_components_and_objectives_apart(built):
     solver, problem, params = built()
     image, iterations = timed_iterations(solver, ALONE, params)
     assert len(iterations) == params.iterations
@@ -82,15 +75,13 @@ def test_iterations_after_warm_up_are_timed_in_all_their_components_and_objectiv
         assert min(each.gradient_s, each.denoiser_s) > 0
         assert each.communication_s == each.gather_s == each.barrier_s == 0
         assert each.rest_s >= 0
-    solver, problem, _ = built()
-    image = torch.rand(1, *problem.shape, generator=torch.Generator().manual_seed(0))
     objective, seconds = timed_objectives(solver, ALONE, image, 3)
     assert objective == solver.objective(image)
     assert len(seconds) == 3
     assert min(seconds) > 0
 
 
-def test_each_component_is_recorded_under_its_own_name():
+def test_each_component_is_recorded_under_its_own_name(built):
     solver, _, params = built()
     components = solver.context.components
 
@@ -106,7 +97,7 @@ def test_each_component_is_recorded_under_its_own_name():
     assert all(seconds > 0 for seconds in recorded.values())
 
 
-def test_ranks_meet_before_an_iteration_and_before_each_objective_after_the_last():
+def test_ranks_meet_before_an_iteration_and_before_each_objective_after_the_last(built):
     solver, _, params = built()
     happened = []
     took_s = []
@@ -137,7 +128,7 @@ def test_ranks_meet_before_an_iteration_and_before_each_objective_after_the_last
     assert all(timed >= took for timed, took in zip(timed_s, took_s, strict=True))
 
 
-def test_no_meeting_is_in_what_an_iteration_or_an_objective_took():
+def test_no_meeting_is_in_what_an_iteration_or_an_objective_took(built):
     solver, _, params = built(warmup_iterations=1)
     begun_s = []
     ended_s = []
@@ -158,7 +149,7 @@ def test_no_meeting_is_in_what_an_iteration_or_an_objective_took():
     assert all(took <= most for took, most in zip(took_s, between_s[1:], strict=True))
 
 
-def test_physics_count_as_gradient_and_the_network_as_denoiser():
+def test_physics_count_as_gradient_and_the_network_as_denoiser(built):
     solver, _, params = built()
     components = solver.context.components
     seen = []
@@ -177,7 +168,7 @@ def test_physics_count_as_gradient_and_the_network_as_denoiser():
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_the_denoiser_is_told_the_noise_that_was_asked_for(whole):
+def test_the_denoiser_is_told_the_noise_that_was_asked_for(built, whole):
     (solver, problem, params), (other, _, _) = (
         built(sigma=sigma, whole_at_one=whole) for sigma in (0.2, 0.05)
     )
@@ -188,7 +179,7 @@ def test_the_denoiser_is_told_the_noise_that_was_asked_for(whole):
         assert torch.equal(solver.denoised(image), expected)
 
 
-def test_tiles_of_one_rank_are_put_together_to_an_image_like_the_uncut_one():
+def test_tiles_of_one_rank_are_put_together_to_an_image_like_the_uncut_one(built):
     whole, problem, _ = built()
     cut, _, _ = built(whole_at_one=False, tiles_at_once=3)
     image = torch.rand(1, *problem.shape, generator=torch.Generator().manual_seed(0))
@@ -198,7 +189,7 @@ def test_tiles_of_one_rank_are_put_together_to_an_image_like_the_uncut_one():
     assert float((found - expected)[inner].norm() / expected[inner].norm()) < 0.01
 
 
-def test_iterations_that_diverge_end_with_what_to_do():
+def test_iterations_that_diverge_end_with_what_to_do(built):
     solver, _, params = built()
     solver = replace(solver, denoised=lambda image: image * 1e30)
     image, _ = timed_iterations(solver, ALONE, params)

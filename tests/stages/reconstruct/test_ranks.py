@@ -14,12 +14,10 @@ from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruction import DENOISER_TOLERANCE, GRADIENT_TOLERANCE
-from pyscale_stages.torchdevice import make_torchvision_importable
 from startedranks import SMALL, run_ranks
 
 pytestmark = pytest.mark.slow
 
-make_torchvision_importable()
 TORCHRUN_PORT = 29500
 SAME_IMAGE = 1e-5
 """Largest difference, as a share of the largest value: sums are taken in other orders."""

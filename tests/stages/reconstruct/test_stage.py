@@ -6,37 +6,24 @@ import numpy as np
 import pytest
 import torch
 
+import startedranks
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.group import Group
 from pyscale_stages.reconstruct import run
-from pyscale_stages.reconstruct.clock import Components
 from pyscale_stages.reconstruct.denoiser import network_of
 from pyscale_stages.reconstruct.iterate import solver_of, timed_iterations
 from pyscale_stages.reconstruct.output import read_image
 from pyscale_stages.reconstruct.params import ReconstructParams
 from pyscale_stages.reconstruct.problems import problem_of
 from pyscale_stages.reconstruct.run import psnr_db
-from pyscale_stages.reconstruct.tiles import grid_of, interior_mask
+from pyscale_stages.reconstruct.tiles import interior_mask
 from pyscale_stages.reconstruction import Reconstruction
-from pyscale_stages.torchdevice import make_torchvision_importable
 from pyscale_stages.windows import read_window
 from stagetasks import run_verb
 
-make_torchvision_importable()
-from pyscale_stages.reconstruct.context import TimedContext  # noqa: E402
-
 TRUTH = np.random.default_rng(0).random((3, 16, 16), np.float32)
 
-SMALL = {
-    "size_px": 128,
-    "operators": 4,
-    "channels": [4, 4, 8, 8],
-    "blocks": 1,
-    "tile_px": 64,
-    "overlap_px": 56,
-    "warmup_iterations": 1,
-    "iterations": 2,
-}
+SMALL = startedranks.SMALL | {"channels": [4, 4, 8, 8], "whole_at_one": True, "iterations": 2}
 
 
 def reconstructed(output, **given):
@@ -132,18 +119,12 @@ def test_the_same_seed_gives_the_same_bytes(result, folder):
     assert again.outputs[0].sha256 == result.outputs[0].sha256
 
 
-def test_image_noise_and_random_weights_are_those_of_the_tasks_seed(folder):
-    done = reconstructed(folder / "seeded", seed=3)
-    assert done.error is None
-    params, cpu = ReconstructParams.model_validate(SMALL), torch.device("cpu")
-    problem = problem_of(params, 3)
-    network = network_of(problem.shape, params, 3, cpu)
-    alone = Group(0, 1)
-    context = TimedContext(alone, cpu, Components(lambda: None))
+def test_image_noise_and_random_weights_are_those_of_the_tasks_seed(folder, solver_alone):
+    assert reconstructed(folder / "seeded", seed=3).error is None
+    params = ReconstructParams.model_validate(SMALL)
     with torch.no_grad():
-        grid = grid_of(problem.shape, params, ranks=1)
-        solver = solver_of(problem, network, params, grid, context)
-        expected, _ = timed_iterations(solver, alone, params)
+        solver, _ = solver_alone(params, seed=3)
+        expected, _ = timed_iterations(solver, Group(0, 1), params)
     assert read_image(folder / "seeded") == pytest.approx(expected[0].numpy(), abs=1e-5)
 
 

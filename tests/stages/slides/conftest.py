@@ -7,6 +7,7 @@ import tifffile
 
 HEIGHT_PX, WIDTH_PX = 603, 751
 """No multiple of a tile, and not the same."""
+TILED = {"tile": (128, 128), "photometric": "rgb", "metadata": None}
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +22,38 @@ def picture():
 
 
 @pytest.fixture
+def write_tiled(tmp_path):
+    """Write pixels as a tiled TIFF, of colours where nothing else is said."""
+
+    def write(name, pixels, **options):
+        tifffile.imwrite(tmp_path / name, pixels, **(TILED | options))
+        return tmp_path / name
+
+    return write
+
+
+@pytest.fixture
+def gap(write_tiled):
+    """A slide of four tiles, of which the third was never written."""
+    tiles = (np.full((128, 128, 3), 10, np.uint8) if number != 2 else None for number in range(4))
+    return write_tiled("gap.tif", tiles, shape=(256, 256, 3), dtype=np.uint8)
+
+
+@pytest.fixture
+def write_pyramid(tmp_path):
+    """Write pixels at several steps as reduced pages of one file."""
+
+    def write(pixels, steps, **options):
+        with tifffile.TiffWriter(tmp_path / "pyramid.tif") as tiff:
+            for number, step in enumerate(steps):
+                reduced = {"compression": "jpeg", "subfiletype": min(number, 1)}
+                tiff.write(pixels[::step, ::step], **(TILED | reduced | options))
+        return tmp_path / "pyramid.tif"
+
+    return write
+
+
+@pytest.fixture
 def make_svs(tmp_path, picture):
     """Write the picture as a slide in Aperio's layout, of levels 1, 2 and 4 times coarser."""
 
@@ -28,11 +61,8 @@ def make_svs(tmp_path, picture):
         path, shown = tmp_path / name, picture if pixels is None else pixels
         height, width = shown.shape[:2]
         said = f"Aperio Image Library\r\n{width}x{height} (128x128) JPEG/RGB Q=80|AppMag = 20{mpp}"
-        written = {
-            "compression": "jpeg",
-            "compressionargs": {"level": 80},
-            "subsampling": (2, 2),
-        } | options
+        as_scanned = {"compression": "jpeg", "compressionargs": {"level": 80}}
+        written = TILED | as_scanned | {"subsampling": (2, 2), "software": False} | options
         with tifffile.TiffWriter(path) as tiff:
             for step in steps:
                 # Sides that divide the slide's keep every level a whole number of times coarser.
@@ -42,15 +72,7 @@ def make_svs(tmp_path, picture):
                     (sides[0] // step, sides[1] // step),
                     interpolation=cv2.INTER_AREA,
                 )
-                tiff.write(
-                    level,
-                    tile=(128, 128),
-                    photometric="rgb",
-                    description=said,
-                    metadata=None,
-                    software=False,
-                    **written,
-                )
+                tiff.write(level, description=said, **written)
         return path
 
     return make

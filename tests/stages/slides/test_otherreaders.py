@@ -15,18 +15,8 @@ from pyscale_stages.slides.tifffile_reader import open_tiled_tiff
 from readelsewhere import total, totals_elsewhere
 
 
-def test_tiffslide_reads_the_same_pixels_at_any_place_of_any_level(tmp_path, picture):
-    path = tmp_path / "pyramid.tif"
-    with tifffile.TiffWriter(path) as tiff:
-        for number, step in enumerate((1, 2, 4)):
-            tiff.write(
-                picture[::step, ::step],
-                tile=(128, 128),
-                photometric="rgb",
-                compression="jpeg",
-                subfiletype=1 if number else 0,
-                metadata=None,
-            )
+def test_tiffslide_reads_the_same_pixels_at_any_place_of_any_level(write_pyramid, picture):
+    path = write_pyramid(picture, (1, 2, 4))
     ours, theirs = open_tiled_tiff(path), TiffSlideSlide(path)
     assert ours.levels == theirs.levels
     assert ours.levels[2].downsample != round(ours.levels[2].downsample)
@@ -70,12 +60,8 @@ def values():
 def stack(tmp_path, values):
     """The same as OME-TIFF."""
     path = tmp_path / "movie.ome.tif"
-    tifffile.imwrite(
-        path,
-        values,
-        photometric="minisblack",
-        metadata={"axes": "TCYX", "PhysicalSizeX": 0.65, "PhysicalSizeXUnit": "µm"},
-    )
+    said = {"axes": "TCYX", "PhysicalSizeX": 0.65, "PhysicalSizeXUnit": "µm"}
+    tifffile.imwrite(path, values, photometric="minisblack", metadata=said)
     return path
 
 
@@ -109,13 +95,8 @@ def test_frames_are_kept_within_bounds(stack, values, monkeypatch):
 
 
 def test_pixel_sizes_of_imagej_are_read(tmp_path, values):
-    tifffile.imwrite(
-        tmp_path / "ij.tif",
-        values[:, 0],
-        imagej=True,
-        resolution=(4, 4),
-        metadata={"axes": "TYX", "unit": "um"},
-    )
+    said = {"resolution": (4, 4), "metadata": {"axes": "TYX", "unit": "um"}}
+    tifffile.imwrite(tmp_path / "ij.tif", values[:, 0], imagej=True, **said)
     assert open_slide(tmp_path / "ij.tif").mpp == 0.25
     tifffile.imwrite(tmp_path / "plain.tif", values[:, 0], photometric="minisblack")
     assert open_slide(tmp_path / "plain.tif").mpp is None

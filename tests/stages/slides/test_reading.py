@@ -14,11 +14,10 @@ from pyscale_stages.slides.tifffile_reader import TiledTiff
 
 
 def test_aperio_slides_and_tiled_tiff_are_read_by_our_own_reader_and_others_are_stacks(
-    make_svs, tmp_path, picture
+    make_svs, write_tiled, tmp_path, picture
 ):
-    tifffile.imwrite(tmp_path / "tiled.TIFF", picture, tile=(128, 128), photometric="rgb")
     assert isinstance(open_slide(make_svs()), TiledTiff)
-    assert isinstance(open_slide(tmp_path / "tiled.TIFF"), TiledTiff)
+    assert isinstance(open_slide(write_tiled("tiled.TIFF", picture)), TiledTiff)
     tifffile.imwrite(tmp_path / "stack.tif", picture[..., 0])
     assert isinstance(open_slide(tmp_path / "stack.tif"), StackSlide)
 
@@ -30,43 +29,24 @@ def test_a_slide_without_a_pyramid_is_read_at_its_only_level(make_svs):
     assert slide.read(0, 500, 700, 103, 51).shape == (103, 51, 3)
 
 
-def test_a_slide_with_an_alpha_channel_goes_to_openslide_and_loses_it(tmp_path, picture):
-    alpha = np.full((*picture.shape[:2], 1), 255, np.uint8)
-    tifffile.imwrite(
-        tmp_path / "alpha.tif",
-        np.dstack([picture, alpha]),
-        tile=(128, 128),
-        photometric="rgb",
-        extrasamples=["unassalpha"],
-        metadata=None,
-    )
-    slide = open_slide(tmp_path / "alpha.tif")
+def test_a_slide_with_an_alpha_channel_goes_to_openslide_and_loses_it(write_tiled, picture):
+    pixels = np.dstack([picture, np.full((*picture.shape[:2], 1), 255, np.uint8)])
+    slide = open_slide(write_tiled("alpha.tif", pixels, extrasamples=["unassalpha"]))
     assert isinstance(slide, OpenSlideSlide)
     np.testing.assert_array_equal(slide.read(0, 9, 99, 200, 100), picture[9:209, 99:199])
 
 
 def test_aperio_slides_in_ycbcr_of_jpeg_2000_go_to_openslide_for_their_colours(make_svs, picture):
     ycbcr = cv2.cvtColor(picture, cv2.COLOR_RGB2YCrCb)[..., [0, 2, 1]]
-    path = make_svs(
-        pixels=ycbcr, steps=(1,), compression=33003, compressionargs=None, subsampling=None
-    )
-    slide = open_slide(path)
+    as_written = {"compression": 33003, "compressionargs": None, "subsampling": None}
+    slide = open_slide(make_svs(pixels=ycbcr, steps=(1,), **as_written))
     assert isinstance(slide, OpenSlideSlide)
     found = slide.read(0, 0, 0, 600, 700).astype(int)
     assert np.abs(found - picture[:600, :700]).max() <= 2
 
 
-def test_a_slide_with_tiles_that_were_never_written_goes_to_openslide(tmp_path):
-    tifffile.imwrite(
-        tmp_path / "gap.tif",
-        (np.full((128, 128, 3), 10, np.uint8) if number != 2 else None for number in range(4)),
-        shape=(256, 256, 3),
-        dtype=np.uint8,
-        tile=(128, 128),
-        photometric="rgb",
-        metadata=None,
-    )
-    slide = open_slide(tmp_path / "gap.tif")
+def test_a_slide_with_tiles_that_were_never_written_goes_to_openslide(gap):
+    slide = open_slide(gap)
     assert isinstance(slide, OpenSlideSlide)
     assert (slide.read(0, 200, 0, 9, 9) == 0).all()
     assert (slide.read_on_glass(0, 200, 0, 9, 9) == 255).all()

@@ -25,11 +25,6 @@ def _regions(slide, count):
     return found
 
 
-def _written(path, pixels, **options):
-    tifffile.imwrite(path, pixels, tile=(128, 128), metadata=None, **options)
-    return open_tiled_tiff(path)
-
-
 def _whole(slide):
     return slide.read(0, 0, 0, slide.levels[0].height_px, slide.levels[0].width_px)
 
@@ -45,15 +40,10 @@ def test_every_pixel_of_jpeg_slides_is_the_one_that_openslide_reads(make_svs, su
         np.testing.assert_array_equal(ours.read(*region), theirs.read(*region))
 
 
-def test_jpeg_tiles_that_share_tables_and_hold_rgb_are_read_as_openslide_does(tmp_path, picture):
-    ours = _written(
-        tmp_path / "rgb.tif",
-        picture,
-        photometric="rgb",
-        compression="jpeg",
-        compressionargs={"outcolorspace": "rgb"},
-    )
-    np.testing.assert_array_equal(_whole(ours), _whole(OpenSlideSlide(tmp_path / "rgb.tif")))
+def test_jpeg_tiles_that_share_tables_and_hold_rgb_are_read_as_openslide_does(write_tiled, picture):
+    of_rgb = {"compression": "jpeg", "compressionargs": {"outcolorspace": "rgb"}}
+    path = write_tiled("rgb.tif", picture, **of_rgb)
+    np.testing.assert_array_equal(_whole(open_tiled_tiff(path)), _whole(OpenSlideSlide(path)))
 
 
 @pytest.mark.parametrize(
@@ -75,16 +65,10 @@ def test_jpeg_tiles_that_share_tables_and_hold_rgb_are_read_as_openslide_does(tm
 )
 @pytest.mark.parametrize("byteorder", ["<", ">"])
 def test_pixels_come_back_from_every_lossless_compression(
-    tmp_path, picture, compression, predictor, byteorder
+    write_tiled, picture, compression, predictor, byteorder
 ):
-    slide = _written(
-        tmp_path / "slide.tif",
-        picture,
-        photometric="rgb",
-        compression=compression,
-        predictor=predictor,
-        byteorder=byteorder,
-    )
+    packed = {"compression": compression, "predictor": predictor, "byteorder": byteorder}
+    slide = open_tiled_tiff(write_tiled("slide.tif", picture, **packed))
     for level, y0, x0, height, width in _regions(slide, 5):
         expected = picture[y0 : y0 + height, x0 : x0 + width]
         np.testing.assert_array_equal(slide.read(level, y0, x0, height, width), expected)
@@ -92,30 +76,19 @@ def test_pixels_come_back_from_every_lossless_compression(
 
 @pytest.mark.parametrize("byteorder", ["<", ">"])
 @pytest.mark.parametrize("predictor", [None, True])
-def test_a_grey_slide_of_16_bits_keeps_its_values(tmp_path, picture, byteorder, predictor):
+def test_a_grey_slide_of_16_bits_keeps_its_values(write_tiled, picture, byteorder, predictor):
     grey = picture[..., 0].astype(np.uint16) * 251
-    slide = _written(
-        tmp_path / "grey.tif",
-        grey,
-        photometric="minisblack",
-        compression="lzw",
-        predictor=predictor,
-        byteorder=byteorder,
-    )
+    packed = {"compression": "lzw", "predictor": predictor, "byteorder": byteorder}
+    slide = open_tiled_tiff(write_tiled("grey.tif", grey, photometric="minisblack", **packed))
     assert (slide.channels, slide.dtype) == (1, np.dtype(np.uint16))
     found = _whole(slide)
     assert found.dtype == np.dtype(np.uint16)
     np.testing.assert_array_equal(found[..., 0], grey)
 
 
-def test_colours_that_lie_in_planes_of_their_own_are_put_together(tmp_path, picture):
-    slide = _written(
-        tmp_path / "planar.tif",
-        np.moveaxis(picture, -1, 0),
-        photometric="rgb",
-        planarconfig="separate",
-        compression="deflate",
-    )
+def test_colours_that_lie_in_planes_of_their_own_are_put_together(write_tiled, picture):
+    apart = {"planarconfig": "separate", "compression": "deflate"}
+    slide = open_tiled_tiff(write_tiled("planar.tif", np.moveaxis(picture, -1, 0), **apart))
     np.testing.assert_array_equal(_whole(slide), picture)
 
 
@@ -134,39 +107,17 @@ def test_channels_and_levels_of_an_ome_tiff_are_found(tmp_path, picture):
     )
 
 
-def test_levels_that_are_reduced_pages_are_found_as_openslide_finds_them(tmp_path, picture):
-    path = tmp_path / "pyramid.tif"
-    with tifffile.TiffWriter(path) as tiff:
-        for number, step in enumerate((1, 3)):
-            tiff.write(
-                picture[:600:step, :750:step],
-                tile=(128, 128),
-                photometric="rgb",
-                compression="jpeg",
-                subfiletype=1 if number else 0,
-                resolution=(20_000, 20_000),
-                resolutionunit="CENTIMETER",
-                metadata=None,
-            )
+def test_levels_that_are_reduced_pages_are_found_as_openslide_finds_them(write_pyramid, picture):
+    size = {"resolution": (20_000, 20_000), "resolutionunit": "CENTIMETER"}
+    path = write_pyramid(picture[:600, :750], (1, 3), **size)
     ours, theirs = open_tiled_tiff(path), OpenSlideSlide(path)
     assert ours.levels == theirs.levels
     assert ours.mpp == theirs.mpp == 0.5
     np.testing.assert_array_equal(ours.read(1, 0, 0, 200, 250), theirs.read(1, 0, 0, 200, 250))
 
 
-def test_a_tile_that_was_never_written_is_white(tmp_path):
-    path = tmp_path / "gap.tif"
-    tiles = (np.full((128, 128, 3), 10, np.uint8) if number != 2 else None for number in range(4))
-    tifffile.imwrite(
-        path,
-        tiles,
-        shape=(256, 256, 3),
-        dtype=np.uint8,
-        tile=(128, 128),
-        photometric="rgb",
-        metadata=None,
-    )
-    found = _whole(open_tiled_tiff(path))
+def test_a_tile_that_was_never_written_is_white(gap):
+    found = _whole(open_tiled_tiff(gap))
     assert (found[128:, :128] == 255).all()
     assert (found[:, 128:] == 10).all()
 
@@ -223,16 +174,15 @@ def test_a_damaged_tile_is_said_in_a_sentence_and_its_neighbours_are_read(
         slide.read(0, 100, 100, 64, 64)
 
 
-def test_damaged_bytes_of_other_compressions_are_said_as_well(tmp_path, picture):
+def test_damaged_bytes_of_other_compressions_are_said_as_well(write_tiled, picture):
     for compression in ("lzw", "deflate", "zstd", "jpeg2000"):
-        path = tmp_path / f"{compression}.tif"
-        tifffile.imwrite(path, picture, tile=(128, 128), photometric="rgb", compression=compression)
+        path = write_tiled(f"{compression}.tif", picture, compression=compression)
         with pytest.raises(BadInput, match=rf"{compression}.tif cannot be read at level 0, tile 0"):
             _damaged(path, 0, b"\x93garbage" * 20).read(0, 0, 128, 128, 128)
 
 
 def test_what_ends_too_soon_or_cannot_be_decoded_is_refused_when_it_is_opened(
-    make_svs, tmp_path, picture
+    make_svs, write_tiled, picture
 ):
     path = make_svs(steps=(1,))
     whole = path.read_bytes()
@@ -241,7 +191,5 @@ def test_what_ends_too_soon_or_cannot_be_decoded_is_refused_when_it_is_opened(
     path.write_bytes(whole[: end + 10])
     with pytest.raises(BadInput, match=r"slide.svs ends at byte \d+, its pixels at byte \d+"):
         open_tiled_tiff(path)
-    path = tmp_path / "lerc.tif"
-    tifffile.imwrite(path, picture, tile=(128, 128), photometric="rgb", compression="lerc")
     with pytest.raises(BadInput, match=r"compressed by LERC.*use the reader openslide"):
-        open_tiled_tiff(path)
+        open_tiled_tiff(write_tiled("lerc.tif", picture, compression="lerc"))

@@ -3,29 +3,14 @@
 import polars as pl
 import pytest
 
+from smallstages import SMALL
 from stagetasks import Bench
-
-SMALL = {
-    "particles": 23,
-    "particle_side_px": 18,
-    "particle_files": 3,
-    "movies": 2,
-    "movie_frames": 2,
-    "movie_side_px": 64,
-    "small_files": 7,
-    "small_file_bytes": 100,
-    "readers": [1, 2],
-    "block_bytes": 4096,
-    "repeats": 1,
-    "fio": False,
-}
-"""No size of it is a multiple of a block, and the files hold unequal numbers of particles."""
 
 
 @pytest.fixture
 def bench(tmp_path):
     """The stage."""
-    return Bench("storage", tmp_path, **SMALL)
+    return Bench("storage", tmp_path, **SMALL["storage"])
 
 
 @pytest.fixture
@@ -51,7 +36,7 @@ def measured(tmp_path_factory):
     folder = tmp_path_factory.mktemp("measured")
     (folder / "place").mkdir()
     (folder / "place" / "mine.txt").write_text("not to be touched")
-    bench = Bench("storage", folder, **SMALL)
+    bench = Bench("storage", folder, **SMALL["storage"])
     result = bench.run("run", folder / "place", repeats=2, seed=7)
     assert result.error is None
     return result, folder / "out", folder / "place"

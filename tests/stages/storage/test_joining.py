@@ -1,7 +1,7 @@
 import polars as pl
 import pytest
 
-from pyscale_stages.storage.agreement import agreement_of, results
+from pyscale_stages.storage.agreement import compared, results
 
 FAST = {"modes": ["warm"], "readers": [1], "movie_formats": ["mrc"]}
 
@@ -31,15 +31,12 @@ def test_a_test_that_one_machine_cannot_run_is_no_disagreement_and_one_that_lack
         wall_s=pl.when(~lacks).then("wall_s"),
         details=pl.when(lacks).then(pl.lit("{}")).otherwise("details"),
     )
-    agreement = agreement_of(results(table), results(cannot), identical=False)
-    assert agreement.same
-    assert agreement.details["ran_in_both"] == len(results(table).filter("ran")) - 1
-    table = results(timings(outputs[0]))
-    agreement = agreement_of(
-        table, table.filter(pl.col("test") != "metadata_stat"), identical=False
-    )
-    assert not agreement.same
-    assert agreement.details["tests_in_one"] == 1
+    score, _, details = compared(table, cannot)
+    assert score == 1
+    assert details["ran_in_both"] == len(results(table).filter("ran")) - 1
+    score, _, details = compared(table, table.filter(pl.col("test") != "metadata_stat"))
+    assert score < 1
+    assert details["tests_in_one"] == 1
 
 
 def test_proofs_of_the_page_cache_are_joined_too(bench, outputs):

@@ -1,6 +1,5 @@
 import errno
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +8,6 @@ import pytest
 from pyscale_stages.measure import pagecache
 from pyscale_stages.storage.reading import ALIGNMENT_BYTES, Piece, Reader
 from pyscale_stages.storage.reads import alignment_of, why_not_direct
-
-Write = Callable[[int], tuple[Path, bytes]]
 
 
 @pytest.fixture
@@ -103,12 +100,10 @@ def test_a_file_in_memory_has_nothing_to_be_passed_by(missing):
     assert why_not_direct(IN_MEMORY).startswith("tmpfs keeps its files in memory")
 
 
-def test_an_operating_system_without_it_is_told(file, monkeypatch):
-    monkeypatch.delattr(os, "O_DIRECT")
-    assert why_not_direct(file) == "this operating system has no O_DIRECT"
-
-
-def test_a_filesystem_that_refuses_is_told_with_its_words(file, monkeypatch):
+def test_an_operating_system_without_it_and_a_filesystem_that_refuses_are_told(file, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.delattr(os, "O_DIRECT")
+        assert why_not_direct(file) == "this operating system has no O_DIRECT"
     refuse_blocks_below(10**9, monkeypatch)
     assert why_not_direct(file) == "the filesystem refuses O_DIRECT (Invalid argument)"
 

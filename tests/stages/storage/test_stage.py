@@ -120,7 +120,9 @@ def test_movies_need_no_more_room_than_was_asked_for(bench, place, monkeypatch):
     assert len(sizes) == 3
 
 
-def test_with_a_cache_folder_the_copy_is_read_too(bench, timings, place, tmp_path):
+def test_with_a_cache_folder_the_copy_is_read_too_and_without_it_is_said_why_not(
+    bench, timings, place, tmp_path
+):
     cache = tmp_path / "cache"
     cache.mkdir()
     result = bench.run("run", place, cache_folder=str(cache), modes=["warm"])
@@ -136,27 +138,20 @@ def test_with_a_cache_folder_the_copy_is_read_too(bench, timings, place, tmp_pat
     assert checksum["cache_sequential_read_warm"] == checksum["particle_write"]
     assert checksum["cache_random_read_warm"] == checksum["particle_random_read_warm"]
     assert any("cache_folder lies on the filesystem" in warning for warning in result.warnings)
-
-
-def test_without_a_cache_folder_the_copy_says_why_there_is_none(bench, timings, tmp_path):
-    bench.run("run", modes=["warm"])
-    row = timings(tmp_path / "out").row(
-        by_predicate=pl.col("test") == "particle_cache_copy", named=True
-    )
-    assert row["wall_s"] is None
-    assert row["why_not"] == "no cache_folder was given under stages.storage"
+    (copy,) = (t for t in bench.run("run", modes=["warm"]).timings if "copy" in t.test)
+    assert copy.wall_s is None
+    assert copy.why_not == "no cache_folder was given under stages.storage"
 
 
 def test_a_filesystem_that_refuses_direct_reads_is_told_and_the_rest_is_measured(
-    bench, timings, place, tmp_path, monkeypatch
+    bench, place, monkeypatch
 ):
     monkeypatch.setattr(reads, "why_not_direct", lambda _path: "the filesystem refuses O_DIRECT")
-    assert bench.run("run", place, modes=["warm", "direct"]).error is None
-    table = timings(tmp_path / "out")
-    direct = table.filter(pl.col("test") == "particle_random_read_direct").row(0, named=True)
-    assert direct["wall_s"] is None
-    assert direct["why_not"] == "the filesystem refuses O_DIRECT"
-    assert table.filter(pl.col("test") == "particle_random_read_warm")["wall_s"].item() > 0
+    result = bench.run("run", place, modes=["warm", "direct"])
+    timed = {timing.test: timing for timing in result.of(Timing)}
+    direct = timed["particle_random_read_direct"]
+    assert (direct.wall_s, direct.why_not) == (None, "the filesystem refuses O_DIRECT")
+    assert timed["particle_random_read_warm"].wall_s > 0
 
 
 def test_a_direct_read_that_fills_the_page_cache_is_not_called_direct(
@@ -171,12 +166,10 @@ def test_a_direct_read_that_fills_the_page_cache_is_not_called_direct(
     assert direct["why_not"].str.contains("still reads through the page cache").all()
 
 
-def test_more_readers_than_files_cannot_be(bench, timings, place, tmp_path):
-    bench.run("run", place, modes=["warm"], readers=[3, 4])
-    table = timings(tmp_path / "out").filter(pl.col("test") == "parallel_read_warm")
-    why_not = dict(table.select("workers", "why_not").iter_rows())
-    assert why_not[3] == ""
-    assert why_not[4] == "4 readers cannot share 3 files: raise particle_files"
+def test_more_readers_than_files_cannot_be(bench, place):
+    timings = bench.run("run", place, modes=["warm"], readers=[3, 4]).timings
+    why_not = {t.workers: t.why_not for t in timings if t.test == "parallel_read_warm"}
+    assert why_not == {3: "", 4: "4 readers cannot share 3 files: raise particle_files"}
 
 
 def test_the_scale_against_the_ancestor_is_told_and_steps_of_writing_add_up(measured):
