@@ -114,9 +114,8 @@ def _light(params: SynthParams, rng: np.random.Generator) -> npt.NDArray[np.floa
 def _borders(labels: Labels) -> npt.NDArray[np.bool_]:
     """Pixels beside a pixel of another cell."""
     borders = np.zeros(labels.shape, bool)
-    for axis in (0, 1):
-        low = (slice(None, -1), slice(None)) if axis == 0 else (slice(None), slice(None, -1))
-        high = (slice(1, None), slice(None)) if axis == 0 else (slice(None), slice(1, None))
+    before, after = slice(None, -1), slice(1, None)
+    for low, high in ((np.s_[before], np.s_[after]), (np.s_[:, before], np.s_[:, after])):
         met = (labels[low] != labels[high]) & (labels[low] > 0) & (labels[high] > 0)
         borders[low] |= met
         borders[high] |= met

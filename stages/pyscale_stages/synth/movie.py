@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -29,23 +29,25 @@ KIND = Kind("a synthetic movie", "is not a synthetic movie", PARAMS_FILE)
 TRUTH_FOLDER = "truth"
 COORDINATES: tuple[Coordinates, ...] = ("camera", "specimen")
 Progress = Callable[[int, int], None]
+Counts = npt.NDArray[np.uint16]
 
 
 @dataclass(frozen=True)
 class RenderedFrame:
-    """One frame: its cells, what the camera sees, and which pixels are whose.
+    """One frame: its cells, what the camera sees (C, Y, X), and which pixels are whose.
 
-    `cells`: in specimen coordinates, also those out of view. `labels`: an image for each channel.
+    `cells`: in specimen coordinates, also those out of view. `clean`: the image without noise, in
+    the coordinates that have it. `labels`: an image for each channel.
     """
 
     cells: Cells
-    image: npt.NDArray[np.uint16]
-    clean: npt.NDArray[np.uint16]
+    image: Counts
+    clean: dict[Coordinates, Counts]
     labels: dict[Coordinates, list[Labels]]
 
 
 def render_frames(
-    params: SynthParams, coordinates: Sequence[Coordinates]
+    params: SynthParams, coordinates: Sequence[Coordinates] = COORDINATES
 ) -> Iterator[RenderedFrame]:
     """Render frame after frame; labels in the coordinates asked for, "camera" among them."""
     microscope = Microscope(params)
@@ -65,12 +67,10 @@ def render_frames(
             if "specimen" in coordinates:
                 still = cover(own, np.zeros(2), shape)
                 labels["specimen"].append(label_image(own, still, shape))
-        yield RenderedFrame(cells, image, clean, labels)
+        yield RenderedFrame(cells, image, {"camera": clean}, labels)
 
 
-def render_examples(
-    params: SynthParams,
-) -> Iterator[tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]]:
+def render_examples(params: SynthParams) -> Iterator[tuple[Counts, Counts]]:
     """Render frames in memory, for training and tests: the same as the movie on disk."""
     for frame in render_frames(params, ("camera",)):
         yield frame.image, np.stack(frame.labels["camera"])
@@ -84,25 +84,32 @@ def write_synthetic_movie(
     The same parameters give the same bytes, with the same libraries and kind of processor. While it
     is made, about its uncompressed size lies beside it.
     """
-    return make_whole(folder, params, KIND, lambda partial: _write_into(partial, params, progress))
+
+    def write(partial: Path) -> None:
+        write_frames(partial, render_frames(params), drift_path(params), progress)
+
+    return make_whole(folder, params, KIND, write)
 
 
-def _write_into(folder: Path, params: SynthParams, progress: Progress | None) -> None:
+def write_frames(
+    folder: Path,
+    frames: Iterable[RenderedFrame],
+    drift: npt.NDArray[np.float64],
+    progress: Progress | None,
+) -> None:
+    """Write frames, and their truth in both systems of coordinates."""
     tables = {name: TruthTables() for name in COORDINATES}
     with FrameSpool(folder) as spool:
-        for index, frame in enumerate(render_frames(params, COORDINATES)):
-            image = frame.image if params.cell_types > 1 else frame.image[0]
-            spool.append(MOVIE_FILE, image)
+        for index, frame in enumerate(frames):
+            spool.append(MOVIE_FILE, frame.image if len(frame.image) > 1 else frame.image[0])
             for name in COORDINATES:
-                for channel, labels in enumerate(frame.labels[name]):
-                    spool.append(f"{TRUTH_FOLDER}/{name}/labels_ch{channel}.ome.tif", labels)
+                for what, images in (("labels", frame.labels), ("clean", frame.clean)):
+                    for channel, image in enumerate(images.get(name, ())):
+                        spool.append(f"{TRUTH_FOLDER}/{name}/{what}_ch{channel}.ome.tif", image)
                 tables[name].add(index, frame.cells, frame.labels[name])
-            for channel, clean in enumerate(frame.clean):
-                spool.append(f"{TRUTH_FOLDER}/camera/clean_ch{channel}.ome.tif", clean)
-            tables["camera"].add_noise(index, frame.image, frame.clean)
+            tables["camera"].add_noise(index, frame.image, frame.clean["camera"])
             if progress is not None:
-                progress(index + 1, params.frames)
-    drift = drift_path(params)
+                progress(index + 1, len(drift))
     for name in COORDINATES:
         write_tables(folder / TRUTH_FOLDER / name, tables[name], drift)
 
@@ -122,7 +129,7 @@ class FrameSpool:
     def __enter__(self) -> FrameSpool:
         return self
 
-    def append(self, name: str, image: npt.NDArray[np.uint16]) -> None:
+    def append(self, name: str, image: Counts) -> None:
         """Add a frame, shape (Y, X) or (C, Y, X), to the stack of file `name`."""
         if name not in self._raw_files:
             raw = self._raw_path(name)

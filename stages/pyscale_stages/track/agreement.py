@@ -8,13 +8,21 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
 from pyscale_stages.parquet import read_table
 from pyscale_stages.task import Task
 from pyscale_stages.track.detections import Detections, Ints
-from pyscale_stages.track.lineage import SPLITS_FILE, TRACKS_FILE, Tracks, links_of, read_tracks
+from pyscale_stages.track.lineage import (
+    SPLITS_FILE,
+    TRACKS_FILE,
+    Tracks,
+    links_of,
+    of_table,
+    read_tracks,
+)
 from pyscale_stages.truth.reading import kind_of, own_tracks
 from pyscale_stages.windows import common_window, folders_to_check, same_bytes
 
@@ -133,20 +141,8 @@ def _true_tracks(path: Path) -> list[Tracks]:
         raise BadInput(f"{path} holds no track: name the truth folder of a synthetic movie")
     channels = []
     for part in table.partition_by("channel", maintain_order=True):
-        ids = part["track_id"].cast(int).to_numpy()
-        parents = np.stack([part["parent_id"].cast(int).to_numpy(), ids], axis=1)
-        channels.append(
-            Tracks(
-                detections=Detections(
-                    frame=part["frame"].cast(int).to_numpy(),
-                    label=ids,
-                    y_px=part["y_px"].to_numpy(),
-                    x_px=part["x_px"].to_numpy(),
-                ),
-                track_id=ids,
-                splits=np.unique(parents[parents[:, 0] > 0], axis=0),
-            )
-        )
+        parents = part.select("parent_id", "track_id").cast(int).filter(pl.col("parent_id") > 0)
+        channels.append(of_table(part, "track_id", np.unique(parents.to_numpy(), axis=0)))
     return channels
 
 

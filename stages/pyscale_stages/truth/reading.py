@@ -6,12 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 import polars as pl
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.truth import labelimages, trackmate
-from pyscale_stages.truth.cells import TrueCell, centroids, count_contacts
+from pyscale_stages.truth.cells import TrueCell, centroids, contacts_of
 from pyscale_stages.truth.labelimages import SUFFIXES, TrueLabels, image_files, label_images
 
 Kind = Literal["synthetic", "ctc", "images", "trackmate"]
@@ -92,14 +91,8 @@ def own_tracks(path: Path) -> pl.DataFrame:
 def own_contacts(path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Tables of the cells and of their contacts in each frame, as those of a synthetic movie."""
     labels = own_labels(path)
-    rows = [
-        np.insert(count_contacts([image]), 0, frame, axis=1)
-        for frame, image in labels.frames(*_all(labels))
-    ]
-    names = ("frame", "label_a", "label_b", "contact_px")
-    return _cells(labels, {}), pl.DataFrame(
-        np.concatenate(rows), schema=dict.fromkeys(names, pl.Int64)
-    ).cast(pl.Int32)
+    contacts = [contacts_of(frame, [image]) for frame, image in labels.frames(*_all(labels))]
+    return _cells(labels, {}), pl.concat(contacts)
 
 
 def _cells(labels: TrueLabels, parent_of: dict[int, int]) -> pl.DataFrame:

@@ -43,9 +43,9 @@ def test_contacts_are_those_of_the_label_images(any_truth):
     ("images", "contacts"),
     [
         # An overlapped pixel counts once for itself, and once for each neighbour across.
-        ([[[0, 0, 0], [0, 5, 0], [0, 0, 0]], [[0, 0, 0], [0, 9, 9], [0, 0, 0]]], [[5, 9, 2]]),
+        ([[[0, 0, 0], [0, 5, 0], [0, 0, 0]], [[0, 0, 0], [0, 9, 9], [0, 0, 0]]], [[5, 9, 2, 1]]),
         ([[[1, 0], [0, 2]]], []),
-        ([[[2, 1], [0, 1]]], [[1, 2, 1]]),
+        ([[[2, 1], [0, 1]]], [[1, 2, 1, 0]]),
     ],
     ids=["overlapping cells", "cells that meet at a corner only", "cells side by side"],
 )
