@@ -142,7 +142,7 @@ FEATURES = {
     ),
     "TrackFeatures": (("TRACK_ID", "Track ID", "NONE", "true"),),
 }
-"""What elements of a kind have: a feature, its name, its dimension, and whether it is an integer."""
+"""Of elements of a kind: feature, name, dimension, and whether it is an integer."""
 
 
 def export_trackmate(folder: Path, labels: Movie | None, output: Path) -> None:

@@ -27,7 +27,7 @@ class TrueCell(NamedTuple):
 
 def ranked(values: Labels, dtype: type[np.integer[Any]] = np.int64) -> tuple[Labels, Labels]:
     """Labels that occur, ascending, and the rank of each of some labels, from 0, among them."""
-    if 0 <= int(values.min(initial=0)) and int(values.max(initial=0)) < 4 * values.size:
+    if int(values.min(initial=0)) >= 0 and int(values.max(initial=0)) < 4 * values.size:
         # Counting is ten times faster than sorting; for larger labels it would need more memory.
         occurs = np.bincount(values.astype(np.int64, copy=False)) > 0
         return np.flatnonzero(occurs), (np.cumsum(occurs, dtype=dtype) - dtype(1))[values]
