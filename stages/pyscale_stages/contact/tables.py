@@ -81,7 +81,7 @@ def frame_tables(frame: int, types: Sequence[DenseLabels], pixels: PixelMeasures
         name: pl.DataFrame(columns[name])
         .with_columns(frame=pl.lit(frame))
         .select(*schema)
-        .cast({**schema})
+        .cast(pl.Schema(schema))
         for name, schema in COLUMNS.items()
     }
     # A cell without a candidate has no nearest one, which null says and no number does.

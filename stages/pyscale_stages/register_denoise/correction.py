@@ -25,8 +25,7 @@ from pyscale_stages.register_denoise.transforms import LinearTransform, Status, 
 from pyscale_stages.validarea import Mask
 
 NOWHERE = LinearTransform()
-
-IDENTITY = Correction(LinearTransform())
+IDENTITY = Correction(NOWHERE)
 
 
 @dataclass(frozen=True)

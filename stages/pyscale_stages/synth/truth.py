@@ -58,9 +58,10 @@ class TruthTables:
 
     def _tracks_in_view(self) -> pl.DataFrame:
         """Centroids; `parent_id` is 0 where nobody could see the mother just before."""
-        whole = dict.fromkeys(("channel", "track_id", "parent_id", "frame"), pl.Int32)
+        whole = ("channel", "track_id", "parent_id", "frame")
         columns = [*whole, "y_px", "x_px"]
-        table = pl.DataFrame(np.concatenate(self._tracks), columns, orient="row").cast(dict(whole))
+        table = pl.DataFrame(np.concatenate(self._tracks), columns, orient="row")
+        table = table.with_columns(pl.col(whole).cast(pl.Int32))
         mothers = table.group_by(parent_id="track_id").agg(mother_last=pl.col("frame").max())
         born_before = pl.col("frame").min().over("track_id") - 1
         return (

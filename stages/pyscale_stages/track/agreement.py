@@ -141,7 +141,7 @@ def _true_tracks(path: Path) -> list[Tracks]:
         raise BadInput(f"{path} holds no track: name the truth folder of a synthetic movie")
     channels = []
     for part in table.partition_by("channel", maintain_order=True):
-        parents = part.select("parent_id", "track_id").cast(int).filter(pl.col("parent_id") > 0)
+        parents = part.select("parent_id", "track_id").cast(pl.Int64).filter(pl.col("parent_id") > 0)
         channels.append(of_table(part, "track_id", np.unique(parents.to_numpy(), axis=0)))
     return channels
 

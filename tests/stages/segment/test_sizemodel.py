@@ -7,13 +7,11 @@ import numpy as np
 import pytest
 
 from pyscale_stages.errors import BadInput, MissingPart
-from pyscale_stages.segment.models import MODEL_FOLDER_VARIABLE
+from pyscale_stages.segment.models import MODEL_FOLDER_VARIABLE, find_size_weights, size_file
 from pyscale_stages.segment.sizemodel import (
     SizeWeights,
-    find_size_weights,
     load_size_model,
     read_size_weights,
-    size_files,
 )
 
 OF_CELLPOSE = {
@@ -61,7 +59,7 @@ def test_weights_by_path_have_theirs_beside_them(tmp_path):
     published.touch()
     assert find_size_weights(str(weights)) == published
     trained.touch()
-    assert size_files(str(weights)) == (trained,)
+    assert size_file(str(weights)) == trained
 
 
 def test_a_file_of_cellpose_gives_what_cellpose_itself_would_read(tmp_path):
