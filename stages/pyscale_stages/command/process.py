@@ -103,10 +103,8 @@ class Running:
         return f"the command of the step {how}{words}"
 
     def _listen(self) -> bool:
-        """Hear it until it ends; return whether it did so in time.
-
-        What it started may hold its stderr open, so its end is waited for, not that of its words.
-        """
+        """Hear it until it ends; return whether it did so in time."""
+        # What it started may hold its stderr open, so its end is waited for, not that of its words.
         process, heard, opened = self._process, self.heard, self._opened
         assert process.stderr is not None
         ended, tells = os.pipe()

@@ -64,11 +64,8 @@ class DenseLabels:
 
 
 def densify(image: npt.NDArray[Any]) -> DenseLabels:
-    """Renumber the labels of one image 1 to n, keeping their order.
-
-    The device holds matrices of one row a label, so gaps (1, 5, 900) would cost memory and
-    time. Each frame is renumbered by itself: no number depends on another frame or window.
-    """
+    """Renumber the labels of one image 1 to n, keeping their order."""
+    # The device holds matrices of one row a label, so gaps (1, 5, 900) would cost memory and time.
     labels, dense = renumbered(image)
     area = np.bincount(dense.ravel(), minlength=len(labels) + 1)[1:]
     return DenseLabels(labels.astype(np.uint32), area, dense)

@@ -115,11 +115,8 @@ NO_ROOM = ("CL_INVALID_BUFFER_SIZE", "CL_MEM_OBJECT_ALLOCATION_FAILURE", "CL_OUT
 
 
 def build_kernels(n_types: int, shape_yx: tuple[int, int], layout: Layout) -> None:
-    """Run every kernel once on empty images of the shapes that the layout gives.
-
-    The first call compiles, which belongs to `model_load`: else `compute` would depend on the
-    windows.
-    """
+    """Run every kernel once on empty images of the shapes that the layout gives."""
+    # The first call compiles, which belongs to `model_load`, and not to `compute` of some windows.
     strip, frame = (
         [
             DenseLabels(

@@ -38,11 +38,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of touching cells, each once, in the order of a, then b.
-
-    `a`, `b`: places in the labels of the first type and of the second, or of the one type with a <
-    b.
-    """
+    """Pairs of touching cells, each once, by places in the labels of their types: a, then b."""
 
     a: Counts
     b: Counts
@@ -52,10 +48,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class PixelMeasures:
-    """What the pixels of one frame say: of the cells of the first type, then of the second's.
-
-    Centroids from a device are as accurate as its float32.
-    """
+    """What the pixels of one frame say: of the cells of the first type, then of the second's."""
 
     pairs: Pairs
     y_px: npt.NDArray[np.float64]
@@ -63,10 +56,8 @@ class PixelMeasures:
 
 
 def capacity_for(n_cells: int) -> int:
-    """Number of labels that the kernels are built for, with background and the marker.
-
-    Sizes of arrays are part of a kernel's source: in powers of two, few have to be compiled.
-    """
+    """Number of labels that the kernels are built for, with background and the marker."""
+    # Sizes of arrays are part of a kernel's source: in powers of two, few have to be compiled.
     return max(SMALLEST_CAPACITY, 1 << (n_cells + 1).bit_length())
 
 

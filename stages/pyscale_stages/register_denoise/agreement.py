@@ -81,10 +81,7 @@ def check(task: Task) -> Agreement:
 def drift_errors(
     transforms: pl.DataFrame, window: Window, shape_yx: tuple[int, int], drift: Vector
 ) -> dict[str, float]:
-    """Drift that is left after the linear part of the correction.
-
-    The reference frame, which is right by definition, is not counted.
-    """
+    """Drift that the linear part of the correction left, in all but the reference frame."""
     params = RegisterDenoiseParams.model_validate(window.params)
     rows = np.arange(*window.frames)
     expected = drift[rows] - drift[params.reference_frame]

@@ -134,10 +134,8 @@ def _moved(image: FloatImage, files: tuple[str, ...], fill: float) -> FloatImage
 
 
 def _positive(image: FloatImage) -> FloatImage:
-    """Lift an image to just above 0, so that ANTs' 0 marks what the camera did not see.
-
-    A camera's offset would pull the centre of mass, from which ANTs starts, to the middle.
-    """
+    """Lift an image to just above 0, so that ANTs' 0 marks what the camera did not see."""
+    # A camera's offset would pull the centre of mass, from which ANTs starts, to the middle.
     return np.asarray(image - image.min() + np.float32(1e-3) * np.ptp(image))
 
 

@@ -134,10 +134,7 @@ def read_transforms(folder: Path, frames: tuple[int, int]) -> pl.DataFrame:
 
 
 def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
-    """Whether a transform is hardly drift, so that a frame is better left where it is.
-
-    It is little like the reference, or less than unmoved, or far, or of another area.
-    """
+    """Whether a transform is hardly drift, so that a frame is better left where it is."""
     height, width = shape_yx
     linear = found.linear
     area = linear.determinant

@@ -66,10 +66,8 @@ _LOADED: dict[tuple[Model, str, int], _Loaded] = {}
 
 
 def load_for_tasks(task: Task, model: Model) -> None:
-    """Build a model for all tasks of this process and its forks, with the task's device and seed.
-
-    One thread builds it: a fork could not use the threads of a pool.
-    """
+    """Build a model for all tasks of this process and its forks, by the task's device and seed."""
+    # One thread builds it: a fork could not use the threads of a pool.
     import torch
 
     spec = task.spec

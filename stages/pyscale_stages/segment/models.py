@@ -165,10 +165,8 @@ def find_size_weights(model: str, cellpose: int = 3) -> Path:
 
 
 def size_file(model: str) -> Path:
-    """Where the size model of a model lies, or would have to lie.
-
-    Beside weights given by path it has one of the two names that Cellpose gives it.
-    """
+    """Where the size model of a model lies, or would have to lie."""
+    # Beside weights given by path it has one of the two names that Cellpose gives it.
     if model == EMBEDDED_MODEL:
         return embedded_model(model).with_name(f"{model}-size.json")
     if model in CELLPOSE_OF_MODEL:

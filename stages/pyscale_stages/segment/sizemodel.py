@@ -31,10 +31,7 @@ _OF_ARRAYS = {
 
 
 class SizeWeights(Record):
-    """The regression, in numbers that any program can read.
-
-    The diameter is `diam_mean_px * exp(slopes . (style - style_mean) + intercept)`.
-    """
+    """Numbers of a diameter, `diam_mean_px * exp(slopes . (style - style_mean) + intercept)`."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 

@@ -57,11 +57,7 @@ class DriftedParams(Record):
 def write_drifted_movie(
     folder: Path, params: DriftedParams, source: Path, progress: Progress | None = None
 ) -> Path:
-    """Write a movie of a real image with the files and truth of a synthetic movie.
-
-    Cells do not move: each keeps its label as its track. True labels end where the camera's view
-    does.
-    """
+    """Write a movie of a real image with the files and truth of a synthetic one of still cells."""
 
     def write(partial: Path) -> None:
         write_frames(partial, _frames(params, source), drift_path(params), progress)

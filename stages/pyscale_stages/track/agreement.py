@@ -44,10 +44,8 @@ def check(task: Task) -> Agreement:
 
 
 def agreement(expected: Tracks, found: Tracks, *, identical: bool) -> Agreement:
-    """How far two outputs link the same detections; splits are links too.
-
-    Cells are compared as well, as outputs without any link would otherwise always agree.
-    """
+    """How far two outputs link the same detections; splits are links too."""
+    # Cells are compared as well, as outputs without any link would otherwise always agree.
     links = _Overlap(_link_keys(expected), _link_keys(found))
     cells = _Overlap(expected.detections.keys[:, None], found.detections.keys[:, None])
     score = min(links.f1, cells.f1)
@@ -141,7 +139,9 @@ def _true_tracks(path: Path) -> list[Tracks]:
         raise BadInput(f"{path} holds no track: name the truth folder of a synthetic movie")
     channels = []
     for part in table.partition_by("channel", maintain_order=True):
-        parents = part.select("parent_id", "track_id").cast(pl.Int64).filter(pl.col("parent_id") > 0)
+        parents = (
+            part.select("parent_id", "track_id").cast(pl.Int64).filter(pl.col("parent_id") > 0)
+        )
         channels.append(of_table(part, "track_id", np.unique(parents.to_numpy(), axis=0)))
     return channels
 

@@ -20,11 +20,7 @@ LARGEST_LABEL = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class Detections:
-    """Detections in the order of their frame, then of their label.
-
-    `frame`, `label`: shape (n,); absolute frame and label in that frame. `y_px`, `x_px`: shape
-    (n,); centroid.
-    """
+    """Detections (n,) in the order of their absolute frame, then of their label, with centroids."""
 
     frame: Ints
     label: Ints

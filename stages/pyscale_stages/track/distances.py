@@ -43,10 +43,7 @@ class Distances:
 
 
 def distances_of(labels: Movie, params: TrackParams) -> Distances:
-    """Distances that the parameters give, or the first frame with cells.
-
-    It is the movie's, not the window's, so that every window works with the same distances.
-    """
+    """Distances by the parameters or, in every window, by the movie's first frame with cells."""
     moving, gap = params.max_distance_px, params.gap_distance_px
     splitting = params.splitting_distance_px
     if moving and gap and splitting:

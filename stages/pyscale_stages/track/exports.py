@@ -95,11 +95,7 @@ def export_ctc(folder: Path, labels: Movie | None, output: Path) -> None:
 
 
 def unbroken(tracks: Tracks) -> tuple[Tracks, Ints]:
-    """Cut tracks where they miss a frame.
-
-    Returns `parents`: shape (tracks,); track that each continues or is a daughter of, in the order
-    of ids; 0 is none.
-    """
+    """Cut tracks where they miss a frame; also give the track that each continues, by id, or 0."""
     cells, links = tracks.detections, links_of(tracks)
     earlier, later = links.T
     goes_on = tracks.track_id[earlier] == tracks.track_id[later]

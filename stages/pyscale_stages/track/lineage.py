@@ -34,11 +34,7 @@ SPLITS_SCHEMA: dict[str, type[pl.DataType]] = dict.fromkeys(("parent_id", "child
 
 @dataclass(frozen=True)
 class Tracks:
-    """Detections with the track of each, and which tracks came from which.
-
-    `track_id`: shape (n,); track of each detection, counted from 1. `splits`: shape (s, 2); parent
-    and child track of each split, ascending.
-    """
+    """Detections, the track of each from 1, and parent and child (s, 2) of each split."""
 
     detections: Detections
     track_id: Ints
