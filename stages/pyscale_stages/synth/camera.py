@@ -54,7 +54,7 @@ class Microscope:
     def picture(
         self, cells: Cells, coverage: Coverage, labels: Labels, rng: np.random.Generator
     ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-        """One channel of one frame as camera counts (Y, X), with noise, and of an even one without."""
+        """One channel of a frame as camera counts (Y, X), with noise and without any."""
         from scipy.ndimage import gaussian_filter
 
         params = self._params

@@ -46,9 +46,10 @@ def check(task: Task) -> Agreement:
 def agreement(expected: Tracks, found: Tracks, *, identical: bool) -> Agreement:
     """How far two outputs link the same detections; splits are links too."""
     # Cells are compared as well, as outputs without any link would otherwise always agree.
-    links = _Overlap(_link_keys(expected), _link_keys(found))
-    cells = _Overlap(expected.detections.keys[:, None], found.detections.keys[:, None])
-    score = min(links.f1, cells.f1)
+    links = [tracks.detections.keys[links_of(tracks)] for tracks in (expected, found)]
+    precision, recall, links_f1 = _shared(*links)
+    *_, cells_f1 = _shared(*(tracks.detections.keys[:, None] for tracks in (expected, found)))
+    score = min(links_f1, cells_f1)
     return Agreement(
         same=score >= TOLERANCE,
         identical=identical,
@@ -56,30 +57,24 @@ def agreement(expected: Tracks, found: Tracks, *, identical: bool) -> Agreement:
         measure="the smaller of the F1 of links between (frame, label) and the F1 of cells",
         tolerance=TOLERANCE,
         details={
-            "link_precision": links.precision,
-            "link_recall": links.recall,
-            "links_reference": float(links.expected),
-            "links_other": float(links.found),
-            "cells_f1": cells.f1,
+            "link_precision": precision,
+            "link_recall": recall,
+            "links_reference": float(len(links[0])),
+            "links_other": float(len(links[1])),
+            "cells_f1": cells_f1,
         },
     )
 
 
-class _Overlap:
-    """Two sets of rows and what they share; a share of nothing is 1."""
-
-    def __init__(self, expected: Ints, found: Ints) -> None:
-        self.expected = len(expected)
-        self.found = len(found)
-        shared = len(set(map(tuple, expected.tolist())) & set(map(tuple, found.tolist())))
-        self.precision = shared / self.found if self.found else 1.0
-        self.recall = shared / self.expected if self.expected else 1.0
-        both = self.expected + self.found
-        self.f1 = 2 * shared / both if both else 1.0
-
-
-def _link_keys(tracks: Tracks) -> Ints:
-    return tracks.detections.keys[links_of(tracks)]
+def _shared(expected: Ints, found: Ints) -> tuple[float, float, float]:
+    """Precision, recall and F1 of the rows of two sets; a share of nothing is 1."""
+    shared = len(set(map(tuple, expected.tolist())) & set(map(tuple, found.tolist())))
+    both = len(expected) + len(found)
+    return (
+        shared / len(found) if len(found) else 1.0,
+        shared / len(expected) if len(expected) else 1.0,
+        2 * shared / both if both else 1.0,
+    )
 
 
 def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[str, float]:
