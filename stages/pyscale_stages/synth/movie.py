@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, Literal
 
 import numpy as np
@@ -99,13 +101,13 @@ def write_frames(
 ) -> None:
     """Write frames, and their truth in both systems of coordinates."""
     tables = {name: TruthTables() for name in COORDINATES}
-    with FrameSpool(folder) as spool:
+    with frame_stacks(folder) as append:
         for index, frame in enumerate(frames):
-            spool.append(MOVIE_FILE, frame.image if len(frame.image) > 1 else frame.image[0])
+            append(MOVIE_FILE, frame.image if len(frame.image) > 1 else frame.image[0])
             for name in COORDINATES:
                 for what, images in (("labels", frame.labels), ("clean", frame.clean)):
                     for channel, image in enumerate(images.get(name, ())):
-                        spool.append(f"{TRUTH_FOLDER}/{name}/{what}_ch{channel}.ome.tif", image)
+                        append(f"{TRUTH_FOLDER}/{name}/{what}_ch{channel}.ome.tif", image)
                 tables[name].add(index, frame.cells, frame.labels[name])
             tables["camera"].add_noise(index, frame.image, frame.clean["camera"])
             if progress is not None:
@@ -114,47 +116,25 @@ def write_frames(
         write_tables(folder / TRUTH_FOLDER / name, tables[name], drift)
 
 
-class FrameSpool:
-    """Stacks of frames that grow together on disk, each an OME-TIFF when the block ends well.
+@contextmanager
+def frame_stacks(folder: Path) -> Iterator[Callable[[str, Counts], None]]:
+    """Take frames (Y, X) or (C, Y, X) for several files; each is an OME-TIFF at a good end."""
+    # A compressed OME-TIFF is written in one go, but the files are rendered side by side.
+    stacks: dict[str, tuple[BinaryIO, tuple[int, ...]]] = {}
+    with TemporaryDirectory(dir=folder) as raw, ExitStack() as closing:
 
-    A compressed OME-TIFF is written in one go, but the files of a movie are rendered side by side.
-    """
+        def append(name: str, image: Counts) -> None:
+            if name not in stacks:
+                # Written, not mapped: a full disk is then an error and not a fatal signal.
+                file = closing.enter_context(Path(raw, str(len(stacks))).open("wb"))
+                stacks[name] = file, image.shape
+            stacks[name][0].write(np.ascontiguousarray(image).data)
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        # Written, not mapped: a full disk is then an error and not a fatal signal.
-        self._raw_files: dict[str, BinaryIO] = {}
-        self._shapes: dict[str, tuple[int, ...]] = {}
-
-    def __enter__(self) -> FrameSpool:
-        return self
-
-    def append(self, name: str, image: Counts) -> None:
-        """Add a frame, shape (Y, X) or (C, Y, X), to the stack of file `name`."""
-        if name not in self._raw_files:
-            raw = self._raw_path(name)
-            raw.parent.mkdir(parents=True, exist_ok=True)
-            self._raw_files[name] = raw.open("wb")
-            self._shapes[name] = image.shape
-        self._raw_files[name].write(np.ascontiguousarray(image).data)
-
-    def __exit__(self, error: object, *_: object) -> None:
-        try:
-            if error is None:
-                for name, shape in self._shapes.items():
-                    self._compress(name, shape)
-        finally:
-            for name, raw_file in self._raw_files.items():
-                raw_file.close()
-                self._raw_path(name).unlink(missing_ok=True)
-
-    def _compress(self, name: str, shape: tuple[int, ...]) -> None:
-        self._raw_files[name].close()
-        raw = self._raw_path(name)
-        stack = np.memmap(raw, np.uint16, "r").reshape(-1, *shape)
-        with atomic_path(self._folder / name) as path:
-            write_movie(path, stack, "TYX" if stack.ndim == 3 else "TCYX")
-        raw.unlink()
-
-    def _raw_path(self, name: str) -> Path:
-        return self._folder / f"{name}.raw"
+        yield append
+        for name, (file, shape) in stacks.items():
+            file.close()
+            stack = np.memmap(file.name, np.uint16, "r").reshape(-1, *shape)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            with atomic_path(folder / name) as path:
+                write_movie(path, stack, "TYX" if stack.ndim == 3 else "TCYX")
+            Path(file.name).unlink()
