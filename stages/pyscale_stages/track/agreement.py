@@ -12,7 +12,6 @@ import polars as pl
 
 from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
-from pyscale_stages.parquet import read_table
 from pyscale_stages.task import Task
 from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.lineage import (
@@ -85,7 +84,7 @@ def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[st
     tracking, detection measures the segmentation before it. A division is right where the mother
     and all her daughters are.
     """
-    candidates = [channel.within(*frames) for channel in _true_tracks(truth / TRACKS_FILE)]
+    candidates = [channel.within(*frames) for channel in _true_tracks(truth)]
     matches = [_matched(found.detections, true.detections) for true in candidates]
     best = int(np.argmax([len(pairs) for pairs in matches]))
     true, pairs = candidates[best], matches[best]
@@ -124,14 +123,11 @@ def _divisions(links: Iterable[tuple[int, int]]) -> set[tuple[int, frozenset[int
     return {(cell, frozenset(those)) for cell, those in daughters.items() if len(those) > 1}
 
 
-def _true_tracks(path: Path) -> list[Tracks]:
+def _true_tracks(truth: Path) -> list[Tracks]:
     """The true tracks of each channel."""
-    columns = ("channel", "track_id", "parent_id", "frame", "y_px", "x_px")
-    synthetic = kind_of(path.parent) == "synthetic"
-    table = read_table(path, columns) if synthetic else own_tracks(path.parent)
-    table = table.sort("frame", "track_id")
+    table = own_tracks(truth).sort("frame", "track_id")
     if table.is_empty():
-        raise BadInput(f"{path} holds no track: name the truth folder of a synthetic movie")
+        raise BadInput(f"{truth} holds no track: name the truth folder of a synthetic movie")
     channels = []
     for part in table.partition_by("channel", maintain_order=True):
         parents = (

@@ -119,11 +119,11 @@ def write_distances(task: Task, distances: Distances) -> None:
 
 def copy_distances(task: Task, windows: Sequence[Path]) -> None:
     """Copy the distances of the windows, which are the same in all that have a cell."""
-    files = [folder / DISTANCES_FILE for folder in windows]
-    found = [file for file in files if file.is_file()]
-    if found:
-        with task.writing(DISTANCES_FILE) as path:
-            path.write_bytes(found[0].read_bytes())
+    for folder in windows:
+        if (folder / DISTANCES_FILE).is_file():
+            with task.writing(DISTANCES_FILE) as path:
+                path.write_bytes((folder / DISTANCES_FILE).read_bytes())
+            return
 
 
 def read_tracks(folder: Path) -> Tracks:

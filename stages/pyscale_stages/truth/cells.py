@@ -65,7 +65,7 @@ def count_contacts(labels: Sequence[Labels]) -> Ints:
     """
     first, second = labels[0], labels[-1]
     shifts = ((0, 0), *STEPS) if len(labels) == 2 else STEPS[:2]
-    keys = [_keys(first[_kept(dy, dx)], second[_kept(-dy, -dx)], len(labels)) for dy, dx in shifts]
+    keys = [meeting(first, second, shift, of_one=len(labels) == 1) for shift in shifts]
     pairs, contact_px = np.unique(np.concatenate(keys), return_counts=True)
     overlap_px = np.zeros_like(contact_px)
     if len(labels) == 2:
@@ -80,15 +80,17 @@ def contacts_of(frame: int, labels: Sequence[Labels]) -> pl.DataFrame:
     return pl.DataFrame(rows, dict.fromkeys(names, pl.Int64), orient="row").cast(pl.Int32)
 
 
-def _keys(a: Labels, b: Labels, n_types: int) -> Ints:
-    """The pair of cells of each two pixels that meet, as one number."""
+def meeting(first: Labels, second: Labels, shift: tuple[int, int], *, of_one: bool) -> Ints:
+    """The pair of cells, as a * 2**32 + b, of each pixel and the one at (dy, dx) from it."""
+    dy, dx = shift
+    a, b = first[_kept(dy, dx)], second[_kept(-dy, -dx)]
     met = (a > 0) & (b > 0)
-    if n_types == 1:
+    if of_one:
         met &= a != b
     a, b = a[met].astype(np.int64), b[met].astype(np.int64)
-    if n_types == 1:
+    if of_one:
         a, b = np.minimum(a, b), np.maximum(a, b)
-    return a << 32 | b
+    return np.asarray(a << 32 | b)
 
 
 def _kept(dy: int, dx: int) -> tuple[slice, slice]:

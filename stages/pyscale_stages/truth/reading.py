@@ -9,12 +9,14 @@ from typing import Literal
 import polars as pl
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.parquet import read_table
 from pyscale_stages.truth import labelimages, trackmate
 from pyscale_stages.truth.cells import TrueCell, centroids, contacts_of
 from pyscale_stages.truth.labelimages import SUFFIXES, TrueLabels, image_files, label_images
 
 Kind = Literal["synthetic", "ctc", "images", "trackmate"]
 What = Literal["labels", "tracks"]
+CELL_COLUMNS = ("channel", "track_id", "frame", "y_px", "x_px")
 
 
 def kind_of(path: Path) -> Kind:
@@ -75,8 +77,10 @@ def own_labels(path: Path) -> TrueLabels:
 
 
 def own_tracks(path: Path) -> pl.DataFrame:
-    """Table of tracks as that of a synthetic movie."""
+    """Table of tracks: that of a synthetic movie, or one like it."""
     kind = kind_of(path)
+    if kind == "synthetic":
+        return read_table(path / "tracks.parquet", (*CELL_COLUMNS, "parent_id"))
     if kind == "trackmate":
         return _table(trackmate.trackmate_cells(path))
     if kind != "ctc":
@@ -89,7 +93,10 @@ def own_tracks(path: Path) -> pl.DataFrame:
 
 
 def own_contacts(path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Tables of the cells and of their contacts in each frame, as those of a synthetic movie."""
+    """Tables of the cells and of their contacts in each frame, or those of a synthetic movie."""
+    if kind_of(path) == "synthetic":
+        cells = read_table(path / "tracks.parquet", CELL_COLUMNS)
+        return cells, read_table(path / "contacts.parquet", ("frame", "label_a", "label_b"))
     labels = own_labels(path)
     contacts = [contacts_of(frame, [image]) for frame, image in labels.frames(*_all(labels))]
     return _cells(labels, {}), pl.concat(contacts)
