@@ -12,7 +12,7 @@ from pyscale_stages.command.params import CommandParams
 from pyscale_stages.command.tiles import TILES_FOLDER, cut_frames, cut_tile, tiles_of
 from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import fingerprint_of
-from pyscale_stages.movie import Movie, natural_order
+from pyscale_stages.movie import Movie, files_in
 from pyscale_stages.task import Task
 
 
@@ -49,11 +49,10 @@ def files_of(folder: Path) -> tuple[Path, ...]:
     """Files of a folder in the natural order of their names, but for hidden ones."""
     if not folder.is_dir():
         raise BadInput(f"{folder} is no folder: a step that shares files needs a folder of them")
-    files = (file for file in folder.iterdir() if file.is_file() and file.name[0] != ".")
-    found = sorted(files, key=natural_order)
+    found = files_in(folder)
     if not found:
         raise BadInput(f"the folder {folder} holds no file: name one that does")
-    return tuple(found)
+    return found
 
 
 def _part(task: Task[CommandParams], of_what: str, count: int, path: Path) -> tuple[int, int]:

@@ -162,7 +162,8 @@ def judge_denoising(task: Task, folder: Path, window: Window) -> None:
     noise_rms = _noise_rms(truth)
     first = window.frames[0]
     judged = []
-    for frame in _unmoved(read_transforms(folder, window.frames)):
+    is_unmoved = [pl.col(name) == value for name, value in (*IDENTITY.items(), ("warp_max_px", 0))]
+    for frame in read_transforms(folder, window.frames).filter(*is_unmoved)["frame"]:
         for channel, movie in enumerate(clean):
             denoised = output.read(frame - first, frame - first + 1, channel)[0]
             true = movie.read(frame, frame + 1, 0)[0].astype(np.float64)
@@ -200,13 +201,6 @@ def _gain_and_bias(denoised: Image, true: Image, noise_rms: float) -> tuple[floa
     gain_db = 10 * np.log10(noise_rms**2 / max(np.mean(error**2), ROUNDING))
     brightest = true >= np.quantile(true, 1 - BRIGHTEST_SHARE)
     return float(gain_db), float(error[brightest].mean() / np.ptp(true))
-
-
-def _unmoved(transforms: pl.DataFrame) -> list[int]:
-    """Frames whose transform is the identity."""
-    return transforms.filter(
-        *(pl.col(name) == value for name, value in IDENTITY.items()), pl.col("warp_max_px") == 0
-    )["frame"].to_list()
 
 
 def _noise_rms(truth: Path) -> dict[tuple[int, int], float]:

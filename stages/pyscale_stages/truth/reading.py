@@ -9,10 +9,11 @@ from typing import Literal
 import polars as pl
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import files_in
 from pyscale_stages.parquet import read_table
 from pyscale_stages.truth import labelimages, trackmate
 from pyscale_stages.truth.cells import TrueCell, centroids, contacts_of
-from pyscale_stages.truth.labelimages import SUFFIXES, TrueLabels, image_files, label_images
+from pyscale_stages.truth.labelimages import SUFFIXES, TrueLabels, label_images
 
 Kind = Literal["synthetic", "ctc", "images", "trackmate"]
 What = Literal["labels", "tracks"]
@@ -27,7 +28,7 @@ def kind_of(path: Path) -> Kind:
                 return "ctc"
             if any(path.glob("*.parquet")) or any(path.glob("labels_ch*.ome.tif")):
                 return "synthetic"
-            if image_files(path):
+            if files_in(path, SUFFIXES):
                 return "images"
         elif path.is_file() and path.suffix.lower() in SUFFIXES:
             return "images"
