@@ -116,7 +116,7 @@ def real_image(file: str, pixels: Any) -> Image:
 def synthetic_image() -> Image:
     """The first frame of a synthetic movie before any noise, as light."""
     frame = next(render_frames(SynthParams(frames=1, cell_types=1), ("camera",)))
-    return as_light(frame.clean[0].astype(np.float64))
+    return as_light(frame.clean["camera"][0].astype(np.float64))
 
 
 def as_light(image: Image) -> Image:

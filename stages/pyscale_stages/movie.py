@@ -65,17 +65,7 @@ class Movie:
 
     @classmethod
     def _open_folder(cls, folder: Path, axes: str | None) -> Movie:
-        files = tuple(
-            sorted(
-                (
-                    f
-                    for f in folder.iterdir()
-                    # Hidden files are what an operating system or a broken writer left.
-                    if f.suffix.lower() in TIFF_SUFFIXES and f.is_file() and f.name[0] != "."
-                ),
-                key=natural_order,
-            )
-        )
+        files = files_in(folder, TIFF_SUFFIXES)
         if not files:
             raise BadInput(f"{folder} holds no TIFF frames: give a .tif file or a folder of them")
         frame_axes = axes.replace("T", "") if axes else None
@@ -312,3 +302,11 @@ def natural_order(path: Path) -> list[tuple[bool, int, str]]:
     """Sort key under which frame 10 comes after frame 9."""
     parts = re.split(r"(\d+)", path.name)
     return [(part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
+
+
+def files_in(folder: Path, suffixes: tuple[str, ...] = ("",)) -> tuple[Path, ...]:
+    """Files of a folder that end so, in the natural order of their names."""
+    ending = (file for file in folder.iterdir() if file.name.lower().endswith(suffixes))
+    # Hidden files are what an operating system or a broken writer left.
+    seen = (file for file in ending if file.name[0] != "." and file.is_file())
+    return tuple(sorted(seen, key=natural_order))

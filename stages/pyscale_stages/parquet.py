@@ -28,19 +28,19 @@ def write_tables(task: Task, tables: Mapping[str, pl.DataFrame]) -> None:
             write_table(path, table)
 
 
-def read_table(path: Path, columns: Iterable[str]) -> pl.DataFrame:
+def read_table(
+    path: Path, columns: Iterable[str], remedy: str = "run the stage that wrote it again"
+) -> pl.DataFrame:
     """Read a table that has certain columns; a missing, damaged or other one is a `BadInput`."""
     try:
         table = pl.read_parquet(path, glob=False)
     except (OSError, pl.exceptions.PolarsError) as error:
         raise BadInput(
-            f"{path} is missing or damaged ({str(error).splitlines()[0]}): run the stage that "
-            "wrote it again"
+            f"{path} is missing or damaged ({str(error).splitlines()[0]}): {remedy}"
         ) from error
     lacking = [column for column in columns if column not in table.columns]
     if lacking:
         raise BadInput(
-            f"{path} has no column {lacking[0]!r}: it is another table or version; run the "
-            "stage that wrote it again"
+            f"{path} has no column {lacking[0]!r}: it is another table or version; {remedy}"
         )
     return table

@@ -4,6 +4,7 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tifffile
 
@@ -53,6 +54,12 @@ def with_axes_zyx(path):
     tifffile.imwrite(path, tifffile.imread(path), ome=True, metadata={"axes": "ZYX"})
 
 
+def with_nan(path):
+    frames = tifffile.imread(path).astype(np.float32)
+    frames[2, 4, 5] = np.nan
+    tifffile.imwrite(path, frames, ome=True, metadata={"axes": "TYX"})
+
+
 @pytest.mark.parametrize(
     ("damage", "options", "said"),
     [
@@ -61,11 +68,12 @@ def with_axes_zyx(path):
         (lambda path: path.write_text("1 0 30 0"), {}, "bad.ome.tif is not a readable TIFF file"),
         (Path.unlink, {}, "bad.ome.tif does not exist"),
         (with_axes_zyx, {}, "has the axes ZYX.*--axes TYX"),
+        (with_nan, {}, "frame 2 of .* has values that are NaN|holds float32 values, but labels"),
         (None, {"axes": "TCYX"}, "--axes TCYX"),
         (None, {"frames": (2, 9)}, "--frames 2:9 does not lie inside bad.ome.tif.*0:6"),
         (None, {"movie_frames": 9}, "--movie-frames 9 is more than the 6 frames of bad.ome.tif"),
     ],
-    ids=["cut", "empty", "text", "absent", "ZYX", "axes", "window", "frames"],
+    ids=["cut", "empty", "text", "absent", "ZYX", "NaN", "axes", "window", "frames"],
 )
 def test_a_movie_that_cannot_be_read_is_refused(bench, movie, damage, options, said):
     bad = movie.with_name("bad.ome.tif")

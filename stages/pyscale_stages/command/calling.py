@@ -63,10 +63,7 @@ def execute(
     fine: Collection[int] = (0,),
     party: Party | None = None,
 ) -> Heard:
-    """Fill a command and run it where the step says; what it says of itself is in the record.
-
-    `fine`: exit codes that are no failure. `party`: ranks that it is one of.
-    """
+    """Run a filled command where the step says; exit codes in `fine` are no failure."""
     params = task.params
     own = party.variables if party else {}
     inputs = [*(path for _, path in task.spec.inputs), *reads]
@@ -127,10 +124,7 @@ def warn_of_nothing_read(task: Task[CommandParams]) -> None:
 def left_at(
     task: Task[CommandParams], output: Path, *, frames: int | None = None, calls: int = 1
 ) -> Sequence[Path]:
-    """Files that the command left at a path: as many as there were calls, or more.
-
-    `frames`: how many it must hold as a movie; None looks at none.
-    """
+    """Files that the command left at a path: one a call or more, or a movie of so many frames."""
     if output.is_dir():
         files = [path for path in sorted(output.rglob("*")) if path.is_file()]
     else:

@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import distributions
 from pathlib import Path
@@ -149,43 +149,32 @@ def versions_of(params: CommandParams) -> dict[str, str]:
     """Versions of the step's packages and modules, and a checksum of each script it names."""
     words = [word for text in params.command for word in text.split()]
     files = (params.folder / word for word in words if not fields_of(word))
-    return {
+    found = {
         file.name: f"sha256 {sha256_of(file)[:12]}"
         for file in files
         if file.is_file() and file.stat().st_size <= MOST_HASHED_BYTES
-    } | {
-        **{name: _version(name, _prefix(params)) for name in params.packages},
-        **{f"module {name}": version for name, version in _modules(params)},
     }
-
-
-def _modules(params: CommandParams) -> Iterator[tuple[str, str]]:
-    """Names and versions of what is loaded: the modules of a step, and what these load."""
+    for name in params.packages:
+        prefix = params.environment or Path(found_program(params)).absolute().parent.parent
+        found[name] = _version(name, prefix)
     if params.modules:
+        # Those of the step, and what these load.
         for module in environment_of(params).get("LOADEDMODULES", "").split(":"):
             name, _, version = module.partition("/")
-            yield name, version
-
-
-def _prefix(params: CommandParams) -> Path:
-    return params.environment or Path(found_program(params)).absolute().parent.parent
+            found[f"module {name}"] = version
+    return found
 
 
 def _version(package: str, prefix: Path) -> str:
     """Version of a package of Python, or of conda, below a prefix."""
     folders = [str(path) for path in prefix.glob("lib/python*/*-packages")]
-    found = next(iter(distributions(name=package, path=folders)), None)
-    version = found.version if found else next(_of_conda(package, prefix), None)
-    if version is None:
-        raise BadInput(
-            f"the environment {prefix} has no package {package!r}: take it out of packages, or "
-            "name the environment that has it"
-        )
-    return version
-
-
-def _of_conda(package: str, prefix: Path) -> Iterator[str]:
+    for found in distributions(name=package, path=folders):
+        return found.version
     for file in prefix.glob(f"conda-meta/{package}-*.json"):
         told = json.loads(file.read_bytes())
         if told["name"] == package:
-            yield told["version"]
+            return str(told["version"])
+    raise BadInput(
+        f"the environment {prefix} has no package {package!r}: take it out of packages, or "
+        "name the environment that has it"
+    )

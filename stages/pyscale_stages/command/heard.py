@@ -101,10 +101,7 @@ class Heard:
 
     @property
     def phases(self) -> Iterator[Lasted]:
-        """What it did all the time, one phase after the other.
-
-        Without its own word it computes from when it first reads; what comes before is start-up.
-        """
+        """What it did all the time; without its word it starts up until it reads, then computes."""
         at = self.begin
         if self.in_container is not None:
             yield "container_start", at, self.in_container

@@ -42,7 +42,7 @@ def join(task: Task[CommandParams], windows: Sequence[Part]) -> None:
         outputs = [path for path, _ in parts]
     match params.joined:
         case "frames":
-            join_frames(_of_one_shape([Movie.open(path) for path in outputs]), output)
+            join_frames([Movie.open(path) for path in outputs], output)
         case "tiles":
             shape = kept_shape(windows[0][0])
             join_tiles(outputs, tiles_of(shape, params.tile_px, params.margin_px), output)
@@ -54,18 +54,6 @@ def join(task: Task[CommandParams], windows: Sequence[Part]) -> None:
             inputs = [str(path.absolute()) for path in outputs]
             execute(task, params.words_of(params.merge), {**common(task), "inputs": inputs})
     task.written += left_at(task, output)
-
-
-def _of_one_shape(movies: Sequence[Movie]) -> Sequence[Movie]:
-    first = movies[0]
-    kind = (first.n_channels, first.shape_yx, first.dtype)
-    for movie in movies:
-        if (movie.n_channels, movie.shape_yx, movie.dtype) != kind:
-            raise BadInput(
-                f"{movie.path} and {first.path} cannot be one movie: their channels, size or type "
-                "of pixels differ"
-            )
-    return movies
 
 
 def _join_folders(folders: Sequence[Path], output: Path) -> None:

@@ -160,11 +160,7 @@ class Party:
 
 @contextmanager
 def met(spec: TaskSpec, output: Path, timeout_s: float = TIMEOUT_S) -> Iterator[Party]:
-    """Meet the other ranks of a task, and part from them at the end of the block.
-
-    `output`: where the step's output belongs, as this rank knows it; the first one's counts. A rank
-    that does not come, cannot be reached or ends is a `StageError`.
-    """
+    """Meet the other ranks, and part from them at the end; the first one's `output` counts."""
     with ExitStack() as stack:
         if spec.rank == 0:
             party = _received(spec, output, timeout_s, stack)

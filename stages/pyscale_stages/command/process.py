@@ -103,14 +103,18 @@ class Running:
         return f"the command of the step {how}{words}"
 
     def _listen(self) -> bool:
-        """Hear it until it ends; return whether it did so in time.
-
-        What it started may hold its stderr open, so its end is waited for, not that of its words.
-        """
+        """Hear it until it ends; return whether it did so in time."""
+        # What it started may hold its stderr open, so its end is waited for, not that of its words.
         process, heard, opened = self._process, self.heard, self._opened
+        most_s = self._call.at_most_s
         assert process.stderr is not None
         ended, tells = os.pipe()
-        waiting = threading.Thread(target=_tell_of_end, args=(process, tells), daemon=True)
+
+        def tell_of_end() -> None:
+            process.wait()
+            os.close(tells)
+
+        waiting = threading.Thread(target=tell_of_end, daemon=True)
         waiting.start()
         os.set_blocking(process.stderr.fileno(), False)
         rest = b""
@@ -120,7 +124,7 @@ class Running:
             if opened is not None:
                 selector.register(opened.fd, EVENT_READ)
             while True:
-                left_s = self._left_s
+                left_s = None if most_s is None else heard.begin + most_s - time.monotonic()
                 looks = self._call.in_image and heard.in_container is None
                 wait_s = min(LOOK_S, left_s or LOOK_S) if looks else left_s
                 ready = {key.fd for key, _ in selector.select(wait_s)}
@@ -142,12 +146,6 @@ class Running:
                 elif left_s is not None and left_s <= 0:
                     return False
 
-    @property
-    def _left_s(self) -> float | None:
-        """How long it may still take."""
-        most_s = self._call.at_most_s
-        return None if most_s is None else self.heard.begin + most_s - time.monotonic()
-
 
 def run_command(call: Call, fine: Collection[int] = (0,)) -> Heard:
     """Run a command to its end; `fine`: exit codes that are no failure."""
@@ -157,11 +155,6 @@ def run_command(call: Call, fine: Collection[int] = (0,)) -> Heard:
     if why is not None:
         raise StageError(why)
     return heard
-
-
-def _tell_of_end(process: subprocess.Popen[bytes], tells: int) -> None:
-    process.wait()
-    os.close(tells)
 
 
 def _heard_of(told: bytes, heard: Heard) -> bytes:

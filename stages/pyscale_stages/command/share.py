@@ -12,7 +12,7 @@ from pyscale_stages.command.params import CommandParams
 from pyscale_stages.command.tiles import TILES_FOLDER, cut_frames, cut_tile, tiles_of
 from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import fingerprint_of
-from pyscale_stages.movie import Movie, natural_order
+from pyscale_stages.movie import Movie, files_in
 from pyscale_stages.task import Task
 
 
@@ -49,18 +49,22 @@ def files_of(folder: Path) -> tuple[Path, ...]:
     """Files of a folder in the natural order of their names, but for hidden ones."""
     if not folder.is_dir():
         raise BadInput(f"{folder} is no folder: a step that shares files needs a folder of them")
-    files = (file for file in folder.iterdir() if file.is_file() and file.name[0] != ".")
-    found = sorted(files, key=natural_order)
+    found = files_in(folder)
     if not found:
         raise BadInput(f"the folder {folder} holds no file: name one that does")
-    return tuple(found)
+    return found
+
+
+def _part(task: Task[CommandParams], of_what: str, count: int, path: Path) -> tuple[int, int]:
+    start, stop = task.spec.frames or (0, count)
+    if not 0 <= start < stop <= count:
+        raise BadInput(f"{of_what} {start}:{stop} are not among the {count} of {path}")
+    return start, stop
 
 
 def _of_files(task: Task[CommandParams], folder: Path, scratch: Path) -> Share:
     files = files_of(folder)
-    start, stop = task.spec.frames or (0, len(files))
-    if not 0 <= start < stop <= len(files):
-        raise BadInput(f"files {start}:{stop} are not among the {len(files)} of {folder}")
+    start, stop = _part(task, "files", len(files), folder)
     task.know_input("input", fingerprint_of(files))
     own = files[start:stop]
     values = {"input": str(folder)}
@@ -77,9 +81,7 @@ def _of_tiles(task: Task[CommandParams], path: Path, scratch: Path) -> Share:
     movie = Movie.open(path, axes=task.spec.axes)
     task.know_input("input", fingerprint_of(movie.files))
     tiles = tiles_of(movie.shape_yx, params.tile_px, params.margin_px)
-    start, stop = task.spec.frames or (0, len(tiles))
-    if not 0 <= start < stop <= len(tiles):
-        raise BadInput(f"tiles {start}:{stop} are not among the {len(tiles)} of {path}")
+    start, stop = _part(task, "tiles", len(tiles), path)
     folder = task.output / TILES_FOLDER
     calls, reads = [], []
     for tile in tiles[start:stop]:

@@ -42,27 +42,24 @@ def appended(parts: Sequence[tuple[Path, tuple[int, int]]], offset: str | None) 
     """Rows of all windows below each other; the column `offset` counts from 0 in each of them."""
     import polars as pl
 
-    read = [(path, window, read_table(path)) for path, window in parts]
+    read = [(path, window[0], read_table(path)) for path, window in parts]
     # A window without objects has no value by which the type of a column could be told.
     read = [part for part in read if not part[2].is_empty()] or read[:1]
+    moved = []
+    for path, first, table in read:
+        if offset is None or table.is_empty():
+            moved.append(table)
+        elif offset in table.columns and table[offset].dtype.is_numeric():
+            moved.append(table.with_columns(pl.col(offset) + first))
+        else:
+            raise BadInput(
+                f"{path} has no column {offset!r} of numbers: set offset to one that it has"
+            )
     try:
-        return pl.concat(
-            (_moved(table, offset, window[0], path) for path, window, table in read),
-            how="vertical_relaxed",
-        )
+        return pl.concat(moved, how="vertical_relaxed")
     except pl.exceptions.PolarsError as error:
         said = str(error).partition("\n")[0]
         raise BadInput(
             f"the tables of windows have other columns than each other ({said}): write the same "
             "ones in each"
         ) from error
-
-
-def _moved(table: pl.DataFrame, offset: str | None, by: int, path: Path) -> pl.DataFrame:
-    import polars as pl
-
-    if offset is None or table.is_empty():
-        return table
-    if offset not in table.columns or not table[offset].dtype.is_numeric():
-        raise BadInput(f"{path} has no column {offset!r} of numbers: set offset to one that it has")
-    return table.with_columns(pl.col(offset) + by)

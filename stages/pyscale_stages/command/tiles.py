@@ -93,8 +93,16 @@ def cut_tile(movie: Movie, tile: Tile, path: Path) -> Path:
 
 def join_frames(movies: Sequence[Movie], whole: Path) -> None:
     """Write all frames of movies of one shape, one after the other."""
+    first = movies[0]
+    kind = (first.n_channels, first.shape_yx, first.dtype)
+    for movie in movies:
+        if (movie.n_channels, movie.shape_yx, movie.dtype) != kind:
+            raise BadInput(
+                f"{movie.path} and {first.path} cannot be one movie: their channels, size or type "
+                "of pixels differ"
+            )
     pages = chain.from_iterable(_pages(movie, 0, movie.n_frames) for movie in movies)
-    first, frames = movies[0], sum(movie.n_frames for movie in movies)
+    frames = sum(movie.n_frames for movie in movies)
     write_pages(whole, pages, _shape(first, frames, first.shape_yx), first.dtype)
 
 

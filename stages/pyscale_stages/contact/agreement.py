@@ -11,9 +11,8 @@ import polars as pl
 from pyscale_stages.contact.tables import Tables, read_tables
 from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
-from pyscale_stages.parquet import read_table
 from pyscale_stages.task import Task
-from pyscale_stages.truth.reading import kind_of, own_contacts
+from pyscale_stages.truth.reading import own_contacts
 from pyscale_stages.windows import folders_to_check, read_window, same_bytes
 
 SAME_CENTROID_PX = 1e-3
@@ -26,7 +25,6 @@ COUNTS = {
     "neighbours": ["frame", "cell_type_a", "label_a", "cell_type_b", "label_b"],
 }
 """Columns of each table that must be equal exactly."""
-TRACK_COLUMNS = ("channel", "track_id", "frame", "y_px", "x_px")
 TRUE_PAIR = ["frame", "track_a", "track_b"]
 
 
@@ -100,7 +98,7 @@ def _set_quality(task: Task, folder: Path, tables: Tables, truth: Path) -> None:
     window = read_window(folder)
     frames, n_types = window.frames, len(window.inputs)
     covered = pl.col("frame").is_between(frames[0], frames[1], closed="left")
-    tracks, contacts = _true_tables(truth)
+    tracks, contacts = own_contacts(truth)
     # Of the whole movie: in a window, or in what was measured, a type may have no cell.
     if tracks["channel"].n_unique() != n_types:
         raise BadInput(
@@ -109,19 +107,13 @@ def _set_quality(task: Task, folder: Path, tables: Tables, truth: Path) -> None:
             "cell type as an input"
         )
     tracks = tracks.filter(covered)
-    touching = contacts.filter(covered)
     matched = _matched(tables["cells"], tracks)
     measured = tables["contacts"].select("frame", "label_a", "label_b")
     for side, cell_type in (("a", 0), ("b", n_types - 1)):
-        of_side = matched.filter(pl.col("cell_type") == cell_type).select(
-            "frame",
-            pl.col("label").alias(f"label_{side}"),
-            pl.col("track_id").alias(f"track_{side}"),
-        )
+        named = {f"label_{side}": "label", f"track_{side}": "track_id"}
+        of_side = matched.filter(cell_type=cell_type).select("frame", **named)
         measured = measured.join(of_side, on=["frame", f"label_{side}"], how="left")
-    true = touching.select(
-        "frame", pl.col("label_a").alias("track_a"), pl.col("label_b").alias("track_b")
-    )
+    true = contacts.filter(covered).select("frame", track_a="label_a", track_b="label_b")
     right = len(_ordered(measured, n_types).join(_ordered(true, n_types), on=TRUE_PAIR, how="semi"))
     for measure, part, whole, nothing in (
         ("matched_cells", len(matched), len(tracks), "the truth has no cell"),
@@ -136,28 +128,11 @@ def _set_quality(task: Task, folder: Path, tables: Tables, truth: Path) -> None:
             )
 
 
-def _true_tables(truth: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
-    if kind_of(truth) != "synthetic":
-        return own_contacts(truth)
-    return (
-        read_table(truth / "tracks.parquet", TRACK_COLUMNS),
-        read_table(truth / "contacts.parquet", ("frame", "label_a", "label_b")),
-    )
-
-
 def _matched(cells: pl.DataFrame, tracks: pl.DataFrame) -> pl.DataFrame:
     """Table frame, cell_type, label, track_id of the cells that have a true one."""
     true = dict(iter(tracks.group_by("frame", "channel")))
-    parts = [
-        pl.DataFrame(
-            schema={
-                "frame": pl.Int32,
-                "cell_type": pl.Int32,
-                "label": pl.UInt32,
-                "track_id": pl.Int32,
-            }
-        )
-    ]
+    schema = {"frame": pl.Int32, "cell_type": pl.Int32, "label": pl.UInt32, "track_id": pl.Int32}
+    parts = [pl.DataFrame(schema=schema)]
     for key, group in cells.group_by("frame", "cell_type", maintain_order=True):
         if key in true:
             mine, theirs = _mutual_nearest(group, true[key])

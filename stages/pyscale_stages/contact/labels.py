@@ -12,6 +12,7 @@ import numpy.typing as npt
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import BLOCK_BYTES, Movie
 from pyscale_stages.task import Task
+from pyscale_stages.truth.cells import renumbered
 
 MAX_LABEL = np.iinfo(np.uint32).max
 
@@ -63,28 +64,11 @@ class DenseLabels:
 
 
 def densify(image: npt.NDArray[Any]) -> DenseLabels:
-    """Renumber the labels of one image 1 to n, keeping their order.
-
-    The device holds matrices of one row a label, so gaps (1, 5, 900) would cost memory and
-    time. Each frame is renumbered by itself: no number depends on another frame or window.
-    """
-    # Read labels fit 32 bits; NumPy counts no unsigned 64-bit numbers.
-    image = image.astype(np.uint32, copy=False)
-    # Counting by value is ten times faster than sorting, but needs memory up to the largest.
-    if int(image.max(initial=0)) < 4 * image.size:
-        count = np.bincount(image.ravel())
-        values = np.flatnonzero(count)
-        number = np.zeros(len(count), dtype=np.uint32)
-        number[values] = np.arange(len(values))
-        area, dense = count[values], number[image]
-    else:
-        values, inverse, area = np.unique(image, return_inverse=True, return_counts=True)
-        dense = inverse.reshape(image.shape).astype(np.uint32)
-    if values[0] == 0:
-        values, area = values[1:], area[1:]
-    else:
-        dense += np.uint32(1)
-    return DenseLabels(labels=values.astype(np.uint32), area_px=area.astype(np.int64), image=dense)
+    """Renumber the labels of one image 1 to n, keeping their order."""
+    # The device holds matrices of one row a label, so gaps (1, 5, 900) would cost memory and time.
+    labels, dense = renumbered(image)
+    area = np.bincount(dense.ravel(), minlength=len(labels) + 1)[1:]
+    return DenseLabels(labels.astype(np.uint32), area, dense)
 
 
 def _refuse(bad: npt.NDArray[np.bool_], problem: str, movie: Movie, start: int) -> None:

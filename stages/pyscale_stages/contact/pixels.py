@@ -1,4 +1,4 @@
-"""The OpenCL device of a task, and pixel work there: contacts, overlaps, centroids of a frame."""
+"""Contacts, overlaps and centroids of a frame, by NumPy or on the OpenCL device of a task."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from pyscale_stages.contact.strips import (
 from pyscale_stages.contract import Device
 from pyscale_stages.errors import BadInput, MissingPart, ResourceExhausted
 from pyscale_stages.libraries import how_to_install
+from pyscale_stages.truth.cells import centroids, count_contacts
 
 OPENCL_TYPE: dict[Device, str] = {"cpu": "cpu", "cuda": "gpu"}
 HOW_TO_GET: dict[Device, str] = {
@@ -114,11 +115,8 @@ NO_ROOM = ("CL_INVALID_BUFFER_SIZE", "CL_MEM_OBJECT_ALLOCATION_FAILURE", "CL_OUT
 
 
 def build_kernels(n_types: int, shape_yx: tuple[int, int], layout: Layout) -> None:
-    """Run every kernel once on empty images of the shapes that the layout gives.
-
-    The first call compiles, which belongs to `model_load`: else `compute` would depend on the
-    windows.
-    """
+    """Run every kernel once on empty images of the shapes that the layout gives."""
+    # The first call compiles, which belongs to `model_load`, and not to `compute` of some windows.
     strip, frame = (
         [
             DenseLabels(
@@ -140,8 +138,16 @@ def fits_sums(cells: DenseLabels) -> npt.NDArray[np.bool_]:
     return cells.area_px * (max(cells.image.shape) + 2) < SUM_LIMIT
 
 
+def measure_by_numpy(types: Sequence[DenseLabels]) -> PixelMeasures:
+    """Measure one frame on the processor, with the same counts as `measure`."""
+    images = [cells.image for cells in types]
+    a, b, contact_px, overlap_px = count_contacts(images).T
+    points = np.concatenate([centroids(image) for image in images])
+    return PixelMeasures(Pairs(a - 1, b - 1, contact_px, overlap_px), points[:, 1], points[:, 2])
+
+
 def measure(types: Sequence[DenseLabels], layout: Layout) -> PixelMeasures:
-    """Measure one frame.
+    """Measure one frame on the device.
 
     Two pixels touch where they are 4-neighbours. Of two types, a pixel also touches the pixel
     at its own place, so `contact_px` counts pairs (p in a, q in b) at city-block distance 0

@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from dataclasses import astuple
 
-from pyscale_stages.contact import host, pixels
+from pyscale_stages.contact import pixels
 from pyscale_stages.contact.agreement import check
 from pyscale_stages.contact.labels import DenseLabels, densify, open_labels, pieces, read_labels
 from pyscale_stages.contact.needs import NEEDS
 from pyscale_stages.contact.params import ContactParams, method
-from pyscale_stages.contact.pixels import (
-    build_kernels,
-    fits_sums,
-    import_pyclesperanto,
-    keep_no_kernels,
-    select_device,
-)
 from pyscale_stages.contact.strips import Layout, layout_of
-from pyscale_stages.contact.tables import Rows, Tables, frame_rows, merge, tables_of, write
+from pyscale_stages.contact.tables import Tables, frame_tables, joined, merge, write
 from pyscale_stages.contract import Device, Resources, Slot, Stage
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
@@ -49,11 +42,11 @@ def preload(task: Task[ContactParams]) -> None:
 
         if on_device:
             if task.params.kernel_cache == "none":
-                keep_no_kernels()
-            import_pyclesperanto()
+                pixels.keep_no_kernels()
+            pixels.import_pyclesperanto()
     if on_device:
         with task.span("model_load"):
-            task.versions |= select_device(task.spec.device)
+            task.versions |= pixels.select_device(task.spec.device)
             task.versions["kernel_cache"] = task.params.kernel_cache
 
 
@@ -67,7 +60,7 @@ def _measured(
 ) -> Tables:
     """Tables of the window, read and measured piece by piece."""
     built: set[Layout] = set()
-    rows: list[Rows] = []
+    tables: list[Tables] = []
     ranges = list(pieces(movies, window))
     for start, stop in task.progress(ranges, len(ranges), "finding contacts"):
         with task.span("read"):
@@ -86,25 +79,24 @@ def _measured(
         if needed:
             with task.span("model_load"):
                 for layout in sorted(needed, key=astuple):
-                    build_kernels(len(movies), movies[0].shape_yx, layout)
+                    pixels.build_kernels(len(movies), movies[0].shape_yx, layout)
             built |= needed
         with task.span("compute"):
-            rows += [
-                frame_rows(
-                    frame,
-                    types,
-                    pixels.measure(types, layouts[frame]) if on_device else host.measure(types),
+            for frame, types in cells.items():
+                measures = (
+                    pixels.measure(types, layouts[frame])
+                    if on_device
+                    else pixels.measure_by_numpy(types)
                 )
-                for frame, types in cells.items()
-            ]
+                tables.append(frame_tables(frame, types, measures))
     with task.span("compute"):
-        return tables_of(rows)
+        return joined(tables)
 
 
 def _refuse_masks(movies: tuple[Movie, ...], frame: int, types: list[DenseLabels]) -> None:
     """Refuse cells so large that the sums of coordinates of an OpenCL device would wrap."""
     for movie, cells in zip(movies, types, strict=True):
-        if not fits_sums(cells).all():
+        if not pixels.fits_sums(cells).all():
             largest = int(cells.area_px.argmax())
             raise BadInput(
                 f"label {cells.labels[largest]} in frame {frame} of {movie.path} covers "

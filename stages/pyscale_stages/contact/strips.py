@@ -38,11 +38,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Pairs:
-    """Pairs of touching cells, each once, in the order of a, then b.
-
-    `a`, `b`: places in the labels of the first type and of the second, or of the one type with a <
-    b.
-    """
+    """Pairs of touching cells, each once, by places in the labels of their types: a, then b."""
 
     a: Counts
     b: Counts
@@ -52,10 +48,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class PixelMeasures:
-    """What the pixels of one frame say: of the cells of the first type, then of the second's.
-
-    Centroids from a device are as accurate as its float32.
-    """
+    """What the pixels of one frame say: of the cells of the first type, then of the second's."""
 
     pairs: Pairs
     y_px: npt.NDArray[np.float64]
@@ -63,10 +56,8 @@ class PixelMeasures:
 
 
 def capacity_for(n_cells: int) -> int:
-    """Number of labels that the kernels are built for, with background and the marker.
-
-    Sizes of arrays are part of a kernel's source: in powers of two, few have to be compiled.
-    """
+    """Number of labels that the kernels are built for, with background and the marker."""
+    # Sizes of arrays are part of a kernel's source: in powers of two, few have to be compiled.
     return max(SMALLEST_CAPACITY, 1 << (n_cells + 1).bit_length())
 
 
@@ -112,9 +103,9 @@ def pairs_across_cuts(types: Sequence[DenseLabels], height: int) -> Iterator[Pai
         for rows in (slice(height - 1, -1, height), slice(height, None, height))
     )
     of_one = len(types) == 1
-    yield met(above[0], below[-1], of_one=of_one)
+    yield _met(above[0], below[-1], of_one=of_one)
     if not of_one:
-        yield met(below[0], above[1], of_one=False)
+        yield _met(below[0], above[1], of_one=False)
 
 
 def summed(parts: Iterable[Pairs], n_b: int) -> Pairs:
@@ -131,18 +122,15 @@ def summed(parts: Iterable[Pairs], n_b: int) -> Pairs:
     return Pairs(*np.divmod(pair, max(n_b, 1)), *totals)
 
 
-def met(a: Counts, b: Counts, *, of_one: bool, overlap: bool = False) -> Pairs:
-    """Give each pair of cells that meet in the pixels of two images the count 1; background is -1.
-
-    With `overlap` a pair of pixels is at one place, and counts as an overlap too.
-    """
+def _met(a: Counts, b: Counts, *, of_one: bool) -> Pairs:
+    """Each pair of cells that meet in the pixels of two images, once each time; ground is -1."""
     touching = (a >= 0) & (b >= 0)
     if of_one:
         touching &= a != b
     a, b = a[touching], b[touching]
     if of_one:
         a, b = np.minimum(a, b), np.maximum(a, b)
-    return Pairs(a, b, np.ones_like(a), np.full_like(a, overlap))
+    return Pairs(a, b, np.ones_like(a), np.zeros_like(a))
 
 
 def _row_extents(cells: DenseLabels) -> tuple[Counts, Counts]:

@@ -53,18 +53,16 @@ of type 1, with one a < b. cells: one row for each cell in a frame; the nearest 
 each Delaunay edge between the centroids of all cells in a frame.
 """
 
-Rows = dict[str, dict[str, npt.NDArray[Any]]]
-"""Columns of each table, for one frame."""
 Tables = dict[str, pl.DataFrame]
 
 
-def frame_rows(frame: int, types: Sequence[DenseLabels], pixels: PixelMeasures) -> Rows:
-    """Make the rows of one frame, by its index in the whole movie."""
+def frame_tables(frame: int, types: Sequence[DenseLabels], pixels: PixelMeasures) -> Tables:
+    """Make the tables of one frame, by its index in the whole movie."""
     labels = np.concatenate([cells.labels for cells in types])
     cell_type = np.repeat(np.arange(len(types)), [len(cells.labels) for cells in types])
     points = np.stack([pixels.y_px, pixels.x_px], axis=1)
     a, b = delaunay_edges(points).T
-    rows: Rows = {
+    columns: dict[str, dict[str, npt.NDArray[Any]]] = {
         "contacts": {
             "label_a": types[0].labels[pixels.pairs.a],
             "label_b": types[-1].labels[pixels.pairs.b],
@@ -79,23 +77,12 @@ def frame_rows(frame: int, types: Sequence[DenseLabels], pixels: PixelMeasures) 
             "label_b": labels[b],
         },
     }
-    for columns in rows.values():
-        columns["frame"] = np.full(len(next(iter(columns.values()))), frame)
-    return rows
-
-
-def tables_of(frames: Sequence[Rows]) -> Tables:
-    """Make the tables of consecutive frames; without any frame they are empty."""
     tables = {
-        name: pl.DataFrame(
-            [
-                pl.Series(
-                    column, np.concatenate([rows[name][column] for rows in frames] or [np.empty(0)])
-                ).cast(dtype)
-                for column, dtype in columns.items()
-            ]
-        )
-        for name, columns in COLUMNS.items()
+        name: pl.DataFrame(columns[name])
+        .with_columns(frame=pl.lit(frame))
+        .select(*schema)
+        .cast(pl.Schema(schema))
+        for name, schema in COLUMNS.items()
     }
     # A cell without a candidate has no nearest one, which null says and no number does.
     found = pl.col("nearest_distance_px").is_finite()
@@ -106,8 +93,8 @@ def tables_of(frames: Sequence[Rows]) -> Tables:
 
 
 def joined(parts: Iterable[Tables]) -> Tables:
-    """Put tables of consecutive windows one below the other."""
-    parts = list(parts)
+    """Put tables of consecutive frames one below the other; without any frame they are empty."""
+    parts = [{name: pl.DataFrame(schema=COLUMNS[name]) for name in COLUMNS}, *parts]
     # One chunk: how many windows the rows came from must not show in the file.
     return {name: pl.concat([part[name] for part in parts], rechunk=True) for name in COLUMNS}
 

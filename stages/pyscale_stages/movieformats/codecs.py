@@ -65,14 +65,9 @@ class Codec:
     """Most that a pixel takes in a file."""
 
     @property
-    def decodes(self) -> bool:
-        """Whether there is anything to decode; else frames are only copied."""
-        return bool(self.libraries)
-
-    @property
     def bottleneck(self) -> Bottleneck:
         """What the speed of decoding most likely depends on."""
-        return "cpu" if self.decodes else "memory"
+        return "cpu" if self.libraries else "memory"
 
 
 def _tiff(codec: TiffCodec, *libraries: str) -> Codec:

@@ -48,10 +48,7 @@ K2). The doses are chosen so that files here are about as large as published: 1.
 
 
 def counting_frames(camera: Camera, seed: int) -> Iterator[npt.NDArray[np.uint8]]:
-    """Draw the frames (Y, X) of a movie one by one; more than 255 electrons on a pixel are 255.
-
-    Counts are Poisson variables: the number of electrons is drawn first, then where each lands.
-    """
+    """Draw the frames (Y, X) of a movie one by one, as Poisson counts of electrons, at most 255."""
     for number in range(camera.frames):
         # Each frame has a stream of its own, so that a longer movie begins with the same frames.
         rng = np.random.default_rng([seed, number])

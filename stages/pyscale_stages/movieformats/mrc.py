@@ -39,19 +39,9 @@ HEADER = np.dtype(
         ("labels", "S80", 10),
     ]
 )
-MODES = {0: "<i1", 1: "<i2", 2: "<f4", 6: "<u2"}
+MODES = {mode: np.dtype(name) for mode, name in {0: "<i1", 1: "<i2", 2: "<f4", 6: "<u2"}.items()}
 """Type of a pixel by the header's `mode`, as far as movies use it."""
 _LITTLE_ENDIAN = (0x44, 0x44, 0, 0)
-
-
-def mrc_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Type in which MRC keeps pixels of a given type; unsigned bytes become 16-bit."""
-    if dtype == np.uint8:
-        return np.dtype("<u2")
-    kept = dtype.newbyteorder("<")
-    if kept.str not in {np.dtype(name).str for name in MODES.values()}:
-        raise ValueError(f"MRC has no pixel type for {dtype}")
-    return kept
 
 
 def write_mrc(path: Path, frames: Frames) -> None:
@@ -62,7 +52,10 @@ def write_mrc(path: Path, frames: Frames) -> None:
     with path.open("wb") as file:
         file.seek(HEADER.itemsize)
         for frame in alike(frames):
-            shape_yx, kept = frame.shape, mrc_dtype(frame.dtype)
+            shape_yx = frame.shape
+            kept = MODES[6] if frame.dtype == np.uint8 else frame.dtype.newbyteorder("<")
+            if kept not in MODES.values():
+                raise ValueError(f"MRC has no pixel type for {frame.dtype}")
             file.write(frame.astype(kept, copy=False).data.cast("B"))
             count += 1
         # How many frames there are is known only now.
@@ -84,7 +77,7 @@ def open_mrc(path: Path) -> Frame:
         raise BadInput(f"{path} has the MRC mode {mode}; supported: {', '.join(map(str, MODES))}")
     width, height, count = (int(n) for n in header["n_xyz"])
     offset = HEADER.itemsize + int(header["extended_header_bytes"])
-    needed = offset + width * height * count * np.dtype(MODES[mode]).itemsize
+    needed = offset + width * height * count * MODES[mode].itemsize
     if path.stat().st_size < needed:
         raise BadInput(f"{path} is cut short: it should have {needed} bytes")
     return np.memmap(path, MODES[mode], "r", offset, (count, height, width))
@@ -94,7 +87,7 @@ def _header(count: int, shape_yx: tuple[int, ...], dtype: np.dtype[Any]) -> Fram
     height, width = shape_yx
     header = np.zeros((), HEADER)
     header["n_xyz"] = width, height, count
-    header["mode"] = next(mode for mode, name in MODES.items() if np.dtype(name) == dtype)
+    header["mode"] = next(mode for mode, kept in MODES.items() if kept == dtype)
     # One layer, space group 0: images of a stack, and no volume.
     header["sampling_xyz"] = header["cell_angstrom"] = width, height, 1
     header["cell_degrees"] = 90

@@ -12,6 +12,7 @@ import polars as pl
 from pyscale_stages.contract import Agreement, Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
+from pyscale_stages.parquet import read_table
 from pyscale_stages.register_denoise.frames import FRAMES_FILE
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.register_denoise.transforms import (
@@ -30,6 +31,7 @@ CORNER_TOLERANCE_PX = 0.5
 CORRELATION_TOLERANCE = 0.99
 """Pearson correlation that two corrections of one frame reach within that distance."""
 TRUTH_FILE = "drift.parquet"
+REMEDY = "name a truth folder of a synthetic movie"
 
 Vector = npt.NDArray[np.float64]
 
@@ -39,8 +41,13 @@ def check(task: Task) -> Agreement:
     reference, other = folders_to_check(task)
     window = common_window(reference, other)
     movies = [Movie.open(folder / FRAMES_FILE) for folder in (reference, other)]
-    _refuse_different_movies(*movies)
     shape_yx = movies[0].shape_yx
+    layouts = [(m.n_frames, m.n_channels, *m.shape_yx) for m in movies]
+    if layouts[0] != layouts[1]:
+        raise BadInput(
+            f"{movies[0].path} has (frames, channels, height, width) = {layouts[0]}, but "
+            f"{movies[1].path} has {layouts[1]}: check two outputs of one movie"
+        )
     tables = [read_transforms(folder, window.frames) for folder in (reference, other)]
     points = centre_and_corners(shape_yx)
     distances = np.linalg.norm(mapped(tables[0], points) - mapped(tables[1], points), axis=-1)
@@ -74,10 +81,7 @@ def check(task: Task) -> Agreement:
 def drift_errors(
     transforms: pl.DataFrame, window: Window, shape_yx: tuple[int, int], drift: Vector
 ) -> dict[str, float]:
-    """Drift that is left after the linear part of the correction.
-
-    The reference frame, which is right by definition, is not counted.
-    """
+    """Drift that the linear part of the correction left, in all but the reference frame."""
     params = RegisterDenoiseParams.model_validate(window.params)
     rows = np.arange(*window.frames)
     expected = drift[rows] - drift[params.reference_frame]
@@ -97,40 +101,24 @@ def drift_errors(
 
 def _true_drift(truth: Path, window: Window, counted: int | None) -> Vector:
     """Drift (dy, dx) of each frame of the movie, or of the first that count."""
-    path = truth / TRUTH_FILE
-    try:
-        table = pl.read_parquet(path, glob=False).sort("frame")[:counted]
-        drift: Vector = table.select("dy_px", "dx_px").to_numpy()
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadInput(
-            f"--truth {truth} has no readable {TRUTH_FILE}: name a truth folder of a synthetic "
-            "movie"
-        ) from error
+    path, drift = truth / TRUTH_FILE, ("dy_px", "dx_px")
+    table = read_table(path, ("frame", *drift), REMEDY).sort("frame")[:counted]
     if table["frame"].to_list() != list(range(window.movie_frames)):
         raise BadInput(
             f"{path} does not hold the frames 0:{window.movie_frames} of the movie: name the "
             "truth of the registered movie"
         )
-    return drift
-
-
-def _refuse_different_movies(reference: Movie, other: Movie) -> None:
-    layouts = [(m.n_frames, m.n_channels, *m.shape_yx) for m in (reference, other)]
-    if layouts[0] != layouts[1]:
-        raise BadInput(
-            f"{reference.path} has (frames, channels, height, width) = {layouts[0]}, but "
-            f"{other.path} has {layouts[1]}: check two outputs of one movie"
-        )
+    return table.select(drift).to_numpy()
 
 
 def _pixel_agreement(reference: Movie, other: Movie) -> tuple[Vector, npt.NDArray[np.bool_]]:
     """Lowest correlation of each frame's channels, and whether the frame is identical."""
-    correlations: list[float] = []
-    identical: list[bool] = []
     pairs = zip(*(movie.frames(0, movie.n_frames) for movie in (reference, other)), strict=True)
-    for first, second in pairs:
-        correlations.append(min(_correlation(a, b) for a, b in zip(first, second, strict=True)))
-        identical.append(np.array_equal(first, second))
+    found = [
+        (min(map(_correlation, first, second)), np.array_equal(first, second))
+        for first, second in pairs
+    ]
+    correlations, identical = zip(*found, strict=True)
     return np.array(correlations), np.array(identical)
 
 
@@ -174,7 +162,8 @@ def judge_denoising(task: Task, folder: Path, window: Window) -> None:
     noise_rms = _noise_rms(truth)
     first = window.frames[0]
     judged = []
-    for frame in _unmoved(read_transforms(folder, window.frames)):
+    is_unmoved = [pl.col(name) == value for name, value in (*IDENTITY.items(), ("warp_max_px", 0))]
+    for frame in read_transforms(folder, window.frames).filter(*is_unmoved)["frame"]:
         for channel, movie in enumerate(clean):
             denoised = output.read(frame - first, frame - first + 1, channel)[0]
             true = movie.read(frame, frame + 1, 0)[0].astype(np.float64)
@@ -214,20 +203,8 @@ def _gain_and_bias(denoised: Image, true: Image, noise_rms: float) -> tuple[floa
     return float(gain_db), float(error[brightest].mean() / np.ptp(true))
 
 
-def _unmoved(transforms: pl.DataFrame) -> list[int]:
-    """Frames whose transform is the identity."""
-    return transforms.filter(
-        *(pl.col(name) == value for name, value in IDENTITY.items()), pl.col("warp_max_px") == 0
-    )["frame"].to_list()
-
-
 def _noise_rms(truth: Path) -> dict[tuple[int, int], float]:
     """Root mean square noise of the movie, in counts, by channel and frame."""
-    try:
-        table = pl.read_parquet(truth / NOISE_FILE, glob=False)
-        rows = table.select("channel", "frame", "noise_rms_counts").rows()
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadInput(
-            f"{truth / NOISE_FILE} is not a readable table of noise: make the movie again"
-        ) from error
+    columns = ("channel", "frame", "noise_rms_counts")
+    rows = read_table(truth / NOISE_FILE, columns, REMEDY).select(columns).rows()
     return {(channel, frame): rms for channel, frame, rms in rows}

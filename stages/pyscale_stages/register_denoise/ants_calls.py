@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -130,14 +129,13 @@ def _moved(image: FloatImage, files: tuple[str, ...], fill: float) -> FloatImage
 
     # Reference and frame have one size and one pixel grid, so the frame is its own grid.
     pixels = ants.from_numpy(image)
-    return _pixels_of(ants.apply_transforms(pixels, pixels, list(files), defaultvalue=fill))
+    moved = ants.apply_transforms(pixels, pixels, list(files), defaultvalue=fill).numpy()
+    return np.asarray(moved.astype(np.float32, copy=False))
 
 
 def _positive(image: FloatImage) -> FloatImage:
-    """Lift an image to just above 0, so that ANTs' 0 marks what the camera did not see.
-
-    A camera's offset would pull the centre of mass, from which ANTs starts, to the middle.
-    """
+    """Lift an image to just above 0, so that ANTs' 0 marks what the camera did not see."""
+    # A camera's offset would pull the centre of mass, from which ANTs starts, to the middle.
     return np.asarray(image - image.min() + np.float32(1e-3) * np.ptp(image))
 
 
@@ -159,7 +157,3 @@ def _likeness(first: FloatImage, second: FloatImage) -> float:
     # By sums of NumPy's own: a BLAS adds in an order that depends on the processor it is told of.
     spread = float(np.sqrt((a * a).sum() * (b * b).sum()))
     return float((a * b).sum()) / spread if spread else 0.0
-
-
-def _pixels_of(image: Any) -> FloatImage:
-    return np.asarray(image.numpy().astype(np.float32, copy=False))

@@ -25,16 +25,12 @@ from pyscale_stages.register_denoise.transforms import LinearTransform, Status, 
 from pyscale_stages.validarea import Mask
 
 NOWHERE = LinearTransform()
-
-IDENTITY = Correction(LinearTransform())
+IDENTITY = Correction(NOWHERE)
 
 
 @dataclass(frozen=True)
 class CorrectedFrame:
-    """One frame of the output, and its row in the table of transforms.
-
-    `seen`: which pixels the camera saw. `fallbacks`: what the noise of each channel was taken for.
-    """
+    """One frame of the output, what of it the camera saw, and its row of transforms."""
 
     pixels: Pixels
     seen: Mask
@@ -111,11 +107,8 @@ def _found(
     params: RegisterDenoiseParams,
     scratch: Path,
 ) -> tuple[Correction, Status]:
-    """The transform of a frame and why it has it.
-
-    ANTs moves even the reference frame a little, a frame of one value by any amount, and cells that
-    went elsewhere to others: these keep the identity.
-    """
+    """The transform of a frame and why it has it."""
+    # ANTs moves even the reference frame a little, and one of one value by any amount.
     if not params.registration:
         return IDENTITY, "not_registered"
     if reference is None or index == params.reference_frame:

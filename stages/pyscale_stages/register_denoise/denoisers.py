@@ -44,10 +44,7 @@ WHAT_WAS_DONE: dict[Fallback, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class CameraNoise:
-    """Noise of photons and reading: its variance is `gain * value + intercept`, in counts^2.
-
-    `gain`: counts a photo-electron. The camera's offset is in the intercept.
-    """
+    """Noise of photons and reading, of variance `gain * value + intercept` in counts^2."""
 
     gain: float
     intercept: float

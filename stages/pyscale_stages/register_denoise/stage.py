@@ -99,10 +99,7 @@ def preload(task: Task[RegisterDenoiseParams]) -> None:
 
 
 def merge(task: Task[RegisterDenoiseParams]) -> None:
-    """Join the frames, valid areas and transforms of all windows, a block of frames at a time.
-
-    Where frames were registered to their neighbours, the steps are added up here.
-    """
+    """Join frames, valid areas and transforms of all windows; add up steps between neighbours."""
     params = task.params
     windows = ordered_windows(task)
     movies = [Movie.open(folder / FRAMES_FILE) for folder, _ in windows]

@@ -23,6 +23,7 @@ import numpy.typing as npt
 import polars as pl
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.parquet import read_table
 from pyscale_stages.register_denoise.params import RegisterDenoiseParams
 from pyscale_stages.warned import Warned
 
@@ -122,26 +123,18 @@ def table_of(rows: list[dict[str, Any]]) -> pl.DataFrame:
 
 def read_transforms(folder: Path, frames: tuple[int, int]) -> pl.DataFrame:
     """Read the transforms in an output folder, sorted by frame."""
-    path = folder / TRANSFORMS_FILE
-    try:
-        table = pl.read_parquet(path, glob=False).cast(table_of([]).schema).sort("frame")
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise BadInput(
-            f"{path} is not a readable table of transforms: run the stage on that window again"
-        ) from error
+    path, schema = folder / TRANSFORMS_FILE, table_of([]).schema
+    table = read_table(path, schema).select(*schema).cast(schema).sort("frame")
     if table["frame"].to_list() != list(range(*frames)):
         raise BadInput(
             f"{path} does not hold one transform for each of the frames {frames[0]}:{frames[1]} "
             "that its window names: run the stage on that window again"
         )
-    return table.select(table_of([]).columns)
+    return table
 
 
 def is_doubtful(found: Correction, shape_yx: tuple[int, int]) -> bool:
-    """Whether a transform is hardly drift, so that a frame is better left where it is.
-
-    It is little like the reference, or less than unmoved, or far, or of another area.
-    """
+    """Whether a transform is hardly drift, so that a frame is better left where it is."""
     height, width = shape_yx
     linear = found.linear
     area = linear.determinant

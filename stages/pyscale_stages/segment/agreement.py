@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from pyscale_stages.contract import Agreement, Window
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
-from pyscale_stages.segment.labels import LABELS_FILE, Crop, centre_crop, open_labels
+from pyscale_stages.segment.labels import LABELS_FILE, Crop, open_labels
 from pyscale_stages.segment.models import Labels
 from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.task import Task
@@ -27,8 +27,7 @@ def check(task: Task) -> Agreement:
     reference_folder, other_folder = folders_to_check(task)
     window = common_window(reference_folder, other_folder)
     length = window.frames[1] - window.frames[0]
-    reference = open_labels(reference_folder, length)
-    other = open_labels(other_folder, length)
+    reference, other = (open_labels(each, length) for each in (reference_folder, other_folder))
     if task.spec.truth is not None:
         found = summed(_matches_with_truth(task, task.spec.truth, window, other))
         if found != Matches():
@@ -36,8 +35,13 @@ def check(task: Task) -> Agreement:
         if found.cells_reference:
             # SEG of the Cell Tracking Challenge (Maška et al. 2014).
             task.set_quality(ctc_seg=found.jaccard / found.cells_reference)
-    whole = centre_crop(reference, None)
-    by_frame = list(_matches_by_frame(reference, whole, (0, length), other))
+    if reference.shape_yx != other.shape_yx:
+        raise BadInput(
+            f"{reference.path} has frames of {reference.shape_yx}, but {other.path} of "
+            f"{other.shape_yx}: compare label images of one movie"
+        )
+    pairs = zip(*(movie.frames(0, length, channel=0) for movie in (reference, other)), strict=True)
+    by_frame = [match_cells(*pair) for pair in pairs]
     total = summed(by_frame)
     task.count(frames=length, objects=total.cells_other)
     return Agreement(
@@ -60,58 +64,33 @@ def check(task: Task) -> Agreement:
     )
 
 
-def _matches_by_frame(
-    reference: Movie, crop: Crop, frames: tuple[int, int], other: Movie
-) -> Iterable[Matches]:
-    """Match a crop of frames start to stop of the reference with all frames of the other."""
-    if crop.shape_yx != other.shape_yx:
-        raise BadInput(
-            f"{reference.path} has frames of {crop.shape_yx}, but {other.path} of "
-            f"{other.shape_yx}: compare label images of one movie"
-        )
-    pairs = zip(
-        reference.frames(*frames, channel=0),
-        other.frames(0, other.n_frames, channel=0),
-        strict=True,
-    )
-    return (match_cells(crop.of(first), second) for first, second in pairs)
-
-
-def _matches_with_truth(task: Task, path: Path, window: Window, other: Movie) -> Iterable[Matches]:
+def _matches_with_truth(task: Task, path: Path, window: Window, other: Movie) -> Iterator[Matches]:
     """Match true labels with those of the window's frames, where these have true ones."""
-    if kind_of(path) == "synthetic":
-        truth, crop = _open_truth(task, path, window)
-        return _matches_by_frame(truth, crop, window.frames, other)
-    own = own_labels(path)
-    own.refuse_unfit(window.movie_frames)
+    # Outputs of earlier versions name no length: they hold whole frames.
     length_px = SegmentParams.model_validate(window.params).length_px
-    return (
-        match_cells(
-            _same_part(path, true, length_px, other),
-            other.read(frame - window.frames[0], frame - window.frames[0] + 1, channel=0)[0],
-        )
-        for frame, true in own.frames(*window.frames)
-    )
+    first = window.frames[0]
+    for frame, true in _true_frames(task, path, window):
+        (height, width), (rows, columns) = true.shape, other.shape_yx
+        if rows > height or columns > width or (length_px is None and true.shape != other.shape_yx):
+            raise BadInput(
+                f"the truth {path} has images of {true.shape}, but {other.path} has labels of "
+                f"{other.shape_yx} pixels: name the truth of this movie"
+            )
+        crop = Crop((height - rows) // 2, (width - columns) // 2, other.shape_yx)
+        (found,) = other.read(frame - first, frame - first + 1, channel=0)
+        yield match_cells(crop.of(true), found)
 
 
-def _same_part(path: Path, true: Labels, length_px: int | None, other: Movie) -> Labels:
-    """The part of a true label image that was segmented."""
-    (height, width), (rows, columns) = true.shape, other.shape_yx
-    if rows > height or columns > width or (length_px is None and true.shape != other.shape_yx):
-        raise BadInput(
-            f"the truth {path} has images of {true.shape}, but {other.path} has labels of "
-            f"{other.shape_yx} pixels: name the truth of this movie"
-        )
-    return Crop((height - rows) // 2, (width - columns) // 2, other.shape_yx).of(true)
-
-
-def _open_truth(task: Task, folder: Path, window: Window) -> tuple[Movie, Crop]:
-    """Open the true labels of the channel that was segmented, and say which part of them was."""
-    truth = task.counted(Movie.open(folder / f"labels_ch{window.params['channel']}.ome.tif"))
+def _true_frames(task: Task, path: Path, window: Window) -> Iterator[tuple[int, Labels]]:
+    """True labels of a window's frames with their numbers; those of the segmented channel."""
+    if kind_of(path) != "synthetic":
+        own = own_labels(path)
+        own.refuse_unfit(window.movie_frames)
+        return own.frames(*window.frames)
+    truth = task.counted(Movie.open(path / f"labels_ch{window.params['channel']}.ome.tif"))
     if truth.n_frames != window.movie_frames or not np.issubdtype(truth.dtype, np.unsignedinteger):
         raise BadInput(
             f"{truth.path} does not hold the true labels of the {window.movie_frames} frames of "
             "this movie: name the truth that was made with it"
         )
-    # Outputs of earlier versions name no length: they hold whole frames.
-    return truth, centre_crop(truth, SegmentParams.model_validate(window.params).length_px)
+    return enumerate(truth.frames(*window.frames, channel=0), window.frames[0])

@@ -67,10 +67,8 @@ _LOADED: dict[tuple[Model, str, int], _Loaded] = {}
 
 
 def load_for_tasks(task: Task, model: Model) -> None:
-    """Build a model for all tasks of this process and its forks, with the task's device and seed.
-
-    One thread builds it: a fork could not use the threads of a pool.
-    """
+    """Build a model for all tasks of this process and its forks, by the task's device and seed."""
+    # One thread builds it: a fork could not use the threads of a pool.
     import torch
 
     spec = task.spec
@@ -110,20 +108,28 @@ class ModelCalls:
 
     def _call(self, frame: Pixels, number: int, limits: Limits | None) -> Labels:
         segmenter, build_s = self._ready()
-        if not self._task.samples:
-            self._warn_of_padding(frame, segmenter)
+        height, width = frame.shape
+        if not self._task.samples and min(height, width) < segmenter.tile_px:
+            self._task.warn(
+                f"{width} x {height} pixels are less than a tile of the network "
+                f"({segmenter.tile_px} x {segmenter.tile_px}): it also computes on padding, so "
+                "its time per pixel does not apply to larger frames",
+                "less-than-a-tile",
+            )
         with self._task.span("compute"):
             start = time.monotonic()
-            with timed_parts(self._hooks, self._wait) as times:
+            with timed_parts(self._hooks, lambda: wait_for(self._device)) as times:
                 labels = segmenter.segment(frame, self._params, limits)
-            self._wait()
+            wait_for(self._device)
             wall_s = time.monotonic() - start
-        self._task.gpu_own_peak_bytes = self._most_held_bytes()
+        held = held_bytes(self._device)
+        if held is not None:
+            self._task.gpu_own_peak_bytes = max(held, self._task.gpu_own_peak_bytes or 0)
         self._task.add_sample(
             Call(
                 frame=number,
                 index=len(self._task.samples),
-                shape_yx=(frame.shape[0], frame.shape[1]),
+                shape_yx=(height, width),
                 build_s=build_s,
                 wall_s=wall_s,
                 parts=times.seconds,
@@ -145,7 +151,7 @@ class ModelCalls:
                 return loaded, None
             start = time.monotonic()
             self._segmenter = self._model.build(self._device)
-            self._wait()
+            wait_for(self._device)
             build_s = time.monotonic() - start
             if not self._task.samples:
                 self._task.versions |= _weights_of(self._model)
@@ -157,7 +163,6 @@ class ModelCalls:
         loaded = _LOADED.get((self._model, spec.device, spec.seed))
         if loaded is None or self._params.build_each_call:
             return None
-        import numpy as np
         import torch
 
         # Preparing it sets threads, and seeds what building it has then drawn from.
@@ -171,20 +176,3 @@ class ModelCalls:
     def _device(self) -> torch.device:
         spec = self._task.spec
         return prepared_device(spec.device, threads=spec.threads, seed=spec.seed)
-
-    def _wait(self) -> None:
-        wait_for(self._device)
-
-    def _most_held_bytes(self) -> int | None:
-        held = held_bytes(self._device)
-        return None if held is None else max(held, self._task.gpu_own_peak_bytes or 0)
-
-    def _warn_of_padding(self, frame: Pixels, segmenter: Segmenter) -> None:
-        height, width = frame.shape
-        if min(height, width) < segmenter.tile_px:
-            self._task.warn(
-                f"{width} x {height} pixels are less than a tile of the network "
-                f"({segmenter.tile_px} x {segmenter.tile_px}): it also computes on padding, so "
-                "its time per pixel does not apply to larger frames",
-                "less-than-a-tile",
-            )

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from pyscale_stages.movie import Pixels
 from pyscale_stages.segment.models import Labels, Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, EMBEDDED_PURPOSE, SegmentParams
+from pyscale_stages.truth.cells import meeting
 from pyscale_stages.warned import Warned
 
 TIMES_TRAINED = 2.0
@@ -87,16 +88,9 @@ class Doubts:
 
 def _touching(labels: Labels) -> Labels:
     """Labels with a pixel beside one of another, diagonals included."""
-    found = []
-    for here, there in (
-        (labels[:, :-1], labels[:, 1:]),
-        (labels[:-1], labels[1:]),
-        (labels[:-1, :-1], labels[1:, 1:]),
-        (labels[:-1, 1:], labels[1:, :-1]),
-    ):
-        meet = (here != there) & (here > 0) & (there > 0)
-        found += [here[meet], there[meet]]
-    return np.asarray(np.unique(np.concatenate(found)))
+    steps = ((0, 1), (1, 0), (1, 1), (1, -1))
+    met = np.concatenate([meeting(labels, labels, step, of_one=True) for step in steps])
+    return np.asarray(np.unique([met >> 32, met & 0xFFFFFFFF]))
 
 
 def _bright(frame: Pixels) -> npt.NDArray[np.bool_]:

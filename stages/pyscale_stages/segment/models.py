@@ -84,14 +84,7 @@ def find_model(params: SegmentParams) -> Model:
     weights = find_weights(params.model)
     if not params.estimate_diameter:
         return Model(cellpose, weights)
-    if cellpose == 4:
-        raise BadInput(
-            "estimate_diameter needs a size model, which Cellpose 4 does not have: leave it out, "
-            "or choose a model of Cellpose 3"
-        )
-    from pyscale_stages.segment.sizemodel import find_size_weights
-
-    return Model(cellpose, weights, find_size_weights(params.model))
+    return Model(cellpose, weights, find_size_weights(params.model, cellpose))
 
 
 def installed_cellpose() -> int:
@@ -147,6 +140,43 @@ def find_weights(model: str) -> Path:
     )
 
 
+def find_size_weights(model: str, cellpose: int = 3) -> Path:
+    """File of the size model that belongs to a model, by the model's name or path."""
+    if CELLPOSE_OF_MODEL.get(model, cellpose) == 4:
+        raise BadInput(
+            f"estimate_diameter needs a size model, which {model} of Cellpose 4 does not have: "
+            "leave it out, or choose a model of Cellpose 3"
+        )
+    path = size_file(model)
+    if path.is_file():
+        return path
+    if model == EMBEDDED_MODEL:
+        remedy = "install pyscale again, or train it with `make model` in a checkout"
+    elif model in CELLPOSE_OF_MODEL:
+        remedy = (
+            f"put Cellpose's file {path.name!r} into {path.parent}, name a folder that has it in "
+            f"{MODEL_FOLDER_VARIABLE}, or leave estimate_diameter out"
+        )
+    else:
+        remedy = f"put it there as {path.name}, or leave estimate_diameter out"
+    raise MissingPart(
+        f"the size model of {model}, which estimates diameters, is not in {path.parent}: {remedy}"
+    )
+
+
+def size_file(model: str) -> Path:
+    """Where the size model of a model lies, or would have to lie."""
+    # Beside weights given by path it has one of the two names that Cellpose gives it.
+    if model == EMBEDDED_MODEL:
+        return embedded_model(model).with_name(f"{model}-size.json")
+    if model in CELLPOSE_OF_MODEL:
+        return model_folder() / f"size_{model}.npy"
+    weights = Path(model).expanduser()
+    trained = weights.with_name(f"{weights.name}_size.npy")
+    published = weights.with_name(f"size_{weights.name}.npy")
+    return published if published.is_file() and not trained.is_file() else trained
+
+
 def import_cellpose(cellpose: int) -> None:
     """Import what the adapter of this major version needs; the slow part of a start."""
     if "cellpose.models" in sys.modules:
@@ -178,11 +208,7 @@ def surroundings(params: SegmentParams) -> Surroundings:
     """Weights that do not ship with the stage, the size model's too where it is asked for."""
     if params.model == EMBEDDED_MODEL:
         return Surroundings()
-    sizes: tuple[Path, ...] = ()
-    if params.estimate_diameter:
-        from pyscale_stages.segment.sizemodel import size_files
-
-        sizes = size_files(params.model)
+    sizes = (size_file(params.model),) if params.estimate_diameter else ()
     if params.model in CELLPOSE_OF_MODEL:
         folder = model_folder()
         return Surroundings((folder / params.model, *sizes), {MODEL_FOLDER_VARIABLE: str(folder)})

@@ -42,8 +42,30 @@ OTHER_TILE_PX_4 = 384
 """The same of Cellpose 4, by the network's encoder."""
 
 
-class Cellpose3Segmenter:
-    """A network of Cellpose 3 with its weights on a device."""
+class _Segmenter:
+    """A network of Cellpose with its weights on a device."""
+
+    model: Any
+    trained_diameter_px: float | None = None
+    estimated_diameter_px: float | None = None
+
+    def _labels(
+        self, frame: Pixels, params: SegmentParams, diameter_px: float | None, **options: Any
+    ) -> Labels:
+        masks: Labels = self.model.eval(
+            frame,
+            batch_size=params.batch_size,
+            diameter=diameter_px,
+            cellprob_threshold=params.cellprob_threshold,
+            flow_threshold=params.flow_threshold,
+            min_size=params.min_size_px,
+            **options,
+        )[0]
+        return masks.reshape(frame.shape)
+
+
+class Cellpose3Segmenter(_Segmenter):
+    """A network of Cellpose 3."""
 
     tile_px = TILE_PX_3
 
@@ -61,35 +83,40 @@ class Cellpose3Segmenter:
         self.model.diam_mean = float(net.diam_mean.item())
         self.model.diam_labels = float(net.diam_labels.item())
         self.trained_diameter_px = self.model.diam_labels
-        self.estimated_diameter_px: float | None = None
-        self.size_model: Any = None
-        if size_weights is not None:
-            self.size_model = load_size_model(size_weights, self.model)
+        self.size_model = load_size_model(size_weights, self.model) if size_weights else None
 
     def segment(self, frame: Pixels, params: SegmentParams, limits: Limits | None = None) -> Labels:
         """Label a frame; see `Segmenter.segment`."""
         # The second channel is empty, and stays so.
-        normalise = {"lowhigh": [limits, (0, 1)]} if limits else params.normalise
-        masks: Labels = self.model.eval(
-            frame,
-            channels=[0, 0],
-            batch_size=params.batch_size,
-            normalize=normalise,
-            diameter=self._diameter_px(frame, params, normalise),
-            cellprob_threshold=params.cellprob_threshold,
-            flow_threshold=params.flow_threshold,
-            min_size=params.min_size_px,
-        )[0]
-        return masks.reshape(frame.shape)
+        seen = {
+            "channels": [0, 0],
+            "normalize": {"lowhigh": [limits, (0, 1)]} if limits else params.normalise,
+        }
+        diameter_px = params.diameter_px
+        if params.estimate_diameter and self.size_model is not None:
+            estimate, _from_style = self.size_model.eval(
+                frame, batch_size=params.batch_size, **seen
+            )
+            diameter_px = self.estimated_diameter_px = float(estimate)
+        return self._labels(frame, params, diameter_px, **seen)
 
-    def _diameter_px(self, frame: Pixels, params: SegmentParams, normalise: Any) -> float | None:
-        if not params.estimate_diameter:
-            return params.diameter_px
-        estimate, _from_style = self.size_model.eval(
-            frame, channels=[0, 0], batch_size=params.batch_size, normalize=normalise
-        )
-        self.estimated_diameter_px = float(estimate)
-        return self.estimated_diameter_px
+
+class Cellpose4Segmenter(_Segmenter):
+    """A network of Cellpose 4, in bfloat16 as is its default."""
+
+    def __init__(self, weights: Path, device: torch.device) -> None:
+        from cellpose.models import CellposeModel
+
+        # Cellpose takes its own default, from the network, for a file that it does not know.
+        needed = cellpose_of_state(weights, read_state(weights, mapped=True))
+        refuse_other_version(str(weights), needed, installed=4)
+        self.model = CellposeModel(pretrained_model=str(weights), device=device)
+        self.tile_px = TILE_PX_4.get(self.model.backbone, OTHER_TILE_PX_4)
+
+    def segment(self, frame: Pixels, params: SegmentParams, limits: Limits | None = None) -> Labels:
+        """Label a frame; see `Segmenter.segment`."""
+        normalise = {"lowhigh": limits} if limits else params.normalise
+        return self._labels(frame, params, params.diameter_px, normalize=normalise)
 
 
 def build_net(widths: list[int], *, mkldnn: bool | None = False) -> Any:
@@ -167,32 +194,3 @@ def _take_from_image() -> None:
     atexit.register(folder.cleanup)
     shutil.copytree(IN_IMAGE, folder.name, dirs_exist_ok=True)
     os.environ["NUMBA_CACHE_DIR"] = folder.name
-
-
-class Cellpose4Segmenter:
-    """A network of Cellpose 4 with its weights on a device, in bfloat16 as is its default."""
-
-    trained_diameter_px: float | None = None
-    estimated_diameter_px: float | None = None
-
-    def __init__(self, weights: Path, device: torch.device) -> None:
-        from cellpose.models import CellposeModel
-
-        # Cellpose takes its own default, from the network, for a file that it does not know.
-        needed = cellpose_of_state(weights, read_state(weights, mapped=True))
-        refuse_other_version(str(weights), needed, installed=4)
-        self.model = CellposeModel(pretrained_model=str(weights), device=device)
-        self.tile_px = TILE_PX_4.get(self.model.backbone, OTHER_TILE_PX_4)
-
-    def segment(self, frame: Pixels, params: SegmentParams, limits: Limits | None = None) -> Labels:
-        """Label a frame; see `Segmenter.segment`."""
-        masks: Labels = self.model.eval(
-            frame,
-            batch_size=params.batch_size,
-            normalize={"lowhigh": limits} if limits else params.normalise,
-            diameter=params.diameter_px,
-            cellprob_threshold=params.cellprob_threshold,
-            flow_threshold=params.flow_threshold,
-            min_size=params.min_size_px,
-        )[0]
-        return masks.reshape(frame.shape)

@@ -72,31 +72,28 @@ class SegmentParams(StageParams):
 
 
 _CITES = {
-    EMBEDDED_MODEL: ("stringer2021", "stringer2025"),
-    "cyto3": ("stringer2021", "stringer2025"),
-    "cpsam": ("pachitariu2025",),
-    "cpsam_v2": ("pachitariu2025",),
+    **dict.fromkeys((EMBEDDED_MODEL, "cyto3"), ("stringer2021", "stringer2025")),
+    **dict.fromkeys(("cpsam", "cpsam_v2"), ("pachitariu2025",)),
 }
 
 
 def method(params: SegmentParams, _device: Device) -> Method:
     """Cellpose with the model."""
-    details = [
-        Path(params.model).name,
-        *(["estimated diameter"] if params.estimate_diameter else []),
-    ]
+    name = Path(params.model).name
     return Method(
         "Cellpose",
-        ", ".join(details),
+        f"{name}, estimated diameter" if params.estimate_diameter else name,
         versioned="cellpose",
         packages=("cellpose", "torch"),
         # Weights that are a user's own were trained with one of these versions.
         cites=(*_CITES.get(params.model, ("stringer2021", "pachitariu2022")), "paszke2019"),
-        stand_in=_stand_in() if params.model == EMBEDDED_MODEL else None,
+        stand_in=_stand_in(params.model),
     )
 
 
-def _stand_in() -> str:
+def _stand_in(model: str) -> str | None:
+    if model != EMBEDDED_MODEL:
+        return None
     size_mb = embedded_model(EMBEDDED_MODEL).stat().st_size / 1e6
     return (
         f"{EMBEDDED_MODEL}, a small nuclei model of {size_mb:.0f} MB for timing: its times are not "

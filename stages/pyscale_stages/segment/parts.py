@@ -82,10 +82,7 @@ SIZE_HOOK = Hook("diameter", "cellpose.models", "SizeModel.eval", whole=True)
 
 
 class PartTimes:
-    """Seconds by part; each moment counts once, for the innermost part that is open.
-
-    `wait`: called wherever a part begins or ends, so that work counts where it was asked for.
-    """
+    """Seconds by part: each moment counts once, for the innermost part that is open."""
 
     def __init__(self, names: tuple[str, ...], wait: Callable[[], None]) -> None:
         self.seconds = dict.fromkeys(names, 0.0)

@@ -14,10 +14,7 @@ import numpy as np
 from pydantic import ConfigDict, Field, ValidationError, model_validator
 
 from pyscale_stages.contract import Record
-from pyscale_stages.errors import BadInput, MissingPart
-from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment.models import CELLPOSE_OF_MODEL, MODEL_FOLDER_VARIABLE, model_folder
-from pyscale_stages.segment.params import EMBEDDED_MODEL
+from pyscale_stages.errors import BadInput
 
 STYLE_WIDTH = 256
 """Cellpose keeps the style vector in an array of this fixed width."""
@@ -34,10 +31,7 @@ _OF_ARRAYS = {
 
 
 class SizeWeights(Record):
-    """The regression, in numbers that any program can read.
-
-    The diameter is `diam_mean_px * exp(slopes . (style - style_mean) + intercept)`.
-    """
+    """Numbers of a diameter, `diam_mean_px * exp(slopes . (style - style_mean) + intercept)`."""
 
     model_config = ConfigDict(allow_inf_nan=False)
 
@@ -55,45 +49,6 @@ class SizeWeights(Record):
         if len(self.slopes) != len(self.style_mean):
             raise ValueError("there must be a mean for each slope")
         return self
-
-
-def find_size_weights(model: str) -> Path:
-    """File of the size model that belongs to a model, by the model's name or path."""
-    if CELLPOSE_OF_MODEL.get(model, 3) != 3:
-        raise BadInput(
-            f"estimate_diameter needs a size model, which {model} of Cellpose 4 does not have: "
-            "leave it out, or choose a model of Cellpose 3"
-        )
-    (path,) = size_files(model)
-    if path.is_file():
-        return path
-    if model == EMBEDDED_MODEL:
-        remedy = "install pyscale again, or train it with `make model` in a checkout"
-    elif model in CELLPOSE_OF_MODEL:
-        remedy = (
-            f"put Cellpose's file {path.name!r} into {path.parent}, name a folder that has it in "
-            f"{MODEL_FOLDER_VARIABLE}, or leave estimate_diameter out"
-        )
-    else:
-        remedy = f"put it there as {path.name}, or leave estimate_diameter out"
-    raise MissingPart(
-        f"the size model of {model}, which estimates diameters, is not in {path.parent}: {remedy}"
-    )
-
-
-def size_files(model: str) -> tuple[Path, ...]:
-    """Where the size model of a model lies, or would have to lie.
-
-    Beside weights given by path it has one of the two names that Cellpose gives it.
-    """
-    if model == EMBEDDED_MODEL:
-        return (embedded_model(model).with_name(f"{model}-size.json"),)
-    if model in CELLPOSE_OF_MODEL:
-        return (model_folder() / f"size_{model}.npy",)
-    weights = Path(model).expanduser()
-    trained = weights.with_name(f"{weights.name}_size.npy")
-    published = weights.with_name(f"size_{weights.name}.npy")
-    return (published if published.is_file() and not trained.is_file() else trained,)
 
 
 def load_size_model(path: Path, cellpose_model: Any) -> Any:

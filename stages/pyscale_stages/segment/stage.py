@@ -75,7 +75,8 @@ def run(task: Task[SegmentParams]) -> None:
     for doubt in calls.doubts.warnings():
         task.warn_of(doubt)
     with task.span("write"):
-        _write(task, stack)
+        with task.writing(LABELS_FILE) as path:
+            stack.write(path)
         task.write_window((start, stop), movie.n_frames)
 
 
@@ -96,7 +97,8 @@ def merge(task: Task) -> None:
         for frame in labels.frames(0, stop - start, channel=0):
             stack.add(frame)
             task.count(frames=1, objects=int(frame.max(initial=0)))
-    _write(task, stack)
+    with task.writing(LABELS_FILE) as path:
+        stack.write(path)
     task.write_whole(windows[0][1])
 
 
@@ -115,11 +117,6 @@ def _model(task: Task, params: SegmentParams) -> models.Model:
 
         models.import_cellpose(model.cellpose)
     return model
-
-
-def _write(task: Task, stack: LabelStack) -> None:
-    with task.writing(LABELS_FILE) as path:
-        stack.write(path)
 
 
 def limits_of(frame: Pixels, seen: Pixels) -> Limits | None:

@@ -54,10 +54,7 @@ class Microscope:
     def picture(
         self, cells: Cells, coverage: Coverage, labels: Labels, rng: np.random.Generator
     ) -> tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]:
-        """One channel of one frame as camera counts (Y, X), with its noise and without any.
-
-        The clean ones are those of a camera of even offset.
-        """
+        """One channel of a frame as camera counts (Y, X), with noise and without any."""
         from scipy.ndimage import gaussian_filter
 
         params = self._params
@@ -114,9 +111,8 @@ def _light(params: SynthParams, rng: np.random.Generator) -> npt.NDArray[np.floa
 def _borders(labels: Labels) -> npt.NDArray[np.bool_]:
     """Pixels beside a pixel of another cell."""
     borders = np.zeros(labels.shape, bool)
-    for axis in (0, 1):
-        low = (slice(None, -1), slice(None)) if axis == 0 else (slice(None), slice(None, -1))
-        high = (slice(1, None), slice(None)) if axis == 0 else (slice(None), slice(1, None))
+    before, after = slice(None, -1), slice(1, None)
+    for low, high in ((np.s_[before], np.s_[after]), (np.s_[:, before], np.s_[:, after])):
         met = (labels[low] != labels[high]) & (labels[low] > 0) & (labels[high] > 0)
         borders[low] |= met
         borders[high] |= met

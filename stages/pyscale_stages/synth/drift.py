@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from pyscale_stages.synth.drifted import DriftedParams
+    from pyscale_stages.synth.params import SynthParams
 
 Stream = Literal["drift", "cells", "turnover", "texture", "camera", "noise"]
 _STREAMS: tuple[Stream, ...] = get_args(Stream)
 
 
-class Drifting(Protocol):
-    """Parameters of a movie that drifts."""
-
-    @property
-    def seed(self) -> int:
-        """Seed of everything random."""
-
-    @property
-    def frames(self) -> int:
-        """Length of the movie."""
-
-    @property
-    def max_drift_px(self) -> float:
-        """Largest drift along each axis."""
-
-
-def drift_path(params: Drifting) -> npt.NDArray[np.float64]:
+def drift_path(params: SynthParams | DriftedParams) -> npt.NDArray[np.float64]:
     """Position of the specimen since frame 0: a random walk, reflected at `max_drift_px`."""
     limit = params.max_drift_px
     path = np.zeros((params.frames, 2))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -13,22 +14,11 @@ from pyscale_stages.contract import Record
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie, Pixels
 from pyscale_stages.synth.camera import as_counts
-from pyscale_stages.synth.cells import CELL, Cells
+from pyscale_stages.synth.cells import CELL
 from pyscale_stages.synth.drift import drift_path, random_stream
-from pyscale_stages.synth.movie import (
-    COORDINATES,
-    KIND,
-    MOVIE_FILE,
-    TRUTH_FOLDER,
-    FrameSpool,
-    Progress,
-)
+from pyscale_stages.synth.movie import KIND, Progress, RenderedFrame, write_frames
 from pyscale_stages.synth.shapes import Labels
-from pyscale_stages.synth.truth import TruthTables, write_tables
 from pyscale_stages.synth.wholefolder import make_whole
-
-CLEAN_FILE = "clean_ch0.ome.tif"
-"""Frames as the camera would count them without noise, beside the true labels."""
 
 Floats = npt.NDArray[np.float64]
 
@@ -67,50 +57,39 @@ class DriftedParams(Record):
 def write_drifted_movie(
     folder: Path, params: DriftedParams, source: Path, progress: Progress | None = None
 ) -> Path:
-    """Write a movie of a real image with the files and truth of a synthetic movie.
+    """Write a movie of a real image with the files and truth of a synthetic one of still cells."""
 
-    Cells do not move: each keeps its label as its track. True labels end where the camera's view
-    does.
-    """
-    return make_whole(
-        folder, params, KIND, lambda into: _write_into(into, params, source, progress)
-    )
+    def write(partial: Path) -> None:
+        write_frames(partial, _frames(params, source), drift_path(params), progress)
+
+    return make_whole(folder, params, KIND, write)
 
 
-def _write_into(
-    folder: Path, params: DriftedParams, source: Path, progress: Progress | None
-) -> None:
+def _frames(params: DriftedParams, source: Path) -> Iterator[RenderedFrame]:
     image, labels = (_read(source / name) for name in (params.image, params.labels))
     _refuse_unfit(image, labels, params, source)
     photons = image * (params.peak_photons / max(float(image.max()), 1.0))
     still = np.zeros(2)
     unmoved = _view(photons, still, params)
-    drift = drift_path(params)
-    tables = {name: TruthTables() for name in COORDINATES}
-    cells = _still_cells(labels)
-    with FrameSpool(folder) as spool:
-        for frame, moved in enumerate(drift):
-            rng = random_stream(params.seed, "noise", frame)
-            seen = _view(photons, moved, params)
-            shot = rng.poisson(seen).astype(np.float64)
-            shot += params.read_noise_electrons * rng.standard_normal(shot.shape)
-            counted = _counts(shot, params)
-            spool.append(MOVIE_FILE, counted)
-            true = {"camera": (moved, seen), "specimen": (still, unmoved)}
-            for name in COORDINATES:
-                shift_yx, light = true[name]
-                own = _labels_seen(labels, shift_yx, moved, params)
-                place = f"{TRUTH_FOLDER}/{name}"
-                spool.append(f"{place}/labels_ch0.ome.tif", own)
-                clean = _counts(light, params)
-                spool.append(f"{place}/{CLEAN_FILE}", clean)
-                tables[name].add(frame, cells, [own])
-                if name == "camera":
-                    tables[name].add_noise(frame, counted[None], clean[None])
-            if progress is not None:
-                progress(frame + 1, params.frames)
-    for name in COORDINATES:
-        write_tables(folder / TRUTH_FOLDER / name, tables[name], drift)
+    cells = np.zeros(len(np.unique(labels)), CELL)
+    cells["track_id"] = np.unique(labels)
+    for frame, moved in enumerate(drift_path(params)):
+        rng = random_stream(params.seed, "noise", frame)
+        seen = _view(photons, moved, params)
+        shot = rng.poisson(seen).astype(np.float64)
+        shot += params.read_noise_electrons * rng.standard_normal(shot.shape)
+        yield RenderedFrame(
+            cells,
+            _counts(shot, params)[None],
+            clean={
+                "camera": _counts(seen, params)[None],
+                "specimen": _counts(unmoved, params)[None],
+            },
+            labels={
+                "camera": [_labels_seen(labels, moved, moved, params)],
+                "specimen": [_labels_seen(labels, still, moved, params)],
+            },
+        )
 
 
 def _read(path: Path) -> Pixels:
@@ -155,11 +134,3 @@ def _labels_seen(labels: Pixels, shift_yx: Floats, moved: Floats, params: Drifte
 
 def _counts(electrons: Floats, params: DriftedParams) -> npt.NDArray[np.uint16]:
     return as_counts(params.offset_counts + params.gain_counts * electrons)
-
-
-def _still_cells(labels: Pixels) -> Cells:
-    """The cells of the image, each its own track."""
-    found = np.unique(labels)
-    cells = np.zeros(len(found), CELL)
-    cells["track_id"] = found
-    return cells

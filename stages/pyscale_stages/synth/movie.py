@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import BinaryIO, Literal
 
 import numpy as np
@@ -29,23 +31,25 @@ KIND = Kind("a synthetic movie", "is not a synthetic movie", PARAMS_FILE)
 TRUTH_FOLDER = "truth"
 COORDINATES: tuple[Coordinates, ...] = ("camera", "specimen")
 Progress = Callable[[int, int], None]
+Counts = npt.NDArray[np.uint16]
 
 
 @dataclass(frozen=True)
 class RenderedFrame:
-    """One frame: its cells, what the camera sees, and which pixels are whose.
+    """One frame: its cells, what the camera sees (C, Y, X), and which pixels are whose.
 
-    `cells`: in specimen coordinates, also those out of view. `labels`: an image for each channel.
+    `cells`: in specimen coordinates, also those out of view. `clean`: the image without noise, in
+    the coordinates that have it. `labels`: an image for each channel.
     """
 
     cells: Cells
-    image: npt.NDArray[np.uint16]
-    clean: npt.NDArray[np.uint16]
+    image: Counts
+    clean: dict[Coordinates, Counts]
     labels: dict[Coordinates, list[Labels]]
 
 
 def render_frames(
-    params: SynthParams, coordinates: Sequence[Coordinates]
+    params: SynthParams, coordinates: Sequence[Coordinates] = COORDINATES
 ) -> Iterator[RenderedFrame]:
     """Render frame after frame; labels in the coordinates asked for, "camera" among them."""
     microscope = Microscope(params)
@@ -65,12 +69,10 @@ def render_frames(
             if "specimen" in coordinates:
                 still = cover(own, np.zeros(2), shape)
                 labels["specimen"].append(label_image(own, still, shape))
-        yield RenderedFrame(cells, image, clean, labels)
+        yield RenderedFrame(cells, image, {"camera": clean}, labels)
 
 
-def render_examples(
-    params: SynthParams,
-) -> Iterator[tuple[npt.NDArray[np.uint16], npt.NDArray[np.uint16]]]:
+def render_examples(params: SynthParams) -> Iterator[tuple[Counts, Counts]]:
     """Render frames in memory, for training and tests: the same as the movie on disk."""
     for frame in render_frames(params, ("camera",)):
         yield frame.image, np.stack(frame.labels["camera"])
@@ -84,70 +86,55 @@ def write_synthetic_movie(
     The same parameters give the same bytes, with the same libraries and kind of processor. While it
     is made, about its uncompressed size lies beside it.
     """
-    return make_whole(folder, params, KIND, lambda partial: _write_into(partial, params, progress))
+
+    def write(partial: Path) -> None:
+        write_frames(partial, render_frames(params), drift_path(params), progress)
+
+    return make_whole(folder, params, KIND, write)
 
 
-def _write_into(folder: Path, params: SynthParams, progress: Progress | None) -> None:
+def write_frames(
+    folder: Path,
+    frames: Iterable[RenderedFrame],
+    drift: npt.NDArray[np.float64],
+    progress: Progress | None,
+) -> None:
+    """Write frames, and their truth in both systems of coordinates."""
     tables = {name: TruthTables() for name in COORDINATES}
-    with FrameSpool(folder) as spool:
-        for index, frame in enumerate(render_frames(params, COORDINATES)):
-            image = frame.image if params.cell_types > 1 else frame.image[0]
-            spool.append(MOVIE_FILE, image)
+    with frame_stacks(folder) as append:
+        for index, frame in enumerate(frames):
+            append(MOVIE_FILE, frame.image if len(frame.image) > 1 else frame.image[0])
             for name in COORDINATES:
-                for channel, labels in enumerate(frame.labels[name]):
-                    spool.append(f"{TRUTH_FOLDER}/{name}/labels_ch{channel}.ome.tif", labels)
+                for what, images in (("labels", frame.labels), ("clean", frame.clean)):
+                    for channel, image in enumerate(images.get(name, ())):
+                        append(f"{TRUTH_FOLDER}/{name}/{what}_ch{channel}.ome.tif", image)
                 tables[name].add(index, frame.cells, frame.labels[name])
-            for channel, clean in enumerate(frame.clean):
-                spool.append(f"{TRUTH_FOLDER}/camera/clean_ch{channel}.ome.tif", clean)
-            tables["camera"].add_noise(index, frame.image, frame.clean)
+            tables["camera"].add_noise(index, frame.image, frame.clean["camera"])
             if progress is not None:
-                progress(index + 1, params.frames)
-    drift = drift_path(params)
+                progress(index + 1, len(drift))
     for name in COORDINATES:
         write_tables(folder / TRUTH_FOLDER / name, tables[name], drift)
 
 
-class FrameSpool:
-    """Stacks of frames that grow together on disk, each an OME-TIFF when the block ends well.
+@contextmanager
+def frame_stacks(folder: Path) -> Iterator[Callable[[str, Counts], None]]:
+    """Take frames (Y, X) or (C, Y, X) for several files; each is an OME-TIFF at a good end."""
+    # A compressed OME-TIFF is written in one go, but the files are rendered side by side.
+    stacks: dict[str, tuple[BinaryIO, tuple[int, ...]]] = {}
+    with TemporaryDirectory(dir=folder) as raw, ExitStack() as closing:
 
-    A compressed OME-TIFF is written in one go, but the files of a movie are rendered side by side.
-    """
+        def append(name: str, image: Counts) -> None:
+            if name not in stacks:
+                # Written, not mapped: a full disk is then an error and not a fatal signal.
+                file = closing.enter_context(Path(raw, str(len(stacks))).open("wb"))
+                stacks[name] = file, image.shape
+            stacks[name][0].write(np.ascontiguousarray(image).data)
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        # Written, not mapped: a full disk is then an error and not a fatal signal.
-        self._raw_files: dict[str, BinaryIO] = {}
-        self._shapes: dict[str, tuple[int, ...]] = {}
-
-    def __enter__(self) -> FrameSpool:
-        return self
-
-    def append(self, name: str, image: npt.NDArray[np.uint16]) -> None:
-        """Add a frame, shape (Y, X) or (C, Y, X), to the stack of file `name`."""
-        if name not in self._raw_files:
-            raw = self._raw_path(name)
-            raw.parent.mkdir(parents=True, exist_ok=True)
-            self._raw_files[name] = raw.open("wb")
-            self._shapes[name] = image.shape
-        self._raw_files[name].write(np.ascontiguousarray(image).data)
-
-    def __exit__(self, error: object, *_: object) -> None:
-        try:
-            if error is None:
-                for name, shape in self._shapes.items():
-                    self._compress(name, shape)
-        finally:
-            for name, raw_file in self._raw_files.items():
-                raw_file.close()
-                self._raw_path(name).unlink(missing_ok=True)
-
-    def _compress(self, name: str, shape: tuple[int, ...]) -> None:
-        self._raw_files[name].close()
-        raw = self._raw_path(name)
-        stack = np.memmap(raw, np.uint16, "r").reshape(-1, *shape)
-        with atomic_path(self._folder / name) as path:
-            write_movie(path, stack, "TYX" if stack.ndim == 3 else "TCYX")
-        raw.unlink()
-
-    def _raw_path(self, name: str) -> Path:
-        return self._folder / f"{name}.raw"
+        yield append
+        for name, (file, shape) in stacks.items():
+            file.close()
+            stack = np.memmap(file.name, np.uint16, "r").reshape(-1, *shape)
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            with atomic_path(folder / name) as path:
+                write_movie(path, stack, "TYX" if stack.ndim == 3 else "TCYX")
+            Path(file.name).unlink()

@@ -93,11 +93,7 @@ def pushed_apart(domain: Domain, cells: Cells, rounds: int) -> Cells:
 
 
 def simulate(params: SynthParams) -> Iterator[Cells]:
-    """Live cells of each frame, in specimen coordinates, in a domain larger than the field of view.
-
-    The density profile sets how many there are: divisions fill up first, then cells arrive; a
-    surplus leaves.
-    """
+    """Live cells of each frame, in specimen coordinates; they live beyond the field of view too."""
     domain = Domain(params)
     next_id = 1 + domain.capacity(0) * params.cell_types
     _refuse_unnamable(params, 0, next_id)

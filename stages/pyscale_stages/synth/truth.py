@@ -13,7 +13,7 @@ from pyscale_stages.atomic import atomic_path
 from pyscale_stages.parquet import write_table
 from pyscale_stages.synth.cells import Cells
 from pyscale_stages.synth.shapes import Labels
-from pyscale_stages.truth.cells import centroids, count_contacts
+from pyscale_stages.truth.cells import centroids, contacts_of
 
 
 class TruthTables:
@@ -21,22 +21,18 @@ class TruthTables:
 
     def __init__(self) -> None:
         self._tracks: list[npt.NDArray[np.float64]] = []
-        self._contacts: list[npt.NDArray[np.int64]] = []
+        self._contacts: list[pl.DataFrame] = []
         self._noise: list[tuple[int, int, float]] = []
 
     def add(self, frame: int, cells: Cells, labels: Sequence[Labels]) -> None:
         """Add one frame: its cells, and their label image for each type."""
         parent_of = dict(zip(cells["track_id"].tolist(), cells["parent_id"].tolist(), strict=True))
         for channel, image in enumerate(labels):
-            found = centroids(image)
-            parents = [parent_of[int(track)] for track in found[:, 0]]
-            rows = np.empty((len(found), 6))
-            rows[:, 0], rows[:, 3] = channel, frame
-            rows[:, 1], rows[:, 2] = found[:, 0], parents
-            rows[:, 4:] = found[:, 1:]
-            self._tracks.append(rows)
-        contacts = count_contacts(labels)
-        self._contacts.append(np.insert(contacts, 0, frame, axis=1))
+            track, y_px, x_px = centroids(image).T
+            parent = [parent_of[int(one)] for one in track]
+            where = np.full_like(track, channel), np.full_like(track, frame)
+            self._tracks.append(np.stack([where[0], track, parent, where[1], y_px, x_px], axis=1))
+        self._contacts.append(contacts_of(frame, labels))
 
     def add_noise(
         self, frame: int, noisy: npt.NDArray[np.uint16], clean: npt.NDArray[np.uint16]
@@ -46,60 +42,42 @@ class TruthTables:
             counted, true = (image.astype(np.float64) for image in images)
             self._noise.append((channel, frame, float(np.sqrt(np.mean((counted - true) ** 2)))))
 
-    def tracks(self) -> pl.DataFrame:
-        """Table `tracks`: one row for each cell in view in each frame, its pixels' centroid.
+    def tables(self, drift: npt.NDArray[np.float64]) -> dict[str, pl.DataFrame]:
+        """All tables by name: a row for each cell, touching pair or channel of each frame."""
+        noise = {"channel": pl.Int32, "frame": pl.Int32, "noise_rms_counts": pl.Float64}
+        found = {
+            "tracks": self._tracks_in_view(),
+            "contacts": pl.concat(self._contacts, rechunk=True),
+            "drift": pl.DataFrame(drift, ("dy_px", "dx_px"), orient="row").select(
+                pl.int_range(pl.len(), dtype=pl.Int32).alias("frame"), "dy_px", "dx_px"
+            ),
+        }
+        if self._noise:
+            found["noise"] = pl.DataFrame(self._noise, noise, orient="row")
+        return found
 
-        `parent_id` is 0 where the mother is not in view just before: a division that nobody can see
-        is none.
-        """
-        rows = np.concatenate(self._tracks)
-        table = pl.DataFrame(
-            {
-                "channel": rows[:, 0].astype(np.int32),
-                "track_id": rows[:, 1].astype(np.int32),
-                "parent_id": rows[:, 2].astype(np.int32),
-                "frame": rows[:, 3].astype(np.int32),
-                "y_px": rows[:, 4],
-                "x_px": rows[:, 5],
-            }
-        )
-        seen = table.group_by("track_id").agg(
-            pl.col("frame").min().alias("first"), pl.col("frame").max().alias("last")
-        )
-        mothers = seen.select(parent_id="track_id", mother_last="last")
+    def _tracks_in_view(self) -> pl.DataFrame:
+        """Centroids; `parent_id` is 0 where nobody could see the mother just before."""
+        whole = ("channel", "track_id", "parent_id", "frame")
+        columns = [*whole, "y_px", "x_px"]
+        table = pl.DataFrame(np.concatenate(self._tracks), columns, orient="row")
+        table = table.with_columns(pl.col(whole).cast(pl.Int32))
+        mothers = table.group_by(parent_id="track_id").agg(mother_last=pl.col("frame").max())
+        born_before = pl.col("frame").min().over("track_id") - 1
         return (
-            table.join(seen.select("track_id", "first"), on="track_id", how="left")
-            .join(mothers, on="parent_id", how="left")
+            table.join(mothers, on="parent_id", how="left")
             .with_columns(
-                parent_id=pl.when(pl.col("mother_last") == pl.col("first") - 1)
+                parent_id=pl.when(pl.col("mother_last") == born_before)
                 .then("parent_id")
                 .otherwise(pl.lit(0, pl.Int32))
             )
-            .select("channel", "track_id", "parent_id", "frame", "y_px", "x_px")
+            .select(columns)
             .sort("channel", "track_id", "frame")
         )
-
-    def contacts(self) -> pl.DataFrame:
-        """Table `contacts`: one row for each pair of cells that touch in a frame."""
-        rows = np.concatenate(self._contacts).astype(np.int32)
-        names = ("frame", "label_a", "label_b", "contact_px")
-        return pl.DataFrame({name: rows[:, i] for i, name in enumerate(names)})
-
-    def noise(self) -> pl.DataFrame:
-        """Table `noise`: root mean square noise of each channel of each frame."""
-        schema = {"channel": pl.Int32, "frame": pl.Int32, "noise_rms_counts": pl.Float64}
-        return pl.DataFrame(self._noise, schema=schema, orient="row")
 
 
 def write_tables(folder: Path, tables: TruthTables, drift: npt.NDArray[np.float64]) -> None:
     """Write tracks, contacts, drift and, where it was added, noise as Parquet into a folder."""
-    drift_table = pl.DataFrame(
-        {"frame": np.arange(len(drift), dtype=np.int32), "dy_px": drift[:, 0], "dx_px": drift[:, 1]}
-    )
-    found = {"tracks": tables.tracks(), "contacts": tables.contacts(), "drift": drift_table}
-    noise = tables.noise()
-    if len(noise):
-        found["noise"] = noise
-    for name, table in found.items():
+    for name, table in tables.tables(drift).items():
         with atomic_path(folder / f"{name}.parquet") as path:
             write_table(path, table)

@@ -8,13 +8,20 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from pyscale_stages.contract import Agreement
 from pyscale_stages.errors import BadInput
-from pyscale_stages.parquet import read_table
 from pyscale_stages.task import Task
 from pyscale_stages.track.detections import Detections, Ints
-from pyscale_stages.track.lineage import SPLITS_FILE, TRACKS_FILE, Tracks, links_of, read_tracks
+from pyscale_stages.track.lineage import (
+    SPLITS_FILE,
+    TRACKS_FILE,
+    Tracks,
+    links_of,
+    of_table,
+    read_tracks,
+)
 from pyscale_stages.truth.reading import kind_of, own_tracks
 from pyscale_stages.windows import common_window, folders_to_check, same_bytes
 
@@ -36,13 +43,12 @@ def check(task: Task) -> Agreement:
 
 
 def agreement(expected: Tracks, found: Tracks, *, identical: bool) -> Agreement:
-    """How far two outputs link the same detections; splits are links too.
-
-    Cells are compared as well, as outputs without any link would otherwise always agree.
-    """
-    links = _Overlap(_link_keys(expected), _link_keys(found))
-    cells = _Overlap(expected.detections.keys[:, None], found.detections.keys[:, None])
-    score = min(links.f1, cells.f1)
+    """How far two outputs link the same detections; splits are links too."""
+    # Cells are compared as well, as outputs without any link would otherwise always agree.
+    links = [tracks.detections.keys[links_of(tracks)] for tracks in (expected, found)]
+    precision, recall, links_f1 = _shared(*links)
+    *_, cells_f1 = _shared(*(tracks.detections.keys[:, None] for tracks in (expected, found)))
+    score = min(links_f1, cells_f1)
     return Agreement(
         same=score >= TOLERANCE,
         identical=identical,
@@ -50,30 +56,24 @@ def agreement(expected: Tracks, found: Tracks, *, identical: bool) -> Agreement:
         measure="the smaller of the F1 of links between (frame, label) and the F1 of cells",
         tolerance=TOLERANCE,
         details={
-            "link_precision": links.precision,
-            "link_recall": links.recall,
-            "links_reference": float(links.expected),
-            "links_other": float(links.found),
-            "cells_f1": cells.f1,
+            "link_precision": precision,
+            "link_recall": recall,
+            "links_reference": float(len(links[0])),
+            "links_other": float(len(links[1])),
+            "cells_f1": cells_f1,
         },
     )
 
 
-class _Overlap:
-    """Two sets of rows and what they share; a share of nothing is 1."""
-
-    def __init__(self, expected: Ints, found: Ints) -> None:
-        self.expected = len(expected)
-        self.found = len(found)
-        shared = len(set(map(tuple, expected.tolist())) & set(map(tuple, found.tolist())))
-        self.precision = shared / self.found if self.found else 1.0
-        self.recall = shared / self.expected if self.expected else 1.0
-        both = self.expected + self.found
-        self.f1 = 2 * shared / both if both else 1.0
-
-
-def _link_keys(tracks: Tracks) -> Ints:
-    return tracks.detections.keys[links_of(tracks)]
+def _shared(expected: Ints, found: Ints) -> tuple[float, float, float]:
+    """Precision, recall and F1 of the rows of two sets; a share of nothing is 1."""
+    shared = len(set(map(tuple, expected.tolist())) & set(map(tuple, found.tolist())))
+    both = len(expected) + len(found)
+    return (
+        shared / len(found) if len(found) else 1.0,
+        shared / len(expected) if len(expected) else 1.0,
+        2 * shared / both if both else 1.0,
+    )
 
 
 def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[str, float]:
@@ -84,7 +84,7 @@ def link_quality(found: Tracks, truth: Path, frames: tuple[int, int]) -> dict[st
     tracking, detection measures the segmentation before it. A division is right where the mother
     and all her daughters are.
     """
-    candidates = [channel.within(*frames) for channel in _true_tracks(truth / TRACKS_FILE)]
+    candidates = [channel.within(*frames) for channel in _true_tracks(truth)]
     matches = [_matched(found.detections, true.detections) for true in candidates]
     best = int(np.argmax([len(pairs) for pairs in matches]))
     true, pairs = candidates[best], matches[best]
@@ -123,30 +123,17 @@ def _divisions(links: Iterable[tuple[int, int]]) -> set[tuple[int, frozenset[int
     return {(cell, frozenset(those)) for cell, those in daughters.items() if len(those) > 1}
 
 
-def _true_tracks(path: Path) -> list[Tracks]:
+def _true_tracks(truth: Path) -> list[Tracks]:
     """The true tracks of each channel."""
-    columns = ("channel", "track_id", "parent_id", "frame", "y_px", "x_px")
-    synthetic = kind_of(path.parent) == "synthetic"
-    table = read_table(path, columns) if synthetic else own_tracks(path.parent)
-    table = table.sort("frame", "track_id")
+    table = own_tracks(truth).sort("frame", "track_id")
     if table.is_empty():
-        raise BadInput(f"{path} holds no track: name the truth folder of a synthetic movie")
+        raise BadInput(f"{truth} holds no track: name the truth folder of a synthetic movie")
     channels = []
     for part in table.partition_by("channel", maintain_order=True):
-        ids = part["track_id"].cast(int).to_numpy()
-        parents = np.stack([part["parent_id"].cast(int).to_numpy(), ids], axis=1)
-        channels.append(
-            Tracks(
-                detections=Detections(
-                    frame=part["frame"].cast(int).to_numpy(),
-                    label=ids,
-                    y_px=part["y_px"].to_numpy(),
-                    x_px=part["x_px"].to_numpy(),
-                ),
-                track_id=ids,
-                splits=np.unique(parents[parents[:, 0] > 0], axis=0),
-            )
+        parents = (
+            part.select("parent_id", "track_id").cast(pl.Int64).filter(pl.col("parent_id") > 0)
         )
+        channels.append(of_table(part, "track_id", np.unique(parents.to_numpy(), axis=0)))
     return channels
 
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Pixels
+from pyscale_stages.truth.cells import centroids
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -19,11 +20,7 @@ LARGEST_LABEL = np.iinfo(np.int32).max
 
 @dataclass(frozen=True)
 class Detections:
-    """Detections in the order of their frame, then of their label.
-
-    `frame`, `label`: shape (n,); absolute frame and label in that frame. `y_px`, `x_px`: shape
-    (n,); centroid.
-    """
+    """Detections (n,) in the order of their absolute frame, then of their label, with centroids."""
 
     frame: Ints
     label: Ints
@@ -50,58 +47,24 @@ class Detections:
 
 
 def detect(labels: Pixels, frame: int) -> Detections:
-    """Centroids of all labels of one frame, exact: sums of coordinates are whole numbers."""
-    places = np.flatnonzero(labels)
-    values = labels.ravel()[places]
-    if len(values) and not 0 < int(values.min()) <= int(values.max()) <= LARGEST_LABEL:
+    """Centroids of all labels of one frame."""
+    low, high = int(labels.min(initial=0)), int(labels.max(initial=0))
+    if low < 0 or high > LARGEST_LABEL:
         raise BadInput(
-            f"frame {frame} has labels from {values.min()} to {values.max()}, but labels lie "
+            f"frame {frame} has labels from {labels[labels != 0].min()} to {high}, but labels lie "
             f"between 1 and {LARGEST_LABEL}: label the cells of each frame 1, 2, 3 …"
         )
-    found, cell = _ranked(values.astype(np.int64))
-    size = np.bincount(cell, minlength=len(found))
-    y, x = np.divmod(places, labels.shape[1])
-    return Detections(
-        frame=np.full(len(found), frame, dtype=np.int64),
-        label=found,
-        y_px=np.bincount(cell, weights=y, minlength=len(found)) / size,
-        x_px=np.bincount(cell, weights=x, minlength=len(found)) / size,
-    )
+    label, y_px, x_px = centroids(labels).T
+    return Detections(np.full(len(label), frame), label.astype(np.int64), y_px, x_px)
 
 
 def joined(parts: Iterable[Detections]) -> Detections:
     """Put detections of successive frames into one."""
-    listed = list(parts)
-    if not listed:
-        nothing = np.zeros(0, dtype=np.int64)
-        return Detections(nothing, nothing, nothing.astype(float), nothing.astype(float))
+    nothing, nowhere = np.zeros(0, dtype=np.int64), np.zeros(0)
+    listed = [Detections(nothing, nothing, nowhere, nowhere), *parts]
     return Detections(
         *(
             np.concatenate([getattr(part, name) for part in listed])
             for name in ("frame", "label", "y_px", "x_px")
         )
     )
-
-
-def places(labels: Pixels, known: Ints) -> npt.NDArray[np.int32]:
-    """Replace each label by its place in `known`, the ascending labels, from 1; 0 stays."""
-    largest = int(known.max(initial=0))
-    if largest > labels.size:
-        # A table up to the largest label would be larger than the frame.
-        place = np.searchsorted(known, labels) + 1
-        return np.where(labels == 0, 0, place).astype(np.int32)
-    table = np.zeros(largest + 1, dtype=np.int32)
-    table[known] = np.arange(1, len(known) + 1)
-    return table[labels]
-
-
-def _ranked(values: Ints) -> tuple[Ints, Ints]:
-    """Labels that occur, ascending, and the rank of each pixel's label among them."""
-    largest = int(values.max(initial=0))
-    if largest <= len(values):
-        # Counting is ten times faster than sorting; labels beyond that would waste memory.
-        occurs = np.bincount(values) > 0
-        rank = np.cumsum(occurs) - 1
-        return np.flatnonzero(occurs), rank[values]
-    found, rank = np.unique(values, return_inverse=True)
-    return found, rank

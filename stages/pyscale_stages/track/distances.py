@@ -43,10 +43,7 @@ class Distances:
 
 
 def distances_of(labels: Movie, params: TrackParams) -> Distances:
-    """Distances that the parameters give, or the first frame with cells.
-
-    It is the movie's, not the window's, so that every window works with the same distances.
-    """
+    """Distances by the parameters or, in every window, by the movie's first frame with cells."""
     moving, gap = params.max_distance_px, params.gap_distance_px
     splitting = params.splitting_distance_px
     if moving and gap and splitting:
@@ -63,8 +60,30 @@ def median_diameter_px(labels: Pixels) -> float:
     return 2 * math.sqrt(float(np.median(areas_px2)) / math.pi)
 
 
-def cut_links(detections: Detections, links: Ints, distances: Distances) -> Iterator[Warned]:
-    """Count the links that nearly reach each limit."""
+def link_warnings(
+    detections: Detections, links: Ints, distances: Distances | None
+) -> Iterator[Warned]:
+    """Count the links that nearly reach each limit, and the cells without one to a frame before."""
+    remedy = 'choose backend = "laptrack"'
+    if distances is not None:
+        yield from _cut_links(detections, links, distances)
+        remedy = f"raise max_distance_px, which is {distances.max_distance_px:.1f}"
+    if len(detections):
+        later_cells = int((detections.frame > detections.frame[0]).sum())
+        yield Warned(
+            code="unlinked-cells",
+            text="have no link to an earlier cell, as if cells moved farther than a link may "
+            f"reach: {remedy}",
+            concerned=later_cells - len(links),
+            seen=later_cells,
+            unit="cells",
+            above=MANY_UNLINKED,
+            fewest=FEWEST_LINKS,
+            doubts_result=True,
+        )
+
+
+def _cut_links(detections: Detections, links: Ints, distances: Distances) -> Iterator[Warned]:
     earlier, later = links.T
     lengths_px = np.hypot(
         detections.y_px[later] - detections.y_px[earlier],
@@ -89,18 +108,3 @@ def cut_links(detections: Detections, links: Ints, distances: Distances) -> Iter
             fewest=FEWEST_LINKS,
             doubts_result=True,
         )
-
-
-def unlinked_cells(n_cells: int, n_links: int, remedy: str) -> Warned:
-    """Count the cells that have no link to a frame before."""
-    return Warned(
-        code="unlinked-cells",
-        text="have no link to an earlier cell, as if cells moved farther than a link may reach: "
-        f"{remedy}",
-        concerned=n_cells - n_links,
-        seen=n_cells,
-        unit="cells",
-        above=MANY_UNLINKED,
-        fewest=FEWEST_LINKS,
-        doubts_result=True,
-    )

@@ -19,8 +19,9 @@ from pyscale_stages.atomic import atomic_path, write_atomically
 from pyscale_stages.errors import BadInput
 from pyscale_stages.hashing import fingerprint_of
 from pyscale_stages.movie import Movie
-from pyscale_stages.track.detections import Ints, detect, places
+from pyscale_stages.track.detections import Ints
 from pyscale_stages.track.lineage import Tracks, links_of, read_tracks, tracks_of
+from pyscale_stages.truth.cells import renumbered
 from pyscale_stages.windows import read_window
 
 CSV_FILE = "tracks.csv"
@@ -83,21 +84,18 @@ def export_ctc(folder: Path, labels: Movie | None, output: Path) -> None:
     digits = max(3, len(str(n_frames - 1)))
     for frame, image in enumerate(labels.frames(0, n_frames, channel=0)):
         here = cells.frame == frame
-        if not np.array_equal(detect(image, frame).label, cells.label[here]):
+        labels_here, numbered = renumbered(image)
+        if not np.array_equal(labels_here, cells.label[here]):
             raise BadInput(f"frame {frame} of {labels.path} has other cells than the tracked ones")
         ids = np.concatenate([[0], tracks.track_id[here]]).astype(np.uint16)
         with atomic_path(output / f"mask{frame:0{digits}d}.tif") as path:
-            tifffile.imwrite(path, ids[places(image, cells.label[here])], compression="zlib")
+            tifffile.imwrite(path, ids[numbered], compression="zlib")
     # Last, so that a folder with a table is complete.
     write_atomically(output / TABLE_FILE, table_of(tracks, parents))
 
 
 def unbroken(tracks: Tracks) -> tuple[Tracks, Ints]:
-    """Cut tracks where they miss a frame.
-
-    Returns `parents`: shape (tracks,); track that each continues or is a daughter of, in the order
-    of ids; 0 is none.
-    """
+    """Cut tracks where they miss a frame; also give the track that each continues, by id, or 0."""
     cells, links = tracks.detections, links_of(tracks)
     earlier, later = links.T
     goes_on = tracks.track_id[earlier] == tracks.track_id[later]
@@ -122,22 +120,25 @@ def table_of(tracks: Tracks, parents: Ints) -> str:
 XML_FILE = "tracks.xml"
 RADIUS_PX = 5.0
 """Shown by viewers only: the tracks are of centroids."""
-SPOT_FEATURES = (
-    ("QUALITY", "Quality", "QUALITY", False),
-    ("POSITION_X", "X", "POSITION", False),
-    ("POSITION_Y", "Y", "POSITION", False),
-    ("POSITION_Z", "Z", "POSITION", False),
-    ("POSITION_T", "T", "TIME", False),
-    ("FRAME", "Frame", "NONE", True),
-    ("RADIUS", "Radius", "LENGTH", False),
-    ("VISIBILITY", "Visibility", "NONE", True),
-)
-EDGE_FEATURES = (
-    ("SPOT_SOURCE_ID", "Source spot ID", "NONE", True),
-    ("SPOT_TARGET_ID", "Target spot ID", "NONE", True),
-    ("LINK_COST", "Edge cost", "COST", False),
-)
-TRACK_FEATURES = (("TRACK_ID", "Track ID", "NONE", True),)
+FEATURES = {
+    "SpotFeatures": (
+        ("QUALITY", "Quality", "QUALITY", "false"),
+        ("POSITION_X", "X", "POSITION", "false"),
+        ("POSITION_Y", "Y", "POSITION", "false"),
+        ("POSITION_Z", "Z", "POSITION", "false"),
+        ("POSITION_T", "T", "TIME", "false"),
+        ("FRAME", "Frame", "NONE", "true"),
+        ("RADIUS", "Radius", "LENGTH", "false"),
+        ("VISIBILITY", "Visibility", "NONE", "true"),
+    ),
+    "EdgeFeatures": (
+        ("SPOT_SOURCE_ID", "Source spot ID", "NONE", "true"),
+        ("SPOT_TARGET_ID", "Target spot ID", "NONE", "true"),
+        ("LINK_COST", "Edge cost", "COST", "false"),
+    ),
+    "TrackFeatures": (("TRACK_ID", "Track ID", "NONE", "true"),),
+}
+"""Of elements of a kind: feature, name, dimension, and whether it is an integer."""
 
 
 def export_trackmate(folder: Path, labels: Movie | None, output: Path) -> None:
@@ -155,9 +156,14 @@ def lines(tracks: Tracks, n_frames: int, labels: Movie | None) -> Iterator[str]:
     yield '<TrackMate version="7.14.0">'
     yield '<Model spatialunits="pixel" timeunits="frame">'
     yield "<FeatureDeclarations>"
-    yield from _declared("SpotFeatures", SPOT_FEATURES)
-    yield from _declared("EdgeFeatures", EDGE_FEATURES)
-    yield from _declared("TrackFeatures", TRACK_FEATURES)
+    for kind, features in FEATURES.items():
+        yield f"<{kind}>"
+        for feature, name, dimension, is_int in features:
+            yield (
+                f'<Feature feature="{feature}" name="{name}" shortname="{name}" '
+                f'dimension="{dimension}" isint="{is_int}" />'
+            )
+        yield f"</{kind}>"
     yield "</FeatureDeclarations>"
     yield from _spots(tracks, n_frames)
     yield from _families(tracks)
@@ -165,16 +171,6 @@ def lines(tracks: Tracks, n_frames: int, labels: Movie | None) -> Iterator[str]:
     yield from _settings(n_frames, labels)
     yield '<GUIState state="ConfigureViews" />'
     yield "</TrackMate>"
-
-
-def _declared(kind: str, features: tuple[tuple[str, str, str, bool], ...]) -> Iterator[str]:
-    yield f"<{kind}>"
-    for feature, name, dimension, is_int in features:
-        yield (
-            f'<Feature feature="{feature}" name="{name}" shortname="{name}" '
-            f'dimension="{dimension}" isint="{str(is_int).lower()}" />'
-        )
-    yield f"</{kind}>"
 
 
 def _spots(tracks: Tracks, n_frames: int) -> Iterator[str]:
@@ -204,7 +200,7 @@ def _families(tracks: Tracks) -> Iterator[str]:
     family_of = connected_components(graph, directed=False)[1][links[:, 0]]
     order = np.argsort(family_of, kind="stable")
     families = np.split(links[order], np.flatnonzero(np.diff(family_of[order])) + 1)
-    families = [family for family in families if len(family)]
+    families = families if len(links) else []
     yield "<AllTracks>"
     for number, family in enumerate(families):
         yield f'<Track name="Track_{number}" TRACK_ID="{number}">'

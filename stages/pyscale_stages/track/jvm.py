@@ -126,10 +126,8 @@ def trackmate_jars(folder: Path) -> list[str]:
 
 
 def java_map(settings: Mapping[str, Setting]) -> Any:
-    """Settings as `java.util.HashMap` with exactly the Java types that TrackMate asks for.
-
-    scyjava makes `java.lang.Float` of a number that fits one, and TrackMate refuses any but Double.
-    """
+    """Settings as `java.util.HashMap` with exactly the Java types that TrackMate asks for."""
+    # scyjava makes a Float of a number that fits one, and TrackMate refuses any but Double.
     from scyjava import jimport
 
     converted = jimport("java.util.HashMap")()

@@ -44,10 +44,8 @@ def link(
 def _without_lone_daughters(
     links: Ints, detections: Detections, params: TrackParams, distances: Distances
 ) -> Ints:
-    """Drop moves that are farther than a cell may move.
-
-    laptrack takes the end of a track for a mother, too, which may lie as far as a daughter.
-    """
+    """Drop moves that are farther than a cell may move."""
+    # laptrack takes the end of a track for a mother, too, which may lie as far as a daughter.
     earlier, later = links.T
     apart_px2 = (detections.y_px[later] - detections.y_px[earlier]) ** 2
     apart_px2 += (detections.x_px[later] - detections.x_px[earlier]) ** 2

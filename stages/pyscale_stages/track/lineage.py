@@ -25,15 +25,16 @@ from pyscale_stages.track.distances import DISTANCES_FILE, Distances
 NO_LINKS = np.zeros((0, 2), dtype=np.int64)
 TRACKS_FILE = "tracks.parquet"
 SPLITS_FILE = "splits.parquet"
+TRACKS_SCHEMA: dict[str, type[pl.DataType]] = {
+    **dict.fromkeys(("frame", "label", "track_id"), pl.Int32),
+    **dict.fromkeys(("y_px", "x_px"), pl.Float64),
+}
+SPLITS_SCHEMA: dict[str, type[pl.DataType]] = dict.fromkeys(("parent_id", "child_id"), pl.Int32)
 
 
 @dataclass(frozen=True)
 class Tracks:
-    """Detections with the track of each, and which tracks came from which.
-
-    `track_id`: shape (n,); track of each detection, counted from 1. `splits`: shape (s, 2); parent
-    and child track of each split, ascending.
-    """
+    """Detections, the track of each from 1, and parent and child (s, 2) of each split."""
 
     detections: Detections
     track_id: Ints
@@ -104,21 +105,9 @@ def by_later(links: Ints) -> Ints:
 def write_tracks(task: Task, tracks: Tracks) -> None:
     """Write both tables into the task's output folder."""
     found = tracks.detections
-    detections = pl.DataFrame(
-        {
-            "frame": found.frame.astype(np.int32),
-            "label": found.label.astype(np.int32),
-            "track_id": tracks.track_id.astype(np.int32),
-            "y_px": found.y_px,
-            "x_px": found.x_px,
-        }
-    )
-    splits = pl.DataFrame(
-        {
-            "parent_id": tracks.splits[:, 0].astype(np.int32),
-            "child_id": tracks.splits[:, 1].astype(np.int32),
-        }
-    )
+    columns = (found.frame, found.label, tracks.track_id, found.y_px, found.x_px)
+    detections = pl.DataFrame(dict(zip(TRACKS_SCHEMA, columns, strict=True)), TRACKS_SCHEMA)
+    splits = pl.DataFrame(tracks.splits, SPLITS_SCHEMA, orient="row")
     write_tables(task, {TRACKS_FILE: detections, SPLITS_FILE: splits})
 
 
@@ -130,25 +119,24 @@ def write_distances(task: Task, distances: Distances) -> None:
 
 def copy_distances(task: Task, windows: Sequence[Path]) -> None:
     """Copy the distances of the windows, which are the same in all that have a cell."""
-    files = [folder / DISTANCES_FILE for folder in windows]
-    found = [file for file in files if file.is_file()]
-    if found:
-        with task.writing(DISTANCES_FILE) as path:
-            path.write_bytes(found[0].read_bytes())
+    for folder in windows:
+        if (folder / DISTANCES_FILE).is_file():
+            with task.writing(DISTANCES_FILE) as path:
+                path.write_bytes((folder / DISTANCES_FILE).read_bytes())
+            return
 
 
 def read_tracks(folder: Path) -> Tracks:
     """Read both tables of an output folder."""
-    table = read_table(folder / TRACKS_FILE, ("frame", "label", "track_id", "y_px", "x_px"))
-    splits = read_table(folder / SPLITS_FILE, ("parent_id", "child_id"))
-    table = table.sort("frame", "label")
-    return Tracks(
-        detections=Detections(
-            frame=table["frame"].cast(int).to_numpy(),
-            label=table["label"].cast(int).to_numpy(),
-            y_px=table["y_px"].cast(float).to_numpy(),
-            x_px=table["x_px"].cast(float).to_numpy(),
-        ),
-        track_id=table["track_id"].cast(int).to_numpy(),
-        splits=splits.sort("parent_id", "child_id").to_numpy().astype(np.int64).reshape(-1, 2),
+    table = read_table(folder / TRACKS_FILE, TRACKS_SCHEMA).sort("frame", "label")
+    splits = read_table(folder / SPLITS_FILE, SPLITS_SCHEMA).sort(*SPLITS_SCHEMA)
+    return of_table(table, "label", splits.to_numpy().astype(np.int64).reshape(-1, 2))
+
+
+def of_table(table: pl.DataFrame, label: str, splits: Ints) -> Tracks:
+    """Tracks of a table in the order of its rows, whose labels stand in a column of that name."""
+    frame, labels, track_id = (
+        table[name].cast(int).to_numpy() for name in ("frame", label, "track_id")
     )
+    y_px, x_px = (table[name].cast(float).to_numpy() for name in ("y_px", "x_px"))
+    return Tracks(Detections(frame, labels, y_px, x_px), track_id, splits)

@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.movie import Pixels
-from pyscale_stages.track.detections import Detections, Ints, places
+from pyscale_stages.track.detections import Detections, Ints
 from pyscale_stages.track.lineage import NO_LINKS, by_later
 from pyscale_stages.track.params import TrackParams
+from pyscale_stages.truth.cells import renumbered
 
 LEAST_SHARE = 0.05
 """Share of the later cell that must lie on the earlier one: less is a neighbour's rim."""
@@ -55,7 +56,7 @@ class OverlapLinker:
     def add(self, labels: Pixels, cells: Detections) -> None:
         """Link the cells of the next frame, all in the order of their labels, to those before."""
         is_cell = np.arange(len(cells) + 1) > 0
-        here = _Frame(places(labels.ravel(), cells.label), self._count, is_free=is_cell.copy())
+        here = _Frame(renumbered(labels)[1].ravel(), self._count, is_free=is_cell.copy())
         self._count += len(cells)
         area_px2 = np.bincount(here.rank, minlength=len(is_cell))
         is_new = is_cell

@@ -10,8 +10,8 @@ from pyscale_stages.movie import Movie
 from pyscale_stages.task import Task
 from pyscale_stages.track import jvm, laptrack_backend, trackmate_backend
 from pyscale_stages.track.agreement import check
-from pyscale_stages.track.detections import Detections, Ints, detect, joined
-from pyscale_stages.track.distances import Distances, cut_links, distances_of, unlinked_cells
+from pyscale_stages.track.detections import Detections, detect, joined
+from pyscale_stages.track.distances import distances_of, link_warnings
 from pyscale_stages.track.exports import export_csv, export_ctc, export_trackmate
 from pyscale_stages.track.lineage import (
     TRACKS_FILE,
@@ -63,7 +63,8 @@ def run(task: Task[TrackParams]) -> None:
                 detections, first, end, params, distances, threads=task.spec.threads
             )
         tracks = tracks_of(detections, links)
-    _warn(task, detections, links, distances)
+    for warning in link_warnings(detections, links, distances):
+        task.warn_of(warning)
     with task.span("write"):
         write_tracks(task, tracks)
         if distances is not None:
@@ -115,18 +116,6 @@ def _detect(
                 if overlaps is not None:
                     overlaps.add(image, found[-1])
     return joined(found)
-
-
-def _warn(task: Task, detections: Detections, links: Ints, distances: Distances | None) -> None:
-    """Say which links were probably cut."""
-    remedy = 'choose backend = "laptrack"'
-    if distances is not None:
-        for warning in cut_links(detections, links, distances):
-            task.warn_of(warning)
-        remedy = f"raise max_distance_px, which is {distances.max_distance_px:.1f}"
-    if len(detections):
-        later_cells = int((detections.frame > detections.frame[0]).sum())
-        task.warn_of(unlinked_cells(later_cells, len(links), remedy))
 
 
 def _report_empty(task: Task, labels: Movie, start: int, stop: int) -> None:

@@ -21,6 +21,8 @@ from pyscale_stages.track.params import TrackParams
 
 SPOT_RADIUS_PX = 5.0
 """Shown by TrackMate's viewers only: the tracker uses centroids."""
+DETECTOR_SETTINGS: dict[str, jvm.Setting] = {"RADIUS": SPOT_RADIUS_PX}
+"""Of `ManualDetectorFactory`, by TrackMate's keys."""
 SPOT_QUALITY = 1.0
 """Above the initial filter, which keeps spots of quality 0 and more."""
 
@@ -50,11 +52,6 @@ def tracker_settings(params: TrackParams, distances: Distances) -> dict[str, jvm
         "CUTOFF_PERCENTILE": 0.9,
         "BLOCKING_VALUE": float("inf"),
     }
-
-
-def detector_settings() -> dict[str, jvm.Setting]:
-    """Settings of `ManualDetectorFactory`, by TrackMate's keys."""
-    return {"RADIUS": SPOT_RADIUS_PX}
 
 
 def link(
@@ -129,7 +126,7 @@ def _settings(n_frames: int, params: TrackParams, distances: Distances) -> Any:
     settings.nframes = n_frames
     settings.tend = n_frames - 1
     settings.detectorFactory = _class("fiji.plugin.trackmate.detection.ManualDetectorFactory")()
-    settings.detectorSettings = jvm.java_map(detector_settings())
+    settings.detectorSettings = jvm.java_map(DETECTOR_SETTINGS)
     tracker = "fiji.plugin.trackmate.tracking.jaqaman.SparseLAPTrackerFactory"
     settings.trackerFactory = _class(tracker)()
     settings.trackerSettings = jvm.java_map(tracker_settings(params, distances))

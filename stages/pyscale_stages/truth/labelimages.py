@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pyscale_stages.errors import BadInput
-from pyscale_stages.movie import TIFF_SUFFIXES, Movie, Pixels, natural_order
+from pyscale_stages.movie import TIFF_SUFFIXES, Movie, Pixels, files_in
 
 PNG = ".png"
 SUFFIXES = (*TIFF_SUFFIXES, PNG)
@@ -36,7 +36,7 @@ class TrueLabels:
         for frame in range(start, stop):
             if frame in self.images:
                 file, index = self.images[frame]
-                yield frame, _checked(file, _read(file, index))
+                yield frame, _read(file, index)
 
     def refuse_unfit(self, n_frames: int) -> None:
         """Raise where these are not the labels of a movie of that length."""
@@ -51,20 +51,10 @@ class TrueLabels:
 def label_images(path: Path) -> TrueLabels:
     """Open a stack or an image, or a folder with a file for each frame in natural order."""
     if path.is_dir():
-        files = image_files(path)
+        files = files_in(path, SUFFIXES)
         return TrueLabels(path, {frame: (file, 0) for frame, file in enumerate(files)})
     n_frames = 1 if path.suffix.lower() == PNG else Movie.open(path, axes=_axes(path)).n_frames
     return TrueLabels(path, {frame: (path, frame) for frame in range(n_frames)})
-
-
-def image_files(folder: Path) -> list[Path]:
-    """Images in a folder in natural order; hidden files are what an operating system left."""
-    files = (
-        file
-        for file in folder.iterdir()
-        if file.suffix.lower() in SUFFIXES and file.is_file() and not file.name.startswith(".")
-    )
-    return sorted(files, key=natural_order)
 
 
 def _axes(path: Path) -> str | None:
@@ -80,21 +70,18 @@ def _axes(path: Path) -> str | None:
 
 
 def _read(file: Path, index: int) -> Pixels:
-    if file.suffix.lower() != PNG:
-        found: Pixels = Movie.open(file, axes=_axes(file)).read(index, index + 1, channel=0)[0]
-        return found
-    import imagecodecs
+    """One label image (Y, X) of whole numbers."""
+    if file.suffix.lower() == PNG:
+        import imagecodecs
 
-    try:
-        decoded: Pixels = imagecodecs.png_decode(file.read_bytes())
-    except (OSError, ValueError, RuntimeError) as error:
-        raise BadInput(
-            f"{file} is not a readable PNG image: it is damaged; copy it again"
-        ) from error
-    return decoded
-
-
-def _checked(file: Path, labels: Pixels) -> Pixels:
+        try:
+            labels: Pixels = imagecodecs.png_decode(file.read_bytes())
+        except (OSError, ValueError, RuntimeError) as error:
+            raise BadInput(
+                f"{file} is not a readable PNG image: it is damaged; copy it again"
+            ) from error
+    else:
+        labels = Movie.open(file, axes=_axes(file)).read(index, index + 1, channel=0)[0]
     if labels.ndim != 2:
         raise BadInput(
             f"{file} is a colour image: give labels, one whole number for each pixel and cell"
@@ -167,7 +154,7 @@ def _rows(file: Path) -> npt.NDArray[np.int64]:
 def _images(folder: Path) -> dict[int, Path]:
     """Label images of a folder by the frame in their names."""
     found = {}
-    for file in image_files(folder):
+    for file in files_in(folder, SUFFIXES):
         match = _OF_A_FRAME.fullmatch(file.stem)
         if match:
             found[int(match[2])] = file

@@ -58,10 +58,8 @@ class Matches:
 
 
 def match_cells(reference: Labels, other: Labels) -> Matches:
-    """Match the cells of two label images of shape (Y, X), one to one, as many as can be.
-
-    Only cells that overlap are looked at: memory and time grow with their number, not its square.
-    """
+    """Match the cells of two label images of shape (Y, X), one to one, as many as can be."""
+    # Only cells that overlap are looked at: memory and time grow with their number, not its square.
     import fastremap
 
     identical = int((reference == other).sum())

@@ -6,16 +6,18 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
-import numpy as np
 import polars as pl
 
 from pyscale_stages.errors import BadInput
+from pyscale_stages.movie import files_in
+from pyscale_stages.parquet import read_table
 from pyscale_stages.truth import labelimages, trackmate
-from pyscale_stages.truth.cells import TrueCell, centroids, count_contacts
-from pyscale_stages.truth.labelimages import SUFFIXES, TrueLabels, image_files, label_images
+from pyscale_stages.truth.cells import TrueCell, centroids, contacts_of
+from pyscale_stages.truth.labelimages import SUFFIXES, TrueLabels, label_images
 
 Kind = Literal["synthetic", "ctc", "images", "trackmate"]
 What = Literal["labels", "tracks"]
+CELL_COLUMNS = ("channel", "track_id", "frame", "y_px", "x_px")
 
 
 def kind_of(path: Path) -> Kind:
@@ -26,7 +28,7 @@ def kind_of(path: Path) -> Kind:
                 return "ctc"
             if any(path.glob("*.parquet")) or any(path.glob("labels_ch*.ome.tif")):
                 return "synthetic"
-            if image_files(path):
+            if files_in(path, SUFFIXES):
                 return "images"
         elif path.is_file() and path.suffix.lower() in SUFFIXES:
             return "images"
@@ -76,8 +78,10 @@ def own_labels(path: Path) -> TrueLabels:
 
 
 def own_tracks(path: Path) -> pl.DataFrame:
-    """Table of tracks as that of a synthetic movie."""
+    """Table of tracks: that of a synthetic movie, or one like it."""
     kind = kind_of(path)
+    if kind == "synthetic":
+        return read_table(path / "tracks.parquet", (*CELL_COLUMNS, "parent_id"))
     if kind == "trackmate":
         return _table(trackmate.trackmate_cells(path))
     if kind != "ctc":
@@ -90,16 +94,13 @@ def own_tracks(path: Path) -> pl.DataFrame:
 
 
 def own_contacts(path: Path) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Tables of the cells and of their contacts in each frame, as those of a synthetic movie."""
+    """Tables of the cells and of their contacts in each frame, or those of a synthetic movie."""
+    if kind_of(path) == "synthetic":
+        cells = read_table(path / "tracks.parquet", CELL_COLUMNS)
+        return cells, read_table(path / "contacts.parquet", ("frame", "label_a", "label_b"))
     labels = own_labels(path)
-    rows = [
-        np.insert(count_contacts([image]), 0, frame, axis=1)
-        for frame, image in labels.frames(*_all(labels))
-    ]
-    names = ("frame", "label_a", "label_b", "contact_px")
-    return _cells(labels, {}), pl.DataFrame(
-        np.concatenate(rows), schema=dict.fromkeys(names, pl.Int64)
-    ).cast(pl.Int32)
+    contacts = [contacts_of(frame, [image]) for frame, image in labels.frames(*_all(labels))]
+    return _cells(labels, {}), pl.concat(contacts)
 
 
 def _cells(labels: TrueLabels, parent_of: dict[int, int]) -> pl.DataFrame:

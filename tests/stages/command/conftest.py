@@ -14,11 +14,15 @@ def movie(tmp_path):
     return write_moving_squares(tmp_path / "labels.ome.tif")
 
 
-@pytest.fixture
-def step(tmp_path, movie):
-    """Run a program over a window of the movie, or a verb over folders."""
+class Steps:
+    """Programs of a few lines as steps over a movie, in a folder."""
 
-    def run(
+    def __init__(self, folder, movie):
+        self.folder = folder
+        self._movie = movie
+
+    def __call__(
+        self,
         program,
         words="{input} {output} {first} {stop}",
         *,
@@ -30,19 +34,43 @@ def step(tmp_path, movie):
         threads=1,
         **keys,
     ):
-        script = tmp_path / "program.py"
-        script.write_text(program)
-        params = {"command": f"{sys.executable} program.py {words}", "folder": str(tmp_path)}
+        """Run a program over a window of the movie, or a verb over folders."""
+        (self.folder / "program.py").write_text(program)
+        params = {"command": f"{sys.executable} program.py {words}", "folder": str(self.folder)}
         slots = ["input", "input2"] if verb == "run" else [""] * 9
         return run_verb(
             "command",
             verb,
-            zip(slots, inputs or [movie], strict=False),
-            output=into or tmp_path / "out",
+            zip(slots, inputs or [self._movie], strict=False),
+            output=into or self.folder / "out",
             frames=frames if verb == "run" else None,
             movie_frames=movie_frames,
             threads=threads,
             params=params | keys,
         )
 
-    return run
+    def done(self, *given, **keys):
+        """The same, which must succeed."""
+        result = self(*given, **keys)
+        assert result.status == "done", result.error
+        return result
+
+    def refused(self, *given, **keys):
+        """The same, which must fail; return what it says."""
+        result = self(*given, **keys)
+        assert result.status == "failed"
+        return result.error.message
+
+    def merged(self, folder, windows, *given, done=True, **keys):
+        """Run a program over windows, and join what it wrote, in any order."""
+        parts = [folder / f"w{number}" for number in range(len(windows))]
+        for part, frames in zip(parts, windows, strict=True):
+            self.done(*given, frames=frames, into=part, **keys)
+        join = self.done if done else self.refused
+        return join(*given, verb="merge", inputs=parts[::-1], into=folder / "merged", **keys)
+
+
+@pytest.fixture
+def step(tmp_path, movie):
+    """Run steps in a folder."""
+    return Steps(tmp_path, movie)

@@ -16,11 +16,8 @@ open(sys.argv[2], "w").write("cell,size\\na,1.0\\nb,{value}\\n")
 
 def compared(step, folder, first, second, **keys):
     for name, program in (("one", first), ("other", second)):
-        made = step(program, into=folder / name, **keys)
-        assert made.status == "done", made.error
-    result = step("", verb="check", inputs=[folder / "one", folder / "other"], **keys)
-    assert result.agreement is not None, result.error
-    return result.agreement
+        step.done(program, into=folder / name, **keys)
+    return step("", verb="check", inputs=[folder / "one", folder / "other"], **keys)
 
 
 @pytest.mark.parametrize(
@@ -30,7 +27,7 @@ def compared(step, folder, first, second, **keys):
 def test_images_are_compared_by_pixels(step, tmp_path, value, tolerance, same, score):
     first = IMAGE.format(n=0, value=0.0, more="")
     second = IMAGE.format(n=0, value=value, more=", compression='zlib'")
-    found = compared(step, tmp_path, first, second, tolerance=tolerance)
+    found = compared(step, tmp_path, first, second, tolerance=tolerance).agreement
     # The same pixels in other bytes are the same.
     assert (found.same, found.identical, found.score) == (same, False, score)
     assert found.details["largest_difference"] == value
@@ -38,7 +35,8 @@ def test_images_are_compared_by_pixels(step, tmp_path, value, tolerance, same, s
 
 def test_images_of_other_sizes_have_nothing_in_common(step, tmp_path):
     first = IMAGE.format(n=0, value=1, more="")
-    found = compared(step, tmp_path, first, first.replace("10, 10", "10, 12"))
+    second = first.replace("10, 10", "10, 12")
+    found = compared(step, tmp_path, first, second).agreement
     assert (found.same, found.score) == (False, 0.0)
 
 
@@ -49,7 +47,7 @@ def test_images_of_other_sizes_have_nothing_in_common(step, tmp_path):
 def test_tables_are_compared_by_rows(step, tmp_path, value, tolerance, score):
     first, second = (TABLE.replace("{value}", each) for each in ("2.0", value))
     keys = {"output": "cells.csv", "tolerance": tolerance}
-    found = compared(step, tmp_path, first, second, **keys)
+    found = compared(step, tmp_path, first, second, **keys).agreement
     assert (found.same, found.score) == (score == 1.0, score)
     assert found.identical == (value == "2.0")
 
@@ -70,15 +68,14 @@ tifffile.imwrite(sys.argv[2], frames, photometric="minisblack")
 def test_labels_are_compared_by_cells_whatever_their_numbers(step, tmp_path, numbers, lost, score):
     first = CELLS.format(a=1, b=2, lost="0:0")
     second = CELLS.format(a=numbers[0], b=numbers[1], lost=lost)
-    found = compared(step, tmp_path, first, second, check="labels")
+    found = compared(step, tmp_path, first, second, check="labels").agreement
     assert (found.same, found.score) == (score == 1.0, pytest.approx(score))
 
 
 def test_labels_of_other_sizes_cannot_be_compared(step, tmp_path):
     first = CELLS.format(a=1, b=2, lost="0:0")
-    for name, program in (("one", first), ("other", first.replace("20, 20", "20, 24"))):
-        step(program, into=tmp_path / name)
-    result = step("", verb="check", inputs=[tmp_path / "one", tmp_path / "other"], check="labels")
+    second = first.replace("20, 20", "20, 24")
+    result = compared(step, tmp_path, first, second, check="labels")
     assert "no cells can be compared" in result.error.message
 
 
@@ -97,9 +94,8 @@ def test_a_command_of_ones_own_judges_and_measures(step, tmp_path, second, same)
     writes = "import sys; open(sys.argv[2], 'w').write({!r})"
     judge = f"{sys.executable} judge.py {{reference}} {{other}}"
     keys = {"output": "rows.csv", "check": judge}
-    found = compared(step, tmp_path, writes.format("a"), writes.format(second), **keys)
-    assert (found.same, found.score) == (same, float(same))
-    result = step("", verb="check", inputs=[tmp_path / "one", tmp_path / "other"], **keys)
+    result = compared(step, tmp_path, writes.format("a"), writes.format(second), **keys)
+    assert (result.agreement.same, result.agreement.score) == (same, float(same))
     assert result.quality == {"apart": 0.15}
     assert [warning.code for warning in result.warned] == ["unread-metric"]
 
@@ -107,9 +103,8 @@ def test_a_command_of_ones_own_judges_and_measures(step, tmp_path, second, same)
 def test_a_judge_that_fails_is_no_judgement(step, tmp_path):
     (tmp_path / "judge.py").write_text(JUDGE)
     keys = {"output": "a.csv", "check": f"{sys.executable} judge.py {{reference}} {{other}}"}
-    for name in ("one", "other"):
-        step("import sys; open(sys.argv[2], 'w').write('broken')", into=tmp_path / name, **keys)
-    result = step("", verb="check", inputs=[tmp_path / "one", tmp_path / "other"], **keys)
+    breaks = "import sys; open(sys.argv[2], 'w').write('broken')"
+    result = compared(step, tmp_path, breaks, breaks, **keys)
     assert "failed with exit code 3" in result.error.message
 
 
@@ -118,8 +113,8 @@ def test_folders_are_compared_file_by_file(step, tmp_path):
         "import sys\nfor name in {names!r}: open(f'{{sys.argv[2]}}/{{name}}', 'w').write('x')\n"
     )
     first, second = (writes.format(names=names) for names in ("abc", "abd"))
-    found = compared(step, tmp_path, first, second, output="crops")
+    found = compared(step, tmp_path, first, second, output="crops").agreement
     assert (found.same, found.score) == (False, 0.5)
     assert found.details["files_of_one_alone"] == 2
-    (tmp_path / "again").mkdir()
-    assert compared(step, tmp_path / "again", first, first, output="crops").identical
+    again = compared(step, tmp_path / "again", first, first, output="crops").agreement
+    assert again.identical

@@ -25,28 +25,15 @@ for frame in range(*map(int, sys.argv[3:])):
 WINDOWS = ((0, 3), (3, 4), (4, 6))
 
 
-def merged(step, folder, program, **keys):
-    """Run a program over windows of which one has a single frame, and join them."""
-    parts = []
-    for number, frames in enumerate(WINDOWS):
-        parts.append(folder / f"w{number}")
-        made = step(program, frames=frames, into=parts[-1], **keys)
-        assert made.status == "done", made.error
-    # In any order.
-    return step(program, verb="merge", inputs=parts[::-1], into=folder / "merged", **keys)
-
-
 def test_frames_are_joined_to_the_whole_movie(step, movie, tmp_path):
-    result = merged(step, tmp_path, FRAMES)
-    assert result.status == "done", result.error
+    step.merged(tmp_path, WINDOWS, FRAMES)
     joined = tifffile.imread(tmp_path / "merged" / "output.tif")
     assert np.array_equal(joined, tifffile.imread(movie))
 
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.tsv"])
 def test_tables_are_appended_and_frames_counted_on(step, tmp_path, name):
-    result = merged(step, tmp_path, ROWS, output=name, offset="frame")
-    assert result.status == "done", result.error
+    step.merged(tmp_path, WINDOWS, ROWS, output=name, offset="frame")
     table = pl.read_csv(tmp_path / "merged" / name, separator="\t" if name.endswith("tsv") else ",")
     # The first window found nothing.
     assert table["frame"].to_list() == [3, 4, 5]
@@ -54,8 +41,7 @@ def test_tables_are_appended_and_frames_counted_on(step, tmp_path, name):
 
 
 def test_folders_are_joined(step, tmp_path):
-    result = merged(step, tmp_path, FILES, output="crops")
-    assert result.status == "done", result.error
+    step.merged(tmp_path, WINDOWS, FILES, output="crops")
     assert {path.name for path in (tmp_path / "merged" / "crops").iterdir()} == {
         f"{frame}.txt" for frame in range(6)
     }
@@ -64,9 +50,8 @@ def test_folders_are_joined(step, tmp_path):
 def test_a_command_of_ones_own_joins(step, tmp_path):
     joins = "import sys; open(sys.argv[-1], 'w').write(str(len(sys.argv) - 2))"
     (tmp_path / "join.py").write_text(joins)
-    keys = {"merge": "python3 join.py {inputs} {output}", "output": "rows.json"}
-    result = merged(step, tmp_path, ROWS, **keys)
-    assert result.status == "done", result.error
+    merge = "python3 join.py {inputs} {output}"
+    step.merged(tmp_path, WINDOWS, ROWS, merge=merge, output="rows.json")
     assert (tmp_path / "merged" / "rows.json").read_text() == "3"
 
 
@@ -75,8 +60,7 @@ def test_a_shell_joins_what_has_odd_names(step, tmp_path):
     folder.mkdir()
     prints = f"{sys.executable} program.py {{input}} {{output}} {{first}} {{stop}}"
     keys = {"shell": True, "command": prints, "output": "rows.json"}
-    result = merged(step, folder, ROWS, merge="cat {inputs} > {output}", **keys)
-    assert result.status == "done", result.error
+    result = step.merged(folder, WINDOWS, ROWS, merge="cat {inputs} > {output}", **keys)
     assert (folder / "merged" / "rows.json").read_text().count("frame,size") == 3
     assert [span.phase for span in result.spans].count("compute") == 0
 
@@ -103,5 +87,4 @@ def test_a_shell_joins_what_has_odd_names(step, tmp_path):
     ],
 )
 def test_what_cannot_be_joined_is_told(step, tmp_path, program, keys, words):
-    result = merged(step, tmp_path, program, **keys)
-    assert words in result.error.message
+    assert words in step.merged(tmp_path, WINDOWS, program, done=False, **keys)

@@ -37,26 +37,19 @@ def assert_frames(path, expected):
     assert np.array_equal(tifffile.imread(path), expected)
 
 
-def message_of(result):
-    assert result.status == "failed"
-    return result.error.message
-
-
 def test_a_window_is_told_by_its_frames_and_the_script_by_its_checksum(step, movie, tmp_path):
-    result = step(COPIES, frames=(2, 5))
-    assert result.status == "done", result.error
+    result = step.done(COPIES, frames=(2, 5))
     assert_frames(tmp_path / "out" / "output.tif", tifffile.imread(movie)[2:5])
     assert read_window(tmp_path / "out").frames == (2, 5)
     assert result.counters.frames == 3
     assert {output.name for output in result.outputs} == {"output.tif", WINDOW_FILE}
     assert result.versions["program.py"] == f"sha256 {sha256_of(tmp_path / 'program.py')[:12]}"
     # What is there already is not taken for output.
-    assert "output.tif is there already" in message_of(step(COPIES, frames=(2, 5)))
+    assert "output.tif is there already" in step.refused(COPIES, frames=(2, 5))
 
 
 def test_a_window_can_be_a_file_of_its_own(step, movie, tmp_path):
-    result = step(COPIES, "{input} {output} 0 {frames}", frames=(2, 5), window="file")
-    assert result.status == "done", result.error
+    step.done(COPIES, "{input} {output} 0 {frames}", frames=(2, 5), window="file")
     assert_frames(tmp_path / "out" / "output.tif", tifffile.imread(movie)[2:5])
 
 
@@ -124,16 +117,14 @@ with open(os.environ["PYSCALE_SPANS"], "a") as file:
 def test_words_with_blanks_dollars_and_quotes_stay_as_they_are(step, tmp_path):
     odd = "a 'b' \"c\" $HOME ; {x} *"
     says = "import sys; open(sys.argv[1], 'w').write(sys.argv[2] + sys.argv[3][:0])"
-    result = step(says, "{output} {params.odd} {input}", odd=odd, output="said.csv")
-    assert result.status == "done", result.error
+    step.done(says, "{output} {params.odd} {input}", odd=odd, output="said.csv")
     assert (tmp_path / "out" / "said.csv").read_text() == odd
 
 
 def test_a_shell_runs_pipes_and_quotes_what_is_filled_in(step, tmp_path):
     odd = "a'b $HOME"
     command = "printf %s {params.odd} | tr a-z A-Z > {output}; test -e {input}"
-    result = step("", command=command, shell=True, odd=odd, output="said.csv")
-    assert result.status == "done", result.error
+    step.done("", command=command, shell=True, odd=odd, output="said.csv")
     assert (tmp_path / "out" / "said.csv").read_text() == odd.upper()
 
 
@@ -144,8 +135,7 @@ def test_each_file_of_a_share_has_a_call_of_its_own(step, tmp_path):
         (folder / f"im{number}.txt").write_text(str(number))
     copies = "import shutil, sys; shutil.copy(*sys.argv[1:])"
     keys = {"split": "files", "inputs": [folder], "movie_frames": 12}
-    result = step(copies, "{file} {output}/{name}.txt", frames=(1, 4), **keys)
-    assert result.status == "done", result.error
+    step.done(copies, "{file} {output}/{name}.txt", frames=(1, 4), **keys)
     # In the order of their numbers.
     assert {path.name for path in (tmp_path / "out" / "output").iterdir()} == {
         "im1.txt",
@@ -174,7 +164,7 @@ def test_each_file_of_a_share_has_a_call_of_its_own(step, tmp_path):
 )
 def test_a_program_that_fails_is_told_in_a_sentence(step, program, words):
     keys = {"at_most_s": 1} if "sleep" in program else {}
-    said = message_of(step(program, **keys))
+    said = step.refused(program, **keys)
     assert re.search(words, said), said
     assert "\n" not in said
 
@@ -185,10 +175,8 @@ def test_a_call_that_overwrites_what_another_left_is_found(step, tmp_path):
     for number in range(3):
         (folder / f"{number}.txt").write_text("x")
     copies = "import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2] + '/same.txt')"
-    result = step(
-        copies, "{file} {output}", split="files", inputs=[folder], frames=(0, 3), movie_frames=3
-    )
-    assert "3 calls of the command left 1 files" in message_of(result)
+    keys = {"split": "files", "inputs": [folder], "frames": (0, 3), "movie_frames": 3}
+    assert "3 calls of the command left 1 files" in step.refused(copies, "{file} {output}", **keys)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +188,7 @@ def test_a_call_that_overwrites_what_another_left_is_found(step, tmp_path):
     ],
 )
 def test_a_program_that_cannot_start_is_told_with_the_remedy(step, command, words):
-    assert words in message_of(step("", command=command))
+    assert words in step.refused("", command=command)
 
 
 def test_a_program_runs_in_its_environment(step, tmp_path):
@@ -210,10 +198,11 @@ def test_a_program_runs_in_its_environment(step, tmp_path):
     tool.write_text('#!/bin/sh\nprintf %s "$VIRTUAL_ENV" > "$2"\n')
     tool.chmod(0o755)
     keys = {"command": "tool {input} {output}", "output": "said.csv"}
-    assert step("", environment=str(tmp_path / "env"), **keys).status == "done"
+    step.done("", environment=str(tmp_path / "env"), **keys)
     assert (tmp_path / "out" / "said.csv").read_text() == str(tmp_path / "env")
-    absent = step("", environment=str(tmp_path), into=tmp_path / "out2", **keys)
-    assert "is no environment" in message_of(absent)
+    assert "is no environment" in step.refused(
+        "", environment=str(tmp_path), into=tmp_path / "out2", **keys
+    )
 
 
 def test_what_outlives_the_program_is_ended_and_told(step, tmp_path):
@@ -222,8 +211,7 @@ def test_what_outlives_the_program_is_ended_and_told(step, tmp_path):
         "child = subprocess.Popen(['sleep', '1000'])\n"
         f"open({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))\n"
     )
-    result = step(forks)
-    assert result.status == "done", result.error
+    result = step.done(forks)
     assert [warning.code for warning in result.warned] == ["left-running"]
     pid = int((tmp_path / "pid").read_text())
     assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE

@@ -24,18 +24,6 @@ TILED = {"split": "tiles", "tile_px": 20, "margin_px": 4, "movie_frames": 9}
 WINDOWS = ((0, 4), (4, 5), (5, 9))
 
 
-def of_windows(step, folder, program, words, **keys):
-    """Run a program over the tiles of three windows, and join what it wrote."""
-    keys = TILED | keys
-    parts = []
-    for number, window in enumerate(WINDOWS):
-        parts.append(folder / f"w{number}")
-        made = step(program, words, frames=window, into=parts[-1], **keys)
-        assert made.status == "done", made.error
-        assert read_window(parts[-1]).frames == window
-    return step(program, words, verb="merge", inputs=parts, into=folder / "merged", **keys)
-
-
 @pytest.mark.parametrize(("tile_px", "margin_px"), [(7, 0), (16, 3), (64, 10)])
 def test_tiles_touch_cover_all_and_have_margins_within_the_image(tile_px, margin_px):
     seen = np.zeros(SHAPE, int)
@@ -52,17 +40,16 @@ def test_tiles_touch_cover_all_and_have_margins_within_the_image(tile_px, margin
     ("words", "window"), [(REGION, "whole"), ("{input} {output}", "file")], ids=["named", "cut"]
 )
 def test_tiles_become_the_image_again_without_their_margins(step, movie, tmp_path, words, window):
-    result = of_windows(step, tmp_path, CROPS, words, window=window)
-    assert result.status == "done", result.error
+    step.merged(tmp_path, WINDOWS, CROPS, words, window=window, **TILED)
+    assert read_window(tmp_path / "w1").frames == WINDOWS[1]
     joined = tifffile.imread(tmp_path / "merged" / "output.tif")
     assert np.array_equal(joined, tifffile.imread(movie))
     assert joined.dtype == np.uint16
 
 
 def test_one_worker_leaves_the_same_image_as_several(step, movie, tmp_path):
-    assert of_windows(step, tmp_path, CROPS, REGION).status == "done"
-    alone = step(CROPS, REGION, frames=(0, 9), **TILED)
-    assert alone.status == "done", alone.error
+    step.merged(tmp_path, WINDOWS, CROPS, REGION, **TILED)
+    alone = step.done(CROPS, REGION, frames=(0, 9), **TILED)
     assert alone.counters.frames == 9
     out = tmp_path / "out"
     assert (out / "output.tif").read_bytes() == (tmp_path / "merged/output.tif").read_bytes()
@@ -72,25 +59,24 @@ def test_one_worker_leaves_the_same_image_as_several(step, movie, tmp_path):
 def test_rows_and_files_of_tiles_are_joined_in_their_order(step, tmp_path):
     rows = "import sys; open(sys.argv[2], 'w').write(f'tile,y0\\n{sys.argv[3]},{sys.argv[4]}\\n')"
     words = "{input} {output} {tile} {y0} {y1} {x0} {x1}"
-    assert of_windows(step, tmp_path, rows, words, output="cells.csv").status == "done"
+    step.merged(tmp_path, WINDOWS, rows, words, output="cells.csv", **TILED)
     table = pl.read_csv(tmp_path / "merged" / "cells.csv")
     assert table["tile"].to_list() == [*range(9)]
     assert table["y0"].to_list() == [0, 0, 0, 16, 16, 16, 36, 36, 36]
     files = "import sys; open(f'{sys.argv[2]}/{sys.argv[3]}.txt', 'w').write(sys.argv[4])"
     of_files = tmp_path / "files"
-    assert of_windows(step, of_files, files, words, output="found").status == "done"
+    step.merged(of_files, WINDOWS, files, words, output="found", **TILED)
     assert len([*(of_files / "merged" / "found").iterdir()]) == 9
 
 
 def test_a_tile_of_another_size_or_none_is_named(step, tmp_path):
     small = CROPS.replace("x0:x1]", "x0:x1][..., 1:]")
-    result = of_windows(step, tmp_path, small, REGION)
-    assert "000000.tif cannot be part of one image" in result.error.message
-    assert "with 24 x 23 px, and its region 24 x 24 px" in result.error.message
+    said = step.merged(tmp_path, WINDOWS, small, REGION, done=False, **TILED)
+    assert "000000.tif cannot be part of one image" in said
+    assert "with 24 x 23 px, and its region 24 x 24 px" in said
     lazy = "import sys\nif sys.argv[3] != '3':\n    open(sys.argv[2], 'w').write('a')"
     words = "{input} {output} {tile} {y0} {y1} {x0} {x1}"
-    nothing = step(
-        lazy, words, into=tmp_path / "lazy", **TILED | {"output": "a.txt"}, merge="folder"
-    )
-    assert "left nothing at" in nothing.error.message
-    assert "tiles/000003.txt" in nothing.error.message
+    keys = TILED | {"output": "a.txt", "merge": "folder"}
+    said = step.refused(lazy, words, into=tmp_path / "lazy", **keys)
+    assert "left nothing at" in said
+    assert "tiles/000003.txt" in said

@@ -7,11 +7,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from pyscale_stages.contact import host, pixels
+from pyscale_stages.contact import pixels
 from pyscale_stages.contact.labels import densify
-from pyscale_stages.contact.pixels import import_pyclesperanto, select_device
 from pyscale_stages.contact.strips import layout_of
-from pyscale_stages.contact.tables import frame_rows, tables_of
+from pyscale_stages.contact.tables import frame_tables, joined
 from pyscale_stages.errors import MissingPart
 from stagetasks import Bench
 
@@ -22,8 +21,8 @@ Measure = Callable[..., dict[str, pl.DataFrame]]
 def opencl(missing):
     """An OpenCL device on processors, made current."""
     try:
-        import_pyclesperanto()
-        select_device("cpu")
+        pixels.import_pyclesperanto()
+        pixels.select_device("cpu")
     except MissingPart as absent:
         missing("an OpenCL device", str(absent))
 
@@ -38,20 +37,19 @@ def bench(tmp_path):
 @pytest.fixture(scope="session")
 def measured():
     """Measure one frame of one or two label images by NumPy and give its tables."""
-    return partial(_tables, host.measure)
+    return partial(_tables, pixels.measure_by_numpy)
 
 
 @pytest.fixture(scope="session", params=["numpy", "opencl"])
 def measured_by_each(request):
     """The same by each backend."""
     if request.param == "numpy":
-        return partial(_tables, host.measure)
+        return partial(_tables, pixels.measure_by_numpy)
     request.getfixturevalue("opencl")
     return partial(_tables, lambda types: pixels.measure(types, layout_of(types)))
 
 
 def _tables(measure, *images, frame=0):
     types = [densify(np.asarray(image)) for image in images]
-    if not any(len(cells.labels) for cells in types):
-        return tables_of([])
-    return tables_of([frame_rows(frame, types, measure(types))])
+    found = any(len(cells.labels) for cells in types)
+    return joined([frame_tables(frame, types, measure(types))] if found else [])

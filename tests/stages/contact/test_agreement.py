@@ -75,20 +75,18 @@ def truth(tmp_path):
     folder = tmp_path / "truth"
     folder.mkdir()
     places = {10: (2.5, 3.0), 20: (4.5, 3.0), 30: (3.0, 8.5)}
-    pl.DataFrame(
-        {
-            "channel": [0] * 6,
-            "track_id": [*places, *places],
-            "frame": [0, 0, 0, 1, 1, 1],
-            "y_px": [y for y, _ in places.values()] * 2,
-            "x_px": [x for _, x in places.values()] * 2,
-        },
-        schema_overrides={"channel": pl.Int32, "track_id": pl.Int32, "frame": pl.Int32},
-    ).write_parquet(folder / "tracks.parquet")
-    pl.DataFrame(
-        {"frame": [0, 1, 1], "label_a": [10, 10, 20], "label_b": [20, 20, 30], "contact_px": 3},
-        schema_overrides=dict.fromkeys(("frame", "label_a", "label_b"), pl.Int32),
-    ).write_parquet(folder / "contacts.parquet")
+    rows = [(0, track, frame, *place) for frame in (0, 1) for track, place in places.items()]
+    names = ("channel", "track_id", "frame")
+    schema = dict.fromkeys(names, pl.Int32) | dict.fromkeys(("y_px", "x_px"), pl.Float64)
+    pl.DataFrame(rows, schema, orient="row").write_parquet(folder / "tracks.parquet")
+    return with_contacts(folder, (0, 10, 20), (1, 10, 20), (1, 20, 30))
+
+
+def with_contacts(folder, *rows):
+    """Write frame and tracks of each true contact."""
+    schema = dict.fromkeys(("frame", "label_a", "label_b"), pl.Int32)
+    contacts = pl.DataFrame(rows, schema, orient="row").with_columns(contact_px=3)
+    contacts.write_parquet(folder / "contacts.parquet")
     return folder
 
 
@@ -129,11 +127,7 @@ def truth_of_two_types(truth):
     tracks = pl.read_parquet(truth / "tracks.parquet")
     second = (pl.col("track_id") == 30).cast(pl.Int32)
     tracks.with_columns(channel=second).write_parquet(truth / "tracks.parquet")
-    pl.DataFrame(
-        {"frame": [0, 1], "label_a": [20, 20], "label_b": [30, 30], "contact_px": 3},
-        schema_overrides=dict.fromkeys(("frame", "label_a", "label_b"), pl.Int32),
-    ).write_parquet(truth / "contacts.parquet")
-    return truth
+    return with_contacts(truth, (0, 20, 30), (1, 20, 30))
 
 
 def test_without_a_cell_of_one_type_no_contact_is_recalled_and_precision_is_left_out(
@@ -148,8 +142,7 @@ def test_without_a_cell_of_one_type_no_contact_is_recalled_and_precision_is_left
 
 
 def test_without_true_contacts_recall_is_left_out(bench, movie_of, truth_of_two_types):
-    contacts = pl.read_parquet(truth_of_two_types / "contacts.parquet")
-    contacts.clear().write_parquet(truth_of_two_types / "contacts.parquet")
+    with_contacts(truth_of_two_types)
     near = np.zeros_like(CELLS)
     near[5:7, 2:5] = 4
     movies = movie_of([CELLS] * 2), movie_of([near] * 2, "other.ome.tif")

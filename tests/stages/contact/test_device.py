@@ -18,11 +18,11 @@ def contact(tmp_path):
     """Run the stage by OpenCL as its own process, as everyone but a test does."""
     file = tmp_path / "opencl.json"
 
-    def run(*arguments, params=None, **environment):
+    def run(movie, output, *options, params=None, **environment):
         file.write_text(json.dumps({"backend": "opencl", **(params or {})}))
         line = ["-m", "pyscale_stages", "contact", "run", "--params", str(file)]
         return subprocess.run(
-            [sys.executable, *line, *map(str, arguments)],
+            [sys.executable, *line, "--input", str(movie), "--output", str(output), *options],
             env=os.environ | {name: str(value) for name, value in environment.items()},
             capture_output=True,
             text=True,
@@ -58,10 +58,7 @@ def test_cuda_means_the_first_device_that_nvidia_made():
 def test_without_any_opencl_platform_the_stage_says_what_to_install(contact, movie_of, tmp_path):
     nothing = tmp_path / "vendors"
     nothing.mkdir()
-    done = contact(
-        "--input", movie_of(varied_movie(1)), "--output", tmp_path / "out",
-        OCL_ICD_VENDORS=nothing,
-    )  # fmt: skip
+    done = contact(movie_of(varied_movie(1)), tmp_path / "out", OCL_ICD_VENDORS=nothing)
     assert done.returncode == 2
     assert done.stderr.splitlines() == [done.stderr.strip()]
     assert "apt-get install ocl-icd-libopencl1 pocl-opencl-icd" in done.stderr
@@ -73,10 +70,8 @@ def test_a_task_leaves_no_kernels_behind(contact, movie_of, tmp_path):
     home, temporary = tmp_path / "home", tmp_path / "temporary"
     home.mkdir()
     temporary.mkdir()
-    done = contact(
-        "--input", movie_of(varied_movie(2)), "--output", tmp_path / "out",
-        HOME=home, TMPDIR=temporary, XDG_CACHE_HOME=home / ".cache",
-    )  # fmt: skip
+    movie, caches = movie_of(varied_movie(2)), home / ".cache"
+    done = contact(movie, tmp_path / "out", HOME=home, TMPDIR=temporary, XDG_CACHE_HOME=caches)
     assert done.returncode == 0, done.stderr
     kernels = [path for path in home.rglob("*") if path.suffix in {".bin", ".so", ".bc"}]
     assert kernels == []
@@ -90,10 +85,9 @@ def test_more_frames_with_other_numbers_of_cells_build_no_more_kernels(contact, 
     for frames in ("0:1", "0:6"):
         home = tmp_path / frames.replace(":", "-")
         home.mkdir()
-        done = contact(
-            "--input", movie, "--output", home / "out", "--frames", frames,
-            params={"kernel_cache": "user"}, HOME=home, XDG_CACHE_HOME=home / ".cache",
-        )  # fmt: skip
+        caches = {"HOME": home, "XDG_CACHE_HOME": home / ".cache"}
+        params = {"kernel_cache": "user"}
+        done = contact(movie, home / "out", "--frames", frames, params=params, **caches)
         assert done.returncode == 0, done.stderr
         built.append({path.name for path in home.rglob("*.bin")})
     assert len(built[0]) > 0

@@ -42,11 +42,9 @@ def test_tables_of_many_rows_are_written_alike_from_one_window_or_many(tmp_path)
     # Polars writes a row group a chunk once a table is long.
     n_rows = 300_000
     columns = {name: np.arange(n_rows) // 7 for name in COLUMNS["contacts"]}
-    whole = {name: pl.DataFrame(columns) for name in COLUMNS}
-    parts = [
-        {name: t[i : i + n_rows // 5] for name, t in whole.items()}
-        for i in range(0, n_rows, n_rows // 5)
-    ]
+    rows = pl.DataFrame(columns, schema_overrides=COLUMNS["contacts"])
+    whole = {name: pl.DataFrame(schema=COLUMNS[name]) for name in COLUMNS} | {"contacts": rows}
+    parts = [whole | {"contacts": part} for part in rows.iter_slices(n_rows // 5)]
     written = []
     for tables in (whole, joined(parts)):
         tables["contacts"].write_parquet(tmp_path / "table.parquet")
@@ -100,7 +98,7 @@ def test_real_labels_of_hela_cells_give_the_contacts_that_numpy_counts(bench, sh
         labels = tifffile.imread(folder / f"mask{frame:03}.tif")
         of_frame = contacts.filter(pl.col("frame") == frame)
         found = of_frame.select("label_a", "label_b", "contact_px").to_numpy()
-        assert np.array_equal(found, count_contacts([labels]))
+        assert np.array_equal(found, count_contacts([labels])[:, :3])
         counts = np.bincount(labels.ravel())
         mine = cells.filter(pl.col("frame") == frame)
         assert mine["label"].to_list() == [i for i in np.flatnonzero(counts) if i]

@@ -19,29 +19,15 @@ def mrcfile(missing):
     return mrcfile
 
 
-@pytest.mark.parametrize("dtype", ["int8", "int16", "uint16", "float32", ">i2"])
-def test_a_movie_comes_back_exactly_and_in_its_type(tmp_path, dtype):
-    frames = FRAMES.astype(dtype)
-    write_mrc(tmp_path / "movie.mrc", frames)
+@pytest.mark.parametrize("dtype", ["int8", "int16", "uint16", "float32", ">i2", "uint8"])
+def test_a_movie_comes_back_exactly_in_its_type_or_16_bits_and_cannot_be_changed(tmp_path, dtype):
+    frames = (FRAMES + 150 * (dtype == "uint8")).astype(dtype)
+    write_mrc(tmp_path / "movie.mrc", iter(frames))
     found = open_mrc(tmp_path / "movie.mrc")
-    assert found.dtype == frames.dtype.newbyteorder("<")
+    assert found.dtype == (np.uint16 if dtype == "uint8" else frames.dtype.newbyteorder("<"))
     assert np.array_equal(found, frames)
-
-
-def test_unsigned_bytes_come_back_as_16_bit_numbers(tmp_path):
-    frames = RNG.integers(200, 256, (2, 9, 11)).astype(np.uint8)
-    write_mrc(tmp_path / "movie.mrc", frames)
-    found = open_mrc(tmp_path / "movie.mrc")
-    assert found.dtype == np.uint16
-    assert np.array_equal(found, frames)
-
-
-def test_frames_may_be_given_one_by_one_and_no_reader_can_change_their_pixels(tmp_path):
-    write_mrc(tmp_path / "movie.mrc", iter(FRAMES.astype(np.int16)))
-    assert np.array_equal(open_mrc(tmp_path / "movie.mrc"), FRAMES)
-    write_mrc(tmp_path / "movie.mrc", FRAMES.astype(np.int16))
     with pytest.raises(ValueError, match="read-only"):
-        open_mrc(tmp_path / "movie.mrc")[0, 0, 0] = 1
+        found[0, 0, 0] = 1
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "uint16", "float32", "uint8"])
@@ -75,32 +61,20 @@ def test_what_is_no_movie_is_refused(tmp_path, frames, said):
         write_mrc(tmp_path / "movie.mrc", frames)
 
 
-def _damaged(path, offset, content):
-    with path.open("r+b") as file:
-        file.seek(offset)
-        file.write(content)
-
-
 @pytest.mark.parametrize(
-    ("offset", "content", "said"),
+    ("offset", "content", "keep", "said"),
     [
-        (208, b"PAM ", "not a little-endian"),
-        (212, b"\x11\x11", "not a little-endian"),
-        (12, b"\x04", "mode 4"),
+        (208, b"PAM ", None, "not a little-endian"),
+        (212, b"\x11\x11", None, "not a little-endian"),
+        (12, b"\x04", None, "mode 4"),
+        (0, b"", 1000, "too short"),
+        (0, b"", 2000, "cut short"),
     ],
 )
-def test_a_file_of_another_kind_is_refused(tmp_path, offset, content, said):
+def test_a_file_of_another_kind_or_cut_short_is_refused(tmp_path, offset, content, keep, said):
     path = tmp_path / "movie.mrc"
     write_mrc(path, FRAMES.astype(np.int16))
-    _damaged(path, offset, content)
-    with pytest.raises(BadInput, match=said):
-        open_mrc(path)
-
-
-@pytest.mark.parametrize(("keep", "said"), [(1000, "too short"), (2000, "cut short")])
-def test_a_file_that_is_cut_short_is_refused(tmp_path, keep, said):
-    path = tmp_path / "movie.mrc"
-    write_mrc(path, FRAMES.astype(np.int16))
-    path.write_bytes(path.read_bytes()[:keep])
+    whole = path.read_bytes()
+    path.write_bytes((whole[:offset] + content + whole[offset + len(content) :])[:keep])
     with pytest.raises(BadInput, match=said):
         open_mrc(path)

@@ -93,4 +93,4 @@ def test_a_folder_without_truth_and_the_truth_of_another_movie_are_refused(
     assert "does not hold the frames 0:4 of the movie" in said
     path.unlink()
     said = bench.refused("check", output, output, truth=drift_truth)
-    assert "has no readable drift.parquet" in said
+    assert "drift.parquet is missing or damaged" in said

@@ -79,8 +79,8 @@ def _without_a_column(path):
 @pytest.mark.parametrize(
     ("file", "change", "said"),
     [
-        ("noise.parquet", _cut, "noise.parquet is not a readable table of noise"),
-        ("noise.parquet", _without_a_column, "noise.parquet is not a readable table of noise"),
+        ("noise.parquet", _cut, "noise.parquet is missing or damaged"),
+        ("noise.parquet", _without_a_column, "noise.parquet has no column 'frame'"),
         ("clean_ch1.ome.tif", Path.unlink, "clean_ch1.ome.tif does not exist"),
         ("clean_ch1.ome.tif", _cut, "clean_ch1.ome.tif"),
         ("clean_ch0.ome.tif", _of_another_size, "does not hold 3 frames of 128 x 128 pixels"),

@@ -159,12 +159,10 @@ def test_where_the_first_frames_count_the_truth_of_the_others_does_not(bench, fr
     ("name", "images", "said"),
     [
         ("labels_ch0.ome.tif", [squares()], "does not hold the true labels of the 5 frames"),
-        (
-            "labels_ch0.ome.tif",
-            [np.ones((130, 144), np.uint16)] * 5,
-            r"frames of \(130, 144\), but",
+        *(
+            (name, [np.ones((130, 144), np.uint16)] * 5, r"images of \(130, 144\), but")
+            for name in ("labels_ch0.ome.tif", "mine.tif")
         ),
-        ("mine.tif", [np.ones((130, 144), np.uint16)] * 5, "name the truth of this movie"),
     ],
     ids=["frames", "size", "size of label images"],
 )

@@ -17,6 +17,14 @@ from pyscale_stages.segment.parts import PARTS
 from pyscale_stages.timing import Call
 
 
+def run_stage(cellpose4, folder, frames, *more):
+    """Segment frames; what is left lies in the folder."""
+    write_movie(folder / "movie.ome.tif", frames, "TYX")
+    movie, out = folder / "movie.ome.tif", folder / "out"
+    line = ("-m", "pyscale_stages", "segment", "run", "--input", movie, "--output", out, *more)
+    return run_python(cellpose4, *map(str, line))
+
+
 def run_python(cellpose4, *arguments):
     return subprocess.run(
         [sys.executable, *arguments],
@@ -39,16 +47,11 @@ def weights(cellpose4, tmp_path_factory):
 def test_cellpose_4_labels_the_cells_that_its_network_draws(cellpose4, weights, tmp_path):
     # 64 x 96 pixels are centred in the network's 256 x 256, on a border of tokens.
     frames = np.random.default_rng(0).integers(0, 500, (1, 64, 96)).astype(np.uint16)
-    write_movie(tmp_path / "movie.ome.tif", frames, "TYX")
-    (tmp_path / "params.json").write_text(json.dumps({"model": str(weights)}), encoding="utf-8")
-    done = run_python(
-        cellpose4,
-        *("-m", "pyscale_stages", "segment", "run", "--input", str(tmp_path / "movie.ome.tif")),
-        *("--output", str(tmp_path / "out"), "--params", str(tmp_path / "params.json")),
-        *("--result", str(tmp_path / "result.json")),
-    )
+    params, record = tmp_path / "params.json", tmp_path / "result.json"
+    params.write_text(json.dumps({"model": str(weights)}), encoding="utf-8")
+    done = run_stage(cellpose4, tmp_path, frames, "--params", params, "--result", record)
     assert done.returncode == 0, done.stderr
-    result = TaskResult.model_validate_json((tmp_path / "result.json").read_bytes())
+    result = TaskResult.model_validate_json(record.read_bytes())
     assert result.versions["cellpose"].startswith("4.")
     assert result.versions["weights_sha256"] == sha256_of(weights)
     (call,) = result.of(Call)
@@ -63,12 +66,7 @@ def test_cellpose_4_labels_the_cells_that_its_network_draws(cellpose4, weights, 
 
 @pytest.mark.slow
 def test_weights_of_cellpose_3_are_refused_under_cellpose_4(cellpose4, tmp_path):
-    write_movie(tmp_path / "movie.ome.tif", np.ones((1, 64, 64), np.uint16), "TYX")
-    done = run_python(
-        cellpose4,
-        *("-m", "pyscale_stages", "segment", "run"),
-        *("--input", str(tmp_path / "movie.ome.tif"), "--output", str(tmp_path / "out")),
-    )
+    done = run_stage(cellpose4, tmp_path, np.ones((1, 64, 64), np.uint16))
     assert done.returncode == 2
     assert "needs Cellpose 3, but 4." in done.stderr
     assert "pip install cellpose==3." in done.stderr

@@ -13,9 +13,9 @@ from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
 from pyscale_stages.segment import calls
 from pyscale_stages.segment.agreement import match_cells
+from pyscale_stages.segment.models import find_size_weights
 from pyscale_stages.segment.networks import Cellpose3Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
-from pyscale_stages.segment.sizemodel import find_size_weights
 from pyscale_stages.synth.movie import SynthParams
 from training.examples import (
     HELD_OUT_SEED,

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import tifffile
 
-from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import Movie
 from pyscale_stages.synth.movie import (
     SynthParams,
@@ -67,28 +66,21 @@ def test_the_same_parameters_give_the_same_bytes_in_another_process(tmp_path):
 
 
 def test_another_seed_gives_another_movie(tmp_path):
-    a, b = (
-        files_of(
-            write_synthetic_movie(tmp_path / str(seed), SMALL.model_copy(update={"seed": seed}))
-        )
-        for seed in (3, 4)
-    )
+    params = [SMALL.model_copy(update={"seed": seed}) for seed in (3, 4)]
+    a, b = (files_of(write_synthetic_movie(tmp_path / str(p.seed), p)) for p in params)
     assert all(a[name] != b[name] for name in a)
 
 
 def test_frames_in_memory_are_those_of_the_movie_on_disk(two_types):
     params = SynthParams.model_validate_json((two_types / "synth.json").read_text())
-    on_disk = tifffile.imread(two_types / "movie.ome.tif")
-    first = tifffile.imread(two_types / "truth" / "camera" / "labels_ch0.ome.tif")
-    second = tifffile.imread(two_types / "truth" / "camera" / "labels_ch1.ome.tif")
-    examples = list(render_examples(params))
-    assert len(examples) == len(on_disk)
-    for frame, (image, labels) in enumerate(examples):
-        np.testing.assert_array_equal(image, on_disk[frame])
-        np.testing.assert_array_equal(labels, np.stack([first[frame], second[frame]]))
+    images, labels = map(np.stack, zip(*render_examples(params), strict=True))
+    np.testing.assert_array_equal(images, tifffile.imread(two_types / "movie.ome.tif"))
+    for channel in (0, 1):
+        truth = two_types / "truth" / "camera" / f"labels_ch{channel}.ome.tif"
+        np.testing.assert_array_equal(labels[:, channel], tifffile.imread(truth))
 
 
-def test_a_movie_is_whole_or_not_there_and_made_with_other_parameters_never_overwritten(tmp_path):
+def test_a_movie_is_whole_or_not_there(tmp_path):
     calls = []
 
     def interrupt(done, total):
@@ -101,11 +93,4 @@ def test_a_movie_is_whole_or_not_there_and_made_with_other_parameters_never_over
     assert list(tmp_path.iterdir()) == []
     folder = write_synthetic_movie(tmp_path / "m", SMALL, lambda *told: calls.append(told))
     assert calls == [(1, 4), (2, 4), (3, 4), (1, 4), (2, 4), (3, 4), (4, 4)]
-    before = files_of(folder)
-    other = SMALL.model_copy(update={"seed": 5, "cells": 9})
-    with pytest.raises(BadInput, match=r"made with other parameters \(seed, cells\): choose"):
-        write_synthetic_movie(folder, other)
-    assert files_of(folder) == before
-    (folder / "synth.json").unlink()
-    with pytest.raises(BadInput, match="is not a synthetic movie of this version"):
-        write_synthetic_movie(folder, SMALL)
+    assert (folder / "synth.json").is_file()

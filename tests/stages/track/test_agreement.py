@@ -142,13 +142,10 @@ def test_a_true_division_is_a_link_from_the_parent_to_each_child(tmp_path):
 
 def test_of_two_channels_the_segmented_one_is_the_truth(tmp_path):
     found = two_cells()
-    right = truth_of(found, tmp_path / "right", channel=1)
-    wrong = truth_of(two_cells(shift_px=30.0), tmp_path / "wrong", channel=0)
-    both = tmp_path / "both"
-    both.mkdir()
-    pl.concat(
-        [pl.read_parquet(wrong / "tracks.parquet"), pl.read_parquet(right / "tracks.parquet")]
-    ).write_parquet(both / "tracks.parquet")
+    both = truth_of(found, tmp_path / "both", channel=1)
+    right = pl.read_parquet(both / "tracks.parquet")
+    wrong = right.with_columns(pl.lit(0, pl.Int32).alias("channel"), pl.col("y_px", "x_px") + 30)
+    pl.concat([wrong, right]).write_parquet(both / "tracks.parquet")
     assert set(link_quality(found, both, (0, FRAMES)).values()) == {1.0}
 
 
@@ -189,30 +186,30 @@ def tracks(links, frames=FAMILY):
     return tracks_of(detections, np.array(links, np.int64).reshape(-1, 2))
 
 
+def measured(found, true, frames=(3, 6)):
+    """Where each cell that was found is the true one of the same place."""
+    pairs = np.stack([np.arange(len(found.track_id))] * 2, axis=1)
+    return ctc_measures(found, true, pairs, frames)
+
+
 @pytest.mark.parametrize(
-    ("links", "lnk"),
+    ("links", "cells", "det", "lnk"),
     [
-        (TRUE_LINKS, 1.0),
+        (TRUE_LINKS, 5, 1, 1),
         # One link of four is missing, at a cost of 1.5 each.
-        ([(0, 1), (0, 2), (1, 3)], 0.75),
+        ([(0, 1), (0, 2), (1, 3)], 5, 1, 0.75),
         # Without one daughter the mother goes on: one link is missing and one is of another kind.
-        ([(0, 1), (1, 3), (2, 4)], 1 - 2.5 / 6),
-        ([], 0.0),
+        ([(0, 1), (1, 3), (2, 4)], 5, 1, 1 - 2.5 / 6),
+        ([], 5, 1, 0),
+        # A cell that was not found costs its links too.
+        (TRUE_LINKS[:3], 4, 0.8, 0.75),
     ],
 )
-def test_links_cost_what_the_challenge_says(links, lnk):
-    pairs = np.stack([np.arange(5)] * 2, axis=1)
-    found = ctc_measures(tracks(links), tracks(TRUE_LINKS), pairs, (3, 6))
-    assert found["ctc_det"] == 1
+def test_links_cost_what_the_challenge_says(links, cells, det, lnk):
+    found = measured(tracks(links, FAMILY[:cells]), tracks(TRUE_LINKS))
+    assert found["ctc_det"] == pytest.approx(det)
     assert found["ctc_lnk"] == pytest.approx(lnk)
-    assert found["ctc_tra"] == pytest.approx((50 + 6 * lnk) / 56)
-
-
-def test_a_cell_that_was_not_found_costs_its_links_too():
-    pairs = np.stack([np.arange(4)] * 2, axis=1)
-    found = ctc_measures(tracks(TRUE_LINKS[:3], FAMILY[:4]), tracks(TRUE_LINKS), pairs, (3, 6))
-    assert found["ctc_det"] == pytest.approx(0.8)
-    assert found["ctc_lnk"] == pytest.approx(0.75)
+    assert found["ctc_tra"] == pytest.approx((50 * det + 6 * lnk) / 56)
 
 
 @pytest.mark.parametrize(
@@ -225,13 +222,11 @@ def test_a_cell_that_was_not_found_costs_its_links_too():
 )
 def test_no_fault_is(frames, links):
     true = tracks(links, np.array(frames))
-    pairs = np.stack([np.arange(len(frames))] * 2, axis=1)
-    found = ctc_measures(true, true, pairs, (0, 4))
+    found = measured(true, true, (0, 4))
     assert found["ctc_lnk"] == found["ctc_tra"] == 1
 
 
 def test_where_nothing_is_linked_or_found_nothing_is_measured():
-    none = np.zeros((0, 2), np.int64)
-    assert ctc_measures(tracks([], FAMILY[:0]), tracks(TRUE_LINKS), none, (3, 6)) == {}
+    assert measured(tracks([], FAMILY[:0]), tracks(TRUE_LINKS)) == {}
     one = tracks([], FAMILY[:1])
-    assert ctc_measures(one, one, np.array([[0, 0]]), (3, 4)) == {}
+    assert measured(one, one, (3, 4)) == {}

@@ -10,6 +10,7 @@ from pyscale_stages.track.distances import median_diameter_px
 
 DIAMETER_PX = 2 * math.sqrt(25 / math.pi)
 """Of the cells of 5 x 5 px that `label_movie` draws."""
+GIVEN = {"max_distance_px": 7, "gap_distance_px": 8, "splitting_distance_px": 9}
 
 
 def distances(folder):
@@ -27,10 +28,7 @@ def test_the_diameter_is_the_median_over_cells_and_not_over_pixels():
     [
         ({}, (DIAMETER_PX, DIAMETER_PX, DIAMETER_PX, DIAMETER_PX)),
         ({"splitting_distance_px": 9}, (DIAMETER_PX, DIAMETER_PX, 9, DIAMETER_PX)),
-        (
-            {"max_distance_px": 7, "gap_distance_px": 8, "splitting_distance_px": 9},
-            (7, 8, 9, None),
-        ),
+        (GIVEN, (*GIVEN.values(), None)),
     ],
 )
 def test_what_is_not_given_is_the_diameter_and_all_are_recorded(
@@ -38,13 +36,9 @@ def test_what_is_not_given_is_the_diameter_and_all_are_recorded(
 ):
     labels = label_movie([[], [(20, 20)], [(20, 21)]])
     found = distances(bench.done("run", labels, **given))
+    names = [f"{kind}_distance_px" for kind in ("max", "gap", "splitting")]
+    assert list(found) == [*names, "median_diameter_px"]
     assert tuple(found.values()) == pytest.approx(expected)
-    assert list(found) == [
-        "max_distance_px",
-        "gap_distance_px",
-        "splitting_distance_px",
-        "median_diameter_px",
-    ]
 
 
 def test_every_window_works_with_the_distances_of_the_movies_first_cells(bench, movie_of):

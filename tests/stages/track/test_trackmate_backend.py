@@ -25,7 +25,7 @@ from pyscale_stages.track.detections import Detections
 from pyscale_stages.track.distances import Distances
 from pyscale_stages.track.params import TrackParams
 from pyscale_stages.track.trackmate_backend import (
-    detector_settings,
+    DETECTOR_SETTINGS,
     links_of_edges,
     tracker_settings,
 )
@@ -108,10 +108,10 @@ import json
 from pyscale_stages.track import jvm
 from pyscale_stages.track.distances import Distances
 from pyscale_stages.track.params import TrackParams
-from pyscale_stages.track.trackmate_backend import detector_settings, tracker_settings
+from pyscale_stages.track.trackmate_backend import DETECTOR_SETTINGS, tracker_settings
 jvm.configure(from_maven=False, threads=1, heap_mib=128)
 distances = Distances(15.0, 15.0, 15.0)
-settings = {**detector_settings(), **tracker_settings(TrackParams(gap_frames=5), distances)}
+settings = {**DETECTOR_SETTINGS, **tracker_settings(TrackParams(gap_frames=5), distances)}
 settings = jvm.java_map(settings)
 from scyjava import jimport
 runtime = jimport("java.lang.Runtime").getRuntime()
@@ -130,7 +130,7 @@ print(json.dumps({
     assert done.returncode == 0, done.stderr
     java = json.loads(done.stdout)
     expected = {"bool": "Boolean", "int": "Integer", "float": "Double"}
-    settings = {**detector_settings(), **tracker_settings(TrackParams(gap_frames=5), NEAR)}
+    settings = {**DETECTOR_SETTINGS, **tracker_settings(TrackParams(gap_frames=5), NEAR)}
     assert java["map"] == "java.util.HashMap"
     assert java["classes"] == {
         key: "java.util.HashMap"

@@ -18,14 +18,11 @@ OUTPUTS = ("tracks.parquet", "splits.parquet", "window.json")
 BACKENDS = ("laptrack", "overlap")
 
 
-def windows(frames, n):
-    edges = [frames * i // n for i in range(n + 1)]
-    return list(pairwise(edges))
-
-
 def tracked(bench, labels, n, **params):
     """Track in n windows and merge them."""
-    parts = bench.windows(labels, *windows(Movie.open(labels).n_frames, n), **params)
+    frames = Movie.open(labels).n_frames
+    windows = pairwise(frames * i // n for i in range(n + 1))
+    parts = bench.windows(labels, *windows, **params)
     return bench.done("merge", *reversed(parts), output=f"merged-{n}", **params)
 
 
@@ -82,13 +79,8 @@ def test_every_cell_is_in_one_track_and_a_window_holds_its_context_beside_its_ow
     labels = label_movie([[(20, 20 + t), (70, 20 + 25 * t)] for t in range(4)])
     merged = tracked(bench, labels, 1)
     tracks = pl.read_parquet(merged / "tracks.parquet")
-    assert tracks.schema == {
-        "frame": pl.Int32,
-        "label": pl.Int32,
-        "track_id": pl.Int32,
-        "y_px": pl.Float64,
-        "x_px": pl.Float64,
-    }
+    whole = dict.fromkeys(("frame", "label", "track_id"), pl.Int32)
+    assert tracks.schema == whole | dict.fromkeys(("y_px", "x_px"), pl.Float64)
     assert tracks.select("frame", "label").rows() == [(t, i) for t in range(4) for i in (1, 2)]
     # The first cell moves 1 px a frame, the second jumps out of reach.
     assert tracks["track_id"].to_list() == [1, 2, 1, 3, 1, 4, 1, 5]
