@@ -42,6 +42,12 @@ def test_every_quality_stands_once_beside_data_algorithm_and_time(full):
             {"at_most": {"link_recall": 0.9}},
             ["link_recall is 0.991; the suite requires at most 0.9."],
         ),
+        # Each bound of a measure is its own.
+        ({"at_least": {"link_recall": 0.9}, "at_most": {"link_recall": 1.0}}, []),
+        (
+            {"at_least": {"link_recall": 0.992}, "at_most": {"link_recall": 1.0}},
+            ["link_recall is 0.991; the suite requires at least 0.992."],
+        ),
         ({"at_least": {"ap": 0.5}}, ["ap was not measured; the suite requires it."]),
     ],
 )
