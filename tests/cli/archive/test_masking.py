@@ -174,7 +174,6 @@ def own_site(planter):
 
 @pytest.fixture
 def planter():
-    """Words that must not get out."""
     return Planter()
 
 

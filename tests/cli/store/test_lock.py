@@ -11,6 +11,7 @@ from pyscale.errors import UserError
 from pyscale.store.lock import LockHolder, is_locked, lock_holder, run_lock, writer_here
 from pyscale_stages.measure.nodename import host_name
 
+
 def hold(run, pipe):
     with run_lock(run):
         pipe.send("held")
