@@ -26,7 +26,6 @@ def home(tmp_path, monkeypatch, shared_data):
 
 @pytest.fixture
 def pyscale(home, capsys):
-    """Run a command in this process."""
     return partial(answer_of, capsys, "pyscale")
 
 
@@ -54,5 +53,4 @@ def movie(shared_data):
 
 @pytest.fixture
 def labels(home):
-    """A movie of labels in the working folder."""
     return write_moving_squares(home / "labels.ome.tif")

@@ -23,7 +23,6 @@ def refused(answer, *fragments):
 
 @pytest.fixture
 def bad_movie(home):
-    """Make a movie that is wrong in a named way."""
     good = np.arange(8 * 32 * 32, dtype=np.uint16).reshape(8, 32, 32)
 
     def make(what):

@@ -69,7 +69,6 @@ def labels_of(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def even(labels_of):
-    """Labels with as many cells in every frame."""
     return labels_of(*EVENLY_CROWDED)
 
 

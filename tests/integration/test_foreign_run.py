@@ -19,7 +19,6 @@ OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-ou
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """Where the run of this module is kept."""
     return tmp_path_factory.mktemp("made")
 
 

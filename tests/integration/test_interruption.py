@@ -31,7 +31,6 @@ OPTIONS = ("--workers", "1,2", "--repeats", "1", "--only", "contact", "--keep-ou
 
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
-    """Outputs of a run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("undisturbed")
     data = write_moving_squares(folder / "labels.ome.tif")
     assert answer_in(folder, "run", "labels", "--data", data, *OPTIONS).code == 0

@@ -108,7 +108,6 @@ def write_suite(folder, **entries):
 
 @pytest.fixture(scope="module")
 def slides(tmp_path_factory):
-    """A folder of four small slides."""
     folder = tmp_path_factory.mktemp("of slides") / "slides"
     return write_slides(folder, SlidesParams(slides=SLIDES, height_px=1024, width_px=1024))
 
@@ -120,7 +119,6 @@ class Left(NamedTuple):
     run: RunFolder
 
     def loading(self, entry, workers):
-        """What each rank of a trial measured."""
         (trial,) = (
             trial
             for trial in self.run.plan.trials
@@ -130,7 +128,6 @@ class Left(NamedTuple):
         return [one for result in results if result for one in result.of(Loading)]
 
     def table(self, name):
-        """A table of the report."""
         return pl.read_csv(self.run.report / name)
 
 
@@ -261,7 +258,6 @@ class Held(NamedTuple):
 
     @property
     def loader_processes(self):
-        """Those that wait."""
         return [int(file.suffix[1:]) for file in self.home.glob("waiting.*")]
 
     def left_over(self):

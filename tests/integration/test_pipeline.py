@@ -64,7 +64,6 @@ def run(finished):
 
 @pytest.fixture(scope="module")
 def rows(run):
-    """The report's table by stage and N."""
     with (run.report / "benchmark_results_aggregated.csv").open() as file:
         return {(row["stage"], int(row["workers"])): row for row in csv.DictReader(file)}
 

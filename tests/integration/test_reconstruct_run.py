@@ -60,19 +60,15 @@ def write_suite(folder, **entries):
 
 
 class Left(NamedTuple):
-    """What a run left."""
-
     answer: Answer
     run: RunFolder
 
     @property
     def said(self):
-        """The answer without its line breaks."""
         return self.answer.text
 
     @property
     def rows(self):
-        """All iterations of all ranks."""
         return pl.read_parquet(self.run.path / "reconstruction.parquet")
 
     @property
@@ -83,7 +79,6 @@ class Left(NamedTuple):
 
 
 def run(folder, suite, *options):
-    """Run a suite at N = 1 and 2 as users do."""
     answer = answer_in(folder, "run", suite, "--workers", "1,2", *options, PYTHONPATH="")
     return Left(answer, find_run(folder / "runs", None))
 
@@ -175,7 +170,6 @@ def test_a_trained_denoiser_betters_what_was_measured_and_drift_is_told(left):
 
 
 def psnr_db(problem, index):
-    """Of what one operator measured."""
     error = (problem.measurement(index, "cpu") - problem.image).square().mean()
     return float(-10 * error.log10())
 

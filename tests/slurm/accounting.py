@@ -54,7 +54,6 @@ class Accounting:
         self._change("add", "user", user, f"Account={ACCOUNT}", f"DefaultAccount={ACCOUNT}", *qos)
 
     def start_slurmdbd(self):
-        """Start slurmdbd and wait until it answers."""
         # Its configuration cannot name the socket of its database.
         self._daemons.start("slurmdbd", ["slurmdbd", "-D"], MYSQL_UNIX_PORT=str(self._socket))
         show = ("sacctmgr", "show", "cluster")

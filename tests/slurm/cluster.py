@@ -77,7 +77,6 @@ class SlurmCluster:
         self.heal()
 
     def stop(self):
-        """End every process of the cluster and of its jobs."""
         self._daemons.kill_all()
         end(self.folder)
 
@@ -164,7 +163,6 @@ class SlurmCluster:
         end(self.folder, node)
 
     def preempt(self, node):
-        """Submit an urgent job, to which those on a node give way."""
         self.submit("--partition=urgent", f"--nodelist={node}", "--exclusive", "--wrap=true")
 
     def requeue(self, job_id):
@@ -188,7 +186,6 @@ class SlurmCluster:
         return state.removesuffix("+not_responding").rstrip("*")
 
     def wait_for_node(self, node, state):
-        """Wait until a node is in a state."""
         self.wait_for(lambda: self.node_state(node) == state, f"{node} was {state}")
 
     def wait_until_heard(self, node):
@@ -212,7 +209,6 @@ class SlurmCluster:
         return set(self.run("squeue", "--noheader", "--states=all", "--format=%i").stdout.split())
 
     def submit(self, *arguments):
-        """Call sbatch; return the id of the job."""
         return self.run("sbatch", "--parsable", *arguments).stdout.strip()
 
     def job(self, job_id):
@@ -261,7 +257,6 @@ class SlurmCluster:
         return self.run(*command, check=False).stdout.strip()
 
     def run(self, *command, check=True, deadline_s=DEADLINE_S):
-        """Run a client of this cluster."""
         done = subprocess.run(
             [str(word) for word in command],
             env=os.environ | self.environment,

@@ -40,7 +40,6 @@ def _without_figures(without_figures):
 
 @pytest.fixture(scope="session")
 def cluster_of_the_session(missing):
-    """One cluster for all tests."""
     with _cluster(missing, with_accounting=False) as cluster:
         yield cluster
 
@@ -128,7 +127,6 @@ def runs(slurm, tmp_path, monkeypatch):
 
 @pytest.fixture
 def runs_with_accounting(slurm_with_accounting, tmp_path, monkeypatch):
-    """Runs on the cluster with accounting."""
     with _runs_on(slurm_with_accounting, tmp_path, monkeypatch) as made:
         yield made
 

@@ -62,7 +62,6 @@ class Daemons:
         daemon.wait()
 
     def kill_all(self):
-        """End all, the last started first."""
         for name in reversed(list(self._running)):
             self.kill(name)
 

@@ -45,7 +45,6 @@ if "pyscale_stages" in sys.orig_argv:
 
 
 def submit_scripts(slurm, folder):
-    """Submit a folder's emitted scripts; return the job of each."""
     said = slurm.run(folder / "submit.sh").stdout
     return dict(re.findall(r"^(\S+): job (\d+)$", said, re.MULTILINE))
 
@@ -75,7 +74,6 @@ class ClusterRuns:
         (self.python_path / "sitecustomize.py").write_text(NO_FIGURES.read_text() + stop)
 
     def site(self, partition="cpu", memory_gib=1.0, more=""):
-        """Write the file of a site."""
         path = self.home / f"{partition}.toml"
         path.write_text(SITE.format(partition=partition, memory_gib=memory_gib) + more)
         return path
@@ -91,12 +89,10 @@ class ClusterRuns:
         return (*words, "--repeats", "1", *arguments)
 
     def detach(self):
-        """Start a run of contacts that goes on by itself; return its id."""
         where = ("--executor", "slurm", "--site", self.site())
         return self.say(*self.contacts(*where, "--detach")).strip()
 
     def command(self, *arguments):
-        """Start a command as a process of its own."""
         process = subprocess.Popen(
             [sys.executable, "-m", "pyscale", *map(str, arguments)],
             stdout=subprocess.PIPE,
@@ -121,7 +117,6 @@ class ClusterRuns:
         return out.getvalue()
 
     def end(self):
-        """Kill what a test left running."""
         for process in self._processes:
             if process.poll() is None:
                 # With a command of Slurm that it may have started.
@@ -186,15 +181,12 @@ class ClusterRuns:
         process.communicate()
 
     def resume(self):
-        """Start a command that resumes the only run."""
         return self.command("run", "--resume", self.run.path.name)
 
     def job_of(self, task):
-        """Id of the job that a task was submitted as."""
         return read_jobs(self.trial)[task]
 
     def living_jobs(self):
-        """Jobs of the run that Slurm has not ended."""
         jobs = jobs_named(job_name(self.run.plan.run_id))
         return [job_id for job_id, job in jobs.items() if job.alive]
 
@@ -204,7 +196,6 @@ class ClusterRuns:
         return [event for event in found if not kinds or event.kind in kinds]
 
     def wait_for_failure(self):
-        """Wait until a trial of the only run has failed."""
         self.slurm.wait_for(lambda: bool(self.events("trial_failed")), "a trial had failed")
 
     def finished(self, process):
@@ -220,7 +211,6 @@ class ClusterRuns:
         assert set(self.states().values()) == {"done"}
 
     def states(self):
-        """State of every task of the run."""
         run = self.run
         return {
             f"{trial.id}/{task}": read_task(run.task(trial, task)).state

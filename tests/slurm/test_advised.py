@@ -22,7 +22,6 @@ def advised(site, **changes):
 
 
 def told(folder, lines):
-    """Paste the lines into a script, and ask Slurm whether it would run."""
     script = folder / "pasted.sh"
     script.write_text(f"#!/bin/sh\n{lines}\ntrue\n")
     return subprocess.run(

@@ -17,7 +17,6 @@ KILLS = int(os.environ.get("PYSCALE_TEST_KILLS", "3"))
 
 
 def jobs(runs):
-    """Allocations that were submitted for the run."""
     return read_allocations(runs.run.path).job_ids
 
 

@@ -19,7 +19,6 @@ SMALL = "[request]\nmemory_gib = 1\ntime_min = 30\n"
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """A working folder with a small movie of labels."""
     monkeypatch.chdir(tmp_path)
     write_moving_squares(tmp_path / "labels.ome.tif")
     return tmp_path
@@ -58,7 +57,6 @@ def refused(run, home):
 
 @contextmanager
 def partition_limited_to(cluster, minutes):
-    """Let jobs of the partition `cpu` run so long at most."""
     cluster.run("scontrol", "update", "PartitionName=cpu", f"MaxTime={minutes}")
     try:
         yield
@@ -82,7 +80,6 @@ def configured(cluster, option, value):
 
 @contextmanager
 def most_submitted_jobs(cluster, count):
-    """Let the user have so many jobs at most."""
     change = ("sacctmgr", "--immediate", "--quiet", "modify", "qos", "normal", "set")
 
     def too_many():

@@ -16,7 +16,6 @@ LIMIT_S = 600
 
 @pytest.fixture
 def command(tmp_path, slurm, monkeypatch):
-    """Start the command on a small movie of labels, in a folder of its own."""
     movie = tmp_path / "data" / "labels.ome.tif"
     movie.parent.mkdir()
     write_movie(movie, np.ones((4, 8, 8), np.uint16), "TYX")

@@ -60,7 +60,6 @@ def of_a_run(movie):
 
 
 def emit(folder, *arguments):
-    """Write scripts into a folder."""
     answer = answer_in(Path(), "run", "labels", "--emit-sbatch", folder, *arguments)
     assert answer.code == 0, answer.err
 

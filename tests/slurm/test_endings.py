@@ -14,8 +14,6 @@ OVER_ITS_MEMORY = "exec python3 -c 'held = bytes(1) * (400 << 20); import time; 
 
 @pytest.fixture
 def submit(slurm_with_accounting, tmp_path):
-    """Submit a batch script of one command."""
-
     def call(command, *options):
         script = tmp_path / "job.sh"
         script.write_text(f"#!/bin/sh\n{command}\n")

@@ -64,8 +64,6 @@ def order(trial):
 
 @pytest.fixture
 def submit(slurm, tmp_path):
-    """Submit a batch script whose log lies beside it; return the job."""
-
     def call(text, *options, **words):
         script = tmp_path / "job.sh"
         script.write_text(text.format(python=sys.executable, **words))

@@ -33,7 +33,6 @@ start_method = "fork"
 
 @pytest.fixture
 def suite(runs):
-    """A suite of one configuration."""
     path = runs.home / "tiny.toml"
     path.write_text(SUITE)
     return path

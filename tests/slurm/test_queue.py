@@ -16,12 +16,10 @@ class OurJobs:
         self.name = name
 
     def submit(self, *arguments):
-        """Call sbatch; return the id of the job."""
         usual = (f"--job-name={self.name}", "--output=/dev/null", "--no-requeue")
         return self.slurm.submit(*usual, *arguments)
 
     def seen(self):
-        """What the queue tells now."""
         return jobs_named(self.name)
 
     def when(self, states):
@@ -35,7 +33,6 @@ class OurJobs:
 
 @pytest.fixture
 def ours(slurm, tmp_path):
-    """Jobs of one name, which is an odd one."""
     return OurJobs(slurm, f"pyscale-a run: of 'mine'|{tmp_path.name}")
 
 

@@ -59,7 +59,6 @@ if "pyscale_stages" in sys.orig_argv and os.path.basename(os.getcwd()) == "w1":
 
 @pytest.fixture
 def suite(runs, missing):
-    """A suite of one image."""
     if find_spec("deepinv") is None:
         missing("deepinv", how_to_install("reconstruct"))
     path = runs.home / "tiny.toml"

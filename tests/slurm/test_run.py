@@ -23,7 +23,6 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def odd_folder(runs, monkeypatch):
-    """Runs go into a folder whose name is not plain."""
     folder = runs.home / """a b, [c] 'd' "e" $f #g"""
     monkeypatch.setenv("PYSCALE_RUNS_FOLDER", str(folder))
 

@@ -77,7 +77,6 @@ def record_launch(run, task, node):
 
 
 def attended(run):
-    """A pyscale writes the run."""
     return run_lock(run.path)
 
 

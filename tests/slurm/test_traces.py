@@ -69,7 +69,6 @@ def trace(slurm, path, *job_ids):
 
 
 def elapsed_s(slurm, job_id):
-    """How long each element ran, as the controller tells."""
     return [
         (
             datetime.fromisoformat(task["EndTime"]) - datetime.fromisoformat(task["StartTime"])

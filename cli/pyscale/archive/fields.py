@@ -125,7 +125,6 @@ def _public_words() -> frozenset[str]:
         *(_OF_FILES, _OF_PROCESSES, _IN_PLACE_OF_NAMES),
         *AXES_OF_ALL,
         *KINDS_BY_FIELD.values(),
-        *(axis for stage in stages for axis in stage.params.model_fields),
         *(stage.output for stage in stages),
         *(slot.name for stage in stages for slot in stage.inputs),
         *(suite.name for suite in suites),

@@ -87,17 +87,7 @@ def add_actions(
         (name, True): _stage(crate, name, versions, {}, plan.base)
         for name, versions in (manifest.get("base") or {}).get("versions", {}).items()
     }
-    images = {
-        image["name"]: add_described(
-            crate,
-            f"#image-{image['name']}",
-            "ContainerImage",
-            additionalType={"@id": "https://w3id.org/ro/terms/workflow-run#SIFImage"},
-            name=image["name"],
-            sha256=image["sha256"],
-        )
-        for image in (manifest["containers"] or {"images": []})["images"]
-    }
+    images = _images(crate, manifest)
     hardware = [
         add_described(
             crate,
@@ -127,9 +117,9 @@ def add_actions(
             continue
         fed = inputs if trial.reads_movie else []
         fed = fed + [e for item in trial.inputs for e in outputs.get(item.from_trial or "", [])]
-        workers, windows = trial.workers, len(trial.windows)
-        share = plural(workers, "rank") if trial.meets else plural(windows, "window")
-        of_frames = "" if trial.meets else " of frames"
+        share = f"{plural(len(trial.windows), 'window')} of frames"
+        if trial.meets:
+            share = plural(trial.workers, "rank")
         nodes = " and ".join(sorted({row["hardware"] for row in own if row["hardware"]}))
         records = crate.add_dataset(
             dest_path=f"tasks/{trial.id}/", properties={"name": f"Records of the trial {trial.id}"}
@@ -138,8 +128,8 @@ def add_actions(
             crate,
             f"#trial-{trial.id}",
             "CreateAction",
-            name=f"{trial.entry} on {plural(workers, 'worker')}, repeat {trial.block}",
-            description=f"{share}{of_frames} by `python -m pyscale_stages {trial.stage} run` on "
+            name=f"{trial.entry} on {plural(trial.workers, 'worker')}, repeat {trial.block}",
+            description=f"{share} by `python -m pyscale_stages {trial.stage} run` on "
             f"{trial.device}, {nodes}",
             instrument=instrument,
             agent=pyscale,
@@ -175,6 +165,20 @@ def add_actions(
         ),
     )
     crate.root_dataset["mentions"] = [whole, *actions, *hardware]
+
+
+def _images(crate: ROCrate, manifest: dict[str, Any]) -> dict[str | None, Entity]:
+    return {
+        image["name"]: add_described(
+            crate,
+            f"#image-{image['name']}",
+            "ContainerImage",
+            additionalType={"@id": "https://w3id.org/ro/terms/workflow-run#SIFImage"},
+            name=image["name"],
+            sha256=image["sha256"],
+        )
+        for image in (manifest["containers"] or {"images": []})["images"]
+    }
 
 
 def _status(error: str | None) -> dict[str, str]:

@@ -41,7 +41,6 @@ def tables(run):
 
 
 def unpacked(zipped):
-    """Folder of what is in a zip."""
     folder = zipped.with_name(f"unpacked-{zipped.stem}")
     with zipfile.ZipFile(zipped) as source:
         source.extractall(folder)
@@ -50,7 +49,6 @@ def unpacked(zipped):
 
 @pytest.fixture
 def measured(make, tmp_path):
-    """A run of one stage that came to its end."""
     return carried_out(make(only=("register_denoise",)), tmp_path)
 
 

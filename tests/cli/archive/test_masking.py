@@ -177,7 +177,6 @@ def own_site(planter):
 
 @pytest.fixture
 def planter():
-    """Words that must not get out."""
     return Planter()
 
 

@@ -18,7 +18,6 @@ PATIENCE_S = 600.0
 
 @pytest.fixture
 def answer_is_awaited(monkeypatch):
-    """Wait for each answer as long as it takes."""
     monkeypatch.setattr(clocks, "LIMIT_S", PATIENCE_S)
     monkeypatch.setattr(clocks, "PATIENCE_S", PATIENCE_S)
 

@@ -19,7 +19,6 @@ ORDER = {
 
 @pytest.fixture(autouse=True)
 def node_scratch(tmp_path, monkeypatch):
-    """The node's folder for temporary files."""
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     return tmp_path
 

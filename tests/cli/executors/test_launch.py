@@ -144,7 +144,6 @@ class TestHowARankEnded:
 
     @pytest.fixture
     def meeting(self, tmp_path):
-        """Where ranks meet."""
         (tmp_path / "meeting").mkdir()
         return tmp_path / "meeting" / "ranks"
 

@@ -48,7 +48,6 @@ def executor(tmp_path):
 
 @pytest.fixture
 def tasks(tmp_path):
-    """The folder of a run's tasks."""
     return tmp_path / "tasks"
 
 

@@ -23,8 +23,6 @@ for line in sys.stdin:
 
 
 class Resident:
-    """A resident launcher with a worker."""
-
     def __init__(self, home):
         home.mkdir()
         write_order(home, TaskOrder(argv=(sys.executable, "-c", ECHO)))

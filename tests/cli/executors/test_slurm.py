@@ -40,7 +40,6 @@ class PretendedSlurm:
         (self._folder / command).chmod(0o755)
 
     def says(self, state):
-        """Let every job be in a state."""
         (self._folder / "state").write_text(state)
 
     def falls_silent_when_cancelled(self):

@@ -27,7 +27,6 @@ def packages(tmp_path):
 
 @pytest.fixture
 def plan(tmp_path):
-    """Plan the tracking of a few labels against the base environment."""
     movie = tmp_path / "labels.ome.tif"
     write_movie(movie, np.zeros((4, 8, 8), np.uint16), "TYX")
 

@@ -48,7 +48,6 @@ def crate_of(run):
 
 
 def references(value):
-    """Ids that a property refers to."""
     for item in value if isinstance(value, list) else [value]:
         if isinstance(item, dict):
             assert item.keys() == {"@id"}, "entities do not nest"
@@ -56,12 +55,10 @@ def references(value):
 
 
 def types(entity):
-    """Types of an entity."""
     return {entity["@type"]} if isinstance(entity["@type"], str) else set(entity["@type"])
 
 
 def actions(entities):
-    """Every CreateAction."""
     return [entity for entity in entities.values() if types(entity) == {"CreateAction"}]
 
 

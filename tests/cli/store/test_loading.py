@@ -62,12 +62,10 @@ def run(make_of, tmp_path):
 
 
 def loaded(run, trial, task, loading=LOADED):
-    """Let a rank have loaded this."""
     tell(run, trial, task, samples={"loading": [loading.model_dump(mode="json")]})
 
 
 def row(run, trial, task):
-    """The row of a rank."""
     return build_tables(run).loading.filter(trial=trial, task=task).row(0, named=True)
 
 

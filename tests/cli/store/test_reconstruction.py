@@ -52,12 +52,10 @@ def run(make_of, tmp_path):
 
 
 def measured(run, trial, task, found=FOUND):
-    """Let a rank have measured this."""
     tell(run, trial, task, samples={"reconstruction": [found.model_dump(mode="json")]})
 
 
 def rows(run, trial, task):
-    """The rows of a rank."""
     return build_tables(run).reconstruction.filter(trial=trial, task=task).to_dicts()
 
 

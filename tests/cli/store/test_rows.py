@@ -43,7 +43,6 @@ def run(make, tmp_path):
 
 
 def record_calls(run):
-    """Let one task have timed two calls."""
     tell(run, TRIAL, "w1", samples={"calls": [call.model_dump(mode="json") for call in CALLS]})
 
 
