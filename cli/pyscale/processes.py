@@ -14,7 +14,13 @@ ZOMBIE_PERIOD_S = 0.1
 WORKERS_FOLDER = "workers"
 """Folder of a run that holds one for each warm worker."""
 _RECORDS = ("/result.json", "/worker.json")
-_LAUNCHING = {"pyscale.executors.launch", "pyscale.executors.resident"}
+SUBMISSIONS_FOLDER = "submitit"
+"""Folder of a run for submitit's own files."""
+_LAUNCHING = {
+    "pyscale.executors.controller",
+    "pyscale.executors.resident",
+    "submitit.core._submit",
+}
 
 
 def wait_until_ended(
@@ -33,7 +39,7 @@ def wait_until_ended(
 
 def started_for(run: Path) -> list[psutil.Process]:
     """Return the processes of this user that pyscale started for a run, by their command lines."""
-    folders = (f"{run}/tasks/", f"{run}/{WORKERS_FOLDER}/")
+    folders = tuple(f"{run}/{name}/" for name in ("tasks", SUBMISSIONS_FOLDER, WORKERS_FOLDER))
     found = []
     for process in psutil.process_iter(["cmdline", "uids"]):
         own = process.info["uids"] and process.info["uids"].real == os.getuid()

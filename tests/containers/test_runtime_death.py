@@ -27,7 +27,7 @@ from trials import one_trial, wait_until_it_says
 
 PATIENCE_S = 300
 WAITS_FOREVER = "echo ready; exec sleep 1000"
-LAUNCHER = "pyscale.executors.launch"
+SUBMISSION = "submitit.core._submit"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Started:
 
     folder: Path
     order: TaskOrder
-    launcher: int
+    controller: int
     end: Future[None]
 
 
@@ -46,8 +46,8 @@ class Waiting:
     def __init__(self, started):
         self.folder = started.folder
         self.end = started.end
-        launcher = psutil.Process(started.launcher)
-        self.family = [launcher, *launcher.children(recursive=True)]
+        controller = psutil.Process(started.controller)
+        self.family = [controller, *controller.children(recursive=True)]
 
     def one(self, wanted):
         """The process that is meant: the launcher, the container program, or its helper."""
@@ -58,6 +58,8 @@ class Waiting:
         if wanted == "init":
             children = self.one("program").children()
             return next(p for p in children if p.name() not in CONTAINER_HELPERS)
+        if wanted == "launcher":
+            return next(p for p in self.family if SUBMISSION in p.cmdline())
         return self.family[0]
 
     def ends(self):
@@ -92,17 +94,17 @@ def start_order(executor):
     with ThreadPoolExecutor() as pool:
 
         def begin(folder, order):
-            launcher = Future()
+            controller = Future()
             batch = Batch(
                 trial=one_trial("contact"),
                 name="windows",
                 orders={folder: order},
                 at_once=1,
-                submitted=lambda jobs: launcher.set_result(int(jobs[folder.name])),
+                submitted=lambda jobs: controller.set_result(int(jobs[folder.name])),
                 taken_up=lambda: None,
             )
             end = pool.submit(executor.run, batch)
-            return Started(folder, order, launcher.result(), end)
+            return Started(folder, order, controller.result(), end)
 
         yield begin
         executor.end_all()
@@ -113,8 +115,8 @@ def start(start_order, engine, built_images, run_folder):
     """Start a shell command in a container as a task of the run."""
 
     def begin(program):
-        folder = run_folder / "tasks" / "trial" / "w0"
-        folder.mkdir(parents=True)
+        folder = run_folder / "task"
+        folder.mkdir()
         options = [*OPTIONS, "--pwd", str(folder)]
         for bind in task_binds(folder, []):
             options += bind.option()
@@ -163,8 +165,9 @@ def test_a_container_that_is_killed_leaves_nothing(waiting, run_folder, victim):
     assert read_task(waiting.folder).state == "failed"
 
 
-def test_a_container_ends_with_its_launcher(waiting, executor, run_folder):
-    waiting.one("launcher").kill()
+@pytest.mark.parametrize("victim", ["launcher", "controller"])
+def test_a_container_ends_with_its_launcher(waiting, executor, run_folder, victim):
+    waiting.one(victim).kill()
     waiting.end.result()
     record = read_task(waiting.folder)
     assert record.error is not None
@@ -176,8 +179,8 @@ def test_a_container_ends_with_its_launcher(waiting, executor, run_folder):
 
 def test_a_container_that_lost_launcher_and_guard_is_found_and_ended(waiting, executor, run_folder):
     program, helper = waiting.one("program"), waiting.one("helper")
-    wrappers = [process for process in waiting.family if LAUNCHER in process.cmdline()]
-    assert len(wrappers) == 2, "the launcher and its guard"
+    wrappers = [process for process in waiting.family if "submitit" in str(process.cmdline())]
+    assert len(wrappers) == 3
     for process in wrappers:
         process.kill()
     waiting.end.result()

@@ -151,5 +151,7 @@ def test_what_a_run_executes_is_its_owners_alone_to_write(foreign, pyscale):
     ]
     assert open_to_others == []
     orders = list(foreign.path.glob("tasks/contact-n2-b1/*/order.json"))
+    pickles = list(foreign.path.glob("submitit/*/*.pkl"))
     assert orders
-    assert not [order for order in orders if stat.S_IMODE(order.stat().st_mode) & 0o022]
+    assert pickles
+    assert not [p for p in (*orders, *pickles) if stat.S_IMODE(p.stat().st_mode) & 0o022]

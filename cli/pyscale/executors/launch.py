@@ -1,9 +1,8 @@
 """The launcher: starts one task's process on the node, watches it, and records how it ended.
 
-It runs inside the job that submitit starts on a cluster or as `python -m pyscale.executors.launch`:
-with `FOLDER TOKEN [FOLDER TOKEN …]` for the ranks of a step, with `FOLDER TOKEN PARENT` for a task
-on this machine, which does not outlive that process. Nothing heavy is imported, so it knows the
-records it reads and writes by their keys alone.
+It runs inside the job that submitit starts or, for the ranks of a step, as
+`python -m pyscale.executors.launch FOLDER TOKEN [FOLDER TOKEN …]`. Nothing heavy is imported, so it
+knows the records it reads and writes by their keys alone.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ def launch_rank(folders: Sequence[str], tokens: Sequence[str] | None = None) -> 
     return launch(folders[rank], tokens[rank] if tokens else None)
 
 
-def launch(folder: str, token: str | None = None, parent: int | None = None) -> int | None:
+def launch(folder: str, token: str | None = None) -> int | None:
     """Run the task whose order lies in `folder`, return its exit code, and leave its records there.
 
     The order is that of the token, where another one may take its place before the job begins. None
@@ -51,8 +50,8 @@ def launch(folder: str, token: str | None = None, parent: int | None = None) -> 
     """
     task = Path(folder)
     begin_utc = datetime.now(UTC)
-    # On a cluster's node the parent is Slurm's own process, which ends its jobs.
-    end_with_parent(parent or os.getppid())
+    # submitit's controller on this machine; on a cluster's node Slurm's own, which ends its jobs.
+    end_with_parent(int(os.environ.get("SUBMITIT_LOCAL_JOB_ID") or os.getppid()))
     order = standing(task, token, prepare=settle_in)
     if order is None:
         return None
@@ -295,7 +294,4 @@ def end_orphans() -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) % 2:
-        launch_rank(sys.argv[1::2], sys.argv[2::2])
-    else:
-        launch(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    launch_rank(sys.argv[1::2], sys.argv[2::2])

@@ -1,18 +1,18 @@
-"""Tasks on this machine, each a process that a launcher starts and watches."""
+"""Tasks on this machine, by submitit's local executor."""
 
 from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from secrets import token_hex
 
 import psutil
 
 from pyscale.executors.containernode import dead_scratch, left_scratch, scratch_prefix
+from pyscale.executors.launch import launch
 from pyscale.executors.protocol import WINDOWS, Batch, Executor
 from pyscale.executors.waiting import Group, keep_busy
 from pyscale.executors.warmworkers import (
@@ -26,12 +26,19 @@ from pyscale.executors.warmworkers import (
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
 from pyscale.mps import end_left, service
 from pyscale.placement import GPUS, Place, Placement
-from pyscale.processes import WORKERS_FOLDER, is_task, started_for, wait_until_ended
+from pyscale.processes import (
+    SUBMISSIONS_FOLDER,
+    WORKERS_FOLDER,
+    is_task,
+    started_for,
+    wait_until_ended,
+)
 from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder
 from pyscale.store.taskfiles import read_record, write_order
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskError
 
+NO_TIMEOUT_MIN = 60 * 24 * 365
 CONTAINER_PROGRAMS = ("starter", "starter-suid")
 CONTAINER_HELPERS = ("squashfuse", "squashfuse_ll", "fuse-overlayfs", "fuse2fs", "gocryptfs")
 """Programs that mount for a container program, and outlive one that is killed."""
@@ -82,20 +89,14 @@ class LocalExecutor(Executor):
                     folder: write_order(folder, placed(batch.orders[folder], slot))
                     for (folder,), slot in slots.items()
                 }
-                jobs = {folder: _launched(folder, token) for folder, token in tokens.items()}
+                jobs = self._submit(tokens)
             batch.submitted({folder.name: job.id for folder, job in jobs.items()})
             return jobs
-
-        def settle(ended: Mapping[Path, LocalJob]) -> bool:
-            for job in ended.values() if batch.warm is None else ():
-                # It has written its record, and has nothing left to do.
-                job.process.wait()
-            return True
 
         if batch.warm is not None:
             # All together, before the first is given its task.
             warmed(range(min(batch.at_once, len(batch.orders))))
-        keep_busy([(folder,) for folder in batch.orders], batch.at_once, start, settle)
+        keep_busy([(folder,) for folder in batch.orders], batch.at_once, start, lambda _ended: True)
 
     def end_strays(self) -> int:
         """End all: a process that has lost its pyscale cannot be waited for."""
@@ -120,6 +121,21 @@ class LocalExecutor(Executor):
                 "scratch_prefix": None if order.container else scratch_prefix(self._run_folder),
             }
         )
+
+    def _submit(self, tokens: Mapping[Path, str]) -> dict[Path, LocalJob]:
+        """Start one process chain for each task folder."""
+        from pyscale.executors.controller import MortalExecutor
+
+        # A folder for each submission: submitit names its files by process id, which returns.
+        executor = MortalExecutor(self._run_folder / SUBMISSIONS_FOLDER / token_hex(4))
+        executor.update_parameters(timeout_min=NO_TIMEOUT_MIN)
+        # The terminal sends these to every process of the foreground, and each would end in its
+        # own words: they do not hear it, and pyscale ends its tasks itself.
+        with blocked(*OF_TERMINAL):
+            return {
+                folder: LocalJob(executor.started(launch, str(folder), token))
+                for folder, token in tokens.items()
+            }
 
     def end_all(self) -> int:
         """End the processes of this run."""
@@ -157,24 +173,6 @@ class LocalExecutor(Executor):
                 raise
             if not running.was_used():
                 _fail_unused(batch.orders, running.last_words())
-
-
-def _launched(folder: Path, token: str) -> LocalJob:
-    """Start the launcher of a task, which does not outlive this process."""
-    program = (sys.executable, "-m", "pyscale.executors.launch", str(folder), token)
-    nothing = subprocess.DEVNULL
-    # The terminal sends these to every process of the foreground, and each would end in its own
-    # words: they do not hear it, and pyscale ends its tasks itself.
-    with blocked(*OF_TERMINAL):
-        process = subprocess.Popen(
-            (*program, str(os.getpid())),
-            # The GPUs that a task sees are those of its place.
-            env=os.environ | {GPUS: ""},
-            stdin=nothing,
-            stdout=nothing,
-            stderr=nothing,
-        )
-    return LocalJob(process)
 
 
 def _fail_unused(folders: Iterable[Path], last_words: str) -> None:

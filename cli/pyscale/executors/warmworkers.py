@@ -26,7 +26,7 @@ W = TypeVar("W", bound="WarmWorker")
 
 
 class LocalJob:
-    """The launcher of a task on this machine, which keeps no account of why one has gone."""
+    """What starts a task on this machine, which keeps no account of why one has gone."""
 
     def __init__(self, process: subprocess.Popen[Any]) -> None:
         self.process = process

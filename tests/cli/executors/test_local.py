@@ -260,13 +260,14 @@ class TestMoreTasksThanWorkers:
         assert returncodes(folders) == [1, -9, 0, 0, 0]
 
 
-def test_nothing_outlives_a_launcher_that_is_killed(start, tasks):
+@pytest.mark.parametrize("module", ["pyscale.executors.controller", "submitit.core._submit"])
+def test_nothing_outlives_a_link_of_the_chain_that_is_killed(start, tasks, module):
     folder = tasks / "task"
     running = start(batch_of({folder: python(WAITS_FOREVER)}))
     task = psutil.Process(wait_until_ready(folder).pid)
-    launcher = task.parent()
-    assert "pyscale.executors.launch" in launcher.cmdline()
-    launcher.kill()
+    chain = [task, *task.parents()]
+    victim = next(p for p in chain if any(module in part for part in p.cmdline()))
+    victim.kill()
     running.result()
     wait_until_ended([task])
     assert not lives(task.pid)
@@ -299,7 +300,7 @@ def test_what_a_killed_pyscale_started_ends_with_it_and_has_not_failed(executor,
     program = python(LEAVES_FILES + "signal.pause()")
     batch = batch_of({tasks / f"task{i}": program for i in range(4)})
     family = start_and_kill_pyscale(executor, batch)
-    assert len(family) == 2 * len(batch.orders), "a launcher and a task each"
+    assert len(family) == 3 * len(batch.orders), "a controller, a launcher and a task each"
     assert wait_until_ended(family, PATIENCE_S) == []
     assert {read_task(folder).state for folder in batch.orders} == {"running"}
     assert executor.end_strays() == 0
