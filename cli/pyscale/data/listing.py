@@ -54,13 +54,15 @@ def show_verified(
             f"{data_root} does not exist: fetch a dataset by `pyscale data fetch NAME`, "
             "or name another folder by --data-folder"
         )
-    known = [*registry.datasets, *synthetic_kinds(registry, data_root)]
+    datasets, synthetic = registry.datasets, synthetic_kinds(registry, data_root)
+    fetched = [name for name in datasets if presence(name, datasets[name], data_root) != "absent"]
+    known = [*datasets, *synthetic]
     states = []
     report = TerminalReport()
-    for name in names or _present(registry, data_root):
+    for name in names or [*fetched, *synthetic]:
         if name not in known:
             raise UserError(f"unknown dataset {name!r}: {did_you_mean(name, known)}")
-        states += verify_dataset(name, registry.datasets.get(name), data_root, report)
+        states += verify_dataset(name, datasets.get(name), data_root, report)
     if as_json:
         typer.echo(json.dumps([state.model_dump() for state in states], indent=2))
     else:
@@ -89,15 +91,6 @@ def _rows(registry: Registry, data_root: Path) -> list[dict[str, Any]]:
 
 def _size_bytes(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-
-
-def _present(registry: Registry, data_root: Path) -> list[str]:
-    fetched = [
-        name
-        for name, dataset in registry.datasets.items()
-        if presence(name, dataset, data_root) != "absent"
-    ]
-    return [*fetched, *synthetic_kinds(registry, data_root)]
 
 
 def _print_states(states: Sequence[FileState], report: TerminalReport, data_root: Path) -> None:

@@ -57,8 +57,15 @@ def preflight(plan: Plan, *, asks_slurm: bool = True) -> list[Finding]:
     if plan.site is None:
         looks = [*_here(subject, plan.movie)]
     else:
-        looks = [*_beside_the_nodes(subject, plan.movie)]
-        looks += refusals(plan, plan.site) if asks_slurm else ()
+        # What the nodes of a cluster see as this machine does, and what jobs inherit.
+        looks = [
+            *_parts(subject, here=False),
+            *_surroundings(subject, plan.movie),
+            *out_of_nodes_sight(subject.runs_folder, plan.movie),
+            *misread_by_slurm(subject.runs_folder),
+            *overriding(os.environ),
+            *(refusals(plan, plan.site) if asks_slurm else ()),
+        ]
     found = (finding for finding in looks if finding.status in {"problem", "warning"})
     return list({(finding.check, finding.sentence): finding for finding in found}.values())
 
@@ -79,15 +86,6 @@ def _here(subject: Subject, movie: Path | None) -> Iterator[Finding]:
         yield page_cache("runs", subject.runs_folder, subject.cache)
         yield page_cache("data", movie.parent, subject.cache)
     yield from place(subject)
-
-
-def _beside_the_nodes(subject: Subject, movie: Path | None) -> Iterator[Finding]:
-    """Look at what the nodes of a cluster see as this machine does, and at what jobs inherit."""
-    yield from _parts(subject, here=False)
-    yield from _surroundings(subject, movie)
-    yield from out_of_nodes_sight(subject.runs_folder, movie)
-    yield from misread_by_slurm(subject.runs_folder)
-    yield from overriding(os.environ)
 
 
 def _parts(subject: Subject, *, here: bool) -> Iterator[Finding]:

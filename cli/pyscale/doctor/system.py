@@ -76,28 +76,26 @@ def limits(workers: int) -> Iterator[Finding]:
 
 def open_files(soft: int, hard: int) -> Finding:
     """Compare the files that a process may open with what libraries open."""
-    return judged(
-        "system.open_files",
-        f"a process may open {_number(soft)} files",
-        (
-            not _at_least(soft, FILES_PER_PROCESS),
-            f", but thread pools, torch and Java may need {FILES_PER_PROCESS}",
-            _raise("-n", FILES_PER_PROCESS, hard),
-        ),
-    )
+    said, why = "a process may open {} files", "thread pools, torch and Java may need"
+    return _limited("system.open_files", said, why, (soft, hard, FILES_PER_PROCESS), "-n")
 
 
 def processes(soft: int, hard: int, needed: int) -> Finding:
     """Compare the processes and threads that a user may have with what workers start."""
-    return judged(
-        "system.processes",
-        f"this user may have {_number(soft)} processes and threads",
-        (
-            not _at_least(soft, needed),
-            f", but the workers may start {needed}",
-            _raise("-u", needed, hard),
-        ),
-    )
+    said, why = "this user may have {} processes and threads", "the workers may start"
+    return _limited("system.processes", said, why, (soft, hard, needed), "-u")
+
+
+def _limited(
+    check: str, said: str, why: str, numbers: tuple[int, int, int], option: str
+) -> Finding:
+    soft, hard, needed = numbers
+    remedy = f"ulimit {option} {needed}"
+    if not _at_least(hard, needed):
+        remedy = f"ask the staff to raise the hard limit (ulimit -H {option}) of {hard}"
+    number = "any number of" if soft == resource.RLIM_INFINITY else str(soft)
+    doubt = (not _at_least(soft, needed), f", but {why} {needed}", remedy)
+    return judged(check, said.format(number), doubt)
 
 
 def address_space(limit: int) -> Finding:
@@ -142,16 +140,6 @@ def load(load_1min: float, cpus: int) -> Finding:
 
 def _at_least(limit: int, wanted: int) -> bool:
     return limit == resource.RLIM_INFINITY or limit >= wanted
-
-
-def _raise(option: str, wanted: int, hard: int) -> str:
-    if _at_least(hard, wanted):
-        return f"ulimit {option} {wanted}"
-    return f"ask the staff to raise the hard limit (ulimit -H {option}) of {hard}"
-
-
-def _number(limit: int) -> str:
-    return "any number of" if limit == resource.RLIM_INFINITY else str(limit)
 
 
 def _bytes(size: int) -> str:

@@ -130,7 +130,7 @@ _REFUSALS: Sayings = (
         "{where} is not writable for this user: change its permissions, or " + _OTHER,
     ),
     (A_FILE, UserError, "{where} is a file, but a folder is needed there: " + _OTHER),
-    ("No such file", UserError, "{where} cannot be made: " + _OTHER),
+    ("No such file", UserError, "{where} does not exist and cannot be made: " + _OTHER),
 )
 
 

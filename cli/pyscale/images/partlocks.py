@@ -166,7 +166,11 @@ def doubts(folder: ImageFolder, definitions: Iterable[ImageDefinition]) -> list[
         found = read_debian(folder.debian_list(definition.name))
         locked = base | read_debian(debian_lock_file(definition.name))
         if found and base:
-            differing += _differences(found, locked)
+            differing += [
+                f"{name} {found.get(name, 'absent')} instead of {locked.get(name, 'none')}"
+                for name in sorted(found.keys() | locked.keys())
+                if found.get(name) != locked.get(name)
+            ]
         if definition.maven and not definition.jars_lock_file.is_file():
             sentences.append(
                 f"no locked checksums for the jars of {definition.name}, so they are used as "
@@ -182,14 +186,6 @@ def doubts(folder: ImageFolder, definitions: Iterable[ImageDefinition]) -> list[
         )
         return [told, *sentences]
     return sentences
-
-
-def _differences(found: Mapping[str, str], locked: Mapping[str, str]) -> list[str]:
-    return [
-        f"{name} {found.get(name, 'absent')} instead of {locked.get(name, 'none')}"
-        for name in sorted(found.keys() | locked.keys())
-        if found.get(name) != locked.get(name)
-    ]
 
 
 def _checksums(jars: Path) -> dict[str, str]:

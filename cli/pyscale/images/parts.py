@@ -76,7 +76,14 @@ def fetch_debian(
     that were fetched for the same base are kept and need no network.
     """
     packages = folder / definition.name / "debian"
-    heading = f"{_base_packages_sha256(base, engine)} {' '.join(definition.debian)}"
+    of_base = engine.ask("--containall", str(base), "dpkg-query", "--show")
+    if of_base.returncode != 0:
+        raise UserError(
+            f"{base} is not a Debian system that images can use "
+            f"({of_base.stderr.strip()[-200:]}): name a base that pyscale built, or none"
+        )
+    of_base_sha256 = hashlib.sha256(of_base.stdout.encode()).hexdigest()
+    heading = f"{of_base_sha256} {' '.join(definition.debian)}"
     record = packages / DEBIAN_RECORD
     if record.is_file() and record.read_text("utf-8") == _record(packages, heading):
         return
@@ -113,16 +120,6 @@ def _arriving(final: Path) -> Iterator[tuple[Path, Path]]:
 def _record(packages: Path, heading: str) -> str:
     files = sorted(packages.glob("*.deb"))
     return "".join([f"{heading}\n", *(f"{sha256_of(file)} {file.name}\n" for file in files)])
-
-
-def _base_packages_sha256(base: Path, engine: Engine) -> str:
-    answer = engine.ask("--containall", str(base), "dpkg-query", "--show")
-    if answer.returncode != 0:
-        raise UserError(
-            f"{base} is not a Debian system that images can use "
-            f"({answer.stderr.strip()[-200:]}): name a base that pyscale built, or none"
-        )
-    return hashlib.sha256(answer.stdout.encode()).hexdigest()
 
 
 MAVEN_RECORD = "maven.txt"

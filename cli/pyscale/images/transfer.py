@@ -68,7 +68,12 @@ def pull(
     folder: ImageFolder, source: Reference, engine: Engine, report: Report, options: PullOptions
 ) -> tuple[str, LockedImage]:
     """Fetch an image from a registry, check it, give it its name and lock it."""
-    _refuse_nonsense(options)
+    if options.as_name is not None and not _NAME.fullmatch(options.as_name):
+        raise UserError(
+            f"invalid image name --as {options.as_name!r}: use letters, digits, '_', '-', '.'"
+        )
+    if options.sha256 is not None and not _SHA256.fullmatch(options.sha256):
+        raise UserError(f"invalid --sha256 {options.sha256!r}: give all of its 64 hex digits")
     with arrivals(folder, report) as place:
         sif = place / "image.sif"
         expected = folder.read_lock().images.get(options.as_name or "")
@@ -93,15 +98,6 @@ def pull(
             sif.replace(temporary)
         folder.record(name, locked)
     return name, locked
-
-
-def _refuse_nonsense(options: PullOptions) -> None:
-    if options.as_name is not None and not _NAME.fullmatch(options.as_name):
-        raise UserError(
-            f"invalid image name --as {options.as_name!r}: use letters, digits, '_', '-', '.'"
-        )
-    if options.sha256 is not None and not _SHA256.fullmatch(options.sha256):
-        raise UserError(f"invalid --sha256 {options.sha256!r}: give all of its 64 hex digits")
 
 
 def _admitted(

@@ -138,12 +138,8 @@ def _download(
         except BaseException:
             pip.terminate()
             raise
-    if pip.returncode != 0:
-        raise _explained(definition, said, folder)
-
-
-def _explained(definition: ImageDefinition, said: list[str], folder: Path) -> Exception:
-    """Say in one sentence why pip failed."""
+    if pip.returncode == 0:
+        return
     text, what = "\n".join(said), f"the wheels of {definition.name}"
     known = explained(
         text,
@@ -154,4 +150,4 @@ def _explained(definition: ImageDefinition, said: list[str], folder: Path) -> Ex
         folder=folder.parent,
     )
     last = next((line for line in reversed(said) if line.startswith("ERROR")), text[-300:])
-    return known or UserError(f"{what} cannot be fetched ({last}): fix that, {_ADVICE}")
+    raise known or UserError(f"{what} cannot be fetched ({last}): fix that, {_ADVICE}")

@@ -61,20 +61,19 @@ def read_jobstats(path: Path, text: str, asked: Asked) -> list[TracedTask]:
 
     They tell neither names nor times of day, so the stage and N must be given.
     """
-    found = list(_unpacked(path, text) if text.lstrip().startswith("{") else _lines(path, text))
+    found: list[JobFigures | None] = []
+    if text.lstrip().startswith("{"):
+        found += _unpacked(path, text)
+    else:
+        for number, line in enumerate(map(str.strip, text.split("\n")), start=1):
+            where = f"{path}, line {number}"
+            if line and not line.startswith((PACKED, GZIPPED)):
+                raise UserError(f"{where} is not output of jobstats: {ADVICE}")
+            found += [job_figures(where, PACKED + line.removeprefix(PACKED))] if line else []
     return [
         _task(path, f"{path} {place}" if len(found) > 1 else str(path), figures, asked)
         for place, figures in enumerate(found, start=1)
     ]
-
-
-def _lines(path: Path, text: str) -> Iterator[JobFigures | None]:
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            where, comment = f"{path}, line {number}", line.strip()
-            if not comment.startswith((PACKED, GZIPPED)):
-                raise UserError(f"{where} is not output of jobstats: {ADVICE}")
-            yield job_figures(where, PACKED + comment.removeprefix(PACKED))
 
 
 def _unpacked(path: Path, text: str) -> Iterator[JobFigures]:

@@ -43,34 +43,32 @@ def test_it_takes_less_than_a_second_and_imports_no_stage_library(make):
     assert heavy & set(sys.modules) == before
 
 
+def plan_of_one(suite, name, dataset, tmp_path, workers, **changes):
+    """A plan of one entry of a suite, with some of its fields replaced."""
+    suite = load_suite(suite)
+    entry = suite.stages[name].model_copy(update=changes)
+    return make_plan(
+        suite.model_copy(update={"stages": {name: entry}}),
+        dataset,
+        run_id="one",
+        settings=Settings(runs_folder=tmp_path / "runs").model_dump(mode="json"),
+        workers=workers,
+    )
+
+
 def of_loader(tmp_path, **params):
     """A plan of loading patches of one slide, without a grid."""
-    suite = load_suite("loader")
-    entry = suite.stages["loader"].model_copy(update={"grid": {}, "threads": 1, "params": params})
     slides = tmp_path / "slides"
     slides.mkdir(exist_ok=True)
     (slides / "a.svs").write_bytes(b"slide")
-    return make_plan(
-        suite.model_copy(update={"stages": {"loader": entry}}),
-        Dataset(slides, frames=1),
-        run_id="one",
-        settings=Settings(runs_folder=tmp_path / "runs").model_dump(mode="json"),
-        workers=(1,),
-    )
+    own = {"grid": {}, "threads": 1, "params": params}
+    return plan_of_one("loader", "loader", Dataset(slides, frames=1), tmp_path, (1,), **own)
 
 
 def of_reconstruction(tmp_path, **params):
     """A plan of two ranks that share an image."""
-    suite = load_suite("reconstruct")
-    volume = suite.stages["tomography_3d"]
-    entry = volume.model_copy(update={"params": volume.params | params})
-    return make_plan(
-        suite.model_copy(update={"stages": {"tomography_3d": entry}}),
-        None,
-        run_id="one",
-        settings=Settings(runs_folder=tmp_path / "runs").model_dump(mode="json"),
-        workers=(1, 2),
-    )
+    params = load_suite("reconstruct").stages["tomography_3d"].params | params
+    return plan_of_one("reconstruct", "tomography_3d", None, tmp_path, (1, 2), params=params)
 
 
 @pytest.mark.parametrize(

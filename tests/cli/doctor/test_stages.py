@@ -43,6 +43,13 @@ def ask(stage, params=None, device="cpu", **environment):
     return {one.check.rpartition(".")[2]: one for one in found}
 
 
+def asked_here(request):
+    """Findings of this very process."""
+    said = StringIO()
+    trying.ask(request, said)
+    return _read(said.getvalue().encode())[0]
+
+
 @pytest.fixture
 def ask_segment(monkeypatch):
     """Ask this process about segmentation: torch and Cellpose are imported once for all tests."""
@@ -50,15 +57,12 @@ def ask_segment(monkeypatch):
     for variable in THREAD_VARIABLES:
         monkeypatch.setenv(variable, "1")
 
-    def ask_here(params, device="cpu"):
+    def ask_segment(params, device="cpu"):
         request = entry_of("segment", params, device).model_dump(mode="json")
         request["entry"] = request.pop("name")
-        said = StringIO()
-        trying.ask(request, said)
-        found, _ = _read(said.getvalue().encode())
-        return {one.check.rpartition(".")[2]: one for one in found}
+        return {one.check.rpartition(".")[2]: one for one in asked_here(request)}
 
-    return ask_here
+    return ask_segment
 
 
 def library(folder, name, body):
@@ -268,8 +272,5 @@ def test_a_stage_of_another_package_is_loaded_with_its_libraries(monkeypatch, mo
     monkeypatch.setattr("pyscale_stages.trying.load_stage", lambda _name: stage)
     for variable in THREAD_VARIABLES:
         monkeypatch.setenv(variable, "1")
-    said = StringIO()
-    asked = {"entry": "edges", "stage": "edges"}
-    trying.ask({**asked, "params": {}, "device": "cpu", "threads": 1}, said)
-    found, _ = _read(said.getvalue().encode())
-    assert found[-1].status == told
+    request = {"entry": "edges", "stage": "edges", "params": {}, "device": "cpu", "threads": 1}
+    assert asked_here(request)[-1].status == told
