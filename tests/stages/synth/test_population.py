@@ -24,12 +24,13 @@ def test_the_number_of_cells_follows_the_density_profile(profile, division_rate)
     params = SynthParams(
         **FIELD.model_dump() | {"density_profile": profile, "division_rate": division_rate}
     )
-    whole = [len(cells) for cells in simulate(params)]
+    states = list(simulate(params))
+    whole = [len(cells) for cells in states]
     expected = np.array([params.density(t) for t in range(params.frames)])
     # In the domain the number is exact, up to rounding; in the field it is so on average.
     np.testing.assert_allclose(whole / expected, whole[0], rtol=0.03)
     for cell_type in (0, 1):
-        seen = np.array([in_field(cells, params, cell_type) for cells in simulate(params)])
+        seen = np.array([in_field(cells, params, cell_type) for cells in states])
         assert np.mean(seen / expected) == pytest.approx(params.cells, rel=0.15)
 
 

