@@ -38,10 +38,7 @@ class Experiment(Record):
 def experiments(
     choice: Choice, fewest_repeats: int, found: Sequence[Limits], *, frames: int | None = None
 ) -> Iterator[Experiment]:
-    """Name the runs that would settle a choice, the most needed first.
-
-    `fewest_repeats` are those of the candidate that has fewest; `frames`, of the movie, bound N.
-    """
+    """Name the runs that would settle a choice, the most needed first; `frames` bound N."""
     best, base, rival = choice.workers, choice.baseline_workers, choice.rival
     if best is None or base is None:
         return
