@@ -123,6 +123,7 @@ def _limits(own: pl.DataFrame, base: pl.DataFrame, all_causes: tuple[str, ...]) 
         for code, best, share in zip(codes, possible, shares, strict=True)
         if isfinite(best)
     ]
+    cpu_s, base_cpu_s = _median(own["cpu_s"]), _median(base["cpu_s"])
     return Limits(
         **{key: own[key][0] for key in GROUP},
         workers=own["workers"][0],
@@ -132,15 +133,9 @@ def _limits(own: pl.DataFrame, base: pl.DataFrame, all_causes: tuple[str, ...]) 
         causes=tuple(sorted(causes, key=lambda cause: -cause.gain)),
         not_measured=tuple(code for code in BY_PHASE if code not in codes),
         inflation=own["inflation"][0],
-        cpu_growth=_cpu_growth(own, base),
+        cpu_growth=cpu_s / base_cpu_s / float(own["growth"][0]) if cpu_s and base_cpu_s else None,
         beside=tuple(_beside(own)),
     )
-
-
-def _cpu_growth(own: pl.DataFrame, base: pl.DataFrame) -> float | None:
-    """Growth of processor time for the same work, where every trial's is known."""
-    here_s, there_s = _median(own["cpu_s"]), _median(base["cpu_s"])
-    return here_s / there_s / float(own["growth"][0]) if here_s and there_s else None
 
 
 def _beside(own: pl.DataFrame) -> Iterator[Beside]:

@@ -36,10 +36,7 @@ class Declared(NamedTuple):
 
 @cache
 def declared(record: type[BaseModel]) -> dict[str, Declared]:
-    """Columns of a record by their names, those of a record within it among them.
-
-    A list is summed up by the samples that its `Metric` declares; else it is a table of its own.
-    """
+    """Columns of a record by their names; of a list those that its `Metric` declares, or none."""
     return dict(_columns(record))
 
 

@@ -38,10 +38,7 @@ class Experiment(Record):
 def experiments(
     choice: Choice, fewest_repeats: int, found: Sequence[Limits], *, frames: int | None = None
 ) -> Iterator[Experiment]:
-    """Name the runs that would settle a choice, the most needed first.
-
-    `fewest_repeats` are those of the candidate that has fewest; `frames`, of the movie, bound N.
-    """
+    """Name the runs that would settle a choice, the most needed first; `frames` bound N."""
     best, base, rival = choice.workers, choice.baseline_workers, choice.rival
     if best is None or base is None:
         return
@@ -66,7 +63,10 @@ def experiments(
             repeats=more,
         )
     larger = 2 * best if frames is None else min(2 * best, frames)
-    if choice.at_edge and larger > best and _affords_more(choice):
+    limit_h, used_h = choice.worker_hours_limit, choice.worker_hours
+    # Worker-hours hardly ever fall with N, so that a budget that is used up affords no more.
+    affords_more = limit_h is None or used_h is None or used_h < limit_h
+    if choice.at_edge and larger > best and affords_more:
         yield Experiment(
             code="larger",
             reason=f"N = {best} is the largest measured: a larger one may be better.",
@@ -95,12 +95,6 @@ def experiments(
                 windows=limit.workers,
             )
             return
-
-
-def _affords_more(choice: Choice) -> bool:
-    """Whether a budget, if that is it, is not used up: worker-hours hardly ever fall with N."""
-    limit, used = choice.worker_hours_limit, choice.worker_hours
-    return limit is None or used is None or used < limit
 
 
 def _rising(*counts: int) -> tuple[int, ...]:

@@ -132,8 +132,8 @@ def _fitted(law: LawName, data: Means, about: dict[str, Any]) -> Fit:
         "residual_sd": scatter.sd,
         "residuals": _residuals(data, free),
     }
-    if _is_poor(scatter):
-        return _refused(about, "poor-fit", **_missed(scatter, data))
+    if poor := _poor(about, scatter, data):
+        return poor
     if scatter.degrees < LEAST_DEGREES:
         return _refused(about, "misfit", miss=100 * scatter.miss, counts=len(data.workers))
     if free.spread is None:
@@ -147,8 +147,8 @@ def _fitted(law: LawName, data: Means, about: dict[str, Any]) -> Fit:
             return _refused(about, code, name=name, low=low, high=high, what=what)
     allowed = ((free.values[1:] >= 0) & (free.values[1:] <= uppers)).all()
     best = free if allowed else solve(data, len(names), bounded=True)
-    if _is_poor(within := scatter_of(data, best)):
-        return _refused(about, "poor-fit", **_missed(within, data))
+    if poor := _poor(about, scatter_of(data, best), data):
+        return poor
     lows[1:] = np.where(lows[1:] > uppers, far_lows[1:], lows[1:])
     highs[1:] = np.where(highs[1:] < 0, far_highs[1:], highs[1:])
     # Blocks move all N alike, which is T1's alone.
@@ -184,18 +184,16 @@ def _fitted(law: LawName, data: Means, about: dict[str, Any]) -> Fit:
     return Fit(**about)
 
 
-def _is_poor(scatter: Scatter) -> bool:
-    """Whether a law misses by too much, and by more than the trials scatter if that is known."""
-    return scatter.miss > POOR_FIT and not scatter.within_scatter
-
-
-def _missed(scatter: Scatter, data: Means) -> dict[str, Any]:
+def _poor(about: dict[str, Any], scatter: Scatter, data: Means) -> Fit | None:
+    """Refuse a law that misses by too much, and by more than the trials scatter if known."""
+    if scatter.miss <= POOR_FIT or scatter.within_scatter:
+        return None
     why = (
         "more than the trials scatter: it does not describe this curve."
         if data.degrees > 0
         else "with one trial at each N this may be noise or another law: time more trials."
     )
-    return {"miss": 100 * scatter.miss, "limit": 100 * POOR_FIT, "why": why}
+    return _refused(about, "poor-fit", miss=100 * scatter.miss, limit=100 * POOR_FIT, why=why)
 
 
 def _reach(

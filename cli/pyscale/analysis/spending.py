@@ -73,11 +73,7 @@ def trial_costs(
 def held_on_one_machine(
     trials: pl.DataFrame, cpus_of: Mapping[str, int], sharing: Collection[str] = ()
 ) -> pl.DataFrame:
-    """Give trials that asked nobody for cores or GPUs what each worker had for itself.
-
-    Where workers shared these, as those of the stages in `sharing` do one GPU, nothing is known of
-    what one held.
-    """
+    """Give trials that asked nobody for cores or GPUs what each worker had for itself, if known."""
     alone = ~pl.col("oversubscribed")
     own_gpu = alone & ~pl.col("stage").is_in(list(sharing))
     cpus = pl.col("stage").replace_strict(dict(cpus_of), default=None, return_dtype=pl.Int64)

@@ -40,10 +40,7 @@ class StageWarning(CodeWarning):
 
 
 def of_tasks(tasks: pl.DataFrame) -> pl.DataFrame:
-    """Add up the warnings of each trial's tasks.
-
-    Counts under one code are summed, and kept where the sum is large enough; other sentences stay.
-    """
+    """Add up the warnings of each trial's tasks by code; sentences without counts stay."""
     told = tasks.filter(pl.col("warned").fill_null("[]") != "[]")
     said: dict[str, list[dict[str, Any]]] = {}
     # A merge may say of the whole what windows say of their parts: that is one count, not two.

@@ -23,10 +23,7 @@ COLUMNS = (
 
 
 def of_tests(run: RunFolder, tables: Tables) -> Content:
-    """Take the tests of a run that measured nothing but the machine.
-
-    The trials of all nodes are numbered as those of one machine.
-    """
+    """Take the tests of a run that measured nothing but the machine, of all nodes as of one."""
     found = machine_tests(tables.timings)
     table = _repeats(tables.timings, found)
     kinds = dict(tables.timings.select("stage", "kind").unique(maintain_order=True).iter_rows())

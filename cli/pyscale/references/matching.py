@@ -115,11 +115,7 @@ _TEST = ("kind", "_device", "test")
 def matching_tests(
     references: Iterable[Loaded], tests: pl.DataFrame
 ) -> list[Referred[pl.DataFrame]]:
-    """Find what others measured of the reported tests of one run, on the same kind of device.
-
-    A reference that names no stages is matched by the names of its tests. The very same is left
-    out.
-    """
+    """Find what others measured of tests of one run, by kind of device and name of the test."""
     own = _placed(tests)
     kinds = own.select("test", _kind="kind").unique(subset="test", maintain_order=True)
 

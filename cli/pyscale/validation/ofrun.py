@@ -8,7 +8,6 @@ from statistics import median
 import polars as pl
 
 from pyscale.analysis.intervals import ratio_interval, with_ends
-from pyscale.plan import Plan
 from pyscale.references.model import Loaded
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
@@ -25,12 +24,9 @@ def validation_of(
     if plan.suite.expected is None:
         return None
     expected = load_expected(plan.suite.expected)
-    found = judged(expected, measured_of(run), _fed_by(plan), _why_unfit(run, expected))
+    fed_by = {entry: tuple(step.inputs.values()) for entry, step in plan.suite.stages.items()}
+    found = judged(expected, measured_of(run), fed_by, _why_unfit(run, expected))
     return found.model_copy(update={"speeds": tuple(speeds(trials, work_id, references))})
-
-
-def _fed_by(plan: Plan) -> dict[str, tuple[str, ...]]:
-    return {entry: tuple(step.inputs.values()) for entry, step in plan.suite.stages.items()}
 
 
 def _why_unfit(run: RunFolder, expected: Expected) -> str:

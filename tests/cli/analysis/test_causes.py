@@ -184,23 +184,65 @@ def test_threads_that_wait_at_once_hold_a_worker_up_once():
     assert many.main.efficiency == pytest.approx(alone.main.efficiency, rel=1e-9)
 
 
-def test_four_threads_of_every_worker_that_wait_for_12_s_in_sum_hold_it_up_for_3(new_run):
-    builder = new_run()
-    builder.trial("segment", [{"compute": 10.0}], cpu_s=40.0, cpu_wait_s=0.0)
-    builder.trial("segment", [{"compute": 8.0}] * 2, cpu_s=20.0, cpu_wait_s=12.0)
-    (found,) = of_run(builder)
-    assert found.main.code == "contention"
-    assert found.main.seconds == pytest.approx(3)
-    assert found.main.efficiency == pytest.approx(1)
+def computing(*seconds, **phases):
+    """Workers that compute for so long each, beside other phases."""
+    return [{"compute": compute_s} | phases for compute_s in seconds]
 
 
-@pytest.mark.parametrize(("slowest_s", "main"), [(52.0, None), (53.0, "imbalance")])
-def test_a_main_cause_costs_5_percent_of_the_efficiency_or_more(new_run, slowest_s, main):
-    builder = new_run()
-    builder.trial("segment", [{"compute": 100.0}])
-    builder.trial("segment", [{"compute": slowest_s}, {"compute": 100 - slowest_s}])
+@pytest.mark.parametrize(
+    ("alone", "together", "how", "main", "told"),
+    [
+        # A main cause costs 5 % of the efficiency or more.
+        (computing(100.0), computing(52.0, 48.0), {}, None, {}),
+        (computing(100.0), computing(53.0, 47.0), {}, "imbalance", {}),
+        # Twice the movie may be read for twice as long: of 4 s in sum, 2 are those of the work.
+        (
+            computing(9.0, read=1.0),
+            computing(9.0, 9.0, read=2.0),
+            {"movie_frames": 160},
+            *("reading", {"seconds": 1, "efficiency": 1}),
+        ),
+        # Four threads of every worker that wait for 12 s in sum hold it up for 3.
+        (
+            computing(10.0),
+            computing(8.0, 8.0),
+            {"cpu_s": 20.0, "cpu_wait_s": 12.0},
+            *("contention", {"seconds": 3, "efficiency": 1}),
+        ),
+        # An uneven start is no imbalance. Of 28 worker-seconds the baseline needs 2, so that 1/14
+        # of each worker's part stays.
+        (
+            [{"import": 2.0, "compute": 100.0}],
+            [{"import": 2.0 + 20.0 * (lane == 3), "compute": 25.0} for lane in range(4)],
+            {},
+            *("start-up", {"seconds": 22 * (1 - 2 / 28)}),
+        ),
+        # Nor is a delay before every task, which the merge has too: three tasks need what one does.
+        (
+            computing(10.0, python_start=5.0),
+            computing(5.0, 5.0, python_start=5.0),
+            {"merge": {"python_start": 5.0, "merge": 0.1}},
+            *("start-up", {"efficiency": 15 / (2 * (5 / 3 + 5 + 5 / 3 + 0.1))}),
+        ),
+        # Causes that hide each other leave no main cause.
+        (
+            computing(100.0),
+            [*computing(20.0, read=30.0), *computing(20.0, write=30.0), *computing(30.0, 30.0)],
+            {},
+            *(None, {"efficiency": 0.5}),
+        ),
+    ],
+)
+def test_the_main_cause_is_what_costs_most_beyond_the_same_work(
+    new_run, alone, together, how, main, told
+):
+    meter = {"cpu_s": 40.0, "cpu_wait_s": 0.0} if "cpu_s" in how else {}
+    builder = new_run().trial("segment", alone, **meter).trial("segment", together, **how)
     (found,) = of_run(builder)
     assert (found.main and found.main.code) == main
+    assert (found.sureness is None) == (main is None)
+    for name, value in told.items():
+        assert getattr(found.main or found, name) == pytest.approx(value)
 
 
 @pytest.mark.parametrize("cause", [None, *CAUSES])
@@ -225,17 +267,6 @@ def test_a_movie_that_grows_with_n_is_no_cause_and_hides_none():
         assert set(main_codes(found)) == {cause}
 
 
-def test_twice_the_movie_may_be_read_for_twice_as_long(new_run):
-    builder = new_run()
-    builder.trial("segment", [{"read": 1.0, "compute": 9.0}])
-    builder.trial("segment", [{"read": 2.0, "compute": 9.0}] * 2, movie_frames=160)
-    (found,) = of_run(builder)
-    assert found.main.code == "reading"
-    # Of 4 s in sum, 2 are those of the work.
-    assert found.main.seconds == pytest.approx(1)
-    assert found.main.efficiency == pytest.approx(1)
-
-
 def test_the_efficiency_is_that_of_the_table_of_configurations(new_run):
     builder = varied(new_run, 3)
     trials = trial_table(builder.tasks, builder.spans)
@@ -243,48 +274,6 @@ def test_the_efficiency_is_that_of_the_table_of_configurations(new_run):
     found = limits(trials, worker_table(builder.tasks, builder.spans))
     assert [limit.efficiency for limit in found] == pytest.approx(rows["efficiency"].to_list())
     assert [limit.workers for limit in found] == rows["workers"].to_list()
-
-
-def test_an_uneven_start_is_start_up_and_not_imbalance(new_run):
-    builder = new_run()
-    for block in range(6):
-        builder.trial("segment", [{"import": 2.0, "compute": 100.0}], block=block)
-        late = [{"import": 2.0 + 20.0 * (lane == 3), "compute": 25.0} for lane in range(4)]
-        builder.trial("segment", late, block=block)
-    (found,) = of_run(builder)
-    assert found.main.code == "start-up"
-    # Of 28 worker-seconds the baseline needs 2, so that 1/14 of each worker's part stays.
-    assert found.main.seconds == pytest.approx(22 * (1 - 2 / 28))
-
-
-def test_a_delay_before_every_task_is_start_up_though_the_merge_has_it_too(new_run):
-    builder = new_run()
-    for block in range(6):
-        builder.trial("segment", [{"python_start": 5.0, "compute": 10.0}], block=block)
-        halves = [{"python_start": 5.0, "compute": 5.0}] * 2
-        merge = {"python_start": 5.0, "merge": 0.1}
-        builder.trial("segment", halves, block=block, merge=merge)
-    (found,) = of_run(builder)
-    assert found.main.code == "start-up"
-    # Three tasks need what one does at N = 1, 5 s.
-    assert found.main.efficiency == pytest.approx(15 / (2 * (5 / 3 + 5 + 5 / 3 + 0.1)))
-
-
-def test_causes_that_hide_each_other_leave_no_main_cause(new_run):
-    builder = new_run()
-    for block in range(6):
-        builder.trial("segment", [{"compute": 100.0}], block=block)
-        workers = [
-            {"compute": 20.0, "read": 30.0},
-            {"compute": 20.0, "write": 30.0},
-            {"compute": 30.0},
-            {"compute": 30.0},
-        ]
-        builder.trial("segment", workers, block=block)
-    (found,) = of_run(builder)
-    assert found.efficiency == pytest.approx(0.5)
-    assert found.main is None
-    assert found.sureness is None
 
 
 def test_a_wait_that_was_not_measured_is_said_and_not_guessed():

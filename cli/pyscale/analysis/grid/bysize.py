@@ -67,7 +67,8 @@ def wins(ratios: pl.DataFrame) -> list[Win]:
     found = []
     for about, curve in _curves(ratios):
         rows = curve.to_dicts()
-        losing = [row["length_px"] for row in rows if not _wins(row)]
+        least = [row["ratio"] if row["ratio_low"] is None else row["ratio_low"] for row in rows]
+        losing = [row["length_px"] for row, ratio in zip(rows, least, strict=True) if ratio <= 1]
         winning = [row for row in rows if not losing or row["length_px"] > losing[-1]]
         found.append(
             Win(
@@ -114,9 +115,3 @@ def _curves(ratios: pl.DataFrame) -> Iterator[tuple[dict[str, Any], pl.DataFrame
             },
             by_size,
         )
-
-
-def _wins(row: dict[str, float | None]) -> bool:
-    least = row["ratio"] if row["ratio_low"] is None else row["ratio_low"]
-    assert least is not None
-    return least > 1

@@ -143,8 +143,7 @@ def _value(point: Point, versus: str | None) -> str | None:
 
 def _sizes(calls: pl.DataFrame, point: Point) -> dict[str, Any]:
     """Size of the image: that of the calls, or what the grid says where none came to an end."""
-    pixels, asked = calls["pixels"].max(), point.get(SIZE)
-    assert pixels is None or isinstance(pixels, int)
+    pixels, asked = calls.select(pl.col("pixels").max()).item(), point.get(SIZE)
     if pixels is None and isinstance(asked, int):
         pixels = asked**2
     if pixels is None:
@@ -157,12 +156,10 @@ def _published(calls: pl.DataFrame, trials: pl.DataFrame) -> dict[str, Any]:
     whole = built(calls).join(trials.filter("valid").select("trial"), on="trial", how="semi")
     found: dict[str, Any] = {"calls": whole.height}
     own = whole.drop_nulls("build_s").filter(pl.len().over("trial", "task") > 1)
-    both_s = own["build_s"] + own["wall_s"]
     if own.is_empty():
         return found
-    mean_s, sd_s = both_s.mean(), both_s.std()
-    assert isinstance(mean_s, float)
-    assert isinstance(sd_s, float)
+    both_s = pl.col("build_s") + pl.col("wall_s")
+    mean_s, sd_s = own.select(mean=both_s.mean(), sd=both_s.std()).row(0)
     return found | {
         "published_s": mean_s,
         "published_s_low": mean_s - sd_s,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import Field
@@ -48,14 +48,6 @@ class Saturation(Record):
     refused: str | None = Field(None, description="Why no ceiling is given, a sentence")
 
 
-class _Solution(NamedTuple):
-    ceiling: float
-    half: float
-    reach: Array
-    """Half-widths of the intervals of both."""
-    residuals: Array
-
-
 def saturation(megapixels: Sequence[float], ratio: Sequence[float]) -> Saturation:
     """Fit `ratio = ceiling * A / (A + half)`, A in megapixels, by least squares in the ratio.
 
@@ -69,23 +61,22 @@ def saturation(megapixels: Sequence[float], ratio: Sequence[float]) -> Saturatio
         return Saturation(
             refused=f"a ceiling needs at least {LEAST_SIZES} sizes; {len(measured)} are usable."
         )
-    found = _solve(area, measured)
-    if found is None:
+    solved = _solve(area, measured)
+    if solved is None:
         return Saturation(refused=UNDETERMINED)
+    (ceiling, free_half), reach, residuals = solved
     slope, level = np.polyfit(np.log(area), measured, 1)
     logarithm = measured - level - slope * np.log(area)
     # Both laws have as many parameters, so that the corrections of AICc cancel.
-    evidence = len(area) * float(
-        np.log(_error(logarithm, measured) / _error(found.residuals, measured))
-    )
+    evidence = len(area) * float(np.log(_error(logarithm, measured) / _error(residuals, measured)))
     shape: Shape = "undecided"
     if abs(evidence) >= DECIDED:
         shape = "flattens" if evidence > 0 else "logarithmic"
-    ceiling, half = found.ceiling, max(found.half, 0.0)
-    miss = float(np.sqrt(np.mean(found.residuals**2))) / ceiling
+    half = max(free_half, 0.0)
+    miss = float(np.sqrt(np.mean(residuals**2))) / ceiling
     told: dict[str, Any] = {"shape": shape, "evidence": evidence, "miss": miss}
-    low, high = ceiling - float(found.reach[0]), ceiling + float(found.reach[0])
-    if found.half + found.reach[1] < 0 or (shape == "logarithmic" and slope < 0):
+    low, high = ceiling - reach[0], ceiling + reach[0]
+    if free_half + reach[1] < 0 or (shape == "logarithmic" and slope < 0):
         return Saturation(**told | {"shape": None}, refused=FALLS)
     if shape == "logarithmic":
         return Saturation(**told, refused=GROWS)
@@ -114,8 +105,8 @@ def _poor(miss: float) -> str:
     )
 
 
-def _solve(area: Array, measured: Array) -> _Solution | None:
-    """Least squares without a law's bounds; None where they do not determine both parameters."""
+def _solve(area: Array, measured: Array) -> tuple[list[float], list[float], Array] | None:
+    """Ceiling and half, half-widths of their intervals, and residuals; None if not determined."""
     from scipy.optimize import least_squares
     from scipy.stats import t
 
@@ -154,7 +145,7 @@ def _solve(area: Array, measured: Array) -> _Solution | None:
     covariance = bread @ meat @ bread
     quantile = t.ppf((1 + CONFIDENCE) / 2, len(area) - len(scale))
     reach = quantile * np.sqrt(np.diag(covariance)) * scale
-    return _Solution(float(solved.x[0]), float(solved.x[1]), reach, np.asarray(solved.fun))
+    return solved.x.tolist(), reach.tolist(), np.asarray(solved.fun)
 
 
 def _error(residuals: Array, measured: Array) -> float:

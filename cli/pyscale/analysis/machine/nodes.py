@@ -29,6 +29,9 @@ def node_comparison(tests: pl.DataFrame) -> pl.DataFrame:
         rate_high=pl.when(told).then("rate_high").otherwise(1 / wall_s["_low"]),
     )
     median = pl.col("median_rate")
+    known = (pl.col("nodes") >= LEAST_NODES) & pl.col("ratio_low").is_not_null()
+    slow = (pl.col("ratio") < SLOW) & (pl.col("ratio_high") < 1)
+    fast = (pl.col("ratio") > FAST) & (pl.col("ratio_low") > 1)
     return (
         timed.with_row_index("order")
         .with_columns(
@@ -42,7 +45,7 @@ def node_comparison(tests: pl.DataFrame) -> pl.DataFrame:
             ratio_low=pl.col("rate_low") / median,
             ratio_high=pl.col("rate_high") / median,
         )
-        .with_columns(outlier=_outlier())
+        .with_columns(outlier=pl.when(known).then(slow | fast))
         .sort("order", maintain_order=True)
         .select(pl.col(name).cast(kind) for name, kind in NODE_SCHEMA.items())
     )
@@ -59,10 +62,3 @@ NODE_SCHEMA = columns(
     (REAL, "rate median_rate ratio ratio_low ratio_high"),
     (FLAG, "outlier"),
 )
-
-
-def _outlier() -> pl.Expr:
-    known = (pl.col("nodes") >= LEAST_NODES) & pl.col("ratio_low").is_not_null()
-    slow = (pl.col("ratio") < SLOW) & (pl.col("ratio_high") < 1)
-    fast = (pl.col("ratio") > FAST) & (pl.col("ratio_low") > 1)
-    return pl.when(known).then(slow | fast)

@@ -31,10 +31,7 @@ DRAWN = ("storage", "decompress")
 
 
 def machine_tests(timings: pl.DataFrame) -> pl.DataFrame:
-    """Sum up each test: over the repeats of a process, then over processes.
-
-    The steps of a test follow its whole.
-    """
+    """Sum up each test, followed by its steps: over repeats of a process, then over processes."""
     found = (
         with_details(timings)
         .group_by(KEYS, maintain_order=True)

@@ -57,11 +57,7 @@ def component_scaling(
     components: Sequence[str] = EVERY,
     flagged: Callable[[pl.DataFrame, pl.DataFrame, Sequence[float]], str] = lambda *_: "",
 ) -> pl.DataFrame:
-    """Compare each component at each N with the fewest ranks that gave a result.
-
-    `flagged` gives the flags of trials at one N among those of their entry, from a component's
-    times.
-    """
+    """Compare each component at each N with the fewest ranks that gave a result."""
     rows = [
         _row(own, entry, component, flagged)
         for own, entry in by_workers(trials)

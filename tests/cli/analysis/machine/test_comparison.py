@@ -1,12 +1,14 @@
-"""A test of a machine is called slower only where its trials show it."""
+"""A test is called slower only where its trials show it, and how much is told where it can be."""
 
 import numpy as np
 import pytest
 
-from pyscale.analysis.machine.comparison import compared_tests
+from pyscale.analysis.machine.comparison import compared_tests, machine_speedups, machines_beside
 from pyscale.analysis.machine.sidebyside import machines_side_by_side
 
 BYTES = {"amount": 100.0, "unit": "B"}
+SAME_SIZE = {"storage": "the same size"}
+MAPS = {"amount": 2.0, "unit": "map"}
 SIX = (1.0, 1.01, 1.02, 1.03, 1.04, 1.05)
 
 
@@ -99,3 +101,88 @@ def test_two_runs_of_one_process_each_decide_nothing_however_often_it_repeated(n
     (row,) = judged(base, slower)
     assert (row["base_repeats"], row["verdict"]) == (1, "not enough data")
     assert row["reason"] == "few-trials"
+
+
+def speedup_of(base, other, **where):
+    """The one speedup of the second over the first."""
+    table = machine_speedups(machines_side_by_side([base, other]))
+    (row,) = table.filter(base=0, side=1, **where).to_dicts()
+    return row
+
+
+OTHER = {"storage": "another size"}
+
+
+@pytest.mark.parametrize(
+    ("told", "others", "sizes", "speedup", "why"),
+    [
+        (BYTES, BYTES, SAME_SIZE, 2.0, "time"),
+        # Nodes of runs with other numbers of nodes are compared.
+        (BYTES, BYTES | {"workers": 8}, SAME_SIZE, 2.0, "time"),
+        (BYTES, BYTES | {"amount": 300.0}, SAME_SIZE, 6.0, "rate"),
+        # Bytes are as large whatever the parameters, and maps are not.
+        (BYTES, BYTES, OTHER, 2.0, "rate"),
+        (MAPS, MAPS, OTHER, None, "other-size"),
+        (MAPS, MAPS, {}, None, "unknown-size"),
+        (BYTES, {}, SAME_SIZE, None, "unknown-amount"),
+        (BYTES, BYTES | {"unit": "file"}, SAME_SIZE, None, "other-unit"),
+    ],
+)
+def test_equal_work_is_compared_by_times_and_like_units_by_rates(
+    new, told, others, sizes, speedup, why
+):
+    base = new().test("fsc", 4.0, **told).side()
+    found = speedup_of(base, new().test("fsc", 2.0, **others).side(sizes))
+    assert found["speedup"] == (speedup and pytest.approx(speedup))
+    assert found["why_not" if speedup is None else "basis"] == why
+    assert found["basis" if speedup is None else "why_not"] is None
+
+
+def test_a_step_without_an_amount_is_compared_where_its_test_did_as_much(new):
+    def tested(whole, step, maps):
+        machine = new().test("fsc", whole, amount=maps, unit="map")
+        return machine.test("fsc", step, step="fft").side()
+
+    found = speedup_of(tested(4.0, 2.0, 2.0), tested(4.0, 0.5, 2.0), step="fft")
+    assert (found["speedup"], found["basis"]) == (4.0, "time")
+    found = speedup_of(tested(4.0, 2.0, 2.0), tested(4.0, 0.5, 6.0), step="fft")
+    assert (found["speedup"], found["why_not"]) == (None, "other-amount")
+
+
+def test_a_wrong_result_has_no_speedup_and_neither_have_its_steps(new):
+    wrong = {"error": 1.0, "tolerance": 0.1}
+    base = new().test("fsc", 4.0, **MAPS).test("fsc", 1.0, step="fft").side()
+    machine = new().test("fsc", 2.0, details=wrong, **MAPS).test("fsc", 0.5, step="fft")
+    table = machine_speedups(machines_side_by_side([base, machine.side()]))
+    assert table.filter(base=0)["why_not"].to_list() == ["wrong-result", "wrong-result"]
+
+
+def test_what_cannot_run_has_no_time_and_no_speedup(new):
+    base = new().test("read_direct", None, why_not="the filesystem refuses").side()
+    other = new().test("read_direct", 2.0, **BYTES).side()
+    table = machines_side_by_side([base, other])
+    assert table["wall_s"].to_list() == [None, 2.0]
+    assert table["why_not"].to_list() == ["the filesystem refuses", ""]
+    assert speedup_of(base, other)["why_not"] == "not-in-base"
+
+
+def test_the_interval_of_a_speedup_is_that_of_the_ratio_turned_round(new):
+    sides = [
+        new().test("read_cold", *SIX, **BYTES).side(),
+        new().test("read_cold", *(2 * wall for wall in SIX), **BYTES).side(),
+    ]
+    found = machines_beside(sides)
+    (row,) = found.speedups.filter(base=0).to_dicts()
+    (judged,) = found.pairs[0, 1].to_dicts()
+    assert row["speedup_low"] == pytest.approx(1 / judged["ratio_high"])
+    assert row["speedup_low"] < row["speedup"] < row["speedup_high"]
+
+
+@pytest.mark.parametrize("cache", ["warm", "unsupported", "evicted-unverified"])
+def test_a_cold_read_that_was_not_proved_to_be_one_is_compared_with_none(new, cache):
+    cold = new().test("read_cold", *SIX, cache="verified-cold", **BYTES).side()
+    doubted = new().test("read_cold", *(s / 5 for s in SIX), cache=cache, **BYTES).side()
+    for base, other in ((cold, doubted), (doubted, cold)):
+        found = speedup_of(base, other)
+        assert (found["speedup"], found["why_not"]) == (None, "not-cold")
+    assert machines_beside([cold, doubted]).pairs[0, 1]["verdict"].to_list() == [None]
