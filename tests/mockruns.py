@@ -86,7 +86,7 @@ def carried_out(plan, folder, executor=None):
 
 
 def carry_out(run, executor=None):
-    """Carry out a run on pretended workers, all of whose tasks end well unless others are given."""
+    """Carry out a run on pretended workers, whose tasks end well; what of it is not complete."""
     return execute(run, executor or MockExecutor(), lambda _event: None)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from pyscale.baseversion import read_base, with_base
 from pyscale.console import talk
@@ -43,14 +42,8 @@ from pyscale_stages.atomic import naming
 from pyscale_stages.measure.nodename import host_name
 
 USUAL_ON_A_CLUSTER = 8
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """How the trials of a run ended."""
-
-    complete: tuple[str, ...]
-    incomplete: tuple[str, ...]
+Incomplete = tuple[str, ...]
+"""Trials of a run that are not complete, in the order of the plan."""
 
 
 def plan_run(
@@ -140,22 +133,20 @@ def _usual_workers(
     return powers_of_two(max(1, most))
 
 
-def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[Outcome, Results]:
+def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[Incomplete, Results]:
     """Measure what is missing of the plan of a run, and report it."""
     # Who follows the run hears of its end when the report is there.
     with written_by_owner_alone(), naming(run.path), run_lock(run.path):
-        outcome = _execute(run, executor, listener)
-        results = report_run(run)
-    return outcome, results
+        return _execute(run, executor, listener), report_run(run)
 
 
-def execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
+def execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplete:
     """Run every trial of a plan that is not complete; what is complete stays as it is."""
     with written_by_owner_alone(), naming(run.path), run_lock(run.path):
         return _execute(run, executor, listener)
 
 
-def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
+def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplete:
     course = Course()
     journal = Journal(run.journal_file, both(listener, course.hear))
     with termination_as_interrupt():
@@ -183,7 +174,7 @@ def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Outcome:
             # A launcher that was killed may have left what mounted an image.
             executor.end_all()
         journal.append("run_finished")
-    return outcome_of(run.plan, done)
+    return tuple(trial.id for trial in run.plan.trials if trial.id not in done)
 
 
 @contextmanager
@@ -198,11 +189,3 @@ def attended(run: RunFolder, executor: Executor, journal: Journal) -> Iterator[N
             if isinstance(error, KeyboardInterrupt):
                 journal.append("run_interrupted")
         raise
-
-
-def outcome_of(plan: Plan, done: Collection[str]) -> Outcome:
-    """How the trials of a plan have ended, of which some are complete."""
-    return Outcome(
-        complete=tuple(trial.id for trial in plan.trials if trial.id in done),
-        incomplete=tuple(trial.id for trial in plan.trials if trial.id not in done),
-    )

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from pyscale.benchmark import Outcome, outcome_of
+from pyscale.benchmark import Incomplete
 from pyscale.course import Course, usual_s
 from pyscale.errors import UserError
 from pyscale.executors.slurmjobs import JobBook
@@ -90,7 +90,7 @@ class Holder:
                 self._append("run_started", detail=f"process {os.getpid()} on {host_name()}")
                 self._submit()
 
-    def finish(self) -> tuple[Outcome, Results]:
+    def finish(self) -> tuple[Incomplete, Results]:
         """Follow the allocations, submit the next where one is needed, and write the report."""
         with termination_as_interrupt(), following(self._run.path):
             self.begin()
@@ -104,9 +104,8 @@ class Holder:
                     if self._is_over():
                         if self._journal.read()[-1].kind != "run_finished":
                             self._append("run_finished")
-                        trials = self._run.plan.trials
-                        done = {trial.id for trial in trials if is_complete(self._run, trial)}
-                        return outcome_of(self._run.plan, done), report_run(self._run)
+                        left = (t for t in self._run.plan.trials if not is_complete(self._run, t))
+                        return tuple(trial.id for trial in left), report_run(self._run)
                     self._end_strays()
                     self._submit()
 

@@ -215,9 +215,11 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
     with RunProgress(plan, Journal(run.journal_file).read()) as progress:
         try:
             if is_held(plan):
-                outcome, results = Holder(run, progress.hear).finish()
+                incomplete, results = Holder(run, progress.hear).finish()
             else:
-                outcome, results = benchmark(run, executor_for(run, progress.hear), progress.hear)
+                incomplete, results = benchmark(
+                    run, executor_for(run, progress.hear), progress.hear
+                )
         except KeyboardInterrupt:
             progress.stop()
             resume = f"pyscale run --resume {plan.run_id}"
@@ -234,9 +236,9 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
     doubted = [*not_to_be_trusted(results.configurations), *missed(results)]
     for sentence in doubted:
         talk(sentence)
-    if outcome.incomplete:
+    if incomplete:
         talk(
-            f"{len(outcome.incomplete)} of {len(plan.trials)} trials are not complete: "
+            f"{len(incomplete)} of {len(plan.trials)} trials are not complete: "
             f"see `pyscale status {plan.run_id}`; try them again with "
             f"`pyscale run --resume {plan.run_id}`"
         )
@@ -244,7 +246,7 @@ def _carry_out(run: RunFolder, *, detach: bool, strict: bool, verbose: bool) -> 
     elif results.validation is None and not results.about_workers().configurations.is_empty():
         talk(f"lines to paste: pyscale advise {plan.run_id}")
     talk(f"report: {run.report / PAGE_NAME}")
-    if outcome.incomplete:
+    if incomplete:
         return EXIT_INCOMPLETE
     is_wrong = results.validation is not None and results.validation.verdict != "right"
     return EXIT_INVALID if is_wrong or (strict and doubted) else 0

@@ -33,7 +33,7 @@ def run(tmp_path, movie):
 
 def test_its_output_is_compared_with_that_of_the_same_work_and_with_no_truth(run):
     executor = MockExecutor()
-    assert carry_out(run, executor).incomplete == ()
+    assert carry_out(run, executor) == ()
     spec = result_of(run, f"{GPU}-n2-b1", "beside").spec
     base, own = (run.plan.trial(f"{entry}-n2-b1") for entry in (BASE, GPU))
     assert (spec.verb, spec.device, spec.output, spec.truth) == ("check", "cpu", None, None)
@@ -51,7 +51,7 @@ def test_its_output_is_compared_with_that_of_the_same_work_and_with_no_truth(run
 
 def test_outputs_that_differ_are_no_failure(run):
     differing = MockExecutor(lambda _trial, task, _spec: MockEnd(agrees=task != "beside"))
-    assert carry_out(run, differing).incomplete == ()
+    assert carry_out(run, differing) == ()
     agreement = result_of(run, f"{GPU}-n1-b1", "beside").agreement
     assert agreement is not None
     assert not agreement.same
@@ -59,24 +59,24 @@ def test_outputs_that_differ_are_no_failure(run):
 
 def test_outputs_that_cannot_be_compared_fail_that_trial_alone(run):
     executor = failing(f"{GPU}-n2-b1", "beside")
-    assert carry_out(run, executor).incomplete == (f"{GPU}-n2-b1",)
+    assert carry_out(run, executor) == (f"{GPU}-n2-b1",)
     assert executor.started.count((f"{GPU}-n2-b1", "beside")) == 2
     assert executor.started.count((f"{GPU}-n2-b1", "w0")) == 1, "what was timed stays"
     again = MockExecutor()
-    assert carry_out(run, again).incomplete == ()
+    assert carry_out(run, again) == ()
     assert again.started == [(f"{GPU}-n2-b1", "beside")]
 
 
 def test_a_trial_with_nothing_to_be_set_beside_is_timed_all_the_same(run):
     executor = failing(f"{BASE}-n2-b1", "w0", code=2)
-    assert set(carry_out(run, executor).incomplete) == {f"{BASE}-n2-b1", f"{GPU}-n2-b1"}
+    assert set(carry_out(run, executor)) == {f"{BASE}-n2-b1", f"{GPU}-n2-b1"}
     assert (f"{GPU}-n2-b1", "merge") in executor.started
     assert (f"{GPU}-n2-b1", "beside") not in executor.started
     (told,) = events_of(run, "trial_failed", trial=f"{GPU}-n2-b1")
     missing = f"beside: its counterpart, the output of {BASE}-n2-b1, is missing"
     assert told.detail.startswith(missing)
     again = MockExecutor()
-    assert carry_out(run, again).incomplete == ()
+    assert carry_out(run, again) == ()
     assert (f"{GPU}-n2-b1", "beside") in again.started
     assert (f"{GPU}-n2-b1", "w0") not in again.started
 
@@ -85,5 +85,5 @@ def test_a_task_beside_that_goes_on_alone_is_taken_up(run):
     trial = f"{GPU}-n2-b1"
     killed_at(run, trial, "beside", on_this_node=False)
     again = MockExecutor(on_this_node=False, takes_up=True)
-    assert carry_out(run, again).incomplete == ()
+    assert carry_out(run, again) == ()
     assert again.taken_up == [(trial, "beside")]

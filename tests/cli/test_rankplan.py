@@ -299,7 +299,7 @@ def test_ranks_that_a_dead_pyscale_left_are_started_anew_with_a_meeting_of_their
         seen.append(spec.meeting is not None and spec.meeting.exists())
         return MockEnd()
 
-    assert carry_out(run, MockExecutor(second)).incomplete == ()
+    assert carry_out(run, MockExecutor(second)) == ()
     assert not any(seen)
 
 
@@ -321,7 +321,7 @@ def test_an_image_that_does_not_fit_one_rank_is_timed_on_more(planned, tmp_path)
     executor = MockExecutor(behaviour)
     run = RunFolder.create(tmp_path / "runs", planned("reconstruct"))
     # Nothing is there to compare it with, which is no reason not to time it.
-    assert set(carry_out(run, executor).incomplete) == {ALONE, BOTH}
+    assert set(carry_out(run, executor)) == {ALONE, BOTH}
     assert {result_of(run, BOTH, task).status for task in ("w0", "w1")} == {"done"}
     events = run.journal_file.read_text()
     assert f"check: its baseline, the output of {ALONE}, is missing" in events
@@ -329,7 +329,7 @@ def test_an_image_that_does_not_fit_one_rank_is_timed_on_more(planned, tmp_path)
     assert (told["exhausted"], told["error"]) == (True, EXHAUSTED.message)
     # The next try has but that to do, and ranks that were timed stay as they are.
     again = MockExecutor()
-    assert carry_out(run, again).incomplete == ()
+    assert carry_out(run, again) == ()
     assert len(executor.started) > len(again.started)
     assert (BOTH, "w0") not in again.started
 

@@ -75,7 +75,7 @@ class TestADoneRun:
 
     def test_starts_nothing_when_it_is_resumed(self, done):
         again = MockExecutor()
-        assert carry_out(done, again).incomplete == ()
+        assert carry_out(done, again) == ()
         assert again.started == []
 
 
@@ -155,7 +155,7 @@ def test_a_failed_trial_is_tried_again_as_a_whole_and_a_merge_or_check_alone(
     run, task, first_starts, attempts
 ):
     executor = failing("segment-n2-b1", task, times=1)
-    assert carry_out(run, executor).incomplete == ()
+    assert carry_out(run, executor) == ()
     assert executor.started.count(("segment-n2-b1", "w0")) == first_starts
     assert executor.started.count(("segment-n2-b1", task)) == 2
     assert run.attempts(run.plan.trial("segment-n2-b1")) == attempts
@@ -166,7 +166,7 @@ def test_a_check_that_keeps_failing_ends_alone_and_says_why(run):
     trial = "register_denoise-n2-b1"
     executor = failing(trial, "check")
     # It is of a baseline, which still feeds the next stages.
-    assert carry_out(run, executor).incomplete == (trial,)
+    assert carry_out(run, executor) == (trial,)
     assert executor.started.count((trial, "check")) == 2
     record = read_task(run.task(run.plan.trial(trial), "check"))
     assert record.error is not None
@@ -174,11 +174,11 @@ def test_a_check_that_keeps_failing_ends_alone_and_says_why(run):
 
 
 def test_stages_whose_input_is_missing_are_skipped_with_the_reason(run):
-    outcome = carry_out(run, failing("segment-n1-b1", "w0"))
+    incomplete = carry_out(run, failing("segment-n1-b1", "w0"))
     skipped = events_of(run, "trial_skipped")
-    assert {event.trial for event in skipped} == set(outcome.incomplete) - {"segment-n1-b1"}
+    assert {event.trial for event in skipped} == set(incomplete) - {"segment-n1-b1"}
     assert all("segment-n1-b1, is missing" in event.detail for event in skipped)
-    assert not any(trial.startswith("register") for trial in outcome.incomplete)
+    assert not any(trial.startswith("register") for trial in incomplete)
 
 
 class TestResuming:
@@ -215,7 +215,7 @@ class TestResuming:
     def test_never_repeats_a_timed_part_that_is_complete(self, run, task, repeated):
         killed_at(run, "contact-n2-b2", task)
         again = MockExecutor()
-        assert carry_out(run, again).incomplete == ()
+        assert carry_out(run, again) == ()
         assert started_of(again, "contact-n2-b2") == repeated
         assert run.attempts(run.plan.trial("contact-n2-b2")) == 1, "an interruption is no failure"
 
@@ -254,7 +254,7 @@ def test_killed_at_any_moment_a_run_resumes_to_the_undisturbed_set_of_results(ru
         process.start()
         process.join()
         kills += process.exitcode == -signal.SIGKILL
-    assert carry_out(run).incomplete == ()
+    assert carry_out(run) == ()
     assert kills > 20
     assert all(result_of(run, trial, task) for trial, task in every_task(run.plan))
     finished = Counter(event.trial for event in events_of(run, "trial_finished"))
@@ -267,8 +267,7 @@ class TestTrialsQueuedAhead:
 
     def test_those_whose_inputs_are_there_wait_together_and_run_in_their_order(self, run):
         executor = MockExecutor(on_this_node=False, room=1000)
-        outcome = carry_out(run, executor)
-        assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
+        assert carry_out(run, executor) == ()
         # Every one of them was queued, and none twice.
         assert executor.queued == executor.taken_up == every_task(run.plan)
         events = events_of(run)
@@ -291,16 +290,14 @@ class TestTrialsQueuedAhead:
 
     def test_a_full_queue_is_told_once_and_the_run_goes_on(self, run):
         executor = MockExecutor(on_this_node=False, room=2)
-        outcome = carry_out(run, executor)
-        assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
+        assert carry_out(run, executor) == ()
         assert [event.detail for event in events_of(run, "queue_full")] == ["its queue is full"]
         assert len(executor.queued) + len(executor.started) == len(every_task(run.plan))
 
     def test_one_that_fails_is_tried_again_as_a_whole(self, run):
         executor = failing("contact-n2-b1", "w0", times=1)
         executor.on_this_node, executor.room = False, 1000
-        outcome = carry_out(run, executor)
-        assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
+        assert carry_out(run, executor) == ()
         assert events_of(run, "trial_failed")[0].detail.startswith("w0:")
         assert ("contact-n2-b1", "w0") in executor.started
 
@@ -308,8 +305,7 @@ class TestTrialsQueuedAhead:
         first = next(trial.id for trial in run.plan.trials if trial.block == 2)
         killed_at(run, first, "w0", on_this_node=False, room=1000)
         executor = MockExecutor(on_this_node=False, takes_up=True, room=1000)
-        outcome = carry_out(run, executor)
-        assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
+        assert carry_out(run, executor) == ()
         # Nothing was ordered twice.
         assert not any("." in path.name for path in (run.path / "tasks").iterdir())
 
@@ -325,8 +321,7 @@ class TestTrialsQueuedAhead:
                 return bool(batch.orders)
 
         fails_once = ending("contact-n2-b2", "w0", MockEnd(returncode=1))
-        outcome = carry_out(run, Fast(fails_once, on_this_node=False, room=1000))
-        assert outcome.complete == tuple(trial.id for trial in run.plan.trials)
+        assert carry_out(run, Fast(fails_once, on_this_node=False, room=1000)) == ()
         told = [event.kind for event in events_of(run, trial="contact-n2-b2")]
         assert [kind.removeprefix("trial_") for kind in told if kind.startswith("trial_")] == [
             *("started", "failed", "retried", "started", "finished")
