@@ -71,7 +71,7 @@ class Declared:
 
     id: str
     title: str
-    rows_of: str = ""  # what the page calls the rows; without it, as the plot
+    dataset: str  # what the page calls the rows
     rows: list[Row]  # numbers that are drawn, and texts that are told of them
     seen: dict[str, str]  # columns told of a mark that is pointed at, and what they are
     sentences: Sequence[str]  # how to read it
@@ -79,11 +79,6 @@ class Declared:
     absent: str  # what there is no figure of without rows, and what it needs
     headings: dict[str, list[str]] = field(default_factory=dict)  # in print, above each panel
     crossed: str | None = None  # column that says what is invalid: it has a cross
-
-    @property
-    def dataset(self) -> str:
-        """What the page calls the rows."""
-        return self.rows_of or self.id
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,6 +65,7 @@ def components(results: Results) -> Plot:
     return Plot(
         id="components",
         title="Speedup of each component over ranks",
+        dataset="reconstruct_components",
         rows=rows,
         along=RANKS,
         value=Value("speedup", "Speedup over N0", scale="log2"),
@@ -106,6 +107,7 @@ def component_shares(results: Results) -> Stack:
     return Stack(
         id="componentshares",
         title="What an iteration consists of",
+        dataset="reconstruct_shares",
         rows=[
             {
                 "curve": image,

@@ -56,6 +56,7 @@ def times(results: Results) -> Plot:
         rows,
         id="sizetime",
         title="Time over size",
+        dataset="grid_points",
         value=Value(
             "call_s",
             "Time of a call (s)",
@@ -123,6 +124,7 @@ def ratios(results: Results) -> Plot:
         rows,
         id="sizeratio",
         title="Speedup over size",
+        dataset="grid_ratios",
         value=Value(
             "ratio",
             ratio_title(line.base for sweep in found for line in sweep.compared),
@@ -283,6 +285,7 @@ def call_parts(results: Results) -> Stack:
     return Stack(
         id="callparts",
         title="What a call consists of",
+        dataset="call_parts",
         rows=rows,
         panel="panel",
         along=Along("of", "Side of the image (px)"),
