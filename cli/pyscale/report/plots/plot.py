@@ -243,7 +243,9 @@ def trials_told(count: int) -> str:
     return f"{count}{few}"
 
 
-def ends_of(name: str, row: Row, column: str | None = None, factor: float = 1.0) -> Row:
-    """A value and its interval, in the unit that the factor makes."""
+def ends_of(
+    name: str, row: Row, column: str | None = None, factor: float = 1.0, over: float = 1.0
+) -> Row:
+    """A value and its interval, in the unit that the factor and the divisor make."""
     known = {end: row[f"{column or name}{end}"] for end in WITH_ENDS}
-    return {f"{name}{end}": None if at is None else factor * at for end, at in known.items()}
+    return {f"{name}{end}": None if at is None else factor * at / over for end, at in known.items()}

@@ -46,7 +46,8 @@ def components(results: Results) -> Plot:
             "sure": sure(row, "speedup", ratio, ""),
             "efficient": ratio(row["efficiency"]),
             "normalised": ratio(row["normalised_efficiency"]),
-            **_taken(row),
+            "took": f"{milliseconds(row['seconds'])} ms",
+            "shared": percent(row["share"]),
             "doubts": ", ".join(flags_of(row)) or "none",
         }
         for image, point, name, row in _each(results)
@@ -115,7 +116,8 @@ def component_shares(results: Results) -> Stack:
                 "order": DRAWN.index(name),
                 "workers": point["workers"],
                 "share": row["share"],
-                **_taken(row),
+                "shared": percent(row["share"]),
+                "took": f"{milliseconds(row['seconds'])} ms",
             }
             for image, point, name, row in _each(results)
             if name in COMPONENTS and row["share"]
@@ -148,7 +150,3 @@ def _each(results: Results) -> Iterator[tuple[str, Row, str, Row]]:
         for point in images.timed:
             for name in DRAWN:
                 yield images.names[point["stage"]], point, name, images.component(point, name)
-
-
-def _taken(row: Row) -> Row:
-    return {"took": f"{milliseconds(row['seconds'])} ms", "shared": percent(row["share"])}
