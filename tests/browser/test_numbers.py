@@ -187,7 +187,8 @@ def test_numbers_of_other_kinds_are_those_of_their_places_and_written_as_told(
         column = one.column.removesuffix("_low").removesuffix("_high")
         only = OF_GRIDS.get(column) if name == "grid" else None
         writers = (*WRITERS, *more) if only is None else (only,)
-        told = {write(exact / scale) for scale in (1.0, *scales) for write in writers}
+        given = (exact, *(exact / scale for scale in scales))
+        told = {write(value) for value in given for write in writers}
         told |= set() if "loader" in tables else {one.value}
         assert one.text.strip() in told, one
     assert set(page.evaluate(LOOSE)) <= NO_COLUMNS
