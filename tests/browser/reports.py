@@ -4,34 +4,35 @@ from __future__ import annotations
 
 import csv
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 import pytest
 
+from madeupgrid import made_up
+from madeuploader import ENTRIES
+from madeuploaderrun import consuming
+from madeuploaderrun import made_up as made_up_loading
+from madeupmachine import made_up as made_up_machine
+from madeupreconstructrun import made_up as made_up_reconstruction
+from pretendedrun import make_run
+from pyscale.analysis.machine.findings import MachineFindings
+from pyscale.analysis.ranks.loader import LoaderFindings
+from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.analysis.walltimes import trials_from_wall_times
+from pyscale.references.files import all_references
+from pyscale.references.matchingranks import matching_loading, matching_reconstruct
+from pyscale.references.model import Reference, Referred
 from pyscale.report.context import ReportContext
+from pyscale.report.csv import FILES, RARE_FILES
 from pyscale.report.results import Results
 from pyscale.report.write import write_report
-from pyscale.results import analysed
+from pyscale.results import ReportOptions, analysed
+from pyscale.results import results_of as results_of_folder
 from runbuilder import RunBuilder
 
-FILES = {
-    "configurations": "benchmark_results_aggregated.csv",
-    "losses": "benchmark_losses.csv",
-    "trials": "benchmark_trials.csv",
-    "points": "benchmark_points.csv",
-    "ratios": "benchmark_ratios.csv",
-    "parts": "benchmark_call_parts.csv",
-    "tests": "benchmark_tests.csv",
-    "nodes": "benchmark_nodes.csv",
-    "headroom": "benchmark_headroom.csv",
-    "loader": "benchmark_loader.csv",
-    "loader_ranks": "benchmark_loader_ranks.csv",
-    "reconstruct": "benchmark_reconstruct.csv",
-    "reconstruct_points": "benchmark_reconstruct_points.csv",
-}
 KEYS = {
     "configurations": ("suite", "stage", "device", "workers"),
     "losses": ("suite", "stage", "device", "workers", "part"),
@@ -77,7 +78,7 @@ class Report(NamedTuple):
         return self.folder / "report.html"
 
     def file(self, table):
-        return self.folder / FILES[table]
+        return self.folder / (FILES | RARE_FILES)[table]
 
     def rows(self, table):
         """Rows of one of its CSV files, by the keys that the page gives them."""
@@ -166,3 +167,72 @@ def weak_run():
             work = {"compute": 100.0 + block, "read": 10.0 * count}
             run.trial("segment", [work] * count, block=block, movie_frames=20 * count)
     return run
+
+
+def full_run(path):
+    """The pipeline at N = 1, 2 and 4, six times, with all records of a run on a cluster."""
+    run = make_run(path, counts=(1, 2, 4), repeats=6, frames=96)
+    return results_of_folder(run, options=ReportOptions(references=("pycyto",)))
+
+
+def one_machine():
+    """One node with two GPUs, a stage beside that reads a movie at N = 1 and 2, and a reference."""
+    own = made_up_machine(1, pipeline=True)
+    reference = Reference(
+        name="elsewhere",
+        title="A machine elsewhere",
+        source="Made up",
+        figures="wall times",
+        hardware={"processor": "another"},
+        caveats=("None of it was measured.",),
+        sweep="test",
+        stages={},
+    )
+    tests = own.of(MachineFindings).tests
+    slower = tests.with_columns(wall_s=pl.col("wall_s") * 2, rate=pl.col("rate") / 2)
+    return replace(own, beside={"machine": [Referred(reference, slower)]})
+
+
+def failing_loading():
+    """Eight configurations of a loader on 1 and 2 ranks; the last one fails."""
+    *others, last = consuming(500.0)
+    failing = replace(last, error="a slide cannot be read: CMU-1.svs")
+    return made_up_loading([*others, failing])
+
+
+def published_loading(folder):
+    """The same on four ranks with three trials each, beside what somebody published."""
+    like = replace(ENTRIES[2], num_workers=4, pool_size=8)
+    results = made_up_loading([*ENTRIES[:2], like], ranks=(4,), repeats=3)
+    known = all_references(folder / "none").values()
+    beside = matching_loading(known, results.of(LoaderFindings).points)
+    return replace(results, beside={"loader": beside})
+
+
+def published_reconstruction(folder):
+    """Three images on 1 to 8 ranks, one of them too large for one, beside what is published."""
+    results = made_up_reconstruction(slowest=1.1)
+    known = all_references(folder / "none").values()
+    beside = matching_reconstruct(known, results.of(ReconstructFindings).points)
+    return replace(results, beside={"reconstruct": beside})
+
+
+MADE_UP = {
+    "full": full_run,
+    "broken": lambda _: broken_run().results_with_timeline("a broken run"),
+    # A first look, so that nothing has an interval.
+    "thin": lambda path: results_of_folder(make_run(path, counts=(1, 2), repeats=2, frames=8)),
+    "table": lambda _: table_results(),
+    "hostile": lambda _: hostile_run().results_with_timeline("<b>a run</b>"),
+    "single": lambda _: single_run().results_with_timeline("one trial"),
+    "weak": lambda _: weak_run().results_with_timeline("weak scaling"),
+    # CPU and GPU, six times, beside what others measured.
+    "grid": lambda _: made_up(sizes=(224, 448, 896, 1344, 2016)),
+    "machine": lambda _: one_machine(),
+    # Three nodes without a GPU, of which the third reads at half the rate.
+    "machines": lambda _: made_up_machine(3, gpus=False),
+    "loading": lambda _: failing_loading(),
+    "loadings": published_loading,
+    "reconstruction": published_reconstruction,
+}
+"""Results of every report, by its name, made with a folder of their own."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import NamedTuple
 
+import pytest
+
 from pyscale.report import wording
 
 REPORTS = ("full", "broken", "thin", "single", "weak", "table", "hostile")
@@ -71,17 +73,6 @@ class Number(NamedTuple):
 
 def read(page):
     return [Number(**found) for found in page.evaluate(READ)]
-
-
-def places_of_the_csv(page, tables, told):
-    """Where numbers of tables stand; each is that of its place in the CSV, and written as told."""
-    found = [one for one in read(page) if one.table in tables]
-    for one in found:
-        exact = json.loads(one.value)
-        assert exact == float(tables[one.table][one.key][one.column]), one
-        assert one.text.strip() in told(one, exact), one
-    assert set(page.evaluate(LOOSE)) <= NO_COLUMNS
-    return {(one.table, one.key, one.column) for one in found}
 
 
 def test_every_number_is_the_one_of_its_place_in_the_csv(page, report):
@@ -152,3 +143,59 @@ def test_a_number_stands_in_the_row_of_its_configuration(full, visit_once):
         for key in row["keys"]:
             assert key.split("|")[1] == row["stage"]
             assert key.split("|")[3] == row["workers"][0]
+
+
+MACHINE = (("tests", "nodes", "headroom"), (1e3, 1e6, 1e9, 1e12, 1e-3), ("{:.2g}".format,))
+OF_KINDS = {
+    "grid": (("points", "ratios", "parts", "configurations"), (), ()),
+    "machine": MACHINE,
+    "machines": MACHINE,
+    "loading": (("loader", "loader_ranks"), (1e3, 1e6, 1e-3), ()),
+    "loadings": (("loader", "loader_ranks"), (1e3, 1e6, 1e-3), ()),
+    "reconstruction": (
+        ("reconstruct", "reconstruct_points"),
+        (1e-3,),
+        ("{:+.2f}".format, lambda value: f"{100 * value:.2g} %"),
+    ),
+}
+"""Tables, what numbers may be divided by to have the unit beside them, and more ways to write."""
+OF_GRIDS = {"ratio": wording.ratio, "steady_s": wording.number, "share": wording.percent}
+WANTED = {
+    "points": (lambda _: True, ("steady_s", "first_s", "start_s")),
+    "ratios": (lambda row: row["measure"] == "steady", ("ratio_low",)),
+    "tests": (lambda row: row["kind"] == "kernels" and row["wall_s"], ("wall_s",)),
+    "loader": (
+        lambda row: row["patches_per_s"],
+        ("patches_per_s", "inferred_per_s", "wait_p99_s", "effective_slides"),
+    ),
+}
+"""Columns of those rows of a table that must be on the page."""
+
+
+@pytest.mark.parametrize("name", OF_KINDS)
+def test_numbers_of_other_kinds_are_those_of_their_places_and_written_as_told(
+    request, visit_once, name
+):
+    report = request.getfixturevalue(name)
+    page = visit_once(report.page)
+    names, scales, more = OF_KINDS[name]
+    tables = {table: report.rows(table) for table in names if report.file(table).exists()}
+    found = [one for one in read(page) if one.table in tables]
+    for one in found:
+        exact = json.loads(one.value)
+        assert exact == float(tables[one.table][one.key][one.column]), one
+        column = one.column.removesuffix("_low").removesuffix("_high")
+        only = OF_GRIDS.get(column) if name == "grid" else None
+        writers = (*WRITERS, *more) if only is None else (only,)
+        given = (exact, *(exact / scale for scale in scales))
+        told = {write(value) for value in given for write in writers}
+        told |= set() if "loader" in tables else {one.value}
+        assert one.text.strip() in told, one
+    assert set(page.evaluate(LOOSE)) <= NO_COLUMNS
+    there = {(one.table, one.key, one.column) for one in found}
+    assert {table for table, _, _ in there} == set(tables)
+    for table in WANTED.keys() & tables.keys():
+        is_wanted, columns = WANTED[table]
+        for key, row in tables[table].items():
+            if is_wanted(row):
+                assert {(table, key, column) for column in columns} <= there

@@ -40,29 +40,23 @@ def test_opencv_has_one_thread_whether_imported_before_or_after():
         cv2.setNumThreads(before)
 
 
-@pytest.mark.parametrize(
-    ("crews", "said"),
-    [
-        ([Crew("n1", FOUR_CPUS, 4, 4)], ""),
-        # The rank needs a core beside its loader processes.
-        ([Crew("n1", FOUR_CPUS, 4, 5)], "4 loader processes are 5 processes on 4 usable cores"),
-        ([Crew("n1", (0, 1), 2, 2), Crew("n1", (2, 3), 2, 2)], ""),
-        ([Crew("n1", FOUR_CPUS, 4, 3)] * 2, "2 ranks on n1"),
-        ([Crew("n1", FOUR_CPUS, 2, 3)], "3 processes on 2 usable cores"),
-        # Granted parts of the same cores, they have them all.
-        ([Crew("n1", FOUR_CPUS, 2, 2)] * 2, ""),
-        ([Crew("n1", FOUR_CPUS, 4, 4), Crew("n2", FOUR_CPUS, 4, 9)], ""),
-    ],
-    ids=[
-        "enough",
-        "one too many",
-        "own cores",
-        "shared cores",
-        "granted a part",
-        "granted parts",
-        "another node",
-    ],
-)
+CREWS = {
+    "enough": ([Crew("n1", FOUR_CPUS, 4, 4)], ""),
+    # The rank needs a core beside its loader processes.
+    "one too many": (
+        [Crew("n1", FOUR_CPUS, 4, 5)],
+        "4 loader processes are 5 processes on 4 usable cores",
+    ),
+    "own cores": ([Crew("n1", (0, 1), 2, 2), Crew("n1", (2, 3), 2, 2)], ""),
+    "shared cores": ([Crew("n1", FOUR_CPUS, 4, 3)] * 2, "2 ranks on n1"),
+    "granted a part": ([Crew("n1", FOUR_CPUS, 2, 3)], "3 processes on 2 usable cores"),
+    # They have all of the same cores.
+    "granted parts": ([Crew("n1", FOUR_CPUS, 2, 2)] * 2, ""),
+    "another node": ([Crew("n1", FOUR_CPUS, 4, 4), Crew("n2", FOUR_CPUS, 4, 9)], ""),
+}
+
+
+@pytest.mark.parametrize(("crews", "said"), CREWS.values(), ids=CREWS)
 def test_a_node_with_too_few_cores_is_warned_of(crews, said):
     found = oversubscription(crews, "n1")
     assert said in found

@@ -46,7 +46,7 @@ def finished(
         own.append(alt.param(name="panel", value=""))
     height = PANEL_HEIGHT_PX if panels else HEIGHT_PX
     sized = alt.layer(*layers).properties(width="container", height=height).add_params(*own)
-    meta |= {"note": note, "titles": dict(zip(("absolute", "relative"), titles, strict=True))}
+    named = dict(zip(("absolute", "relative"), titles, strict=True))
     return Chart(
         id=declared.id,
         title=declared.title,
@@ -55,7 +55,7 @@ def finished(
             **sized.to_dict(validate=False),
             "autosize": AUTOSIZE,
             "config": config(),
-            "usermeta": meta | {"panels": list(panels)},
+            "usermeta": {"note": note, "titles": named, "panels": list(panels), **meta},
         },
     )
 

@@ -66,7 +66,8 @@ def curve_colours(count: int) -> list[str]:
 
 def config() -> dict[str, Any]:
     """What Vega-Lite is told of every chart."""
-    label = {"labelFont": FONT, "labelFontSize": TEXT_PX}
+    text = {"font": FONT, "fontSize": TEXT_PX}
+    label = {"labelFont": FONT, "labelFontSize": TEXT_PX, "labelColor": colour("quiet")}
     title = {"titleFont": FONT, "titleFontSize": TEXT_PX, "titleColor": colour("ink")}
     return {
         "background": "transparent",
@@ -76,7 +77,6 @@ def config() -> dict[str, Any]:
         "axis": {
             **label,
             **title,
-            "labelColor": colour("quiet"),
             "titleFontWeight": "normal",
             "titlePadding": 8,
             "domain": False,
@@ -87,6 +87,21 @@ def config() -> dict[str, Any]:
         },
         "axisX": {"grid": False, "domain": True, "domainColor": colour("quiet"), "ticks": False},
         "axisY": {"ticks": False},
+        "legend": {
+            **label,
+            **title,
+            "labelColor": colour("ink"),
+            "labelLimit": 240,
+            "symbolSize": 80,
+        },
+        "title": {
+            **text,
+            "anchor": "start",
+            "frame": "group",
+            "fontWeight": "normal",
+            "color": colour("ink"),
+            "offset": 12,
+        },
     }
 
 

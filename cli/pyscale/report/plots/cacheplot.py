@@ -53,6 +53,7 @@ def cache(results: Results, *others: Results) -> Plot:
     return Plot(
         id="cache",
         title="Reading, by the state of the page cache",
+        dataset="reading",
         rows=rows,
         value=Value(
             "read_s",

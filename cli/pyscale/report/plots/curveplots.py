@@ -236,7 +236,7 @@ class _Curves:
         has_crosses = any(row["invalid"] for row in drawn)
         known = known_ends(drawn, value.column, "_low", "_min")
         shared: dict[str, Any] = {
-            "rows_of": "configurations",
+            "dataset": "configurations",
             "rows": self.rows if drawn else [],
             "series": "curve",
             "known": [curve.name for curve in self.found],

@@ -174,9 +174,7 @@ def law_rows(found: Sequence[Curve], fits: Sequence[CurveFits]) -> list[Row]:
         grew = any(row["growth"] != 1 for row in curve.timed)
         for at in law.line:
             row = at.model_dump()
-            walls = ends_of("wall_s", row) | ends_of(
-                "wall_share", row, "wall_s", 1 / base["wall_s"]
-            )
+            shares = ends_of("wall_share", row, "wall_s", over=base["wall_s"])
             rows.append(
                 {
                     "curve": curve.name,
@@ -184,8 +182,8 @@ def law_rows(found: Sequence[Curve], fits: Sequence[CurveFits]) -> list[Row]:
                     "law": LAWS[law.law],
                     "sure": f"{ratio(at.speedup_low)} to {ratio(at.speedup_high)}",
                     **ends_of("speedup", row),
-                    **ends_of("efficiency", row, "speedup", base["workers"] / at.workers),
-                    **({} if grew else walls),
+                    **ends_of("efficiency", row, "speedup", base["workers"], at.workers),
+                    **({} if grew else ends_of("wall_s", row) | shares),
                 }
             )
     return rows

@@ -58,6 +58,7 @@ def pareto(results: Results) -> Plot:
     return Plot(
         id="loaderpareto",
         title="Diversity against speed",
+        dataset="loader_points",
         rows=rows,
         along=Along("effective_slides", "Effective slides of all ranks", "linear"),
         value=Value("rate", "Patches/s, all ranks in step", scale="linear"),

@@ -20,6 +20,7 @@ def losses(results: Results) -> Stack:
     return Stack(
         id="losses",
         title="Where the worker-seconds went",
+        dataset="losses",
         rows=rows,
         headings=headings(found, results.context),
         absolute=Amount("worker_s", "Worker-seconds", "needed_s"),

@@ -37,6 +37,7 @@ def _plot(name: str, absent: str | None = None, **how: Any) -> Plot:
     rates: dict[str, Any] = {"value": Value("rate", "MB/s")}
     return Plot(
         id=f"machine{name}",
+        dataset=f"machine_{name}",
         absent=f"{absent or name}: it needs a run with tests of the machine, on few nodes",
         **rates | how,
     )

@@ -25,6 +25,7 @@ def measures(results: Results) -> Plot:
     return Plot(
         id="measures",
         title="Numbers that stages measure, over workers",
+        dataset="measures",
         rows=rows,
         value=Value("value", "Value, in the panel's unit", scale="linear"),
         series="stage",

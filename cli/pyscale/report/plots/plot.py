@@ -71,7 +71,7 @@ class Declared:
 
     id: str
     title: str
-    rows_of: str = ""  # what the page calls the rows; without it, as the plot
+    dataset: str  # what the page calls the rows
     rows: list[Row]  # numbers that are drawn, and texts that are told of them
     seen: dict[str, str]  # columns told of a mark that is pointed at, and what they are
     sentences: Sequence[str]  # how to read it
@@ -79,11 +79,6 @@ class Declared:
     absent: str  # what there is no figure of without rows, and what it needs
     headings: dict[str, list[str]] = field(default_factory=dict)  # in print, above each panel
     crossed: str | None = None  # column that says what is invalid: it has a cross
-
-    @property
-    def dataset(self) -> str:
-        """What the page calls the rows."""
-        return self.rows_of or self.id
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -248,7 +243,9 @@ def trials_told(count: int) -> str:
     return f"{count}{few}"
 
 
-def ends_of(name: str, row: Row, column: str | None = None, factor: float = 1.0) -> Row:
-    """A value and its interval, in the unit that the factor makes."""
+def ends_of(
+    name: str, row: Row, column: str | None = None, factor: float = 1.0, over: float = 1.0
+) -> Row:
+    """A value and its interval, in the unit that the factor and the divisor make."""
     known = {end: row[f"{column or name}{end}"] for end in WITH_ENDS}
-    return {f"{name}{end}": None if at is None else factor * at for end, at in known.items()}
+    return {f"{name}{end}": None if at is None else factor * at / over for end, at in known.items()}

@@ -46,7 +46,8 @@ def components(results: Results) -> Plot:
             "sure": sure(row, "speedup", ratio, ""),
             "efficient": ratio(row["efficiency"]),
             "normalised": ratio(row["normalised_efficiency"]),
-            **_taken(row),
+            "took": f"{milliseconds(row['seconds'])} ms",
+            "shared": percent(row["share"]),
             "doubts": ", ".join(flags_of(row)) or "none",
         }
         for image, point, name, row in _each(results)
@@ -65,6 +66,7 @@ def components(results: Results) -> Plot:
     return Plot(
         id="components",
         title="Speedup of each component over ranks",
+        dataset="reconstruct_components",
         rows=rows,
         along=RANKS,
         value=Value("speedup", "Speedup over N0", scale="log2"),
@@ -106,6 +108,7 @@ def component_shares(results: Results) -> Stack:
     return Stack(
         id="componentshares",
         title="What an iteration consists of",
+        dataset="reconstruct_shares",
         rows=[
             {
                 "curve": image,
@@ -113,7 +116,8 @@ def component_shares(results: Results) -> Stack:
                 "order": DRAWN.index(name),
                 "workers": point["workers"],
                 "share": row["share"],
-                **_taken(row),
+                "shared": percent(row["share"]),
+                "took": f"{milliseconds(row['seconds'])} ms",
             }
             for image, point, name, row in _each(results)
             if name in COMPONENTS and row["share"]
@@ -146,7 +150,3 @@ def _each(results: Results) -> Iterator[tuple[str, Row, str, Row]]:
         for point in images.timed:
             for name in DRAWN:
                 yield images.names[point["stage"]], point, name, images.component(point, name)
-
-
-def _taken(row: Row) -> Row:
-    return {"took": f"{milliseconds(row['seconds'])} ms", "shared": percent(row["share"])}

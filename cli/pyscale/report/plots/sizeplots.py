@@ -56,6 +56,7 @@ def times(results: Results) -> Plot:
         rows,
         id="sizetime",
         title="Time over size",
+        dataset="grid_points",
         value=Value(
             "call_s",
             "Time of a call (s)",
@@ -88,6 +89,7 @@ def _point(sweep: Sweep, line: Line, row: Row) -> Row:
     return {
         **_at(sweep, line, row),
         **_times(row, measure),
+        "size": size(row["length_px"]),
         "call": f"{interval(row, measure, number)} s",
         "each": f"{number(row[measure] / row['megapixels'])} s",
         "rate": f"{interval(row, 'throughput_mp_s', number)} megapixels/s",
@@ -107,6 +109,7 @@ def ratios(results: Results) -> Plot:
             **_at(sweep, line, row),
             **ends_of("ratio", row),
             "same": 1.0,
+            "size": size(row["length_px"]),
             "faster": interval(row, "ratio", ratio),
             "base": f"{the(row['base'])}, {number(row['base_s'])} s",
             "call": f"{number(row['value_s'])} s",
@@ -123,6 +126,7 @@ def ratios(results: Results) -> Plot:
         rows,
         id="sizeratio",
         title="Speedup over size",
+        dataset="grid_ratios",
         value=Value(
             "ratio",
             ratio_title(line.base for sweep in found for line in sweep.compared),
@@ -220,6 +224,7 @@ def _elsewhere(found: list[Sweep], results: Results) -> list[Row]:
             **_at(sweep, line, row),
             **_times(row, measure),
             "ratio": ratios.get(row["pixels"]),
+            "size": size(row["length_px"]),
             "call": f"{number(row[measure])} s",
             "faster": ratio(ratios.get(row["pixels"])),
             "title": reference.title,
@@ -237,8 +242,7 @@ def _elsewhere(found: list[Sweep], results: Results) -> list[Row]:
 
 
 def _at(sweep: Sweep, line: Line, row: Row) -> Row:
-    px = row["length_px"]
-    return {"curve": sweep.name, "line": line.name, "length_px": px, "size": size(px)}
+    return {"curve": sweep.name, "line": line.name, "length_px": row["length_px"]}
 
 
 def _times(row: Row, column: str) -> Row:
@@ -283,6 +287,7 @@ def call_parts(results: Results) -> Stack:
     return Stack(
         id="callparts",
         title="What a call consists of",
+        dataset="call_parts",
         rows=rows,
         panel="panel",
         along=Along("of", "Side of the image (px)"),

@@ -41,6 +41,7 @@ def comparison(table: pl.DataFrame) -> Plot:
     return Plot(
         id="comparison",
         title="Wall times of two runs",
+        dataset="comparison",
         rows=rows,
         value=Value("ratio", "Wall time, new / base"),
         series="verdict",
@@ -124,6 +125,7 @@ def size_sweep(
     return Plot(
         id="sizesweep",
         title="Time over size",
+        dataset="size_sweep",
         rows=rows,
         along=Along("length_px", "Side of the image (px)"),
         value=Value("wall_s", "Time (s)"),

@@ -1,0 +1,270 @@
+"""Pages of runs that are no pipeline: over sizes, of a machine, of loading, of ranks."""
+
+import csv
+import re
+from dataclasses import replace
+
+import pytest
+from playwright.sync_api import expect
+
+from browser.drawn import choose, downloaded, marks, place, until
+from browser.reports import written
+from browser.test_first_screen import assert_seen, text_of
+from pyscale.analysis.grid.findings import GridFindings
+from pyscale.analysis.machine.findings import MachineFindings
+from pyscale.report import wording
+from pyscale.report.wording import number
+
+FIRST = "Colour deblurring, 256 px"
+"""A reconstructed image."""
+
+
+@pytest.mark.parametrize(
+    ("name", "answers", "chart", "title"),
+    [
+        ("grid", "ran hardware speedup limit trust", "sizeratio", ""),
+        (
+            "machines",
+            "ran hardware nodes storage decoding compute trust",
+            "machinenodes",
+            "what the machine can do",
+        ),
+        (
+            "loading",
+            "ran hardware feeds settings given-up trust",
+            "loaderpareto",
+            "whether storage feeds the GPU",
+        ),
+        (
+            "reconstruction",
+            "ran hardware faster limit request agrees image trust",
+            "components",
+            "which component scales",
+        ),
+    ],
+)
+def test_the_first_screen_answers_the_questions_of_its_kind(
+    request, visit_once, name, answers, chart, title
+):
+    page = visit_once(request.getfixturevalue(name).page)
+    for answer in answers.split():
+        assert_seen(page.locator(f"[data-answer={answer}]").first)
+    assert_seen(page.locator(f"[data-chart={chart}] .chart-plot svg").first)
+    if name in {"machines", "loading"}:
+        for absent in ("request", "speedup", "limit"):
+            assert page.locator(f"[data-answer={absent}]").count() == 0
+    assert title in page.title()
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "told", "known"),
+    [
+        ("loadings", "loader", "2150 patches/s", "full prefetch queues"),
+        ("reconstruction", "reconstruct", "7.44 times", "NVIDIA V100"),
+    ],
+)
+def test_what_was_published_stands_beside_with_what_must_be_known_of_it(
+    request, visit_once, name, section, told, known
+):
+    page = visit_once(request.getfixturevalue(name).page)
+    expect(page.locator(f"#{section} table", has_text=told)).to_be_visible()
+    expect(page.locator("#references")).to_contain_text(known)
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "row", "why"),
+    [
+        ("loading", "loader", "CMU-1.svs", "failed"),
+        ("reconstruction", "reconstruct", "memory ran out", "out of memory"),
+    ],
+)
+def test_what_failed_is_a_row_that_says_why(request, visit_once, name, section, row, why):
+    page = visit_once(request.getfixturevalue(name).page)
+    row = page.locator(f"#{section} table").first.locator("tr", has_text=row).first
+    expect(row).to_contain_text(why)
+
+
+class TestOverSizes:
+    @pytest.fixture
+    def page(self, grid, visit_once):
+        return visit_once(grid.page)
+
+    def test_the_first_screen_says_how_much_faster_and_whether_to_trust_it(self, grid, page):
+        *_, last = (row for row in grid.rows("ratios").values() if row["measure"] == "steady")
+        assert text_of(page, "speedup").startswith(wording.ratio(float(last["ratio"])))
+        assert "flattens at" in text_of(page, "speedup")
+        assert all(text_of(page, answer) for answer in ("ran", "hardware", "limit"))
+        assert text_of(page, "trust").startswith("Yes")
+
+    def test_charts_show_what_the_csvs_hold(self, grid, page):
+        lines = {"cpu": "CPU", "cuda": "GPU (CUDA)"}
+        points = {
+            (lines[row["value"]], float(row["length_px"])): row
+            for row in grid.rows("points").values()
+        }
+        drawn = {
+            (mark["line"], round(mark["length_px"])): mark
+            for mark in marks(page, "sizetime", type="symbol")
+            if "each" in mark
+        }
+        assert drawn.keys() == points.keys()
+        for at, mark in drawn.items():
+            assert mark["call_s"] == float(points[at]["steady_s"])
+            assert mark["y"] == pytest.approx(place(page, "sizetime", "y", mark["call_s"]))
+        ratios = [row for row in grid.rows("ratios").values() if row["measure"] == "steady"]
+        shown = [mark for mark in marks(page, "sizeratio", type="symbol") if "base" in mark]
+        assert sorted(mark["ratio"] for mark in shown) == sorted(float(r["ratio"]) for r in ratios)
+        band, _end = marks(page, "sizeratio", type="area")
+        ceilings = grid.results.of(GridFindings).ceilings
+        (ceiling,) = (one for one in ceilings if one.measure == "steady")
+        assert (band["ratio_low"], band["ratio"], band["ratio_high"]) == (
+            ceiling.low,
+            ceiling.ceiling,
+            ceiling.high,
+        )
+
+    def test_switches_change_the_charts(self, grid, visit):
+        page = visit(grid.page)
+        assert page.evaluate("() => window.pyscale.views.sizetime.scale('y').type") == "log"
+        choose(page, "scale", "linear")
+        until(page, "() => window.pyscale.views.sizeratio.scale('x').type === 'linear'")
+        choose(page, "amount", "relative")
+        until(page, "() => window.pyscale.views.sizetime.signal('amount') === 'relative'")
+        (mark, *_) = (one for one in marks(page, "sizetime", type="symbol") if "each" in one)
+        assert mark["shown"] == mark["each_s"]
+
+
+class TestOfLoading:
+    def test_the_first_screen_says_whether_storage_feeds_the_gpu(self, loading, visit_once):
+        page = visit_once(loading.page)
+        row = loading.rows("loader")["pool16|2"]
+        told = f"No: {number(float(row['patches_per_s']))} patches/s"
+        assert text_of(page, "feeds").startswith(told)
+        assert "pool_size=16" in text_of(page, "settings")
+
+    def test_where_nobody_told_what_training_takes_the_first_screen_says_how(
+        self, loadings, visit_once
+    ):
+        page = visit_once(loadings.page)
+        assert text_of(page, "feeds").startswith("Unknown: ")
+        assert "consumes_per_s" in text_of(page, "feeds")
+        assert text_of(page, "trust").startswith("Yes")
+        assert "fewer than 6 trials" in text_of(page, "trust")
+
+    def test_the_chart_shows_what_the_csv_holds(self, loading, visit_once):
+        page = visit_once(loading.page)
+        rows = [row for row in loading.rows("loader").values() if row["effective_slides"]]
+        drawn = [m for m in marks(page, "loaderpareto", type="symbol") if "rated" in m]
+        rates = sorted(float(row["patches_per_s"]) for row in rows)
+        assert sorted(mark["rate"] for mark in drawn) == rates
+        for mark in drawn:
+            if mark["curve"] == "N = 1":
+                for axis, column in (("x", "effective_slides"), ("y", "rate")):
+                    at = place(page, "loaderpareto", axis, mark[column])
+                    assert mark[axis] == pytest.approx(at)
+        assert page.evaluate("() => window.pyscale.views.loaderpareto.scale('x').domain()[0]") == 0
+
+    def test_settings_are_copied_by_keyboard(self, loading, visit_once):
+        page = visit_once(loading.page)
+        copy = page.locator("#loader button.copy").last
+        copy.focus()
+        page.keyboard.press("Enter")
+        expect(copy).to_have_text("Copied")
+        code = page.locator("#loader .command code").last.inner_text()
+        assert code.startswith("DataLoader(dataset, ")
+
+
+class TestOfRanks:
+    @pytest.fixture
+    def page(self, reconstruction, visit_once):
+        return visit_once(reconstruction.page)
+
+    def test_the_first_screen_says_what_scales_and_what_to_ask_for(self, page):
+        assert text_of(page, "limit", FIRST).startswith("Denoiser: ")
+        assert text_of(page, "request", FIRST).startswith("8 ranks: ")
+        assert "Timing only" in page.locator("[data-answer=image]").last.inner_text()
+
+    def test_the_chart_shows_what_the_csv_holds_on_both_scales(self, reconstruction, page):
+        rows = reconstruction.rows("reconstruct").values()
+        known = sorted(
+            float(row["speedup"])
+            for row in rows
+            if row["speedup"] and row["component"] != "objective"
+        )
+        was = page.locator("input[name=scale]:checked").get_attribute("value")
+        for scale in ("linear", "log", was):
+            page.locator(f"input[name=scale][value={scale}]").check(force=True)
+            until(page, "to => window.pyscale.views.components.scale('y').type === to", scale)
+            drawn = [mark for mark in marks(page, "components", type="symbol") if "took" in mark]
+            assert sorted(mark["speedup"] for mark in drawn) == known
+
+
+class TestOfAMachine:
+    def test_the_first_screen_says_what_the_machines_reach(self, machines, visit_once):
+        page = visit_once(machines.page)
+        assert text_of(page, "nodes").startswith("node3 is an outlier")
+        hardware = machines.results.of(MachineFindings).tests["hardware"][0]
+        row = machines.rows("tests")[
+            f"storage|storage|3|node1|{hardware}||particle_sequential_read_cold||1"
+        ]
+        told = page.locator("[data-answer=storage]").first.inner_text()
+        assert told.startswith(f"{number(float(row['rate']) / 1e6)} MB/s cold, verified")
+
+    def test_charts_show_what_the_csv_holds(self, machine, visit_once):
+        page = visit_once(machine.page)
+        rows = machine.rows("tests").values()
+        drawn = [mark for mark in marks(page, "machinekernels", type="symbol") if "took" in mark]
+        timed = [r for r in rows if r["kind"] == "kernels" and not r["step"] and r["wall_s"]]
+        assert sorted(mark["wall_s"] for mark in drawn) == sorted(float(r["wall_s"]) for r in timed)
+        for mark in drawn:
+            assert mark["x"] == pytest.approx(place(page, "machinekernels", "x", mark["wall_s"]))
+        readers = [mark for mark in marks(page, "machinereaders", type="symbol") if "rated" in mark]
+        parallel = [r for r in rows if r["test"] == "parallel_read_cold"]
+        assert sorted(mark["rate"] for mark in readers) == pytest.approx(
+            sorted(float(r["rate"]) / 1e6 for r in parallel)
+        )
+
+    def test_a_node_that_stands_apart_has_rings(self, machines, visit_once):
+        page = visit_once(machines.page)
+        apart = [r for r in machines.rows("nodes").values() if r["outlier"] == "true"]
+        assert apart
+        every = [mark for mark in marks(page, "machinenodes", type="symbol") if "told" in mark]
+        assert len(every) == len(machines.rows("nodes")) + len(apart)
+
+    @pytest.mark.parametrize("name", ["machine", "machines"])
+    def test_what_cannot_run_says_so_and_is_no_zero(self, request, visit_once, name):
+        page = visit_once(request.getfixturevalue(name).page)
+        page.evaluate(
+            "() => { window.folded = [...document.querySelectorAll('details:not([open])')];"
+            " window.folded.forEach(one => { one.open = true; }); }"
+        )
+        rows = page.locator("#machine tr", has_text="host_to_device_pinned").all_inner_texts()
+        page.evaluate("() => window.folded.forEach(one => { one.open = false; })")
+        absent = [row for row in rows if "not applicable" in row]
+        assert absent
+        assert all("nothing is transferred" in row for row in absent)
+        assert not any(re.search(r"\b0\.?0*\b (GB/s|s)\b", row) for row in rows)
+
+    def test_its_tests_stay_where_a_stage_is_not_chosen(self, full, machine, visit, tmp_path):
+        both = replace(full.results, kinds=machine.results.kinds)
+        page = visit(written(tmp_path, both).page)
+        before = page.locator("#machine tr:visible").count()
+        assert before > 10
+        page.locator("input[name=stage][value=segment]").uncheck()
+        page.locator("#results tr[data-stage=segment]").first.wait_for(state="hidden")
+        assert page.locator("#machine tr:visible").count() == before
+        assert page.locator("[data-chart=machinestorage] .chart-plot svg").is_visible()
+
+    def test_tests_stand_beside_what_others_measured(self, machine, visit_once):
+        page = visit_once(machine.page)
+        table = page.locator("#machines table.side-by-side")
+        expect(table).to_contain_text("A machine elsewhere")
+        _, file = downloaded(page, "#machines button[data-viewer=csv]")
+        rows = list(csv.DictReader(file.decode().splitlines()))
+        times = {
+            row["side"]: float(row["wall_s"])
+            for row in rows
+            if (row["test"], row["device"], row["step"]) == ("matrix_product", "processor", "")
+        }
+        assert times["B"] == pytest.approx(2 * times["A"])
+        expect(page.locator("#references")).to_contain_text("None of it was measured.")
