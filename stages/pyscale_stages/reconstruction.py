@@ -106,6 +106,9 @@ class Reconstruction(Sample):
     memory_total_bytes: Annotated[Bytes | None, Metric(ranks="least", trials="min")] = Field(
         None, description="Memory of the GPU, or what the rank may have of the node's"
     )
+    pss_bytes: Annotated[Bytes | None, Metric(ranks="node", trials="most")] = Field(
+        None, description="Memory after the iterations, each shared page counted once (PSS)"
+    )
     psnr_db: Annotated[float | None, QUALITY] = Field(
         None, description="Peak signal-to-noise ratio of the result; from the first rank alone"
     )

@@ -151,6 +151,13 @@ def memory_peak_bytes(device: torch.device) -> int:
     return peak_rss_bytes()
 
 
+def memory_pss_bytes() -> int | None:
+    """Memory of the node that this process holds, of each shared page its part; None if unknown."""
+    import psutil
+
+    return getattr(psutil.Process().memory_full_info(), "pss", None)
+
+
 def refuse_unequal(reports: Sequence[Report]) -> None:
     """Refuse ranks that cannot do equal shares of one image, which all of them find alike."""
     first = reports[0]

@@ -21,6 +21,7 @@ from pyscale_stages.reconstruct.device import (
     Report,
     backend_of,
     memory_peak_bytes,
+    memory_pss_bytes,
     memory_total_bytes,
     prepared,
     refuse_unequal,
@@ -59,7 +60,8 @@ class Solved:
     objective: float
     objectives_s: tuple[float, ...]
     peak_bytes: int
-    """Of memory, before anything was compared."""
+    pss_bytes: int | None
+    """Both of memory, before anything was compared."""
     gate: Gate | None
 
 
@@ -119,14 +121,14 @@ def _solved(task: Task, params: ReconstructParams, group: Group, ready: Ready) -
     with task.span("compute"):
         image, iterations = timed_iterations(ready.solver, group, params)
         objective, objectives_s = timed_objectives(ready.solver, group, image, len(iterations))
-    peak_bytes = memory_peak_bytes(ready.device)
+    peak_bytes, pss_bytes = memory_peak_bytes(ready.device), memory_pss_bytes()
     found = image[0].cpu().numpy()
     # What is compared needs the room.
     del image
     gate = None
     if params.gate:
         gate = gate_of(ready.solver, ready.problem, ready.network, params, task.spec.seed)
-    return Solved(found, iterations, objective, objectives_s, peak_bytes, gate)
+    return Solved(found, iterations, objective, objectives_s, peak_bytes, pss_bytes, gate)
 
 
 def _record(task: Task, params: ReconstructParams, ready: Ready, solved: Solved) -> Reconstruction:
@@ -153,6 +155,7 @@ def _record(task: Task, params: ReconstructParams, ready: Ready, solved: Solved)
         device=name_of(ready.device),
         memory_total_bytes=memory_total_bytes(ready.device),
         memory_peak_bytes=solved.peak_bytes,
+        pss_bytes=solved.pss_bytes,
         setup_s=ready.setup_s,
         iterations=solved.iterations,
         objective=solved.objective,

@@ -60,6 +60,8 @@ def test_the_record_says_what_was_computed_on_what_and_in_which_phases(result):
     assert record.gate is None
     assert record.device == "the processor"
     assert 0 < record.memory_peak_bytes < record.memory_total_bytes
+    # What was held after the iterations is no more than the most that was held.
+    assert 0 < record.pss_bytes <= record.memory_peak_bytes
     assert record.setup_s > 0
     phases = [span.phase for span in result.spans]
     assert phases[-3:] == ["model_load", "compute", "write"]
