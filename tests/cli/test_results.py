@@ -229,8 +229,9 @@ def system(make_of, tmp_path):
 
 def test_tests_of_the_machine_are_analysed_and_their_entries_named(system, run):
     timing = Timing(test="metadata_stat", repeat=0, wall_s=0.5, amount=100.0, unit="file")
-    told = {"timings": [timing.model_dump(mode="json")], "versions": {"place_filesystem": "nfs4"}}
-    tell(system, system.plan.trials[0].id, "w0", **told)
+    samples = {"timings": [timing.model_dump(mode="json")]}
+    versions = {"place_filesystem": "nfs4"}
+    tell(system, system.plan.trials[0].id, "w0", samples=samples, versions=versions)
     results = results_of(system)
     assert results.of(MachineFindings) is not None
     row = results.of(MachineFindings).tests.row(0, named=True)

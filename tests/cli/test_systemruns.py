@@ -25,7 +25,7 @@ def measured(make_of, tmp_path):
         for number, trial in enumerate(run.plan.trials):
             timings = [one.model_dump(mode="json") for one in (_read(number, slower), refused)]
             versions = {"place_filesystem": "ext4"}
-            tell(run, trial.id, "w0", timings=timings, versions=versions)
+            tell(run, trial.id, "w0", samples={"timings": timings}, versions=versions)
         return run
 
     return measured

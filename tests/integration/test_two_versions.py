@@ -12,7 +12,7 @@ from waitingforruns import only_run, wait_for_event
 pytestmark = pytest.mark.slow
 
 LINK = "links = laptrack_backend.link(detections, first, end, params, distances)"
-SHORT = "Distances(0.5, 0.5, 0.5)"
+SHORT = "laptrack_backend.Distances(0.5, 0.5, 0.5)"
 
 
 @pytest.fixture

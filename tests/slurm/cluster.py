@@ -163,7 +163,13 @@ class SlurmCluster:
         end(self.folder, node)
 
     def preempt(self, node):
-        self.submit("--partition=urgent", f"--nodelist={node}", "--exclusive", "--wrap=true")
+        self.submit(
+            "--partition=urgent",
+            f"--nodelist={node}",
+            "--exclusive",
+            "--output=/dev/null",
+            "--wrap=true",
+        )
 
     def requeue(self, job_id):
         """Put a job back into the queue, although it asked not to be."""

@@ -119,7 +119,7 @@ def test_a_job_whose_submission_was_not_recorded_is_ended_by_a_resume(runs):
     with runs.in_its_middle(process, "w0"):
         runs.kill(process)
         stray = runs.slurm.submit(
-            f"--job-name={job_name(runs.run.plan.run_id)}", "--wrap=sleep 600"
+            f"--job-name={job_name(runs.run.plan.run_id)}", "--output=/dev/null", "--wrap=sleep 600"
         )
     assert_resume_completes(runs)
     (state,) = runs.slurm.job(stray)

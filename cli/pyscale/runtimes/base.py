@@ -21,8 +21,8 @@ from pyscale_stages.binds import OPTIONS
 from pyscale_stages.contract import Stage, TaskResult
 from pyscale_stages.registry import load_stage
 
-CONTRACT = TaskResult.model_fields["schema_version"].default
-"""Version of the records that this pyscale reads."""
+READABLE = (1, TaskResult.model_fields["schema_version"].default)
+"""Versions of the records that this pyscale reads."""
 
 
 class _Answer(NamedTuple):
@@ -119,10 +119,10 @@ def _identity_of(
             f"{named} cannot run the stage {stage} ({said}): install pyscale with that stage there"
         )
     told = json.loads(done.stdout.strip().splitlines()[-1])
-    if told["schema_version"] != CONTRACT:
+    if told["schema_version"] not in READABLE:
         raise UserError(
             f"{named} writes records of version {told['schema_version']}, but this pyscale reads "
-            f"version {CONTRACT}: name a release with the same records"
+            f"versions up to {READABLE[-1]}: name a release with such records"
         )
     if told["absent"]:
         raise UserError(

@@ -57,7 +57,7 @@ def _tell(run, trial, n_calls):
         for index, wall_s in enumerate(seconds)
     ]
     record = json.loads(file.read_text())
-    record["calls"] = [call.model_dump(mode="json") for call in calls]
+    record["samples"] = {"calls": [call.model_dump(mode="json") for call in calls]}
     record["versions"] = VERSIONS
     record["stamp"] |= {"gpus": GPUS, "cpu": {"model": "Some CPU", "cores": 2}}
     file.write_text(json.dumps(record))

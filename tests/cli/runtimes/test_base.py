@@ -96,10 +96,10 @@ def test_an_interpreter_that_does_not_start_is_refused(plan, packages):
 def test_another_contract_is_refused(plan, packages):
     replace_in(
         packages / "pyscale_stages" / "contract.py",
-        "schema_version: Literal[1] = 1",
         "schema_version: Literal[2] = 2",
+        "schema_version: Literal[3] = 3",
     )
-    assert "writes records of version 2, but this pyscale reads version 1" in refusal(plan)
+    assert "writes records of version 3, but this pyscale reads versions up to 2" in refusal(plan)
 
 
 @pytest.mark.slow

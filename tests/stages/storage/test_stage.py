@@ -138,7 +138,7 @@ def test_with_a_cache_folder_the_copy_is_read_too_and_without_it_is_said_why_not
     assert checksum["cache_sequential_read_warm"] == checksum["particle_write"]
     assert checksum["cache_random_read_warm"] == checksum["particle_random_read_warm"]
     assert any("cache_folder lies on the filesystem" in warning for warning in result.warnings)
-    (copy,) = (t for t in bench.run("run", modes=["warm"]).timings if "copy" in t.test)
+    (copy,) = (t for t in bench.run("run", modes=["warm"]).of(Timing) if "copy" in t.test)
     assert copy.wall_s is None
     assert copy.why_not == "no cache_folder was given under stages.storage"
 
@@ -167,7 +167,7 @@ def test_a_direct_read_that_fills_the_page_cache_is_not_called_direct(
 
 
 def test_more_readers_than_files_cannot_be(bench, place):
-    timings = bench.run("run", place, modes=["warm"], readers=[3, 4]).timings
+    timings = bench.run("run", place, modes=["warm"], readers=[3, 4]).of(Timing)
     why_not = {t.workers: t.why_not for t in timings if t.test == "parallel_read_warm"}
     assert why_not == {3: "", 4: "4 readers cannot share 3 files: raise particle_files"}
 
