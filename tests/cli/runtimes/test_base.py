@@ -103,6 +103,17 @@ def test_another_contract_is_refused(plan, packages):
 
 
 @pytest.mark.slow
+def test_a_base_with_records_of_the_schema_before_is_measured(plan, packages):
+    replace_in(
+        packages / "pyscale_stages" / "contract.py",
+        "schema_version: Literal[2] = 2",
+        "schema_version: Literal[1] = 1",
+    )
+    older = plan().base.identities["base"]
+    assert older.code_folder == packages / "pyscale_stages"
+
+
+@pytest.mark.slow
 def test_a_missing_library_is_refused_with_what_installs_it(plan, packages):
     libraries = packages / "libraries.pth"
     kept = packages / "kept"
