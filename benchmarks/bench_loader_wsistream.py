@@ -81,9 +81,10 @@ def by_the_stage(slides: Path, folder: Path, numbers: count[int], **params: Any)
         seed=SEED,
     )
     result = run_task(STAGE, spec, SpanRecorder(time.monotonic()), None)
-    if result.error is not None or result.loading is None:
+    if result.error is not None:
         raise SystemExit(f"the stage failed: {result.error}")
-    return result.loading
+    (loading,) = result.of(Loading)
+    return loading
 
 
 def by_wsistream(slides: Path) -> float:

@@ -25,6 +25,7 @@ from pyscale_stages.storage.reads import read_at_random, read_sequentially
 from pyscale_stages.storage.stage import STAGE
 from pyscale_stages.storage.testfiles import Stack, write_stack
 from pyscale_stages.task import Task
+from pyscale_stages.timing import Timing
 
 PAIRS = 24
 PARAMS = StorageParams(particles=2000, particle_files=20)
@@ -90,7 +91,7 @@ def within(book: Book, stack: Stack, mode: Mode, kind: Kind) -> bool:
 def rate_of(book: Book, read: Read, case: Case, stack: Stack) -> float:
     """Read once, in the proved state, and answer bytes per second."""
     read(book, case, stack)
-    timing = book.task.timings[-1]
+    timing = book.task.of(Timing)[-1]
     if timing.wall_s is None or timing.amount is None or timing.cache != WANTED[case.mode]:
         sys.exit(f"nothing to compare here: {timing.why_not or timing.cache}")
     return timing.amount / timing.wall_s

@@ -57,7 +57,7 @@ def slides(tmp_path_factory):
 def loaded(done):
     """What a stage that ran alone measured."""
     assert done.returncode == 0, done.stderr
-    return Loading.model_validate(json.loads(done.stdout)["loading"])
+    return Loading.model_validate(json.loads(done.stdout)["samples"]["loading"][0])
 
 
 @pytest.fixture(scope="module")
