@@ -26,13 +26,8 @@ from pyscale.executors.warmworkers import (
 from pyscale.interruption import ENDING, OF_TERMINAL, blocked
 from pyscale.mps import end_left, service
 from pyscale.placement import GPUS, Place, Placement
-from pyscale.processes import (
-    SUBMISSIONS_FOLDER,
-    WORKERS_FOLDER,
-    is_task,
-    started_for,
-    wait_until_ended,
-)
+from pyscale.processes import WORKERS_FOLDER, is_task, started_for, wait_until_ended
+from pyscale.store.folder import submissions_of
 from pyscale.store.records import EXIT_FILE, ExitRecord, TaskOrder
 from pyscale.store.taskfiles import read_record, write_order
 from pyscale_stages.atomic import write_atomically
@@ -127,7 +122,7 @@ class LocalExecutor(Executor):
         from pyscale.executors.controller import MortalExecutor
 
         # A folder for each submission: submitit names its files by process id, which returns.
-        executor = MortalExecutor(self._run_folder / SUBMISSIONS_FOLDER / token_hex(4))
+        executor = MortalExecutor(submissions_of(self._run_folder) / token_hex(4))
         executor.update_parameters(timeout_min=NO_TIMEOUT_MIN)
         # The terminal sends these to every process of the foreground, and each would end in its
         # own words: they do not hear it, and pyscale ends its tasks itself.

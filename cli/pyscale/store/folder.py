@@ -17,6 +17,7 @@ from pydantic import ValidationError
 
 from pyscale.errors import UserError
 from pyscale.plan import Plan, Trial
+from pyscale.processes import SUBMISSIONS_FOLDER
 from pyscale.store.provenance import Containers, write_provenance
 from pyscale_stages.atomic import write_atomically
 
@@ -192,7 +193,7 @@ def _count(folder: Path, why: str) -> int:
 
 def submissions_of(run: Path) -> Path:
     """Where submitit keeps its own files of a run, which need not be there yet."""
-    return run / "submitit"
+    return run / SUBMISSIONS_FOLDER
 
 
 def new_run_id() -> str:

@@ -61,7 +61,7 @@ class Sources:
             known.setdefault(name, {}).update(result.versions)
         self.determinism[result.spec.stage] = result.determinism
         self.warnings.update(result.warnings)
-        if result.of(Timing) and record.launch is not None:
+        if result.samples.get(Timing.kept_as) and record.launch is not None:
             self.places.setdefault(record.launch.node, {}).update(
                 (key, text)
                 for key, text in result.versions.items()
