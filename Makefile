@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 SETUP_DONE := .venv/.complete
-CELLPOSE4 := build/cellpose4
-SNAKEMAKE := build/snakemake
-DOCS_DONE := .venv/.docs
+# What tests find in environments of its own, once for all checkouts of a user.
+TOOLS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/pyscale/tools
+CELLPOSE4 := $(TOOLS)/cellpose-4.2.1.1
+SNAKEMAKE := $(TOOLS)/snakemake-9.27.1
 # A folder of datasets beside the checkout, as a lab shares it, serves as the mirror.
 export PYSCALE_MIRROR ?= $(wildcard $(abspath ../shared/data))
 DEMO_REPEATS ?= 6
@@ -13,15 +14,8 @@ DEMO_REPEATS ?= 6
 
 setup: $(SETUP_DONE)
 
-# torch comes first and pinned: a range would pull another build with another package.
-$(SETUP_DONE): pyproject.toml constraints.txt
-	@echo "setting up .venv: about 3 minutes; log: build/setup.log"
-	@mkdir -p build
-	@{ $(PYTHON) -m venv .venv && \
-		$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt torch && \
-		$(BIN)/pip install --disable-pip-version-check --constraint constraints.txt \
-			--editable '.[all,dev]'; } >build/setup.log 2>&1 || \
-		{ tail -n 20 build/setup.log >&2; exit 1; }
+$(SETUP_DONE): pyproject.toml constraints.txt scripts/set_up.py
+	$(PYTHON) scripts/set_up.py
 	@touch $@
 
 # What stages need beside Python, where this machine allows it.
@@ -61,8 +55,9 @@ golden: setup
 
 # The tests to run after a change: what needs no part and no network, and ends within a second.
 unit: setup
-	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --quiet --numprocesses 2 --dist loadfile -m 'not slow' \
-		tests/cli tests/stages tests/fuzz tests/test_*.py
+	PYTHONDONTWRITEBYTECODE= $(BIN)/pytest --quiet --numprocesses 2 --dist loadfile \
+		--no-loadscope-reorder -m 'not slow' \
+		tests/test_golden.py tests/stages tests/cli tests/fuzz tests/scripts tests/test_*.py
 
 check: setup
 	$(BIN)/ruff format --check .
@@ -70,13 +65,8 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-$(DOCS_DONE): pyproject.toml | setup
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt \
-		--editable '.[docs]'
-	touch $@
-
 # The site of docs/ in build/site; a link that leads nowhere fails.
-docs: $(DOCS_DONE)
+docs: setup
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/site
 	@echo "the site: build/site/index.html"
 

@@ -26,7 +26,7 @@ echo '== Tests that may run beside each other'
 # A process of tests that dies is not replaced: with this order xdist would wait for ever then.
 run --numprocesses 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0 "${alone[@]/#/--ignore=}" \
 	tests/integration tests/containers tests/browser tests/stages tests/cli tests/fuzz \
-	tests/test_*.py || failed=1
+	tests/scripts tests/test_*.py || failed=1
 wait "$cluster" || failed=1
 echo '== Tests of the cluster'
 cat "$cluster_log"
