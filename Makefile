@@ -44,7 +44,9 @@ $(SNAKEMAKE)/.complete: | setup
 	touch $@
 
 # The first build of the images takes minutes, so its progress is shown before the tests.
-test: check docs parts $(CELLPOSE4)/.complete $(SNAKEMAKE)/.complete
+test: $(CELLPOSE4)/.complete $(SNAKEMAKE)/.complete
+	$(MAKE) --jobs=2 --output-sync check docs
+	$(MAKE) parts
 	if command -v apptainer || command -v singularity; then $(BIN)/pyscale image build; fi
 	PYSCALE_TEST_CELLPOSE4=$(CELLPOSE4) PYSCALE_TEST_SNAKEMAKE=$(SNAKEMAKE) \
 		scripts/run_tests.sh $(BIN)/pytest

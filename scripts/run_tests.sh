@@ -22,9 +22,10 @@ cluster=$!
 trap 'kill -INT "$cluster" 2>/dev/null; wait "$cluster"; exit 130' INT TERM
 
 echo '== Tests that may run beside each other'
-# Files of long tests come first, so that neither core waits long for the other at the end.
+# One more process than cores, as many tests wait. Files of long tests come first, so that no
+# process has much left at the end when the others have nothing.
 # A process of tests that dies is not replaced: with this order xdist would wait for ever then.
-run --numprocesses 2 --dist loadfile --no-loadscope-reorder --max-worker-restart=0 "${alone[@]/#/--ignore=}" \
+run --numprocesses 3 --dist loadfile --no-loadscope-reorder --max-worker-restart=0 "${alone[@]/#/--ignore=}" \
 	tests/integration tests/containers tests/browser tests/stages tests/cli tests/fuzz \
 	tests/scripts tests/test_*.py || failed=1
 wait "$cluster" || failed=1

@@ -226,7 +226,7 @@ def test_an_image_that_vanishes_during_a_run_is_said(start, start_order, tmp_pat
 
 # Whole runs: pyscale itself is the one that dies.
 
-RUN = ("run", "labels", "--only", "track", "--workers", "1,2", "--repeats", "1")
+RUN = ("run", "labels", "--only", "contact", "--workers", "1,2", "--repeats", "1")
 
 
 @pytest.fixture

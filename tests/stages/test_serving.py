@@ -124,6 +124,7 @@ def test_it_loads_once_and_each_task_is_a_fork_that_begins_when_it_was_asked_for
     assert served.end() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stage", ["register_denoise", "segment", "contact", "track"])
 def test_a_window_has_the_bytes_that_a_run_by_itself_gives(serve, tmp_path, stage):
     write = write_moving_squares if stage in {"contact", "track"} else write_bright_squares

@@ -89,6 +89,7 @@ def test_of_the_wheels_of_a_lock_what_is_absent_or_damaged_is_fetched(tmp_path, 
     assert said == []
 
 
+@pytest.mark.slow
 def test_what_another_image_has_fetched_is_linked_and_not_fetched_again(
     tmp_path, two_wheels, lock, no_pip
 ):

@@ -47,6 +47,7 @@ def test_tiles_become_the_image_again_without_their_margins(step, movie, tmp_pat
     assert joined.dtype == np.uint16
 
 
+@pytest.mark.slow
 def test_one_worker_leaves_the_same_image_as_several(step, movie, tmp_path):
     step.merged(tmp_path, WINDOWS, CROPS, REGION, **TILED)
     alone = step.done(CROPS, REGION, frames=(0, 9), **TILED)

@@ -121,6 +121,7 @@ def test_ranks_are_compared_where_that_is_asked_for_after_all_timing(share, monk
     assert (record.memory_peak_bytes, record.gate) == (1, solved.gate)
 
 
+@pytest.mark.slow
 def test_real_ranks_tell_what_they_cannot_compare_and_what_differs():
     first, second = enginerank.both_ended()
     gate = first["gate"]

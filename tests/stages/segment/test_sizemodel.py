@@ -62,6 +62,7 @@ def test_weights_by_path_have_theirs_beside_them(tmp_path):
     assert size_file(str(weights)) == trained
 
 
+@pytest.mark.slow
 def test_a_file_of_cellpose_gives_what_cellpose_itself_would_read(tmp_path):
     from cellpose.models import SizeModel
 
