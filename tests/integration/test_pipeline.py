@@ -1,7 +1,11 @@
-"""The whole pipeline, for real: synthetic movie, four stages, two worker counts, one report."""
+"""The whole pipeline, for real: `pyscale run validation` with one and with two workers.
+
+A right installation, what such a run leaves, and what is said where something is not right.
+"""
 
 import csv
 import json
+import shutil
 import subprocess
 
 import polars as pl
@@ -9,11 +13,16 @@ import pytest
 
 from commandline import answer_in
 from pyscale.store.folder import RunFolder
+from pyscale.store.records import RESULT_FILE
 from pyscale.store.tables import build_tables
 from pyscale.store.taskfiles import read_task
+from pyscale.validation import ofrun
+from pyscale.validation.expected import load_expected
+from renew_validation import renewed
 
 pytestmark = pytest.mark.slow
 
+COMPUTES = "This installation computes what it should"
 PROMISED_COLUMNS = [
     "suite",
     "stage",
@@ -39,22 +48,16 @@ PROMISED_COLUMNS = [
 STAGES = ["register_denoise", "segment", "contact", "track"]
 
 
-def pyscale(folder, *arguments):
-    own = {"PYSCALE_DATA_FOLDER": folder / "data", "PYTHONPATH": ""}
-    answer = answer_in(folder, *arguments, **own)
-    assert answer.code == 0, answer.err
-    return answer.out
-
-
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A run on a synthetic movie and what it printed."""
+    """A run in an empty folder without a network, with figures, and what it printed."""
     folder = tmp_path_factory.mktemp("pipeline")
-    pyscale(folder, "data", "synth", "cells", "--frames", "10", "--size", "160", "--cells", "20")
-    options = ("--data", "cells", "--workers", "1,2", "--repeats", "1", "--keep-outputs", "all")
-    said = pyscale(folder, "run", "pipeline", *options)
+    own = {"PYSCALE_MIRROR": folder / "none", "PYSCALE_DATA_FOLDER": folder / "data"}
+    few = ("--workers", "1,2", "--repeats", "1", "--cache", "cold", "--keep-outputs", "all")
+    ended = answer_in(folder, "run", "validation", *few, COLUMNS=300, PYTHONPATH="", **own)
+    assert ended.code == 0, ended
     (path,) = (folder / "runs").iterdir()
-    return RunFolder(path), said
+    return RunFolder(path), ended
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +69,25 @@ def run(finished):
 def rows(run):
     with (run.report / "benchmark_results_aggregated.csv").open() as file:
         return {(row["stage"], int(row["workers"])): row for row in csv.DictReader(file)}
+
+
+@pytest.fixture
+def copied(run, home):
+    """A copy of it in the working folder, to be changed."""
+    shutil.copytree(run.path, home / "runs" / run.path.name)
+    return RunFolder(home / "runs" / run.path.name)
+
+
+@pytest.fixture
+def again(run):
+    """Ask something of the run, in its own folder."""
+
+    def ask(*words):
+        answer = answer_in(run.path.parents[1], *words, PYTHONPATH="")
+        assert answer.code == 0, answer.err
+        return answer.out
+
+    return ask
 
 
 def test_the_table_has_the_promised_columns_and_a_row_for_each_configuration(rows):
@@ -139,14 +161,14 @@ def test_the_manifest_names_the_input_by_its_hash(run):
 
 
 def test_the_terminal_shows_every_stage(finished):
-    assert all(stage in finished[1] for stage in STAGES)
+    assert all(stage in finished[1].out for stage in STAGES)
 
 
-def test_the_report_can_be_written_again_from_the_records(run):
+def test_the_report_can_be_written_again_from_the_records(run, again):
     before = {path.name: path.read_bytes() for path in run.report.iterdir()}
     for path in [*run.report.iterdir(), run.path / "tasks.parquet", run.path / "spans.parquet"]:
         path.unlink()
-    pyscale(run.path.parents[1], "report")
+    again("report")
     assert {path.name: path.read_bytes() for path in run.report.iterdir()} == before
 
 
@@ -160,12 +182,72 @@ def test_a_stage_runs_alone_as_its_record_says(run, tmp_path):
     assert (tmp_path / "out" / name).read_bytes() == (folder / "out" / name).read_bytes()
 
 
-@pytest.fixture
-def answer(run):
-    return lambda *arguments: pyscale(run.path.parents[1], *arguments)
+def test_status_of_a_finished_run_is_complete(again):
+    assert json.loads(again("status", "--json"))["state"] == "complete"
+    assert "complete" in again("status", "--watch")
+    assert "the run finished" in again("status", "--log")
 
 
-def test_status_of_a_finished_run_is_complete(answer):
-    assert json.loads(answer("status", "--json"))["state"] == "complete"
-    assert "complete" in answer("status", "--watch")
-    assert "the run finished" in answer("status", "--log")
+def told(run):
+    return json.loads((run.report / "validation.json").read_bytes())
+
+
+def test_a_right_installation_passes_at_every_n(finished):
+    run, ended = finished
+    assert ended.out.startswith(COMPUTES)
+    found = told(run)
+    assert [stage["entry"] for stage in found["stages"]] == STAGES
+    assert {stage["verdict"] for stage in found["stages"]} <= {"identical", "within tolerance"}
+    assert {stage["trials"] for stage in found["stages"]} == {2}
+    assert COMPUTES in (run.report / "scaling_analysis.md").read_text(encoding="utf-8")
+
+
+def test_every_measure_of_the_checks_is_judged_but_what_the_data_alone_decide(run):
+    of_data = {"drift_uncorrected_px"}
+    same_here = {"drift_error_corner_max_px"}
+    # Two cells divide: one more or fewer that is found changes a half, and says nothing.
+    of_two = {"division_precision", "division_recall"}
+    for entry, stage in load_expected("validation").stages.items():
+        path = run.task(run.plan.trial(f"{entry}-n1-b1"), "check") / RESULT_FILE
+        measured = set(json.loads(path.read_bytes())["quality"])
+        assert measured - of_data - same_here - of_two == set(stage.measures) - {"objects"}
+
+
+def test_what_is_expected_can_be_renewed_from_the_run(run):
+    found = renewed(load_expected("validation"), run)
+    assert list(found.stages) == STAGES
+    assert found.reference.machine
+
+
+def test_a_wrong_output_ends_the_command_with_1_and_is_named(pyscale, copied, monkeypatch):
+    monkeypatch.setattr(ofrun, "load_expected", lambda name: better(load_expected(name)))
+    answer = pyscale("run", "--resume", copied.path.name)
+    assert answer.code == 1
+    assert "This installation does not compute what it should: segment gives wrong" in answer.text
+    assert told(copied)["verdict"] == "wrong"
+
+
+def better(expected):
+    """Expect a segmentation that no model gives."""
+    segment = expected.stages["segment"]
+    perfect = segment.measures["ap_iou50"].model_copy(update={"value": 1.0})
+    measures = segment.measures | {"ap_iou50": perfect}
+    changed = segment.model_copy(update={"measures": measures})
+    return expected.model_copy(update={"stages": expected.stages | {"segment": changed}})
+
+
+def test_other_parameters_are_refused_before_anything_runs(pyscale, home, monkeypatch):
+    monkeypatch.setenv("PYSCALE_STAGES", '{"segment": {"flow_threshold": 0.9}}')
+    answer = pyscale("run", "validation")
+    assert answer.code == 2
+    assert "flow_threshold of segment is 0.9 instead of 0.4" in answer.err
+    assert not (home / "runs").exists()
+
+
+def test_a_stage_without_its_records_leaves_the_answer_open(pyscale, copied):
+    for trial in copied.plan.trials:
+        if trial.entry == "track":
+            shutil.rmtree(copied.trial(trial))
+    answer = pyscale("report", copied.path.name)
+    assert "Validation without a verdict: track gave no output to judge" in answer.text
+    assert told(copied)["verdict"] == "cannot say"
