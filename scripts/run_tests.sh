@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Every test, in the order in which two cores are kept busy: tests of the cluster mostly wait, so
-# they are run beside the others, and what measures the machine is run alone at the end.
+# they are run beside the others, and what provokes causes of lost time is run alone at the end.
 # Usage: run_tests.sh PYTEST; every group is run, whatever another one finds.
 set -uo pipefail
 pytest=$1
@@ -9,14 +9,13 @@ mkdir -p build
 # Hundreds of processes import pyscale, and each would compile it where nothing is kept.
 export PYTHONDONTWRITEBYTECODE=
 
-alone=(tests/cli/executors tests/cli/test_bystanders.py tests/cli/test_trialrunner.py
-	tests/stages/measure tests/integration/test_causes.py)
+alone=tests/integration/test_causes.py
 run() { "$pytest" --durations=15 "$@"; }
 
 failed=0
 echo "== Tests of the cluster, in the background: $cluster_log"
 # In place of its shell, which would keep signals from it.
-(exec "$pytest" --durations=15 --numprocesses 2 --dist loadfile tests/slurm) >"$cluster_log" 2>&1 &
+(exec "$pytest" --durations=15 --numprocesses 3 --dist loadfile tests/slurm) >"$cluster_log" 2>&1 &
 cluster=$!
 # A Ctrl-C reaches only what is in the foreground.
 trap 'kill -INT "$cluster" 2>/dev/null; wait "$cluster"; exit 130' INT TERM
@@ -25,12 +24,12 @@ echo '== Tests that may run beside each other'
 # One more process than cores, as many tests wait. Files of long tests come first, so that no
 # process has much left at the end when the others have nothing.
 # A process of tests that dies is not replaced: with this order xdist would wait for ever then.
-run --numprocesses 3 --dist loadfile --no-loadscope-reorder --max-worker-restart=0 "${alone[@]/#/--ignore=}" \
+run --numprocesses 3 --dist loadfile --no-loadscope-reorder --max-worker-restart=0 "--ignore=$alone" \
 	tests/integration tests/containers tests/browser tests/stages tests/cli tests/fuzz \
 	tests/scripts tests/test_*.py || failed=1
 wait "$cluster" || failed=1
 echo '== Tests of the cluster'
 cat "$cluster_log"
-echo '== Tests that measure the machine'
-run "${alone[@]}" || failed=1
+echo '== Tests that provoke causes of lost time'
+run "$alone" || failed=1
 exit $failed
