@@ -25,8 +25,8 @@ echo '== Tests that may run beside each other'
 # process has much left at the end when the others have nothing.
 # A process of tests that dies is not replaced: with this order xdist would wait for ever then.
 run --numprocesses 3 --dist loadfile --no-loadscope-reorder --max-worker-restart=0 "--ignore=$alone" \
-	tests/integration tests/containers tests/browser tests/stages tests/cli tests/fuzz \
-	tests/scripts tests/test_*.py || failed=1
+	tests/integration tests/containers tests/browser tests/scripts tests/test_golden.py \
+	tests/stages tests/cli tests/fuzz tests/test_*.py || failed=1
 wait "$cluster" || failed=1
 echo '== Tests of the cluster'
 cat "$cluster_log"
