@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from pyscale import DISTRIBUTION
-from pyscale.commandhelp import JSON, RUN, Group, argument, helped, option, switch
+from pyscale.commandhelp import JSON, RUN, Group, argument, group, helped, option, switch
 from pyscale.data.commands import data_app
 from pyscale.images.commands import image_app
 from pyscale.referencing import reference_app
@@ -29,17 +29,9 @@ app = typer.Typer(
     # Plain help: rich would take longer to import than all the rest.
     rich_markup_mode=None,
 )
-config_app = typer.Typer(
-    cls=Group,
-    help="Show settings and where each comes from.",
-    epilog="pyscale config show",
-    no_args_is_help=True,
-)
-stage_app = typer.Typer(
-    cls=Group,
-    help="Make steps of your own from descriptions of tools.",
-    epilog="pyscale stage import config.yaml",
-    no_args_is_help=True,
+config_app = group("Show settings and where each comes from.", "pyscale config show")
+stage_app = group(
+    "Make steps of your own from descriptions of tools.", "pyscale stage import config.yaml"
 )
 
 

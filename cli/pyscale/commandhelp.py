@@ -83,6 +83,11 @@ class Group(TyperGroup):
     format_epilog = Command.format_epilog
 
 
+def group(text: str, example: str) -> typer.Typer:
+    """Commands under one name, with their help and an example of one of them."""
+    return typer.Typer(cls=Group, help=text, epilog=example, no_args_is_help=True)
+
+
 def helped(*examples: str, settings_are_defaults: bool = False) -> dict[str, Any]:
     """Arguments of `Typer.command` for a command with these examples."""
     cls = SettingsCommand if settings_are_defaults else Command

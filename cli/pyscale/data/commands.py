@@ -8,19 +8,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pyscale.commandhelp import JSON, Group, argument, helped, option, switch
+from pyscale.commandhelp import JSON, argument, group, helped, option, switch
 
 if TYPE_CHECKING:
     from pyscale.data.registry import Registry
     from pyscale.settings import Settings
 
 _helped = partial(helped, settings_are_defaults=True)
-data_app = typer.Typer(
-    cls=Group,
-    help="List, fetch, make and verify datasets.",
-    epilog="pyscale data list",
-    no_args_is_help=True,
-)
+data_app = group("List, fetch, make and verify datasets.", "pyscale data list")
 
 
 def _known_names(incomplete: str) -> list[str]:

@@ -9,18 +9,13 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from pyscale.commandhelp import JSON, Group, argument, helped, option, switch
+from pyscale.commandhelp import JSON, argument, group, helped, option, switch
 
 if TYPE_CHECKING:
     from pyscale.images.lockfile import ImageFolder
 
 _helped = partial(helped, settings_are_defaults=True)
-image_app = typer.Typer(
-    cls=Group,
-    help="Build, verify and move images of the stages.",
-    epilog="pyscale image build",
-    no_args_is_help=True,
-)
+image_app = group("Build, verify and move images of the stages.", "pyscale image build")
 
 
 def _known_names(incomplete: str) -> list[str]:
@@ -71,25 +66,21 @@ def build(
     """
     from pyscale.console import talk
     from pyscale.images import build as building
-    from pyscale.images.buildlog import BuildProgress
-    from pyscale.images.catalog import definitions
-    from pyscale.images.partlocks import doubts
-    from pyscale.images.parts import buildable
-    from pyscale.images.view import show_built
+    from pyscale.images import buildlog, catalog, partlocks, parts, view
     from pyscale.interruption import termination_as_interrupt
 
     options = building.BuildOptions(base=base, mirror=mirror, wheels=wheels, force=force)
-    folder, named = _folder(images_folder), definitions(names or [])
-    with termination_as_interrupt(), BuildProgress() as progress:
+    folder, named = _folder(images_folder), catalog.definitions(names or [])
+    with termination_as_interrupt(), buildlog.BuildProgress() as progress:
         chosen, left_out = (
-            (named, {}) if names else buildable(folder, wheels, progress.hear, force=force)
+            (named, {}) if names else parts.buildable(folder, wheels, progress.hear, force=force)
         )
         built = building.build(chosen, folder, options, progress.hear)
     for name, why in left_out.items():
         talk(f"not built: {name}: {why}")
-    for sentence in doubts(folder, chosen):
+    for sentence in partlocks.doubts(folder, chosen):
         talk(f"warning: {sentence}")
-    show_built(built)
+    view.show_built(built)
 
 
 @image_app.command(**_helped("pyscale image inspect segment"))
