@@ -6,14 +6,9 @@ from pathlib import Path
 
 import typer
 
-from pyscale.commandhelp import JSON, Group, argument, helped, option
+from pyscale.commandhelp import JSON, argument, group, helped, option
 
-reference_app = typer.Typer(
-    cls=Group,
-    help="List, show and add results of others.",
-    epilog="pyscale reference list",
-    no_args_is_help=True,
-)
+reference_app = group("List, show and add results of others.", "pyscale reference list")
 
 
 def _known_names(incomplete: str) -> list[str]:
@@ -58,7 +53,7 @@ def add(
     Prints the file to look through, and to complete, before giving it to others.
     """
     from pyscale.console import talk
-    from pyscale.references.adding import refuse_name, write_reference
+    from pyscale.references.files import refuse_name, write_reference
     from pyscale.references.fromrun import reference_from
     from pyscale.settings import load_settings
     from pyscale.store.folder import find_run
