@@ -11,7 +11,7 @@ WIDEST = 28
 """Columns of the names; a longer one has its text on the next line."""
 
 
-def option(takes: str, text: str, *flags: str, default: Any = None, **more: Any) -> Any:
+def option(takes: str | None, text: str, *flags: str, default: Any = None, **more: Any) -> Any:
     """Declare an option by what it takes and its help; its flag is its parameter's name."""
     return typer.Option(default, *flags, metavar=takes, help=text, **more)
 
@@ -21,7 +21,7 @@ def switch(flag: str, text: str) -> Any:
     return typer.Option(False, flag, help=text)
 
 
-def argument(name: str, text: str | None = None, *, default: Any = None, **more: Any) -> Any:
+def argument(name: str | None, text: str | None = None, *, default: Any = None, **more: Any) -> Any:
     """Declare an argument by its name and help; one with the default `...` must be given."""
     return typer.Argument(default, metavar=name, help=text, **more)
 
