@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pyscale.errors import UserError
-from pyscale.references.adding import toml_key
+from pyscale.references.files import toml_key
 from pyscale.store.folder import RunFolder
 from pyscale.store.manifest import build_manifest
 from pyscale.store.provenance import read_provenance

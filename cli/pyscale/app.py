@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from pyscale import DISTRIBUTION
-from pyscale.commandhelp import Group, helped
+from pyscale.commandhelp import JSON, RUN, Group, argument, group, helped, option, switch
 from pyscale.data.commands import data_app
 from pyscale.images.commands import image_app
 from pyscale.referencing import reference_app
-from pyscale.resultcommands import RunArgument, advise, compare, import_traces, report
+from pyscale.resultcommands import advise, compare, import_traces, report
 from pyscale.runcommand import run
 
 app = typer.Typer(
@@ -30,17 +29,9 @@ app = typer.Typer(
     # Plain help: rich would take longer to import than all the rest.
     rich_markup_mode=None,
 )
-config_app = typer.Typer(
-    cls=Group,
-    help="Show settings and where each comes from.",
-    epilog="pyscale config show",
-    no_args_is_help=True,
-)
-stage_app = typer.Typer(
-    cls=Group,
-    help="Make steps of your own from descriptions of tools.",
-    epilog="pyscale stage import config.yaml",
-    no_args_is_help=True,
+config_app = group("Show settings and where each comes from.", "pyscale config show")
+stage_app = group(
+    "Make steps of your own from descriptions of tools.", "pyscale stage import config.yaml"
 )
 
 
@@ -54,9 +45,9 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, help="Print the version.")
-    ] = False,
+    version: bool = typer.Option(
+        False, "--version", callback=_show_version, help="Print the version."
+    ),
 ) -> None:
     """Measure how a bioimage pipeline scales, what holds it back and what to request."""
 
@@ -80,7 +71,7 @@ def suites() -> None:
 
 
 @app.command(**helped("pyscale runs", "pyscale runs --json"))
-def runs(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def runs(json: bool = JSON) -> None:
     """List the runs, newest first."""
     from pyscale import listings
 
@@ -89,14 +80,10 @@ def runs(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = Fal
 
 @app.command(**helped("pyscale status --watch"))
 def status(
-    run: RunArgument = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Follow the run until it ends.")] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="Print JSON, with every task of every trial.")
-    ] = False,
-    log: Annotated[
-        bool, typer.Option("--log", help="Show what happened so far, in words.")
-    ] = False,
+    run: str | None = RUN,
+    watch: bool = switch("--watch", "Follow the run until it ends."),
+    json: bool = switch("--json", "Print JSON, with every task of every trial."),
+    log: bool = switch("--log", "Show what happened so far, in words."),
 ) -> None:
     """Show where a run stands."""
     if watch + json + log > 1:
@@ -107,7 +94,7 @@ def status(
 
 
 @app.command(**helped("pyscale cancel latest"))
-def cancel(run: RunArgument = None) -> None:
+def cancel(run: str | None = RUN) -> None:
     """End a run and everything that it started.
 
     `pyscale run --resume RUN` finishes it later.
@@ -126,7 +113,7 @@ app.command(
 
 
 @app.command(**helped("pyscale hardware"))
-def hardware(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def hardware(json: bool = JSON) -> None:
     """Show what this machine is.
 
     Every result records it.
@@ -138,22 +125,14 @@ def hardware(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] =
 
 @app.command(**helped("pyscale doctor", "pyscale doctor --partition gpu"))
 def doctor(
-    suite: Annotated[str, typer.Option(metavar="SUITE", help="Suite to run.")] = "pipeline",
-    device: Annotated[
-        str | None, typer.Option(metavar="[cpu|cuda|mps]", help="Device to compute on.")
-    ] = None,
-    partition: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Ask every node of this Slurm partition, by a job each."),
-    ] = None,
-    site: Annotated[
-        str | None,
-        typer.Option(metavar="SITE", help="Ask the nodes that jobs for this site go to."),
-    ] = None,
-    wait: Annotated[
-        float, typer.Option(metavar="MINUTES", min=0, help="Longest wait for the nodes.")
-    ] = 5.0,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    suite: str = option("SUITE", "Suite to run.", default="pipeline"),
+    device: str | None = option("[cpu|cuda|mps]", "Device to compute on."),
+    partition: str | None = option(
+        "NAME", "Ask every node of this Slurm partition, by a job each."
+    ),
+    site: str | None = option("SITE", "Ask the nodes that jobs for this site go to."),
+    wait: float = option("MINUTES", "Longest wait for the nodes.", default=5.0, min=0),
+    json: bool = JSON,
 ) -> None:
     """Check what can run here, and what is missing.
 
@@ -170,7 +149,7 @@ def doctor(
 
 
 @config_app.command("show", **helped("pyscale config show --json"))
-def config_show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False) -> None:
+def config_show(json: bool = JSON) -> None:
     """Show every setting and where it comes from."""
     from pyscale import listings
 
@@ -179,10 +158,8 @@ def config_show(json: Annotated[bool, typer.Option("--json", help="Print JSON.")
 
 @stage_app.command("import", **helped("pyscale stage import config.yaml --output mine.toml"))
 def stage_import(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Description of a tool.")],
-    output: Annotated[
-        Path | None, typer.Option("--output", metavar="TOML", help="Write the suite here.")
-    ] = None,
+    file: Path = argument("FILE", "Description of a tool.", default=...),
+    output: Path | None = option("TOML", "Write the suite here."),
 ) -> None:
     """Make a suite of one step from a description.
 

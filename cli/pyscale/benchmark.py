@@ -17,7 +17,7 @@ from pyscale.executors.protocol import Executor
 from pyscale.executors.submission import refuse_shared_gpus
 from pyscale.gridhere import measured_suite, with_system
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.stepimages import with_images_here
+from pyscale.images.transfer import with_images_here
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.placement import local_placement
 from pyscale.plan import Plan
@@ -30,15 +30,14 @@ from pyscale.runtimes.frozen import runtime_of
 from pyscale.sbatch.held import why_not_held
 from pyscale.settings import Settings
 from pyscale.sites import Site, load_site
-from pyscale.store.folder import RunFolder, new_run_id, written_by_owner_alone
-from pyscale.store.journal import Journal, Listener, both
-from pyscale.store.lock import run_lock
+from pyscale.store.folder import RunFolder, new_run_id
+from pyscale.store.journal import Journal, Listener
+from pyscale.store.lock import writing
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import Suite, suite_of
 from pyscale.sweep import powers_of_two
 from pyscale.trialrecords import TrialRecords
 from pyscale.trialrunner import TrialRunner
-from pyscale_stages.atomic import naming
 from pyscale_stages.measure.nodename import host_name
 
 USUAL_ON_A_CLUSTER = 8
@@ -136,19 +135,19 @@ def _usual_workers(
 def benchmark(run: RunFolder, executor: Executor, listener: Listener) -> tuple[Incomplete, Results]:
     """Measure what is missing of the plan of a run, and report it."""
     # Who follows the run hears of its end when the report is there.
-    with written_by_owner_alone(), naming(run.path), run_lock(run.path):
+    with writing(run.path):
         return _execute(run, executor, listener), report_run(run)
 
 
 def execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplete:
     """Run every trial of a plan that is not complete; what is complete stays as it is."""
-    with written_by_owner_alone(), naming(run.path), run_lock(run.path):
+    with writing(run.path):
         return _execute(run, executor, listener)
 
 
 def _execute(run: RunFolder, executor: Executor, listener: Listener) -> Incomplete:
     course = Course()
-    journal = Journal(run.journal_file, both(listener, course.hear))
+    journal = Journal(run.journal_file, listener, course.hear)
     with termination_as_interrupt():
         refuse_changed_input(run.path, run.plan.movies | run.plan.truths)
         runner = TrialRunner(run, executor, journal, runtime_of(run))

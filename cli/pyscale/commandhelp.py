@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Any, Literal, get_args, get_origin
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 WIDEST = 28
 """Columns of the names; a longer one has its text on the next line."""
+
+
+def option(takes: str | None, text: str, *flags: str, default: Any = None, **more: Any) -> Any:
+    """Declare an option by what it takes and its help; its flag is its parameter's name."""
+    return typer.Option(default, *flags, metavar=takes, help=text, **more)
+
+
+def switch(flag: str, text: str) -> Any:
+    """Declare an option that takes nothing and is off unless it is given."""
+    return typer.Option(False, flag, help=text)
+
+
+def argument(name: str | None, text: str | None = None, *, default: Any = None, **more: Any) -> Any:
+    """Declare an argument by its name and help; one with the default `...` must be given."""
+    return typer.Argument(default, metavar=name, help=text, **more)
+
+
+JSON = switch("--json", "Print JSON.")
+RUN = argument("RUN", "Id, unique start or end of one, or folder.", show_default="latest")
 
 
 class Command(TyperCommand):
@@ -63,6 +81,11 @@ class Group(TyperGroup):
     """A group of commands whose help ends with examples."""
 
     format_epilog = Command.format_epilog
+
+
+def group(text: str, example: str) -> typer.Typer:
+    """Commands under one name, with their help and an example of one of them."""
+    return typer.Typer(cls=Group, help=text, epilog=example, no_args_is_help=True)
 
 
 def helped(*examples: str, settings_are_defaults: bool = False) -> dict[str, Any]:

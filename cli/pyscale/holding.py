@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,11 +32,10 @@ from pyscale.store.allocations import (
     set_cancelled,
     write_allocations,
 )
-from pyscale.store.folder import RunFolder, written_by_owner_alone
+from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event, EventKind, Journal, Listener
-from pyscale.store.lock import run_lock
+from pyscale.store.lock import writing
 from pyscale.trialrecords import is_complete
-from pyscale_stages.atomic import naming
 from pyscale_stages.measure.nodename import host_name
 
 PERIOD_S = 0.5
@@ -76,7 +75,7 @@ class Holder:
         with termination_as_interrupt():
             if self._living():
                 return
-            with self._alone():
+            with writing(self._run.path, PATIENCE_S):
                 if self._living(now=True):
                     return
                 self._end_strays()
@@ -96,7 +95,7 @@ class Holder:
             self.begin()
             while True:
                 self._follow()
-                with self._alone():
+                with writing(self._run.path, PATIENCE_S):
                     if self._living(now=True):
                         # Another pyscale was faster.
                         continue
@@ -108,12 +107,6 @@ class Holder:
                         return tuple(trial.id for trial in left), report_run(self._run)
                     self._end_strays()
                     self._submit()
-
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
-        path = self._run.path
-        with written_by_owner_alone(), naming(path), run_lock(path, PATIENCE_S):
-            yield
 
     def _is_over(self) -> bool:
         """Whether nothing is left; where that is not by success, raise the reason."""
@@ -139,7 +132,7 @@ class Holder:
             self._hear()
             threading.Event().wait(PERIOD_S)
         self._hear()
-        with self._alone():
+        with writing(self._run.path, PATIENCE_S):
             if not self._living(now=True):
                 self._explain()
 

@@ -20,7 +20,7 @@ from pathlib import Path
 import psutil
 from watchfiles import watch
 
-from pyscale.errors import UserError
+from pyscale.errors import UserError, last_line
 from pyscale.executors.containernode import MPS_VARIABLE, own_folders
 from pyscale.interruption import ENDING, blocked
 from pyscale.processes import wait_until_ended
@@ -57,12 +57,7 @@ class Service:
     def last_words(self) -> str:
         """What it said last in its logs; empty where it said nothing."""
         logs = (self.folder / "log" / name for name in ("server.log", "control.log", "start.log"))
-        for log in logs:
-            with suppress(OSError):
-                lines = log.read_text(errors="replace").strip().splitlines()
-                if lines:
-                    return lines[-1]
-        return ""
+        return next(filter(None, map(last_line, logs)), "")
 
     def start(self, gpu: str) -> None:
         """Start it for one GPU, and return when it answers."""

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
-from pyscale.errors import UserError
+from pyscale.errors import UserError, problems_told
 from pyscale.suite import OF_STEPS, OWN_STEP, Suite, SuiteStage, in_its_folder
 from pyscale_stages.command.params import CommandParams
-from pyscale_stages.wording import did_you_mean, first_problem
+from pyscale_stages.wording import did_you_mean
 
 STEP = "step"
 """The suite of a step, and its only entry."""
@@ -135,15 +133,13 @@ def _given(keys: Mapping[str, Any]) -> dict[str, Any]:
 
 def _entry(flag: str, told: str, keys: Mapping[str, Any]) -> SuiteStage:
     """The only entry, by its keys; its command was `told` by a flag."""
-    try:
+    with problems_told(CommandParams, f"--{flag}: "):
         entry = SuiteStage.model_validate(keys)
         # Parameters of the user's own program are set later, and planning looks at them.
         later = dict.fromkeys(re.findall(r"\{params\.(\w+)\}", told), "")
         # One in a registry is a file from when it is pulled.
         here = {k: v for k, v in entry.params.items() if k != "image" or "://" not in str(v)}
         CommandParams.model_validate({**later, **here})
-    except ValidationError as error:
-        raise UserError(f"--{flag}: {first_problem(error, CommandParams)}") from error
     return entry
 
 

@@ -18,14 +18,13 @@ from pyscale.plan import Plan, Trial
 from pyscale.runtimes.frozen import runtime_of
 from pyscale.slurm.queue import SlurmSilent, cancel
 from pyscale.store.allocations import is_cancelled, read_allocations
-from pyscale.store.folder import RunFolder, written_by_owner_alone
+from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.lock import run_lock
+from pyscale.store.lock import writing
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.store.taskfiles import forget_ends_by_another
 from pyscale.trialrecords import is_complete
 from pyscale.trialrunner import TrialRunner
-from pyscale_stages.atomic import naming
 from pyscale_stages.measure.nodename import node_name
 
 PATIENCE_S = 300.0
@@ -39,12 +38,7 @@ def pilot(folder: str) -> None:
     """Run what is left of a run; Slurm starts this once in the run's allocation."""
     job_id = os.environ["SLURM_JOB_ID"]
     run_path = Path(folder)
-    with (
-        written_by_owner_alone(),
-        naming(run_path),
-        run_lock(run_path, PATIENCE_S),
-        termination_as_interrupt(),
-    ):
+    with writing(run_path, PATIENCE_S), termination_as_interrupt():
         run = RunFolder(run_path)
         journal = Journal(run.journal_file)
         known = read_allocations(run.path).job_ids

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from pyscale.baseversion import OF_BASE, BaseVersion
-from pyscale.errors import UserError
+from pyscale.errors import UserError, problems_told
 from pyscale.images.catalog import image_for
 from pyscale.plan import Trial, TrialInput
 from pyscale.suite import MOVIE, SLIDES, TRUTH, Suite, SuiteStage
@@ -18,7 +18,6 @@ from pyscale.sweep import FROM_OUTSIDE, Scaled, Sweep, trial_id
 from pyscale_stages.contract import Stage, StageParams
 from pyscale_stages.registry import STAGE_NAMES, load_stage
 from pyscale_stages.truth.reading import tells
-from pyscale_stages.wording import first_problem
 
 
 @dataclass(frozen=True)
@@ -204,12 +203,8 @@ def _params(
             given = given | others.get(whose, {})
     # The place in a grid stays, whatever the settings say of the stage.
     given = given | {axis: step.params[axis] for axis in step.point if axis in step.params}
-    try:
+    with problems_told(stage.params, f"the parameters of {entry} are wrong: "):
         return stage.params.model_validate(given)
-    except ValidationError as error:
-        raise UserError(
-            f"the parameters of {entry} are wrong: {first_problem(error, stage.params)}"
-        ) from error
 
 
 def _refuse_runtime(entry: str, stage: Stage, params: StageParams, runtime: str) -> None:

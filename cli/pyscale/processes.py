@@ -1,12 +1,14 @@
-"""Processes of this machine: which are a run's, and when they have ended."""
+"""Processes of this machine: what one says, which are a run's, and when they have ended."""
 
 from __future__ import annotations
 
 import math
 import os
+import subprocess
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -21,6 +23,19 @@ _LAUNCHING = {
     "pyscale.executors.resident",
     "submitit.core._submit",
 }
+
+
+def ran(command: Sequence[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a program that reads nothing, and return how it ended and what it said."""
+    return subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        **options,
+    )
 
 
 def wait_until_ended(

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 import typer
 
-from pyscale.commandhelp import Group, helped
+from pyscale.commandhelp import JSON, argument, group, helped, option
 
-reference_app = typer.Typer(
-    cls=Group,
-    help="List, show and add results of others.",
-    epilog="pyscale reference list",
-    no_args_is_help=True,
-)
+reference_app = group("List, show and add results of others.", "pyscale reference list")
 
 
 def _known_names(incomplete: str) -> list[str]:
@@ -24,11 +18,8 @@ def _known_names(incomplete: str) -> list[str]:
     return [name for name in reference_files(_own_folder()) if name.startswith(incomplete)]
 
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
 @reference_app.command("list", **helped("pyscale reference list"))
-def list_references(json: JsonOption = False) -> None:
+def list_references(json: bool = JSON) -> None:
     """List every reference, its stages, date and author."""
     from pyscale.console import talk
     from pyscale.references.files import all_references, reference_files
@@ -40,8 +31,8 @@ def list_references(json: JsonOption = False) -> None:
 
 @reference_app.command(**helped("pyscale reference show NAME"))
 def show(
-    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_known_names)],
-    json: JsonOption = False,
+    name: str = argument("NAME", default=..., autocompletion=_known_names),
+    json: bool = JSON,
 ) -> None:
     """Show source, hardware and numbers of one."""
     from pyscale.references.files import load_reference
@@ -52,12 +43,8 @@ def show(
 
 @reference_app.command(**helped("pyscale reference add latest --name my-lab"))
 def add(
-    run: Annotated[
-        str, typer.Argument(metavar="RUN", help="Id, unique start or end of one, or folder.")
-    ],
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Name for it.", show_default="the run's id")
-    ] = None,
+    run: str = argument("RUN", "Id, unique start or end of one, or folder.", default=...),
+    name: str | None = option("NAME", "Name for it.", show_default="the run's id"),
 ) -> None:
     """Make a reference of a run.
 
@@ -66,7 +53,7 @@ def add(
     Prints the file to look through, and to complete, before giving it to others.
     """
     from pyscale.console import talk
-    from pyscale.references.adding import refuse_name, write_reference
+    from pyscale.references.files import refuse_name, write_reference
     from pyscale.references.fromrun import reference_from
     from pyscale.settings import load_settings
     from pyscale.store.folder import find_run

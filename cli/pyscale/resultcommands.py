@@ -3,71 +3,35 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 import typer
 
-RunArgument = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="RUN", help="Id, unique start or end of one, or folder.", show_default="latest"
-    ),
-]
+from pyscale.commandhelp import JSON, RUN, argument, option, switch
 
 
 def report(
-    runs: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="RUN", help="Ids, unique starts or ends, or folders.", show_default="latest"
-        ),
-    ] = None,
-    table: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Table of wall times, from anywhere.")
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder for the report.", show_default="the run's"),
-    ] = None,
-    count_retried: Annotated[
-        bool,
-        typer.Option("--count-retried", help="Also time trials that succeeded on a retry."),
-    ] = False,
-    figures: Annotated[
-        bool, typer.Option("--figures", help="Draw all figures for print, not only two.")
-    ] = False,
-    width: Annotated[
-        Literal["88", "180"],
-        typer.Option(
-            metavar="[88|180]", help="Width of figures in mm: one column of a journal, or two."
-        ),
-    ] = "180",
-    reference: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME|none",
-            help="Others' results to show.",
-            show_default="those of the same work",
-        ),
-    ] = None,
-    archive: Annotated[
-        bool, typer.Option("--archive", help="Also put each run into one zip, without its outputs.")
-    ] = False,
-    mask: Annotated[
-        bool,
-        typer.Option("--mask", help="Replace paths and names of hosts and people in that zip."),
-    ] = False,
-    form: Annotated[
-        Literal["cryosparc-like"] | None,
-        typer.Option(
-            "--format",
-            metavar="cryosparc-like",
-            help="Instead of a report, tests of the machine as JSON and CSV in CryoSPARC's shape.",
-        ),
-    ] = None,
-    verbose: Annotated[
-        bool, typer.Option("-v", "--verbose", help="Print the table of factors too.")
-    ] = False,
+    runs: list[str] | None = argument(
+        "RUN", "Ids, unique starts or ends, or folders.", show_default="latest"
+    ),
+    table: Path | None = option("CSV", "Table of wall times, from anywhere."),
+    out: Path | None = option("DIR", "Folder for the report.", show_default="the run's"),
+    count_retried: bool = switch("--count-retried", "Also time trials that succeeded on a retry."),
+    figures: bool = switch("--figures", "Draw all figures for print, not only two."),
+    width: Literal["88", "180"] = option(
+        "[88|180]", "Width of figures in mm: one column of a journal, or two.", default="180"
+    ),
+    reference: list[str] | None = option(
+        "NAME|none", "Others' results to show.", show_default="those of the same work"
+    ),
+    archive: bool = switch("--archive", "Also put each run into one zip, without its outputs."),
+    mask: bool = switch("--mask", "Replace paths and names of hosts and people in that zip."),
+    form: Literal["cryosparc-like"] | None = option(
+        "cryosparc-like",
+        "Instead of a report, tests of the machine as JSON and CSV in CryoSPARC's shape.",
+        "--format",
+    ),
+    verbose: bool = typer.Option(False, "-v", "--verbose", help="Print the table of factors too."),
 ) -> None:
     """Write the report of runs or of a table.
 
@@ -108,29 +72,16 @@ def report(
 
 
 def compare(
-    base: Annotated[str, typer.Argument(metavar="BASE", help="Run, or a CSV of wall times.")],
-    new: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NEW",
-            help="Run or CSV to judge; none for a run of two versions.",
-        ),
-    ] = None,
-    at_least: Annotated[
-        str | None, typer.Option(metavar="SHARE", help="Least change that counts, as in 0.05 (5%).")
-    ] = None,
-    yardstick: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="RUN",
-            help="Another run of BASE's version; a change must exceed how they differ. Repeatable.",
-        ),
-    ] = None,
-    fail_on: Annotated[
-        Literal["regression"] | None,
-        typer.Option(metavar="regression", help="Exit code 1 where anything is worse."),
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    base: str = argument("BASE", "Run, or a CSV of wall times.", default=...),
+    new: str | None = argument("NEW", "Run or CSV to judge; none for a run of two versions."),
+    at_least: str | None = option("SHARE", "Least change that counts, as in 0.05 (5%)."),
+    yardstick: list[str] | None = option(
+        "RUN", "Another run of BASE's version; a change must exceed how they differ. Repeatable."
+    ),
+    fail_on: Literal["regression"] | None = option(
+        "regression", "Exit code 1 where anything is worse."
+    ),
+    json: bool = JSON,
 ) -> None:
     """Compare two runs: better, worse or the same."""
     from pyscale import comparing
@@ -148,34 +99,18 @@ def compare(
 
 
 def advise(
-    run: RunArgument = None,
-    table: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Table of wall times, from anywhere.")
-    ] = None,
-    objective: Annotated[
-        Literal["knee", "fastest", "budget"] | None,
-        typer.Option(
-            metavar="[knee|fastest|budget]", help="What N is best for.", show_default="all"
-        ),
-    ] = None,
-    budget: Annotated[
-        float | None,
-        typer.Option(metavar="WORKER_HOURS", help="Most that a stage may cost: N x hours."),
-    ] = None,
-    dialect: Annotated[
-        Literal["sbatch", "nextflow", "snakemake"],
-        typer.Option(
-            "--as", metavar="[sbatch|nextflow|snakemake]", help="What the lines to paste are for."
-        ),
-    ] = "sbatch",
-    site: Annotated[
-        str | None,
-        typer.Option(metavar="SITE", help="Cluster to ask: a shipped name, or your .toml."),
-    ] = None,
-    why: Annotated[
-        bool, typer.Option("--why", help="Print every choice, its limits and further runs too.")
-    ] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    run: str | None = RUN,
+    table: Path | None = option("CSV", "Table of wall times, from anywhere."),
+    objective: Literal["knee", "fastest", "budget"] | None = option(
+        "[knee|fastest|budget]", "What N is best for.", show_default="all"
+    ),
+    budget: float | None = option("WORKER_HOURS", "Most that a stage may cost: N x hours."),
+    dialect: Literal["sbatch", "nextflow", "snakemake"] = option(
+        "[sbatch|nextflow|snakemake]", "What the lines to paste are for.", "--as", default="sbatch"
+    ),
+    site: str | None = option("SITE", "Cluster to ask: a shipped name, or your .toml."),
+    why: bool = switch("--why", "Print every choice, its limits and further runs too."),
+    json: bool = JSON,
 ) -> None:
     """Say what to request for each stage."""
     from pyscale import advising
@@ -195,24 +130,13 @@ def advise(
 
 
 def import_traces(
-    trace_format: Annotated[
-        str,
-        typer.Argument(metavar="FORMAT", help="sacct, nextflow, snakemake or jobstats."),
-    ],
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Traces to read.")],
-    workers: Annotated[
-        str | None,
-        typer.Option(
-            metavar="N|COLUMN", help="N of these trials, or the column of the trace that holds it."
-        ),
-    ] = None,
-    stage: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Name of the stage, where the trace has none."),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="Table to write.", show_default="print it")
-    ] = None,
+    trace_format: str = argument("FORMAT", "sacct, nextflow, snakemake or jobstats.", default=...),
+    files: list[Path] = argument("FILE", "Traces to read.", default=...),
+    workers: str | None = option(
+        "N|COLUMN", "N of these trials, or the column of the trace that holds it."
+    ),
+    stage: str | None = option("NAME", "Name of the stage, where the trace has none."),
+    out: Path | None = option("CSV", "Table to write.", show_default="print it"),
 ) -> None:
     """Turn traces into a table for report --table.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
 import typer
+
+from pyscale.commandhelp import argument, option
 
 ASKED_BY = {"suite": "suite", "stages": "--set"}
 """How what is not a flag of its own name is asked for."""
@@ -18,172 +20,131 @@ NEW_RUN = (
 """What has no meaning for a run that is resumed or extended, beside settings and keys of a step."""
 TYPES = {None: bool, "N": int, "PATH": Path, "DIR": Path, "BASE": Path}
 """Types of options by what they take; all others take a text, and None is a switch."""
+REPEATED = {"only", "grid", "parameters"}
+"""Options that may be given several times."""
 
 
-class Option(NamedTuple):
-    """An option that is None where it is not given."""
-
-    name: str
-    takes: str | None
-    """Empty where it is what the setting of that name takes."""
-    help: str
-    show_default: str | bool = True
-    flags: tuple[str, ...] = ()
-    repeatable: bool = False
-
-
-OPTIONS = {
-    "What to measure": (
-        Option("data", "NAME|PATH", "Dataset (see pyscale data list), or path of a movie."),
-        Option(
-            "truth",
+OPTIONS: dict[str, dict[str, Any]] = {
+    "What to measure": {
+        "data": option("NAME|PATH", "Dataset (see pyscale data list), or path of a movie."),
+        "truth": option(
             "PATH",
             "Truth of the movie: a Cell Tracking Challenge folder, label images, or TrackMate XML.",
         ),
-        Option("axes", "TYX", "Axes of the movie, where its file is silent."),
-        Option("only", "STAGE", "Measure this stage alone; repeatable.", repeatable=True),
-        Option("sizes", "PX,PX", "Crops of a suite that compares them, as in 224,448,full."),
-        Option(
-            "grid",
-            "AXIS=V1,V2",
-            "Values of one axis of the suite's grid; repeatable.",
-            repeatable=True,
-        ),
-        Option(
-            "parameters",
+        "axes": option("TYX", "Axes of the movie, where its file is silent."),
+        "only": option("STAGE", "Measure this stage alone; repeatable."),
+        "sizes": option("PX,PX", "Crops of a suite that compares them, as in 224,448,full."),
+        "grid": option("AXIS=V1,V2", "Values of one axis of the suite's grid; repeatable."),
+        "parameters": option(
             "STAGE.PARAM=VALUE",
             "Parameter of a stage, as in segment.diameter_px=30; repeatable.",
-            flags=("--set",),
-            repeatable=True,
+            "--set",
         ),
-        Option(
-            "against",
+        "against": option(
             "BASE",
             "Measure another version of the stages too, pair by pair, and compare: a Python "
             "environment, a folder of images, or a .toml of parameters.",
         ),
-        Option("with_system", None, "Measure the node too, in brief."),
-        Option(
-            "path",
+        "with_system": option(None, "Measure the node too, in brief."),
+        "path": option(
             "DIR",
             "Folder whose storage a test of the machine measures.",
             show_default="that of the runs",
         ),
-    ),
-    "A step of your own": (
-        Option(
-            "step",
+    },
+    "A step of your own": {
+        "step": option(
             "COMMAND",
             "Measure a command of your own in place of a suite, as in 'python segment.py {input} "
             "{output} --frames {first}:{stop}'.",
         ),
-        Option(
-            "output",
+        "output": option(
             "NAME",
             "Name of what it writes; without an ending, a folder.",
             show_default="output.tif, or a folder for --split files",
         ),
-        Option(
-            "split",
+        "split": option(
             "frames|files|tiles|threads|ranks|none",
             "Workers share frames, files or tiles, or are threads, ranks or copies (none).",
             show_default="frames",
         ),
-        Option(
-            "merge",
+        "merge": option(
             "HOW",
             "Join outputs as frames, tables or folder, or by a command with {inputs} and {output}.",
             show_default="by the ending of the output",
         ),
-        Option(
-            "check",
+        "check": option(
             "HOW",
             "Compare outputs with the baseline's: equal, labels, none, or a command with "
             "{reference} and {other}.",
             show_default="equal",
         ),
-        Option("environment", "DIR", "Prefix of the conda or virtual environment that it runs in."),
-        Option("image", "SIF", "Image that it runs in."),
-        Option("shell", None, "Let sh run it, for pipes."),
-    ),
-    "A whole workflow of your own": (
-        Option(
-            "snakemake",
-            "SNAKEFILE",
-            "Measure a workflow of your own, as in 'Snakefile --config movie={input}'.",
+        "environment": option("DIR", "Prefix of the conda or virtual environment that it runs in."),
+        "image": option("SIF", "Image that it runs in."),
+        "shell": option(None, "Let sh run it, for pipes."),
+    },
+    "A whole workflow of your own": {
+        "snakemake": option(
+            "SNAKEFILE", "Measure a workflow of your own, as in 'Snakefile --config movie={input}'."
         ),
-        Option("nextflow", "SCRIPT", "The same, as in 'main.nf --movie {input}'."),
-        Option(
-            "sweep",
+        "nextflow": option("SCRIPT", "The same, as in 'main.nf --movie {input}'."),
+        "sweep": option(
             "KEY=N,N",
             "What of it N is, and its values, as in cores=1,2,4 or process.maxForks=1,2,4.",
         ),
-    ),
-    "How to measure it": (
-        Option(
-            "workers",
+    },
+    "How to measure it": {
+        "workers": option(
             "N,N",
             "Worker counts N, as in 1,2,4.",
             show_default="1,2,4 and so on up to the cores here, or 8 on a cluster",
         ),
-        Option("repeats", "N", "Trials of each configuration; six give an interval."),
-        Option("scaling", "", "N workers share the movie, or it grows with N."),
-        Option("cache", "", "Page cache of the inputs before each trial."),
-        Option("device", "", "Device; several with commas where the suite compares them."),
-        Option("cpus_per_worker", "N", "Cores of each worker."),
-        Option(
-            "start",
+        "repeats": option("N", "Trials of each configuration; six give an interval."),
+        "scaling": option("", "N workers share the movie, or it grows with N."),
+        "cache": option("", "Page cache of the inputs before each trial."),
+        "device": option("", "Device; several with commas where the suite compares them."),
+        "cpus_per_worker": option("N", "Cores of each worker."),
+        "start": option(
             "cold|warm",
             "A new process for each window, or warm workers that are kept; both with a comma.",
             show_default="cold",
         ),
-        Option("chunks_per_worker", "N", "Windows of each worker, one after the other."),
-        Option("seed", "N", "Seed of the order of trials and of the stages.", show_default="0"),
-    ),
-    "Where tasks run": (
-        Option("executor", "", "This machine, or a cluster with Slurm."),
-        Option("site", "SITE", "Cluster: a shipped name, or your .toml."),
-        Option(
-            "layout",
+        "chunks_per_worker": option("N", "Windows of each worker, one after the other."),
+        "seed": option("N", "Seed of the order of trials and of the stages.", show_default="0"),
+    },
+    "Where tasks run": {
+        "executor": option("", "This machine, or a cluster with Slurm."),
+        "site": option("SITE", "Cluster: a shipped name, or your .toml."),
+        "layout": option(
             "",
             "Slurm starts workers as an array of jobs, or all in one job.",
             show_default="the suite's",
         ),
-        Option(
-            "allocation",
-            "",
-            "Hold one Slurm job for all trials, or submit jobs for each.",
-            show_default="hold",
+        "allocation": option(
+            "", "Hold one Slurm job for all trials, or submit jobs for each.", show_default="hold"
         ),
-        Option("every_node", None, "Measure each node of the site's partition, all at once."),
-        Option("runtime", "", "Tasks start in this environment, or in images."),
-        Option("unlocked_images", None, "Run images that images.lock does not name."),
-    ),
-    "Course of the run": (
-        Option(
-            "dry_run",
-            None,
-            "Show what would run and cost, and what is missing; only absent data is fetched.",
+        "every_node": option(None, "Measure each node of the site's partition, all at once."),
+        "runtime": option("", "Tasks start in this environment, or in images."),
+        "unlocked_images": option(None, "Run images that images.lock does not name."),
+    },
+    "Course of the run": {
+        "dry_run": option(
+            None, "Show what would run and cost, and what is missing; only absent data is fetched."
         ),
-        Option(
-            "verbose",
-            None,
-            "Also print the table of factors, or every trial of a dry run.",
-            flags=("-v", "--verbose"),
+        "verbose": option(
+            None, "Also print the table of factors, or every trial of a dry run.", "-v", "--verbose"
         ),
-        Option("emit_sbatch", "DIR", "Write batch scripts; run nothing."),
-        Option("detach", None, "Return at once; follow with status."),
-        Option("resume", "RUN", "Finish this run."),
-        Option(
-            "extend",
-            "RUN",
-            "Add trials to this run, by --repeats and --workers, and measure them.",
+        "emit_sbatch": option("DIR", "Write batch scripts; run nothing."),
+        "detach": option(None, "Return at once; follow with status."),
+        "resume": option("RUN", "Finish this run."),
+        "extend": option(
+            "RUN", "Add trials to this run, by --repeats and --workers, and measure them."
         ),
-        Option("retries", "N", "Retries per failed trial."),
-        Option("keep_outputs", "", "Outputs to keep: the baseline's, or all."),
-        Option("accept_terms", None, "Agree to the dataset's terms."),
-        Option("strict", None, "Exit code 1 where an output differs from the baseline's."),
-    ),
+        "retries": option("N", "Retries per failed trial."),
+        "keep_outputs": option("", "Outputs to keep: the baseline's, or all."),
+        "accept_terms": option(None, "Agree to the dataset's terms."),
+        "strict": option(None, "Exit code 1 where an output differs from the baseline's."),
+    },
 }
 """Options by their group in the help."""
 
@@ -191,23 +152,15 @@ OPTIONS = {
 def _parameters() -> Iterator[Parameter]:
     """The argument and the options, as Typer reads them from a function."""
     text = "Suite (see pyscale suites), or the path of a .toml of your own."
-    declared: dict[str, tuple[Any, Any]] = {"suite": (str, typer.Argument(help=text))}
-    for group, options in OPTIONS.items():
-        for one in options:
-            kind: Any = TYPES.get(one.takes, str)
-            declared[one.name] = (
-                list[kind] if one.repeatable else kind,
-                typer.Option(
-                    *(one.flags or [f"--{one.name.replace('_', '-')}"]),
-                    metavar=one.takes or None,
-                    help=one.help,
-                    show_default=one.show_default,
-                    rich_help_panel=group,
-                ),
-            )
+    declared: dict[str, tuple[Any, Any]] = {"suite": (str, argument(None, text))}
+    for heading, options in OPTIONS.items():
+        for name, info in options.items():
+            kind: Any = TYPES.get(info.metavar, str)
+            info.param_decls = info.param_decls or (f"--{name.replace('_', '-')}",)
+            info.metavar, info.rich_help_panel = info.metavar or None, heading
+            declared[name] = (list[kind] if name in REPEATED else kind, info)
     for name, (kind, info) in declared.items():
-        wanted = Annotated[kind | None, info]
-        yield Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=wanted)
+        yield Parameter(name, Parameter.KEYWORD_ONLY, default=info, annotation=kind | None)
 
 
 def run(**given: Any) -> None:

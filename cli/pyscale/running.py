@@ -22,7 +22,7 @@ from pyscale.data.progress import TerminalReport
 from pyscale.data.registry import load_registry
 from pyscale.doctor.preflight import before_run
 from pyscale.dryrun import show as show_plan
-from pyscale.errors import UserError
+from pyscale.errors import UserError, last_line
 from pyscale.executors.local import LocalExecutor
 from pyscale.executors.protocol import Executor
 from pyscale.executors.slurm import SlurmExecutor
@@ -49,9 +49,9 @@ from pyscale.settings import Settings, load_settings
 from pyscale.shipped import shipped
 from pyscale.status import run_status
 from pyscale.store.allocations import read_allocations, set_cancelled
-from pyscale.store.folder import RunFolder, find_run, written_by_owner_alone
+from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.journal import Journal, Listener
-from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here
+from pyscale.store.lock import is_locked, lock_holder, run_lock, writer_here, written_by_owner_alone
 from pyscale.store.provenance import refuse_changed_input
 from pyscale.suite import Suite, suite_names
 from pyscale.traits import DATA
@@ -326,10 +326,10 @@ def _warn_of_sharing(plan: Plan) -> None:
         )
 
 
-def executor_for(run: RunFolder, listener: Listener | None = None) -> Executor:
-    """The executor that a run's plan names; the listener hears, say, that Slurm is silent."""
+def executor_for(run: RunFolder, *listeners: Listener) -> Executor:
+    """The executor that a run's plan names; listeners hear, say, that Slurm is silent."""
     if run.plan.site is not None:
-        return SlurmExecutor(run, run.plan.site, Journal(run.journal_file, listener))
+        return SlurmExecutor(run, run.plan.site, Journal(run.journal_file, *listeners))
     return LocalExecutor(run.path, cache(local_placement))
 
 
@@ -354,10 +354,8 @@ def _detached(run: RunFolder) -> int:
         if holder is not None and holder.pid == process.pid:
             break
         if process.poll() is not None:
-            said = log_file.read_text(encoding="utf-8").strip().splitlines()
-            raise UserError(
-                f"the run {run.path.name} did not start: {said[-1] if said else 'no output'}"
-            )
+            said = last_line(log_file) or "no output"
+            raise UserError(f"the run {run.path.name} did not start: {said}")
     talk(f"follow it with: pyscale status {run.path.name} --watch")
     print(run.path.name)  # noqa: T201 - the command's answer
     return 0

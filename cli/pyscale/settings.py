@@ -205,16 +205,10 @@ class Settings(BaseSettings):
 
     @classmethod
     def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - the signature is given
-        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003
+        cls, *_args: Any, **sources: Any
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Order the layers, strongest first."""
-        files = (TomlConfigSettingsSource(settings_cls, path) for path in settings_files())
-        return (init_settings, env_settings, *files)
+        """Take what is given alone: `load_settings` lays the layers over each other."""
+        return (sources["init_settings"],)
 
 
 class SuiteLayer(NamedTuple):
@@ -222,10 +216,6 @@ class SuiteLayer(NamedTuple):
 
     path: Path
     values: dict[str, JsonValue]
-
-    def source(self, settings: type[BaseSettings]) -> PydanticBaseSettingsSource:
-        """The layer as pydantic takes it."""
-        return InitSettingsSource(settings, self.values)
 
 
 def settings_files() -> tuple[Path, Path]:
@@ -249,7 +239,10 @@ def load_settings(suite: SuiteLayer | None = None, **flags: Any) -> Settings:
             f"{did_you_mean(unknown[0], Settings.model_fields)}"
         )
     try:
-        return (_layered(suite) if suite else Settings)(**given)
+        values: dict[str, Any] = {}
+        for _, source in _layers(given, suite):
+            values = _laid_over(values, source())
+        return Settings(**values)
     except SettingsError as error:
         # Of a variable whose value is a table: pydantic names the setting, and not the variable.
         name = next(name for name in Settings.model_fields if f'"{name}"' in str(error))
@@ -267,15 +260,7 @@ def load_settings(suite: SuiteLayer | None = None, **flags: Any) -> Settings:
 
 def value_origins(flags: dict[str, Any], suite: SuiteLayer | None = None) -> dict[str, str]:
     """What each setting's value comes from; those that are built in are absent."""
-    user_file, defaults_file = settings_files()
-    layers: list[tuple[str, PydanticBaseSettingsSource]] = [
-        (DEFAULTS, TomlConfigSettingsSource(Settings, defaults_file)),
-        *([(f"the suite {suite.path}", suite.source(Settings))] if suite else []),
-        (str(user_file), TomlConfigSettingsSource(Settings, user_file)),
-        (ENVIRONMENT, EnvSettingsSource(Settings)),
-        (FLAG, InitSettingsSource(Settings, flags)),
-    ]
-    return {key: _named(name, key) for name, source in layers for key in source()}
+    return {key: _named(name, key) for name, source in _layers(flags, suite) for key in source()}
 
 
 def users_own(flags: dict[str, Any]) -> set[str]:
@@ -284,18 +269,32 @@ def users_own(flags: dict[str, Any]) -> set[str]:
     return {key for key, origin in origins.items() if origin != DEFAULTS}
 
 
-def _layered(suite: SuiteLayer) -> type[Settings]:
-    """Settings with those that suit a suite above the committed defaults."""
+def _layers(
+    flags: dict[str, Any], suite: SuiteLayer | None
+) -> list[tuple[str, PydanticBaseSettingsSource]]:
+    """Name of each layer and what reads it, the weakest first."""
+    user_file, defaults_file = settings_files()
+    return [
+        (DEFAULTS, TomlConfigSettingsSource(Settings, defaults_file)),
+        *(
+            [(f"the suite {suite.path}", InitSettingsSource(Settings, suite.values))]
+            if suite
+            else []
+        ),
+        (str(user_file), TomlConfigSettingsSource(Settings, user_file)),
+        (ENVIRONMENT, EnvSettingsSource(Settings)),
+        (FLAG, InitSettingsSource(Settings, flags)),
+    ]
 
-    class Layered(Settings):
-        @classmethod
-        def settings_customise_sources(
-            cls, settings_cls: type[BaseSettings], *args: Any, **sources: Any
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            *stronger, defaults = super().settings_customise_sources(settings_cls, *args, **sources)
-            return (*stronger, suite.source(settings_cls), defaults)
 
-    return Layered
+def _laid_over(lower: dict[str, Any], upper: dict[str, Any]) -> dict[str, Any]:
+    """Values of two layers, of which the upper wins; tables of both are merged key by key."""
+    both = {
+        key: _laid_over(lower[key], value)
+        for key, value in upper.items()
+        if isinstance(value, dict) and isinstance(lower.get(key), dict)
+    }
+    return lower | upper | both
 
 
 def _axis_values(given: object) -> object:

@@ -10,15 +10,8 @@ from typing import Any
 from pyscale.executors.protocol import WarmStart
 from pyscale.plan import Trial
 from pyscale.runtimes.protocol import NativeRuntime, Runtime
+from pyscale.store import records
 from pyscale.store.folder import RunFolder
-from pyscale.store.records import (
-    MEETING_FILE,
-    MEETING_FOLDER,
-    PARAMS_FILE,
-    SPEC_FILE,
-    NodeWork,
-    TaskOrder,
-)
 from pyscale.traits import meets
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import TaskSpec
@@ -42,19 +35,19 @@ class TaskWriter:
         spec = self._spec(trial, task)
         if spec.meeting is not None:
             spec.meeting.parent.mkdir(exist_ok=True)
-        write_atomically(folder / SPEC_FILE, spec.model_dump_json(indent=1) + "\n")
-        write_atomically(folder / PARAMS_FILE, json.dumps(spec.params, indent=1) + "\n")
+        write_atomically(folder / records.SPEC_FILE, spec.model_dump_json(indent=1) + "\n")
+        write_atomically(folder / records.PARAMS_FILE, json.dumps(spec.params, indent=1) + "\n")
 
     def drafts(
-        self, trial: Trial, tasks: Sequence[str], node_work: NodeWork | None
-    ) -> dict[Path, TaskOrder]:
+        self, trial: Trial, tasks: Sequence[str], node_work: records.NodeWork | None
+    ) -> dict[Path, records.TaskOrder]:
         """How tasks are started, but for what the executor knows, by their folders."""
         drafts, is_warm = {}, trial.start == "warm"
         for task in tasks:
             folder = self._run.task(trial, task)
             spec = self._spec(trial, task)
             start = self._runtime_of(trial).start(spec, folder, trial.image)
-            drafts[folder] = TaskOrder(
+            drafts[folder] = records.TaskOrder(
                 argv=start.argv,
                 arguments=start.arguments if is_warm and task in trial.window_tasks else (),
                 env=start.env,
@@ -69,11 +62,11 @@ class TaskWriter:
         """How the workers are started that are given the windows of a trial."""
         spec = self._spec(trial, trial.window_tasks[0])
 
-        def draft(folder: Path) -> TaskOrder:
-            write_atomically(folder / PARAMS_FILE, json.dumps(spec.params, indent=1) + "\n")
+        def draft(folder: Path) -> records.TaskOrder:
+            write_atomically(folder / records.PARAMS_FILE, json.dumps(spec.params, indent=1) + "\n")
             tasks = self._run.trial(trial).parent
             start = self._runtime_of(trial).serve(spec, folder, tasks, trial.image)
-            return TaskOrder(argv=start.argv, env=start.env, container=start.container)
+            return records.TaskOrder(argv=start.argv, env=start.env, container=start.container)
 
         declared = load_stage(trial.stage).resources.memory_gib
         return WarmStart(memory_bytes=int(declared * 2**30), draft=draft)
@@ -132,7 +125,7 @@ class TaskWriter:
         if not trial.meets or trial.workers == 1:
             return share
         # A folder to itself, for an image is shown nothing else that its ranks may all write into.
-        meeting = self._run.trial(trial) / MEETING_FOLDER / MEETING_FILE
+        meeting = self._run.trial(trial) / records.MEETING_FOLDER / records.MEETING_FILE
         return {**share, "rank": worker, "ranks": trial.workers, "meeting": meeting}
 
     def inputs(self, trial: Trial) -> tuple[tuple[str, Path], ...]:

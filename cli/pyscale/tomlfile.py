@@ -6,12 +6,10 @@ import tomllib
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from pydantic import ValidationError
-
-from pyscale.errors import UserError
+from pyscale.errors import UserError, problems_told
 from pyscale.shipped import shipped
 from pyscale_stages.contract import Record
-from pyscale_stages.wording import did_you_mean, first_problem
+from pyscale_stages.wording import did_you_mean
 
 Kind = Literal["suite", "site", "base"]
 R = TypeVar("R", bound=Record)
@@ -38,16 +36,21 @@ def file_of(kind: Kind, name_or_path: str) -> Path:
 
 def read_toml(kind: Kind, path: Path, model: type[R]) -> R:
     """Read and validate one."""
+    shipped = shipped_names(kind)
+    others = f", or one of {', '.join(shipped)}" if shipped else ""
+    told = told_by(kind, path, f"no {kind} file {path}: name its path{others}")
+    with problems_told(model, f"the {kind} {path} is wrong: "):
+        return model.model_validate(told)
+
+
+def told_by(kind: str, path: Path, absent: str | None = None) -> dict[str, Any]:
+    """Read the TOML of one, or say why it cannot be; `absent` is said where there is no file."""
     try:
-        return model.model_validate(parsed(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        raise UserError(f"the {kind} {path} is wrong: {first_problem(error, model)}") from error
-    except FileNotFoundError as error:
-        shipped = shipped_names(kind)
-        others = f", or one of {', '.join(shipped)}" if shipped else ""
-        raise UserError(f"no {kind} file {path}: name its path{others}") from error
+        return parsed(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UserError(f"the {kind} {path} cannot be read: {error.strerror}") from error
+        refused = f"the {kind} {path} cannot be read: {error.strerror}"
+        is_absent = absent is not None and isinstance(error, FileNotFoundError)
+        raise UserError(absent if is_absent else refused) from error
     except UnicodeDecodeError as error:
         raise UserError(f"the {kind} {path} is not TOML: it is not text in UTF-8") from error
     except tomllib.TOMLDecodeError as error:

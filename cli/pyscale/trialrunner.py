@@ -14,16 +14,9 @@ from pyscale.inputcache import bring_inputs_to
 from pyscale.plan import Trial
 from pyscale.retrying import why_not_again
 from pyscale.runtimes.protocol import Runtime
+from pyscale.store import records
 from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Journal
-from pyscale.store.records import (
-    CACHE_FILE,
-    SURROUNDINGS_FILE,
-    Bystanders,
-    Jobs,
-    NodeWork,
-    Surroundings,
-)
 from pyscale.store.taskfiles import read_task, write_jobs
 from pyscale.taskwriter import TaskWriter
 from pyscale.trialrecords import UNDER_WAY, Failure, TrialRecords, is_complete, steps_of
@@ -180,13 +173,13 @@ class TrialRunner:
         """Run the tasks of a trial that have no record, as far as they succeed."""
         self._run.refuse_moved()
         self._make_room(trial)
-        before: Bystanders | None = None
+        before: records.Bystanders | None = None
         steps = self._records.steps_left(trial)
         if steps and steps[0][0] == WINDOWS:
             if self._executor.on_this_node:
                 before = look_around()
                 cache = bring_inputs_to(self._cache(trial), self._input_paths(trial))
-                self._write(trial, CACHE_FILE, cache)
+                self._write(trial, records.CACHE_FILE, cache)
             self._journal.append("trial_started", trial.id)
         elif steps:
             self._journal.append("trial_continued", trial.id, detail="its workers are done")
@@ -198,8 +191,8 @@ class TrialRunner:
             self._executor.run(self._batch(trial, name, tasks))
             self._run.refuse_moved()
             if before is not None and name == WINDOWS:
-                surroundings = Surroundings(start=before, end=look_around())
-                self._write(trial, SURROUNDINGS_FILE, surroundings)
+                surroundings = records.Surroundings(start=before, end=look_around())
+                self._write(trial, records.SURROUNDINGS_FILE, surroundings)
             failure = self._records.failure(trial, tasks)
             if failure is not None:
                 return failure
@@ -213,7 +206,7 @@ class TrialRunner:
 
         def submitted(jobs: Mapping[str, str]) -> None:
             known.update(jobs)
-            write_jobs(self._run.trial(trial), name, Jobs(job_ids=known))
+            write_jobs(self._run.trial(trial), name, records.Jobs(job_ids=known))
             self._journal.append(
                 "submitted", trial.id, tuple(jobs.values()), detail=", ".join(jobs)
             )
@@ -225,7 +218,7 @@ class TrialRunner:
 
         node_work = None
         if name == WINDOWS and not self._executor.on_this_node:
-            node_work = NodeWork(
+            node_work = records.NodeWork(
                 folder=self._run.trial(trial),
                 cache=self._cache(trial),
                 inputs=tuple(self._input_paths(trial)),

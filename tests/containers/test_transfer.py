@@ -20,8 +20,7 @@ from pyscale.data.progress import SilentReport
 from pyscale.errors import UserError
 from pyscale.images.lockfile import ImageFolder, sha256_of, verify_image
 from pyscale.images.registrycall import parse_reference
-from pyscale.images.stepimages import with_images_here
-from pyscale.images.transfer import PullOptions, pull, push
+from pyscale.images.transfer import PullOptions, pull, push, with_images_here
 from pyscale.suite import Suite
 from pyscale_stages.errors import ResourceExhausted
 from smallsystem import small_system_in

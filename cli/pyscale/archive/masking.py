@@ -8,21 +8,7 @@ from collections.abc import Callable
 from pathlib import PurePosixPath
 from typing import Any
 
-from pyscale.archive.fields import (
-    FACTORY,
-    FREE_IN_SITES,
-    KINDS_BY_FIELD,
-    OF_A_USER,
-    PATH_FIELDS,
-    PATHS_BY_SETTING,
-    SAID_BY_STAGES,
-    SENTENCES,
-    SHAPES,
-    is_plain,
-    is_safe,
-    nodes_of,
-    public_dataset,
-)
+from pyscale.archive import fields
 from pyscale.archive.mask import Mask
 from pyscale.images.lockfile import LOCK_NAME
 from pyscale.suite import load_suite, suite_names
@@ -75,31 +61,31 @@ def _masked(mask: Mask, value: Any, field: str) -> Any:
 
 def _record(mask: Mask, record: dict[str, Any], field: str) -> dict[str, Any]:
     return {
-        key: item if is_safe(key, field) else _masked(mask, item, key)
+        key: item if fields.is_safe(key, field) else _masked(mask, item, key)
         for key, item in record.items()
     }
 
 
 def _masked_text(mask: Mask, text: str, field: str) -> str | None:
-    if field in PATH_FIELDS and "/" in text:
+    if field in fields.PATH_FIELDS and "/" in text:
         return mask.path(text)
-    if field in KINDS_BY_FIELD:
-        return mask.name(KINDS_BY_FIELD[field], text)
-    if field == FACTORY:
+    if field in fields.KINDS_BY_FIELD:
+        return mask.name(fields.KINDS_BY_FIELD[field], text)
+    if field == fields.FACTORY:
         return mask.name("code", text)
     if field == "SLURM_JOB_NODELIST":
-        return ",".join(mask.name("node", node) for node in nodes_of(text))
+        return ",".join(mask.name("node", node) for node in fields.nodes_of(text))
     if field == "clock":
         # Addresses of the machine that ran pyscale.
         return None
-    if field == "run_id" or field in SAID_BY_STAGES:
+    if field == "run_id" or field in fields.SAID_BY_STAGES:
         return mask.text(text)
-    if field in SHAPES and re.fullmatch(SHAPES[field], text):
+    if field in fields.SHAPES and re.fullmatch(fields.SHAPES[field], text):
         return text
-    if field in SENTENCES:
+    if field in fields.SENTENCES:
         # A report tells ranks whose memory ran out from others that failed.
         of_memory = f"{_MASKED}: memory" if "memory" in text else _MASKED
-        return text if is_plain(text) else of_memory
+        return text if fields.is_plain(text) else of_memory
     before, _, after = text.partition("=")
     if after.startswith("/") and " " not in before:
         return f"{mask.word(before)}={_masked_path(mask, after)}"
@@ -119,7 +105,7 @@ def _suite(mask: Mask, suite: dict[str, Any], _field: str) -> dict[str, Any]:
     shipped = load_suite(name) if name in suite_names() else None
     known = shipped is not None and shipped.summary == suite["summary"]
     told = {
-        "name": name if is_plain(name) else mask.name("suite", name),
+        "name": name if fields.is_plain(name) else mask.name("suite", name),
         "summary": suite["summary"] if known else _MASKED,
     }
     entries = {
@@ -132,7 +118,7 @@ def _suite(mask: Mask, suite: dict[str, Any], _field: str) -> dict[str, Any]:
 def _stamp(mask: Mask, stamp: dict[str, Any], _field: str) -> dict[str, Any]:
     """Mask a stamp: what hardware and systems are called is kept."""
     return {
-        key: _masked(mask, item, key) if key in OF_A_USER else _hardware(mask, item)
+        key: _masked(mask, item, key) if key in fields.OF_A_USER else _hardware(mask, item)
         for key, item in stamp.items()
     }
 
@@ -158,11 +144,11 @@ def _each(masked: _Masker) -> _Masker:
 
 
 def _setting(mask: Mask, value: Any, name: str) -> Any:
-    if (name == "data" and public_dataset(value)) or (
+    if (name == "data" and fields.public_dataset(value)) or (
         name == "site" and value in shipped_names("site")
     ):
         return value
-    if name in PATHS_BY_SETTING and isinstance(value, str):
+    if name in fields.PATHS_BY_SETTING and isinstance(value, str):
         return mask.path(value)
     if name in {"images", "stages", "grid"}:
         return _parameter(mask, value, name)
@@ -185,10 +171,10 @@ def _of_site(mask: Mask, value: Any, field: str) -> Any:
     """Mask what a cluster wants to be told: lines of shell could hold anything."""
     if field == "name":
         return value if value in shipped_names("site") else mask.name("cluster", value)
-    if field in FREE_IN_SITES and value is not None:
+    if field in fields.FREE_IN_SITES and value is not None:
         return _MASKED if isinstance(value, str) else [_MASKED for _ in value]
     if field == "gpu_option":
-        return value if is_plain(value) else f"--{_MASKED}={{count}}"
+        return value if fields.is_plain(value) else f"--{_MASKED}={{count}}"
     if field == "options":
         return [
             f"{name}={_MASKED}" if given else name

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import getpass
 import json
 import re
@@ -12,19 +11,9 @@ from itertools import accumulate, pairwise
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from pyscale.archive.fields import (
-    FACTORY,
-    KINDS_BY_FIELD,
-    OWN_FACTORIES,
-    is_plain,
-    is_safe,
-    nodes_of,
-    own_words,
-    public_dataset,
-    public_files,
-)
+from pyscale.archive import fields
 from pyscale.archive.mask import Mask
-from pyscale.errors import UserError
+from pyscale.errors import refused_by_disk
 from pyscale.plan import Plan
 from pyscale.store.folder import RunFolder
 from pyscale.store.lock import lock_holder
@@ -39,7 +28,7 @@ _STARTED_ON = re.compile(r"process \d+ on (\S+)")
 
 def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
     """Read all records of a run for the names in them, and make the mask that replaces them."""
-    kinds = {*KINDS_BY_FIELD.values(), "cluster", "user", "code", "suite", "entry"}
+    kinds = {*fields.KINDS_BY_FIELD.values(), "cluster", "user", "code", "suite", "entry"}
     names: dict[str, set[str]] = {kind: set() for kind in kinds}
     paths: set[str] = {str(run.path)}
     for file in files:
@@ -59,23 +48,23 @@ def mask_of(run: RunFolder, files: Sequence[str]) -> Mask:
     if plan.site is not None and plan.site.name not in shipped_names("site"):
         names["cluster"].add(plan.site.name)
     data = [plan.settings["data"], *(own.data for own in plan.own_data)] if plan.movie else []
-    own_input = not all(map(public_dataset, data)) or plan.settings.get("truth") is not None
+    own_input = not all(map(fields.public_dataset, data)) or plan.settings.get("truth") is not None
     # What lies in an image that is a folder is numbered: the folder is what has a name.
     origin = read_provenance(run.path)
     read = (*origin.input_files, *origin.truth_files)
     inputs = {_below_dataset(plan, file.name) for file in read}
     movies = [movie.name for movie in (*plan.movies.values(), *plan.truths.values())]
     movies += [Path(own.data).name for own in plan.own_data]
-    names["suite"] = {name for name in [plan.suite.name] if not is_plain(name)}
-    names["entry"] = {entry for entry in plan.suite.stages if not is_plain(entry)}
+    names["suite"] = {name for name in [plan.suite.name] if not fields.is_plain(name)}
+    names["entry"] = {entry for entry in plan.suite.stages if not fields.is_plain(entry)}
     own = names["suite"] | names["entry"]
     entries = "|".join(re.escape(entry) for entry in plan.suite.stages)
     return Mask(
         names=names,
         files=[*inputs, *movies] if own_input else (),
         paths=paths,
-        kept=public_files() | (set() if own_input else {*inputs, *movies}),
-        own_words=own_words() | ({*plan.suite.stages, plan.suite.name} - own),
+        kept=fields.public_files() | (set() if own_input else {*inputs, *movies}),
+        own_words=fields.own_words() | ({*plan.suite.stages, plan.suite.name} - own),
         trials=rf"(?:{entries})-n\d+-b\d+(?:\.[a-z]+-\d+)?(?:/[a-z]+\d*)?",
         run_id=plan.run_id,
     )
@@ -93,7 +82,7 @@ def _below_dataset(plan: Plan, name: str) -> str:
 def _texts(value: Any, field: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, dict):
         for key, item in value.items():
-            if not is_safe(key, field):
+            if not fields.is_safe(key, field):
                 yield from _texts(item, key)
     elif isinstance(value, list):
         for item in value:
@@ -103,13 +92,13 @@ def _texts(value: Any, field: str) -> Iterator[tuple[str, str]]:
 
 
 def _note(field: str, text: str, names: dict[str, set[str]], paths: set[str]) -> None:
-    if field in KINDS_BY_FIELD:
-        names[KINDS_BY_FIELD[field]].add(text)
+    if field in fields.KINDS_BY_FIELD:
+        names[fields.KINDS_BY_FIELD[field]].add(text)
     elif field == "SLURM_JOB_NODELIST":
-        names["node"].update(nodes_of(text))
+        names["node"].update(fields.nodes_of(text))
     elif field == "detail":
         names["node"].update(_STARTED_ON.findall(text))
-    elif field == FACTORY:
+    elif field == fields.FACTORY:
         names["code"].update(own_code(text))
     path = text.partition("=")[2] if "=/" in text else text
     if path.startswith("/") and "\n" not in path and ":" not in path:
@@ -120,7 +109,7 @@ def own_code(dotted: str) -> Iterator[str]:
     """Names of a user's own function, its module and packages, as settings and errors have them."""
     module, _, function = dotted.partition(":")
     package = module.partition(".")[0]
-    if package in OWN_FACTORIES:
+    if package in fields.OWN_FACTORIES:
         return
     yield dotted
     # A short word could stand in any sentence, as "data" does.
@@ -143,14 +132,7 @@ def _people(run: RunFolder, paths: set[str]) -> set[str]:
 
 def read_bytes(file: Path) -> bytes | None:
     """Content of a record; None where a run under way has just put its folder aside."""
-    try:
+    again = "so the archive would be incomplete: make it readable, and archive the run again"
+    with refused_by_disk(f"{file} cannot be read ({{why}}), {again}"), suppress(FileNotFoundError):
         return file.read_bytes()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-            raise
-        raise UserError(
-            f"{file} cannot be read ({error.strerror}), so the archive would be incomplete: make "
-            "it readable, and archive the run again"
-        ) from error
+    return None

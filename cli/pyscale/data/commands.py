@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from pyscale.commandhelp import Group, JsonOption, helped
+from pyscale.commandhelp import JSON, argument, group, helped, option, switch
 
 if TYPE_CHECKING:
     from pyscale.data.registry import Registry
     from pyscale.settings import Settings
 
 _helped = partial(helped, settings_are_defaults=True)
-data_app = typer.Typer(
-    cls=Group,
-    help="List, fetch, make and verify datasets.",
-    epilog="pyscale data list",
-    no_args_is_help=True,
-)
+data_app = group("List, fetch, make and verify datasets.", "pyscale data list")
 
 
 def _known_names(incomplete: str) -> list[str]:
@@ -29,15 +24,11 @@ def _known_names(incomplete: str) -> list[str]:
     return [name for name in _all_names(registry, settings) if name.startswith(incomplete)]
 
 
-FolderOption = Annotated[
-    Path | None,
-    typer.Option("--data-folder", metavar="DIR", help="Folder that holds the datasets."),
-]
-NamesArgument = Annotated[list[str], typer.Argument(metavar="NAME", autocompletion=_known_names)]
+FOLDER = option("DIR", "Folder that holds the datasets.", "--data-folder")
 
 
 @data_app.command("list", **_helped("pyscale data list"))
-def list_datasets(data_folder: FolderOption = None, json: JsonOption = False) -> None:
+def list_datasets(data_folder: Path | None = FOLDER, json: bool = JSON) -> None:
     """List every dataset, where it is and its licence."""
     from pyscale.data import listing
 
@@ -47,26 +38,18 @@ def list_datasets(data_folder: FolderOption = None, json: JsonOption = False) ->
 
 @data_app.command(**_helped("pyscale data fetch cancer-migration"))
 def fetch(
-    names: NamesArgument,
+    names: list[str] = argument("NAME", default=..., autocompletion=_known_names),
     *,
-    mirror: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL|DIR", help="Fetch {mirror}/{dataset}/{file} from this address or folder."
-        ),
-    ] = None,
-    parallel: Annotated[int, typer.Option(metavar="N", min=1, help="Files to fetch at once.")] = 4,
-    accept_terms: Annotated[
-        bool, typer.Option("--accept-terms", help="Accept the datasets' terms.")
-    ] = False,
-    trust_first_download: Annotated[
-        bool,
-        typer.Option(
-            "--trust-first-download",
-            help="Accept files without a published checksum and hold later downloads to them.",
-        ),
-    ] = False,
-    data_folder: FolderOption = None,
+    mirror: str | None = option(
+        "URL|DIR", "Fetch {mirror}/{dataset}/{file} from this address or folder."
+    ),
+    parallel: int = option("N", "Files to fetch at once.", default=4, min=1),
+    accept_terms: bool = switch("--accept-terms", "Accept the datasets' terms."),
+    trust_first_download: bool = switch(
+        "--trust-first-download",
+        "Accept files without a published checksum and hold later downloads to them.",
+    ),
+    data_folder: Path | None = FOLDER,
 ) -> None:
     """Fetch or make datasets.
 
@@ -89,53 +72,28 @@ def fetch(
 
 @data_app.command(**_helped("pyscale data synth mine --frames 20 --size 256"))
 def synth(
-    name: Annotated[str, typer.Argument(help="Name of the new dataset.")],
+    name: str = argument("NAME", "Name of the new dataset.", default=...),
     *,
-    frames: Annotated[
-        int | None, typer.Option(metavar="N", help="Length of the movie.", show_default="40")
-    ] = None,
-    slides: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Make this many whole slides in place of a movie."),
-    ] = None,
-    size: Annotated[
-        str | None,
-        typer.Option(
-            metavar="PX|HEIGHTxWIDTH",
-            help="Size of a frame or a slide in pixels.",
-            show_default="512, of slides 4096",
-        ),
-    ] = None,
-    mpp: Annotated[
-        float | None,
-        typer.Option(metavar="UM", help="Micrometres per pixel of slides.", show_default="0.5"),
-    ] = None,
-    cells: Annotated[
-        int | None,
-        typer.Option(
-            metavar="N",
-            help="Mean cells of each type per frame.",
-            show_default="100 in 512 x 512 pixels, as many to the area in other sizes",
-        ),
-    ] = None,
-    cell_types: Annotated[
-        int | None,
-        typer.Option(metavar="[1|2]", help="Cell types, each a channel.", show_default="1"),
-    ] = None,
-    density: Annotated[
-        str | None,
-        typer.Option(
-            metavar="[constant|ramp|burst]", help="Cells over time.", show_default="constant"
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None, typer.Option(metavar="N", help="Random seed.", show_default="0")
-    ] = None,
-    parameter: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any other parameter; repeatable."),
-    ] = None,
-    data_folder: FolderOption = None,
+    frames: int | None = option("N", "Length of the movie.", show_default="40"),
+    slides: int | None = option("N", "Make this many whole slides in place of a movie."),
+    size: str | None = option(
+        "PX|HEIGHTxWIDTH",
+        "Size of a frame or a slide in pixels.",
+        show_default="512, of slides 4096",
+    ),
+    mpp: float | None = option("UM", "Micrometres per pixel of slides.", show_default="0.5"),
+    cells: int | None = option(
+        "N",
+        "Mean cells of each type per frame.",
+        show_default="100 in 512 x 512 pixels, as many to the area in other sizes",
+    ),
+    cell_types: int | None = option("[1|2]", "Cell types, each a channel.", show_default="1"),
+    density: str | None = option(
+        "[constant|ramp|burst]", "Cells over time.", show_default="constant"
+    ),
+    seed: int | None = option("N", "Random seed.", show_default="0"),
+    parameter: list[str] | None = option("KEY=VALUE", "Any other parameter; repeatable.", "--set"),
+    data_folder: Path | None = FOLDER,
 ) -> None:
     """Make a synthetic movie or slides, with truth."""
     from pyscale.data.progress import TerminalReport
@@ -159,12 +117,9 @@ def synth(
 
 @data_app.command(**_helped("pyscale data verify"))
 def verify(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME", autocompletion=_known_names),
-    ] = None,
-    data_folder: FolderOption = None,
-    json: JsonOption = False,
+    names: list[str] | None = argument("NAME", autocompletion=_known_names),
+    data_folder: Path | None = FOLDER,
+    json: bool = JSON,
 ) -> None:
     """Checksum every file of datasets.
 
@@ -181,8 +136,8 @@ def verify(
 
 @data_app.command(**_helped("pyscale data path mine"))
 def path(
-    name: Annotated[str, typer.Argument(metavar="NAME", autocompletion=_known_names)],
-    data_folder: FolderOption = None,
+    name: str = argument("NAME", default=..., autocompletion=_known_names),
+    data_folder: Path | None = FOLDER,
 ) -> None:
     """Print the path of a dataset's movie or slides."""
     from pyscale.data.verify import dataset_path, presence

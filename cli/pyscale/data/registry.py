@@ -15,13 +15,13 @@ from pydantic import (
     model_validator,
 )
 
-from pyscale.errors import UserError
+from pyscale.errors import UserError, problems_told
 from pyscale_stages.contract import Record
 from pyscale_stages.slides.synthetic import PARAMS_FILE as SLIDES_FILE
 from pyscale_stages.slides.synthetic import SlidesParams
 from pyscale_stages.synth.drifted import DriftedParams
 from pyscale_stages.synth.params import SynthParams
-from pyscale_stages.wording import did_you_mean, first_problem
+from pyscale_stages.wording import did_you_mean
 
 REGISTRY_FILE = "datasets.toml"
 NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]*$"
@@ -178,10 +178,8 @@ def load_registry(config_dir: Path) -> Registry:
         entries = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise UserError(f"the dataset registry {path} cannot be read: {error}") from error
-    try:
+    with problems_told(Registry, f"{path} is wrong: "):
         return Registry.model_validate(entries)
-    except ValidationError as error:
-        raise UserError(f"{path} is wrong: {first_problem(error, Registry)}") from error
 
 
 SYNTH_FILE = "synth.json"

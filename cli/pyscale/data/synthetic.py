@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
-
+from pyscale.data import verify
 from pyscale.data.progress import Report
 from pyscale.data.registry import (
     NAME_PATTERN,
@@ -20,20 +19,11 @@ from pyscale.data.registry import (
     made_by,
     made_kind,
 )
-from pyscale.data.verify import (
-    data_errors_explained,
-    read_contents,
-    require_space,
-    survey,
-    verify_dataset,
-    write_contents,
-)
-from pyscale.errors import UserError
+from pyscale.errors import UserError, problems_told
 from pyscale_stages.errors import BadInput
 from pyscale_stages.slides.synthetic import SlidesParams
 from pyscale_stages.synth.drifted import DriftedParams
 from pyscale_stages.synth.params import SynthParams
-from pyscale_stages.wording import first_problem
 
 FEWEST_CELLS = 3
 """Cells of each type that even the smallest field gets where their number is not given."""
@@ -60,15 +50,15 @@ def make_synthetic(
         )
     parameters = _validated(kind, params)
     folder = data_root / name
-    made_before = made_kind(folder) == kind and read_contents(folder) is not None
+    made_before = made_kind(folder) == kind and verify.read_contents(folder) is not None
     try:
-        with data_errors_explained(data_root):
+        with verify.data_errors_explained(data_root):
             _make(folder, parameters, report)
             if not made_before:
                 _record(folder, report)
     except BadInput as error:
         raise UserError(str(error)) from error
-    for found in verify_dataset(name, None, data_root, report) if made_before else ():
+    for found in verify.verify_dataset(name, None, data_root, report) if made_before else ():
         if found.state != "ok":
             raise UserError(
                 f"{_called(parameters)} in {folder} changed on disk after being made ({found.file} "
@@ -93,8 +83,8 @@ def make_known(name: str, params: MadeParams, data_root: Path, report: Report) -
                 f"{folder} is in the way of the dataset {name} that pyscale makes: move it away, "
                 "or remove it"
             )
-        if read_contents(folder) is not None:
-            states = verify_dataset(name, None, data_root, report)
+        if verify.read_contents(folder) is not None:
+            states = verify.verify_dataset(name, None, data_root, report)
             changed = [found.file for found in states if found.state != "ok"]
             if not changed:
                 report.say(f"{name}: all {len(states)} files are in {folder} and unchanged")
@@ -117,7 +107,7 @@ def _make(folder: Path, params: MadeParams, report: Report) -> None:
         if not folder.exists():
             folder.parent.mkdir(parents=True, exist_ok=True)
             what = f"making {_amount(params)} of {params.height_px} x {params.width_px} pixels"
-            require_space(folder.parent, params.expected_bytes, what)
+            verify.require_space(folder.parent, params.expected_bytes, what)
         with report.bar(doing, params.uncompressed_bytes) as advance:
             write_slides(folder, params, advance)
     elif isinstance(params, DriftedParams):
@@ -147,20 +137,16 @@ def _amount(params: MadeParams) -> str:
 def _record(folder: Path, report: Report) -> None:
     """Write down what was made, so that a change can be told."""
     with report.bar(f"check {folder.name}", None) as advance:
-        write_contents(folder, survey(folder, advance))
+        verify.write_contents(folder, verify.survey(folder, advance))
 
 
 def _validated(kind: MadeKind, params: dict[str, Any]) -> SynthParams | SlidesParams:
     model, what = (SynthParams, "a movie") if kind == "movie" else (SlidesParams, "slides")
-    try:
+    with problems_told(model, f"{what} cannot be made of these parameters: "):
         if model is SynthParams and "cells" not in params:
             cells = _typical_cells(SynthParams.model_validate({**params, "cells": 1}))
             params = {**params, "cells": cells}
         return model.model_validate(params)
-    except ValidationError as error:
-        raise UserError(
-            f"{what} cannot be made of these parameters: {first_problem(error, model)}"
-        ) from error
 
 
 def _typical_cells(params: SynthParams) -> int:

@@ -12,13 +12,10 @@ from datetime import date
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
-from pyscale.errors import UserError
+from pyscale.errors import UserError, problems_told
 from pyscale.report.wording import listing
 from pyscale.suite import OF_STEPS, Suite
 from pyscale_stages.command.params import CommandParams
-from pyscale_stages.wording import first_problem
 
 OUTPUT = "output"
 """Folder that a tool writes to."""
@@ -116,13 +113,9 @@ def suite_text(tool: Described) -> str:
         lines += ["", f"[stages.{tool.entry}.params]"]
         lines += [f"{name} = {_toml(value)}" for name, value in tool.params.items()]
     text = "\n".join(lines) + "\n"
-    try:
+    with problems_told(CommandParams, f"no step can be made of {tool.name}: "):
         entry = Suite.model_validate(tomllib.loads(text)).stages[tool.entry]
         CommandParams.model_validate({**entry.params, **dict.fromkeys(tool.unset, "")})
-    except ValidationError as error:
-        raise UserError(
-            f"no step can be made of {tool.name}: {first_problem(error, CommandParams)}"
-        ) from None
     return text
 
 

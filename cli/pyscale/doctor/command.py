@@ -11,6 +11,7 @@ from rich.console import Group
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID
 
 from pyscale.console import answer, vanishing_progress
+from pyscale.doctor import probe
 from pyscale.doctor.data import found_movie
 from pyscale.doctor.findings import (
     Finding,
@@ -20,17 +21,6 @@ from pyscale.doctor.findings import (
 )
 from pyscale.doctor.jobrequest import JobRequest, job_requests
 from pyscale.doctor.nodes import ask_nodes
-from pyscale.doctor.probe import (
-    BESIDE_THE_NODES,
-    ON_THIS_MACHINE,
-    Checks,
-    Difference,
-    NodeAnswer,
-    Request,
-    differences,
-    examine,
-    in_common,
-)
 from pyscale.doctor.slurm import slurm
 from pyscale.doctor.subject import Subject
 from pyscale.images.lockfile import ImageFolder
@@ -58,7 +48,7 @@ def doctor(
     if partition is None and site is None:
         subject = Subject.of_suite(suite, settings)
         with _progress() as progress:
-            findings = _examined(subject, ON_THIS_MACHINE, progress)
+            findings = _examined(subject, probe.ON_THIS_MACHINE, progress)
         findings += slurm(())
         found = Diagnosis(node=node_name(), suite=subject.suite, findings=tuple(findings))
     else:
@@ -83,9 +73,9 @@ def _on_nodes(subject: Subject, site: Site, partition: str | None, wait_s: float
     of_partition = {job.partition: job for job in sorted(requests, key=demand)}
     nodes = {name: nodes_of(name) for name in of_partition}
     with _progress() as progress:
-        findings = [*_examined(subject, BESIDE_THE_NODES, progress), *slurm(requests)]
-        answers: list[NodeAnswer] = []
-        between: list[Difference] = []
+        findings = [*_examined(subject, probe.BESIDE_THE_NODES, progress), *slurm(requests)]
+        answers: list[probe.NodeAnswer] = []
+        between: list[probe.Difference] = []
         for name, job in of_partition.items():
             entries = [
                 entry for other in requests if other.partition == name for entry in other.entries
@@ -100,14 +90,14 @@ def _on_nodes(subject: Subject, site: Site, partition: str | None, wait_s: float
 
             of_nodes, silent = ask_nodes(
                 nodes[name],
-                Request(subject=of_one, paths=paths),
+                probe.Request(subject=of_one, paths=paths),
                 job,
                 site,
                 wait_s=wait_s,
                 settled=settled,
             )
             answers += of_nodes
-            between += differences(of_nodes)
+            between += probe.differences(of_nodes)
             findings += [*_everywhere(of_nodes, name), *silent]
     return Diagnosis(
         node=node_name(),
@@ -129,23 +119,25 @@ def _needed_everywhere(subject: Subject) -> Iterator[Path]:
         yield from (sif for name in subject.image_names() if (sif := folder.sif(name)).exists())
 
 
-def _everywhere(answers: Sequence[NodeAnswer], partition: str) -> Iterator[Finding]:
+def _everywhere(answers: Sequence[probe.NodeAnswer], partition: str) -> Iterator[Finding]:
     """What all nodes of a partition have in common and is not well."""
     where = f"all {len(answers)} nodes" if len(answers) > 1 else "the node"
-    for finding in in_common(answers):
+    for finding in probe.in_common(answers):
         if finding.status in {"warning", "problem"}:
             sentence = f"on {where} of {partition}: {finding.sentence}"
             yield finding.model_copy(update={"sentence": sentence})
 
 
-def _examined(subject: Subject, groups: tuple[Checks, ...], progress: Progress) -> list[Finding]:
+def _examined(
+    subject: Subject, groups: tuple[probe.Checks, ...], progress: Progress
+) -> list[Finding]:
     bar: TaskID = progress.add_task("", total=len(groups))
 
     def listen(what: str) -> None:
         progress.update(bar, description=f"looking at {what}")
         progress.advance(bar)
 
-    found = examine(subject, groups, listen)
+    found = probe.examine(subject, groups, listen)
     progress.remove_task(bar)
     return found
 
@@ -174,8 +166,10 @@ class Diagnosis(Record):
     findings: tuple[Finding, ...] = Field(
         description="Of this machine, what all nodes have in common, and nodes that are silent"
     )
-    differences: tuple[Difference, ...] = Field((), description="Between the nodes of a partition")
-    nodes: tuple[NodeAnswer, ...] = Field((), description="All that each node answered")
+    differences: tuple[probe.Difference, ...] = Field(
+        (), description="Between the nodes of a partition"
+    )
+    nodes: tuple[probe.NodeAnswer, ...] = Field((), description="All that each node answered")
 
     @property
     def has_problem(self) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import stat
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from pyscale.images.engine import (
 )
 from pyscale.images.listing import ListedImage, listed_images
 from pyscale.images.lockfile import ImageFolder
+from pyscale.processes import ran
 from pyscale_stages.errors import MissingPart
 
 FUSE = Path("/dev/fuse")
@@ -57,9 +57,7 @@ def missing_engine() -> Finding | None:
 
 def installed_setuid(engine: Engine) -> bool:
     """Whether the program was installed to mount images as root for any user."""
-    told = subprocess.run(
-        [engine.program, "buildcfg"], capture_output=True, text=True, check=False
-    ).stdout
+    told = ran([engine.program, "buildcfg"]).stdout
     places = dict(line.partition("=")[::2] for line in told.splitlines())
     for name in ("apptainer", "singularity"):
         starter = Path(places.get("LIBEXECDIR", "/usr/libexec")) / name / "bin" / "starter-suid"

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -17,7 +17,7 @@ from watchfiles import watch
 from pyscale.doctor.findings import Finding, Status
 from pyscale.doctor.jobrequest import JobRequest
 from pyscale.doctor.probe import NodeAnswer, Request, answer_file
-from pyscale.errors import UserError
+from pyscale.errors import UserError, last_line
 from pyscale.interruption import ENDING, blocked, termination_as_interrupt
 from pyscale.sites import Site
 from pyscale.slurm.commands import NodeState, ask
@@ -114,10 +114,7 @@ class Probes:
             if job in states:
                 continue
             if now_s - self._gone_since_s.setdefault(node, now_s) > GRACE_S:
-                said = []
-                with suppress(OSError):
-                    said = self._log(node).read_text(errors="replace").strip().splitlines()
-                last = said[-1] if said else "nor any output"
+                last = last_line(self._log(node)) or "nor any output"
                 self._lose(
                     node,
                     "problem",

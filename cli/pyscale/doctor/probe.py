@@ -120,10 +120,6 @@ def examine(
     return found
 
 
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), *sys.argv[2:])
-
-
 class Difference(Record):
     """One check that some nodes answer otherwise than most."""
 
@@ -172,3 +168,7 @@ def _by_check(
         ]
         for check, kinds in by_check.items()
     }
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *sys.argv[2:])

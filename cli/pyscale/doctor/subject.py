@@ -11,7 +11,7 @@ from pydantic import Field, JsonValue
 from pyscale.gridhere import measured_suite, with_system
 from pyscale.images.catalog import image_for
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.stepimages import with_images_here
+from pyscale.images.transfer import with_images_here
 from pyscale.plan import Plan
 from pyscale.planentry import Dataset
 from pyscale.planning import make_plan

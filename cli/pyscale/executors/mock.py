@@ -8,16 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pyscale.executors.protocol import Batch, Executor
-from pyscale.store.records import (
-    EXIT_FILE,
-    LAUNCH_FILE,
-    ORDER_FILE,
-    RESULT_FILE,
-    SPEC_FILE,
-    ExitRecord,
-    LaunchRecord,
-    TaskOrder,
-)
+from pyscale.store import records
 from pyscale.store.taskfiles import write_order, write_vanished
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import (
@@ -109,22 +100,24 @@ class MockExecutor(Executor):
 
     def _pretend(self, folder: Path) -> None:
         trial, task = folder.parent.name, folder.name
-        spec = TaskSpec.model_validate_json((folder / SPEC_FILE).read_bytes())
+        spec = TaskSpec.model_validate_json((folder / records.SPEC_FILE).read_bytes())
         now = datetime.now(UTC)
-        order = TaskOrder.model_validate_json((folder / ORDER_FILE).read_bytes())
-        launch = LaunchRecord(
+        order = records.TaskOrder.model_validate_json((folder / records.ORDER_FILE).read_bytes())
+        launch = records.LaunchRecord(
             token=order.token, pid=1, node=node_name(), begin_utc=now, spawn_utc=now, cpus=(0,)
         )
-        _write(folder / LAUNCH_FILE, launch)
+        _write(folder / records.LAUNCH_FILE, launch)
         end = self._behaviour(trial, task, spec)
         if end.returncode is None:
             write_vanished(folder, end.error)
             return
         if end.returncode >= 0:
-            _write(folder / RESULT_FILE, _result(task, spec, end, now))
+            _write(folder / records.RESULT_FILE, _result(task, spec, end, now))
         cause = end.error if end.returncode < 0 else None
-        ended = ExitRecord(token=order.token, returncode=end.returncode, end_utc=now, cause=cause)
-        _write(folder / EXIT_FILE, ended)
+        ended = records.ExitRecord(
+            token=order.token, returncode=end.returncode, end_utc=now, cause=cause
+        )
+        _write(folder / records.EXIT_FILE, ended)
 
 
 def _order(batch: Batch) -> None:
@@ -169,5 +162,5 @@ def _result(task: str, spec: TaskSpec, end: MockEnd, now: datetime) -> TaskResul
     )
 
 
-def _write(path: Path, record: LaunchRecord | ExitRecord | TaskResult) -> None:
+def _write(path: Path, record: records.LaunchRecord | records.ExitRecord | TaskResult) -> None:
     write_atomically(path, record.model_dump_json() + "\n")

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
+from pyscale.errors import last_line
 from pyscale.interruption import signal_name
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.rank_failure import tell_end
 
 SIGNALS_FROM = 128
 """What shells, and so container programs, add to the number of a signal."""
-_LOG_BYTES = 4096
 
 
 def tell_other_ranks(
@@ -33,15 +32,5 @@ def _how(task: Path, order: dict[str, Any], returncode: int | None) -> str:
         return f"{process} was killed by {signal_name(-returncode)}"
     if order["container"] and returncode > SIGNALS_FROM:
         return f"{process} was killed by {signal_name(returncode - SIGNALS_FROM)}"
-    said = _last_line(task / "stderr")
+    said = last_line(task / "stderr")
     return said or f"{process} ended with exit code {returncode} and no message"
-
-
-def _last_line(log: Path) -> str:
-    try:
-        with log.open("rb") as file:
-            file.seek(0, os.SEEK_END)
-            file.seek(max(0, file.tell() - _LOG_BYTES))
-            return file.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
-    except OSError:
-        return ""

@@ -21,20 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pyscale.executors import launch
 from pyscale.executors.clock import offset_to
-from pyscale.executors.launch import (
-    EXIT_NO_PROGRAM,
-    end_orphans,
-    environment_of,
-    guarded,
-    read,
-    settle_in,
-    standing,
-    stands,
-    started,
-    write_exit,
-    write_launch,
-)
 from pyscale.interruption import end_with_parent
 
 
@@ -46,22 +34,24 @@ def attend(folder: str, parent: int | None = None) -> int:
     """
     end_with_parent(parent or os.getppid())
     home = Path(folder)
-    order = read(home / "order.json")
+    order = launch.read(home / "order.json")
     if order is None:
         return 0
-    settle_in(order)
-    with environment_of(order) as environment:
+    launch.settle_in(order)
+    with launch.environment_of(order) as environment:
         begin_utc = datetime.now(UTC)
-        process = started(home, order, environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process = launch.started(
+            home, order, environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
         if process is None:
             _attend_none(home)
-            return EXIT_NO_PROGRAM
-        write_launch(home, order, process.pid, (begin_utc, datetime.now(UTC)))
-        with guarded(process.pid, order):
+            return launch.EXIT_NO_PROGRAM
+        launch.write_launch(home, order, process.pid, (begin_utc, datetime.now(UTC)))
+        with launch.guarded(process.pid, order):
             _Worker(home, process).attend()
             returncode = process.wait()
-        end_orphans()
-    write_exit(home, order, returncode)
+        launch.end_orphans()
+    launch.write_exit(home, order, returncode)
     return returncode
 
 
@@ -88,7 +78,7 @@ class _Worker:
 
     def _do(self, task: Path, token: str) -> int | None:
         begin_utc = datetime.now(UTC)
-        order = standing(task, token)
+        order = launch.standing(task, token)
         if order is None:
             return None
         clock = offset_to(order["clock"]) if order["clock"] else None
@@ -98,7 +88,7 @@ class _Worker:
             "arguments": order["arguments"],
             "spawn_monotonic_s": time.monotonic(),
         }
-        write_launch(task, order, self._process.pid, (begin_utc, spawn_utc), clock)
+        launch.write_launch(task, order, self._process.pid, (begin_utc, spawn_utc), clock)
         assert self._process.stdin is not None
         # Whether it has ended, its answer tells.
         with suppress(BrokenPipeError):
@@ -110,8 +100,8 @@ class _Worker:
             with (self._home / "stderr").open("rb") as said, (task / "stderr").open("ab") as stderr:
                 shutil.copyfileobj(said, stderr)
         returncode = self._process.wait() if answer is None else int(answer["returncode"])
-        if stands(task, order):
-            write_exit(task, order, returncode)
+        if launch.stands(task, order):
+            launch.write_exit(task, order, returncode)
         return returncode
 
     def _hear(self) -> Any:
@@ -131,11 +121,11 @@ def _attend_none(home: Path) -> None:
     if asked is None:
         return
     task = Path(asked["folder"])
-    order = standing(task, asked["token"])
+    order = launch.standing(task, asked["token"])
     if order is not None:
         shutil.copyfile(home / "stderr", task / "stderr")
-        write_exit(task, order, EXIT_NO_PROGRAM)
-    _say(folder=asked["folder"], returncode=EXIT_NO_PROGRAM, alive=False)
+        launch.write_exit(task, order, launch.EXIT_NO_PROGRAM)
+    _say(folder=asked["folder"], returncode=launch.EXIT_NO_PROGRAM, alive=False)
 
 
 def _say(**record: Any) -> None:

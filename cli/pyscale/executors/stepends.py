@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from pyscale.errors import end_of
 from pyscale.executors.submission import is_away
 from pyscale.slurm.accounts import JobEnd
 from pyscale.slurm.commands import ask, without_defaults
@@ -53,10 +54,7 @@ class StepLog:
 
     def text(self) -> str:
         """All of it, or its end where it is long."""
-        try:
-            return self.path.read_bytes()[-_LOG_BYTES:].decode("utf-8", "replace")
-        except OSError:
-            return ""
+        return end_of(self.path, _LOG_BYTES)
 
     def is_away(self) -> bool:
         """Whether srun complained that the controller does not answer."""
@@ -131,9 +129,7 @@ class Step:
 def own_state(job_id: str) -> str | None:
     """State of a job in Slurm's word; None where Slurm does not answer."""
     answer = _told(job_id, "%T")
-    if answer is None or answer:
-        return answer
-    return "UNKNOWN"
+    return "UNKNOWN" if answer == "" else answer
 
 
 def own_end_s(job_id: str) -> float | None:

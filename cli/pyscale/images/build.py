@@ -13,18 +13,9 @@ import psutil
 from pydantic import Field
 
 from pyscale import DISTRIBUTION
+from pyscale.images import content
 from pyscale.images.buildlog import BuildEvent, Listener
 from pyscale.images.catalog import ImageDefinition, catalog, definition_file
-from pyscale.images.content import (
-    Base,
-    choose_base,
-    code_files,
-    content_sha256,
-    file_sha256,
-    hash_of_words,
-    lay_out,
-    libraries_sha256,
-)
 from pyscale.images.engine import find_engine, lacks_for_building
 from pyscale.images.enginebuild import Builds
 from pyscale.images.layerbuild import (
@@ -86,7 +77,7 @@ def build(
     listener: Listener,
 ) -> list[BuiltImage]:
     """Build those images that are not current, and lock them."""
-    base = choose_base(options.base, options.mirror)
+    base = content.choose_base(options.base, options.mirror)
     stale = [d for d in definitions if options.force or not is_current(folder, d)]
     if not stale:
         return [_current(folder, definition, listener) for definition in definitions]
@@ -132,7 +123,7 @@ def _at_once() -> int:
 
 
 def _refuse_what_is_lacking(
-    stale: Sequence[ImageDefinition], base: Base, folder: ImageFolder, workshop: Workshop
+    stale: Sequence[ImageDefinition], base: content.Base, folder: ImageFolder, workshop: Workshop
 ) -> None:
     """Raise before anything is started where this machine cannot build."""
     needed = []
@@ -151,7 +142,9 @@ def _refuse_what_is_lacking(
         raise MissingPart(str(lacks[0]))
 
 
-def _libraries(definition: ImageDefinition, base: Base, parts: Path, layers: LayerBuilder) -> Path:
+def _libraries(
+    definition: ImageDefinition, base: content.Base, parts: Path, layers: LayerBuilder
+) -> Path:
     """Layer with an image's libraries, on the base."""
 
     def variables(hear: Callable[[str], None]) -> Variables:
@@ -177,10 +170,10 @@ def _image(
             "stage": definition.stage,
             "version": version(DISTRIBUTION),
             "git_commit": code_commit() or UNKNOWN,
-            "lock_sha256": file_sha256(definition.lock_file),
-            "content_sha256": content_sha256(definition),
+            "lock_sha256": content.file_sha256(definition.lock_file),
+            "content_sha256": content.content_sha256(definition),
         }
-        lay_out(code_files(definition.stage), place / "code")
+        content.lay_out(content.code_files(definition.stage), place / "code")
         files = {"libraries": libraries, "code": place / "code"}
         made = layers.build(recipe, {**files, **labels}, place, scratch)
         locked = LockedImage.of(made, sha256_of(made))
@@ -210,15 +203,15 @@ def _libraries_recipe(definition: ImageDefinition) -> Recipe:
     return Recipe(definition.name, "libraries", definition.definition_file)
 
 
-def _libraries_key(definition: ImageDefinition, base: Base) -> str:
+def _libraries_key(definition: ImageDefinition, base: content.Base) -> str:
     """Hash of all that the layer is made from; the definitions say all of a usual base."""
-    own = libraries_sha256(definition)
-    return own if base.origin == "debootstrap" else hash_of_words((own, base.sha256))
+    own = content.libraries_sha256(definition)
+    return own if base.origin == "debootstrap" else content.hash_of_words((own, base.sha256))
 
 
 def _usual_layers(workshop: Workshop) -> set[Path]:
     """Layers that the images of today stand on, where no other base is asked for."""
-    base = choose_base(None, None)
+    base = content.choose_base(None, None)
     wanted = {workshop.layer("base", base.sha256)}
     for definition in catalog().values():
         # An image that cannot be built here has no lock yet, or no definition.

@@ -5,22 +5,17 @@ from __future__ import annotations
 import os
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
-from pyscale.commandhelp import Group, JsonOption, helped
+from pyscale.commandhelp import JSON, argument, group, helped, option, switch
 
 if TYPE_CHECKING:
     from pyscale.images.lockfile import ImageFolder
 
 _helped = partial(helped, settings_are_defaults=True)
-image_app = typer.Typer(
-    cls=Group,
-    help="Build, verify and move images of the stages.",
-    epilog="pyscale image build",
-    no_args_is_help=True,
-)
+image_app = group("Build, verify and move images of the stages.", "pyscale image build")
 
 
 def _known_names(incomplete: str) -> list[str]:
@@ -30,17 +25,12 @@ def _known_names(incomplete: str) -> list[str]:
     return [name for name in catalog() if name.startswith(incomplete)]
 
 
-FolderOption = Annotated[
-    Path | None,
-    typer.Option("--images-folder", metavar="DIR", help="Folder that holds the images."),
-]
-PlainOption = Annotated[
-    bool, typer.Option("--no-https", help="Use plain http, as for a registry on loopback.")
-]
+FOLDER = option("DIR", "Folder that holds the images.", "--images-folder")
+PLAIN = switch("--no-https", "Use plain http, as for a registry on loopback.")
 
 
 @image_app.command("list", **_helped("pyscale image list"))
-def list_images(images_folder: FolderOption = None, json: JsonOption = False) -> None:
+def list_images(images_folder: Path | None = FOLDER, json: bool = JSON) -> None:
     """List every image, its state, date and file."""
     from pyscale.images.listing import listed_images
     from pyscale.images.view import show_images
@@ -55,33 +45,19 @@ def list_images(images_folder: FolderOption = None, json: JsonOption = False) ->
 
 @image_app.command(**_helped("pyscale image build segment contact"))
 def build(
-    names: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Images; default: those for CPUs whose parts are available here.",
-            autocompletion=_known_names,
-        ),
-    ] = None,
+    names: list[str] | None = argument(
+        "NAME",
+        "Images; default: those for CPUs whose parts are available here.",
+        autocompletion=_known_names,
+    ),
     *,
-    mirror: Annotated[
-        str | None,
-        typer.Option(metavar="URL", help="Mirror of Debian.", show_default="this machine's"),
-    ] = None,
-    base: Annotated[
-        str | None,
-        typer.Option(
-            metavar="docker://NAME@sha256:DIGEST|FILE.sif",
-            help="Base to build on in place of debootstrap's.",
-        ),
-    ] = None,
-    wheels: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder of wheels that were fetched before.")
-    ] = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Also build what has not changed.")
-    ] = False,
-    images_folder: FolderOption = None,
+    mirror: str | None = option("URL", "Mirror of Debian.", show_default="this machine's"),
+    base: str | None = option(
+        "docker://NAME@sha256:DIGEST|FILE.sif", "Base to build on in place of debootstrap's."
+    ),
+    wheels: Path | None = option("DIR", "Folder of wheels that were fetched before."),
+    force: bool = switch("--force", "Also build what has not changed."),
+    images_folder: Path | None = FOLDER,
 ) -> None:
     """Build images of what has changed, and lock them.
 
@@ -90,37 +66,30 @@ def build(
     """
     from pyscale.console import talk
     from pyscale.images import build as building
-    from pyscale.images.buildlog import BuildProgress
-    from pyscale.images.catalog import definitions
-    from pyscale.images.partlocks import doubts
-    from pyscale.images.parts import buildable
-    from pyscale.images.view import show_built
+    from pyscale.images import buildlog, catalog, partlocks, parts, view
     from pyscale.interruption import termination_as_interrupt
 
     options = building.BuildOptions(base=base, mirror=mirror, wheels=wheels, force=force)
-    folder, named = _folder(images_folder), definitions(names or [])
-    with termination_as_interrupt(), BuildProgress() as progress:
+    folder, named = _folder(images_folder), catalog.definitions(names or [])
+    with termination_as_interrupt(), buildlog.BuildProgress() as progress:
         chosen, left_out = (
-            (named, {}) if names else buildable(folder, wheels, progress.hear, force=force)
+            (named, {}) if names else parts.buildable(folder, wheels, progress.hear, force=force)
         )
         built = building.build(chosen, folder, options, progress.hear)
     for name, why in left_out.items():
         talk(f"not built: {name}: {why}")
-    for sentence in doubts(folder, chosen):
+    for sentence in partlocks.doubts(folder, chosen):
         talk(f"warning: {sentence}")
-    show_built(built)
+    view.show_built(built)
 
 
 @image_app.command(**_helped("pyscale image inspect segment"))
 def inspect(
-    image: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME|FILE.sif", help="An image, or any SIF.", autocompletion=_known_names
-        ),
-    ],
-    images_folder: FolderOption = None,
-    json: JsonOption = False,
+    image: str = argument(
+        "NAME|FILE.sif", "An image, or any SIF.", default=..., autocompletion=_known_names
+    ),
+    images_folder: Path | None = FOLDER,
+    json: bool = JSON,
 ) -> None:
     """Show labels, packages and origin of an image."""
     from pyscale.images.engine import find_engine
@@ -138,16 +107,13 @@ def inspect(
 
 @image_app.command(**_helped("pyscale image verify"))
 def verify(
-    images: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="NAME|FILE.sif",
-            help="Images, or any SIF; all that are here where none is given.",
-            autocompletion=_known_names,
-        ),
-    ] = None,
-    images_folder: FolderOption = None,
-    json: JsonOption = False,
+    images: list[str] | None = argument(
+        "NAME|FILE.sif",
+        "Images, or any SIF; all that are here where none is given.",
+        autocompletion=_known_names,
+    ),
+    images_folder: Path | None = FOLDER,
+    json: bool = JSON,
 ) -> None:
     """Compare every byte of images with images.lock.
 
@@ -180,10 +146,10 @@ def verify(
 
 @image_app.command(**_helped("pyscale image push segment oras://registry.example.org/lab"))
 def push(
-    names: Annotated[list[str], typer.Argument(metavar="NAME", autocompletion=_known_names)],
-    target: Annotated[str, typer.Argument(metavar="oras://HOST/PATH[:TAG]")],
-    no_https: PlainOption = False,
-    images_folder: FolderOption = None,
+    names: list[str] = argument("NAME", default=..., autocompletion=_known_names),
+    target: str = argument("oras://HOST/PATH[:TAG]", default=...),
+    no_https: bool = PLAIN,
+    images_folder: Path | None = FOLDER,
 ) -> None:
     """Send images to a registry.
 
@@ -209,22 +175,13 @@ def push(
 
 @image_app.command(**_helped("pyscale image pull oras://registry.example.org/lab/segment:1"))
 def pull(
-    source: Annotated[str, typer.Argument(metavar="oras://HOST/PATH[:TAG]")],
+    source: str = argument("oras://HOST/PATH[:TAG]", default=...),
     *,
-    as_name: Annotated[
-        str | None,
-        typer.Option(
-            "--as", metavar="NAME", help="Name for it.", show_default="that of its labels"
-        ),
-    ] = None,
-    sha256: Annotated[
-        str | None, typer.Option(metavar="SHA256", help="Install nothing but this SIF.")
-    ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Replace an image that differs from it.")
-    ] = False,
-    no_https: PlainOption = False,
-    images_folder: FolderOption = None,
+    as_name: str | None = option("NAME", "Name for it.", "--as", show_default="that of its labels"),
+    sha256: str | None = option("SHA256", "Install nothing but this SIF."),
+    replace: bool = switch("--replace", "Replace an image that differs from it."),
+    no_https: bool = PLAIN,
+    images_folder: Path | None = FOLDER,
 ) -> None:
     """Fetch an image from a registry, and lock it."""
     from pyscale.console import talk

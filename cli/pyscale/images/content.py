@@ -17,6 +17,7 @@ from typing import Literal
 import pyscale_stages
 from pyscale.errors import UserError
 from pyscale.images.catalog import ImageDefinition, definition_file
+from pyscale.processes import ran
 from pyscale.shipped import shipped
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.registry import load_stage
@@ -179,12 +180,8 @@ def machine_mirror() -> str:
     # The security archive has another label: it holds no whole system.
     ask = ["apt-get", "indextargets", "--format", "$(REPO_URI)"]
     try:
-        answer = subprocess.run(
-            [*ask, "Label: Debian", "Created-By: Packages"],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        answer = ran([*ask, "Label: Debian", "Created-By: Packages"])
+        answer.check_returncode()
     except (OSError, subprocess.CalledProcessError) as error:
         raise UserError(
             f"apt on this machine is missing or has no mirror of Debian: {_WAYS}"

@@ -19,6 +19,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from pyscale.processes import ran
 from pyscale_stages.contract import Record
 from pyscale_stages.errors import MissingPart
 
@@ -59,14 +60,7 @@ class Engine:
 
     def ask(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run something inside an image, and return what it said."""
-        return subprocess.run(
-            self.command("exec", *arguments),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-        )
+        return ran(self.command("exec", *arguments))
 
 
 def find_engine() -> Engine:
@@ -78,13 +72,8 @@ def find_engine() -> Engine:
             "`module load apptainer`), install the package 'apptainer', or use --runtime native"
         )
     try:
-        answer = subprocess.run(
-            [found, "--version"],
-            capture_output=True,
-            text=True,
-            check=True,
-            stdin=subprocess.DEVNULL,
-        )
+        answer = ran([found, "--version"])
+        answer.check_returncode()
     except (OSError, subprocess.CalledProcessError) as error:
         raise MissingPart(f"{found} --version failed ({error}): install it again") from error
     told = _VERSION_ANSWER.search(answer.stdout)
@@ -166,7 +155,7 @@ def lack_of_user_namespaces(
     unshare = shutil.which("unshare")
     if unshare is None:
         return None
-    tried = subprocess.run([unshare, "--user", "true"], capture_output=True, text=True, check=False)
+    tried = ran([unshare, "--user", "true"])
     if tried.returncode == 0:
         return None
     return _no_namespaces(tried.stderr.strip() or "the kernel refuses them", None)

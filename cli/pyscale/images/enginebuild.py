@@ -17,6 +17,7 @@ from pyscale.errors import UserError
 from pyscale.images.buildlog import BuildLog
 from pyscale.images.content import FILE_TIME_S
 from pyscale.images.engine import Engine
+from pyscale.processes import ran
 from pyscale_stages.errors import MissingPart, ResourceExhausted
 
 GZIP, ZSTD = (f"-comp {name} -Xcompression-level 1" for name in ("gzip", "zstd"))
@@ -109,7 +110,7 @@ class Builds:
 
 def _help_of(*command: str) -> str:
     # mksquashfs tells on stderr.
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = ran(command)
     return done.stdout + done.stderr
 
 

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import tomllib
+import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import polars as pl
 from polars.exceptions import PolarsError
-from pydantic import ValidationError
 
-from pyscale.errors import UserError
-from pyscale.references.model import Loaded, Reference, compares_devices
+from pyscale.errors import UserError, problems_told, refused_by_disk
+from pyscale.references.model import NAME_PATTERN, Loaded, Reference, compares_devices
 from pyscale.references.testtable import checked_tests
 from pyscale.report.table import read_sizes, read_wall_times
 from pyscale.shipped import shipped
-from pyscale.tomlfile import parsed
-from pyscale_stages.wording import did_you_mean, first_problem
+from pyscale.tomlfile import told_by
+from pyscale_stages.atomic import write_atomically
+from pyscale_stages.wording import did_you_mean
 
 Problem = Callable[[str], object]
 """Is told a sentence on a reference that cannot be used."""
@@ -85,14 +86,7 @@ def read_reference(path: Path) -> Loaded:
 
 
 def _described(path: Path) -> Reference:
-    try:
-        told = parsed(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UserError(f"the reference {path} cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise UserError(f"the reference {path} is not TOML: it is not text in UTF-8") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UserError(f"the reference {path} is not TOML: {error}") from error
+    told = told_by("reference", path)
     if "name" in told:
         raise UserError(
             f"the reference {path} is wrong: its file gives it its name, so leave out 'name'"
@@ -102,11 +96,8 @@ def _described(path: Path) -> Reference:
 
 def validated(told: Mapping[str, object], path: Path) -> Reference:
     """Check what a TOML tells."""
-    try:
+    with problems_told(Reference, f"the reference {path} is wrong: "):
         return Reference.model_validate(told)
-    except ValidationError as error:
-        problem = first_problem(error, Reference)
-        raise UserError(f"the reference {path} is wrong: {problem}") from error
 
 
 def _table(path: Path, reference: Reference) -> pl.DataFrame:
@@ -150,3 +141,56 @@ def _read_as_it_is(path: Path) -> pl.DataFrame:
     if table.is_empty():
         raise UserError(f"{path} has a header and no rows: add one row per number")
     return table
+
+
+def refuse_name(name: str, own: Path) -> None:
+    """Raise where no reference can be added under a name: it is none, or is one already."""
+    if re.fullmatch(NAME_PATTERN, name) is None:
+        raise UserError(
+            f"invalid reference name {name!r}: use lower-case letters, digits, - and _, as in "
+            "--name our-cluster-2026"
+        )
+    files = reference_files(own)
+    if name in files:
+        is_own = files[name].parent == own
+        way_out = f", or remove {files[name]} and its .csv" if is_own else ""
+        raise UserError(
+            f"the reference {name} exists already: choose another name by --name{way_out}"
+        )
+
+
+def write_reference(loaded: Loaded, own: Path) -> Path:
+    """Write both files of a reference, and return the one that describes it."""
+    path = own / f"{loaded.reference.name}.toml"
+    refusal = f"{own} cannot be written ({{why}}): set references_folder to a writable folder"
+    with refused_by_disk(refusal):
+        own.mkdir(parents=True, exist_ok=True)
+        write_atomically(path.with_suffix(".csv"), loaded.table.write_csv())
+        write_atomically(path, _toml(loaded))
+    return path
+
+
+def _toml(loaded: Loaded) -> str:
+    """Lay a reference out as people write one."""
+    told = loaded.reference.model_dump(mode="json", exclude={"name"}, exclude_none=True)
+    tables = {key: told.pop(key) for key in ("hardware", "stages", "steps", "size_ids")}
+    told["caveats"] = list(told["caveats"])
+    lines = [f"{key} = {_value(value)}" for key, value in told.items()]
+    for key, table in tables.items():
+        if not table and key not in {"hardware", "stages"}:
+            continue
+        lines += ["", f"[{key}]"]
+        lines += [f"{toml_key(name)} = {_value(value)}" for name, value in table.items()]
+    return "\n".join(lines) + "\n"
+
+
+def toml_key(name: str) -> str:
+    """Write a key of TOML, in quotes where it has other signs than names have."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else _value(name)
+
+
+def _value(value: bool | str | list[str]) -> str:
+    """Write a value as TOML, whose strings are escaped as those of JSON."""
+    if isinstance(value, list):
+        return "[\n" + "".join(f"    {_value(one)},\n" for one in value) + "]"
+    return json.dumps(value, ensure_ascii=False)

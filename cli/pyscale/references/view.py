@@ -138,8 +138,6 @@ def _ceilings(loaded: Loaded) -> Iterator[str]:
 
 def _pairs(facts: Mapping[str, str]) -> Table:
     """Lay out one property a line, the names in one column."""
-    from rich.table import Table
-
     table = Table.grid(padding=(0, 2))
     table.add_column(no_wrap=True)
     for name, value in facts.items():
@@ -148,8 +146,6 @@ def _pairs(facts: Mapping[str, str]) -> Table:
 
 
 def _table(*columns: str) -> Table:
-    from rich.table import Table
-
     table = Table(box=None)
     for place, column in enumerate(columns):
         # The first is a name to type, which must not be cut.

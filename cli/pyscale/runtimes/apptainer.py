@@ -12,12 +12,7 @@ from pyscale.store.provenance import ImageFile
 from pyscale.store.records import PARAMS_FILE, RESULT_FILE, ContainerOrder
 from pyscale_stages.binds import OPTIONS, task_binds
 from pyscale_stages.contract import TaskSpec
-from pyscale_stages.measure.stamp import (
-    COMMIT_VARIABLE,
-    IMAGE_VARIABLE,
-    SLURM_VARIABLES,
-    THREAD_VARIABLES,
-)
+from pyscale_stages.measure import stamp
 from pyscale_stages.ranks.network import INTERFACE_VARIABLE
 from pyscale_stages.registry import load_stage
 from pyscale_stages.validarea import VALID_FILE
@@ -66,9 +61,9 @@ class ApptainerRuntime:
         read = [*inputs, *(path.parent / VALID_FILE for path in inputs), *around.files]
         if spec.truth is not None:
             read.append(spec.truth)
-        env = {IMAGE_VARIABLE: chosen.sha256, "TMPDIR": "/tmp", **around.variables}
+        env = {stamp.IMAGE_VARIABLE: chosen.sha256, "TMPDIR": "/tmp", **around.variables}
         if chosen.git_commit is not None:
-            env[COMMIT_VARIABLE] = chosen.git_commit
+            env[stamp.COMMIT_VARIABLE] = chosen.git_commit
         options = [*OPTIONS, "--pwd", str(folder)]
         for bind in task_binds(folder, read, written):
             options += bind.option()
@@ -80,7 +75,7 @@ class ApptainerRuntime:
                 variable_prefix=self._engine.environment_prefix,
                 option_prefix=self._engine.option_prefix,
                 passed=(
-                    *(*SLURM_VARIABLES, *THREAD_VARIABLES, *AMD_VARIABLES),
+                    *(*stamp.SLURM_VARIABLES, *stamp.THREAD_VARIABLES, *AMD_VARIABLES),
                     # By which network ranks meet, where somebody had to say so.
                     *(NETWORK_VARIABLES if stage.meets else ()),
                 ),

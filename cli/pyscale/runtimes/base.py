@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +15,7 @@ from pyscale.doctor.preflight import top_level
 from pyscale.errors import UserError
 from pyscale.images.engine import find_engine
 from pyscale.plan import Plan, Trial
+from pyscale.processes import ran
 from pyscale.runtimes import identity
 from pyscale_stages.binds import OPTIONS
 from pyscale_stages.contract import Stage, TaskResult
@@ -99,15 +99,7 @@ def _identity_of(
     """Ask a Python what it has of a stage, with the variables of tasks and no folder of modules."""
     source = Path(identity.__file__).read_text(encoding="utf-8")
     try:
-        done = subprocess.run(
-            [*interpreter, "-c", source, stage, *modules],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            cwd="/",
-        )
+        done = ran([*interpreter, "-c", source, stage, *modules], cwd="/")
     except OSError as error:
         raise UserError(
             f"{named} is unusable as a baseline: {interpreter[0]} cannot be started "

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pyscale.errors import UserError
+from pyscale.processes import ran
 
 NEEDED = ("sbatch", "squeue", "sinfo", "scancel")
 TIME_LIMIT_S = 60.0
@@ -83,15 +84,7 @@ def ask(
         absent = f"SLURM_CONF names {configuration}, which does not exist: unset SLURM_CONF"
         return Answer(1, "", absent)
     try:
-        done = subprocess.run(
-            [program, *arguments],
-            capture_output=True,
-            text=True,
-            timeout=time_limit_s,
-            env=env,
-            check=False,
-            stdin=subprocess.DEVNULL,
-        )
+        done = ran([program, *arguments], timeout=time_limit_s, env=env)
     except FileNotFoundError:
         return Answer(127, "", f"{program} is not on PATH")
     except subprocess.TimeoutExpired:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import random
 import shutil
 import stat
 import string
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from pyscale.errors import UserError
+from pyscale.errors import UserError, refused_by_disk
 from pyscale.plan import Plan, Trial
 from pyscale.processes import SUBMISSIONS_FOLDER
 from pyscale.store.provenance import Containers, write_provenance
@@ -50,15 +48,9 @@ class RunFolder:
         """Make the folder of a new run; the plan is written last, so a run is whole or absent."""
         path = runs_folder / plan.run_id
         _refuse_pattern(path.resolve())
-        try:
+        refusal = f"{runs_folder} cannot hold runs ({{why}}): set runs_folder to a writable folder"
+        with refused_by_disk(refusal):
             (path / "tasks").mkdir(parents=True)
-        except OSError as error:
-            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-                raise
-            raise UserError(
-                f"{runs_folder} cannot hold runs ({error.strerror}): set runs_folder to a "
-                "writable folder"
-            ) from error
         write_provenance(path, plan.movies, containers, plan.truths)
         _write_plan(path, plan)
         return cls(path)
@@ -133,17 +125,6 @@ class RunFolder:
         """Delete a trial's outputs and keep its records."""
         for output in self.trial(trial).glob("*/out"):
             shutil.rmtree(output)
-
-
-@contextmanager
-def written_by_owner_alone() -> Iterator[None]:
-    """Let what is made in the block be nobody else's to change, whatever the umask allows."""
-    asked = os.umask(0o022)
-    os.umask(asked | 0o022)
-    try:
-        yield
-    finally:
-        os.umask(asked)
 
 
 def _write_plan(run: Path, plan: Plan) -> None:

@@ -53,22 +53,12 @@ class Event(Record):
 Listener = Callable[[Event], None]
 
 
-def both(first: Listener, second: Listener) -> Listener:
-    """A listener that tells two."""
-
-    def hear(event: Event) -> None:
-        first(event)
-        second(event)
-
-    return hear
-
-
 class Journal:
-    """Appends events to a file and reads them back; a listener hears of each that is written."""
+    """Appends events to a file and reads them back; listeners hear of each that is written."""
 
-    def __init__(self, path: Path, listener: Listener | None = None) -> None:
+    def __init__(self, path: Path, *listeners: Listener) -> None:
         self._path = path
-        self._listener = listener
+        self._listeners = listeners
 
     def append(
         self,
@@ -88,8 +78,8 @@ class Journal:
             journal.write(line)
             journal.flush()
             fsync(journal.fileno())
-        if self._listener is not None:
-            self._listener(event)
+        for listener in self._listeners:
+            listener(event)
 
     def read(self) -> list[Event]:
         """All whole events in order; a line torn by a crash is passed over."""

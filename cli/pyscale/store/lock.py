@@ -13,7 +13,7 @@ from pydantic import Field
 
 from pyscale.errors import UserError
 from pyscale.filelocks import file_lock, is_held, marker_of
-from pyscale_stages.atomic import write_atomically
+from pyscale_stages.atomic import naming, write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.measure.nodename import host_name
 
@@ -43,6 +43,24 @@ class LockHolder(Record):
             return found if found.create_time() == self.started_s else None
         except (psutil.Error, ValueError, OverflowError):
             return None
+
+
+@contextmanager
+def writing(run: Path, patience_s: float = PATIENCE_S) -> Iterator[None]:
+    """Hold the run, and let nobody else write what is made in the block."""
+    with written_by_owner_alone(), naming(run), run_lock(run, patience_s):
+        yield
+
+
+@contextmanager
+def written_by_owner_alone() -> Iterator[None]:
+    """Let what is made in the block be nobody else's to change, whatever the umask allows."""
+    asked = os.umask(0o022)
+    os.umask(asked | 0o022)
+    try:
+        yield
+    finally:
+        os.umask(asked)
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
@@ -13,6 +12,7 @@ from pydantic import Field, ValidationError
 
 from pyscale import DISTRIBUTION
 from pyscale.errors import UserError
+from pyscale.processes import ran
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.contract import Record
 from pyscale_stages.hashing import sha256_of
@@ -166,9 +166,7 @@ def _git(*arguments: str) -> str | None:
     if not (_CHECKOUT / ".git").exists():
         return None
     try:
-        answer = subprocess.run(
-            ["git", "-C", str(_CHECKOUT), *arguments], capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
+        answer = ran(["git", "-C", str(_CHECKOUT), *arguments])
+    except OSError:
         return None
-    return answer.stdout.strip()
+    return answer.stdout.strip() if answer.returncode == 0 else None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -13,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from pyscale.errors import UserError
+from pyscale.errors import UserError, end_of
 from pyscale.interruption import signal_name
 from pyscale.runtimes.words import killed_by, unpacked_its_image, why_no_container
 from pyscale.store.records import (
@@ -215,7 +214,7 @@ def _error_of(
             "cancelled)"
         )
         return TaskError(kind="Killed", message=message, exit_code=3)
-    last_words = _end_of(folder / "stderr")
+    last_words = end_of(folder / "stderr")
     known = why_no_container(last_words, code) if order.container else None
     if known is not None:
         return TaskError(kind="Container", message=str(known), exit_code=known.exit_code)
@@ -229,16 +228,6 @@ def _killer(returncode: int, order: TaskOrder) -> int | None:
     if returncode < 0:
         return -returncode
     return killed_by(returncode) if order.container is not None else None
-
-
-def _end_of(path: Path) -> str:
-    try:
-        with path.open("rb") as log:
-            log.seek(0, os.SEEK_END)
-            log.seek(max(0, log.tell() - _LOG_BYTES))
-            return log.read().decode("utf-8", "replace")
-    except OSError:
-        return ""
 
 
 def read_record(model: type[R], path: Path) -> R | None:

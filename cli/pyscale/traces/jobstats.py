@@ -10,11 +10,11 @@ from json import JSONDecodeError
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from pyscale.errors import UserError
+from pyscale.errors import UserError, problems_told
 from pyscale.traces.tasks import NO_TIME, Asked, TracedTask, stage_name
-from pyscale_stages.wording import did_you_mean, first_problem
+from pyscale_stages.wording import did_you_mean
 
 PACKED = "JS1:"
 GZIPPED = "H4sI"
@@ -117,12 +117,8 @@ def _inflated(packed: bytes) -> bytes:
 
 
 def _figures(where: str, told: object) -> JobFigures:
-    try:
+    with problems_told(JobFigures, f"{where} is not output of jobstats (", f"): {ADVICE}"):
         return JobFigures.model_validate(told)
-    except ValidationError as error:
-        raise UserError(
-            f"{where} is not output of jobstats ({first_problem(error, JobFigures)}): {ADVICE}"
-        ) from None
 
 
 def _task(path: Path, name: str, figures: JobFigures | None, asked: Asked) -> TracedTask:

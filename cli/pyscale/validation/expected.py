@@ -7,13 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, JsonValue, StringConstraints, ValidationError
+from pydantic import Field, JsonValue, StringConstraints
 
-from pyscale.errors import UserError
+from pyscale.errors import UserError, problems_told
 from pyscale.plan import Plan, Trial
 from pyscale.shipped import shipped
 from pyscale_stages.contract import Record
-from pyscale_stages.wording import first_problem
 
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
@@ -86,14 +85,13 @@ def load_expected(name: str) -> Expected:
 def read_expected(path: Path) -> Expected:
     """Read a file of expected results."""
     try:
-        return Expected.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except ValidationError as error:
-        problem = first_problem(error, Expected)
-        raise UserError(f"the expected results {path} are wrong: {problem}") from error
+        told = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"the expected results {path} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise UserError(f"the expected results {path} are not TOML: {error}") from error
+    with problems_told(Expected, f"the expected results {path} are wrong: "):
+        return Expected.model_validate(told)
 
 
 def refuse_other_work(plan: Plan) -> None:

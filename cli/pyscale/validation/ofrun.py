@@ -9,6 +9,7 @@ import polars as pl
 
 from pyscale.analysis.intervals import ratio_interval, with_ends
 from pyscale.references.model import Loaded
+from pyscale.report.wording import grouped
 from pyscale.store.folder import RunFolder
 from pyscale.store.provenance import read_provenance
 from pyscale.validation.expected import Expected, load_expected, other_work
@@ -50,8 +51,7 @@ def speeds(
     own = _times(trials.filter("valid"))
     for loaded in references:
         reference = loaded.reference
-        same_work = work_id is not None and reference.work_id == work_id
-        if not same_work or not reference.has_wall_times:
+        if not reference.is_same_work(work_id) or not reference.has_wall_times:
             continue
         theirs = _times(loaded.table)
         if theirs == own:
@@ -76,7 +76,5 @@ def speeds(
 
 def _times(table: pl.DataFrame) -> dict[tuple[str, int], list[float]]:
     """Wall times of each configuration, in seconds."""
-    found: dict[tuple[str, int], list[float]] = {}
-    for stage, workers, wall_s in table.select("stage", "workers", "wall_s").iter_rows():
-        found.setdefault((stage, workers), []).append(wall_s)
-    return found
+    rows = table.select("stage", "workers", "wall_s").iter_rows()
+    return grouped(((stage, workers), wall_s) for stage, workers, wall_s in rows)

@@ -3,7 +3,7 @@ import pytest
 from pyscale.data.progress import SilentReport
 from pyscale.errors import UserError
 from pyscale.images.lockfile import ImageFolder
-from pyscale.images.stepimages import with_images_here
+from pyscale.images.transfer import with_images_here
 from pyscale.suite import Suite
 
 DIGEST = f"sha256:{'0123456789abcdef' * 4}"

@@ -8,8 +8,7 @@ from mockruns import carried_out
 from pyscale.grid import unfolded
 from pyscale.planentry import Dataset
 from pyscale.planning import make_plan
-from pyscale.references.adding import write_reference
-from pyscale.references.files import read_reference
+from pyscale.references.files import read_reference, write_reference
 from pyscale.references.fromrun import reference_from
 from pyscale.results import results_of
 from pyscale.settings import Settings

@@ -7,8 +7,7 @@ import pytest
 from madeupruns import loader_run, reconstruct_run
 from pyscale.analysis.ranks.reconstruct import reconstruct_findings
 from pyscale.errors import UserError
-from pyscale.references.adding import write_reference
-from pyscale.references.files import read_reference
+from pyscale.references.files import read_reference, write_reference
 from pyscale.references.fromranks import of_ranks
 from pyscale.references.fromrun import reference_from
 from pyscale.references.matching import shown_beside

@@ -14,8 +14,7 @@ import pytest
 from mockruns import carried_out, carry_out
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
-from pyscale.references.adding import write_reference
-from pyscale.references.files import read_reference
+from pyscale.references.files import read_reference, write_reference
 from pyscale.references.fromrun import reference_from
 from pyscale.references.workid import work_id_of
 from pyscale.results import results_of
