@@ -74,6 +74,15 @@ def signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+def killed_by(returncode: int, *, in_container: bool) -> int | None:
+    """Number of the signal that ended a process, None where it ended by itself.
+
+    A container program, as a shell does, adds 128 to that of a process inside.
+    """
+    number = returncode - 128 if in_container and returncode > 0 else -returncode
+    return number if number in signal.valid_signals() else None
+
+
 @contextmanager
 def ignored(number: signal.Signals) -> Iterator[None]:
     """Ignore a signal in the block; a process started in it does so for good."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -66,6 +68,17 @@ def parsed(text: str) -> dict[str, Any]:
     except ValueError as error:
         # A number of thousands of digits is no decoding error for Python.
         raise tomllib.TOMLDecodeError(str(error)) from None
+
+
+def written(value: bool | float | str | Sequence[str]) -> str:
+    """Write a value as TOML, which is JSON but for one letter and for numbers that are none."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, bool | int):
+        return json.dumps(value)
+    return f"[{', '.join(map(written, value))}]"
 
 
 def _folder(kind: Kind) -> Path:

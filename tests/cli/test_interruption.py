@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pyscale.interruption import blocked, termination_as_interrupt
+from pyscale.interruption import blocked, killed_by, termination_as_interrupt
 
 PATIENCE_S = 600.0
 
@@ -79,3 +79,10 @@ def test_nothing_is_changed_where_no_signal_came():
         pass
     assert signal.getsignal(signal.SIGINT) is handler
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+def test_a_signal_inside_a_container_shows_in_the_exit_code():
+    assert killed_by(137, in_container=True) == killed_by(-9, in_container=True) == signal.SIGKILL
+    by_itself = [killed_by(code, in_container=True) for code in (0, 1, 3, 127, 255)]
+    assert by_itself == [None] * 5
+    assert killed_by(137, in_container=False) is None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, Literal
 from pyscale.errors import UserError, problems_told
 from pyscale.report.wording import listing
 from pyscale.suite import OF_STEPS, Suite
+from pyscale.tomlfile import written
 from pyscale_stages.command.params import CommandParams
 
 OUTPUT = "output"
@@ -97,21 +97,22 @@ def split_words(text: object, where: str) -> list[str]:
 
 def suite_text(tool: Described) -> str:
     """The suite, as TOML."""
+    words = [*map(_in_a_line, tool.words)]
     lines = [
-        f"name = {_toml(tool.entry)}",
-        f"summary = {_toml(tool.summary or tool.name)}",
+        f"name = {written(tool.entry)}",
+        f"summary = {written(_in_a_line(tool.summary or tool.name))}",
         *([f'data = "{tool.split}"'] if tool.split in OF_STEPS else []),
         "",
         f"[stages.{tool.entry}]",
-        f"command = {_toml(tool.words[0] if tool.shell else tool.words)}",
+        f"command = {written(words[0] if tool.shell else words)}",
         *(["shell = true"] if tool.shell else []),
         f'split = "{tool.split}"',
         f'output = "{OUTPUT}"',
-        *([f"image = {_toml(_sif(tool.image))}"] if tool.image else []),
+        *([f"image = {written(_sif(tool.image))}"] if tool.image else []),
     ]
     if tool.params:
         lines += ["", f"[stages.{tool.entry}.params]"]
-        lines += [f"{name} = {_toml(value)}" for name, value in tool.params.items()]
+        lines += [f"{name} = {written(_in_a_line(value))}" for name, value in tool.params.items()]
     text = "\n".join(lines) + "\n"
     with problems_told(CommandParams, f"no step can be made of {tool.name}: "):
         entry = Suite.model_validate(tomllib.loads(text)).stages[tool.entry]
@@ -148,13 +149,6 @@ def _sif(image: str) -> str:
     return re.sub(r"[^\w.-]+", "_", Path(image).name, flags=re.ASCII) + ".sif"
 
 
-def _toml(value: bool | float | str | Sequence[str]) -> str:
-    """A value as TOML has it, which is JSON but for one letter and for numbers that are none."""
-    if isinstance(value, str):
-        text = json.dumps(" ".join(value.split()) if "\n" in value else value, ensure_ascii=False)
-        return text.replace("\x7f", "\\u007f")
-    if isinstance(value, float):
-        return repr(value)
-    if isinstance(value, bool | int):
-        return json.dumps(value)
-    return f"[{', '.join(map(_toml, value))}]"
+def _in_a_line(value: Any) -> Any:
+    """Join the lines of a text."""
+    return " ".join(value.split()) if isinstance(value, str) and "\n" in value else value

@@ -16,8 +16,9 @@ from pyscale.doctor.subject import Entry, Subject
 from pyscale.executors.containernode import prepared
 from pyscale.images.engine import IMAGE_PYTHON, find_engine
 from pyscale.images.lockfile import ImageFolder
+from pyscale.interruption import killed_by, signal_name
 from pyscale.runtimes.apptainer import AMD_VARIABLES
-from pyscale.runtimes.words import killed_by, why_no_container
+from pyscale.runtimes.words import why_no_container
 from pyscale_stages.binds import OPTIONS, Bind
 from pyscale_stages.libraries import IMAGE_AGAIN, how_to_install
 from pyscale_stages.measure.stamp import SLURM_VARIABLES, THREAD_VARIABLES
@@ -129,10 +130,10 @@ def _death(entry: Entry, step: str, returncode: int, stderr: bytes, *, in_image:
         return refused(_check(entry), not_started, f"{entry.name}: ")
     said = text.strip().splitlines()
     last = f" ({said[-1]})" if said else ""
-    killer = signal.Signals(-returncode) if returncode < 0 else killed_by(returncode)
+    killer = killed_by(returncode, in_container=in_image)
     again = IMAGE_AGAIN if in_image else how_to_install(entry.definition.extra, again=True)
-    how = "failed" if killer is None else f"died of {killer.name}"
-    remedies = {
+    how = "failed" if killer is None else f"died of {signal_name(killer)}"
+    remedies: dict[int, str] = {
         signal.SIGILL: "install a build of the library for this processor",
         signal.SIGKILL: "give the job more memory: the kernel or the batch system killed it",
     }

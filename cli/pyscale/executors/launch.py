@@ -24,8 +24,8 @@ from typing import IO, Any, NoReturn
 
 from pyscale.executors.clock import Offset, offset_to
 from pyscale.executors.nodework import do_once_on_this_node
-from pyscale.executors.rankend import SIGNALS_FROM, tell_other_ranks
-from pyscale.interruption import end_with_parent
+from pyscale.executors.rankend import tell_other_ranks
+from pyscale.interruption import end_with_parent, killed_by
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.measure.spans import SPAWN_VARIABLE
@@ -101,10 +101,8 @@ def _is_explained(ended: Order | None, order: Order) -> bool:
     if ended is None or ended["token"] != order["token"]:
         return False
     returncode = ended["returncode"]
-    killed = returncode is None or returncode < 0
-    if order["container"] and not killed:
-        # So a container program tells of a signal that ended the process inside.
-        killed = returncode > SIGNALS_FROM
+    in_container = bool(order["container"])
+    killed = returncode is None or killed_by(returncode, in_container=in_container) is not None
     return bool(ended["cause"]) or not killed
 
 

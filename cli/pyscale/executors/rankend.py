@@ -6,12 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from pyscale.errors import last_line
-from pyscale.interruption import signal_name
+from pyscale.interruption import killed_by, signal_name
 from pyscale_stages.measure.nodename import node_name
 from pyscale_stages.ranks.rank_failure import tell_end
-
-SIGNALS_FROM = 128
-"""What shells, and so container programs, add to the number of a signal."""
 
 
 def tell_other_ranks(
@@ -28,9 +25,8 @@ def _how(task: Path, order: dict[str, Any], returncode: int | None) -> str:
     process = f"its process on {node_name()}"
     if returncode is None:
         return f"{process} vanished without a message"
-    if returncode < 0:
-        return f"{process} was killed by {signal_name(-returncode)}"
-    if order["container"] and returncode > SIGNALS_FROM:
-        return f"{process} was killed by {signal_name(returncode - SIGNALS_FROM)}"
+    killer = killed_by(returncode, in_container=bool(order["container"]))
+    if killer is not None:
+        return f"{process} was killed by {signal_name(killer)}"
     said = last_line(task / "stderr")
     return said or f"{process} ended with exit code {returncode} and no message"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from pyscale.references.model import NAME_PATTERN, Loaded, Reference, compares_d
 from pyscale.references.testtable import checked_tests
 from pyscale.report.table import read_sizes, read_wall_times
 from pyscale.shipped import shipped
-from pyscale.tomlfile import told_by
+from pyscale.tomlfile import told_by, written
 from pyscale_stages.atomic import write_atomically
 from pyscale_stages.wording import did_you_mean
 
@@ -190,7 +189,7 @@ def toml_key(name: str) -> str:
 
 
 def _value(value: bool | str | list[str]) -> str:
-    """Write a value as TOML, whose strings are escaped as those of JSON."""
+    """Write a value as TOML, a line for each item of a list."""
     if isinstance(value, list):
-        return "[\n" + "".join(f"    {_value(one)},\n" for one in value) + "]"
-    return json.dumps(value, ensure_ascii=False)
+        return "[\n" + "".join(f"    {written(one)},\n" for one in value) + "]"
+    return written(value)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 
 from pyscale.errors import Sayings, explained
 from pyscale.images.engine import EXIT_CONTAINER
@@ -84,14 +83,6 @@ def why_no_container(said: str, returncode: int) -> StageError | None:
         # A stage may write such lines too, and ends with 1 itself.
         return None
     return StageError(f"the container did not start: {own[-1].strip()}")
-
-
-def killed_by(returncode: int) -> signal.Signals | None:
-    """Signal that ended the process in a container, where its program's exit code tells of one."""
-    try:
-        return signal.Signals(returncode - 128)
-    except ValueError:
-        return None
 
 
 def unpacked_its_image(said: str) -> bool:

@@ -13,8 +13,8 @@ from typing import Any, Literal, TypeVar
 from pydantic import ValidationError
 
 from pyscale.errors import UserError, end_of
-from pyscale.interruption import signal_name
-from pyscale.runtimes.words import killed_by, unpacked_its_image, why_no_container
+from pyscale.interruption import killed_by, signal_name
+from pyscale.runtimes.words import unpacked_its_image, why_no_container
 from pyscale.store.records import (
     CACHE_FILE,
     EXIT_FILE,
@@ -124,7 +124,8 @@ def was_killed(folder: Path) -> bool:
     ended = read_record(ExitRecord, folder / EXIT_FILE)
     if order is None or ended is None or ended.returncode is None:
         return False
-    return _killer(ended.returncode, order) is not None
+    in_container = order.container is not None
+    return killed_by(ended.returncode, in_container=in_container) is not None
 
 
 def ended_by_another(folder: Path) -> bool:
@@ -206,7 +207,7 @@ def _error_of(
     if code is None:
         message = "the process vanished without a message: its launcher was killed or its node died"
         return TaskError(kind="Lost", message=message, exit_code=1)
-    killer = _killer(code, order)
+    killer = killed_by(code, in_container=order.container is not None)
     if killer is not None:
         where = f" on {launch.node}" if launch is not None else ""
         message = (
@@ -221,13 +222,6 @@ def _error_of(
     last_line = last_words.strip().rpartition("\n")[2]
     message = last_line or f"the process ended with {code} and no message"
     return TaskError(kind="Failed", message=message, exit_code=code)
-
-
-def _killer(returncode: int, order: TaskOrder) -> int | None:
-    """Number of the signal that ended a task's process; None where it ended by itself."""
-    if returncode < 0:
-        return -returncode
-    return killed_by(returncode) if order.container is not None else None
 
 
 def read_record(model: type[R], path: Path) -> R | None:

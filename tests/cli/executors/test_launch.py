@@ -227,6 +227,20 @@ class TestAnOrderThatWasBegunBefore:
         launch(folder)
         assert error_of(folder).kind == "Requeued"
 
+    @pytest.mark.parametrize(("returncode", "kind"), [(137, "Requeued"), (255, "Failed")])
+    def test_was_killed_or_did_not_start_in_a_container(self, order, returncode, kind):
+        folder = order()
+        launch(folder)
+        for name, changes in (
+            ("order.json", {"container": {"program": "apptainer"}}),
+            (EXIT_FILE, {"returncode": returncode}),
+        ):
+            told = json.loads((folder / name).read_bytes()) | changes
+            (folder / name).write_text(json.dumps(told))
+        launch(folder)
+        told = json.loads((folder / EXIT_FILE).read_bytes())
+        assert (told["cause"] or {"kind": "Failed"})["kind"] == kind
+
     def test_is_another_one_in_a_folder_that_was_ordered_anew(self, order):
         folder = order(token="old")
         launch(folder)

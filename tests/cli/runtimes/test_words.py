@@ -3,11 +3,9 @@
 The lines are those of Apptainer 1.4.5, which the tests of real containers provoke again.
 """
 
-import signal
-
 import pytest
 
-from pyscale.runtimes.words import killed_by, unpacked_its_image, why_no_container
+from pyscale.runtimes.words import unpacked_its_image, why_no_container
 
 NOISE = "INFO:    gocryptfs not found, will not be able to use gocryptfs\n"
 
@@ -100,11 +98,6 @@ def test_each_known_cause_has_its_sentence(said, returncode, words, exit_code):
 )
 def test_what_a_stage_says_is_not_taken_for_the_container_program(said, returncode):
     assert why_no_container(NOISE + said, returncode) is None
-
-
-def test_a_signal_inside_shows_in_the_exit_code():
-    assert killed_by(137) == signal.SIGKILL
-    assert [killed_by(code) for code in (0, 1, 3, 127, 255)] == [None] * 5
 
 
 def test_an_unpacked_image_is_noticed():
