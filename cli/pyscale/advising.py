@@ -21,7 +21,7 @@ from pyscale.report.context import ReportContext
 from pyscale.report.curves import Curve, curves
 from pyscale.report.directives import Dialect, directives
 from pyscale.report.kinds import rank_advice
-from pyscale.report.measured import worse
+from pyscale.report.quality import worse
 from pyscale.report.results import Results
 from pyscale.report.starts import headlines
 from pyscale.report.warned import said, shortly

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from pyscale.analysis.grid.axes import VERSION
+from pyscale.analysis.grid.points import VERSION
 from pyscale.errors import UserError
 from pyscale.images.lockfile import LOCK_NAME
 from pyscale.images.sif import image_labels, read_sif

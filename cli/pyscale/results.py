@@ -45,7 +45,7 @@ from pyscale.references.model import Loaded
 from pyscale.references.workid import size_ids_of
 from pyscale.report.context import ReportContext
 from pyscale.report.curves import curves
-from pyscale.report.figures.house import Width
+from pyscale.report.plots.plot import Width
 from pyscale.report.results import Results
 from pyscale.report.table import read_wall_times
 from pyscale.report.write import writing_into

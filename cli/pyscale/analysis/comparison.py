@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.drift import drifts
-from pyscale.analysis.judging import MARGIN, OTHER_WORK, Arms, compare_sides
+from pyscale.analysis.judging import OTHER_WORK, Arms, compare_sides
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
 
@@ -24,25 +24,14 @@ UNIT_TOLERANCE = 1.5
 
 
 def comparison(
-    base: pl.DataFrame,
-    new: pl.DataFrame,
-    *,
-    interleaved: bool = True,
-    paired: bool = False,
-    at_least: float = MARGIN,
-    scatter: float = 0.0,
+    base: pl.DataFrame, new: pl.DataFrame, *, interleaved: bool = True, **how: Any
 ) -> pl.DataFrame:
-    """Compare two tables of trials, configuration by configuration of either table.
-
-    `paired` is whether equal values of `block` in both are one block, in which both were timed in
-    random order; trials of blocks that only one side timed are left out. `verdict` is null where
-    only one table has the configuration, and so are the columns of the other; see `judge`.
-    """
+    """Compare two tables of trials, as `compared` does, whose configurations nobody summarised."""
     tables = (
         configurations(trials, interleaved=interleaved, drifts=drifts(trials))
         for trials in (base, new)
     )
-    return compared(base, new, *tables, paired=paired, at_least=at_least, scatter=scatter)
+    return compared(base, new, *tables, **how)
 
 
 def compared(
@@ -52,23 +41,26 @@ def compared(
     new_table: pl.DataFrame,
     *,
     paired: bool = False,
-    at_least: float = MARGIN,
-    scatter: float = 0.0,
+    **how: Any,
 ) -> pl.DataFrame:
-    """Compare two tables of trials whose configurations are summarised already."""
+    """Compare two tables of trials, configuration by configuration of either table.
+
+    `paired` is whether equal values of `block` in both are one block, in which both were timed in
+    random order; trials of blocks that only one side timed are left out. `verdict` is null where
+    only one table has the configuration, and so are the columns of the other. `judge` takes `how`.
+    """
     sides = (_by_key(base_table), _by_key(new_table))
     unlike = set(other_work(base, new).select("stage", "workers").iter_rows())
     both = [key for key in sides[0] if key in sides[1]]
     other = {key: OTHER_WORK for key in both if (key[0], key[2]) in unlike}
-    arms = _arms_of_blocks(base, new) if paired else _arms(base, new)
+    arms = _arms(base, new, paired=paired)
     rows = compare_sides(
         KEY,
         sides,
         {key: arms.get(key, ([], [])) for key in both if key not in other},
         unlike=other,
         paired=paired,
-        at_least=at_least,
-        scatter=scatter,
+        **how,
     )
     return pl.DataFrame(rows, schema=_SCHEMA)
 
@@ -125,24 +117,16 @@ def _by_key(table: pl.DataFrame) -> dict[tuple[Any, ...], dict[str, Any]]:
     }
 
 
-def _arms(base: pl.DataFrame, new: pl.DataFrame) -> dict[tuple[Any, ...], Arms]:
-    walls = [
-        {key: own["wall_s"].to_list() for key, own in trials.filter("valid").group_by(KEY)}
-        for trials in (base, new)
-    ]
+def _arms(base: pl.DataFrame, new: pl.DataFrame, *, paired: bool) -> dict[tuple[Any, ...], Arms]:
+    """Wall times of each configuration; paired ones of the blocks that both timed, in one order."""
+    timed = [trials.filter("valid") for trials in (base, new)]
+    if paired:
+        one = [*KEY, "block"]
+        # Tables of wall times have no device.
+        both = zip(timed, timed[::-1], strict=True)
+        timed = [a.join(b, on=one, how="semi", nulls_equal=True).sort(one) for a, b in both]
+    walls = [{key: own["wall_s"].to_list() for key, own in t.group_by(KEY)} for t in timed]
     return {key: (walls[0].get(key, []), walls[1].get(key, [])) for key in walls[0] | walls[1]}
-
-
-def _arms_of_blocks(base: pl.DataFrame, new: pl.DataFrame) -> dict[tuple[Any, ...], Arms]:
-    """Wall times of the blocks that both sides timed, in one order."""
-    one = [*KEY, "block"]
-    timed = [trials.filter("valid").select(*one, "wall_s") for trials in (base, new)]
-    # Tables of wall times have no device.
-    both = timed[0].join(timed[1], on=one, suffix="_new", nulls_equal=True).sort(one)
-    return {
-        key: (own["wall_s"].to_list(), own["wall_s_new"].to_list())
-        for key, own in both.group_by(KEY)
-    }
 
 
 _SCHEMA = columns(

@@ -21,6 +21,8 @@ OTHER_WORK = "other-work"
 """Reason where N workers had not as much to do in both, so that nothing is judged."""
 
 SIDES = ("base", "new")
+JUDGED = ("p_adjusted", "p_beyond", "verdict", "reason")
+"""What a table of comparisons has of a judgement, beside the ratio with its ends."""
 Key = tuple[Any, ...]
 Row = Mapping[str, Any]
 Arms = Sequence[Sequence[float]]
@@ -159,23 +161,13 @@ def compare_sides(
         row: dict[str, Any] = dict(zip(names, key, strict=True))
         for name, side in zip(SIDES, sides, strict=True):
             row |= {f"{name}_{column}": value for column, value in side.get(key, {}).items()}
-        if key in judged:
-            row |= cells(judged[key])
+        if (found := judged.get(key)) is not None:
+            row |= with_ends("ratio", found.ratio, found.interval)
+            row |= {name: getattr(found, name) for name in JUDGED}
         elif unlike and key in unlike:
             row["reason"] = unlike[key]
         rows.append(row)
     return rows
-
-
-def cells(judgement: Judgement) -> dict[str, Any]:
-    """Columns of a table of comparisons that a judgement fills."""
-    return {
-        **with_ends("ratio", judgement.ratio, judgement.interval),
-        "p_adjusted": judgement.p_adjusted,
-        "p_beyond": judgement.p_beyond,
-        "verdict": judgement.verdict,
-        "reason": judgement.reason,
-    }
 
 
 class _PValues(NamedTuple):

@@ -16,15 +16,11 @@ from pyscale.analysis.growth import CurveWork, curve_work, scaled_serial_fractio
 from pyscale.analysis.intervals import Interval, median_interval, ratio_interval_by_block, with_ends
 from pyscale.analysis.losses import GROUP, factors, sums
 from pyscale.analysis.requests import requested_and_used
-from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns
+from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, ends_of
 from pyscale.analysis.warned import codes
 
-OVER_N = (
-    *("speedup", "speedup_low", "speedup_high", "computation_scaling"),
-    *("efficiency", "efficiency_low", "efficiency_high"),
-    *("karp_flatt", "karp_flatt_low", "karp_flatt_high"),
-    *("gustafson", "gustafson_low", "gustafson_high"),
-)
+_WITH_ENDS = ends_of("speedup", "efficiency", "karp_flatt", "gustafson")
+OVER_N = ("computation_scaling", *_WITH_ENDS.split())
 """Columns that compare a wall time with the baseline's."""
 SUPERLINEAR = 0.1
 """Efficiency beyond 1 that is said of too few trials for an interval, where none contradicts it."""

@@ -8,8 +8,8 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.grid.axes import SIZE, points_of, series_of
 from pyscale.analysis.grid.findings import grid_findings
+from pyscale.analysis.grid.points import SIZE, points_of, series_of
 from pyscale.analysis.grid.samples import samples
 from pyscale.analysis.grid.tablepoints import KINDS
 from pyscale.plan import Plan

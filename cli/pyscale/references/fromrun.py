@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.flags import SENTENCES, flags_of
-from pyscale.analysis.grid.axes import SIZE
+from pyscale.analysis.grid.points import SIZE
 from pyscale.analysis.ranks.findings import rank_findings
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.trials import trial_table

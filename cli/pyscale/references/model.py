@@ -9,8 +9,8 @@ from typing import Generic, NamedTuple, TypeVar
 import polars as pl
 from pydantic import Field, field_validator
 
-from pyscale.analysis.grid.axes import SIZE
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
+from pyscale.analysis.grid.points import SIZE
 from pyscale.analysis.machine.tests import machine_tests
 from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import is_interleaved, trials_from_wall_times

@@ -14,7 +14,7 @@ from rich.text import Text
 from pyscale.console import answer
 from pyscale.references.files import shipped_folder
 from pyscale.references.model import NOT_TOLD, Loaded
-from pyscale.report.grid.words import where_it_ends
+from pyscale.report.grid.sweep import where_it_ends
 from pyscale.report.terminal import summary
 from pyscale.report.wording import number, with_interval
 

@@ -144,6 +144,22 @@ def unit_remarks(context: ComparisonContext, rows: Sequence[Row]) -> Iterator[st
         )
 
 
+OF_RUNS = {
+    "different": "the reference outputs differ ({files}), and whether they agree within the "
+    "stage's tolerance was not compared: the ratio may compare two different results.{readers}"
+    "{qualities}",
+    "unknown": "a reference output left no record, so whether both runs compute the same is "
+    "unknown.",
+}
+OF_VERSIONS = {
+    "agrees": "the outputs of both versions agree within the stage's tolerance: {compared}, at "
+    "least {tolerance} counts as the same.",
+    "different": "the outputs of the two versions differ: {compared}, and less than {tolerance} "
+    "does not count as the same. The ratio compares two different results.{qualities}",
+    "unknown": "the outputs of the two versions were not compared.",
+}
+
+
 def output_remarks(context: ComparisonContext, rows: Sequence[Row]) -> Iterator[str]:
     """Say whether both sides computed the same, and each the same at every N."""
     for side in SIDES:
@@ -153,50 +169,22 @@ def output_remarks(context: ComparisonContext, rows: Sequence[Row]) -> Iterator[
                 f"Invalid in {side}: {named(invalid)}. The output there is not that of the run's "
                 "own baseline, so the verdict compares two different results."
             )
-    if context.paired:
-        yield from _version_remarks(context.outputs, rows)
-        return
+    whose = "outputs of both versions" if context.paired else "reference outputs of both runs"
     same = [output.stage for output in context.outputs if output.found == "same"]
     if same:
-        yield f"The reference outputs of both runs have the same bytes: {listing(same)}."
+        yield f"The {whose} have the same bytes: {listing(same)}."
+    sentences = OF_VERSIONS if context.paired else OF_RUNS
     for output in context.outputs:
-        if output.found == "different":
-            readers = (
-                f" What {listing(output.read_by)} read was therefore not the same."
-                if output.read_by
-                else ""
+        if output.found in sentences:
+            readers = f" What {listing(output.read_by)} read was therefore not the same."
+            told = sentences[output.found].format(
+                files=listing(output.files),
+                readers=readers if output.read_by else "",
+                compared=f"agreement {score(output.score)} ({output.measure})",
+                tolerance=score(output.tolerance),
+                qualities=_qualities(output.stage, rows),
             )
-            yield (
-                f"{output.stage}: the reference outputs differ ({listing(output.files)}), and "
-                "whether they agree within the stage's tolerance was not compared: the ratio may "
-                f"compare two different results.{readers}{_qualities(output.stage, rows)}"
-            )
-        elif output.found == "unknown":
-            yield (
-                f"{output.stage}: a reference output left no record, so whether both runs "
-                "compute the same is unknown."
-            )
-
-
-def _version_remarks(outputs: Sequence[OutputComparison], rows: Sequence[Row]) -> Iterator[str]:
-    same = [output.stage for output in outputs if output.found == "same"]
-    if same:
-        yield f"The outputs of both versions have the same bytes: {listing(same)}."
-    for output in outputs:
-        compared = f"agreement {score(output.score)} ({output.measure})"
-        if output.found == "agrees":
-            yield (
-                f"{output.stage}: the outputs of both versions agree within the stage's tolerance: "
-                f"{compared}, at least {score(output.tolerance)} counts as the same."
-            )
-        elif output.found == "different":
-            yield (
-                f"{output.stage}: the outputs of the two versions differ: {compared}, and less "
-                f"than {score(output.tolerance)} does not count as the same. The ratio compares "
-                f"two different results.{_qualities(output.stage, rows)}"
-            )
-        elif output.found == "unknown":
-            yield f"{output.stage}: the outputs of the two versions were not compared."
+            yield f"{output.stage}: {told}"
 
 
 def conclusion(context: ComparisonContext, rows: Sequence[Row]) -> str | None:

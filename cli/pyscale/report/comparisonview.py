@@ -37,8 +37,7 @@ from pyscale.report.judged import (
     reasons,
 )
 from pyscale.report.machine.words import not_applicable, rate_parts
-from pyscale.report.page.table import Table, laid_out, numbers, words
-from pyscale.report.page.values import VERSIONS, Cell, Columns
+from pyscale.report.page.values import VERSIONS, Cell, Columns, Table, laid_out, numbers, words
 from pyscale.report.wording import ABSENT, INVALID, agreement, interval, number
 
 DIFFERENCE_COLUMNS = ("Difference", "Base", "New")

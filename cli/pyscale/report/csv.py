@@ -7,31 +7,15 @@ from pathlib import Path
 
 import polars as pl
 
+from pyscale.report.dictionary import declarations
 from pyscale.report.results import Results
 from pyscale.report.wording import grouped
 from pyscale_stages.atomic import write_atomically
 
-FILES = {
-    "configurations": "benchmark_results_aggregated.csv",
-    "losses": "benchmark_losses.csv",
-    "trials": "benchmark_trials.csv",
-}
+_ALL = {table: str(told["file"]) for table, told in declarations()["rows"].items()}
+FILES = {table: _ALL.pop(table) for table in ("configurations", "losses", "trials")}
 """Field of `Results` and the file that it is written to."""
-RARE_FILES = {
-    "points": "benchmark_points.csv",
-    "ratios": "benchmark_ratios.csv",
-    "parts": "benchmark_call_parts.csv",
-    "tests": "benchmark_tests.csv",
-    "nodes": "benchmark_nodes.csv",
-    "headroom": "benchmark_headroom.csv",
-    "loader": "benchmark_loader.csv",
-    "loader_ranks": "benchmark_loader_ranks.csv",
-    "reconstruct": "benchmark_reconstruct.csv",
-    "reconstruct_points": "benchmark_reconstruct_points.csv",
-    "versions": "benchmark_versions.csv",
-    "starts": "benchmark_starts.csv",
-    "measures": "benchmark_measures.csv",
-}
+RARE_FILES = _ALL
 """Tables that not every report has, and the files that they are written to."""
 
 

@@ -63,14 +63,18 @@ def _words(value: Any) -> str:
     return ", ".join(told) if isinstance(told, list) else str(told)
 
 
-STATES = {
-    "verified-cold": "cold, verified",
-    "evicted-unverified": "evicted, unverified",
-    "warm": "warm",
-    "direct": "past it (O_DIRECT)",
-    "unsupported": "cannot be controlled",
+_STATES = {
+    "verified-cold": ("cold, verified", "cold, proved", "cold (verified)"),
+    "warm": ("warm", "warm", "warm"),
+    "evicted-unverified": ("evicted, unverified", "evicted, not proved", "evicted (not verified)"),
+    "asis": ("", "as it was", "left as it was"),
+    "direct": ("past it (O_DIRECT)", "past the page cache", ""),
+    "unsupported": ("cannot be controlled", "not to be controlled", "not controlled"),
 }
-"""States of the page cache, by their names in the record."""
+STATES, DRAWN_STATES, CITED_STATES = (
+    {state: words[place] for state, words in _STATES.items() if words[place]} for place in range(3)
+)
+"""States of the page cache in tables, in legends and in a paper, by their names in the record."""
 
 
 def in_units(unit: float) -> Written:

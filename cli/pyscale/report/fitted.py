@@ -10,7 +10,7 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from pyscale.report.page.table import Table as Shown
+from pyscale.report.page.values import Table as Shown
 from pyscale.report.page.values import cell_text
 
 NAME_WIDTH = 8

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pyscale.report.context import ReportContext
 from pyscale.report.page.sections import sections
-from pyscale.report.page.table import Table
+from pyscale.report.page.values import Table
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.wording import ABSENT, grouped

@@ -11,19 +11,13 @@ import polars as pl
 
 from pyscale.analysis.intervals import repeats_needed
 from pyscale.report.context import ReportContext, Work
+from pyscale.report.dictionary import CITED_STATES
 from pyscale.report.results import Results
 from pyscale.report.wording import ABSENT, grouped, listing
 from pyscale.shipped import shipped
 from pyscale_stages.atomic import write_atomically
 
 TEXT, BIBLIOGRAPHY = "methods.md", "methods.bib"
-CACHE = {
-    "verified-cold": "cold (verified)",
-    "evicted-unverified": "evicted (not verified)",
-    "warm": "warm",
-    "asis": "left as it was",
-    "unsupported": "not controlled",
-}
 MEASURES = {
     ("ctc_det", "ctc_tra", "ctc_lnk"): ("matula2015", "maska2023"),
     ("ctc_seg",): ("maska2023",),
@@ -84,7 +78,7 @@ def _design(table: pl.DataFrame) -> str:
 
 def _cache(table: pl.DataFrame) -> str:
     states = "+".join(table["cache_state"].drop_nulls())
-    known = sorted({CACHE.get(one, one) for one in states.split("+") if one})
+    known = sorted({CITED_STATES.get(one, one) for one in states.split("+") if one})
     return f"; page cache before each trial: {listing(known)}" if known else ""
 
 

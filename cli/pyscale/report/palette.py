@@ -6,6 +6,8 @@ lightness, so that stacked bars can be read in grey.
 
 from __future__ import annotations
 
+from typing import Any
+
 SINGLE, IDEAL, INVALID, REFERENCE = "#8C8C8C", "#404040", "#D55E00", "#6A6A6A"
 """Of single trials, the ideal line, invalid configurations, and what was measured elsewhere."""
 
@@ -36,3 +38,50 @@ CURVES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00
 """Of curves that share a panel; the order is that of the pipeline. Shapes tell them apart too."""
 SHAPES = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "stroke")
 """Marks of these curves, in the words of Vega."""
+
+_DARK_CURVES = ("#3D9BDB", "#E8681A", "#1FBF91", "#DB8FBA", "#E69F00", "#A6DCFF", "#F2F2F2")
+_DARK_PARTS = PARTS | {
+    "compute": "#2F8FD0",
+    "busy": "#2F8FD0",
+    "queue": "#24282D",
+    "container_start": "#8F5A0A",
+    "python_start": "#C07F14",
+    "read": "#0B8F68",
+    "unattributed": "#8C8C8C",
+    "idle": "#3A4047",
+}
+_DARK_CALL_PARTS = (
+    *("#F2B12E", "#8F5A0A", "#2F8FD0", "#A6DCFF", "#0B8F68", "#7BE3C3"),
+    *("#A8447F", "#E9A9CB", "#D2641A", "#F9DDA0", "#5C6670"),
+)
+COLOURS = {
+    "ink": ("#1F2328", "#E6E8EB"),
+    "quiet": ("#57606A", "#A7AFB8"),
+    "grid": ("#E6E8EB", "#2E343B"),
+    "edge": ("#FFFFFF", "#14171A"),
+    "ideal": (IDEAL, "#B8BEC5"),
+    "single": (SINGLE, "#8C949D"),
+    "reference": (REFERENCE, "#A0A7AF"),
+    "invalid": (INVALID, "#FF7A33"),
+    **{f"curve-{place}": pair for place, pair in enumerate(zip(CURVES, _DARK_CURVES, strict=True))},
+    **{f"part-{part}": (PARTS[part], _DARK_PARTS[part]) for part in PARTS},
+    **{
+        f"call-{place}": p for place, p in enumerate(zip(CALL_PARTS, _DARK_CALL_PARTS, strict=True))
+    },
+}
+"""Colour of everything on light and on dark ground."""
+
+
+def colour(name: str) -> str:
+    """Name a colour of `COLOURS` as a CSS variable, so that a theme changes it without drawing."""
+    return f"var(--chart-{name}, {COLOURS[name][0]})"
+
+
+def colour_rows() -> list[dict[str, Any]]:
+    """The dataset `colours`, of which charts.js makes the variables that `colour` names."""
+    return [{"name": name, "light": pair[0], "dark": pair[1]} for name, pair in COLOURS.items()]
+
+
+def curve_colours(count: int) -> list[str]:
+    """Colours of so many curves, in order; they begin again where there are more than colours."""
+    return [colour(f"curve-{place % len(CURVES)}") for place in range(count)]

@@ -1,4 +1,4 @@
-"""Quality of every stage against a known truth, beside its time, and the suite's bounds."""
+"""Quality of every stage against a known truth, the suite's bounds, and what stages measure."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import polars as pl
+
 from pyscale.report.context import Work
 from pyscale.report.curves import Curve, curves
-from pyscale.report.page.table import Table, laid_out, numbers, words
-from pyscale.report.page.values import CONFIGURATIONS, Columns
+from pyscale.report.page.values import (
+    CONFIGURATIONS,
+    MEASURES,
+    Columns,
+    Table,
+    laid_out,
+    numbers,
+    words,
+)
 from pyscale.report.results import Results
-from pyscale.report.wording import ABSENT, number, quality
+from pyscale.report.wording import ABSENT, number, quality, ratio
 
 UNKNOWN = Work(data=ABSENT, how=ABSENT)
 CAPTION, MEDIANS = "Quality", "Medians over trials"
@@ -62,3 +71,31 @@ def missed(results: Results) -> Iterator[str]:
 def _distinct(curve: Curve) -> list[dict[str, Any]]:
     first = {row["quality"]: row for row in reversed(curve.rows) if row["quality"] != "{}"}
     return [row for row in curve.rows if first.get(row["quality"]) is row]
+
+
+BETTER = {"higher": "higher is better", "lower": "lower is better"}
+
+
+def measured(found: pl.DataFrame | None) -> Table | None:
+    """Lay every number out over N; None where none was measured."""
+    if found is None:
+        return None
+    names = ("name", "workers", "repeats", "value", "unit", "over_baseline", "better", "means")
+    rows = [(row["stage"], row) for row in found.iter_rows(named=True)]
+    return laid_out("Numbers that stages measure", rows, MEASURES.columns(*names))
+
+
+def worse(found: pl.DataFrame | None) -> Iterator[str]:
+    """Name each number that is worse at an N than at the fewest workers."""
+    for row in [] if found is None else found.filter("worse").iter_rows(named=True):
+        value = f"{number(row['value'])} {row['unit']}".rstrip()
+        yield (
+            f"{row['stage']} at N = {row['workers']}: {row['name']} is {value}, "
+            f"{ratio(row['over_baseline'])} times that at N = {row['baseline_workers']}; "
+            f"{BETTER[row['better']]}."
+        )
+
+
+def with_unit(name: str, unit: str) -> str:
+    """Name a number with its unit."""
+    return f"{name} ({unit})" if unit else name

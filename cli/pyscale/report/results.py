@@ -91,44 +91,37 @@ class Results:
         that test a machine or load patches share no work: each does all of it. Ranks that
         reconstruct an image share it in every iteration, which is reported by component.
         """
-        grids = self.every(GridFindings)
-        if not grids and not self.apart:
+        points = {
+            point
+            for grid in self.every(GridFindings)
+            for point in grid.points.select("suite", "stage").iter_rows()
+        }
+        counts = pl.col("workers").n_unique()
+        curves = self.configurations.group_by(GROUP, maintain_order=True).agg(counts)
+        gone = [
+            (suite, stage, device)
+            for suite, stage, device, several in curves.iter_rows()
+            if stage in self.apart or (several == 1 and (suite, stage) in points)
+        ]
+        if not gone:
             return self
-        curves = self.configurations.group_by(GROUP, maintain_order=True).agg(
-            counts=pl.col("workers").n_unique()
-        )
-        is_out = pl.col("stage").is_in(list(self.apart))
-        if grids:
-            points = pl.concat([grid.points.select("suite", "stage") for grid in grids]).unique()
-            curves = curves.join(
-                points.with_columns(is_point=True),
-                on=["suite", "stage"],
-                how="left",
-                nulls_equal=True,
-            )
-            is_out |= (pl.col("counts") == 1) & pl.col("is_point").is_not_null()
-        out = curves.filter(is_out).select(GROUP)
+        out = pl.DataFrame(gone, curves.select(GROUP).schema, orient="row")
 
         def other(table: pl.DataFrame) -> pl.DataFrame:
             return table.join(out, on=GROUP, how="anti", nulls_equal=True, maintain_order="left")
 
-        trials = other(self.trials)
-        own = other(self.configurations).select(GROUP).unique().rows()
-        timeline = self.timeline
-
         def of_own(found: list[C]) -> list[C]:
-            return [one for one in found if tuple(one.curve.values()) in own]
+            return [one for one in found if tuple(one.curve.values()) not in gone]
 
+        trials, timeline = other(self.trials), self.timeline
+        if timeline is not None:
+            timeline = timeline.filter(pl.col("trial").is_in(trials["trial"].to_list()))
         return replace(
             self,
             configurations=other(self.configurations),
             trials=trials,
             losses=other(self.losses),
-            timeline=None
-            if timeline is None
-            else timeline.join(
-                trials.select("trial"), on="trial", how="semi", maintain_order="left"
-            ),
+            timeline=timeline,
             fits=of_own(self.fits),
             drifts=of_own(self.drifts),
             limits=of_own(self.limits),

@@ -13,8 +13,7 @@ from pyscale.analysis.flags import SENTENCES, flags_of
 from pyscale.analysis.trust import Trust, Trusted
 from pyscale.references.model import Reference
 from pyscale.report.fitted import Fitted, plain, terminal_table
-from pyscale.report.page.table import Table
-from pyscale.report.page.values import Cell, Row, cell_text
+from pyscale.report.page.values import Cell, Row, Table, cell_text
 from pyscale.report.wording import few
 
 

@@ -8,8 +8,7 @@ from typing import Any
 import polars as pl
 
 from pyscale.analysis.starts import MANY
-from pyscale.report.page.table import laid_out
-from pyscale.report.page.values import STARTS, Row
+from pyscale.report.page.values import STARTS, Row, laid_out
 from pyscale.report.wording import number, plural
 
 METHOD = (

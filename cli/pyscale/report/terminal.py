@@ -21,8 +21,8 @@ from pyscale.report.curves import Curve, curves
 from pyscale.report.fitted import Fitted, empty_table, terminal_table
 from pyscale.report.judged import judged
 from pyscale.report.kinds import sections_of
-from pyscale.report.measured import worse
 from pyscale.report.page import tables as page_tables
+from pyscale.report.quality import worse
 from pyscale.report.results import Results
 from pyscale.report.section import summary as summary_of_kind
 from pyscale.report.section import there

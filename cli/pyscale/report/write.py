@@ -9,11 +9,10 @@ from pathlib import Path
 
 from pyscale.errors import UserError
 from pyscale.report.csv import write_csv
-from pyscale.report.figures.house import Width
-from pyscale.report.figures.writing import write_all_figures, write_figures
 from pyscale.report.markdown import write_markdown
 from pyscale.report.methods import write_methods
 from pyscale.report.page.write import write_page
+from pyscale.report.plots.plot import Width
 from pyscale.report.results import Results
 from pyscale.report.validation import write_validation
 
@@ -37,6 +36,20 @@ def write_report(
             write_page(folder, results),
             *write_validation(folder, results),
         ]
+
+
+def write_figures(folder: Path, results: Results, *, width_mm: Width) -> list[Path]:
+    """Write those of every report; what draws them takes long to import."""
+    from pyscale.report.figures.writing import write_figures as write
+
+    return write(folder, results, width_mm=width_mm)
+
+
+def write_all_figures(folder: Path, results: Results, *, width_mm: Width) -> list[Path]:
+    """Write all that the results can show."""
+    from pyscale.report.figures.writing import write_all_figures as write
+
+    return write(folder, results, width_mm=width_mm)
 
 
 @contextmanager

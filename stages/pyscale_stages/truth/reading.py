@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
+from xml.etree import ElementTree
 
 import polars as pl
 
 from pyscale_stages.errors import BadInput
 from pyscale_stages.movie import files_in
 from pyscale_stages.parquet import read_table
-from pyscale_stages.truth import labelimages, trackmate
+from pyscale_stages.truth import labelimages
 from pyscale_stages.truth.cells import TrueCell, centroids, contacts_of
 from pyscale_stages.truth.labelimages import SUFFIXES, TrueLabels, label_images
 
@@ -32,7 +33,7 @@ def kind_of(path: Path) -> Kind:
                 return "images"
         elif path.is_file() and path.suffix.lower() in SUFFIXES:
             return "images"
-        elif path.is_file() and path.suffix.lower() == trackmate.SUFFIX:
+        elif path.is_file() and path.suffix.lower() == TRACKMATE_SUFFIX:
             return "trackmate"
     except OSError as error:
         raise BadInput(f"the truth {path} cannot be read ({error.strerror})") from error
@@ -58,7 +59,7 @@ def refuse_unfit(path: Path, n_frames: int) -> None:
     if kind_of(path) != "trackmate":
         own_labels(path).refuse_unfit(n_frames)
         return
-    last = max((cell.frame for cell in trackmate.trackmate_cells(path)), default=0)
+    last = max((cell.frame for cell in trackmate_cells(path)), default=0)
     if last >= n_frames:
         raise BadInput(
             f"the truth {path} has spots in frames up to {last}, but the movie has {n_frames} "
@@ -83,7 +84,7 @@ def own_tracks(path: Path) -> pl.DataFrame:
     if kind == "synthetic":
         return read_table(path / "tracks.parquet", (*CELL_COLUMNS, "parent_id"))
     if kind == "trackmate":
-        return _table(trackmate.trackmate_cells(path))
+        return _table(trackmate_cells(path))
     if kind != "ctc":
         raise BadInput(
             f"the truth {path} has labels but no tracks: name a folder of the Cell Tracking "
@@ -120,3 +121,82 @@ def _table(cells: Iterable[TrueCell]) -> pl.DataFrame:
 
 def _all(labels: TrueLabels) -> tuple[int, int]:
     return 0, max(labels.images) + 1
+
+
+TRACKMATE_SUFFIX = ".xml"
+
+
+def trackmate_cells(file: Path) -> list[TrueCell]:
+    """Visible spots, linked by tracks that passed TrackMate's filters and end where they divide."""
+    try:
+        root = ElementTree.parse(file).getroot()
+        spots = {
+            int(spot.attrib["ID"]): spot.attrib
+            for spot in root.iterfind("Model/AllSpots/SpotsInFrame/Spot")
+            if spot.get("VISIBILITY") != "0"
+        }
+        kept = {track.attrib["TRACK_ID"] for track in root.iterfind("Model/FilteredTracks/TrackID")}
+        links = [
+            sorted(
+                (int(edge.attrib["SPOT_SOURCE_ID"]), int(edge.attrib["SPOT_TARGET_ID"])),
+                key=lambda spot: int(spots[spot]["FRAME"]),
+            )
+            for track in root.iterfind("Model/AllTracks/Track")
+            if track.attrib["TRACK_ID"] in kept
+            for edge in track.iterfind("Edge")
+        ]
+        width_px, height_px = _pixel_size(root)
+        places = {
+            spot: (
+                int(spots[spot]["FRAME"]),
+                float(spots[spot]["POSITION_Y"]) / height_px,
+                float(spots[spot]["POSITION_X"]) / width_px,
+            )
+            for spot in spots
+        }
+    except (OSError, ElementTree.ParseError, KeyError, ValueError, ZeroDivisionError) as error:
+        raise BadInput(
+            f"{file} is not a readable XML file of TrackMate ({error}): save it again by "
+            "TrackMate's button Save"
+        ) from error
+    return _numbered(file, places, links)
+
+
+def _pixel_size(root: ElementTree.Element) -> tuple[float, float]:
+    """Width and height of a pixel in the file's unit."""
+    image = root.find("Settings/ImageData")
+    if image is not None:
+        return float(image.attrib["pixelwidth"]), float(image.attrib["pixelheight"])
+    unit = root.find("Model[@spatialunits]")
+    if unit is None or unit.attrib["spatialunits"] not in {"pixel", "pixels"}:
+        raise ValueError("it gives no pixel size")
+    return 1.0, 1.0
+
+
+def _numbered(
+    file: Path, places: dict[int, tuple[int, float, float]], links: list[list[int]]
+) -> list[TrueCell]:
+    """Give each spot its track, in the order of frames."""
+    before: dict[int, int] = {}
+    successors = dict.fromkeys(places, 0)
+    for earlier, later in links:
+        if later in before:
+            raise BadInput(
+                f"tracks merge in {file} at the spot {later}, but cells only divide: remove one "
+                "of the two links"
+            )
+        before[later] = earlier
+        successors[earlier] += 1
+    track_of: dict[int, int] = {}
+    parent_of: dict[int, int] = {}
+    for spot in sorted(places, key=lambda spot: (places[spot][0], spot)):
+        mother = before.get(spot)
+        if mother is not None and successors[mother] == 1:
+            track_of[spot] = track_of[mother]
+        else:
+            track_of[spot] = len(parent_of) + 1
+            parent_of[track_of[spot]] = 0 if mother is None else track_of[mother]
+    return [
+        TrueCell(frame, track_of[spot], parent_of[track_of[spot]], y_px, x_px)
+        for spot, (frame, y_px, x_px) in places.items()
+    ]

@@ -76,7 +76,7 @@ ALL = {"image of contact", "image of track", "libraries of contact", "libraries 
         ("pyscale_stages/contact/stage.py", {"image of contact"}),
         ("pyscale_stages/measure/spans.py", {"image of contact", "image of track"}),
         ("pyscale_stages/contract.py", {"image of contact", "image of track"}),
-        ("pyscale_stages/synth/truth.py", set()),
+        ("pyscale_stages/synth/movie.py", set()),
         ("containers/stage.def", {"image of contact", "image of track"}),
         ("containers/contact.def", {"image of contact", "libraries of contact"}),
         ("containers/locks/track.txt", {"image of track", "libraries of track"}),

@@ -9,10 +9,9 @@ from typing import ClassVar
 import polars as pl
 
 from pyscale.analysis.findings import PointFindings
-from pyscale.analysis.grid.axes import SIZE, points_of
 from pyscale.analysis.grid.bysize import Ceiling, Win, ceilings, wins
 from pyscale.analysis.grid.parts import PART_SCHEMA, call_parts, unaided
-from pyscale.analysis.grid.points import grid_points
+from pyscale.analysis.grid.points import SIZE, grid_points, points_of
 from pyscale.analysis.grid.samples import samples
 from pyscale.analysis.grid.tablepoints import points_of_table
 from pyscale.analysis.grid.versus import ratios, sharing

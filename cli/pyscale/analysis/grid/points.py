@@ -3,17 +3,86 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from statistics import median
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.grid.axes import SIZE, VERSION, Point, bases_of, series_of
 from pyscale.analysis.grid.samples import MEASURES, built
 from pyscale.analysis.intervals import median_with_ends
 from pyscale.analysis.schema import FLAG, REAL, TEXT, TEXTS, WHOLE, columns, ends_of
 
+SIZE = "length_px"
+"""Axis of the lengths of square images."""
+SHARING = "gpu_sharing"
+"""Axis that a CPU does not have: how workers share the GPUs of a node."""
+VERSION = "version"
+"""Axis of points that a run measures in two versions, `new` and `base`."""
+
+Point = Mapping[str, Any]
+
+
+def points_of(tasks: pl.DataFrame, entries: Sequence[str] = ()) -> dict[str, dict[str, Point]]:
+    """Points of every grid in the order of `entries`: family -> stage -> axis -> value."""
+    stages = tasks.filter(pl.col("point").is_not_null()).unique(
+        "stage", keep="first", maintain_order=True
+    )
+    places = {entry: place for place, entry in enumerate(entries)}
+    rows = sorted(
+        stages.select("stage", "family", "point").iter_rows(),
+        key=lambda row: places.get(row[0], len(places)),
+    )
+    found: dict[str, dict[str, Point]] = {}
+    for stage, family, written in rows:
+        if point := json.loads(written):
+            found.setdefault(family, {})[stage] = point
+    return found
+
+
+def series_of(points: Mapping[str, Point], *, without: Sequence[str | None]) -> dict[str, str]:
+    """Name the series of each point, like "batch_size 8, model cyto3", after the axes that vary."""
+    values: dict[str, set[str]] = {}
+    for point in points.values():
+        for axis, value in point.items():
+            values.setdefault(axis, set()).add(json.dumps(value))
+    varying = [axis for axis, own in values.items() if len(own) > 1 and axis not in without]
+    return {
+        stage: ", ".join(f"{axis} {point[axis]}" for axis in varying if axis in point)
+        for stage, point in points.items()
+    }
+
+
+def bases_of(points: Mapping[str, Point], versus: str | None) -> dict[str, str]:
+    """Map each stage to the one it is compared with: the same but for the first value of versus.
+
+    A device that is no GPU has none to share, so that another value of `gpu_sharing` will do.
+    """
+    if versus is None:
+        return {}
+    first = next((point[versus] for point in points.values() if versus in point), None)
+    exact: dict[str, str] = {}
+    close: dict[str, str] = {}
+    for stage, point in points.items():
+        if point.get(versus) == first:
+            exact[_key(point, (versus,))] = stage
+            close.setdefault(_key(point, (versus, SHARING)), stage)
+    found = {}
+    for stage, point in points.items():
+        if versus not in point or point[versus] == first:
+            continue
+        base = exact.get(_key(point, (versus,)), close.get(_key(point, (versus, SHARING))))
+        if base is not None:
+            found[stage] = base
+    return found
+
+
+def _key(point: Point, without: Sequence[str]) -> str:
+    kept = {axis: value for axis, value in point.items() if axis not in without}
+    return json.dumps(kept, sort_keys=True)
+
+
+ABOUT, DOUBTS = ("suite", "device", "threads", "gpu_sharing"), ("flags", "warnings")
+"""Columns of a point that its tasks tell, and those that its row of configurations does."""
 TASK_MEDIANS = ("objects", "gpu_own_peak_bytes", "gpu_peak_bytes", "gpu_energy_j", "cpu_energy_j")
 """Columns of the table of tasks whose median over the windows' tasks a point has."""
 BESIDE = {
@@ -61,17 +130,19 @@ def grid_points(
     bases = bases_of(points, versus)
     rows = []
     for stage, point in points.items():
-        own = trials.filter(stage=stage)
-        for workers in own["workers"].unique().sort():
-            one = pl.col("stage") == stage, pl.col("workers") == workers
-            done = own.filter(workers=workers)
-            counted = tasks.filter(*one, verb="run").join(
-                done.filter("valid").select("trial"), on="trial", how="semi"
+        base = bases.get(stage)
+        for workers in trials.filter(stage=stage)["workers"].unique().sort():
+            asked, own_calls, done, told, own_times = (
+                table.filter(stage=stage, workers=workers)
+                for table in (tasks, calls, trials, configurations, times)
             )
-            base = bases.get(stage)
+            timed = done.filter("valid")
+            counted = asked.filter(pl.col("trial").is_in(timed["trial"].to_list()), verb="run")
             rows.append(
                 {
-                    **_about(tasks.filter(*one), configurations.filter(*one)),
+                    **{name: asked[name][0] for name in ABOUT},
+                    **{name: next(iter(told[name].to_list()), []) for name in DOUBTS},
+                    **{name: bool(told[name].any()) for name in ("result_doubted", "invalid")},
                     "family": family,
                     "stage": stage,
                     "series": series[stage],
@@ -82,17 +153,18 @@ def grid_points(
                     "batch_size": point.get("batch_size"),
                     "point": json.dumps(point),
                     "workers": workers,
-                    "trials": done.filter("valid").height,
-                    **_sizes(calls.filter(*one), point),
-                    **medians_with_ends(times.filter(*one)),
-                    **_published(calls.filter(*one), done),
+                    "trials": timed.height,
+                    **_sizes(own_calls, point),
+                    **medians_with_ends(own_times),
+                    **_published(own_calls, timed),
                     **{column: counted[column].median() for column in TASK_MEDIANS},
-                    **_quality(done),
-                    **_beside(tasks.filter(*one), _of_other_versions(points, point)),
+                    "quality": pl.Series(
+                        _numbers(done["quality"], "ap_iou50"), dtype=REAL
+                    ).median(),
+                    **_beside(asked, _of_other_versions(points, point)),
                 }
             )
-    table = pl.DataFrame(rows, schema=POINT_SCHEMA)
-    return with_throughput(table)
+    return with_throughput(pl.DataFrame(rows, schema=POINT_SCHEMA))
 
 
 def with_throughput(points: pl.DataFrame) -> pl.DataFrame:
@@ -116,20 +188,6 @@ def medians_with_ends(times: pl.DataFrame) -> dict[str, float | None]:
     return found
 
 
-def _about(tasks: pl.DataFrame, configurations: pl.DataFrame) -> dict[str, Any]:
-    flags, warnings = configurations["flags"].to_list(), configurations["warnings"].to_list()
-    return {
-        "suite": tasks["suite"][0],
-        "device": tasks["device"][0],
-        "threads": tasks["threads"][0],
-        "gpu_sharing": tasks["gpu_sharing"][0],
-        "flags": flags[0] if flags else [],
-        "warnings": warnings[0] if warnings else [],
-        "result_doubted": bool(configurations["result_doubted"].any()),
-        "invalid": bool(configurations["invalid"].any()),
-    }
-
-
 def _text(point: Point, axis: str | None) -> str | None:
     return None if axis is None or axis not in point else str(point[axis])
 
@@ -151,9 +209,9 @@ def _sizes(calls: pl.DataFrame, point: Point) -> dict[str, Any]:
     return {"pixels": pixels, "megapixels": pixels / 1e6, "length_px": pixels**0.5}
 
 
-def _published(calls: pl.DataFrame, trials: pl.DataFrame) -> dict[str, Any]:
+def _published(calls: pl.DataFrame, timed: pl.DataFrame) -> dict[str, Any]:
     """Mean and standard deviation over the calls that built their model."""
-    whole = built(calls).join(trials.filter("valid").select("trial"), on="trial", how="semi")
+    whole = built(calls).join(timed.select("trial"), on="trial", how="semi")
     found: dict[str, Any] = {"calls": whole.height}
     own = whole.drop_nulls("build_s").filter(pl.len().over("trial", "task") > 1)
     if own.is_empty():
@@ -169,11 +227,10 @@ def _published(calls: pl.DataFrame, trials: pl.DataFrame) -> dict[str, Any]:
     }
 
 
-def _quality(trials: pl.DataFrame) -> dict[str, float]:
-    records: Sequence[str] = trials["quality"].drop_nulls().to_list()
-    known = [json.loads(record).get("ap_iou50") for record in records]
-    values = [value for value in known if value is not None]
-    return {"quality": median(values)} if values else {}
+def _numbers(texts: Iterable[str | None], name: str) -> list[float]:
+    """Give a number of each JSON object that holds it."""
+    known = [json.loads(text).get(name) for text in texts if text is not None]
+    return [value for value in known if value is not None]
 
 
 def _of_other_versions(points: Mapping[str, Point], point: Point) -> tuple[str, ...]:
@@ -184,11 +241,10 @@ def _of_other_versions(points: Mapping[str, Point], point: Point) -> tuple[str, 
 
 def _beside(tasks: pl.DataFrame, left_out: tuple[str, ...]) -> dict[str, float]:
     """Worst results of the comparisons with the baseline's output."""
-    rows = tasks.select("beside_trial", "beside_details").drop_nulls("beside_details").iter_rows()
-    details = [json.loads(told) for trial, told in rows if not (trial or "").startswith(left_out)]
-    found = {}
-    for column, measure in BESIDE.items():
-        values = [own[measure] for own in details if measure in own]
-        if values:
-            found[column] = min(values) if "ap_iou" in column else values[0]
-    return found
+    rows = tasks.select("beside_trial", "beside_details").iter_rows()
+    texts = [text for trial, text in rows if not (trial or "").startswith(left_out)]
+    return {
+        column: min(values) if "ap_iou" in column else values[0]
+        for column, measure in BESIDE.items()
+        if (values := _numbers(texts, measure))
+    }

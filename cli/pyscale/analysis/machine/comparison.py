@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import polars as pl
 
-from pyscale.analysis.beside import Beside, Pairs, Row, speedups
 from pyscale.analysis.judging import MARGIN, Arms, compare_sides
 from pyscale.analysis.machine.sidebyside import CELL, MachineSide, machines_side_by_side
 from pyscale.analysis.schema import REAL, TEXT, WHOLE, Schema, columns
+from pyscale.analysis.sidebyside import Beside, Pairs, Row, speedups
 
 Basis = Literal["time", "rate"]
 """Quantity whose ratio is a speedup."""
@@ -126,7 +126,7 @@ def machines_beside(sides: Sequence[MachineSide]) -> Beside:
 
 
 def machine_speedups(table: pl.DataFrame, pairs: Pairs | None = None) -> pl.DataFrame:
-    """Compare every test with that of every side, as `pyscale.analysis.beside.speedups` does."""
+    """Compare every test with that of every side, as `speedups` does."""
     cells = _by_cell(table)
 
     def basis(base: int, row: Row) -> str:

@@ -49,21 +49,17 @@ def machines_side_by_side(sides: Sequence[MachineSide]) -> pl.DataFrame:
         .sort("workers", maintain_order=True)
         .unique(["side", *CELL], keep="first", maintain_order=True)
     )
-    tests = lines.select("kind", "test").unique(maintain_order=True).with_row_index("_test")
-    steps = (
-        lines.select("kind", "test", "step")
-        .unique(maintain_order=True)
-        .with_row_index("_step")
-        # A test stands before its steps, wherever it was first named.
-        .with_columns(_step=pl.when(pl.col("step").is_null()).then(-1).otherwise("_step"))
-    )
     kinds = {kind: place for place, kind in enumerate(KINDS)}
     return (
-        lines.join(tests, on=["kind", "test"], how="left", nulls_equal=True)
-        .join(steps, on=["kind", "test", "step"], how="left", nulls_equal=True)
+        lines.with_row_index("_row")
         .with_columns(
             _kind=pl.col("kind").replace_strict(kinds, default=len(KINDS), return_dtype=pl.Int64),
             _gpu=pl.col("device") != PROCESSOR,
+            _test=pl.col("_row").min().over("kind", "test"),
+            # A test stands before its steps, wherever it was first named.
+            _step=pl.when(pl.col("step").is_not_null()).then(
+                pl.col("_row").min().over("kind", "test", "step")
+            ),
         )
         .sort(
             *("_kind", "entry", "processes", "_gpu", "device", "_test", "at_once", "_step", "side"),

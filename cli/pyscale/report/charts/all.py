@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from altair.utils.schemapi import debug_mode
 
-from pyscale.report.charts.look import colour_rows
+from pyscale.report.charts.chart import Chart, stack_chart
+from pyscale.report.charts.draw import chart_of
+from pyscale.report.charts.timeline import timeline
+from pyscale.report.palette import colour_rows
 from pyscale.report.plots.all import plots
 from pyscale.report.plots.plot import Plot, Row
 from pyscale.report.plots.timeline import timeline_rows
 from pyscale.report.results import Results
 
-if TYPE_CHECKING:
-    from pyscale.report.charts.chart import Chart
-
 
 def charts(results: Results) -> list[Chart]:
     """Every chart that has something to show; their data are names of `datasets`."""
-    # They need Altair, which takes long to import.
-    from altair.utils.schemapi import debug_mode
-
-    from pyscale.report.charts.chart import stack_chart
-    from pyscale.report.charts.draw import chart_of
-    from pyscale.report.charts.timeline import timeline
-
     # It would check every part of every chart against its schema, for seconds.
     with debug_mode(False):
         drawn = [

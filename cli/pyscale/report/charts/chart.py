@@ -8,11 +8,13 @@ from typing import Any
 import altair as alt
 from pydantic import Field
 
-from pyscale.report.charts.look import colour, config, cross
+from pyscale.report.palette import colour
 from pyscale.report.plots.plot import Plot, Stack
 from pyscale_stages.contract import Record
 
 HEIGHT_PX, PANEL_HEIGHT_PX = 200, 140
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Liberation Sans', sans-serif"
+TEXT_PX = 12
 AUTOSIZE = {"type": "fit-x", "contains": "padding"}
 """As wide as the page has room for, labels included; as high as it is told."""
 
@@ -114,3 +116,56 @@ def legend_of(names: Sequence[str], colours: Sequence[str]) -> list[dict[str, st
 def tooltips(columns: Mapping[str, str]) -> list[alt.Tooltip]:
     """What a reader sees when pointing at a mark: texts of the dataset, and what they are."""
     return [alt.Tooltip(f"{column}:N", title=title) for column, title in columns.items()]
+
+
+def config() -> dict[str, Any]:
+    """What Vega-Lite is told of every chart."""
+    text = {"font": FONT, "fontSize": TEXT_PX}
+    label = {"labelFont": FONT, "labelFontSize": TEXT_PX, "labelColor": colour("quiet")}
+    title = {"titleFont": FONT, "titleFontSize": TEXT_PX, "titleColor": colour("ink")}
+    return {
+        "background": "transparent",
+        "font": FONT,
+        "aria": False,  # the figure is described as a whole, and its numbers stand in tables
+        "view": {"stroke": None},
+        "axis": {
+            **label,
+            **title,
+            "titleFontWeight": "normal",
+            "titlePadding": 8,
+            "domain": False,
+            "grid": True,
+            "gridColor": colour("grid"),
+            "tickColor": colour("grid"),
+            "labelPadding": 6,
+        },
+        "axisX": {"grid": False, "domain": True, "domainColor": colour("quiet"), "ticks": False},
+        "axisY": {"ticks": False},
+        "legend": {
+            **label,
+            **title,
+            "labelColor": colour("ink"),
+            "labelLimit": 240,
+            "symbolSize": 80,
+        },
+        "title": {
+            **text,
+            "anchor": "start",
+            "frame": "group",
+            "fontWeight": "normal",
+            "color": colour("ink"),
+            "offset": 12,
+        },
+    }
+
+
+def cross(**place: Any) -> dict[str, Any]:
+    """Mark of an invalid configuration."""
+    path = "M-1,-1L1,1M1,-1L-1,1"
+    line = {"stroke": colour("invalid"), "strokeWidth": 2.5, "opacity": 1}
+    return {"shape": path, "size": 65, **line, **place}
+
+
+def dashes() -> dict[str, Any]:
+    """Line of what would be ideal."""
+    return {"strokeDash": [5, 4], "strokeWidth": 1.3}

@@ -7,9 +7,8 @@ from typing import Any
 
 import altair as alt
 
-from pyscale.report.charts.chart import Chart, chosen, finished, tooltips
-from pyscale.report.charts.look import TEXT_PX, colour, cross, dashes
-from pyscale.report.palette import SHAPES
+from pyscale.report.charts.chart import TEXT_PX, Chart, chosen, cross, dashes, finished, tooltips
+from pyscale.report.palette import SHAPES, colour
 from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row, known_ends
 
 LANE_PX, BESIDE_PX = 24, 40

@@ -6,9 +6,8 @@ from typing import Any
 
 import altair as alt
 
-from pyscale.report.charts.chart import AUTOSIZE, Chart, legend_of, tooltips
-from pyscale.report.charts.look import colour, config, dashes
-from pyscale.report.palette import PARTS
+from pyscale.report.charts.chart import AUTOSIZE, Chart, config, dashes, legend_of, tooltips
+from pyscale.report.palette import PARTS, colour
 from pyscale.report.plots.timeline import NAMES, NOTE, middle_rows, timeline_rows
 from pyscale.report.results import Results
 

@@ -11,14 +11,12 @@ from pyscale.report.figures.writing import save as save
 from pyscale.report.figures.writing import write_all_figures as write_all_figures
 from pyscale.report.figures.writing import write_figures as write_figures
 from pyscale.report.plots import (
-    cacheplot,
     curveplots,
     loaderplots,
-    lossplot,
     machineplots,
-    measuredplots,
     reconstructplots,
     sizeplots,
+    stageplots,
     tableplots,
 )
 
@@ -27,9 +25,9 @@ wall_time = printed(curveplots.walltime)
 throughput = printed(curveplots.throughput)
 memory = printed(curveplots.memory)
 cost = printed(curveplots.cost)
-losses = printed(lossplot.losses)
-cache = printed(cacheplot.cache)
-measures = printed(measuredplots.measures)
+losses = printed(stageplots.losses)
+cache = printed(stageplots.cache)
+measures = printed(stageplots.measures)
 call_parts = printed(sizeplots.call_parts)
 size_time = printed(sizeplots.times)
 size_speedup = printed(sizeplots.ratios)

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pyscale.report.charts.look import COLOURS
+import plotnine as p9
+from mizani.breaks import breaks_extended
+
 from pyscale.report.figures.house import LETTER_MM, Sheet
-
-if TYPE_CHECKING:
-    from plotnine import scale_fill_manual
+from pyscale.report.palette import COLOURS
 
 MOST_TICKS = 9
 
 
-def parts_scale(parts: Mapping[str, str], sheet: Sheet) -> scale_fill_manual:
+def parts_scale(parts: Mapping[str, str], sheet: Sheet) -> p9.scale_fill_manual:
     """Return the colours of parts, in the order in which bars stack them; values name colours."""
-    from plotnine import guide_legend, scale_fill_manual
-
     # Its annotation knows only the words for a guide.
-    guide: Any = guide_legend(ncol=sheet.legend_columns(list(parts)), byrow=True)
+    guide: Any = p9.guide_legend(ncol=sheet.legend_columns(list(parts)), byrow=True)
     colours = [COLOURS[name][0] for name in parts.values()]
-    return scale_fill_manual(values=colours, limits=list(parts), guide=guide)
+    return p9.scale_fill_manual(values=colours, limits=list(parts), guide=guide)
 
 
 def thinned(labels: Sequence[str], places: Sequence[float], sheet: Sheet) -> list[str]:
@@ -46,8 +44,6 @@ def log_breaks(limits: tuple[float, float]) -> list[float]:
     They are at powers of ten, times 1, 2 and 5 or times every digit as fits; even ones where the
     limits are less than twice each other, which a logarithmic axis hardly distorts.
     """
-    from mizani.breaks import breaks_extended
-
     low, high = limits
     if high < 2 * low:
         even = breaks_extended(n=5)((low, high))

@@ -6,11 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
+import plotnine as p9
 
 from pyscale.report import palette
-from pyscale.report.figures.axes import log_breaks, power_breaks, thinned, tick_labels
-from pyscale.report.figures.drawstack import stack_figure
+from pyscale.report.figures.axes import log_breaks, parts_scale, power_breaks, thinned, tick_labels
 from pyscale.report.figures.house import (
     IDEAL_LINE,
     INVALID,
@@ -18,16 +20,12 @@ from pyscale.report.figures.house import (
     SMALL_POINTS,
     NothingToDrawError,
     Sheet,
-    Width,
     drawn,
     figure,
     in_panels,
 )
-from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row, Stack
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from plotnine import ggplot
+from pyscale.report.plots.plot import ENDS, RANGE, Beside, Plot, Row, Stack, Width
+from pyscale.report.wording import percent
 
 MARKS = ("o", "s", "^", "D", "P", "v", "X")
 """As `palette.SHAPES`, in the words of matplotlib."""
@@ -44,17 +42,17 @@ LABEL_SHARE = 0.2
 """Of an axis, beyond the outermost mark: room for its label."""
 
 
-def printed(declare: Callable[..., Plot | Stack]) -> Callable[..., ggplot]:
+def printed(declare: Callable[..., Plot | Stack]) -> Callable[..., p9.ggplot]:
     """Make a function that draws what another declares."""
 
-    def draw(*measured: Any, width_mm: Width = 180, **how: Any) -> ggplot:
+    def draw(*measured: Any, width_mm: Width = 180, **how: Any) -> p9.ggplot:
         return drawing(declare(*measured, **how), width_mm)
 
     draw.__doc__ = declare.__doc__
     return draw
 
 
-def drawing(declared: Plot | Stack, width_mm: Width) -> ggplot:
+def drawing(declared: Plot | Stack, width_mm: Width) -> p9.ggplot:
     """Draw a plot or stacked bars.
 
     Raises
@@ -69,7 +67,7 @@ def drawing(declared: Plot | Stack, width_mm: Width) -> ggplot:
     return _plot(declared, width_mm)
 
 
-def _plot(plot: Plot, width_mm: Width) -> ggplot:
+def _plot(plot: Plot, width_mm: Width) -> p9.ggplot:
     sheet = Sheet(len(plot.panels), width_mm, LABELLED_MM if plot.front else None)
     if plot.lanes:
         # Panels lie below each other, for names beside them need room.
@@ -79,7 +77,7 @@ def _plot(plot: Plot, width_mm: Width) -> ggplot:
     titles = sheet.titles(plot)
     # Panels may tell series apart.
     is_named = len(plot.looks) > 1 and plot.names != plot.panels
-    whole: ggplot = (
+    whole: p9.ggplot = (
         figure(
             sheet,
             list(titles.values()),
@@ -103,8 +101,6 @@ def _colours(plot: Plot) -> dict[str, str]:
 
 def _looks(plot: Plot, sheet: Sheet, *, is_named: bool) -> list[Any]:
     """Scales of colours and marks, with their legend."""
-    import plotnine as p9
-
     names = list(plot.looks)
     marks = [MARKS[shape] for _, shape in plot.looks.values()]
 
@@ -127,8 +123,6 @@ class _Layers:
 
     def all(self) -> list[Any]:
         """What lies below comes first."""
-        import plotnine as p9
-
         plot, series = self.plot, self.plot.series
         table = self.table(plot.rows)
         crossed = _where(table, plot.crossed)
@@ -194,23 +188,17 @@ class _Layers:
         return ("x", "y") if self.plot.lanes else ("y", "x")
 
     def at(self, **looks: str) -> Any:
-        import plotnine as p9
-
         value, along = self.across
         places = {value: self.plot.value.column, along: "at"}
         return p9.aes(**places, **looks)
 
     def between(self, ends: tuple[str, str], **looks: str) -> Any:
-        import plotnine as p9
-
         value, along = self.across
         low, high = (self.plot.value.column + end for end in ends)
         places = {f"{value}min": low, f"{value}max": high, along: "at"}
         return p9.aes(**places, **looks)
 
     def bars(self, table: pd.DataFrame) -> list[Any]:
-        import plotnine as p9
-
         bar = p9.geom_errorbarh if self.plot.lanes else p9.geom_errorbar
         looks: dict[str, Any] = {"height": 0.3} if self.plot.lanes else {"width": 0.02}
         if self.plot.along.kind == "counts":
@@ -226,8 +214,6 @@ class _Layers:
         return table.dropna(subset=[self.plot.value.column + end for end in ends])
 
     def beside(self, one: Beside) -> list[Any]:
-        import plotnine as p9
-
         series, grey = self.plot.series, palette.REFERENCE
         table = self.table(one.rows, left=1 if one.kind == "single" else 0)
         known = self.known(table, ENDS)
@@ -263,16 +249,12 @@ class _Layers:
                 ]
 
     def level(self, table: pd.DataFrame) -> list[Any]:
-        import plotnine as p9
-
         column = self.plot.level
         levels = table.dropna(subset=[column]).drop_duplicates(["panel", column])
         line = p9.geom_vline if self.plot.lanes else p9.geom_hline
         return [line(p9.aes(**{f"{self.across[0]}intercept": column}), levels, **IDEAL_LINE)]
 
     def front(self, front: pd.DataFrame) -> list[Any]:
-        import plotnine as p9
-
         front = front.sort_values(self.plot.along.column)
         text: dict[str, Any] = {"size": SMALL_POINTS, "ha": "left", "va": "bottom"}
         text["nudge_x"] = 0.02 * self.plot.counts[-1]
@@ -293,8 +275,6 @@ def _joined(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
 
 def _axes(plot: Plot, sheet: Sheet) -> list[Any]:
-    import plotnine as p9
-
     log: dict[str, Any] = {"breaks": log_breaks, "minor_breaks": [], "labels": tick_labels}
     title = plot.value.title
     if plot.lanes:
@@ -322,3 +302,75 @@ def _axes(plot: Plot, sheet: Sheet) -> list[Any]:
         expand=(0.08, 0),
     )
     return [*values, along]
+
+
+BAR = 0.72
+"""Width of a bar, of the distance between two."""
+
+
+def stack_figure(stack: Stack, width_mm: Width) -> p9.ggplot:
+    """Draw bars of parts."""
+    sheet = Sheet(len(stack.panels), width_mm)
+    titles = sheet.titles(stack)
+    panels, names = list(titles.values()), list(stack.names)
+    is_relative = stack.prints == "relative"
+    amount = stack.relative if is_relative else stack.absolute
+    places = {name: place for place, name in enumerate(stack.bars, start=1)}
+    rows = [
+        row | {"panel": titles[row[stack.panel]], "place": places[row[stack.along.column]]}
+        for row in stack.rows
+    ]
+    bars = in_panels(["place", "part", amount.column], rows, panels)
+    bars = bars.assign(part=bars["part"].astype(pd.CategoricalDtype(names)))
+    # A row a bar, with the sum of its parts.
+    whole: dict[tuple[str, int], Row] = {}
+    for row in rows:
+        level = {"level": amount.level and row[amount.level], "total": 0.0}
+        level |= {"left": row["place"] - 0.5, "right": row["place"] + 0.5}
+        bar = whole.setdefault((row["panel"], row["place"]), row | level)
+        bar["total"] += row[amount.column]
+    levels = list(whole.values()) if amount.level else []
+    crossed = [row for row in whole.values() if stack.crossed and row[stack.crossed]]
+    labels: Any = (lambda shares: list(map(percent, shares))) if is_relative else tick_labels
+    plot: p9.ggplot = (
+        figure(
+            sheet,
+            panels,
+            *stack.sentences,
+            *stack.printed,
+            scales="fixed" if is_relative else "free_y",
+            legend=names,
+        )
+        + p9.geom_col(
+            p9.aes("place", amount.column, fill="part"),
+            bars,
+            # The first part stands on the axis.
+            position=p9.position_stack(reverse=True),
+            width=BAR,
+            color="white",
+            size=0.15,
+        )
+        + drawn(
+            p9.geom_segment(
+                p9.aes("left", "level", xend="right", yend="level"),
+                in_panels(["left", "right", "level"], levels, panels),
+                **IDEAL_LINE,
+            ),
+            p9.geom_point(
+                p9.aes("place", "total"), in_panels(["place", "total"], crossed, panels), **INVALID
+            ),
+        )
+        + parts_scale(stack.names, sheet)
+        + p9.scale_x_continuous(
+            name=stack.along.title,
+            breaks=list(places.values()),
+            minor_breaks=[],
+            labels=thinned([str(name) for name in places], list(places.values()), sheet),
+        )
+        + p9.scale_y_continuous(
+            name=amount.title,
+            labels=labels,
+            expand=(0, 0, 0.06, 0),
+        )
+    )
+    return plot

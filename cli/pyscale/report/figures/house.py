@@ -11,26 +11,18 @@ import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
+
+import pandas as pd
+import plotnine as p9
 
 from pyscale.errors import UserError
 from pyscale.report import palette
-from pyscale.report.plots.plot import Plot, Stack
+from pyscale.report.plots.plot import Plot, Stack, Width
 
-if TYPE_CHECKING:
-    import pandas as pd
-    from plotnine import ggplot
-
-Width = Literal[88, 180]
-"""Millimetres: one column of a journal, or two."""
 SMALL_POINTS, POINTS, DPI, MM_PER_INCH = 7, 8, 300, 25.4
-INVALID: dict[str, Any] = {
-    # A cross where all else is a dot: told apart without any colour.
-    "color": palette.INVALID,
-    "shape": "x",
-    "size": 2.4,
-    "stroke": 0.9,
-}
+# A cross where all else is a dot: told apart without any colour.
+INVALID: dict[str, Any] = {"color": palette.INVALID, "shape": "x", "size": 2.4, "stroke": 0.9}
 IDEAL_LINE: dict[str, Any] = {"linetype": "dashed", "color": palette.IDEAL, "size": 0.5}
 
 # Of the usual letters at the small size, with room for wide ones.
@@ -121,13 +113,11 @@ def figure(
     *sentences: str,
     scales: Literal["fixed", "free_y", "free"] = "fixed",
     legend: Sequence[str] = (),
-) -> ggplot:
+) -> p9.ggplot:
     """Begin a figure: panels by the column `panel`, the style, and a caption of these sentences.
 
     There must be room for `titles` above the panels, and for labels of a legend below them.
     """
-    import plotnine as p9
-
     caption = sheet.caption(*sentences)
     small = p9.element_text(size=SMALL_POINTS)
     look = p9.theme_minimal(base_size=POINTS) + p9.theme(
@@ -149,7 +139,7 @@ def figure(
         strip_text=p9.element_text(size=POINTS, ha="left", ma="left", va="bottom", linespacing=1.3),
     )
     panels = p9.facet_wrap("panel", ncol=sheet.columns, scales=scales)
-    plot: ggplot = p9.ggplot() + panels + p9.labs(caption=caption) + look
+    plot: p9.ggplot = p9.ggplot() + panels + p9.labs(caption=caption) + look
     return plot
 
 
@@ -157,8 +147,6 @@ def in_panels(
     columns: Sequence[str], rows: Sequence[dict[str, Any]], panels: Sequence[str]
 ) -> pd.DataFrame:
     """Shape rows for plotnine, with panels in this order; a panel may have none, and all may."""
-    import pandas as pd
-
     table = pd.DataFrame(rows, columns=["panel", *columns])
     ordered = pd.CategoricalDtype(list(panels))
     return table.assign(panel=table["panel"].astype(ordered))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import plotnine as p9
 
 from pyscale.report import palette
 from pyscale.report.figures.axes import parts_scale, tick_labels
@@ -14,17 +16,13 @@ from pyscale.report.figures.house import (
     SMALL_POINTS,
     NothingToDrawError,
     Sheet,
-    Width,
     drawn,
     figure,
     in_panels,
 )
-from pyscale.report.plots.plot import Row
+from pyscale.report.plots.plot import Row, Width
 from pyscale.report.plots.timeline import NAMES, NOTE, middle_rows, timeline_rows
 from pyscale.report.results import Results
-
-if TYPE_CHECKING:
-    from plotnine import ggplot
 
 Span = tuple[str, int, int]
 """A node, with its first lane and how many it has: lanes of one stand together."""
@@ -40,7 +38,7 @@ THICK, MANY_LANES, MANY_PIECES = 0.84, 40, 5000
 many pieces a picture is drawn in place of as many shapes, which make a file of megabytes."""
 
 
-def timeline(results: Results, trials: Sequence[str] = (), *, width_mm: Width = 180) -> ggplot:
+def timeline(results: Results, trials: Sequence[str] = (), *, width_mm: Width = 180) -> p9.ggplot:
     """Draw trials in time: a row for each worker, by node, in the colours of the phases.
 
     Parameters
@@ -51,8 +49,6 @@ def timeline(results: Results, trials: Sequence[str] = (), *, width_mm: Width = 
     width_mm : {88, 180}
         One column of a journal, or two.
     """
-    import plotnine as p9
-
     about = results.about_workers()
     largest = {row["curve"]: row["trial"] for row in middle_rows(about)}
     shown = timeline_rows(about, trials or largest.values())
@@ -85,7 +81,7 @@ def timeline(results: Results, trials: Sequence[str] = (), *, width_mm: Width = 
     named = zip(NAMES, palette.PARTS, strict=True)
     parts = {name: f"part-{part}" for name, part in named if name in found}
     lines = in_panels(["at"], borders, titles)
-    plot: ggplot = (
+    plot: p9.ggplot = (
         figure(
             sheet,
             titles,

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import matplotlib as mpl
+import matplotlib.pyplot as plt
+import plotnine as p9
 
 from pyscale.report.figures.draw import drawing
-from pyscale.report.figures.house import NothingToDrawError, Width
+from pyscale.report.figures.house import NothingToDrawError
 from pyscale.report.figures.timeline import timeline
 from pyscale.report.plots.all import plots
+from pyscale.report.plots.plot import Width
 from pyscale.report.results import Results
 from pyscale_stages.atomic import atomic_path
-
-if TYPE_CHECKING:
-    from plotnine import ggplot
 
 OF_A_REPORT = {
     "walltime": "benchmark_results",
@@ -79,7 +81,7 @@ def _write(names: Mapping[str, str], folder: Path, results: Results, width_mm: W
 
 def drawings(
     results: Results, names: Mapping[str, str], width_mm: Width = 180
-) -> Iterator[tuple[str, ggplot]]:
+) -> Iterator[tuple[str, p9.ggplot]]:
     """Names of files, and what they show, of those plots that there are."""
     declared = {plot.id: plot for plot in plots(results)}
     for which, name in names.items():
@@ -92,7 +94,7 @@ def drawings(
                 continue
 
 
-def save(plot: ggplot, stem: Path) -> list[Path]:
+def save(plot: p9.ggplot, stem: Path) -> list[Path]:
     """Draw once and write every format, with fixed seeds and no date.
 
     Parameters
@@ -107,9 +109,6 @@ def save(plot: ggplot, stem: Path) -> list[Path]:
     list of Path
         What was written: PNG at 300 dots per inch, SVG and PDF.
     """
-    import matplotlib as mpl
-    import matplotlib.pyplot as plt
-
     stem.parent.mkdir(parents=True, exist_ok=True)
     figure = plot.draw()
     written = []

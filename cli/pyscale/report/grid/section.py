@@ -11,15 +11,19 @@ from pyscale.analysis.grid.parts import UNATTRIBUTED
 from pyscale.analysis.trust import Trusted, graded, raised_by
 from pyscale.report.curves import curves
 from pyscale.report.grid import tables
-from pyscale.report.grid.sweep import Line, Sweep, codes, sweeps
-from pyscale.report.grid.words import (
+from pyscale.report.grid.sweep import (
     DEVICE,
     MEASURES,
+    Line,
     Row,
+    Sweep,
+    codes,
     ends,
     flattens,
     named,
+    point_name,
     size,
+    sweeps,
     the,
     where_it_ends,
     where_it_wins,
@@ -108,7 +112,7 @@ def _doubts(found: Sequence[Sweep]) -> Iterator[str]:
     rows = []
     for sweep in found:
         for row in sweep.points:
-            name = sweep.point_name(row)
+            name = point_name(row)
             is_known = len(found) == 1 or name.startswith(sweep.name)
             place = name if is_known else f"{sweep.name}, {name}"
             rows.append({"place": place, "flags": codes(row)})
@@ -156,7 +160,7 @@ def trust_in_sweep(sweep: Sweep) -> Trusted:
     """Judge a sweep by the flags of its points, and by what was set beside what."""
     if not sweep.is_timed:
         return graded((), against=("no call was timed",))
-    rows = [(sweep.point_name(row), codes(row)) for row in sweep.points]
+    rows = [(point_name(row), codes(row)) for row in sweep.points]
     return graded(
         # A point that did other work has no ratio.
         raised_by(rows, "points", all_of=len(rows), indecisive=INVALIDATING),
@@ -179,7 +183,7 @@ def _answers(sweep: Sweep) -> Iterator[Answer]:
         return
     for line in sweep.compared:
         is_long = len(line.name) > LONGEST_NAME
-        head, rest = _gain(sweep, line, sweep.measure, f" on {line.name}" if is_long else "")
+        head, rest = _gain(line, sweep.measure, f" on {line.name}" if is_long else "")
         yield Answer("Speedup" if is_long else line.name, "speedup", head, (*rest, "."))
     for line in sweep.compared:
         yield from _limit(sweep, line)
@@ -192,9 +196,9 @@ def _answers(sweep: Sweep) -> Iterator[Answer]:
         yield Answer("Speedup", "speedup", ("Not known",), (": ", lacking))
 
 
-def _gain(sweep: Sweep, line: Line, measure: str, on: str = "") -> tuple[Cell, Cell]:
+def _gain(line: Line, measure: str, on: str = "") -> tuple[Cell, Cell]:
     """State the ratio at the largest size, where it begins to win, and where it ends."""
-    row = sweep.ratios(line, measure)[-1]
+    row = line.ratios(measure)[-1]
     base, at = the(row["base"]), f"{size(row['length_px'])}{on}"
     point, *interval = RATIOS.interval_cell(row, "ratio", ratio)
     head: Cell = (point,)
@@ -203,9 +207,9 @@ def _gain(sweep: Sweep, line: Line, measure: str, on: str = "") -> tuple[Cell, C
         head = ("Indistinguishable",)
         rest = (f" from {base} at {at} (ratio ", point, *interval, ")")
     more = [f" ({number(row['value_s'])} s instead of {number(row['base_s'])} s)"]
-    if (win := sweep.win(line, measure)) is not None:
+    if (win := line.wins.get(measure)) is not None:
         more.append(where_it_wins(win))
-    if (ceiling := sweep.ceiling(line, measure)) is not None:
+    if (ceiling := line.ceilings.get(measure)) is not None:
         more.append(flattens(ceiling))
     return head, (*rest, "; ".join(more))
 
@@ -213,13 +217,12 @@ def _gain(sweep: Sweep, line: Line, measure: str, on: str = "") -> tuple[Cell, C
 def _limit(sweep: Sweep, line: Line) -> Iterator[Answer]:
     """Name the parts of a call that are not sped up at the largest size, and their bound."""
     point = line.timed(sweep.measure)[-1]
-    found = sweep.unaided(point)
-    if found is None:
+    if (found := point["unaided"]) is None:
         return
     at = f"a call at {size(point['length_px'])}"
     helped = [
         f"{phase(row['part'])} {ratio(row['part_ratio'])}"
-        for row in sorted(sweep.parts(point), key=lambda row: -(row["base_s"] or 0.0))
+        for row in sorted(point["parts"], key=lambda row: -(row["base_s"] or 0.0))
         if row["part"] not in (*found["parts"], UNATTRIBUTED) and row["part_ratio"] is not None
     ]
     sped_up = f"; sped up: {few(helped, MOST_PARTS)} times" if helped else ""
@@ -248,8 +251,7 @@ def _times(sweep: Sweep, line: Line, timed: list[Row]) -> Iterator[Answer]:
     rate, *rates = (POINTS.cell(row, "throughput_mp_s")[0] for row in ends(timed))
     told = (*(part for one in rates for part in (" to ", one)), " megapixels per second.")
     yield Answer("Speed", "throughput", (rate,), told)
-    parts = sorted(sweep.parts(timed[-1]), key=lambda row: -row["share"])[:MOST_PARTS]
-    if parts:
+    if parts := sorted(timed[-1]["parts"], key=lambda row: -row["share"])[:MOST_PARTS]:
         shares = listing(f"{phase(row['part'])} {percent(row['share'])}" for row in parts)
         at = f" of a call at {size(timed[-1]['length_px'])}."
         yield Answer("Mostly", "limit", (shares,), (at,))
@@ -263,19 +265,19 @@ def _said(sweep: Sweep) -> Iterator[str]:
         f"{one.name}: no timed call." for one in sweep.lines if not one.timed(sweep.measure)
     )
     for line in sweep.compared:
-        if (ceiling := sweep.ceiling(line, sweep.measure)) is not None:
+        if (ceiling := line.ceilings.get(sweep.measure)) is not None:
             yield f"{line.name}: {where_it_ends(ceiling)}"
-        if sweep.ratios(line, "published"):
-            head, rest = _gain(sweep, line, "published")
+        if line.ratios("published"):
+            head, rest = _gain(line, "published")
             yield f"{line.name} in {MEASURES['published']}: {cell_text((*head, *rest))}."
     for line in sweep.lines:
-        yield from _one_image(sweep, line)
+        yield from _one_image(line)
     yield from _sharing(sweep)
 
 
-def _one_image(sweep: Sweep, line: Line) -> Iterator[str]:
+def _one_image(line: Line) -> Iterator[str]:
     """State where a process for one image gains less than later calls, beyond chance."""
-    alone, later = sweep.ratios(line, "fresh"), sweep.ratios(line, "steady")
+    alone, later = line.ratios("fresh"), line.ratios("steady")
     for one in ends(alone):
         other = next((row for row in later if row["length_px"] == one["length_px"]), None)
         if other is None or None in (one["ratio_high"], other["ratio_low"]):

@@ -2,20 +2,109 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from operator import itemgetter
+from typing import Any, TypeVar
 
 import polars as pl
 
 from pyscale.analysis.grid.bysize import Ceiling, Win
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.report.grid.words import Row, named, size
-from pyscale.report.wording import grouped
+from pyscale.report.wording import grouped, plural, ratio
 
-OF_POINT = ("stage", "workers")
+T = TypeVar("T")
+Row = dict[str, Any]
+DEVICE = "device"
+DEVICES = {"cpu": "CPU", "cuda": "GPU (CUDA)", "mps": "GPU (Metal)", "gpu": "GPU"}
+MEASURES = {
+    "steady": "a later call",
+    "first": "the first call of a process",
+    "fresh": "building the model and the first call",
+    "published": "building the model and a call",
+}
+"""Timed calls, by the measure's name."""
+
+
+def named(value: str | None) -> str:
+    """Name a value of versus; devices have words."""
+    return DEVICES.get(value or "", value or "")
+
+
+def the(value: str | None) -> str:
+    """Name it inside a sentence."""
+    return f"the {DEVICES[value]}" if value in DEVICES else value or ""
+
+
+def size(length_px: float) -> str:
+    """Name the size of an image: the side of a square of as many pixels."""
+    return f"{length_px:.0f} px"
+
+
+def ratio_title(bases: Iterable[str | None]) -> str:
+    """Name an axis of ratios, by their baseline where that is one with a short name."""
+    known = list(dict.fromkeys(bases))
+    if len(known) == 1 and known[0] in DEVICES:
+        return f"Times as fast as {the(known[0])}"
+    return "Times as fast"
+
+
+def ends(rows: list[T]) -> list[T]:
+    """The first and the last of what is in order."""
+    return rows if len(rows) < 2 else [rows[0], rows[-1]]
+
+
+def where_it_wins(win: Win) -> str:
+    """Say at which measured sizes it is faster than its base."""
+    base, unsure = the(win.base), " (not all of these sizes have a 95 % interval)"
+    if win.from_px is None:
+        return f"faster than {base} at no measured size"
+    if win.not_at_px is not None:
+        told = f"from {size(win.from_px)} on, not at {size(win.not_at_px)}"
+    elif win.smallest_px == win.largest_px:
+        told = f"at the only measured size, {size(win.from_px)}"
+    else:
+        told = f"at every measured size, {size(win.from_px)} and more"
+    return f"faster than {base} {told}{'' if win.sure else unsure}"
+
+
+def where_it_ends(found: Ceiling) -> str:
+    """State whether the ratio flattens and at which value."""
+    if found.ceiling is None:
+        return f"No ceiling: {found.refused}"
+    over = f"{plural(found.sizes, 'size')} up to {size(found.largest_px)}"
+    if found.shape == "logarithmic":
+        return (
+            f"Over {over} the ratio grows with the logarithm of the size, without a ceiling; "
+            f"at {size(found.largest_px)} it is {ratio(found.largest_ratio)}."
+        )
+    known = f"{ratio(found.ceiling)} (95 % interval {ratio(found.low)} to {ratio(found.high)})"
+    if found.shape == "undecided":
+        return (
+            f"{over} do not settle whether the ratio flattens or keeps growing; if it flattens, "
+            f"then at {known}."
+        )
+    half = "" if found.half_px is None else f", and half of that at {size(found.half_px)}"
+    return (
+        f"The ratio flattens: over {over} it approaches {known}{half}; at "
+        f"{size(found.largest_px)} it is {ratio(found.largest_ratio)}."
+    )
+
+
+def flattens(found: Ceiling) -> str:
+    """The same in few words."""
+    if found.ceiling is None:
+        return f"no ceiling from {plural(found.sizes, 'size')}"
+    if found.shape == "logarithmic":
+        return f"no ceiling up to {size(found.largest_px)}"
+    perhaps = "perhaps " if found.shape == "undecided" else ""
+    return f"{perhaps}flattens at {ratio(found.ceiling)} [{ratio(found.low)}, {ratio(found.high)}]"
+
+
+LINE, POINT = itemgetter("value", "workers"), itemgetter("stage", "workers")
+"""What names a line, and a point, in the tables of a series."""
 F = TypeVar("F", Ceiling, Win)
 
 
@@ -29,13 +118,22 @@ class Line:
     """Of versus."""
     base: str | None
     """What it is compared with; None for the first value itself."""
-    workers: int
     points: list[Row]
-    """Rows of the table of points, by rising size."""
+    """By rising size."""
+    compared: Mapping[str, list[Row]]
+    """By measure: ratios to the base by rising size, of points that did the same work."""
+    ceilings: Mapping[str, Ceiling]
+    """By measure: where these ratios end."""
+    wins: Mapping[str, Win]
+    """By measure: from which size on it is faster than its base."""
 
     def timed(self, measure: str) -> list[Row]:
         """Points of which this was measured."""
         return [row for row in self.points if row[f"{measure}_s"] is not None]
+
+    def ratios(self, measure: str) -> list[Row]:
+        """Ratios by this measure."""
+        return self.compared.get(measure, [])
 
 
 @dataclass(frozen=True)
@@ -48,13 +146,44 @@ class Sweep:
 
     @cached_property
     def points(self) -> list[Row]:
-        """Rows of the table of points, by size, then in the order of the suite."""
-        return sorted(self.of(self.grid.points), key=lambda row: row["length_px"] or 0.0)
+        """Rows of the table of points, by size, then in the order of the suite.
+
+        Each also has the name of its `line`, the rows of its `ratio`, of its `parts` in their order
+        and of what is `unaided` of these: None, or none, where that is not known.
+        """
+        return sorted(self._points, key=_length)
+
+    @cached_property
+    def _points(self) -> list[Row]:
+        """The same in the order of the suite."""
+        rows = self.of(self.grid.points)
+        several = len({row["workers"] for row in rows}) > 1
+        parts = grouped((POINT(row), row) for row in self.of(self.grid.parts))
+        unaided = {POINT(row): row for row in self.of(self.grid.unaided)}
+        compared = (row for row in self._ratios if row["measure"] == self.measure)
+        ratios = {(*LINE(row), row["pixels"]): row for row in compared}
+        return [
+            row
+            | {
+                "line": (named(row["value"]) or self.name) + f", N = {row['workers']}" * several,
+                "ratio": ratios.get((*LINE(row), row["pixels"])),
+                "parts": parts.get(POINT(row), []),
+                "unaided": unaided.get(POINT(row)),
+            }
+            for row in rows
+        ]
+
+    @cached_property
+    def _ratios(self) -> list[Row]:
+        """Ratios of points that did the same work, by rising size."""
+        rows = self.of(self.grid.ratios)
+        return sorted((row for row in rows if not row["invalid"]), key=_length)
 
     @cached_property
     def measure(self) -> str:
         """Measure that stands for the time of a call: later ones, where a process made several."""
-        return "steady" if any(row["steady_s"] is not None for row in self.points) else "first"
+        is_steady = self.grid.points.filter(series=self.series)["steady_s"].is_not_null().any()
+        return "steady" if is_steady else "first"
 
     @cached_property
     def is_timed(self) -> bool:
@@ -64,80 +193,42 @@ class Sweep:
     @cached_property
     def lines(self) -> list[Line]:
         """Points by value of versus and N, in the order of the suite."""
-        points = self.of(self.grid.points)
-        found = grouped(((row["value"], row["workers"]), row) for row in points)
-        several = len({workers for _, workers in found}) > 1
+        ratios = grouped((LINE(row), row) for row in self._ratios)
         return [
             Line(
-                name=(named(value) or self.name) + (f", N = {workers}" if several else ""),
-                value=value,
+                name=rows[0]["line"],
+                value=rows[0]["value"],
                 base=next((row["base"] for row in rows if row["base"] is not None), None),
-                workers=workers,
-                points=sorted(rows, key=lambda row: row["length_px"] or 0.0),
+                points=sorted(rows, key=_length),
+                compared=grouped((row["measure"], row) for row in ratios.get(key, [])),
+                ceilings=self._by_measure(self.grid.ceilings, key),
+                wins=self._by_measure(self.grid.wins, key),
             )
-            for (value, workers), rows in found.items()
+            for key, rows in grouped((LINE(row), row) for row in self._points).items()
         ]
 
-    def line_of(self, row: Row) -> str:
-        """Name of the line that a row of any table belongs to."""
-        return next(
-            line.name
-            for line in self.lines
-            if (line.value, line.workers) == (row["value"], row["workers"])
-        )
-
-    def point_name(self, row: Row) -> str:
-        """Name a point by its line and size; one without a size as the suite does."""
-        px = row["length_px"]
-        return f"{self.line_of(row)}, {size(px)}" if px else str(row["stage"])
-
-    def ratios(self, line: Line, measure: str) -> list[Row]:
-        """Ratios of a line to its base by rising size, of points that did the same work."""
-        rows = (
-            row
-            for row in self.of(self.grid.ratios)
-            if (row["value"], row["workers"], row["measure"]) == (line.value, line.workers, measure)
-            and not row["invalid"]
-        )
-        return sorted(rows, key=lambda row: float(row["length_px"]))
-
-    def ratio_of(self, point: Row) -> Row | None:
-        """Ratio of a point to its base; None where there is none, or work was another."""
-        line = next(one for one in self.lines if one.name == self.line_of(point))
-        rows = self.ratios(line, self.measure)
-        return next((row for row in rows if row["pixels"] == point["pixels"]), None)
+    def _by_measure(self, found: Iterable[F], key: object) -> dict[str, F]:
+        own = (self.series, key)
+        return {o.measure: o for o in found if (o.series, (o.value, o.workers)) == own}
 
     @cached_property
     def compared(self) -> list[Line]:
         """Lines that have a ratio to their base."""
-        return [line for line in self.lines if self.ratios(line, self.measure)]
-
-    def ceiling(self, line: Line, measure: str) -> Ceiling | None:
-        """Ceiling of a line's ratios."""
-        return next(self._of(self.grid.ceilings, line, measure), None)
-
-    def win(self, line: Line, measure: str) -> Win | None:
-        """From which size on a line is faster than its base."""
-        return next(self._of(self.grid.wins, line, measure), None)
-
-    def _of(self, found: Iterable[F], line: Line, measure: str) -> Iterator[F]:
-        own = (self.series, line.value, line.workers, measure)
-        return (one for one in found if own == (one.series, one.value, one.workers, one.measure))
-
-    def parts(self, point: Row) -> list[Row]:
-        """Parts of the calls of one point, in their order; none where they are not known."""
-        return self._of_point(self.grid.parts, point)
-
-    def unaided(self, point: Row) -> Row | None:
-        """Parts of the calls of one point that are not sped up; None where unknown."""
-        return next(iter(self._of_point(self.grid.unaided, point)), None)
-
-    def _of_point(self, table: pl.DataFrame, point: Row) -> list[Row]:
-        return [row for row in self.of(table) if all(row[n] == point[n] for n in OF_POINT)]
+        return [line for line in self.lines if line.ratios(self.measure)]
 
     def of(self, table: pl.DataFrame) -> list[Row]:
         """Rows of another table that belong to this series."""
         return table.filter(series=self.series).to_dicts()
+
+
+def _length(row: Row) -> float:
+    return row["length_px"] or 0.0
+
+
+def point_name(row: Row) -> str:
+    """Name a point of a sweep by its line and size; one without a size as the suite does."""
+    px = row["length_px"]
+    return f"{row['line']}, {size(px)}" if px else str(row["stage"])
 
 
 def codes(row: Row) -> list[str]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 
 from pyscale.report.curves import Curve
 from pyscale.report.grid.sweep import Sweep, codes
-from pyscale.report.page.table import Table, laid_out, numbers, words
 from pyscale.report.page.values import (
     CALL_PARTS,
     CONFIGURATIONS,
@@ -15,7 +14,11 @@ from pyscale.report.page.values import (
     Cell,
     Columns,
     Row,
+    Table,
     Writer,
+    laid_out,
+    numbers,
+    words,
 )
 from pyscale.report.wording import ABSENT, percent, phase, ratio, score, seconds, titled
 
@@ -70,7 +73,7 @@ def agreement(found: Sequence[Sweep]) -> Table | None:
 def call_parts(found: Sequence[Sweep]) -> Table | None:
     """Seconds and shares of the parts of a call, at every point."""
     parts = dict.fromkeys(
-        row["part"] for one in found for point in one.points for row in one.parts(point)
+        row["part"] for one in found for point in one.points for row in point["parts"]
     )
     if not parts:
         return None
@@ -102,11 +105,11 @@ def _which(found: Sequence[Sweep]) -> Columns:
 
 
 def _line(row: Row) -> str:
-    return str(row["sweep"].line_of(row))
+    return str(row["line"])
 
 
 def _ratio(row: Row) -> Cell:
-    found = row["sweep"].ratio_of(row)
+    found = row["ratio"]
     return (ABSENT,) if found is None else RATIOS.interval_cell(found, "ratio", ratio)
 
 
@@ -127,7 +130,7 @@ def _published(row: Row) -> Cell:
 
 def _part(name: str) -> Writer:
     def write(row: Row) -> Cell:
-        found = next((one for one in row["sweep"].parts(row) if one["part"] == name), None)
+        found = next((one for one in row["parts"] if one["part"] == name), None)
         if found is None:
             return (ABSENT,)
         share = CALL_PARTS.cell(found, "share", percent)

@@ -16,8 +16,19 @@ from pyscale.report.machine.words import (
     tag,
     what_was_read,
 )
-from pyscale.report.page.table import Table, laid_out, numbers, words
-from pyscale.report.page.values import HEADROOM, NODES, TESTS, Cell, Columns, Row, Writer
+from pyscale.report.page.values import (
+    HEADROOM,
+    NODES,
+    TESTS,
+    Cell,
+    Columns,
+    Row,
+    Table,
+    Writer,
+    laid_out,
+    numbers,
+    words,
+)
 from pyscale.report.section import there
 from pyscale.report.wording import ABSENT, grouped, number, phase, plural, ratio
 from pyscale_stages.metric import SHARES

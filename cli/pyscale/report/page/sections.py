@@ -13,7 +13,6 @@ from pyscale.report import (
     advice,
     comparisonview,
     laws,
-    measured,
     scalingkind,
     sentences,
     starts,
@@ -27,7 +26,7 @@ from pyscale.report.grid.sweep import largest_px, sweeps
 from pyscale.report.kinds import sections_of
 from pyscale.report.page import tables
 from pyscale.report.page.firstscreen import overview, same_outputs
-from pyscale.report.quality import missed, right
+from pyscale.report.quality import measured, missed, right, worse
 from pyscale.report.results import Results
 from pyscale.report.templating import templates
 from pyscale.report.warned import said
@@ -95,8 +94,8 @@ def sections(results: Results) -> dict[str, Any]:
         "agreement": tables.agreement(found),
         "right": right(found, context.works),
         "cache": tables.cache(found),
-        "measured": measured.table(results.measured),
-        "worse": list(measured.worse(results.measured)),
+        "measured": measured(results.measured),
+        "worse": list(worse(results.measured)),
         "told": [_told(curve, results) for curve in found],
         "meaning": [
             f"{advice.NAMES[objective]}: {meaning}"

@@ -8,7 +8,6 @@ from pyscale.analysis.spending import COSTS
 from pyscale.report import advice
 from pyscale.report.curves import Curve
 from pyscale.report.dictionary import entry
-from pyscale.report.page.table import Table, laid_out, numbers, words
 from pyscale.report.page.values import (
     CONFIGURATIONS,
     LOSSES,
@@ -16,8 +15,12 @@ from pyscale.report.page.values import (
     Column,
     Columns,
     Row,
+    Table,
     Value,
     Writer,
+    laid_out,
+    numbers,
+    words,
 )
 from pyscale.report.palette import PARTS
 from pyscale.report.results import Results

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from pyscale.report.plots import curveplots, loaderplots, machineplots, reconstructplots, sizeplots
-from pyscale.report.plots.cacheplot import cache
-from pyscale.report.plots.lossplot import losses
-from pyscale.report.plots.measuredplots import measures
+from pyscale.report.plots import (
+    curveplots,
+    loaderplots,
+    machineplots,
+    reconstructplots,
+    sizeplots,
+    stageplots,
+)
 from pyscale.report.plots.plot import Plot, Stack
 from pyscale.report.results import Results
 
 DECLARED: tuple[Callable[[Results], Plot | Stack], ...] = (
-    *(curveplots.speedup, curveplots.walltime, losses, curveplots.throughput, curveplots.memory),
-    *(curveplots.cost, cache, measures),
+    *(curveplots.speedup, curveplots.walltime, stageplots.losses, curveplots.throughput),
+    *(curveplots.memory, curveplots.cost, stageplots.cache, stageplots.measures),
     *(sizeplots.call_parts, sizeplots.ratios, sizeplots.times),
     *(reconstructplots.components, reconstructplots.component_shares, loaderplots.pareto),
     *(machineplots.nodes, machineplots.storage, machineplots.readers, machineplots.codecs),

@@ -11,6 +11,8 @@ from pyscale.report.palette import SHAPES
 from pyscale.report.wording import listing
 
 Row = dict[str, Any]
+Width = Literal[88, 180]
+"""Of a figure for print, in millimetres: one column of a journal, or two."""
 
 ENDS, RANGE = ("_low", "_high"), ("_min", "_max")
 """Of columns with the ends of an interval, and of a range of few trials."""

@@ -21,7 +21,7 @@ from pyscale.report.plots.plot import (
     sure,
     told_by,
 )
-from pyscale.report.ranks.images import NAMES, Images, milliseconds
+from pyscale.report.ranks.images import NAMES, images, milliseconds, timed
 from pyscale.report.results import Results
 from pyscale.report.wording import percent, ratio
 from pyscale_stages.reconstruction import COMPONENTS
@@ -54,8 +54,8 @@ def components(results: Results) -> Plot:
         if row["speedup"]
     ]
     # By image, then by component, then by N.
-    images = each(rows, "curve")
-    rows.sort(key=lambda row: (images.index(row["curve"]), KNOWN.index(row["line"])))
+    curves = each(rows, "curve")
+    rows.sort(key=lambda row: (curves.index(row["curve"]), KNOWN.index(row["line"])))
     most = {row["curve"]: row["workers"] for row in sorted(rows, key=lambda row: row["workers"])}
     # N over the fewest ranks, at every N of each image.
     counts = sorted({(row["curve"], row["workers"], row["base"]) for row in rows})
@@ -146,7 +146,6 @@ def component_shares(results: Results) -> Stack:
 def _each(results: Results) -> Iterator[tuple[str, Row, str, Row]]:
     """Each image by name, its points of which a trial counts, and components of those."""
     for found in results.every(ReconstructFindings):
-        images = Images.of(found)
-        for point in images.timed:
+        for point in timed(images(found)):
             for name in DRAWN:
-                yield images.names[point["stage"]], point, name, images.component(point, name)
+                yield point["name"], point, name, point["components"][name]

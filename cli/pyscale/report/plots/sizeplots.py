@@ -6,8 +6,7 @@ from typing import Any
 
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.grid.parts import UNATTRIBUTED
-from pyscale.report.grid.sweep import Line, Sweep, codes, sweeps
-from pyscale.report.grid.words import ends, ratio_title, size, the
+from pyscale.report.grid.sweep import Line, Sweep, codes, ends, ratio_title, size, sweeps, the
 from pyscale.report.palette import CALL_PARTS
 from pyscale.report.plots.plot import (
     BY_BOOTSTRAP,
@@ -84,7 +83,6 @@ def times(results: Results) -> Plot:
 
 def _point(sweep: Sweep, line: Line, row: Row) -> Row:
     measure = f"{sweep.measure}_s"
-    compared = sweep.ratio_of(row)
     memory = row["gpu_own_peak_bytes"]
     return {
         **_at(sweep, line, row),
@@ -94,7 +92,7 @@ def _point(sweep: Sweep, line: Line, row: Row) -> Row:
         "each": f"{number(row[measure] / row['megapixels'])} s",
         "rate": f"{interval(row, 'throughput_mp_s', number)} megapixels/s",
         "first": ABSENT if row["first_s"] is None else f"{number(row['first_s'])} s",
-        "faster": ABSENT if compared is None else interval(compared, "ratio", ratio),
+        "faster": ABSENT if row["ratio"] is None else interval(row["ratio"], "ratio", ratio),
         "memory": ABSENT if memory is None else f"{gib(round(memory))} GiB",
         "timed": trials_told(row["trials"]),
         "doubts": ", ".join(codes(row)) or "none",
@@ -117,7 +115,7 @@ def ratios(results: Results) -> Plot:
         }
         for sweep in found
         for line in sweep.compared
-        for row in sweep.ratios(line, sweep.measure)
+        for row in line.ratios(sweep.measure)
     ]
     flat = _ceilings(found)
     return _plot(
@@ -160,7 +158,7 @@ def _ceilings(found: list[Sweep]) -> list[Row]:
         }
         for sweep in found
         for line in sweep.compared
-        for one in (sweep.ceiling(line, sweep.measure),)
+        for one in (line.ceilings.get(sweep.measure),)
         if one is not None and one.shape == "flattens"
         for ceiling in ({"ratio": one.ceiling, "ratio_low": one.low, "ratio_high": one.high},)
         for length_px in (one.smallest_px, one.largest_px)
@@ -223,10 +221,10 @@ def _elsewhere(found: list[Sweep], results: Results) -> list[Row]:
         {
             **_at(sweep, line, row),
             **_times(row, measure),
-            "ratio": ratios.get(row["pixels"]),
+            "ratio": row["ratio"] and row["ratio"]["ratio"],
             "size": size(row["length_px"]),
             "call": f"{number(row[measure])} s",
-            "faster": ratio(ratios.get(row["pixels"])),
+            "faster": ratio(row["ratio"] and row["ratio"]["ratio"]),
             "title": reference.title,
             "hardware": reference.hardware.get(line.value or "", ABSENT),
             "source": reference.source,
@@ -236,7 +234,6 @@ def _elsewhere(found: list[Sweep], results: Results) -> list[Row]:
         for other in sweeps([grid])
         for measure in (f"{other.measure}_s",)
         for line in other.lines
-        for ratios in ({r["pixels"]: r["ratio"] for r in other.ratios(line, other.measure)},)
         for row in line.timed(other.measure)
     ]
 
@@ -263,7 +260,7 @@ def _base_times(sweep: Sweep) -> list[str]:
 def call_parts(results: Results) -> Stack:
     """Parts of a call over size, a panel a line."""
     found = sweeps(results.every(GridFindings))
-    names = each((row for sweep in found for p in sweep.points for row in sweep.parts(p)), "part")
+    names = each((row for sweep in found for p in sweep.points for row in p["parts"]), "part")
     rows = [
         {
             "curve": sweep.name,
@@ -281,7 +278,7 @@ def call_parts(results: Results) -> Stack:
         for sweep in found
         for line in sweep.lines
         for point in line.points
-        for row in sweep.parts(point)
+        for row in point["parts"]
         if row["part_s"] > 0
     ]
     return Stack(

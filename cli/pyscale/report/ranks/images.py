@@ -1,9 +1,8 @@
-"""Reconstructed images and the components of their iterations: names, and rows by their place."""
+"""Reconstructed images at each N, the components of their iterations, and names of both."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from pyscale.analysis.ranks.components import OBJECTIVE, TOTAL
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
@@ -28,51 +27,28 @@ NAMES = {
 MILLI = 1e-3
 
 
-@dataclass(frozen=True)
-class Images:
-    """Findings, with lookups for tables and sentences."""
+def images(findings: ReconstructFindings) -> list[Row]:
+    """Give a row an entry at one N, with the entry's `name` and its `components` by theirs."""
+    points = findings.points.to_dicts()
+    components: dict[tuple[str, int], dict[str, Row]] = {}
+    for row in findings.scaling.to_dicts():
+        components.setdefault((row["stage"], row["workers"]), {})[row["component"]] = row
+    titles = {row["stage"]: _title(row) for row in points}
+    told = list(titles.values())
+    names = {
+        stage: title if told.count(title) == 1 else f"{title} ({stage})"
+        for stage, title in titles.items()
+    }
+    return [
+        row | {"name": names[stage], "components": components[stage, row["workers"]]}
+        for row in points
+        for stage in (row["stage"],)
+    ]
 
-    points: list[Row]
-    """A row an entry at one N."""
-    names: Mapping[str, str]
-    """Of entries."""
-    _components: Mapping[tuple[str, int, str], Row]
 
-    @classmethod
-    def of(cls, findings: ReconstructFindings) -> Images:
-        """Lay the findings out for looking up."""
-        points = findings.points.to_dicts()
-        names = {row["stage"]: _name(row) for row in points}
-        told = list(names.values())
-        return cls(
-            points,
-            {
-                stage: name if told.count(name) == 1 else f"{name} ({stage})"
-                for stage, name in names.items()
-            },
-            {
-                (row["stage"], row["workers"], row["component"]): row
-                for row in findings.scaling.to_dicts()
-            },
-        )
-
-    @property
-    def timed(self) -> list[Row]:
-        """Points of which a trial counts."""
-        return [row for row in self.points if row["wall_s"] is not None]
-
-    def at(self, component: Row) -> Row:
-        """The point that a component is of."""
-        own = self.own(component["stage"])
-        return next(row for row in own if row["workers"] == component["workers"])
-
-    def component(self, row: Row, name: str = TOTAL) -> Row:
-        """One component of the entry and N of a row; without a name the whole iteration."""
-        return self._components[row["stage"], row["workers"], name]
-
-    def own(self, stage: str) -> list[Row]:
-        """Points of one entry, those without a trial that counts too."""
-        return [row for row in self.points if row["stage"] == stage]
+def timed(points: Sequence[Row]) -> list[Row]:
+    """Points of which a trial counts."""
+    return [row for row in points if row["wall_s"] is not None]
 
 
 def problem(name: str | None) -> str:
@@ -80,7 +56,7 @@ def problem(name: str | None) -> str:
     return titled(PROBLEMS.get(name or "", name or "reconstruction"))
 
 
-def _name(row: Row) -> str:
+def _title(row: Row) -> str:
     size = "" if row["size_px"] is None else f", {row['size_px']} px"
     return f"{problem(row['problem'])}{size}"
 

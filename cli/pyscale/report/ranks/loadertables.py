@@ -7,8 +7,18 @@ from collections.abc import Mapping, Sequence
 
 from pyscale.analysis.aggregate import folded
 from pyscale.report.dictionary import WAYS
-from pyscale.report.page.table import Table, laid_out, numbers, words, yes_no
-from pyscale.report.page.values import LOADER, LOADER_RANKS, Cell, Columns, Row
+from pyscale.report.page.values import (
+    LOADER,
+    LOADER_RANKS,
+    Cell,
+    Columns,
+    Row,
+    Table,
+    laid_out,
+    numbers,
+    words,
+    yes_no,
+)
 from pyscale.report.ranks.words import told_doubts
 from pyscale.report.wording import ABSENT, gib, number, percent
 from pyscale_stages.loading import Loading

@@ -8,7 +8,7 @@ import polars as pl
 
 from pyscale.analysis.flags import flags_of_trials
 from pyscale.analysis.intervals import repeats_needed
-from pyscale.analysis.ranks.components import COMPUTED, Knee
+from pyscale.analysis.ranks.components import COMPUTED, TOTAL, Knee
 from pyscale.analysis.ranks.reconstruct import ReconstructFindings
 from pyscale.analysis.trust import trust_in_reconstruction
 from pyscale.report import sentences
@@ -18,8 +18,9 @@ from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell, Row
 from pyscale.report.ranks import reconstructtables as tables
 from pyscale.report.ranks.images import (
     NAMES,
-    Images,
+    images,
     milliseconds,
+    timed,
 )
 from pyscale.report.ranks.words import failed, places, ranks, trials_of
 from pyscale.report.results import Results
@@ -32,7 +33,7 @@ from pyscale.report.section import (
     doubts_of,
     there,
 )
-from pyscale.report.wording import listing, percent, ratio, titled
+from pyscale.report.wording import grouped, listing, percent, ratio, titled
 
 QUESTION = "Which component of the reconstruction scales?"
 NOT_TOLD = "Unknown"
@@ -52,16 +53,16 @@ def section(results: Results) -> Section | None:
     findings, configurations = results.of(ReconstructFindings), results.configurations
     if findings is None:
         return None
-    images = Images.of(findings)
-    points, names = images.points, images.names
+    points = images(findings)
+    names = {row["stage"]: row["name"] for row in points}
     many = "1 image" if len(names) == 1 else f"{len(names)} images"
     shown = (
-        tables.scaling(images),
-        tables.components(images),
-        tables.speedups(images),
-        tables.sharing(images),
-        tables.quality(images),
-        tables.largest(findings.largest.to_dicts(), images),
+        tables.scaling(points),
+        tables.components(points),
+        tables.speedups(points),
+        tables.sharing(points),
+        tables.quality(points),
+        tables.largest(findings.largest.to_dicts(), points),
     )
     return Section(
         kind=findings.kind,
@@ -70,9 +71,9 @@ def section(results: Results) -> Section | None:
         heading="Distributed reconstruction",
         subject="which component scales",
         ran=f"reconstruction of {many} {trials_of(points)}",
-        answered=tuple(_answered(images, findings, configurations)),
+        answered=tuple(_answered(points, findings, configurations)),
         blocks=(Block(said=tuple(failed(points, names)), tables=there(*shown)),),
-        short=there(tables.short(images)),
+        short=there(tables.short(points)),
         narrow=4,
         advises=True,
         note="N: ranks, which share the operators and the tiles of one image.",
@@ -80,56 +81,57 @@ def section(results: Results) -> Section | None:
         scales=("linear", "log"),
         published=beside(
             results.beside.get(findings.kind, ()),
-            lambda title, rows: tables.published(title, rows, images),
+            lambda title, rows: tables.published(title, rows, points),
             NOT_COMPARABLE,
         ),
         doubts=(
             *doubts_of(points, places(names)),
             *sentences.doubts_of_trials(configurations, list(names), points),
         ),
-        not_measured=tuple(_not_measured(images.timed)),
+        not_measured=tuple(_not_measured(timed(points))),
     )
 
 
 def _answered(
-    images: Images, findings: ReconstructFindings, configurations: pl.DataFrame
+    points: Sequence[Row], findings: ReconstructFindings, configurations: pl.DataFrame
 ) -> Iterator[Answered]:
     knees = {knee.row["stage"]: knee for knee in findings.knees}
-    for stage, name in images.names.items():
-        own, knee = images.own(stage), knees.get(stage)
+    for (stage, name), own in grouped(((row["stage"], row["name"]), row) for row in points).items():
+        knee = knees.get(stage)
         trusted = trust_in_reconstruction(own, knee, flags_of_trials(configurations, [stage]))
         if knee is None:
             error = next((f"; its error: {row['error']}" for row in own if row["error"]), ".")
             why = f": no trial counts{error}"
             answers = iter([Answer("Faster", "faster", (NOT_TOLD,), (why,))])
         else:
-            answers = _answers(images, own, knee)
+            answers = _answers(own, knee)
         yield Answered.of(name, answers, trusted)
 
 
-def _answers(images: Images, own: Sequence[Row], knee: Knee) -> Iterator[Answer]:
-    timed = [row for row in own if row["wall_s"] is not None]
-    fastest = min(timed, key=lambda row: (float(row["wall_s"]), row["workers"]))
-    yield Answer("Faster", "faster", *_faster(images, timed, fastest, knee))
-    at = knee.limited if fastest["workers"] == knee.base["workers"] else fastest
-    if at["workers"] != knee.base["workers"]:
-        yield from _scales([images.component(at, name) for name in COMPUTED])
-    yield Answer("Holds back", "limit", *_limit(images, knee))
-    yield Answer("Request", "request", *_request(timed, knee))
+def _answers(own: Sequence[Row], knee: Knee) -> Iterator[Answer]:
+    known, at = timed(own), {row["workers"]: row for row in own}
+    fastest = min(known, key=lambda row: (float(row["wall_s"]), row["workers"]))
+    yield Answer("Faster", "faster", *_faster(known, fastest, knee))
+    limited, base = at[knee.limited["workers"]], knee.base["workers"]
+    shown = limited if fastest["workers"] == base else fastest
+    if shown["workers"] != base:
+        yield from _scales([shown["components"][name] for name in COMPUTED])
+    yield Answer("Holds back", "limit", *_limit(limited, knee))
+    yield Answer("Request", "request", *_request(known, knee))
     yield Answer("Agrees", "agrees", *_agreement(own))
-    yield Answer("Image", "image", *_image(images.at(knee.row)))
+    yield Answer("Image", "image", *_image(at[knee.row["workers"]]))
 
 
-def _faster(images: Images, timed: Sequence[Row], fastest: Row, knee: Knee) -> tuple[Cell, Cell]:
+def _faster(known: Sequence[Row], fastest: Row, knee: Knee) -> tuple[Cell, Cell]:
     """State the largest speedup of an iteration over the baseline."""
-    with_base, base = ranks(knee.base["workers"]), timed[0]
+    with_base, base = ranks(knee.base["workers"]), known[0]
     base_s = RECONSTRUCTIONS.cell(base, "wall_s", milliseconds)
     if fastest["workers"] == base["workers"]:
-        if len(timed) > 1:
+        if len(known) > 1:
             told = f" with more than {with_base}: "
             return ("Not faster",), (told, *base_s, f" ms an iteration with {with_base}.")
         return (NOT_TOLD,), (f": {with_base} alone was timed, ", *base_s, " ms an iteration.")
-    whole = images.component(fastest)
+    whole = fastest["components"][TOTAL]
     speedup, *interval = COMPONENTS.interval_cell(whole, "speedup", ratio)
     return (speedup, " times"), (
         *(f" with {ranks(fastest['workers'])}", *(interval or (" [no 95 % interval]",)), ": "),
@@ -165,7 +167,7 @@ def _efficiency(one: Row, before: str) -> Cell:
     )
 
 
-def _limit(images: Images, knee: Knee) -> tuple[Cell, Cell]:
+def _limit(limited: Row, knee: Knee) -> tuple[Cell, Cell]:
     """Name the component that loses most against ideal scaling, and why if known."""
     limit = knee.limit
     if knee.limited["workers"] == knee.base["workers"]:
@@ -173,14 +175,13 @@ def _limit(images: Images, knee: Knee) -> tuple[Cell, Cell]:
     if limit is None:
         return ("Nothing",), (": no component loses against ideal scaling.",)
     why: Cell = ()
-    balance = images.at(limit)["balance"]
     if limit["component"] == "denoiser" and knee.margin_loss_s:
         # Pixels of margins may explain more than the loss, where a pixel takes less time in a tile.
         explained, lost = map(milliseconds, (knee.margin_loss_s, limit["loss_s"]))
         is_all = explained == lost or knee.margin_loss_s > limit["loss_s"]
         why = (f"; margins of tiles explain {'all' if is_all else f'{explained} ms'} of it",)
-    elif limit["component"] == "barrier" and balance is not None:
-        times = RECONSTRUCTIONS.cell(images.at(limit), "balance", ratio)
+    elif limit["component"] == "barrier" and limited["balance"] is not None:
+        times = RECONSTRUCTIONS.cell(limited, "balance", ratio)
         why = ("; the mean rank computes ", *times, " times as long as the busiest")
     return (titled(NAMES[limit["component"]]),), (
         f": with {ranks(limit['workers'])} ",
@@ -190,7 +191,7 @@ def _limit(images: Images, knee: Knee) -> tuple[Cell, Cell]:
     )
 
 
-def _request(timed: Sequence[Row], knee: Knee) -> tuple[Cell, Cell]:
+def _request(known: Sequence[Row], knee: Knee) -> tuple[Cell, Cell]:
     gains: Cell = ()
     if knee.row["workers"] > knee.base["workers"]:
         # The interval of a gain that may be none holds 1.
@@ -203,7 +204,7 @@ def _request(timed: Sequence[Row], knee: Knee) -> tuple[Cell, Cell]:
             f"{why[0].lower()}{why[1:-1]}, and with {with_next} it is ",
             *_gain(knee.following),
         )
-    is_known = all(row["repeats"] >= repeats_needed() for row in timed)
+    is_known = all(row["repeats"] >= repeats_needed() for row in known)
     so_far = "" if is_known else " so far"
     return (ranks(knee.row["workers"]),), (so_far, ": ", *gains, *beyond, ".")
 
@@ -254,16 +255,16 @@ def _image(row: Row) -> tuple[Cell, Cell]:
     return (*RECONSTRUCTIONS.cell(row, "psnr_db", ratio), " dB"), (told, *drift, ".")
 
 
-def _not_measured(timed: Sequence[Row]) -> Iterator[str]:
-    if any(row["wall_s_low"] is None for row in timed):
+def _not_measured(known: Sequence[Row]) -> Iterator[str]:
+    if any(row["wall_s_low"] is None for row in known):
         yield f"95 % intervals of reconstructions with fewer than {repeats_needed()} timed trials."
-    if any(row["timing_only"] for row in timed):
+    if any(row["timing_only"] for row in known):
         yield (
             "Quality of images from random weights of the denoiser: set `weights` under "
             "`[stages.reconstruct]` in `pyscale.toml` to a file of trained ones."
         )
-    if timed and all(row["device"] == "cpu" for row in timed):
+    if known and all(row["device"] == "cpu" for row in known):
         yield "GPUs, and NCCL between them: ranks computed on processors."
-    if timed:
-        largest = max(row["workers"] for row in timed)
+    if known:
+        largest = max(row["workers"] for row in known)
         yield f"Reconstruction with more than {ranks(largest)}: the report does not extrapolate."

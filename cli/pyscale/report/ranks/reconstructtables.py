@@ -6,10 +6,20 @@ from collections.abc import Sequence
 
 from pyscale.analysis.ranks.components import COMPUTED, OBJECTIVE, TOTAL
 from pyscale.report.dictionary import Written
-from pyscale.report.page.table import Table, laid_out, numbers, words
-from pyscale.report.page.values import COMPONENTS, RECONSTRUCTIONS, Cell, Columns, Row, Writer
-from pyscale.report.ranks.images import NAMES, Images, milliseconds, problem
-from pyscale.report.ranks.words import named, told_doubts
+from pyscale.report.page.values import (
+    COMPONENTS,
+    RECONSTRUCTIONS,
+    Cell,
+    Columns,
+    Row,
+    Table,
+    Writer,
+    laid_out,
+    numbers,
+    words,
+)
+from pyscale.report.ranks.images import NAMES, milliseconds, problem, timed
+from pyscale.report.ranks.words import told_doubts
 from pyscale.report.wording import ABSENT, percent, ratio, titled
 from pyscale_stages.reconstruction import COMPONENTS as PARTS
 
@@ -34,64 +44,62 @@ def _iteration(row: Row) -> Cell:
     return OF.interval_cell(row, "wall_s", milliseconds)
 
 
-def _component(images: Images, name: str, column: str, written: Written = ratio) -> Writer:
-    return lambda row: COMPONENTS.cell(images.component(row, name), column, written)
+def _component(name: str, column: str, written: Written = ratio) -> Writer:
+    return lambda row: COMPONENTS.cell(row["components"][name], column, written)
 
 
-def _speedup(images: Images, name: str) -> Writer:
+def _speedup(name: str) -> Writer:
     """Write the speedup of a component; at N0 itself there is none."""
 
     def write(row: Row) -> Cell:
         if row["workers"] == row["baseline_workers"]:
             return ("baseline",)
-        return COMPONENTS.interval_cell(images.component(row, name), "speedup", ratio)
+        return COMPONENTS.interval_cell(row["components"][name], "speedup", ratio)
 
     return write
 
 
-def short(images: Images) -> Table | None:
+def short(points: Sequence[Row]) -> Table | None:
     """Lay out the columns that a terminal has room for."""
     columns: Columns = [
         numbers("N", OF.plain("workers", str)),
         numbers("iteration\nms [95 %]", _iteration),
-        numbers("speedup", _component(images, TOTAL, "speedup")),
-        numbers("effi-\nciency", _component(images, TOTAL, "efficiency")),
-        numbers("per\nwork", _component(images, TOTAL, "normalised_efficiency")),
-        numbers("gradient\nspeedup", _component(images, "gradient", "speedup")),
-        numbers("denoiser\nspeedup", _component(images, "denoiser", "speedup")),
+        numbers("speedup", _component(TOTAL, "speedup")),
+        numbers("effi-\nciency", _component(TOTAL, "efficiency")),
+        numbers("per\nwork", _component(TOTAL, "normalised_efficiency")),
+        numbers("gradient\nspeedup", _component("gradient", "speedup")),
+        numbers("denoiser\nspeedup", _component("denoiser", "speedup")),
         numbers("collec-\ntives", OF.of_several("collectives_share", percent)),
         numbers("bar-\nriers", OF.of_several("barrier_share", percent)),
     ]
-    return laid_out("", named(images.points, images.names), columns, head="image")
+    return laid_out("", _named(points), columns, head="image")
 
 
-def _timed(images: Images) -> list[tuple[str, Row]]:
-    return named(images.timed, images.names)
+def _named(points: Sequence[Row]) -> list[tuple[str, Row]]:
+    return [(row["name"], row) for row in points]
 
 
-def scaling(images: Images) -> Table | None:
+def scaling(points: Sequence[Row]) -> Table | None:
     """Speedup of an iteration; failed configurations with their error."""
     columns: Columns = [
         *OF.columns("workers", "repeats"),
         OF.column("wall_s", _iteration),
-        COMPONENTS.column("speedup", _speedup(images, TOTAL)),
-        COMPONENTS.column("efficiency", _component(images, TOTAL, "efficiency")),
-        COMPONENTS.column(
-            "normalised_efficiency", _component(images, TOTAL, "normalised_efficiency")
-        ),
+        COMPONENTS.column("speedup", _speedup(TOTAL)),
+        COMPONENTS.column("efficiency", _component(TOTAL, "efficiency")),
+        COMPONENTS.column("normalised_efficiency", _component(TOTAL, "normalised_efficiency")),
         *OF.columns("work_multiplier"),
         words("Doubts", told_doubts, "Flags, explained below; errors"),
     ]
-    rows = named(images.points, images.names)
+    rows = _named(points)
     return laid_out("Strong scaling of an iteration", rows, columns, head=HEAD)
 
 
-def components(images: Images) -> Table | None:
+def components(points: Sequence[Row]) -> Table | None:
     """Components of an iteration at every N."""
 
     def with_share(name: str) -> Writer:
-        seconds = _component(images, name, "mean_seconds", milliseconds)
-        share = _component(images, name, "share", percent)
+        seconds = _component(name, "mean_seconds", milliseconds)
+        share = _component(name, "share", percent)
         return lambda row: (
             found if (found := seconds(row)) == (ABSENT,) else (*found, " (", *share(row), ")")
         )
@@ -110,36 +118,36 @@ def components(images: Images) -> Table | None:
         *OF.columns("rest_share"),
         numbers(
             f"{titled(NAMES[OBJECTIVE])} (ms)",
-            _component(images, OBJECTIVE, "mean_seconds", milliseconds),
+            _component(OBJECTIVE, "mean_seconds", milliseconds),
             "Computed after iterations, apart",
         ),
     ]
-    return laid_out("Components of an iteration", _timed(images), columns, head=HEAD)
+    return laid_out("Components of an iteration", _named(timed(points)), columns, head=HEAD)
 
 
-def speedups(images: Images) -> Table | None:
+def speedups(points: Sequence[Row]) -> Table | None:
     """Speedup of each component that one rank has too."""
     columns = OF.columns("workers")
     for name in COMPUTED:
         columns += [
             numbers(
                 f"{titled(NAMES[name])}: speedup",
-                _speedup(images, name),
+                _speedup(name),
                 "Of the rank that takes longest, over N0; 95 % interval",
             ),
-            COMPONENTS.column("efficiency", _component(images, name, "efficiency")),
+            COMPONENTS.column("efficiency", _component(name, "efficiency")),
         ]
     columns.append(
         COMPONENTS.column(
             "normalised_efficiency",
-            _component(images, "denoiser", "normalised_efficiency"),
+            _component("denoiser", "normalised_efficiency"),
             means="Of the denoiser: for as many denoised pixels",
         )
     )
-    return laid_out("Strong scaling of components", _timed(images), columns, head=HEAD)
+    return laid_out("Strong scaling of components", _named(timed(points)), columns, head=HEAD)
 
 
-def sharing(images: Images) -> Table | None:
+def sharing(points: Sequence[Row]) -> Table | None:
     """Balance of the ranks, exchange between them, and memory of each."""
     columns: Columns = [
         *OF.columns("workers"),
@@ -148,17 +156,17 @@ def sharing(images: Images) -> Table | None:
         words("Device", lambda row: row["device_name"] or row["device"]),
         *OF.columns("backend"),
     ]
-    return laid_out("Balance, exchange and memory", _timed(images), columns, head=HEAD)
+    return laid_out("Balance, exchange and memory", _named(timed(points)), columns, head=HEAD)
 
 
-def quality(images: Images) -> Table | None:
+def quality(points: Sequence[Row]) -> Table | None:
     """Whether ranks compute what one does, and how good the image is."""
     columns = OF.columns("workers", "gate", *DEVIATIONS)
     for name in SIGNALS:
         columns += OF.columns(f"{name}_db", f"{name}_drift_db")
     columns.append(words("Weights", lambda row: row["told_weights"], "Of the denoiser"))
     rows = []
-    for name, row in _timed(images):
+    for name, row in _named(timed(points)):
         timing_only = ": timing only" if row["timing_only"] else ""
         told: Row = {"told_weights": f"{row['weights']}{timing_only}"}
         if row["workers"] == row["baseline_workers"]:
@@ -167,14 +175,14 @@ def quality(images: Images) -> Table | None:
     return laid_out("Agreement and quality", rows, columns, head=HEAD)
 
 
-def largest(rows: Sequence[Row], images: Images) -> Table | None:
+def largest(rows: Sequence[Row], points: Sequence[Row]) -> Table | None:
     """Sizes that fit each number of ranks, where several sizes of a problem were reconstructed."""
-    sizes = {(row["problem"], row["size_px"]) for row in images.points}
+    sizes = {(row["problem"], row["size_px"]) for row in points}
     many = {name for name, _ in sizes if len([one for one, _ in sizes if one == name]) > 1}
     shown = [row for row in rows if row["problem"] in many or row["exhausted_px"] is not None]
 
     def at(column: str, *sizes: str) -> Writer:
-        return lambda row: _at_size(images, row, sizes, column)
+        return lambda row: _at_size(points, row, sizes, column)
 
     ran, ran_out = at("size_px", "largest_px"), at("size_px", "exhausted_px")
     columns: Columns = [
@@ -186,17 +194,17 @@ def largest(rows: Sequence[Row], images: Images) -> Table | None:
     return laid_out("Largest image that fits", found, columns, head="Problem")
 
 
-def _at_size(images: Images, row: Row, sizes: Sequence[str], column: str) -> Cell:
+def _at_size(points: Sequence[Row], row: Row, sizes: Sequence[str], column: str) -> Cell:
     """Write a number of the point that a row of sizes concerns."""
     size = next((row[name] for name in sizes if row[name] is not None), None)
     wanted = (row["family"], row["problem"], row["workers"], size)
-    for one in images.points:
+    for one in points:
         if (one["family"], one["problem"], one["workers"], one["size_px"]) == wanted:
             return OF.cell(one, column, str)
     return (ABSENT,)
 
 
-def published(title: str, rows: Sequence[Row], images: Images) -> Table | None:
+def published(title: str, rows: Sequence[Row], points: Sequence[Row]) -> Table | None:
     """Published speedups beside those of the same problem here."""
     columns: Columns = [
         words("Component", lambda row: NAMES[row["component"]]),
@@ -216,7 +224,7 @@ def published(title: str, rows: Sequence[Row], images: Images) -> Table | None:
         ),
         numbers(
             "Here",
-            lambda row: _here(row, images),
+            lambda row: _here(row, points),
             "Speedup of the same problem, size, component and numbers of ranks here",
         ),
     ]
@@ -227,12 +235,12 @@ def published(title: str, rows: Sequence[Row], images: Images) -> Table | None:
     return laid_out(title, named, columns, head="Published")
 
 
-def _here(row: Row, images: Images) -> Cell:
+def _here(row: Row, points: Sequence[Row]) -> Cell:
     """Give the speedup here; a source without its problem has none."""
     same = ("problem", "size_px", "workers", "baseline_workers")
-    for point in images.timed:
+    for point in timed(points):
         if all(point[name] == row[name] for name in same):
-            own = images.component(point, row["component"])
+            own = point["components"][row["component"]]
             if own["speedup"] is not None:
                 return COMPONENTS.cell(own, "speedup", ratio)
     return (ABSENT,)

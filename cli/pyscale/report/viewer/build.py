@@ -9,10 +9,9 @@ from typing import Any
 
 import polars as pl
 
-from pyscale.analysis.beside import Beside
 from pyscale.analysis.causes import Limits
 from pyscale.analysis.machine.sidebyside import MachineSide
-from pyscale.analysis.sidebyside import Side, stages_beside
+from pyscale.analysis.sidebyside import Beside, Side, stages_beside
 from pyscale.report.viewer.model import (
     Cell,
     Column,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pyscale.report.charts.look import colour, config, curve_colours
+import altair as alt
+
+from pyscale.report.charts.chart import Chart, config
+from pyscale.report.palette import colour, curve_colours
 from pyscale.report.viewer.model import Viewer
 from pyscale.report.wording import grouped, interval, number
-
-if TYPE_CHECKING:
-    from pyscale.report.charts.chart import Chart
 
 DATASET = "side-by-side"
 HEIGHT_PX = 130
@@ -23,10 +23,6 @@ NOTE = (
 
 def bars(viewer: Viewer) -> tuple[Chart, list[dict[str, Any]]]:
     """Draw the wall times of all columns."""
-    import altair as alt
-
-    from pyscale.report.charts.chart import Chart
-
     rows = _rows(viewer)
     letters = [column.id for column in viewer.columns]
     panels = list(dict.fromkeys(row["curve"] for row in rows))

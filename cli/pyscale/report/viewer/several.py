@@ -11,7 +11,6 @@ import polars as pl
 from pydantic import Field
 
 from pyscale.analysis.judging import OTHER_WORK
-from pyscale.report.charts.look import colour_rows
 from pyscale.report.comparison import (
     ComparisonContext,
     conclusion,
@@ -23,6 +22,7 @@ from pyscale.report.comparison import (
 from pyscale.report.judged import TIMES, Row, judged, named, not_judged, ratio3, reasons
 from pyscale.report.page.shell import page_data, rendered
 from pyscale.report.page.values import Cell, Numbers
+from pyscale.report.palette import colour_rows
 from pyscale.report.viewer.build import SideBySide, comparison_table
 from pyscale.report.viewer.chart import DATASET, bars
 from pyscale.report.viewer.machines import machine_viewer
