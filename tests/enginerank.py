@@ -29,8 +29,8 @@ SMALL = {
 def both_ended():
     """Run two ranks, the second of which kills itself in an exchange; what each has printed."""
     with TemporaryDirectory() as folder:
-        line = (sys.executable, Path(__file__))
-        ended = run_together([*line, rank, Path(folder) / "meeting"] for rank in range(RANKS))
+        lines = [[__file__, rank, Path(folder) / "meeting"] for rank in range(RANKS)]
+        ended = run_together(lines)
     return [json.loads(out) | {"err": err} for _, out, err in ended]
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import psutil
 
+from forked import Forked
 from pyscale.processes import wait_until_ended
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.loading import Loading
@@ -69,17 +70,24 @@ class Ended:
         return self.result.error.message
 
 
-def start(ends, line, variables=None):
-    """Start one rank in a session of its own; it ends with the stack."""
-    process = subprocess.Popen(
-        [str(word) for word in line],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **(variables or {})},
-        start_new_session=True,
-    )
+def start(ends, words, variables=None, inside=None):
+    """Start one rank, `python WORDS`, in a session of its own; it ends with the stack.
+
+    It is a fork, unless words before the command (or none, to begin anew) are given as `inside`.
+    """
+    given = {**os.environ, **(variables or {})}
+    if inside is None:
+        process = Forked(words, given)
+    else:
+        process = subprocess.Popen(
+            [*inside, sys.executable, *map(str, words)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=given,
+            start_new_session=True,
+        )
     ends.enter_context(process)
     ends.callback(process.kill)
     return process
@@ -110,7 +118,7 @@ def run_ranks(folder, count, *words, stage="reconstruct", params, params_of=None
         begin = ["-m", "pyscale_stages"] if fault is None else [FAULTY, fault]
         lines.append(
             [
-                *(sys.executable, *begin, stage, "run", *words),
+                *(*begin, stage, "run", *words),
                 *("--output", folder / f"rank{rank}", "--params", params_file),
                 *("--result", folder / f"rank{rank}.json", "--threads", "1"),
                 *("--rank", rank, "--ranks", count),
