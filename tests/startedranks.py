@@ -9,6 +9,7 @@ import sys
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -44,29 +45,25 @@ class Ended:
     exit_code: int
     said: str
     output: Path
-    result: TaskResult | None
+    result: Any
+    """The record of the task; None of one that was killed."""
 
     @property
     def measured(self):
-        assert self.result is not None, self.said
-        assert self.result.of(Reconstruction)[0] is not None, self.said
-        return self.result.of(Reconstruction)[0]
+        (measured,) = self.result.of(Reconstruction)
+        return measured
 
     @property
     def loading(self):
-        assert self.result is not None, self.said
         (measured,) = self.result.of(Loading)
         return measured
 
     @property
     def frames(self):
-        assert self.result is not None, self.said
         return self.result.counters.frames
 
     @property
     def sentence(self):
-        assert self.result is not None, self.said
-        assert self.result.error is not None, self.said
         return self.result.error.message
 
 
