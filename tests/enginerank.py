@@ -87,7 +87,10 @@ def exchanges(context):
         with context.computing("denoiser"):
             context.all_reduce(torch.ones(3))
     context.group.meet = meet
+    told = [f"of rank {context.rank}"]
+    context.broadcast_object_list(told)
     return {
+        "told": told,
         "untimed": untimed,
         "before": before,
         "of_gradient": of_gradient,
