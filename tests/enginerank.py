@@ -29,8 +29,8 @@ SMALL = {
 def both_ended():
     """Run two ranks, the second of which kills itself in an exchange; what each has printed."""
     with TemporaryDirectory() as folder:
-        line = (sys.executable, Path(__file__))
-        ended = run_together([*line, rank, Path(folder) / "meeting"] for rank in range(RANKS))
+        lines = [[__file__, rank, Path(folder) / "meeting"] for rank in range(RANKS)]
+        ended = run_together(lines)
     return [json.loads(out) | {"err": err} for _, out, err in ended]
 
 
@@ -87,7 +87,10 @@ def exchanges(context):
         with context.computing("denoiser"):
             context.all_reduce(torch.ones(3))
     context.group.meet = meet
+    told = [f"of rank {context.rank}"]
+    context.broadcast_object_list(told)
     return {
+        "told": told,
         "untimed": untimed,
         "before": before,
         "of_gradient": of_gradient,

@@ -90,17 +90,12 @@ def pairs(_slides, _pool, _slide, _visit, _seed):
     return Pairs()
 
 
-class Words(IterableDataset[dict[str, Any]]):
-    """Items without an image."""
+class Words(Numbered):
+    """Items without an image, and no tensor at all."""
 
-    def __iter__(self):
-        while True:
-            yield {"slide_path": "a.svs"}
-
-
-def words(_slides, _pool, _slide, _visit, _seed):
-    """No tensor at all."""
-    return Words()
+    def item(self, number):
+        """One word."""
+        return {"slide_path": "a.svs"}
 
 
 class Dying(Numbered):
@@ -156,6 +151,7 @@ reading = factory(Reading)
 of_files = factory(OfFiles)
 ending = factory(Ending, ENDS_AFTER)
 empty = factory(Ending, 0)
+words = factory(Words)
 dying = factory(Dying)
 refusing = factory(Refusing)
 large = factory(Large)

@@ -9,9 +9,11 @@ import sys
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
+from forked import Forked
 from pyscale.processes import wait_until_ended
 from pyscale_stages.contract import TaskResult
 from pyscale_stages.loading import Loading
@@ -43,43 +45,46 @@ class Ended:
     exit_code: int
     said: str
     output: Path
-    result: TaskResult | None
+    result: Any
+    """The record of the task; None of one that was killed."""
 
     @property
     def measured(self):
-        assert self.result is not None, self.said
-        assert self.result.of(Reconstruction)[0] is not None, self.said
-        return self.result.of(Reconstruction)[0]
+        (measured,) = self.result.of(Reconstruction)
+        return measured
 
     @property
     def loading(self):
-        assert self.result is not None, self.said
         (measured,) = self.result.of(Loading)
         return measured
 
     @property
     def frames(self):
-        assert self.result is not None, self.said
         return self.result.counters.frames
 
     @property
     def sentence(self):
-        assert self.result is not None, self.said
-        assert self.result.error is not None, self.said
         return self.result.error.message
 
 
-def start(ends, line, variables=None):
-    """Start one rank in a session of its own; it ends with the stack."""
-    process = subprocess.Popen(
-        [str(word) for word in line],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, **(variables or {})},
-        start_new_session=True,
-    )
+def start(ends, words, variables=None, inside=None):
+    """Start one rank, `python WORDS`, in a session of its own; it ends with the stack.
+
+    It is a fork, unless words before the command (or none, to begin anew) are given as `inside`.
+    """
+    given = {**os.environ, **(variables or {})}
+    if inside is None:
+        process = Forked(words, given)
+    else:
+        process = subprocess.Popen(
+            [*inside, sys.executable, *map(str, words)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=given,
+            start_new_session=True,
+        )
     ends.enter_context(process)
     ends.callback(process.kill)
     return process
@@ -110,7 +115,7 @@ def run_ranks(folder, count, *words, stage="reconstruct", params, params_of=None
         begin = ["-m", "pyscale_stages"] if fault is None else [FAULTY, fault]
         lines.append(
             [
-                *(sys.executable, *begin, stage, "run", *words),
+                *(*begin, stage, "run", *words),
                 *("--output", folder / f"rank{rank}", "--params", params_file),
                 *("--result", folder / f"rank{rank}.json", "--threads", "1"),
                 *("--rank", rank, "--ranks", count),

@@ -141,11 +141,6 @@ def written(path, frames, keep=1, **options):
     return path
 
 
-def retagged(path, page, tag, value):
-    with tifffile.TiffFile(path, mode="r+") as tiff:
-        tiff.pages[page].aspage().tags[tag].overwrite(value)
-
-
 def refused(path, match):
     with pytest.raises(BadInput, match=match):
         movie = Movie.open(path)
@@ -181,25 +176,25 @@ def test_a_truncated_file_is_refused(tmp_path, kept, compression):
     refused(path, "damaged or truncated|not a readable TIFF file")
 
 
+PACKED, PLAIN = (ramp(4, 24, 32), {"compression": "zlib"}), (ramp(24, 32), {"metadata": None})
+
+
 @pytest.mark.parametrize(
-    ("page", "tag", "value"),
+    ("movie", "page", "tag", "value", "match"),
     [
-        (0, "BitsPerSample", 0),  # AssertionError
-        (0, "RowsPerStrip", 0),  # ZeroDivisionError
-        (2, "ImageWidth", 7),  # RuntimeError
+        (PACKED, 0, "BitsPerSample", 0, "not a readable TIFF"),  # AssertionError
+        (PACKED, 0, "RowsPerStrip", 0, "damaged or truncated"),  # ZeroDivisionError
+        (PACKED, 2, "ImageWidth", 7, "not a readable TIFF"),  # RuntimeError
+        (PLAIN, 0, "ImageWidth", 0, "holds no pixels"),
+        (PLAIN, 0, "ImageLength", 0, "holds no pixels"),
     ],
 )
-def test_a_file_of_broken_tags_is_refused(tmp_path, page, tag, value):
-    path = written(tmp_path / "broken.tif", ramp(4, 24, 32), compression="zlib")
-    retagged(path, page, tag, value)
-    refused(path, "not a readable TIFF file|damaged or truncated")
-
-
-@pytest.mark.parametrize("tag", ["ImageWidth", "ImageLength"])
-def test_a_movie_of_no_pixels_is_refused(tmp_path, tag):
-    path = written(tmp_path / "empty.tif", ramp(24, 32), metadata=None)
-    retagged(path, 0, tag, 0)
-    refused(path, "holds no pixels")
+def test_a_file_of_broken_tags_is_refused(tmp_path, movie, page, tag, value, match):
+    frames, options = movie
+    path = written(tmp_path / "broken.tif", frames, **options)
+    with tifffile.TiffFile(path, mode="r+") as tiff:
+        tiff.pages[page].aspage().tags[tag].overwrite(value)
+    refused(path, match)
 
 
 def test_a_frame_whose_page_is_missing_is_refused(tmp_path):
@@ -215,20 +210,11 @@ def test_a_channel_that_is_missing_is_refused(stack):
 
 
 @pytest.mark.parametrize(
-    "second",
-    [
-        np.zeros((4, 5), np.uint8),
-        np.zeros((8, 4), np.uint8),
-        np.zeros((4, 8), "f4"),
-        np.zeros((2, 4, 8), np.uint8),
-    ],
+    ("shape", "dtype"), [((4, 5), "u1"), ((8, 4), "u1"), ((4, 8), "f4"), ((2, 4, 8), "u1")]
 )
-def test_a_folder_of_frames_of_two_kinds_is_refused(tmp_path, second):
+def test_a_folder_of_frames_of_two_kinds_or_of_movies_is_refused(tmp_path, shape, dtype):
     written(tmp_path / "f1.tif", np.zeros((4, 8), np.uint8))
-    written(tmp_path / "f2.tif", second)
+    written(tmp_path / "f2.tif", np.zeros(shape, dtype))
     refused(tmp_path, "differs from the first")
-
-
-def test_a_folder_of_movies_is_refused(tmp_path):
     written(tmp_path / "f1.tif", ramp(3, 4, 4))
     refused(tmp_path, "is a movie of 3 frames in a folder")

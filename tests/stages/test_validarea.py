@@ -35,24 +35,24 @@ def test_frames_without_a_valid_area_and_the_area_itself_have_none(frames):
     assert beside(frames.parent / VALID_FILE) is None
 
 
-@pytest.mark.parametrize("other", [SEEN.astype(np.uint16), np.ones((3, 2, 5, 7), np.uint8)])
-def test_what_is_no_valid_area_is_refused(frames, other):
-    write_movie(frames.parent / VALID_FILE, other, "TYX" if other.ndim == 3 else "TCYX")
-    with pytest.raises(BadInput, match=r"valid\.ome\.tif is not the valid area of .*frames"):
-        beside(frames)
+NO_AREA = r"valid\.ome\.tif is not the valid area of .*frames"
+OF_ANOTHER = r"valid\.ome\.tif has .*frames\.ome\.tif has 3 frames of 7"
 
 
-@pytest.mark.parametrize("content", [b"", b"II*\0", b"no image"])
-def test_a_damaged_valid_area_is_refused_by_name(frames, content):
-    (frames.parent / VALID_FILE).write_bytes(content)
-    with pytest.raises(BadInput, match=VALID_FILE):
-        beside(frames)
-
-
-@pytest.mark.parametrize("other", [SEEN[:2], SEEN[:, :4]])
-def test_that_of_another_movie_is_refused_with_both_names(frames, other):
-    write_movie(frames.parent / VALID_FILE, other, "TYX")
-    area = beside(frames)
-    assert area is not None
-    with pytest.raises(BadInput, match=r"valid\.ome\.tif has .*frames\.ome\.tif has 3 frames of 7"):
-        refuse_other(area, Movie.open(frames))
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        (SEEN.astype(np.uint16), NO_AREA),
+        (np.ones((3, 2, 5, 7), np.uint8), NO_AREA),
+        *((content, VALID_FILE) for content in (b"", b"II*\0", b"no image")),
+        (SEEN[:2], OF_ANOTHER),
+        (SEEN[:, :4], OF_ANOTHER),
+    ],
+)
+def test_what_is_no_valid_area_or_that_of_another_movie_is_refused(frames, other, said):
+    if isinstance(other, bytes):
+        (frames.parent / VALID_FILE).write_bytes(other)
+    else:
+        write_movie(frames.parent / VALID_FILE, other, "TYX" if other.ndim == 3 else "TCYX")
+    with pytest.raises(BadInput, match=said):
+        refuse_other(beside(frames), Movie.open(frames))

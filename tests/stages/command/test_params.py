@@ -43,10 +43,7 @@ REGION = "segment {input} {output} {y0} {y1} {x0} {x1}"
             TILED | {"command": "a {input} {output}"},
             "never names its region: use {x0} and {x1} and {y0} and {y1}",
         ),
-        (
-            TILED | {"command": REGION, "offset": "frame", "output": "a.csv"},
-            "offset counts frames",
-        ),
+        (TILED | {"command": REGION, "offset": "frame", "output": "a.csv"}, "offset counts frames"),
         ({"command": REGION}, "names {x0}, which there is not"),
         (TILED | {"split": "frames"}, 'are of tiles: add split = "tiles"'),
         (TILED | {"command": REGION, "tile_px": 4}, "tile_px"),

@@ -9,19 +9,19 @@ from pyscale_stages.command.tiles import tiles_of
 from pyscale_stages.windows import read_window
 
 SHAPE = (48, 48)
-"""Of the frames of the movie: 3 x 3 tiles of 20 px, the last ones of 8 px."""
+"""Of the frames of the movie: 2 x 2 tiles of 30 px, the last ones of 18 px."""
 CROPS = """\
 import sys, tifffile
 source, out, *ends = sys.argv[1:]
 y0, y1, x0, x1 = map(int, ends[:4]) if ends else (None,) * 4
 region = tifffile.imread(source)[..., y0:y1, x0:x1]
-if region.shape[1:] == (12, 12):
+if region.shape[1] == region.shape[2] < 23:
     region = region.astype("uint8")
 tifffile.imwrite(out, region, photometric="minisblack")
 """
 REGION = "{input} {output} {y0} {y1} {x0} {x1}"
-TILED = {"split": "tiles", "tile_px": 20, "margin_px": 4, "movie_frames": 9}
-WINDOWS = ((0, 4), (4, 5), (5, 9))
+TILED = {"split": "tiles", "tile_px": 30, "margin_px": 4, "movie_frames": 4}
+WINDOWS = ((0, 1), (1, 2), (2, 4))
 
 
 @pytest.mark.parametrize(("tile_px", "margin_px"), [(7, 0), (16, 3), (64, 10)])
@@ -37,11 +37,20 @@ def test_tiles_touch_cover_all_and_have_margins_within_the_image(tile_px, margin
 
 
 @pytest.mark.parametrize(
-    ("words", "window"), [(REGION, "whole"), ("{input} {output}", "file")], ids=["named", "cut"]
+    ("words", "window", "tile_px", "windows"),
+    [
+        # Of 3 x 3 tiles the middle one has margins on all sides.
+        (REGION, "whole", 20, ((0, 4), (4, 5), (5, 9))),
+        ("{input} {output}", "file", 30, WINDOWS),
+    ],
+    ids=["named", "cut"],
 )
-def test_tiles_become_the_image_again_without_their_margins(step, movie, tmp_path, words, window):
-    step.merged(tmp_path, WINDOWS, CROPS, words, window=window, **TILED)
-    assert read_window(tmp_path / "w1").frames == WINDOWS[1]
+def test_tiles_become_the_image_again_without_their_margins(
+    step, movie, tmp_path, words, window, tile_px, windows
+):
+    tiled = TILED | {"window": window, "tile_px": tile_px, "movie_frames": windows[-1][1]}
+    step.merged(tmp_path, windows, CROPS, words, **tiled)
+    assert read_window(tmp_path / "w1").frames == windows[1]
     joined = tifffile.imread(tmp_path / "merged" / "output.tif")
     assert np.array_equal(joined, tifffile.imread(movie))
     assert joined.dtype == np.uint16
@@ -50,8 +59,8 @@ def test_tiles_become_the_image_again_without_their_margins(step, movie, tmp_pat
 @pytest.mark.slow
 def test_one_worker_leaves_the_same_image_as_several(step, movie, tmp_path):
     step.merged(tmp_path, WINDOWS, CROPS, REGION, **TILED)
-    alone = step.done(CROPS, REGION, frames=(0, 9), **TILED)
-    assert alone.counters.frames == 9
+    alone = step.done(CROPS, REGION, frames=(0, 4), **TILED)
+    assert alone.counters.frames == 4
     out = tmp_path / "out"
     assert (out / "output.tif").read_bytes() == (tmp_path / "merged/output.tif").read_bytes()
     assert not (out / "tiles").exists()
@@ -62,19 +71,19 @@ def test_rows_and_files_of_tiles_are_joined_in_their_order(step, tmp_path):
     words = "{input} {output} {tile} {y0} {y1} {x0} {x1}"
     step.merged(tmp_path, WINDOWS, rows, words, output="cells.csv", **TILED)
     table = pl.read_csv(tmp_path / "merged" / "cells.csv")
-    assert table["tile"].to_list() == [*range(9)]
-    assert table["y0"].to_list() == [0, 0, 0, 16, 16, 16, 36, 36, 36]
+    assert table["tile"].to_list() == [*range(4)]
+    assert table["y0"].to_list() == [0, 0, 26, 26]
     files = "import sys; open(f'{sys.argv[2]}/{sys.argv[3]}.txt', 'w').write(sys.argv[4])"
     of_files = tmp_path / "files"
     step.merged(of_files, WINDOWS, files, words, output="found", **TILED)
-    assert len([*(of_files / "merged" / "found").iterdir()]) == 9
+    assert len([*(of_files / "merged" / "found").iterdir()]) == 4
 
 
 def test_a_tile_of_another_size_or_none_is_named(step, tmp_path):
     small = CROPS.replace("x0:x1]", "x0:x1][..., 1:]")
     said = step.merged(tmp_path, WINDOWS, small, REGION, done=False, **TILED)
     assert "000000.tif cannot be part of one image" in said
-    assert "with 24 x 23 px, and its region 24 x 24 px" in said
+    assert "with 34 x 33 px, and its region 34 x 34 px" in said
     lazy = "import sys\nif sys.argv[3] != '3':\n    open(sys.argv[2], 'w').write('a')"
     words = "{input} {output} {tile} {y0} {y1} {x0} {x1}"
     keys = TILED | {"output": "a.txt", "merge": "folder"}

@@ -18,16 +18,29 @@ def with_value(value, dtype):
 
 
 @pytest.mark.parametrize(
-    ("movie", "says"),
+    ("movies", "options", "says"),
     [
-        (with_value(-1, np.int16), "frame 2 of .* has labels that are negative"),
-        (frames()[:, 2:3, 2:3] * 0, "are empty in all frames"),
-        (np.ones((1, 1600, 1600), np.uint16), "label 1 in frame 0 .* probably a mask"),
+        ([with_value(-1, np.int16)], {}, "frame 2 of .* has labels that are negative"),
+        ([frames()[:, 2:3, 2:3] * 0], {}, "are empty in all frames"),
+        ([np.ones((1, 1600, 1600), np.uint16)], {}, "label 1 in frame 0 .* probably a mask"),
+        ([frames(), frames(n_frames=4)], {}, "1.ome.tif has 4 frames, but .*0.ome.tif has 3"),
+        ([frames(), frames(shape=(9, 12))], {}, r"has \(9, 12\) pixels .* has \(9, 11\)"),
+        ([frames(), frames(np.float64)], {}, "1.ome.tif holds float64 values"),
+        ([frames()], {"kernel_cache": "shared"}, "'kernel_cache': input should be 'none' or"),
+        # With kernels of the home folder: else this process keeps none from here on.
+        ([frames()], {"device": "mps", "kernel_cache": "user"}, "contact does not run on mps"),
+        ([frames()], {"device": "cuda", "backend": "numpy"}, "numpy does not run on cuda"),
     ],
-    ids=["negative", "empty", "mask"],
+    ids=[
+        *("negative", "empty", "mask", "other frames", "another size", "floats"),
+        *("value", "device", "backend"),
+    ],
 )
-def test_a_movie_that_holds_no_labels_is_refused(bench, movie_of, movie, says):
-    assert re.search(says, bench.refused("run", movie_of(movie)))
+def test_no_labels_two_movies_that_differ_and_a_wrong_task_are_refused(
+    bench, movie_of, movies, options, says
+):
+    files = [movie_of(movie, f"{number}.ome.tif") for number, movie in enumerate(movies)]
+    assert re.search(says, bench.refused("run", *files, **options))
 
 
 def test_labels_beyond_32_bits_and_a_movie_of_several_channels_are_refused(
@@ -38,34 +51,6 @@ def test_labels_beyond_32_bits_and_a_movie_of_several_channels_are_refused(
     assert re.search("frame 2 of .* larger than 4294967295", bench.refused("run", path))
     movie = movie_of(np.stack([frames()] * 2, axis=1), axes="TCYX")
     assert "has 2 channels, but a label movie has one" in bench.refused("run", movie)
-
-
-@pytest.mark.parametrize(
-    ("other", "says"),
-    [
-        (frames(n_frames=4), "type2.ome.tif has 4 frames, but .*labels.ome.tif has 3"),
-        (frames(shape=(9, 12)), r"has \(9, 12\) pixels .* has \(9, 11\)"),
-        (frames(np.float64), "type2.ome.tif holds float64 values"),
-    ],
-    ids=["frames", "size", "float"],
-)
-def test_a_second_cell_type_that_does_not_fit_the_first_is_refused(bench, movie_of, other, says):
-    movies = movie_of(frames(), "labels.ome.tif"), movie_of(other, "type2.ome.tif")
-    assert re.search(says, bench.refused("run", *movies))
-
-
-@pytest.mark.parametrize(
-    ("options", "says"),
-    [
-        ({"kernel_cache": "shared"}, "'kernel_cache': input should be 'none' or"),
-        # With kernels of the home folder: else this process keeps none from here on.
-        ({"device": "mps", "kernel_cache": "user"}, "contact does not run on mps"),
-        ({"device": "cuda", "backend": "numpy"}, "numpy does not run on cuda"),
-    ],
-    ids=["value", "device", "backend"],
-)
-def test_a_wrong_task_is_refused(bench, movie_of, options, says):
-    assert says in bench.refused("run", movie_of(frames()), **options)
 
 
 def test_another_table_in_place_of_one_is_refused(bench, movie_of):

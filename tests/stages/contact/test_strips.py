@@ -5,12 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from pyscale_stages.contact.labels import densify
-from pyscale_stages.contact.strips import (
-    STRIP_CAPACITY,
-    capacity_for,
-    layout_of,
-    strips_of,
-)
+from pyscale_stages.contact.strips import STRIP_CAPACITY, capacity_for, layout_of, strips_of
 
 
 def grid(rows, columns, side):
@@ -43,9 +38,7 @@ def test_a_frame_is_cut_until_its_strips_have_few_labels_and_a_row_is_not(types,
     assert (found.height, found.strip_capacity, found.frame_capacity) == layout
 
 
-@given(
-    arrays(np.uint16, st.tuples(st.integers(1, 40), st.just(50)), elements=st.integers(0, 3000)),
-)
+@given(arrays(np.uint16, st.tuples(st.integers(1, 40), st.just(50)), elements=st.integers(0, 3000)))
 def test_strips_hold_the_frame_and_fit_their_layout(image):
     types = [densify(image), densify(image[::-1])]
     layout = layout_of(types)

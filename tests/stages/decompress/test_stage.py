@@ -32,12 +32,6 @@ def change_decoders(monkeypatch, changed):
     monkeypatch.setattr(decompressing, "packed_movie", lambda *given: changed(packed_movie(*given)))
 
 
-@pytest.fixture
-def bench(tmp_path):
-    """The stage on small movies."""
-    return Bench("decompress", tmp_path, **SMALL["decompress"])
-
-
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
     """Output and record of two repeats of all codecs, on one thread and on two."""

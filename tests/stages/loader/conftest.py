@@ -22,8 +22,6 @@ SMALL = {
     "batch_size": 4,
     "warmup_batches": 2,
     "batches": 3,
-    # Starts at once; the default imports torch anew in each loader process.
-    "start_method": "fork",
 }
 
 

@@ -9,11 +9,7 @@ from torch.utils.data import Dataset
 
 from pyscale_stages.errors import BadInput, MissingPart, StageError
 from pyscale_stages.loader.dataset import PatchDataset
-from pyscale_stages.loader.factories import (
-    dataset_of,
-    factory_of,
-    idle_processes,
-)
+from pyscale_stages.loader.factories import dataset_of, factory_of, idle_processes
 from pyscale_stages.loader.params import FOLDER_VARIABLE, LoaderParams, folder_of_factory
 
 

@@ -1,15 +1,12 @@
 """Two processes that meet, as the command line starts them, and what joins their outputs."""
 
-import subprocess
-import sys
-
 import polars as pl
 import pytest
 
 import startedranks
-from pyscale_stages.contract import TaskResult
 
 pytestmark = pytest.mark.slow
+ASKED = {"num_workers": 1, "batches": 5}
 
 
 @pytest.fixture
@@ -18,13 +15,13 @@ def run_ranks(tmp_path, slides, bench):
 
     def run(**params):
         words = ("--input", f"slides={slides}")
-        given = bench.usual | {"num_workers": 1, "batches": 5} | params
+        given = bench.usual | ASKED | params
         return startedranks.run_ranks(tmp_path, 2, *words, stage="loader", params=given)
 
     return run
 
 
-def test_ranks_share_the_slides_and_are_timed_in_step(run_ranks, tmp_path):
+def test_ranks_share_the_slides_and_are_timed_in_step(run_ranks, bench):
     ranks = run_ranks()
     assert [rank.exit_code for rank in ranks] == [0, 0]
     for rank in ranks:
@@ -45,30 +42,14 @@ def test_ranks_share_the_slides_and_are_timed_in_step(run_ranks, tmp_path):
     # Each has a seed of its own, which decides how far apart patches lie.
     found = [rank.loading.diversity for rank in ranks]
     assert [diversity.distance_px for diversity in found if diversity] == [2, 4]
-    merged = merge(tmp_path, "rank1", "rank0")
-    assert merged.error is None
-    assert merged.counters.frames == 80
-    table = pl.read_parquet(tmp_path / "merged" / "loading.parquet")
+    zero, one = (rank.output for rank in ranks)
+    assert bench.run("merge", one, zero, **ASKED).counters.frames == 80
+    table = pl.read_parquet(bench.folder / "out" / "loading.parquet")
     assert table.group_by("rank", "window", maintain_order=True).len().rows() == [
         (0, "free", 5), (0, "together", 5), (1, "free", 5), (1, "together", 5)
     ]  # fmt: skip
-    twice = merge(tmp_path, "rank0", "rank0").error
-    assert "the folders hold the ranks 0, 0 of 2" in twice.message
-
-
-def merge(folder, *names):
-    """Join outputs of ranks by the command line."""
-    inputs = [part for name in names for part in ("--input", str(folder / name))]
-    subprocess.run(
-        [
-            *(sys.executable, "-m", "pyscale_stages", "loader", "merge", *inputs),
-            *("--output", str(folder / "merged"), "--params", str(folder / "params0.json")),
-            *("--result", str(folder / "merged.json")),
-        ],
-        capture_output=True,
-        check=False,
-    )
-    return TaskResult.model_validate_json((folder / "merged.json").read_bytes())
+    said = bench.refused("merge", zero, zero, **ASKED)
+    assert "the folders hold the ranks 0, 0 of 2" in said
 
 
 def test_a_rank_that_fails_ends_the_others(run_ranks, slides):

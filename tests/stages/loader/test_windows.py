@@ -4,11 +4,7 @@ import pytest
 
 from patchsets import READ_BYTES
 from pyscale_stages.loader.params import LoaderParams
-from pyscale_stages.loader.windows import (
-    batches_to_time,
-    late_start,
-    time_window,
-)
+from pyscale_stages.loader.windows import batches_to_time, late_start, time_window
 from pyscale_stages.ranks.group import Group
 
 

@@ -16,11 +16,3 @@ def bench_of(tmp_path):
 def bench(request, bench_of):
     """Each stage that measures the machine."""
     return bench_of(request.param)
-
-
-@pytest.fixture
-def place(tmp_path):
-    """An empty folder to measure."""
-    folder = tmp_path / "place"
-    folder.mkdir()
-    return folder

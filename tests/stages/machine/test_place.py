@@ -43,22 +43,19 @@ def test_a_read_only_filesystem_is_refused(bench, mount_in_memory, tmp_path):
     assert said.startswith(f"the place {mounted} is not writable")
 
 
-def test_a_lack_of_space_is_told_before_anything_is_written(bench, mount_in_memory, tmp_path):
-    mounted = mount_in_memory(tmp_path / "mounted", "size=4k")
-    said = failed(bench.run("run", mounted, output=tmp_path / "out"), "ResourceExhausted", 3)
-    assert "the test files need" in said
-    assert f"but {mounted}" in said
-    assert list(mounted.iterdir()) == []
-
-
-def test_a_disk_that_fills_up_midway_is_told_and_left_clean(
+def test_a_lack_of_space_is_told_before_anything_is_written_and_midway_and_left_clean(
     bench, mount_in_memory, tmp_path, monkeypatch
 ):
     mounted = mount_in_memory(tmp_path / "mounted", "size=4k")
+    given = {"output": tmp_path / "out"}
+    said = failed(bench.run("run", mounted, **given), "ResourceExhausted", 3)
+    assert "the test files need" in said
+    assert f"but {mounted}" in said
+    assert list(mounted.iterdir()) == []
     # As where others fill it in the meantime.
     plenty = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _folder: plenty)
-    said = failed(bench.run("run", mounted, output=tmp_path / "out"), "ResourceExhausted", 3)
+    said = failed(bench.run("run", mounted, **given), "ResourceExhausted", 3)
     assert f"the filesystem of {mounted} is full: free space there, or" in said
     assert list(mounted.iterdir()) == []
 

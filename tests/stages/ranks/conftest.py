@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
@@ -39,10 +38,10 @@ class Ranks:
         self.meeting = meeting
         self._ends = ends
 
-    def start(self, deed, number, count, *, timeout_s=NEVER_S, variables=None, inside=()):
+    def start(self, deed, number, count, *, timeout_s=NEVER_S, variables=None, inside=None):
         """Start one rank, inside another program where one is named."""
-        line = [sys.executable, MEMBER, deed, number, count, self.meeting, timeout_s]
-        return started(self._ends, [*inside, *line], variables)
+        words = [MEMBER, deed, number, count, self.meeting, timeout_s]
+        return started(self._ends, words, variables, inside)
 
     def until_set(self, key):
         """Wait until a rank has come so far that it sets a key at the meeting."""

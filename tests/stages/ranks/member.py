@@ -127,8 +127,7 @@ def load(group):
 def load_and_die(group, start_method):
     """Lose the last rank while its loader processes live."""
     taken = batches(start_method)
-    # A batch of each: one that was still being started would outlive its rank for ever.
-    next(taken)
+    # One that was still being started would outlive its rank for ever.
     next(taken)
     group.meet()
     lose_the_last(group)
@@ -136,10 +135,10 @@ def load_and_die(group, start_method):
 
 
 def batches(start_method):
-    """Four batches of two loader processes."""
+    """Four batches of a loader process."""
     from torch.utils.data import DataLoader
 
-    of_processes = {"num_workers": 2, "multiprocessing_context": start_method}
+    of_processes = {"num_workers": 1, "multiprocessing_context": start_method}
     return iter(DataLoader(range(16), batch_size=4, **of_processes))
 
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 from contextlib import ExitStack
 
 import pytest
@@ -26,14 +25,14 @@ def start(tmp_path, meeting):
     """Start one of two ranks that load patches; words given later win."""
     (tmp_path / "slides").mkdir()
 
-    def begin(rank, *words, slides=True):
+    def begin(rank, *words, slides=True, inside=None):
         given = ("--input", f"slides={tmp_path / 'slides'}") if slides else ()
         line = [
-            *(sys.executable, "-m", "pyscale_stages", "loader", "run", *given),
+            *("-m", "pyscale_stages", "loader", "run", *given),
             *("--output", tmp_path / f"rank{rank}", "--rank", rank, "--ranks", 2),
             *("--meeting", meeting, *words),
         ]
-        return started(ends, line)
+        return started(ends, line, inside=inside)
 
     with ExitStack() as ends:
         yield begin
@@ -48,9 +47,9 @@ def end(process):
 
 def test_those_who_wait_for_a_rank_hear_why_it_does_not_come(ranks, start, tmp_path):
     (tmp_path / "wrong.json").write_text('{"batch_size": 0}')
-    waiting = start(0)
+    waiting = start(0, inside=())
     ranks.until_set("arrival/0")
-    code, said = end(start(1, "--params", tmp_path / "wrong.json"))
+    code, said = end(start(1, "--params", tmp_path / "wrong.json", inside=()))
     assert code == 2
     assert said.startswith("error: the parameters of loader are wrong: ")
     sentence = said.removeprefix("error: ")

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from pyscale_stages.reconstruct.output import EDGE_PX
+
 SIZE_PX = 128
 TILES = {"size_px": SIZE_PX, "tile_px": 64, "overlap_px": 56}
 """Of which some pixel's whole view lies in one window."""
@@ -42,6 +44,8 @@ def test_a_pixel_that_no_tile_may_change_is_told(compare, image):
     other[1, SIZE_PX // 2, SIZE_PX // 2] += 0.1
     agreement = compare(image, other)
     assert agreement.same
+    inner = image[:, EDGE_PX:-EDGE_PX, EDGE_PX:-EDGE_PX]
+    assert agreement.score == pytest.approx(1 - 0.1 / np.linalg.norm(inner))
     told = {"interior_deviation": 0.1 / np.abs(image).max(), "border_deviation": 0}
     assert agreement.details == pytest.approx(told, rel=1e-4)
 

@@ -53,9 +53,12 @@ def test_the_adjoint_is_the_exact_transpose(kind, tolerance):
     assert dot(seen, other) == pytest.approx(dot(volume, beams.back_project(other)), rel=tolerance)
 
 
-def test_several_portions_of_samples_are_as_good_as_one(monkeypatch):
+def test_samples_lie_evenly_about_the_middle_and_in_portions_are_as_good(monkeypatch):
     beams = ConeBeam(SIZE, ANGLES)
     volume = ball(SIZE, (2, 1, -3), 9)
+    (places,) = beams._places(0, volume)
+    depths = places[0, :, 0, 0, 1]
+    torch.testing.assert_close(depths, -depths.flip(0))
     seen = beams.project(volume)
     back = beams.back_project(seen)
     monkeypatch.setattr(conebeam, "FEWEST_SAMPLES", 1)

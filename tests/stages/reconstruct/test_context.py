@@ -21,6 +21,7 @@ def test_exchanges_are_timed_as_what_they_serve_after_one_meeting_and_outside_in
         assert set(rank["before"].values()) == {0.0}
         assert rank["meets"] == [None, "barrier", "barrier"]
         assert rank["flags"] == [0.0, 1.0]
+        assert rank["told"] == ["of rank 0"]
 
 
 def test_a_rank_without_work_is_no_cause_for_the_engines_warnings():

@@ -29,8 +29,8 @@ def report(rank, memory_gib, uuid="", weights="random", asked="{}"):
 def test_a_processor_takes_the_threads_it_is_given_and_shortens_no_single_precision():
     before = torch.get_num_threads()
     try:
-        device = prepared("cpu", rank=0, threads=1)
-        assert torch.get_num_threads() == 1
+        device = prepared("cpu", rank=0, threads=before + 1)
+        assert torch.get_num_threads() == before + 1
     finally:
         torch.set_num_threads(before)
     assert 0 < memory_peak_bytes(device) < memory_total_bytes(device)

@@ -27,7 +27,7 @@ PROBLEMS = {
     "colour_deblur": {},
     # Four ranks share nine tiles, and three of them the operators.
     "tomography_2d": {"angles": 30, "operators": 3, "tile_px": 48},
-    "tomography_3d": {"size_px": 48, "tile_px": 24, "overlap_px": 8, "angles": 8},
+    "tomography_3d": {"size_px": 32, "tile_px": 16, "overlap_px": 8, "angles": 8},
 }
 GROUPS = (("colour_deblur", 2), ("tomography_2d", 4), ("tomography_3d", 2))
 

@@ -35,6 +35,7 @@ def test_one_rank_leaves_the_image_whole_and_several_have_a_tile_each_at_least()
     assert (cut.tiles, cut.work_multiplier) == (16, 2.25)
     grid = grid_of((1, 96, 96), params(tile_px=32, overlap_px=8), ranks=4)
     assert [grid.tiling(rank).tiles_here for rank in range(4)] == [3, 2, 2, 2]
+    assert grid_of((3, 64, 64), params(tile_px=32, overlap_px=8), ranks=4).tiles == 4
     with pytest.raises(BadInput, match="5 ranks cannot share the 4 tiles of 32 px.*at most 4"):
         grid_of((3, 64, 64), params(tile_px=32, overlap_px=8), ranks=5)
 

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pyscale_stages.resources import embedded_model
+from pyscale_stages.segment.params import EMBEDDED_MODEL
 from pyscale_stages.synth.movie import SynthParams, write_synthetic_movie
 from stagetasks import Bench
 
@@ -27,12 +29,6 @@ def frames(movie):
     return movie / "movie.ome.tif"
 
 
-@pytest.fixture
-def bench(tmp_path):
-    """The stage."""
-    return Bench("segment", tmp_path)
-
-
 @pytest.fixture(scope="session")
 def segmented(frames, tmp_path_factory):
     """Output folder of all frames of the movie, and the record of its task."""
@@ -53,6 +49,19 @@ def windows(frames, tmp_path_factory):
     return Bench("segment", tmp_path_factory.mktemp("windows")).windows(
         frames, (0, 2), (2, 3), (3, 5)
     )
+
+
+@pytest.fixture(scope="session")
+def segmenter():
+    """The embedded model, on one thread."""
+    # Tests that need no network are collected without torch and Cellpose.
+    from pyscale_stages.segment import calls
+    from pyscale_stages.segment.models import find_size_weights
+    from pyscale_stages.segment.networks import Cellpose3Segmenter
+
+    cpu = calls.prepared_device("cpu", threads=1, seed=0)
+    size_weights = find_size_weights(EMBEDDED_MODEL)
+    return Cellpose3Segmenter(embedded_model(EMBEDDED_MODEL), cpu, size_weights)
 
 
 @pytest.fixture(scope="session")

@@ -11,27 +11,13 @@ import torch
 from pyscale_stages.hashing import sha256_of
 from pyscale_stages.movie import Movie
 from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment import calls
 from pyscale_stages.segment.agreement import match_cells
 from pyscale_stages.segment.models import find_size_weights
-from pyscale_stages.segment.networks import Cellpose3Segmenter
 from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
 from pyscale_stages.synth.movie import SynthParams
-from training.examples import (
-    HELD_OUT_SEED,
-    examples,
-    held_out_movies,
-    training_movies,
-)
+from training.examples import HELD_OUT_SEED, examples, held_out_movies, training_movies
 from training.sizemodel import estimate_px, true_diameter_px
 from training.train import TrainingRecord, score
-
-
-@pytest.fixture(scope="module")
-def segmenter():
-    cpu = calls.prepared_device("cpu", threads=1, seed=0)
-    weights = embedded_model(EMBEDDED_MODEL)
-    return Cellpose3Segmenter(weights, cpu, find_size_weights(EMBEDDED_MODEL))
 
 
 @pytest.fixture(scope="module")

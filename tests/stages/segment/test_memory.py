@@ -11,10 +11,8 @@ import pytest
 from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.measure import cgroups
 from pyscale_stages.movie import Movie
-from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment import calls, models, stage
-from pyscale_stages.segment.networks import Cellpose3Segmenter
-from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment import models, stage
+from pyscale_stages.segment.params import SegmentParams
 
 GIB = 2**30
 
@@ -58,9 +56,7 @@ def test_the_middle_of_it_may_fit(frames, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("diameter_px", [None, 60.0], ids=["as_large", "shrunk"])
-def test_cellpose_really_holds_that_much(diameter_px, movie):
-    cpu = calls.prepared_device("cpu", threads=1, seed=0)
-    segmenter = Cellpose3Segmenter(embedded_model(EMBEDDED_MODEL), cpu)
+def test_cellpose_really_holds_that_much(diameter_px, movie, segmenter):
     frames = Movie.open(movie / "movie.ome.tif")
     frame = np.tile(next(frames.frames(0, 1, channel=0)), (3, 3))
     params = SegmentParams(diameter_px=diameter_px)

@@ -9,10 +9,8 @@ import pytest
 
 from pyscale_stages.errors import MissingPart
 from pyscale_stages.movie import Movie
-from pyscale_stages.resources import embedded_model
-from pyscale_stages.segment import calls, parts
-from pyscale_stages.segment.networks import Cellpose3Segmenter
-from pyscale_stages.segment.params import EMBEDDED_MODEL, SegmentParams
+from pyscale_stages.segment import parts
+from pyscale_stages.segment.params import SegmentParams
 from pyscale_stages.segment.parts import HOOKS, PARTS, SIZE_HOOK, Hook, PartTimes, timed_parts
 
 
@@ -22,12 +20,6 @@ def clock(monkeypatch):
     clock = SimpleNamespace(now_s=0.0)
     monkeypatch.setattr(parts, "time", SimpleNamespace(monotonic=lambda: clock.now_s))
     return clock
-
-
-@pytest.fixture(scope="module")
-def segmenter():
-    cpu = calls.prepared_device("cpu", threads=1, seed=0)
-    return Cellpose3Segmenter(embedded_model(EMBEDDED_MODEL), cpu)
 
 
 @pytest.fixture(scope="module")

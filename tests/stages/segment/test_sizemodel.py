@@ -8,11 +8,7 @@ import pytest
 
 from pyscale_stages.errors import BadInput, MissingPart
 from pyscale_stages.segment.models import MODEL_FOLDER_VARIABLE, find_size_weights, size_file
-from pyscale_stages.segment.sizemodel import (
-    SizeWeights,
-    load_size_model,
-    read_size_weights,
-)
+from pyscale_stages.segment.sizemodel import SizeWeights, load_size_model, read_size_weights
 
 OF_CELLPOSE = {
     "A": np.linspace(-1, 1, 256),

@@ -42,6 +42,10 @@ def files_of(folder):
     }
 
 
+def stop(_bytes):
+    raise KeyboardInterrupt
+
+
 def level(path, number):
     with tifffile.TiffFile(path) as tiff:
         return np.asarray(tiff.series[0].levels[number].asarray())
@@ -158,10 +162,6 @@ def test_the_size_of_pixels_is_that_asked_for_and_nuclei_grow_with_it(tmp_path):
 def test_what_may_pass_four_gigabytes_is_a_bigtiff(tmp_path):
     # Stopped at its first row: the kind of file is decided before.
     params = SlidesParams(slides=1, height_px=40_000, width_px=40_000)
-
-    def stop(_bytes):
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
         write_slide(tmp_path / "large.svs", params, advance=stop)
     assert (tmp_path / "large.svs").read_bytes()[:4] == b"II+\0"
@@ -189,9 +189,6 @@ def test_memory_does_not_grow_with_the_height(tmp_path):
 def test_slides_are_whole_or_not_there_and_made_with_other_parameters_never_overwritten(
     slides, tmp_path
 ):
-    def stop(_bytes):
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
         write_slides(tmp_path / "s", SMALL, stop)
     assert list(tmp_path.iterdir()) == []
@@ -223,7 +220,7 @@ def test_what_cannot_be_made_is_one_sentence(given, said):
 
 @pytest.mark.parametrize("quality", [10, 50, 90, 100])
 def test_the_bytes_that_slides_take_are_expected_within_a_third(tmp_path, quality):
-    params = SlidesParams(slides=1, height_px=2048, width_px=2048, quality=quality)
+    params = SlidesParams(slides=1, height_px=1024, width_px=1024, quality=quality)
     write_slide(tmp_path / "one.svs", params)
     ratio = (tmp_path / "one.svs").stat().st_size / params.expected_bytes
     assert 0.75 < ratio < 1.33

@@ -8,20 +8,6 @@ from stagetasks import Bench
 
 
 @pytest.fixture
-def bench(tmp_path):
-    """The stage."""
-    return Bench("storage", tmp_path, **SMALL["storage"])
-
-
-@pytest.fixture
-def place(tmp_path):
-    """An empty folder to measure."""
-    folder = tmp_path / "place"
-    folder.mkdir()
-    return folder
-
-
-@pytest.fixture
 def timings():
     """Read the table of an output folder, with a column of checksums."""
     checksum = pl.col("details").str.json_path_match("$.checksum_crc32").cast(pl.Float64)

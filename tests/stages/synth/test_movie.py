@@ -8,11 +8,7 @@ import pytest
 import tifffile
 
 from pyscale_stages.movie import Movie
-from pyscale_stages.synth.movie import (
-    SynthParams,
-    render_examples,
-    write_synthetic_movie,
-)
+from pyscale_stages.synth.movie import SynthParams, render_examples, write_synthetic_movie
 
 SMALL = SynthParams(seed=3, frames=4, height_px=96, width_px=80, cells=8, radius_px=6)
 

@@ -5,13 +5,6 @@ import pytest
 import tifffile
 
 from pyscale_stages.moviewriter import write_movie
-from stagetasks import Bench
-
-
-@pytest.fixture
-def bench(tmp_path):
-    """The stage."""
-    return Bench("track", tmp_path)
 
 
 @pytest.fixture

@@ -1,0 +1,92 @@
+"""Python at work on a command line of its own, without importing torch anew.
+
+Each is a fork of one process that has imported the large libraries and done nothing else: what a
+rank needs 1 s to 3 s of a core for when it begins by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from multiprocessing import forkserver, get_context
+from unittest.mock import patch
+
+LIBRARIES = (
+    *("torch.distributed", "torch.utils.data", "deepinvhere", "psutil", "polars"),
+    *("pyscale_stages.runner", "pyscale_stages.ranks.group"),
+)
+
+
+@cache
+def context():
+    """Start the process that has the libraries, and give what begins forks of it."""
+    found = get_context("forkserver")
+    found.set_forkserver_preload(list(LIBRARIES))
+    # No thread may have begun in what is forked.
+    given = {"PYTHONPATH": os.pathsep.join(sys.path), "OMP_NUM_THREADS": "1"}
+    with patch.dict(os.environ, given):
+        forkserver.ensure_running()
+    return found
+
+
+class Forked:
+    """What `python WORDS` does, where they begin with -m or a file, seen as `subprocess.Popen`."""
+
+    def __init__(self, words, variables):
+        (given, stdin), (out, stdout), (err, stderr) = (context().Pipe(False) for _ in range(3))
+        ends = given, stdout, stderr
+        self._process = context().Process(
+            target=_become, args=([str(word) for word in words], variables, ends)
+        )
+        self._process.start()
+        for end in ends:
+            end.close()
+        self.stdin, self.stdout, self.stderr = (
+            os.fdopen(os.dup(end.fileno()), mode)
+            for end, mode in ((stdin, "w"), (out, "r"), (err, "r"))
+        )
+        self.pid = self._process.pid
+        self.kill = self._process.kill
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_raised):
+        for pipe in (self.stdin, self.stdout, self.stderr):
+            pipe.close()
+        self._process.join()
+
+    @property
+    def returncode(self):
+        return self._process.exitcode
+
+    def send_signal(self, number):
+        os.kill(self.pid, number)
+
+    def communicate(self, timeout=None):
+        """Read all that it says, until it has ended."""
+        self.stdin.close()
+        with ThreadPoolExecutor(2) as readers:
+            said = [*readers.map(lambda pipe: pipe.read(), (self.stdout, self.stderr))]
+        self._process.join(timeout)
+        return said
+
+
+def _become(words, variables, ends):
+    os.setsid()
+    for number, end in enumerate(ends):
+        os.dup2(end.fileno(), number)
+        end.close()
+    sys.stdin, sys.stdout = open(0), open(1, "w")  # noqa: SIM115 - by their numbers
+    sys.stderr = open(2, "w", buffering=1)  # noqa: SIM115
+    os.environ.clear()
+    os.environ.update(variables)
+    if words[0] == "-m":
+        sys.argv = words[1:]
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = words
+        runpy.run_path(words[0], run_name="__main__")
