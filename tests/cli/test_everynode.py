@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mockruns import plan_of, site
+from programs import put_program
 from pyscale.errors import UserError
 from pyscale.everynode import nodes_for, on_every_node
 from pyscale.planentry import Dataset
@@ -34,9 +35,7 @@ MACHINE = Suite(
 @pytest.fixture
 def sinfo(tmp_path, monkeypatch):
     """A cluster of four nodes of which two take jobs, in each of its partitions."""
-    program = tmp_path / "sinfo"
-    program.write_text(SINFO)
-    program.chmod(0o755)
+    program = put_program(tmp_path, "sinfo", SINFO)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     return program
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from programs import put_program
 from pyscale.errors import UserError
 from pyscale.origin import method_of
 from pyscale.ownstep import WORKFLOW, step_asked_for, words_for, workflow_asked_for
@@ -114,10 +115,8 @@ OTHERS |= {"data": "movie.tif"}
 def engines(tmp_path, monkeypatch):
     """A working folder with two workflows, and programs with the names of engines."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "bin").mkdir()
     for name in ("snakemake", "nextflow"):
-        (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
-        (tmp_path / "bin" / name).chmod(0o755)
+        put_program(tmp_path / "bin", name, "")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     for name in ("Snakefile", "main.nf", "my workflow.smk"):
         (tmp_path / name).write_text("")

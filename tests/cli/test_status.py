@@ -12,6 +12,7 @@ import pytest
 from rich.console import Console
 
 from mockruns import FAILED, Killed, carry_out, ending, failing, killed_at
+from programs import put_program
 from pyscale import runqueue, statusview
 from pyscale.benchmark import benchmark
 from pyscale.executors.mock import MockEnd, MockExecutor
@@ -50,10 +51,8 @@ PATIENCE_S = 600.0
 def squeue(tmp_path, monkeypatch):
     """Let squeue answer with the given state of each job, or with a complaint."""
     answer = tmp_path / "answer.json"
-    program = tmp_path / "bin" / "squeue"
-    program.parent.mkdir()
-    program.write_text(FAKE_SQUEUE.format(python=sys.executable, answer=str(answer)))
-    program.chmod(0o755)
+    lines = FAKE_SQUEUE.format(python=sys.executable, answer=str(answer))
+    program = put_program(tmp_path / "bin", "squeue", lines)
     monkeypatch.setenv("PATH", str(program.parent), prepend=":")
     monkeypatch.setattr(queue, "TIME_LIMIT_S", PATIENCE_S)
 

@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from programs import put_program
 from pyscale.doctor.containers import (
     building,
     containers,
@@ -41,9 +42,7 @@ def test_a_setuid_starter_is_found_where_the_program_says_it_is(tmp_path):
     starter = tmp_path / "libexec" / "apptainer" / "bin" / "starter-suid"
     starter.parent.mkdir(parents=True)
     starter.touch()
-    program = tmp_path / "apptainer"
-    program.write_text(f"#!/bin/sh\necho LIBEXECDIR={tmp_path}/libexec\n")
-    program.chmod(0o755)
+    program = put_program(tmp_path, "apptainer", f"echo LIBEXECDIR={tmp_path}/libexec")
     engine = Engine(str(program), "apptainer", "1.4.5")
     assert not installed_setuid(engine)
     starter.chmod(0o4755)

@@ -3,10 +3,12 @@ import platform
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from programs import put_program
 from pyscale.images.engine import (
     Engine,
     find_engine,
@@ -24,14 +26,7 @@ from pyscale_stages.errors import MissingPart
 def program(tmp_path, monkeypatch):
     """Put a program that answers so alone on PATH."""
     monkeypatch.setenv("PATH", str(tmp_path))
-
-    def make(name, body):
-        path = tmp_path / name
-        path.write_text(f"#!/bin/sh\n{body}\n")
-        path.chmod(0o755)
-        return path
-
-    return make
+    return partial(put_program, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -157,10 +152,8 @@ def test_a_user_needs_a_range_of_ids_and_of_groups(tmp_path, subuid, subgid, lac
         assert "usermod --add-subuids" in lack.remedy
 
 
-def test_all_lacks_are_told_in_one_go(tmp_path, monkeypatch):
-    (tmp_path / "mksquashfs").write_text("")
-    (tmp_path / "mksquashfs").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_all_lacks_are_told_in_one_go(program, tmp_path, monkeypatch):
+    program("mksquashfs", "")
     programs = lack_of_programs(("mksquashfs", "no-such-program"), "squashfs-tools")
     assert programs is not None
     assert "not on PATH, but needed to build images: no-such-program" in programs.sentence

@@ -3,6 +3,7 @@ import sys
 
 import pytest
 
+from programs import put_program
 from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
 from pyscale.images.engine import Engine
@@ -20,14 +21,13 @@ def engine(tmp_path):
     """A container program that says what the base's dpkg says, and does what its apt would do."""
 
     def make(dpkg, apt):
-        program = tmp_path / "engine"
-        program.write_text(
-            "#!/bin/sh\n"
+        program = put_program(
+            tmp_path,
+            "engine",
             f'case "$*" in *dpkg-query*) {dpkg}; exit;; esac\n'
             'for word; do case "$word" in *:/fetched) out=${word%:/fetched};; esac; done\n'
-            f"{apt}\n"
+            f"{apt}",
         )
-        program.chmod(0o755)
         return Engine(str(program), "apptainer", "1.4.5")
 
     return make
