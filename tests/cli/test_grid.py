@@ -11,6 +11,9 @@ OTHER = {"stage": "segment", "inputs": {"frames": "movie"}}
 GRID = {"length_px": [224, "full"], "device": ["cpu", "cuda"], "batch_size": [8]}
 
 
+BOTH = {"start": ("cold", "warm")}
+
+
 def suite(grid=GRID, **changes):
     segment = {"inputs": {"frames": "movie"}, "params": {"calls": 3}, "grid": grid}
     stages = {"stages": {"segment": segment} | changes.pop("stages", {})}
@@ -135,64 +138,32 @@ def test_an_axis_or_value_that_cannot_be_is_refused(grid, sentence):
         points(suite(grid, versus=None, against=None))
 
 
+ALONE = {"versus": None, "against": None}
+IS_NO_AXIS = "= 'devise' .* did you mean 'device'"
+
+
 @pytest.mark.parametrize(
     ("of", "chosen", "sentence"),
     [
-        (
-            suite({}, versus=None, against=None, stages={"contact": ON_MPS}),
-            {},
-            "device = mps: contact computes only on",
-        ),
-        (
-            suite(),
-            {"lenght_px": (1,)},
-            "unknown grid axis 'lenght_px' .*; did you mean 'length_px'",
-        ),
-        (
-            load_suite("pipeline"),
-            {"device": ("cpu",)},
-            "the suite pipeline has no grid, so device",
-        ),
-        (
-            suite().model_copy(update={"versus": "devise"}),
-            {},
-            "versus = 'devise' .* did you mean 'device'",
-        ),
-        (
-            suite().model_copy(update={"against": "devise"}),
-            {},
-            "against = 'devise' .* did you mean 'device'",
-        ),
+        (suite({}, **ALONE, stages={"contact": ON_MPS}), {}, "mps: contact computes only on"),
+        (suite(), {"lenght_px": (1,)}, "unknown grid axis 'lenght_px' .*; did you mean 'length"),
+        ("pipeline", {"device": ("cpu",)}, "the suite pipeline has no grid, so device"),
+        (suite().model_copy(update={"versus": "devise"}), {}, f"versus {IS_NO_AXIS}"),
+        (suite().model_copy(update={"against": "devise"}), {}, f"against {IS_NO_AXIS}"),
         (suite({}), {}, "is not an axis of a grid; none of its stages has a grid"),
         (
             suite(stages={"contact": {"inputs": {"labels": "segment"}}}),
-            {},
-            "feeds stages.contact from segment, which has a grid",
+            *({}, "feeds stages.contact from segment, which has a grid"),
         ),
-        (
-            suite(stages={"segment_full_cpu": OTHER}),
-            {},
-            "a second entry named segment_full_cpu",
-        ),
-        (
-            load_suite("system"),
-            {"start": ("cold", "warm")},
-            "storage measures the machine, which needs a new process each time",
-        ),
-        (
-            load_suite("loader"),
-            {"start": ("cold", "warm")},
-            "loader has ranks that meet, and each needs a new process",
-        ),
-        (load_suite("labels"), {"start": ("tepid",)}, "has start = tepid: "),
+        (suite(stages={"segment_full_cpu": OTHER}), {}, "a second entry named segment_full_cpu"),
+        ("system", BOTH, "storage measures the machine, which needs a new process each time"),
+        ("loader", BOTH, "loader has ranks that meet, and each needs a new process"),
+        ("labels", {"start": ("tepid",)}, "has start = tepid: "),
     ],
 )
 def test_a_grid_or_choice_that_cannot_be_is_refused(of, chosen, sentence):
     with pytest.raises(UserError, match=sentence):
-        points(of, chosen)
-
-
-BOTH = {"start": ("cold", "warm")}
+        points(load_suite(of) if isinstance(of, str) else of, chosen)
 
 
 class TestStarts:

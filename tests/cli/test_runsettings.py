@@ -171,41 +171,27 @@ AS_IN = "give STAGE.PARAMETER=VALUE, as in segment.diameter_px=30"
 @pytest.mark.parametrize(
     ("pairs", "said"),
     [
-        *(([pair], AS_IN) for pair in ("segment=3", "diameter_px", "segment.=3", ".diameter_px=3")),
-        (
-            ["segment.diameter_px=3", "segment.diameter_px=4"],
-            "--set segment.diameter_px is given twice",
-        ),
+        *((pair, AS_IN) for pair in ("segment=3", "diameter_px", "segment.=3", ".diameter_px=3")),
+        ("segment.diameter_px=3 segment.diameter_px=4", "--set segment.diameter_px is given twice"),
     ],
 )
 def test_a_parameter_is_set_once_with_its_stage_and_value(pairs, said):
     with pytest.raises(UserError, match=said):
-        parameters_set(pairs)
+        parameters_set(pairs.split())
 
 
 NO_MOVIE = "the suite system measures the machine"
+TWICE = "--cpus-per-worker and --grid threads= say the same"
 ONCE = "setting from --grid is wrong.*each given once"
 
 
 @pytest.mark.parametrize(
     ("suite", "given", "said"),
     [
-        (
-            "pipeline",
-            {"stages": {"segmnt": {"diameter_px": 3}}},
-            "pipeline has no stage 'segmnt'; did you mean 'segment'",
-        ),
-        (
-            "labels",
-            {"stages": {"segment": {"diameter_px": 3}}},
-            "labels has no stage 'segment'; choose from contact,",
-        ),
+        ("pipeline", {"stages": {"segmnt": {}}}, "no stage 'segmnt'; did you mean 'segment'"),
+        ("labels", {"stages": {"segment": {}}}, "no stage 'segment'; choose from contact,"),
         # One axis is chosen once, and so is each of its values.
-        (
-            "device",
-            {"cpus_per_worker": 4, "grid": {"threads": "1,2"}},
-            "--cpus-per-worker and --grid threads= say the same",
-        ),
+        ("device", {"cpus_per_worker": 4, "grid": {"threads": "1,2"}}, TWICE),
         *(
             ("device", {"grid": {"length_px": values}}, ONCE)
             for values in ("", "224,,448", "224,224")
