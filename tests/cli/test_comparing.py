@@ -190,11 +190,17 @@ def without_a_trial(_base, new):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (on_other_hardware, ["processor - EPYC kernel - Linux 7", "each ratio compares machines,"]),
+        (
+            on_other_hardware,
+            ["processor - EPYC kernel - Linux 7", "each ratio compares machines, not code alone"],
+        ),
         (on_another_node, ["on different nodes of one kind of hardware"]),
         (
             of_another_commit,
-            [f"commit {'a' * 12} {'b' * 12}", "and settings are the same: the code differs"],
+            [
+                f"pyscale's commit {'a' * 12} {'b' * 12}",
+                "hardware and settings are the same: the code differs",
+            ],
         ),
         (of_uncommitted_changes, ["Both ran from one commit with uncommitted changes"]),
         (

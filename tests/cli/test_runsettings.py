@@ -50,40 +50,44 @@ def test_a_wrong_value_is_blamed_on_the_suite_that_gives_it(tmp_path):
         settings_for(suite, {"repeats": -1})
 
 
-def test_devices_are_chosen_by_their_flag_or_by_the_grid():
-    by_flag = settings_for("device", {"device": "cpu,cuda"})
-    by_grid = settings_for("device", {"grid": {"device": "cpu,cuda"}})
-    assert by_flag.grid == by_grid.grid == {"device": ("cpu", "cuda")}
+ON_CUDA = 'device = "cuda"'
+SIZES = "[grid]\nlength_px = [96, 160]\nbatch_size = 4"
+# Values are numbers where they look like them.
+TEXTS = {"length_px": "224, 448,full", "flow_threshold": "0,0.4", "normalise": "true,false"}
+VALUES = {"length_px": (224, 448, "full"), "flow_threshold": (0, 0.4), "normalise": (True, False)}
 
 
-def test_the_device_of_ones_own_file_is_asked_for_like_that_of_a_flag(tmp_path):
-    (tmp_path / "pyscale.toml").write_text('device = "cuda"\n')
-    assert settings_for("device", {}).grid == {"device": ("cuda",)}
-    assert settings_for("device", {"device": "cpu"}).grid == {"device": ("cpu",)}
-    assert settings_for("pipeline", {}).grid == {}
+@pytest.mark.parametrize(
+    ("suite", "own", "given", "grid"),
+    [
+        ("device", "", {}, {}),
+        ("device", "", {"device": "cpu,cuda"}, {"device": ("cpu", "cuda")}),
+        ("device", "", {"grid": {"device": "cpu,cuda"}}, {"device": ("cpu", "cuda")}),
+        ("device", ON_CUDA, {}, {"device": ("cuda",)}),
+        ("device", ON_CUDA, {"device": "cpu"}, {"device": ("cpu",)}),
+        ("pipeline", ON_CUDA, {}, {}),
+        # Cores of each worker replace all threads of a machine.
+        ("device", "", {"cpus_per_worker": 4}, {"threads": (4,)}),
+        ("system", "", {"cpus_per_worker": 1}, {"threads": (1,)}),
+        ("system", "", {}, {}),
+        ("device", "", {"grid": TEXTS}, VALUES),
+        # A flag chooses one axis and the file another.
+        (
+            "device",
+            SIZES,
+            {"grid": {"length_px": "224"}},
+            {"length_px": (224,), "batch_size": (4,)},
+        ),
+    ],
+)
+def test_what_is_asked_for_chooses_values_of_a_grid(tmp_path, suite, own, given, grid):
+    (tmp_path / "pyscale.toml").write_text(f"{own}\n")
+    settings = settings_for(suite, given)
+    assert settings.grid == grid
+    assert settings.cpus_per_worker == given.get("cpus_per_worker", 1)
 
 
-def test_cores_of_each_worker_are_taken_for_the_axis_of_threads():
-    settings = settings_for("device", {"cpus_per_worker": 4})
-    assert (settings.cpus_per_worker, settings.grid) == (4, {"threads": (4,)})
-    assert settings_for("device", {}).grid == {}
-
-
-def test_values_of_an_axis_are_numbers_where_they_look_like_them():
-    given = {"length_px": "224, 448,full", "flow_threshold": "0,0.4", "normalise": "true,false"}
-    assert settings_for("device", {"grid": given}).grid == {
-        "length_px": (224, 448, "full"),
-        "flow_threshold": (0, 0.4),
-        "normalise": (True, False),
-    }
-
-
-def test_a_flag_chooses_one_axis_and_the_file_another(tmp_path, monkeypatch):
-    (tmp_path / "pyscale.toml").write_text("[grid]\nlength_px = [96, 160]\nbatch_size = 4\n")
-    assert settings_for("device", {"grid": {"length_px": "224"}}).grid == {
-        "length_px": (224,),
-        "batch_size": (4,),
-    }
+def test_a_variable_chooses_an_axis_too(monkeypatch):
     monkeypatch.setenv("PYSCALE_GRID", '{"batch_size": [1, 2]}')
     assert settings_for("device", {}).grid["batch_size"] == (1, 2)
 
@@ -128,11 +132,6 @@ def test_what_ones_own_file_says_of_movies_and_folders_is_for_other_suites(tmp_p
     (tmp_path / "pyscale.toml").write_text('data = "cells"\npath = "disk"\nwith_system = true\n')
     assert settings_for("system", {}).path == Path("disk")
     assert settings_for("pipeline", {}).with_system
-
-
-def test_cores_of_each_worker_replace_all_of_a_machine():
-    assert settings_for("system", {"cpus_per_worker": 1}).grid == {"threads": (1,)}
-    assert settings_for("system", {}).grid == {}
 
 
 @pytest.mark.parametrize(
@@ -188,8 +187,16 @@ ONCE = "setting from --grid is wrong.*each given once"
 @pytest.mark.parametrize(
     ("suite", "given", "said"),
     [
-        ("pipeline", {"stages": {"segmnt": {}}}, "no stage 'segmnt'; did you mean 'segment'"),
-        ("labels", {"stages": {"segment": {}}}, "no stage 'segment'; choose from contact,"),
+        (
+            "pipeline",
+            {"stages": {"segmnt": {}}},
+            "pipeline has no stage 'segmnt'; did you mean 'segm",
+        ),
+        (
+            "labels",
+            {"stages": {"segment": {}}},
+            "labels has no stage 'segment'; choose from contact",
+        ),
         # One axis is chosen once, and so is each of its values.
         ("device", {"cpus_per_worker": 4, "grid": {"threads": "1,2"}}, TWICE),
         *(

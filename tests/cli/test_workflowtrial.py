@@ -113,11 +113,7 @@ Tip: you can try to figure out what's wrong
 @pytest.mark.parametrize(
     ("engine", "said", "told"),
     [
-        (
-            "snakemake",
-            IN_RULE,
-            ["oh no, no cells", "Command 'set -euo", "Error in rule label:"],
-        ),
+        ("snakemake", IN_RULE, ["oh no, no cells", "Command 'set -euo", "Error in rule label:"]),
         ("nextflow", IN_PROCESS, ["  Process `LABEL (1)`", "Command error:", "  oh no, no cells"]),
         ("snakemake", "MissingInputException\n    nix.txt\n", []),
     ],

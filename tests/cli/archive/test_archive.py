@@ -12,7 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from rocrate.rocrate import ROCrate
 
-from mockruns import carried_out, carry_out, killed_at, plan_of, tell
+from mockruns import carried_out, carry_out, killed_at, plan_of, tell_samples
 from pyscale.archive.archive import archive
 from pyscale.archive.mask import Mask
 from pyscale.archive.masking import masked_record
@@ -83,12 +83,7 @@ def test_a_masked_archive_is_a_run_with_the_same_numbers(run, tmp_path):
 @pytest.mark.parametrize("masked", [False, True])
 def test_the_same_run_gives_the_same_bytes_and_a_crate_that_can_be_read(measured, tmp_path, masked):
     call = Call(frame=3, index=0, shape_yx=(8, 8), wall_s=1.5, parts={"network": 1.0})
-    tell(
-        measured,
-        measured.plan.trials[0].id,
-        "w0",
-        samples={"calls": [call.model_dump(mode="json")]},
-    )
+    tell_samples(measured, measured.plan.trials[0].id, "w0", call)
     before = texts(measured.path)
     first = archive(measured, tmp_path / "a", tables, masked=masked)
     second = archive(measured, tmp_path / "b", tables, masked=masked)

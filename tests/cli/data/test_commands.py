@@ -194,7 +194,10 @@ def test_a_synthetic_movie_needs_no_number_of_cells(run, data_root):
         (["--density", "falling"], "'density_profile'"),
         (["--mpp", "0.25"], "--mpp is only for slides: add --slides NUMBER"),
         (["--slides", "2", "--frames", "3"], "--frames is only for movies: leave it out"),
-        (["--slides", "2", "--cells", "3", "--cell-types", "1"], "--cells, --cell-types are only"),
+        (
+            ["--slides", "2", "--cells", "3", "--cell-types", "1"],
+            "--cells, --cell-types are only for movies: leave them",
+        ),
         (["--slides", "0"], "slides cannot be made .*'slides'"),
         (["--slides", "2", "--size", "100"], "slides cannot be made .*'height_px'"),
         (["--slides", "2", "--set", "tile=3"], "did you mean 'tile_px'"),
