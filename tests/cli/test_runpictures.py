@@ -69,12 +69,14 @@ def test_a_run_that_kept_its_outputs_has_a_frame_outlines_and_tracks(kept, tmp_p
     assert strip.pictures[-1].title == "Tracks, N = 1"
 
 
-def test_a_movie_that_is_gone_has_no_raw_picture(kept):
+def test_a_movie_that_is_gone_has_no_raw_picture_and_cells_without_tracks_none_of_them(kept):
     assert kept.plan.movie is not None
     kept.plan.movie.unlink()
+    (tracks,) = kept.path.rglob("tracks.parquet")
+    shutil.rmtree(tracks.parent)
     strip = pictures_of(kept)
     assert strip is not None
-    assert [one.title for one in strip.pictures] == ["Outlines, N = 1", "Tracks, N = 1"]
+    assert [one.title for one in strip.pictures] == ["Outlines, N = 1"]
 
 
 def test_a_run_without_outputs_or_with_damaged_ones_has_no_strip(run, labels):
