@@ -39,28 +39,21 @@ def trials(make):
     return tuple(sorted(plan.trials, key=lambda trial: (trial.workers, trial.block)))
 
 
-def test_a_configuration_of_which_nothing_is_known_lasts_as_the_others(trials):
+def test_each_remaining_trial_lasts_as_long_as_others_of_its_configuration(trials):
     # Nothing is foretold before a trial has finished.
     assert Course([started(trials[0], 1)]).left_s(trials, START) is None
-    course = Course([started(trials[0], 0), finished(trials[0], 100)])
-    assert course.left_s([trials[3]], START) == 100
-
-
-def test_each_remaining_trial_lasts_as_long_as_others_of_its_configuration(trials):
     one, two = trials[0], trials[3]
-    course = Course(
-        [started(one, 0), finished(one, 100), started(two, 100), finished(two, 110)],
-    )
+    of_one = [started(one, 0), finished(one, 100)]
+    # A configuration of which nothing is known lasts as the others.
+    assert Course(of_one).left_s([two], START) == 100
+    course = Course([*of_one, started(two, 100), finished(two, 110)])
     assert course.median_s([one]) == 100
     assert course.left_s(trials[1:3], START) == 200
     assert course.left_s(trials[4:], START) == 20
-
-
-def test_what_a_trial_under_way_has_run_already_is_taken_off(trials):
-    first, second = trials[:2]
-    course = Course([started(first, 0), finished(first, 100), started(second, 100)])
-    assert course.left_s([second], START + timedelta(seconds=130)) == 70
-    assert course.left_s([second], START + timedelta(seconds=500)) == 0
+    # What a trial under way has run already is taken off.
+    course = Course([*of_one, started(trials[1], 100)])
+    assert course.left_s([trials[1]], START + timedelta(seconds=130)) == 70
+    assert course.left_s([trials[1]], START + timedelta(seconds=500)) == 0
 
 
 AGAIN = [(50, "trial_failed"), (50, "trial_retried"), (60, "trial_started")]

@@ -180,13 +180,11 @@ def test_what_has_no_meaning_for_ranks_is_refused(planned, suite, flags, site, s
 
 
 def test_windows_of_an_image_are_refused_wherever_they_were_asked_for(planned, monkeypatch):
+    # A layout of clusters says nothing on this machine.
+    assert {trial.layout for trial in planned("loader", layout="array").trials} == {"gang"}
     monkeypatch.setenv("PYSCALE_CHUNKS_PER_WORKER", "3")
     with pytest.raises(UserError, match="workers of .* have no windows of their own"):
         planned("reconstruct")
-
-
-def test_a_layout_of_clusters_says_nothing_on_this_machine(planned):
-    assert {trial.layout for trial in planned("loader", layout="array").trials} == {"gang"}
 
 
 def test_without_worker_counts_it_measures_as_many_as_are_usual_on_a_cluster(tmp_path, monkeypatch):

@@ -37,17 +37,17 @@ def test_the_users_file_variables_and_flags_replace_it(tmp_path, monkeypatch):
     assert settings.repeats == 6
 
 
-def test_a_setting_of_a_suite_that_is_none_is_refused_with_its_file(tmp_path):
-    with pytest.raises(UserError, match="mine.toml has an unknown setting 'reapets'; .*'repeats'"):
-        settings_for(suite_with(tmp_path, "reapets = 3"), {})
-
-
-def test_a_wrong_value_is_blamed_on_the_suite_that_gives_it(tmp_path):
-    suite = suite_with(tmp_path, "repeats = 0")
-    with pytest.raises(UserError, match="setting from the suite .*mine.toml is wrong: 'repeats'"):
-        settings_for(suite, {})
-    with pytest.raises(UserError, match="setting from --repeats is wrong"):
-        settings_for(suite, {"repeats": -1})
+@pytest.mark.parametrize(
+    ("own", "given", "said"),
+    [
+        ("reapets = 3", {}, "mine.toml has an unknown setting 'reapets'; .*'repeats'"),
+        ("repeats = 0", {}, "setting from the suite .*mine.toml is wrong: 'repeats'"),
+        ("repeats = 0", {"repeats": -1}, "setting from --repeats is wrong"),
+    ],
+)
+def test_a_wrong_setting_is_blamed_on_the_suite_or_flag_that_gives_it(tmp_path, own, given, said):
+    with pytest.raises(UserError, match=said):
+        settings_for(suite_with(tmp_path, own), given)
 
 
 ON_CUDA = 'device = "cuda"'
@@ -87,12 +87,9 @@ def test_what_is_asked_for_chooses_values_of_a_grid(tmp_path, suite, own, given,
     assert settings.cpus_per_worker == given.get("cpus_per_worker", 1)
 
 
-def test_a_variable_chooses_an_axis_too(monkeypatch):
+def test_a_variable_chooses_an_axis_too_where_it_is_a_table(monkeypatch):
     monkeypatch.setenv("PYSCALE_GRID", '{"batch_size": [1, 2]}')
     assert settings_for("device", {}).grid["batch_size"] == (1, 2)
-
-
-def test_a_variable_that_is_no_table_is_refused(monkeypatch):
     monkeypatch.setenv("PYSCALE_GRID", "length_px=224")
     with pytest.raises(UserError, match="setting from PYSCALE_GRID is wrong: it must be JSON"):
         settings_for("device", {})
