@@ -32,6 +32,10 @@ def test_windows_cover_the_movie_once_and_evenly(frames, workers):
     assert max(lengths) - min(lengths) <= 1
 
 
+def test_worker_counts_double_up_to_the_machine():
+    assert [powers_of_two(most) for most in (1, 2, 3, 8)] == [(1,), (1, 2), (1, 2), (1, 2, 4, 8)]
+
+
 def test_a_worker_may_have_several_windows_that_are_merged(make):
     plan = make(chunks_per_worker=3)
     (trial, *_) = (t for t in plan.trials if t.workers == 2)
@@ -43,10 +47,6 @@ def test_a_worker_may_have_several_windows_that_are_merged(make):
     windows = {t.workers: t.windows for t in make(workers=(1, 4), chunks_per_worker=5).trials}
     assert windows == {1: even_windows(8, 5), 4: even_windows(8, 8)}
     assert {len(t.windows) == t.workers for t in make(layout="gang").trials} == {True}
-
-
-def test_worker_counts_double_up_to_the_machine():
-    assert [powers_of_two(most) for most in (1, 2, 3, 8)] == [(1,), (1, 2), (1, 2), (1, 2, 4, 8)]
 
 
 class TestOfAGrid:
