@@ -164,13 +164,13 @@ class TestOrder:
         # 240 throws of a fair coin leave 92 to 148 once in four thousand times.
         assert 92 < sum(first) < 148
 
-    def test_outputs_are_set_beside_each_other_a_block_later(self, plan_against):
+    def test_outputs_are_set_beside_each_other_a_block_later_or_after_the_only_one(
+        self, plan_against
+    ):
         assert beside(plan_against(only=("contact",)).trials) == {
             "contact-n1-b2": "contact_base-n1-b1",
             "contact-n2-b2": "contact_base-n2-b1",
         }
-
-    def test_of_one_repeat_the_base_runs_first(self, plan_against):
         trials = plan_against(only=("contact",), repeats=1).trials
         assert beside(trials)["contact-n2-b1"] == "contact_base-n2-b1"
         order = [trial.id for trial in trials]

@@ -214,11 +214,8 @@ def event(kind, trial=None, job_ids=(), detail=""):
     return Event(time_utc=NOON, kind=kind, trial=trial, job_ids=job_ids, detail=detail)
 
 
-def test_every_event_has_words():
+def test_every_event_has_words_and_a_line_its_time_its_trial_and_what_happened():
     assert set(PHRASES) == set(get_args(EventKind))
-
-
-def test_a_line_has_its_time_its_trial_and_what_happened():
     failed = event("trial_failed", "segment-n2-b1", detail="out of memory on n1")
     assert list(story([failed])) == [
         "2026-03-17 12:00:00 UTC  segment-n2-b1 failed: out of memory on n1"
