@@ -190,8 +190,8 @@ def small_image(engine, tmp_path):
     return path
 
 
-@pytest.fixture
-def make_sif(engine, tmp_path):
+@pytest.fixture(scope="session")
+def make_sif(engine, tmp_path_factory):
     """Build a real image that holds nothing but pyscale's labels, in a tenth of a second."""
 
     def make(path, **labels):
@@ -203,7 +203,7 @@ def make_sif(engine, tmp_path):
             "lock_sha256": "1" * 64,
             "content_sha256": "2" * 64,
         } | labels
-        definition = tmp_path / f"{path.stem}.def"
+        definition = tmp_path_factory.mktemp("definition") / f"{path.stem}.def"
         lines = "".join(f"    org.pyscale.{name} {text}\n" for name, text in given.items() if text)
         definition.write_text(
             "Bootstrap: scratch\n%help\n    Which cells touch.\n%runscript\n    exec none\n"

@@ -1,7 +1,7 @@
 """Runs that are planned on a small movie, and whose tasks only pretend to run."""
 
 import json
-from collections import deque
+from collections import defaultdict, deque
 
 import numpy as np
 import pytest
@@ -126,6 +126,14 @@ def tell(run, trial, task, record="result.json", **keys):
     """Let a record of a task say more, as its stage or a cluster would have written it."""
     file = run.task(run.plan.trial(trial), task) / record
     file.write_text(json.dumps(json.loads(file.read_text()) | keys, default=str))
+
+
+def tell_samples(run, trial, task, *found, **keys):
+    """Let a task have measured these, and have said more."""
+    samples = defaultdict(list)
+    for one in found:
+        samples[one.kept_as].append(one.model_dump(mode="json"))
+    tell(run, trial, task, samples=samples, **keys)
 
 
 def events_of(run, *kinds, trial=None):

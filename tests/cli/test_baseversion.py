@@ -157,20 +157,20 @@ class TestOrder:
     def test_neither_version_is_usually_the_first_not_even_in_the_first_block(self, plan_against):
         first = [
             trial.entry.endswith("_base")
-            for seed in range(60)
+            for seed in range(30)
             for trial in plan_against(seed=seed, repeats=2).trials[::2]
             if trial.block == 1
         ]
-        # 480 throws of a fair coin leave 200 to 280 once in four thousand times.
-        assert 200 < sum(first) < 280
+        # 240 throws of a fair coin leave 92 to 148 once in four thousand times.
+        assert 92 < sum(first) < 148
 
-    def test_outputs_are_set_beside_each_other_a_block_later(self, plan_against):
+    def test_outputs_are_set_beside_each_other_a_block_later_or_after_the_only_one(
+        self, plan_against
+    ):
         assert beside(plan_against(only=("contact",)).trials) == {
             "contact-n1-b2": "contact_base-n1-b1",
             "contact-n2-b2": "contact_base-n2-b1",
         }
-
-    def test_of_one_repeat_the_base_runs_first(self, plan_against):
         trials = plan_against(only=("contact",), repeats=1).trials
         assert beside(trials)["contact-n2-b1"] == "contact_base-n2-b1"
         order = [trial.id for trial in trials]

@@ -2,11 +2,12 @@
 
 import csv
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from mockruns import PIPELINE, carried_out, carry_out, plan_of
+from mockruns import PIPELINE, carried_out, carry_out, plan_of, small_movie
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.baseversion import BaseVersion, with_base
 from pyscale.betweenversions import told_of_base
@@ -21,10 +22,17 @@ from pyscale.suite import load_suite
 pytestmark = pytest.mark.usefixtures("without_figures")
 
 
-@pytest.fixture
-def measured(dataset, tmp_path):
-    """Pretend to track with other parameters as the base, in blocks that differ a lot."""
+def parameters(**stages):
+    return BaseVersion(kind="parameters", path=Path("base.toml"), params=stages)
 
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """Pretend to track with other parameters as the base, in blocks that differ a lot."""
+    folder = tmp_path_factory.mktemp("versions")
+    movie = small_movie(folder)
+
+    @cache
     def measured(new_over_base=1.0, base_px=30, repeats=6, agrees=True, versions=True, failing=" "):
         def behaviour(trial, task, _spec):
             block = int(trial.rpartition("-b")[2])
@@ -38,22 +46,11 @@ def measured(dataset, tmp_path):
                 returncode=int(trial.startswith(failing)),
             )
 
-        base = BaseVersion(
-            kind="parameters",
-            path=Path("base.toml"),
-            params={"track": {"max_distance_px": base_px}},
-        )
-        plan = plan_of(
-            with_base(PIPELINE, base) if versions else PIPELINE,
-            dataset,
-            tmp_path / "runs",
-            workers=(1, 2),
-            only=("track",),
-            base=base if versions else None,
-            repeats=repeats,
-            retries=0,
-        )
-        return carried_out(plan, tmp_path, MockExecutor(behaviour))
+        base = parameters(track={"max_distance_px": base_px}) if versions else None
+        suite = with_base(PIPELINE, base) if base else PIPELINE
+        given = {"only": ("track",), "base": base, "repeats": repeats, "retries": 0}
+        plan = plan_of(suite, movie, folder / "runs", (1, 2), **given)
+        return carried_out(plan, folder, MockExecutor(behaviour))
 
     return measured
 
@@ -155,9 +152,7 @@ def test_the_new_version_is_known_as_the_same_work_as_a_plain_run(measured):
 def test_each_point_of_a_grid_is_compared_once_with_its_base(dataset, tmp_path):
     chosen = {"length_px": (2, 4), "device": ("cpu", "cuda"), "threads": (1,)}
     grid = unfolded(load_suite("device"), chosen, device="cpu", cores=lambda *_: 1)
-    base = BaseVersion(
-        kind="parameters", path=Path("base.toml"), params={"segment": {"diameter_px": 20}}
-    )
+    base = parameters(segment={"diameter_px": 20})
     plan = plan_of(with_base(grid, base), dataset, tmp_path / "runs", base=base, retries=0)
     run = RunFolder.create(tmp_path / "runs", plan)
     # Devices differ in what they compute, and versions do not.

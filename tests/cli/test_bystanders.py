@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from contextlib import ExitStack, contextmanager
 from statistics import median
 
@@ -15,9 +14,9 @@ from pyscale.store.records import Bystanders, Surroundings
 
 pytestmark = pytest.mark.slow
 
-SPIN = "import sys; print('ready', flush=True)\nwhile True: pass"
+SPIN = "echo ready; while :; do :; done"
 """Wants a processor without a pause, once it has said so."""
-WAIT = "import sys; print('ready', flush=True); sys.stdin.read()"
+WAIT = "echo ready; read word"
 SPINNERS = 16
 """Half of them are more than what else usually begins or ends on the machine meanwhile."""
 LOOKS = 3
@@ -26,8 +25,8 @@ LOOKS = 3
 
 @contextmanager
 def running(program, *words, count=1):
-    """Processes with these words in their command lines, once each has said that it is ready."""
-    line = [sys.executable, "-c", program, *words]
+    """Shells with these words in their command lines, once each has said that it is ready."""
+    line = ["sh", "-c", program, *words]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with ExitStack() as ends:
         started = [ends.enter_context(subprocess.Popen(line, **pipes)) for _ in range(count)]

@@ -43,17 +43,13 @@ def test_a_gang_costs_what_its_array_would_in_fewer_jobs(make):
     assert cost_of(several, site()).jobs == 8 + 1
 
 
-def test_each_trial_holds_the_cores_of_its_own_threads(make):
+def test_a_trial_holds_the_cores_of_its_own_threads_and_gpus_for_its_windows_alone(make):
     plan = make(only=ONLY, repeats=1, workers=(1,))
     wide = tuple(trial.model_copy(update={"threads": 3}) for trial in plan.trials)
     cost = cost_of(plan.model_copy(update={"trials": wide}), site(time_min=60))
     assert cost.core_hours == 3
-
-
-def test_gpus_are_held_by_windows_alone(make):
     plan = make(only=ONLY, repeats=1, device="cuda")
-    cost = cost_of(plan, site(gpus=2, time_min=60))
-    assert cost.gpu_hours == 2 * (1 + 2)
+    assert cost_of(plan, site(gpus=2, time_min=60)).gpu_hours == 2 * (1 + 2)
 
 
 def test_a_job_that_has_its_node_for_itself_holds_all_of_its_cores(make):
@@ -79,19 +75,15 @@ def test_ranks_that_share_nodes_hold_whole_ones_and_the_gpus_of_each(make):
     assert contact.core_hours == 64 * (2 + 1)
 
 
-def test_unknown_cores_make_the_sum_unknown(make):
-    plan = make(only=ONLY, repeats=1)
-    found = costs(plan, site(exclusive=True), lambda _: None)
-    assert all(cost.core_hours is None for cost in found)
-    assert total("total", found).core_hours is None
-
-
 @pytest.mark.parametrize("entries", [("contact",), ("segment", "contact")])
-def test_the_total_is_the_sum_of_the_stages(make, entries):
-    found = costs(make(only=entries, repeats=3), site(), nobody_asks)
+def test_the_total_is_the_sum_of_the_stages_and_unknown_where_one_is(make, entries):
+    plan = make(only=entries, repeats=3)
+    found = costs(plan, site(), nobody_asks)
     whole = total("total", found)
     assert whole.jobs == sum(cost.jobs for cost in found)
     assert whole.core_hours == sum(cost.core_hours or 0 for cost in found)
+    found = costs(plan, site(exclusive=True), lambda _: None)
+    assert {cost.core_hours for cost in (*found, total("total", found))} == {None}
 
 
 EURO = Prices(core_hour=0.5, gpu_hour=2, currency="EUR")
@@ -139,39 +131,26 @@ def both(plan, hours, longest_min=720):
     return ways(plan, SITE, held_by(plan, SITE), known, longest_min=longest_min)
 
 
-def test_small_n_leave_cores_of_the_largest_idle(two):
+def test_small_n_leave_cores_of_the_largest_idle_which_are_paid_for(two):
     hold, each = both(two, hours=1)
     assert (hold.used_core_hours, hold.idle_core_hours) == (5, 3)
     assert (each.used_core_hours, each.idle_core_hours) == (5, 0)
-    assert (hold.jobs, hold.waits) == (1, 1)
-    # N = 1: its window. N = 4: four windows, their merge and its check.
-    assert (each.jobs, each.waits) == (1 + 6, 1 + 3)
+    assert money(hold, Prices(core_hour=2, currency="EUR")) == 16
+    assert money(hold, Prices()) is None
 
 
 def test_a_wait_is_paid_for_once_or_for_every_job(two):
     hold, each = both(two, hours=1)
-    assert hold.lasts_s(60) == 3 * HOUR_S
-    assert each.lasts_s(60) == 6 * HOUR_S
-
-
-def test_trials_that_take_longer_than_one_job_may_need_several(two):
+    assert (hold.jobs, hold.waits) == (1, 1)
+    # N = 1: its window. N = 4: four windows, their merge and its check.
+    assert (each.jobs, each.waits) == (1 + 6, 1 + 3)
+    assert (hold.lasts_s(60), each.lasts_s(60)) == (3 * HOUR_S, 6 * HOUR_S)
+    # Trials that take longer than one job may need several.
     hold, _ = both(two, hours=1, longest_min=90)
     assert hold.jobs == hold.waits == 2
-
-
-def test_unknown_trials_last_as_long_as_their_limits_let_them(two):
+    # Unknown ones last as long as their limits let them, in one job where that is submitted.
     hold, _ = both(two, hours=None)
-    assert hold.work_s == 4 * HOUR_S
-    assert hold.jobs == 1, "as many as are submitted"
-
-
-@pytest.mark.parametrize(
-    ("prices", "price"),
-    [(Prices(core_hour=2, currency="EUR"), 16), (Prices(), None)],
-)
-def test_what_is_idle_is_paid_for(two, prices, price):
-    hold, _ = both(two, hours=1)
-    assert money(hold, prices) == price
+    assert (hold.work_s, hold.jobs) == (4 * HOUR_S, 1)
 
 
 @pytest.mark.parametrize(("node_cores", "idle"), [(8, (11, 35)), (None, (None, None))])

@@ -39,49 +39,34 @@ def trials(make):
     return tuple(sorted(plan.trials, key=lambda trial: (trial.workers, trial.block)))
 
 
-def test_a_configuration_of_which_nothing_is_known_lasts_as_the_others(trials):
+def test_each_remaining_trial_lasts_as_long_as_others_of_its_configuration(trials):
     # Nothing is foretold before a trial has finished.
     assert Course([started(trials[0], 1)]).left_s(trials, START) is None
-    course = Course([started(trials[0], 0), finished(trials[0], 100)])
-    assert course.left_s([trials[3]], START) == 100
-
-
-def test_each_remaining_trial_lasts_as_long_as_others_of_its_configuration(trials):
     one, two = trials[0], trials[3]
-    course = Course(
-        [started(one, 0), finished(one, 100), started(two, 100), finished(two, 110)],
-    )
+    of_one = [started(one, 0), finished(one, 100)]
+    # A configuration of which nothing is known lasts as the others.
+    assert Course(of_one).left_s([two], START) == 100
+    course = Course([*of_one, started(two, 100), finished(two, 110)])
     assert course.median_s([one]) == 100
     assert course.left_s(trials[1:3], START) == 200
     assert course.left_s(trials[4:], START) == 20
+    # What a trial under way has run already is taken off.
+    course = Course([*of_one, started(trials[1], 100)])
+    assert course.left_s([trials[1]], START + timedelta(seconds=130)) == 70
+    assert course.left_s([trials[1]], START + timedelta(seconds=500)) == 0
 
 
-def test_what_a_trial_under_way_has_run_already_is_taken_off(trials):
-    first, second = trials[:2]
-    course = Course([started(first, 0), finished(first, 100), started(second, 100)])
-    assert course.left_s([second], START + timedelta(seconds=130)) == 70
-    assert course.left_s([second], START + timedelta(seconds=500)) == 0
+AGAIN = [(50, "trial_failed"), (50, "trial_retried"), (60, "trial_started")]
 
 
 @pytest.mark.parametrize(
-    ("told", "durations_s"),
-    [
-        # The time between a death and the resume is no trial's.
-        ([(0, "trial_started"), (9000, "run_started"), (9001, "trial_finished")], []),
-        (
-            [
-                (0, "trial_started"),
-                (50, "trial_failed"),
-                (50, "trial_retried"),
-                (60, "trial_started"),
-                (100, "trial_finished"),
-            ],
-            [40],
-        ),
-    ],
+    ("between", "end_s", "durations_s"),
+    # The time between a death and the resume is no trial's.
+    [([(9000, "run_started")], 9001, []), (AGAIN, 100, [40])],
     ids=["resumed", "second attempt"],
 )
-def test_a_trial_counts_from_its_own_last_start(trials, told, durations_s):
+def test_a_trial_counts_from_its_own_last_start(trials, between, end_s, durations_s):
+    told = [(0, "trial_started"), *between, (end_s, "trial_finished")]
     events = [event(kind, trials[0] if kind[0] == "t" else None, at_s) for at_s, kind in told]
     assert [*Course(events).durations_s.values()] == durations_s
 
@@ -98,38 +83,27 @@ ALIKE = [failed(f"contact-n1-b{b}", f"w0: job {b} failed on n{b}") for b in (1, 
 GONE = [lost(f"job {job} failed on n1") for job in (17, 18, 19)]
 
 
-@pytest.mark.parametrize(
-    ("events", "stops"),
-    [
-        (ALIKE, True),
-        (ALIKE[:2], False),
-        ([*ALIKE[:2], failed("contact-n1-b3", "merge: no room")], False),
-        ([*ALIKE[:2], finished("contact-n2-b1", 0), ALIKE[2]], False),
-        ([*ALIKE[:2], ALIKE[1]], False),
-        ([*ALIKE, event("run_started")], False),
-        (GONE, True),
-        (GONE[:2], False),
-        ([*GONE[:2], lost("job 19 was preempted on n1")], False),
-        ([*GONE[:2], finished("contact-n2-b1", 0), GONE[2]], False),
-    ],
-    ids=[
-        "three trials alike",
-        "two",
-        "another reason",
-        "one finished between",
-        "a trial tried twice is one",
-        "the run was started anew",
-        "three allocations alike",
-        "two allocations",
-        "another end",
-        "a trial finished between",
-    ],
-)
-def test_three_alike_in_a_row_stop_the_run(events, stops):
-    why_stop = Course(events).why_stop
-    assert (why_stop is not None) == stops
-    if stops:
-        assert events[-1].detail in str(why_stop)
+STOPS = {"three trials alike": ALIKE, "three allocations alike": GONE}
+GOES_ON = {
+    "two": ALIKE[:2],
+    "another reason": [*ALIKE[:2], failed("contact-n1-b3", "merge: no room")],
+    "one finished between": [*ALIKE[:2], finished("contact-n2-b1", 0), ALIKE[2]],
+    "a trial tried twice is one": [*ALIKE[:2], ALIKE[1]],
+    "the run was started anew": [*ALIKE, event("run_started")],
+    "two allocations": GONE[:2],
+    "another end": [*GONE[:2], lost("job 19 was preempted on n1")],
+    "a trial finished between": [*GONE[:2], finished("contact-n2-b1", 0), GONE[2]],
+}
+
+
+@pytest.mark.parametrize("events", STOPS.values(), ids=STOPS)
+def test_three_alike_in_a_row_stop_the_run(events):
+    assert events[-1].detail in str(Course(events).why_stop)
+
+
+@pytest.mark.parametrize("events", GOES_ON.values(), ids=GOES_ON)
+def test_fewer_or_unlike_ones_do_not(events):
+    assert Course(events).why_stop is None
 
 
 @pytest.mark.parametrize("end", ["allocation_ended", "run_finished", "run_cancelled"])

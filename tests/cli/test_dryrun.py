@@ -7,6 +7,7 @@ from unittest.mock import patch
 import pytest
 from typer.testing import CliRunner
 
+from commandline import run_line
 from pyscale.analysis.spending import Prices
 from pyscale.app import app
 from pyscale.dryrun import scripts, show
@@ -140,20 +141,16 @@ def test_a_script_asks_for_the_threads_of_each_point(sweep):
 @pytest.mark.parametrize(
     ("flags", "points"),
     [
-        (["--sizes", "2,full"], ["segment_2px_cpu", "segment_full_cpu"]),
-        (
-            ["--sizes", "2", "--grid", "calls=1,2"],
-            ["segment_2px_cpu_calls_1", "segment_2px_cpu_calls_2"],
-        ),
-        (["--sizes", "full", "--cpus-per-worker", "1"], ["segment_full_cpu"]),
+        ("--sizes 2,full", ["2px_cpu", "full_cpu"]),
+        ("--sizes 2 --grid calls=1,2", ["2px_cpu_calls_1", "2px_cpu_calls_2"]),
+        ("--sizes full --cpus-per-worker 1", ["full_cpu"]),
     ],
 )
 def test_the_command_line_chooses_from_a_grid(movie, monkeypatch, flags, points):
     monkeypatch.chdir(movie.parent)
-    line = ["run", "device", "--data", str(movie), "--device", "cpu", *flags, "--dry-run", "-v"]
-    done = CliRunner().invoke(app, line, catch_exceptions=False)
-    assert done.exit_code == 0
-    assert all(f"{point}-n1-b6" in done.output for point in points)
+    line = ["run", "device", "--data", str(movie), "--device", "cpu", *flags.split()]
+    done = run_line(app, *line, "--dry-run", "-v")
+    assert all(f"segment_{point}-n1-b6" in done.output for point in points)
     assert done.output.count("-b6") == len(points)
 
 

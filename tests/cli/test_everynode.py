@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from mockruns import plan_of, site
+from programs import put_program
 from pyscale.errors import UserError
 from pyscale.everynode import nodes_for, on_every_node
 from pyscale.planentry import Dataset
@@ -21,22 +22,19 @@ case "$*" in
     *) printf 'cpu\\ngpu\\nempty\\n' ;;
 esac
 """
+STAGES = ("storage", "decompress", "kernels")
 MACHINE = Suite(
     name="machine",
     summary="",
     data="place",
-    stages={
-        name: SuiteStage(inputs={"place": "place"}) for name in ("storage", "decompress", "kernels")
-    },
+    stages={name: SuiteStage(inputs={"place": "place"}) for name in STAGES},
 )
 
 
 @pytest.fixture
 def sinfo(tmp_path, monkeypatch):
     """A cluster of four nodes of which two take jobs, in each of its partitions."""
-    program = tmp_path / "sinfo"
-    program.write_text(SINFO)
-    program.chmod(0o755)
+    program = put_program(tmp_path, "sinfo", SINFO)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     return program
 
@@ -67,15 +65,9 @@ def test_each_trial_has_one_job_with_a_worker_on_each_node(sinfo):
 
 
 def test_ranks_are_one_on_each_node_and_what_is_measured_beside_them_is_on_one(sinfo):
-    ranks = Suite(
-        name="ranks",
-        summary="",
-        data="slides",
-        stages={
-            "loader": SuiteStage(inputs={"slides": "slides"}),
-            "storage": SuiteStage(inputs={"place": "place"}),
-        },
-    )
+    stages = {slot: SuiteStage(inputs={slot: slot}) for slot in ("slides", "place")}
+    stages = {"loader": stages["slides"], "storage": stages["place"]}
+    ranks = Suite(name="ranks", summary="", data="slides", stages=stages)
     nodes = found(ranks)
     assert nodes == ("n2", "n10")
     plan = plan_of(ranks, Dataset(Path("slides"), frames=4), "runs", (2,), every_node=True)
@@ -103,10 +95,8 @@ def test_what_has_no_nodes_to_measure_is_refused():
 
 def test_entries_of_several_partitions_are_measured_one_partition_at_a_time(sinfo):
     place = site(override=[{"stage": "kernels", "partition": "gpu"}])
-    with pytest.raises(
-        UserError,
-        match=r"\(cpu for storage and decompress; gpu for kernels\).*--only decompress",
-    ):
+    each = r"\(cpu for storage and decompress; gpu for kernels\).*--only decompress"
+    with pytest.raises(UserError, match=each):
         found(place=place)
     assert found(only=("kernels",), place=place) == ("n2", "n10")
 

@@ -111,19 +111,13 @@ def test_an_interrupted_run_is_extended_and_finished(run):
     assert again == [trial.id for trial in run.plan.trials[5:]]
 
 
-def test_a_run_can_be_extended_again(make):
+def test_a_run_can_be_extended_again_and_its_line_asks_for_all_of_it(make):
     once = extended(make(), None, (4,))
     twice = extended(once, 5, None)
     # The baseline has four trials by now.
     assert counts_by_block(added(once, twice)) == {5: {1, 2, 4}, 6: {1, 2, 4}, 7: {1, 2, 4}}
-
-
-def test_the_line_that_repeats_an_extended_run_asks_for_all_of_it(make):
-    line = repeat_line(extended(make(), 3, (4,)))
-    assert "--workers 1,2,4 --repeats 3" in line
-
-
-def test_a_stage_that_only_feeds_others_is_not_repeated(make):
+    assert "--workers 1,2,4 --repeats 3" in repeat_line(extended(make(), 3, (4,)))
+    # A stage that only feeds others is not repeated.
     plan = make(only=("segment",))
     assert {trial.entry for trial in added(plan, extended(plan, 3, (4,)))} == {"segment"}
 

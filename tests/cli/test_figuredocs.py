@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from plotnine import ggplot
 
-from mockruns import carry_out
+from mockruns import carried_out
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.report import figures
 
@@ -15,9 +15,9 @@ PAGE = (Path(__file__).parents[2] / "docs" / "figures.md").read_text()
 
 
 @pytest.mark.slow
-def test_the_code_of_the_page_draws_the_latest_run(run, tmp_path, monkeypatch):
+def test_the_code_of_the_page_draws_the_latest_run(make, tmp_path, monkeypatch):
     executor = MockExecutor(lambda _trial, _task, _spec: MockEnd(wall_s=1.0))
-    carry_out(run, executor)
+    carried_out(make(only=("register_denoise",)), tmp_path, executor)
     monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     *lines, last = code.strip().split("\n")

@@ -1,5 +1,6 @@
 """A run that may be read and not written, as a colleague's or one on a read-only filesystem."""
 
+import json
 import os
 import subprocess
 import sys
@@ -23,6 +24,24 @@ ANOTHER_USER = (
     *("setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"),
     *("--inh-caps=-all,+dac_read_search", "--ambient-caps=-all,+dac_read_search"),
 )
+READS = """\
+import contextlib, io, json, sys
+from pyscale import app
+print("can be imported", flush=True)
+told = []
+for words in json.loads(sys.argv[1]):
+    sys.argv[1:] = words
+    with (
+        contextlib.redirect_stdout(io.StringIO()),
+        contextlib.redirect_stderr(io.StringIO()) as said,
+    ):
+        try:
+            app.main()
+        except SystemExit as end:
+            told.append((end.code or 0, said.getvalue()))
+print(json.dumps(told))
+"""
+"""All commands in one process: what it may do is the point, and not how it starts."""
 READ_ONLY = 'mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && exec "$@"'
 
 
@@ -55,7 +74,7 @@ def place():
 
 @pytest.fixture(params=["another user", "read-only filesystem"])
 def read(request, shared, place):
-    """Run a command as somebody who may read the runs alone."""
+    """Run commands as somebody who may read the runs alone; codes, and what each complained of."""
     if os.geteuid() != 0:
         pytest.skip("only root can become another user or mount a folder read-only: run as root")
     is_user = request.param == "another user"
@@ -63,20 +82,27 @@ def read(request, shared, place):
         os.chown(place, NOBODY, NOBODY)
     as_reader = ANOTHER_USER if is_user else ("unshare", "--mount", "sh", "-c", READ_ONLY, shared)
 
-    def run(*words):
-        return subprocess.run(
-            [*map(str, (*as_reader, sys.executable, *words))],
+    def run(*commands):
+        done = subprocess.run(
+            [
+                *map(
+                    str,
+                    (*as_reader, sys.executable, "-c", READS, json.dumps(commands, default=str)),
+                )
+            ],
             check=False,
             capture_output=True,
             text=True,
             cwd=place,
             env={"PATH": os.environ["PATH"], "HOME": str(place), "PYTHONPATH": str(NO_FIGURES)},
         )
+        begun, _, told = done.stdout.partition("\n")
+        if not begun:
+            pytest.skip(f"{request.param}: not possible here ({done.stderr.strip()[-200:]})")
+        assert done.returncode == 0, done.stderr
+        return json.loads(told)
 
-    tried = run("-c", "import pyscale")
-    if tried.returncode != 0:
-        pytest.skip(f"{request.param}: not possible here ({tried.stderr.strip()[-200:]})")
-    return lambda *words: run("-m", "pyscale", *words)
+    return run
 
 
 def test_it_is_reported_compared_and_advised_of_without_a_file_in_it(runs, read, shared, place):
@@ -91,9 +117,8 @@ def test_it_is_reported_compared_and_advised_of_without_a_file_in_it(runs, read,
         ("status", first, "--log"),
         ("compare", first, second),
     )
-    for command in commands:
-        done = read(*command)
-        assert done.returncode == 0, done.stderr
+    for code, said in read(*commands):
+        assert code == 0, said
     assert {file: file.stat().st_mtime_ns for file in shared.rglob("*")} == before
     for out in ("one", "two", f"both/{first.name}", f"both/{second.name}"):
         assert pl.read_parquet(place / out / "tasks.parquet").height > 0
@@ -103,13 +128,12 @@ def test_it_is_reported_compared_and_advised_of_without_a_file_in_it(runs, read,
 
 def test_what_would_be_written_into_it_is_one_sentence(runs, read):
     run = runs[0].path
-    for command, said in (
-        (("report", run), f"cannot be written into {run}"),
-        (("report", run), "name another folder by --out"),
-        (("run", "--resume", run), f"because {run} may not be written into"),
-        (("run", "--resume", run, "--detach"), f"because {run} may not be written into"),
-    ):
-        done = read(*command)
-        assert done.returncode == 2, done.stderr
-        assert said in done.stderr
-        assert len(done.stderr.splitlines()) == 1
+    resumed = ("run", "--resume", run)
+    not_written = f"because {run} may not be written into"
+    expected = (f"cannot be written into {run}", not_written, not_written)
+    ended = read(("report", run), resumed, (*resumed, "--detach"))
+    for (code, said), words in zip(ended, expected, strict=True):
+        assert code == 2, said
+        assert words in said
+        assert len(said.splitlines()) == 1
+    assert "name another folder by --out" in ended[0][1]

@@ -11,6 +11,9 @@ OTHER = {"stage": "segment", "inputs": {"frames": "movie"}}
 GRID = {"length_px": [224, "full"], "device": ["cpu", "cuda"], "batch_size": [8]}
 
 
+BOTH = {"start": ("cold", "warm")}
+
+
 def suite(grid=GRID, **changes):
     segment = {"inputs": {"frames": "movie"}, "params": {"calls": 3}, "grid": grid}
     stages = {"stages": {"segment": segment} | changes.pop("stages", {})}
@@ -94,15 +97,12 @@ def test_a_file_is_called_by_its_name_in_that_of_a_point():
     assert list(found.stages) == ["segment_pyscale_tiny", "segment_mine_pt"]
 
 
-def test_entries_without_a_grid_stay_as_they_are():
-    pipeline = load_suite("pipeline")
-    assert points(pipeline) == pipeline
-
-
 @pytest.mark.parametrize("name", suite_names())
 def test_every_shipped_suite_unfolds_and_is_known_again(name):
     file = load_suite(name)
     assert is_of(points(file), file)
+    # Entries without a grid stay as they are.
+    assert (points(file) == file) == (not any(step.grid for step in file.stages.values()))
 
 
 def test_a_suite_is_known_again_whichever_values_were_chosen():
@@ -135,64 +135,32 @@ def test_an_axis_or_value_that_cannot_be_is_refused(grid, sentence):
         points(suite(grid, versus=None, against=None))
 
 
+ALONE = {"versus": None, "against": None}
+IS_NO_AXIS = "= 'devise' .* did you mean 'device'"
+
+
 @pytest.mark.parametrize(
     ("of", "chosen", "sentence"),
     [
-        (
-            suite({}, versus=None, against=None, stages={"contact": ON_MPS}),
-            {},
-            "device = mps: contact computes only on",
-        ),
-        (
-            suite(),
-            {"lenght_px": (1,)},
-            "unknown grid axis 'lenght_px' .*; did you mean 'length_px'",
-        ),
-        (
-            load_suite("pipeline"),
-            {"device": ("cpu",)},
-            "the suite pipeline has no grid, so device",
-        ),
-        (
-            suite().model_copy(update={"versus": "devise"}),
-            {},
-            "versus = 'devise' .* did you mean 'device'",
-        ),
-        (
-            suite().model_copy(update={"against": "devise"}),
-            {},
-            "against = 'devise' .* did you mean 'device'",
-        ),
+        (suite({}, **ALONE, stages={"contact": ON_MPS}), {}, "mps: contact computes only on"),
+        (suite(), {"lenght_px": (1,)}, "unknown grid axis 'lenght_px' .*; did you mean 'length"),
+        ("pipeline", {"device": ("cpu",)}, "the suite pipeline has no grid, so device"),
+        (suite().model_copy(update={"versus": "devise"}), {}, f"versus {IS_NO_AXIS}"),
+        (suite().model_copy(update={"against": "devise"}), {}, f"against {IS_NO_AXIS}"),
         (suite({}), {}, "is not an axis of a grid; none of its stages has a grid"),
         (
             suite(stages={"contact": {"inputs": {"labels": "segment"}}}),
-            {},
-            "feeds stages.contact from segment, which has a grid",
+            *({}, "feeds stages.contact from segment, which has a grid"),
         ),
-        (
-            suite(stages={"segment_full_cpu": OTHER}),
-            {},
-            "a second entry named segment_full_cpu",
-        ),
-        (
-            load_suite("system"),
-            {"start": ("cold", "warm")},
-            "storage measures the machine, which needs a new process each time",
-        ),
-        (
-            load_suite("loader"),
-            {"start": ("cold", "warm")},
-            "loader has ranks that meet, and each needs a new process",
-        ),
-        (load_suite("labels"), {"start": ("tepid",)}, "has start = tepid: "),
+        (suite(stages={"segment_full_cpu": OTHER}), {}, "a second entry named segment_full_cpu"),
+        ("system", BOTH, "storage measures the machine, which needs a new process each time"),
+        ("loader", BOTH, "loader has ranks that meet, and each needs a new process"),
+        ("labels", {"start": ("tepid",)}, "has start = tepid: "),
     ],
 )
 def test_a_grid_or_choice_that_cannot_be_is_refused(of, chosen, sentence):
     with pytest.raises(UserError, match=sentence):
-        points(of, chosen)
-
-
-BOTH = {"start": ("cold", "warm")}
+        points(load_suite(of) if isinstance(of, str) else of, chosen)
 
 
 class TestStarts:

@@ -154,25 +154,17 @@ def test_numbers_of_threads_are_chosen_where_all_would_be_taken():
     assert list(one.stages) == ["storage", "decompress", "kernels_cpu"]
 
 
-def test_the_brief_suite_comes_first_with_all_cores_counted():
-    suite = with_system(load_suite("labels"), Settings(), None)
+def test_the_brief_suite_comes_first_with_all_cores_counted_and_can_be_taken_away():
+    labels, system = load_suite("labels"), load_suite("system")
+    suite = with_system(labels, Settings(), None)
     assert [*suite.stages][:2] == ["storage", "decompress"]
     assert all(isinstance(suite.stages[entry].cores, int) for entry in suite.measured_once)
-
-
-def test_what_was_added_can_be_taken_away():
-    suite = load_suite("labels")
-    assert without_system(with_system(suite, Settings(), None)) == suite
-
-
-def test_values_chosen_for_the_suites_own_grid_are_not_those_of_the_brief_one():
+    assert without_system(suite) == labels
+    # Values chosen for the suite's own grid are not those of the brief one.
     suite = with_system(load_suite("device"), Settings(grid={"length_px": (224,)}), None)
     assert "storage" in suite.stages
-
-
-def test_a_suite_of_the_machine_gains_nothing():
-    suite = load_suite("system")
-    assert with_system(suite, Settings(), None) is suite
+    # A suite of the machine gains nothing.
+    assert with_system(system, Settings(), None) is system
 
 
 def test_two_entries_of_one_name_are_refused(tmp_path):

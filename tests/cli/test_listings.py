@@ -86,17 +86,14 @@ def test_a_run_is_found_by_any_of_its_names(make_run, name, found):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        (
-            "2026",
-            "2 runs in runs start or end with 2026: 20260102T000000Z-bbbb, 20260101T000000Z-aaaa; "
-            "give more of the id",
-        ),
+        ("2026", "2 runs in runs start or end with 2026: {bbbb}, {aaaa}; give more of the id"),
         ("zzzz", "unknown run zzzz in runs: `pyscale runs` lists the runs"),
     ],
 )
 def test_a_name_of_several_runs_or_none_is_refused(make_run, name, said):
-    make_run("20260101T000000Z-aaaa")
-    make_run("20260102T000000Z-bbbb")
+    ids = {"aaaa": "20260101T000000Z-aaaa", "bbbb": "20260102T000000Z-bbbb"}
+    for run_id in ids.values():
+        make_run(run_id)
     with pytest.raises(UserError) as refused:
         find_run(Path("runs"), name)
-    assert said in str(refused.value)
+    assert said.format(**ids) in str(refused.value)

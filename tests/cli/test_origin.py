@@ -45,9 +45,7 @@ def test_every_entry_has_its_algorithm_with_the_version_that_ran(make):
         "segment ran pyscale-tiny, a small nuclei model of 3 MB for timing: its times are not "
         "those of Cellpose's published models."
     )
-
-
-def test_parameters_of_another_version_name_the_stage_alone():
+    # Parameters of another version name the stage alone.
     assert origin.method_of("segment", {"gone": 1}, "cpu").shown({}) == "segment"
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from programs import put_program
 from pyscale.errors import UserError
 from pyscale.origin import method_of
 from pyscale.ownstep import WORKFLOW, step_asked_for, words_for, workflow_asked_for
@@ -79,24 +80,20 @@ def test_what_cannot_be_is_refused(suite, step, keys, words):
 A_STEP = '[stages.one]\ncommand = "a {input} {output}"\n'
 
 
+OF_FRAMES = '[stages.segment]\ninputs = { frames = "movie" }'
+OF_FILES = '[stages.one]\ncommand = "a {file} {output}"\nsplit = "files"'
+OF_TILES = f'{A_STEP}split = "tiles"\nwindow = "file"'
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
         (f'{A_STEP}outptu = "b"', "unknown key 'outptu'; did you mean 'out"),
         (f"{A_STEP}params = {{ output = 1 }}", "params.output has the name"),
         # Data must fit what workers share.
-        (
-            'data = "files"\n[stages.segment]\ninputs = { frames = "movie" }',
-            'set data = "movie" or "labels" above its stages, or put it into another suite',
-        ),
-        (
-            'data = "movie"\n[stages.one]\ncommand = "a {file} {output}"\nsplit = "files"',
-            'with split = "files": set data = "files" above its stages',
-        ),
-        (
-            f'data = "files"\n{A_STEP}split = "tiles"\nwindow = "file"',
-            'with split = "tiles": set data = "tiles" above its stages',
-        ),
+        (f'data = "files"\n{OF_FRAMES}', 'set data = "movie" or "labels" above its stages, or put'),
+        (f'data = "movie"\n{OF_FILES}', 'with split = "files": set data = "files" above its st'),
+        (f'data = "files"\n{OF_TILES}', 'with split = "tiles": set data = "tiles" above its st'),
     ],
 )
 def test_a_wrong_step_of_a_suite_is_refused(tmp_path, text, words):
@@ -114,10 +111,8 @@ OTHERS |= {"data": "movie.tif"}
 def engines(tmp_path, monkeypatch):
     """A working folder with two workflows, and programs with the names of engines."""
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "bin").mkdir()
     for name in ("snakemake", "nextflow"):
-        (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
-        (tmp_path / "bin" / name).chmod(0o755)
+        put_program(tmp_path / "bin", name, "")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     for name in ("Snakefile", "main.nf", "my workflow.smk"):
         (tmp_path / name).write_text("")
@@ -137,17 +132,13 @@ def workflow(others=OTHERS, **said):
         (
             {"snakemake": "Snakefile --config movie={input}", "sweep": "cores=1,2,4"},
             "1,2,4",
-            ["--snakemake", "{home}/Snakefile --config 'movie={{input}}'", "--sweep", "cores"],
+            ("{home}/Snakefile --config 'movie={{input}}'", "cores"),
         ),
-        (
-            {"snakemake": "my workflow.smk"},
-            None,
-            ["--snakemake", "'{home}/my workflow.smk'", "--sweep", "cores"],
-        ),
+        ({"snakemake": "my workflow.smk"}, None, ("'{home}/my workflow.smk'", "cores")),
         (
             {"nextflow": "main.nf", "sweep": "process.maxForks", "check": "none"},
             None,
-            ["--nextflow", "{home}/main.nf", "--sweep", "process.maxForks", "--check", "none"],
+            ("{home}/main.nf", "process.maxForks", "--check", "none"),
         ),
     ],
 )
@@ -156,8 +147,9 @@ def test_a_workflow_is_asked_for_again_by_the_same_words(tmp_path, said, values,
     assert found == values
     words = words_for(suite)
     assert words is not None
-    expected = [word.format(home=tmp_path) for word in again]
-    assert words == [*expected[:4], "--output", "results", *expected[4:]]
+    file, sweep, *more = (word.format(home=tmp_path) for word in again)
+    expected = [f"--{suite.name}", file, "--sweep", sweep, "--output", "results", *more]
+    assert words == expected
     of_workflow = dict(zip(words[::2], words[1::2], strict=True))
     repeated = {name.removeprefix("--"): word for name, word in of_workflow.items()}
     assert workflow(**repeated)[0] == suite

@@ -34,29 +34,23 @@ def test_workers_beyond_the_cores_share_them_and_say_so():
     assert all(place.shared for place in places)
 
 
-def test_each_worker_sees_one_gpu():
-    placement = Placement((0, 1, 2, 3), 1, ("GPU-a", "GPU-b"))
-    seen = [placement.of(w, 2, "cuda").env["CUDA_VISIBLE_DEVICES"] for w in range(2)]
-    assert seen == ["GPU-a", "GPU-b"]
-    assert not placement.of(0, 2, "cuda").shared
-    assert placement.of(0, 3, "cuda").shared
-
-
 @pytest.mark.parametrize(
     ("gpus", "seen", "most_without_sharing"),
     [
+        (None, ["a", "b", "c", "d"], 4),
         (1, ["a", "b", "c", "d"], 4),
         (2, ["a,b", "c,d"], 2),
         (3, ["a,b,c"], 1),
         ("all", ["a,b,c,d"], 1),
     ],
 )
-def test_a_worker_sees_as_many_gpus_as_it_asks_for(gpus, seen, most_without_sharing):
+def test_a_worker_sees_one_gpu_or_as_many_as_it_asks_for(gpus, seen, most_without_sharing):
     placement = Placement(range(8), 1, ("a", "b", "c", "d"))
-    places = [placement.of(worker, 5, "cuda", gpus=gpus) for worker in range(5)]
+    asked = {"gpus": gpus} if gpus else {}
+    places = [placement.of(worker, 5, "cuda", **asked) for worker in range(5)]
     assert [place.env["CUDA_VISIBLE_DEVICES"] for place in places[: len(seen)]] == seen
     assert places[-1].env["CUDA_VISIBLE_DEVICES"] in seen
-    sharing = [placement.of(0, workers, "cuda", gpus=gpus).shared for workers in range(1, 6)]
+    sharing = [placement.of(0, workers, "cuda", **asked).shared for workers in range(1, 6)]
     assert sharing == [workers > most_without_sharing for workers in range(1, 6)]
 
 

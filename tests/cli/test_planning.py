@@ -32,6 +32,10 @@ def test_windows_cover_the_movie_once_and_evenly(frames, workers):
     assert max(lengths) - min(lengths) <= 1
 
 
+def test_worker_counts_double_up_to_the_machine():
+    assert [powers_of_two(most) for most in (1, 2, 3, 8)] == [(1,), (1, 2), (1, 2), (1, 2, 4, 8)]
+
+
 def test_a_worker_may_have_several_windows_that_are_merged(make):
     plan = make(chunks_per_worker=3)
     (trial, *_) = (t for t in plan.trials if t.workers == 2)
@@ -43,10 +47,6 @@ def test_a_worker_may_have_several_windows_that_are_merged(make):
     windows = {t.workers: t.windows for t in make(workers=(1, 4), chunks_per_worker=5).trials}
     assert windows == {1: even_windows(8, 5), 4: even_windows(8, 8)}
     assert {len(t.windows) == t.workers for t in make(layout="gang").trials} == {True}
-
-
-def test_worker_counts_double_up_to_the_machine():
-    assert [powers_of_two(most) for most in (1, 2, 3, 8)] == [(1,), (1, 2), (1, 2), (1, 2, 4, 8)]
 
 
 class TestOfAGrid:
@@ -139,16 +139,10 @@ class TestOfAGrid:
     ("changes", "sentence"),
     [
         ({"workers": (1, 16)}, "16 workers cannot share the 8 frames"),
-        (
-            {"layout": "gang", "chunks_per_worker": 2},
-            "--layout gang .* no --chunks-per-worker 2: leave",
-        ),
+        ({"layout": "gang", "chunks_per_worker": 2}, "gang .* no --chunks-per-worker 2: leave"),
         ({"only": ("segmnt",)}, "no stage 'segmnt'; did you mean 'segment'"),
         ({"stages": {"segmnt": {}}}, "'segmnt' that no suite has; did you mean 'segment'"),
-        (
-            {"stages": {"track": {"max_distnce_px": 3}}},
-            "parameters of track are wrong.*'max_distance_px'",
-        ),
+        ({"stages": {"track": {"max_distnce_px": 3}}}, "of track are wrong.*'max_distance_px'"),
     ],
 )
 def test_what_cannot_be_is_refused(make, changes, sentence):
@@ -187,21 +181,16 @@ def planned(tmp_path, monkeypatch):
     return plan
 
 
-def test_an_image_of_fewer_tiles_than_ranks_is_named_where_another_has_enough(planned):
+def test_an_image_of_fewer_tiles_than_ranks_is_named_or_refused_where_none_has_enough(planned):
     (told,) = warn_of_too_many_workers(planned("colour_deblur", "1,8"))
     assert told.startswith(
         "colour_deblur_256px will fail with N = 8: 8 ranks cannot share the 4 tiles of 128 px of "
         "an image of 256 x 256 pixels: "
     )
     assert not list(warn_of_too_many_workers(planned("tomography_3d", "1,8")))
-
-
-def test_ranks_for_which_no_image_has_tiles_are_refused(planned):
     with pytest.raises(UserError, match="^colour_deblur_256px: 8 ranks cannot share the 4 tiles"):
         list(warn_of_too_many_workers(planned("colour_deblur_256px", "1,8")))
-
-
-def test_an_image_smaller_than_a_tile_is_refused_but_to_one_rank(planned):
+    # One that is smaller than a tile is for one rank alone.
     small = {"grid": {"size_px": [64]}}
     assert not list(warn_of_too_many_workers(planned("colour_deblur", "1", **small)))
     with pytest.raises(UserError, match="does not fit an image of 64 x 64 pixels"):

@@ -24,21 +24,12 @@ def test_a_zombie_that_nobody_asks_for_has_ended():
         parent.communicate()
 
 
-def test_a_child_of_our_own_is_asked_for():
-    process = subprocess.Popen(["true"])
-    wait_until_ended([psutil.Process(process.pid)])
-    assert not psutil.pid_exists(process.pid)
-    process.wait()
-
-
-def test_no_processes_have_ended_already():
-    wait_until_ended([])
-
-
-def test_those_that_live_are_told_after_the_limit():
+def test_those_that_live_are_told_after_the_limit_and_a_child_of_our_own_is_asked_for():
+    assert wait_until_ended([]) == []
     process = subprocess.Popen(["sleep", "1000"])
     alive = psutil.Process(process.pid)
     assert wait_until_ended([alive], limit_s=0) == [alive]
     process.kill()
     assert wait_until_ended([alive]) == []
+    assert not psutil.pid_exists(process.pid)
     process.wait()

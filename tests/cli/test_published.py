@@ -2,8 +2,8 @@
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
+from commandline import run_line
 from pyscale.app import app
 
 pytestmark = pytest.mark.usefixtures("without_figures")
@@ -36,8 +36,7 @@ def reported(tmp_path):
     """Report a table on the command line; return the aggregated table and the text."""
 
     def report(table):
-        done = CliRunner().invoke(app, ["report", "--table", str(table), "--out", str(tmp_path)])
-        assert done.exit_code == 0, done.output
+        run_line(app, "report", "--table", str(table), "--out", str(tmp_path))
         text = (tmp_path / "scaling_analysis.md").read_text(encoding="utf-8")
         return pl.read_csv(tmp_path / "benchmark_results_aggregated.csv"), text
 

@@ -6,7 +6,7 @@ import zipfile
 import polars as pl
 import pytest
 
-from mockruns import carried_out, carry_out
+from mockruns import carried_out
 from pyscale.errors import UserError
 from pyscale.reporting import report_runs, report_table
 from pyscale.results import ReportOptions
@@ -16,8 +16,8 @@ pytestmark = pytest.mark.usefixtures("without_figures")
 
 
 @pytest.mark.slow
-def test_the_report_of_a_run_under_way_says_so(run, tmp_path, capsys):
-    carry_out(run)
+def test_the_report_of_a_run_under_way_says_so(make, tmp_path, capsys):
+    run = carried_out(make(only=("register_denoise",)), tmp_path)
     with run_lock(run.path):
         report_runs([str(run.path)], tmp_path / "out")
     said = " ".join(capsys.readouterr().err.split())
@@ -76,14 +76,8 @@ def test_references_of_ones_own_stay_out_of_a_masked_archive(make, tmp_path, mon
     (own / "lab.csv").write_text("stage,workers,wall_s\nlab,1,9\nlab,2,6\n")
     monkeypatch.setenv("PYSCALE_REFERENCES_FOLDER", str(own))
     run = carried_out(make(only=("register_denoise",)), tmp_path)
-    out = tmp_path / "out"
-    report_runs(
-        [str(run.path)],
-        out,
-        ReportOptions(references=("lab", "pycyto")),
-        archived=True,
-        masked=True,
-    )
+    out, asked = tmp_path / "out", ReportOptions(references=("lab", "pycyto"))
+    report_runs([str(run.path)], out, asked, archived=True, masked=True)
     assert "zqx" in (out / "report.html").read_text()
     with zipfile.ZipFile(out / f"{run.path.name}-masked.zip") as zipped:
         assert [name for name in zipped.namelist() if b"zqx" in zipped.read(name)] == []

@@ -1,13 +1,12 @@
 """From records to findings: windows dealt to workers, and trials that needed a retry."""
 
-from collections import Counter
-
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from commandline import run_line
 from madeuploader import Entry, loading
-from mockruns import alone, carried_out, carry_out, site, tell
+from mockruns import alone, carried_out, carry_out, failing, site, tell_samples
 from pyscale.analysis.grid.findings import GridFindings, grid_findings_of_table
 from pyscale.analysis.grid.tablepoints import trials_of_sizes, with_stages
 from pyscale.analysis.machine.findings import MachineFindings
@@ -56,16 +55,15 @@ def test_workers_with_three_windows_each_are_analysed_as_workers(make, tmp_path)
 
 
 @pytest.fixture
+def run(make, tmp_path):
+    """A new run of segmentation at N = 1 and 2, twice, and of what feeds it."""
+    return RunFolder.create(tmp_path / "runs", make(only=("segment",)))
+
+
+@pytest.fixture
 def retried(run, monkeypatch, tmp_path):
     """A run of which one trial succeeded at its second attempt."""
-    tries = Counter()
-
-    def behaviour(trial, task, _spec):
-        tries[f"{trial}/{task}"] += 1
-        first = tries[f"{trial}/{task}"] == 1
-        return MockEnd(returncode=int(first and (trial, task) == ("segment-n2-b1", "w1")))
-
-    carry_out(run, MockExecutor(behaviour))
+    carry_out(run, failing("segment-n2-b1", "w1", times=1))
     monkeypatch.chdir(tmp_path)
     return run
 
@@ -73,8 +71,7 @@ def retried(run, monkeypatch, tmp_path):
 def reported(run, *flags):
     """The row of the retried configuration, as the command line reports it."""
     out = run.path.parent / "out"
-    done = CliRunner().invoke(app, ["report", str(run.path), "--out", str(out), *flags])
-    assert done.exit_code == 0, done.output
+    run_line(app, "report", str(run.path), "--out", str(out), *flags)
     table = pl.read_csv(out / "benchmark_results_aggregated.csv")
     return table.row(
         by_predicate=(pl.col("stage") == "segment") & (pl.col("workers") == 2), named=True
@@ -213,8 +210,7 @@ def test_the_stage_behind_a_point_is_known_by_its_family_too(make):
 def test_the_published_sweep_over_sizes_is_reported_from_its_table(shipped, references, tmp_path):
     raw = references / "cellpose_device_sweep.csv"
     table = shipped_folder() / "cellpose-devices.csv" if shipped else raw
-    done = CliRunner().invoke(app, ["report", "--table", str(table), "--out", str(tmp_path)])
-    assert done.exit_code == 0, done.output
+    run_line(app, "report", "--table", str(table), "--out", str(tmp_path))
     rows = pl.read_csv(tmp_path / "benchmark_results_aggregated.csv")
     assert rows.height == 40
     assert rows["wall_s"].max() == 67.38
@@ -229,9 +225,8 @@ def system(make_of, tmp_path):
 
 def test_tests_of_the_machine_are_analysed_and_their_entries_named(system, run):
     timing = Timing(test="metadata_stat", repeat=0, wall_s=0.5, amount=100.0, unit="file")
-    samples = {"timings": [timing.model_dump(mode="json")]}
     versions = {"place_filesystem": "nfs4"}
-    tell(system, system.plan.trials[0].id, "w0", samples=samples, versions=versions)
+    tell_samples(system, system.plan.trials[0].id, "w0", timing, versions=versions)
     results = results_of(system)
     assert results.of(MachineFindings) is not None
     row = results.of(MachineFindings).tests.row(0, named=True)

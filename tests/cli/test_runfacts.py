@@ -48,8 +48,17 @@ def found(base, new):
     return [(each.kind, each.what, each.base, each.new) for each in differences(base, new)]
 
 
-def test_two_runs_on_one_machine_differ_in_nothing(told):
-    assert found(told(manifest()), told(manifest(STAMP | {"load_1min": 7.0}))) == []
+@pytest.mark.parametrize(
+    ("stamp", "settings", "differ"),
+    [
+        ({"load_1min": 7.0}, {}, []),
+        ({}, {"workers": (1, 2, 4), "repeats": 5}, []),
+        ({}, {"seed": 3}, [("settings", "seed", "0", "3")]),
+    ],
+    ids=["another load", "other counts of workers and repeats", "another seed"],
+)
+def test_two_runs_on_one_machine_differ_in_what_decides_alone(told, stamp, settings, differ):
+    assert found(told(manifest()), told(manifest(STAMP | stamp), **settings)) == differ
 
 
 def test_hardware_that_differs_is_named_first(told):
@@ -118,14 +127,6 @@ def test_parameters_of_compared_stages_are_settings(told, make):
     assert base != new
     others = facts(plan, manifest(), ("node1",), {"track"})
     assert "diameter_px of segment" not in others["settings"]
-
-
-def test_counts_of_workers_and_repeats_are_no_difference(told):
-    assert found(told(manifest()), told(manifest(), workers=(1, 2, 4), repeats=5)) == []
-
-
-def test_another_seed_is_one_difference(told):
-    assert found(told(manifest()), told(manifest(), seed=3)) == [("settings", "seed", "0", "3")]
 
 
 def test_of_several_runs_every_value_is_told_where_not_all_are_the_same(told):

@@ -21,19 +21,14 @@ def test_the_line_chooses_the_same_points(sweep):
     assert measured_suite(load_suite("device"), settings, None) == plan.suite
 
 
-def test_axes_are_not_said_a_second_time_by_the_flags_of_settings(sweep):
+def test_axes_are_said_once_and_settings_of_the_suite_where_they_are_otherwise(sweep):
     line = repeat_line(sweep(cpus_per_worker=4))
     assert "threads=1" in given(line, "--grid")
     assert not given(line, "--cpus-per-worker") + given(line, "--device")
-
-
-def test_devices_that_were_found_here_are_named(sweep):
+    # Devices that were found here are named.
     plan = sweep()
     unasked = plan.model_copy(update={"settings": plan.settings | {"grid": {}}})
     assert given(repeat_line(unasked), "--grid") == ["device=cpu"]
-
-
-def test_what_the_suite_says_of_settings_is_said_where_it_is_otherwise(sweep):
     assert given(repeat_line(sweep(cache="cold")), "--cache") == ["cold"]
     assert given(repeat_line(sweep(cache="warm")), "--cache") == []
 

@@ -41,11 +41,17 @@ TRACKS = pl.DataFrame(
 )
 
 
-def test_a_run_that_kept_its_outputs_has_a_frame_outlines_and_tracks(run, labels):
+@pytest.fixture
+def kept(run, labels):
+    """A run that kept frames, labels and tracks."""
     keep(run, "register_denoise", "frames.ome.tif", labels * 100)
     keep(run, "segment", "labels.ome.tif", labels)
     keep(run, "track", "tracks.parquet", TRACKS)
-    strip = pictures_of(run)
+    return run
+
+
+def test_a_run_that_kept_its_outputs_has_a_frame_outlines_and_tracks(kept, tmp_path):
+    strip = pictures_of(kept)
     assert strip is not None
     assert [one.title for one in strip.pictures] == ["Raw", "Outlines, N = 1", "Tracks, N = 1"]
     assert "2 objects" in strip.pictures[1].alt
@@ -56,23 +62,19 @@ def test_a_run_that_kept_its_outputs_has_a_frame_outlines_and_tracks(run, labels
         "tasks/track-n1-b1/w0/out",
     ]
     assert sum(len(one.png) for one in strip.pictures) <= 200_000
-
-
-def test_brackets_in_a_path_are_no_pattern(run, labels, tmp_path):
-    keep(run, "register_denoise", "frames.ome.tif", labels * 100)
-    keep(run, "segment", "labels.ome.tif", labels)
-    keep(run, "track", "tracks.parquet", TRACKS)
-    strip = pictures_of(RunFolder(shutil.copytree(run.path, tmp_path / "[runs]" / run.path.name)))
+    # Brackets in a path are no pattern.
+    elsewhere = shutil.copytree(kept.path, tmp_path / "[runs]" / kept.path.name)
+    strip = pictures_of(RunFolder(elsewhere))
     assert strip is not None
     assert strip.pictures[-1].title == "Tracks, N = 1"
 
 
-def test_a_movie_that_is_gone_has_no_raw_picture(run, labels):
-    assert run.plan.movie is not None
-    run.plan.movie.unlink()
-    keep(run, "register_denoise", "frames.ome.tif", labels)
-    keep(run, "segment", "labels.ome.tif", labels)
-    strip = pictures_of(run)
+def test_a_movie_that_is_gone_has_no_raw_picture_and_cells_without_tracks_none_of_them(kept):
+    assert kept.plan.movie is not None
+    kept.plan.movie.unlink()
+    (tracks,) = kept.path.rglob("tracks.parquet")
+    shutil.rmtree(tracks.parent)
+    strip = pictures_of(kept)
     assert strip is not None
     assert [one.title for one in strip.pictures] == ["Outlines, N = 1"]
 

@@ -37,58 +37,59 @@ def test_the_users_file_variables_and_flags_replace_it(tmp_path, monkeypatch):
     assert settings.repeats == 6
 
 
-def test_a_setting_of_a_suite_that_is_none_is_refused_with_its_file(tmp_path):
-    with pytest.raises(UserError, match="mine.toml has an unknown setting 'reapets'; .*'repeats'"):
-        settings_for(suite_with(tmp_path, "reapets = 3"), {})
+@pytest.mark.parametrize(
+    ("own", "given", "said"),
+    [
+        ("reapets = 3", {}, "mine.toml has an unknown setting 'reapets'; .*'repeats'"),
+        ("repeats = 0", {}, "setting from the suite .*mine.toml is wrong: 'repeats'"),
+        ("repeats = 0", {"repeats": -1}, "setting from --repeats is wrong"),
+    ],
+)
+def test_a_wrong_setting_is_blamed_on_the_suite_or_flag_that_gives_it(tmp_path, own, given, said):
+    with pytest.raises(UserError, match=said):
+        settings_for(suite_with(tmp_path, own), given)
 
 
-def test_a_wrong_value_is_blamed_on_the_suite_that_gives_it(tmp_path):
-    suite = suite_with(tmp_path, "repeats = 0")
-    with pytest.raises(UserError, match="setting from the suite .*mine.toml is wrong: 'repeats'"):
-        settings_for(suite, {})
-    with pytest.raises(UserError, match="setting from --repeats is wrong"):
-        settings_for(suite, {"repeats": -1})
+ON_CUDA = 'device = "cuda"'
+SIZES = "[grid]\nlength_px = [96, 160]\nbatch_size = 4"
+# Values are numbers where they look like them.
+TEXTS = {"length_px": "224, 448,full", "flow_threshold": "0,0.4", "normalise": "true,false"}
+VALUES = {"length_px": (224, 448, "full"), "flow_threshold": (0, 0.4), "normalise": (True, False)}
 
 
-def test_devices_are_chosen_by_their_flag_or_by_the_grid():
-    by_flag = settings_for("device", {"device": "cpu,cuda"})
-    by_grid = settings_for("device", {"grid": {"device": "cpu,cuda"}})
-    assert by_flag.grid == by_grid.grid == {"device": ("cpu", "cuda")}
+@pytest.mark.parametrize(
+    ("suite", "own", "given", "grid"),
+    [
+        ("device", "", {}, {}),
+        ("device", "", {"device": "cpu,cuda"}, {"device": ("cpu", "cuda")}),
+        ("device", "", {"grid": {"device": "cpu,cuda"}}, {"device": ("cpu", "cuda")}),
+        ("device", ON_CUDA, {}, {"device": ("cuda",)}),
+        ("device", ON_CUDA, {"device": "cpu"}, {"device": ("cpu",)}),
+        ("pipeline", ON_CUDA, {}, {}),
+        # Cores of each worker replace all threads of a machine.
+        ("device", "", {"cpus_per_worker": 4}, {"threads": (4,)}),
+        ("system", "", {"cpus_per_worker": 1}, {"threads": (1,)}),
+        ("system", "", {}, {}),
+        ("device", "", {"grid": TEXTS}, VALUES),
+        # A flag chooses one axis and the file another.
+        (
+            "device",
+            SIZES,
+            {"grid": {"length_px": "224"}},
+            {"length_px": (224,), "batch_size": (4,)},
+        ),
+    ],
+)
+def test_what_is_asked_for_chooses_values_of_a_grid(tmp_path, suite, own, given, grid):
+    (tmp_path / "pyscale.toml").write_text(f"{own}\n")
+    settings = settings_for(suite, given)
+    assert settings.grid == grid
+    assert settings.cpus_per_worker == given.get("cpus_per_worker", 1)
 
 
-def test_the_device_of_ones_own_file_is_asked_for_like_that_of_a_flag(tmp_path):
-    (tmp_path / "pyscale.toml").write_text('device = "cuda"\n')
-    assert settings_for("device", {}).grid == {"device": ("cuda",)}
-    assert settings_for("device", {"device": "cpu"}).grid == {"device": ("cpu",)}
-    assert settings_for("pipeline", {}).grid == {}
-
-
-def test_cores_of_each_worker_are_taken_for_the_axis_of_threads():
-    settings = settings_for("device", {"cpus_per_worker": 4})
-    assert (settings.cpus_per_worker, settings.grid) == (4, {"threads": (4,)})
-    assert settings_for("device", {}).grid == {}
-
-
-def test_values_of_an_axis_are_numbers_where_they_look_like_them():
-    given = {"length_px": "224, 448,full", "flow_threshold": "0,0.4", "normalise": "true,false"}
-    assert settings_for("device", {"grid": given}).grid == {
-        "length_px": (224, 448, "full"),
-        "flow_threshold": (0, 0.4),
-        "normalise": (True, False),
-    }
-
-
-def test_a_flag_chooses_one_axis_and_the_file_another(tmp_path, monkeypatch):
-    (tmp_path / "pyscale.toml").write_text("[grid]\nlength_px = [96, 160]\nbatch_size = 4\n")
-    assert settings_for("device", {"grid": {"length_px": "224"}}).grid == {
-        "length_px": (224,),
-        "batch_size": (4,),
-    }
+def test_a_variable_chooses_an_axis_too_where_it_is_a_table(monkeypatch):
     monkeypatch.setenv("PYSCALE_GRID", '{"batch_size": [1, 2]}')
     assert settings_for("device", {}).grid["batch_size"] == (1, 2)
-
-
-def test_a_variable_that_is_no_table_is_refused(monkeypatch):
     monkeypatch.setenv("PYSCALE_GRID", "length_px=224")
     with pytest.raises(UserError, match="setting from PYSCALE_GRID is wrong: it must be JSON"):
         settings_for("device", {})
@@ -130,11 +131,6 @@ def test_what_ones_own_file_says_of_movies_and_folders_is_for_other_suites(tmp_p
     assert settings_for("pipeline", {}).with_system
 
 
-def test_cores_of_each_worker_replace_all_of_a_machine():
-    assert settings_for("system", {"cpus_per_worker": 1}).grid == {"threads": (1,)}
-    assert settings_for("system", {}).grid == {}
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [
@@ -171,19 +167,17 @@ AS_IN = "give STAGE.PARAMETER=VALUE, as in segment.diameter_px=30"
 @pytest.mark.parametrize(
     ("pairs", "said"),
     [
-        *(([pair], AS_IN) for pair in ("segment=3", "diameter_px", "segment.=3", ".diameter_px=3")),
-        (
-            ["segment.diameter_px=3", "segment.diameter_px=4"],
-            "--set segment.diameter_px is given twice",
-        ),
+        *((pair, AS_IN) for pair in ("segment=3", "diameter_px", "segment.=3", ".diameter_px=3")),
+        ("segment.diameter_px=3 segment.diameter_px=4", "--set segment.diameter_px is given twice"),
     ],
 )
 def test_a_parameter_is_set_once_with_its_stage_and_value(pairs, said):
     with pytest.raises(UserError, match=said):
-        parameters_set(pairs)
+        parameters_set(pairs.split())
 
 
 NO_MOVIE = "the suite system measures the machine"
+TWICE = "--cpus-per-worker and --grid threads= say the same"
 ONCE = "setting from --grid is wrong.*each given once"
 
 
@@ -192,20 +186,16 @@ ONCE = "setting from --grid is wrong.*each given once"
     [
         (
             "pipeline",
-            {"stages": {"segmnt": {"diameter_px": 3}}},
-            "pipeline has no stage 'segmnt'; did you mean 'segment'",
+            {"stages": {"segmnt": {}}},
+            "pipeline has no stage 'segmnt'; did you mean 'segm",
         ),
         (
             "labels",
-            {"stages": {"segment": {"diameter_px": 3}}},
-            "labels has no stage 'segment'; choose from contact,",
+            {"stages": {"segment": {}}},
+            "labels has no stage 'segment'; choose from contact",
         ),
         # One axis is chosen once, and so is each of its values.
-        (
-            "device",
-            {"cpus_per_worker": 4, "grid": {"threads": "1,2"}},
-            "--cpus-per-worker and --grid threads= say the same",
-        ),
+        ("device", {"cpus_per_worker": 4, "grid": {"threads": "1,2"}}, TWICE),
         *(
             ("device", {"grid": {"length_px": values}}, ONCE)
             for values in ("", "224,,448", "224,224")

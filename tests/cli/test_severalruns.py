@@ -75,19 +75,33 @@ def test_without_a_folder_each_report_stays_in_its_run(measured, report, tmp_pat
         assert (run.report / "scaling_analysis.md").exists()
 
 
+NAMES = {
+    "javascript:alert(1)": "./javascript%3Aalert%281%29/report.html",
+    "50%20#2?x=<y>": "./50%2520%232%3Fx%3D%3Cy%3E/report.html",
+    "été": "./%C3%A9t%C3%A9/report.html",
+}
+
+
 @pytest.mark.slow
 def test_what_differs_is_told_of_every_run_and_another_movie_is_not_compared(
     measured, report, tmp_path, movie
 ):
     runs = [measured(), measured(cache="warm")]
     movie.write_bytes(movie.read_bytes() + b"\0")
-    report(*runs, measured(seed=7), out=tmp_path / "out")
+    runs.append(measured(seed=7))
+    named = zip(runs, NAMES, strict=True)
+    runs = [RunFolder(run.path.rename(run.path.with_name(name))) for run, name in named]
+    report(*runs, out=tmp_path / "out")
     page = (tmp_path / "out" / "comparison.html").read_text()
     assert "The runs differ in settings." in page
     assert "3 runs side by side" in page
     assert "Not compared in time" in page
     why_not = {(row["side"], row["why_not"]) for row in rows(tmp_path / "out" / "comparison.csv")}
     assert why_not == {("A", ""), ("B", ""), ("C", "other-input")}
+    # Whatever a folder is called, it is linked as a file.
+    links = re.findall('href="([^"#]+)"', page)
+    assert set(NAMES.values()) <= set(links)
+    assert all(found.startswith(("./", "https://")) for found in links)
 
 
 def test_a_run_beside_itself_is_refused_before_anything_is_written(measured, report, tmp_path):
@@ -95,21 +109,3 @@ def test_a_run_beside_itself_is_refused_before_anything_is_written(measured, rep
     with pytest.raises(UserError, match="was given twice: name each once"):
         report(run, run, out=tmp_path / "out")
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.slow
-def test_whatever_a_folder_is_called_it_is_linked_as_a_file(measured, report, tmp_path):
-    names = {
-        "javascript:alert(1)": "./javascript%3Aalert%281%29/report.html",
-        "50%20#2?x=<y>": "./50%2520%232%3Fx%3D%3Cy%3E/report.html",
-        "été": "./%C3%A9t%C3%A9/report.html",
-    }
-    runs = [
-        RunFolder(run.path.rename(run.path.with_name(name)))
-        for name in names
-        for run in [measured()]
-    ]
-    report(*runs, out=tmp_path / "out")
-    links = re.findall('href="([^"#]+)"', (tmp_path / "out" / "comparison.html").read_text())
-    assert set(names.values()) <= set(links)
-    assert all(found.startswith(("./", "https://")) for found in links)

@@ -20,24 +20,16 @@ def test_each_shipped_site_loads_and_goes_by_its_file_name(name):
     assert load_site(name).name == name
 
 
-def test_the_default_site_is_shipped():
-    assert "plain" in shipped_names("site")
-
-
-def test_a_site_of_ones_own_is_named_by_its_path(tmp_path):
-    site = load_site(own_site(tmp_path, 'scratch = "$TMPDIR"\n[request]\npartition = "short"\n'))
-    assert (site.scratch, site.request.partition) == ("$TMPDIR", "short")
-
-
-def test_further_options_are_the_sites_own(tmp_path):
-    text = 'options = ["--reservation=spring", "--mem=0"]\nmemory_option = "none"\n'
+def test_a_site_of_ones_own_is_named_by_its_path_and_may_say_more(tmp_path):
+    text = (
+        'options = ["--reservation=spring", "--mem=0"]\nmemory_option = "none"\n'
+        'scratch = "$TMPDIR"\n[request]\npartition = "short"\n'
+        '[prices]\ncore_hour = 0.01\ngpu_hour = 1.5\ncurrency = "EUR"\n'
+    )
     site = load_site(own_site(tmp_path, text))
+    assert (site.scratch, site.request.partition) == ("$TMPDIR", "short")
     assert site.options == ("--reservation=spring", "--mem=0")
-
-
-def test_a_site_may_tell_its_prices(tmp_path):
-    text = '[prices]\ncore_hour = 0.01\ngpu_hour = 1.5\ncurrency = "EUR"\n'
-    prices = load_site(own_site(tmp_path, text)).prices
+    prices = site.prices
     assert (prices.core_hour, prices.gpu_hour, prices.currency) == (0.01, 1.5, "EUR")
     assert not load_site("plain").prices.is_given
 

@@ -1,5 +1,6 @@
 """The window that should take longest starts first."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -9,30 +10,35 @@ from pyscale.trialrecords import earlier_trials, longest_first
 WALL_S = st.floats(0.01, 1e5)
 
 
-def test_without_measurements_the_number_of_frames_decides():
-    assert longest_first([(0, 2), (2, 5), (5, 7), (7, 10)], []) == [1, 3, 0, 2]
+THIRDS = [((0, 3), 0.1), ((3, 6), 0.2), ((6, 9), 0.3)]
+COARSE = [((0, 8), 40.0)]
+FINE = [((0, 2), 5.0), ((2, 4), 6.0), ((4, 6), 20.0), ((6, 8), 9.0)]
+ORDERS = {
+    "by frames where nothing was measured": (
+        *([(0, 2), (2, 5), (5, 7), (7, 10)], []),
+        [1, 3, 0, 2],
+    ),
+    "of the movie where all should take the same": (even_windows(9, 3), [], [0, 1, 2]),
+    "of the movie within what took the same": (
+        *(even_windows(9, 9), [THIRDS]),
+        [6, 7, 8, 3, 4, 5, 0, 1, 2],
+    ),
+    # Frames 4 to 8 took three times as long as those before them.
+    "the dense part first": (
+        *(even_windows(8, 4), [[((0, 4), 10.0), ((4, 8), 30.0)]]),
+        [2, 3, 0, 1],
+    ),
+    "finer windows add to coarse ones": (even_windows(8, 4), [COARSE, FINE], [2, 3, 1, 0]),
+    "a short one may be the longest": (
+        *([(0, 6), (6, 8)], [[((0, 6), 3.0), ((6, 8), 30.0)]]),
+        [1, 0],
+    ),
+}
 
 
-def test_windows_that_should_take_the_same_keep_the_order_of_the_movie():
-    assert longest_first(even_windows(9, 3), []) == [0, 1, 2]
-    thirds = [((0, 3), 0.1), ((3, 6), 0.2), ((6, 9), 0.3)]
-    assert longest_first(even_windows(9, 9), [thirds]) == [6, 7, 8, 3, 4, 5, 0, 1, 2]
-
-
-def test_the_dense_part_of_the_movie_starts_first():
-    """Frames 4 to 8 took three times as long as those before them."""
-    measured = [[((0, 4), 10.0), ((4, 8), 30.0)]]
-    assert longest_first(even_windows(8, 4), measured) == [2, 3, 0, 1]
-
-
-def test_finer_windows_add_to_what_coarse_ones_tell():
-    coarse = [((0, 8), 40.0)]
-    fine = [((0, 2), 5.0), ((2, 4), 6.0), ((4, 6), 20.0), ((6, 8), 9.0)]
-    assert longest_first(even_windows(8, 4), [coarse, fine]) == [2, 3, 1, 0]
-
-
-def test_a_short_window_may_be_the_longest():
-    assert longest_first([(0, 6), (6, 8)], [[((0, 6), 3.0), ((6, 8), 30.0)]]) == [1, 0]
+@pytest.mark.parametrize(("windows", "measured", "order"), ORDERS.values(), ids=ORDERS)
+def test_windows_start_by_what_they_should_take(windows, measured, order):
+    assert longest_first(windows, measured) == order
 
 
 @given(frames=st.integers(1, 60), count=st.integers(1, 60), data=st.data())

@@ -1,9 +1,7 @@
 """Where a run stands is told from its files alone."""
 
 import io
-import json
 import shutil
-import sys
 import threading
 import time
 from contextlib import ExitStack
@@ -12,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from mockruns import FAILED, Killed, carry_out, ending, failing, killed_at
+from programs import put_program
 from pyscale import runqueue, statusview
 from pyscale.benchmark import benchmark
 from pyscale.executors.mock import MockEnd, MockExecutor
@@ -27,20 +26,13 @@ from pyscale.store.taskfiles import write_jobs
 
 pytestmark = pytest.mark.usefixtures("without_figures")
 
+
 FAKE_SQUEUE = """\
-#!{python}
-import json, sys
-answer = json.load(open({answer!r}))
-if answer["complaint"]:
-    sys.exit("squeue: error: " + answer["complaint"])
-form = next(a for a in sys.argv if a.startswith("--format=")).removeprefix("--format=")
-for job in answer["jobs"]:
-    line = form
-    for field, text in job.items():
-        line = line.replace(field, text)
-    print(line)
+[ -s '{folder}/complaint' ] && sed 's/^/squeue: error: /' '{folder}/complaint' >&2 && exit 1
+cat '{folder}/jobs'
 """
 """For what a real one cannot be made to do: to be late, or to fail at a given moment."""
+
 
 PATIENCE_S = 600.0
 """With a program that answers, on a busy machine."""
@@ -49,20 +41,14 @@ PATIENCE_S = 600.0
 @pytest.fixture
 def squeue(tmp_path, monkeypatch):
     """Let squeue answer with the given state of each job, or with a complaint."""
-    answer = tmp_path / "answer.json"
-    program = tmp_path / "bin" / "squeue"
-    program.parent.mkdir()
-    program.write_text(FAKE_SQUEUE.format(python=sys.executable, answer=str(answer)))
-    program.chmod(0o755)
+    program = put_program(tmp_path / "bin", "squeue", FAKE_SQUEUE.format(folder=tmp_path))
     monkeypatch.setenv("PATH", str(program.parent), prepend=":")
     monkeypatch.setattr(queue, "TIME_LIMIT_S", PATIENCE_S)
 
     def says(complaint="", **states):
-        jobs = [
-            {"%i": job, "%T": state, "%N": "n1", "%S": "1", "%r": "None", "%k": "c"}
-            for job, state in states.items()
-        ]
-        answer.write_text(json.dumps({"complaint": complaint, "jobs": jobs}))
+        jobs = (f"\x1e{job}\x1f{state}\x1fn1\x1f1\x1fNone\x1fc\n" for job, state in states.items())
+        (tmp_path / "jobs").write_text("".join(jobs))
+        (tmp_path / "complaint").write_text(complaint)
 
     says()
     return says
@@ -140,8 +126,8 @@ def test_a_run_that_begins_while_one_looks_is_not_interrupted(run, monkeypatch):
 
 
 @pytest.mark.slow
-def test_the_report_is_there_when_a_run_has_ended(run):
-    seen = []
+def test_the_report_is_there_when_a_run_has_ended(make, tmp_path):
+    run, seen = RunFolder.create(tmp_path / "runs", make(only=("register_denoise",))), []
 
     def follow():
         statusview.show(str(run.path), watch=True, as_json=False, log=False)
@@ -247,34 +233,26 @@ def test_the_word_of_an_earlier_try_is_not_that_of_this_one(run):
 
 
 class TestOnACluster:
-    def test_records_win_over_a_slurm_that_is_late(self, cluster_run, squeue):
-        killed_while_it_runs(cluster_run, "w2")
-        squeue(j0="RUNNING", j1="PENDING", j2="PENDING", j3="PENDING")
-        with run_lock(cluster_run.path):
-            status = run_status(cluster_run)
-        assert states(status) == {"w0": "done", "w1": "done", "w2": "running", "w3": "queued"}
-
-    def test_a_running_job_without_a_launch_record_is_starting_and_an_unknown_one_queued(
-        self, cluster_run, squeue, monkeypatch
-    ):
-        # However long ago it was submitted when Slurm is asked.
+    def test_records_win_over_a_slurm_that_is_late_or_fails(self, cluster_run, squeue, monkeypatch):
+        # However long ago they were submitted when Slurm is asked.
         monkeypatch.setattr(runqueue, "CLOCK_GRACE_S", PATIENCE_S)
         killed_while_it_runs(cluster_run, "w2")
+        by_records = {"w0": "done", "w1": "done", "w2": "running", "w3": "queued"}
         with run_lock(cluster_run.path):
+            squeue(j0="RUNNING", j1="PENDING", j2="PENDING", j3="PENDING")
+            assert states(run_status(cluster_run)) == by_records
+            # A running job without a launch record is starting, and an unknown one queued.
             squeue(j2="RUNNING", j3="RUNNING")
             found = told(run_status(cluster_run))["w3"]
             assert (found.state, found.node) == ("starting", "n1")
             squeue(j2="RUNNING")
             assert states(run_status(cluster_run))["w3"] == "queued"
-
-    def test_one_that_fails_leaves_the_records(self, cluster_run, squeue):
-        killed_while_it_runs(cluster_run, "w2")
         squeue(complaint="Unable to contact slurm controller")
         status = run_status(cluster_run)
         assert status.state == "interrupted"
         assert status.slurm_complaint == "squeue: Unable to contact slurm controller"
         assert status.jobs is None
-        assert states(status) == {"w0": "done", "w1": "done", "w2": "running", "w3": "queued"}
+        assert states(status) == by_records
 
     def test_jobs_of_an_interrupted_run_are_counted(self, cluster_run, squeue):
         killed_while_it_runs(cluster_run, "w1")

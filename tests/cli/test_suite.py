@@ -14,85 +14,94 @@ def test_every_shipped_suite_loads_under_its_own_name(name):
     assert load_suite(name).name == name
 
 
+@pytest.fixture
+def own(tmp_path):
+    """Write a suite of one's own; its path."""
+
+    def write(text):
+        (tmp_path / "own.toml").write_text(text)
+        return str(tmp_path / "own.toml")
+
+    return write
+
+
 def test_an_entry_runs_the_stage_it_names():
     suite = load_suite("pipeline_two_channels")
     assert suite.stage_name("segment_ch1") == "segment"
     assert suite.stage_name("contact") == "contact"
 
 
+def entry(name, **inputs):
+    """An entry of a suite; its keys and inputs as TOML gives them."""
+    keys = "".join(f"{key} = '{inputs.pop(key)}'\n" for key in ("stage", "data") if key in inputs)
+    given = ", ".join(f"{slot} = '{source}'" for slot, source in inputs.items())
+    return f"[stages.{name}]\n{keys}inputs = {{{given}}}\n"
+
+
+SEGMENT = entry("segment", frames="movie")
+OF_NUCLEI = entry("segment", data="stardist-nuclei", frames="movie")
+SLIDES, PHANTOM = "data = 'slides'\n", "data = 'phantom'\n"
+LOADER = entry("loader", slides="slides")
+
+
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("[stages.track]\ninput = {labels = 'movie'}", "unknown key 'stages.track.input'.*inputs"),
-        ("[stages.trak]\ninputs = {labels = 'movie'}", "at stages.trak.*did you mean 'track'"),
-        ("[stages.track]\ninputs = {label = 'movie'}", "unknown input 'label'.*'labels'"),
-        ("[stages.track]\ninputs = {labels = 'segment'}", "not an earlier entry"),
-        ("[stages.track]\ninputs = {}", "no input 'labels'"),
+        (entry("trak", labels="movie"), "at stages.trak.*did you mean 'track'"),
+        (entry("track", label="movie"), "unknown input 'label'.*'labels'"),
+        (entry("track", labels="segment"), "not an earlier entry"),
+        (entry("track"), "no input 'labels'"),
         ("[stages", "is not TOML"),
         (
-            "[stages.segment]\ninputs = {frames = 'movie'}\n"
-            "[stages.track]\ndata = 'hela-tracking'\ninputs = {labels = 'segment'}",
+            SEGMENT + entry("track", data="hela-tracking", labels="segment"),
             'no input of it is "movie" or "truth"',
         ),
         (
-            "[stages.segment]\ndata = 'stardist-nuclei'\ninputs = {frames = 'movie'}\n"
-            "[stages.segment_ch1]\nstage = 'segment'\ninputs = {frames = 'movie'}\n"
-            "[stages.contact]\ninputs = {labels = 'segment', labels_b = 'segment_ch1'}",
+            OF_NUCLEI
+            + entry("segment_ch1", stage="segment", frames="movie")
+            + entry("contact", labels="segment", labels_b="segment_ch1"),
             "feeds stages.contact from two datasets",
         ),
+        (OF_NUCLEI, "sets data for every stage"),
         (
-            "[stages.segment]\ndata = 'stardist-nuclei'\ninputs = {frames = 'movie'}",
-            "sets data for every stage",
-        ),
-        (
-            "[stages.segment]\ninputs = {frames = 'movie'}\n"
-            "[stages.track]\ndata = 'a/x.tif'\ninputs = {labels = 'movie'}\n"
-            "[stages.contact]\ndata = 'b/x.tif'\ninputs = {labels = 'movie'}",
+            SEGMENT
+            + entry("track", data="a/x.tif", labels="movie")
+            + entry("contact", data="b/x.tif", labels="movie"),
             "two datasets named x.tif",
         ),
         # A folder to measure feeds nothing but what measures it.
-        ("[stages.storage]\ninputs = {place = 'movie'}", "takes only its place"),
-        ("[stages.storage]\ninputs = {}", "has no input 'place' for stages.storage"),
-        (
-            "[stages.track]\ninputs = {labels = 'place'}",
-            "feeds 'labels'.*takes neither a place nor",
-        ),
-        ("data = 'place'\n[stages.track]\ninputs = {labels = 'movie'}", "track cannot measure"),
+        (entry("storage", place="movie"), "takes only its place"),
+        (entry("storage"), "has no input 'place' for stages.storage"),
+        (entry("track", labels="place"), "feeds 'labels'.*takes neither a place nor"),
+        ("data = 'place'\n" + entry("track", labels="movie"), "track cannot measure"),
         # Slides feed ranks and nothing else.
-        ("[stages.loader]\ninputs = {slides = 'slides'}", 'set data = "slides" above its stages'),
-        ("data = 'slides'\n[stages.loader]\ninputs = {}", "no input 'slides'"),
-        ("data = 'slides'\n[stages.loader]\ninputs = {slides = 'movie'}", "not an earlier entry"),
-        ("data = 'slides'\n[stages.loader]\ninputs = {slides = 'place'}", "takes slides alone"),
+        (LOADER, 'set data = "slides" above its stages'),
+        (SLIDES + entry("loader"), "no input 'slides'"),
+        (SLIDES + entry("loader", slides="movie"), "not an earlier entry"),
+        (SLIDES + entry("loader", slides="place"), "takes slides alone"),
         (
-            "data = 'slides'\n[stages.storage]\ninputs = {place = 'place'}\n"
-            "[stages.loader]\ninputs = {slides = 'storage'}",
+            SLIDES + entry("storage", place="place") + entry("loader", slides="storage"),
             "feeds 'slides' of stages.loader from 'storage', but that input takes slides alone",
         ),
-        ("data = 'slides'\n[stages.track]\ninputs = {labels = 'slides'}", "track cannot measure"),
+        (SLIDES + entry("track", labels="slides"), "track cannot measure"),
         # An image of its own is no data of other stages.
         ("[stages.reconstruct]", 'reconstruct cannot measure: set data = "phantom" above its'),
-        ("data = 'slides'\n[stages.reconstruct]", 'set data = "phantom" above its stages'),
-        ("data = 'phantom'\n[stages.segment]", "segment cannot measure"),
-        ("data = 'phantom'\n[stages.loader]", 'set data = "slides" above its stages'),
-        (
-            "data = 'phantom'\n[stages.reconstruct]\ninputs = {frames = 'movie'}",
-            "unknown input 'frames'",
-        ),
+        (SLIDES + "[stages.reconstruct]", 'set data = "phantom" above its stages'),
+        (PHANTOM + "[stages.segment]", "segment cannot measure"),
+        (PHANTOM + "[stages.loader]", 'set data = "slides" above its stages'),
+        (PHANTOM + entry("reconstruct", frames="movie"), "unknown input 'frames'"),
     ],
 )
-def test_a_wrong_suite_is_one_sentence(tmp_path, text, sentence):
-    path = tmp_path / "own.toml"
-    path.write_text(f"name = 'own'\nsummary = 'mine'\n{text}\n")
+def test_a_wrong_suite_is_one_sentence(own, text, sentence):
     with pytest.raises(UserError, match=sentence):
-        load_suite(str(path))
+        load_suite(own(f"name = 'own'\nsummary = 'mine'\n{text}\n"))
 
 
 @pytest.mark.parametrize("name", ["=1+1", "-own", "a\\u001b[31m"])
-def test_a_suite_has_a_name_that_tables_can_hold(tmp_path, name):
-    path = tmp_path / "own.toml"
-    path.write_text(f'name = "{name}"\nsummary = "mine"\nstages = {{}}\n')
+def test_a_suite_has_a_name_that_tables_can_hold(own, name):
     with pytest.raises(UserError, match="'name': invalid name: it .*; choose another"):
-        load_suite(str(path))
+        load_suite(own(f'name = "{name}"\nsummary = "mine"\nstages = {{}}\n'))
 
 
 def test_what_an_entry_does_is_known_by_its_stage():

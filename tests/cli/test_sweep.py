@@ -7,22 +7,27 @@ from hypothesis import strategies as st
 from pyscale.errors import UserError
 from pyscale.sweep import Sweep
 
-
-def test_in_strong_scaling_all_share_the_movie_and_the_baseline_feeds():
-    sweep = Sweep("strong", (2, 4), 9)
-    assert [sweep.frames_at(n) for n in sweep.workers] == [9, 9]
-    assert sweep.feeding == 2
-    assert str(sweep) == "strong: N workers share the whole movie"
+LEFT = "of the 9 frames at every N; the last"
 
 
-def test_in_weak_scaling_each_worker_has_as_many_frames_and_the_largest_n_feeds():
-    sweep = Sweep("weak", (1, 2, 4), 9)
-    assert [sweep.frames_at(n) for n in sweep.workers] == [2, 4, 8]
-    assert sweep.feeding == 4
-    assert str(sweep) == (
-        "weak: each worker has 2 of the 9 frames at every N; the last is left out"
-    )
-    assert str(Sweep("weak", (1, 4), 8)) == "weak: each worker has 2 of the 8 frames at every N"
+@pytest.mark.parametrize(
+    ("sweep", "frames", "feeding", "said"),
+    [
+        (Sweep("strong", (2, 4), 9), [9, 9], 2, "strong: N workers share the whole movie"),
+        (Sweep("weak", (1, 2, 4), 9), [2, 4, 8], 4, f"weak: each worker has 2 {LEFT} is left out"),
+        (Sweep("weak", (1, 4), 8), [2, 8], 4, "weak: each worker has 2 of the 8 frames at every N"),
+        # A suite may say how many frames each worker has.
+        (
+            Sweep("strong", (1, 2), 9, frames_each=3),
+            *([3, 6], 2, f"weak: each worker has 3 {LEFT} 3 are left out"),
+        ),
+    ],
+)
+def test_what_n_workers_are_given_and_which_n_feeds_others(sweep, frames, feeding, said):
+    assert [sweep.frames_at(n) for n in sweep.workers] == frames
+    assert sweep.feeding == feeding
+    assert sweep.is_weak == said.startswith("weak")
+    assert str(sweep) == said
 
 
 @given(
@@ -37,42 +42,32 @@ def test_no_worker_goes_without_a_frame_and_few_frames_are_left_out(counts, more
     assert 0 <= sweep.frames - sweep.frames_at(most) < most
 
 
+NEEDS = "--scaling weak needs at least one frame for each of up to 16 .* has 9"
+
+
 @pytest.mark.parametrize(
-    ("scaling", "sentence"),
+    ("sweep", "sentence"),
     [
-        ("strong", "16 workers cannot share the 9 frames of a.tif: use fewer --workers"),
+        (Sweep("strong", (1, 16), 9), "16 workers cannot share the 9 frames of a.tif: use fewer"),
+        (Sweep("weak", (1, 16), 9), NEEDS),
         (
-            "weak",
-            "--scaling weak needs at least one frame for each of up to 16 .* has 9",
+            Sweep("strong", (1, 4), 9, frames_each=3),
+            "each of up to 4 workers 3 of the frames, but a.tif has 9",
         ),
     ],
 )
-def test_a_movie_that_is_too_short_is_refused(scaling, sentence):
+def test_a_movie_that_is_too_short_is_refused(sweep, sentence):
     with pytest.raises(UserError, match=sentence):
-        Sweep(scaling, (1, 16), 9).refuse_too_short("a.tif")
+        sweep.refuse_too_short("a.tif")
 
 
-def test_the_sweep_of_a_plan_is_that_which_it_was_made_for(make):
+def test_the_sweep_of_a_plan_is_that_which_it_was_made_for(make, sweep):
     assert Sweep.of(make(workers=(1, 2, 4), scaling="weak")) == Sweep("weak", (1, 2, 4), 8)
+    assert Sweep.of(sweep(workers=(1, 2))) == Sweep("strong", (1, 2), 8, 1)
     plan = make()
     settings = {name: value for name, value in plan.settings.items() if name != "scaling"}
     older = plan.model_copy(update={"settings": settings})
     assert Sweep.of(older) == Sweep("strong", (1, 2), 8)
-
-
-def test_a_suite_may_say_how_many_frames_each_worker_has():
-    sweep = Sweep("strong", (1, 2), 9, frames_each=3)
-    assert sweep.is_weak
-    assert [sweep.frames_at(n) for n in sweep.workers] == [3, 6]
-    assert str(sweep) == (
-        "weak: each worker has 3 of the 9 frames at every N; the last 3 are left out"
-    )
-    with pytest.raises(UserError, match="each of up to 4 workers 3 of the frames, but a.tif has 9"):
-        Sweep("strong", (1, 4), 9, frames_each=3).refuse_too_short("a.tif")
-
-
-def test_the_sweep_of_a_plan_has_the_frames_of_its_suite(sweep):
-    assert Sweep.of(sweep(workers=(1, 2))) == Sweep("strong", (1, 2), 8, 1)
 
 
 def test_every_block_holds_every_configuration_once_in_another_order(make):
@@ -89,7 +84,7 @@ def test_every_block_holds_every_configuration_once_in_another_order(make):
     assert blocks == sorted(blocks)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_what_a_trial_rests_on_comes_before_it(make, seed):
     seen = set()
     for trial in make(workers=(1, 2, 4), seed=seed).trials:
@@ -111,7 +106,7 @@ def test_measuring_one_stage_runs_those_that_feed_it_once_at_the_baseline(make):
     assert sorted(t.workers for t in trials if t.entry == "contact") == [1, 1, 2, 2]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(10))
 def test_a_point_comes_before_those_that_are_set_beside_it(sweep, seed):
     grid = {"device": ["cpu", "cuda", "mps"]}
     seen = []

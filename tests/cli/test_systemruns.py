@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mockruns import alone, carried_out, tell
+from mockruns import alone, carried_out, tell_samples
 from pyscale.references.fromrun import reference_from
 from pyscale.suite import load_suite
 from pyscale_stages.timing import Timing
@@ -19,13 +19,12 @@ def measured(make_of, tmp_path):
     def measured(slower=1.0, repeats=6):
         suite = alone(load_suite("system"), "storage")
         run = carried_out(make_of(suite, dataset=None, cache="asis", repeats=repeats), tmp_path)
-        refused = Timing(
-            test="particle_random_read_direct", repeat=0, wall_s=None, why_not="it refuses"
-        )
+        direct = "particle_random_read_direct"
+        refused = Timing(test=direct, repeat=0, wall_s=None, why_not="it refuses")
+        versions = {"place_filesystem": "ext4"}
         for number, trial in enumerate(run.plan.trials):
-            timings = [one.model_dump(mode="json") for one in (_read(number, slower), refused)]
-            versions = {"place_filesystem": "ext4"}
-            tell(run, trial.id, "w0", samples={"timings": timings}, versions=versions)
+            found = (_read(number, slower), refused)
+            tell_samples(run, trial.id, "w0", *found, versions=versions)
         return run
 
     return measured

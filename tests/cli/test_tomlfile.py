@@ -14,14 +14,12 @@ KINDS = ("suite", "site")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_comes_with_pyscale_is_known_by_name(kind):
+def test_what_comes_with_pyscale_is_known_by_name_and_ones_own_by_its_path(
+    kind, tmp_path, monkeypatch
+):
     files = {name: file_of(kind, name) for name in shipped_names(kind)}
     assert files
     assert all(file.is_file() and file.stem == name for name, file in files.items())
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_file_of_ones_own_is_named_by_its_path(kind, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     assert file_of(kind, "mine.toml") == Path("mine.toml")
     assert file_of(kind, "~/mine.toml") == tmp_path / "mine.toml"
@@ -38,13 +36,9 @@ def test_a_misspelt_name_suggests_the_nearest(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_file_that_is_not_there_is_named(kind):
+def test_a_file_that_is_not_there_and_a_folder_are_named(kind, tmp_path):
     with pytest.raises(UserError, match=rf"no {kind} file nowhere\.toml: name its path, or one of"):
         read_toml(kind, Path("nowhere.toml"), Suite)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_folder_is_no_file(kind, tmp_path):
     with pytest.raises(UserError, match=f"the {kind} {tmp_path} cannot be read: Is a directory$"):
         read_toml(kind, tmp_path, Suite)
 
@@ -60,19 +54,15 @@ def test_what_is_no_toml_is_called_so(tmp_path, content, sentence):
         read_toml("site", path, Suite)
 
 
-@pytest.mark.parametrize("name", ["config", "sbatch_templates", "containers"])
-def test_a_checkout_has_the_folder(name):
-    assert shipped(name).is_dir()
-
-
-def test_a_wheel_carries_the_folder_inside_the_package(tmp_path, monkeypatch):
+def test_what_comes_with_pyscale_lies_in_a_checkout_or_inside_the_package_of_a_wheel(
+    tmp_path, monkeypatch
+):
+    assert all(shipped(name).is_dir() for name in ("config", "sbatch_templates", "containers"))
     package = tmp_path / "site-packages" / "pyscale"
     (package / "resources" / "config").mkdir(parents=True)
     monkeypatch.setattr(module, "_PACKAGE", package)
     assert shipped("config") == package / "resources" / "config"
-
-
-def test_an_installation_that_lost_the_folder_says_so(tmp_path, monkeypatch):
+    # An installation that lost the folder says so.
     monkeypatch.setattr(module, "_PACKAGE", tmp_path)
     monkeypatch.setattr(module, "_CHECKOUT", tmp_path)
     with pytest.raises(UserError, match="config is missing.*install pyscale again"):

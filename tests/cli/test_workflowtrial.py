@@ -41,14 +41,13 @@ def test_a_work_directory_shows_the_files_of_the_workflow_and_no_results(root):
     assert (root / "scripts" / "a.py").is_file()
 
 
-def test_a_work_directory_within_the_workflow_is_seen_by_any_name(root, tmp_path):
+def test_a_work_directory_within_the_workflow_is_seen_and_very_many_files_refused(
+    root, tmp_path, monkeypatch
+):
     (tmp_path / "other").symlink_to(root)
     work = root / "runs" / "r2"
     link_files(tmp_path / "other", work, but="results")
     assert not (work / "runs").exists()
-
-
-def test_a_folder_of_very_many_files_is_refused(root, tmp_path, monkeypatch):
     monkeypatch.setattr(workflowtrial, "MOST_FILES", 3)
     with pytest.raises(UserError, match="more than 3 files: keep the workflow in a folder"):
         link_files(root, tmp_path / "work", but="results")
@@ -113,11 +112,7 @@ Tip: you can try to figure out what's wrong
 @pytest.mark.parametrize(
     ("engine", "said", "told"),
     [
-        (
-            "snakemake",
-            IN_RULE,
-            ["oh no, no cells", "Command 'set -euo", "Error in rule label:"],
-        ),
+        ("snakemake", IN_RULE, ["oh no, no cells", "Command 'set -euo", "Error in rule label:"]),
         ("nextflow", IN_PROCESS, ["  Process `LABEL (1)`", "Command error:", "  oh no, no cells"]),
         ("snakemake", "MissingInputException\n    nix.txt\n", []),
     ],

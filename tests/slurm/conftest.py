@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from programs import put_program
 from slurm.cluster import absent_programs, running_cluster
 from slurm.runs import ClusterRuns
 
@@ -74,12 +75,9 @@ def slurm_with_accounting(accounting_cluster_of_the_session, monkeypatch):
 @pytest.fixture
 def broken_sacct(tmp_path, monkeypatch):
     """A `sacct` that fails comes first on PATH."""
-    folder = tmp_path / "broken"
-    folder.mkdir()
-    program = folder / "sacct"
-    program.write_text("#!/bin/sh\necho 'sacct: error: the database is gone' >&2\nexit 1\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    fails = "echo 'sacct: error: the database is gone' >&2; exit 1"
+    program = put_program(tmp_path / "broken", "sacct", fails)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
 
 
 @pytest.fixture
@@ -89,17 +87,11 @@ def instead(tmp_path, monkeypatch):
     Questions that submit nothing are answered as ever.
     """
     folder = tmp_path / "instead"
-    folder.mkdir()
-    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PATH", str(folder), prepend=os.pathsep)
 
     def put(command, lines):
-        program = folder / command
-        program.write_text(
-            f"#!/bin/sh\nreal={shutil.which(command)}\n"
-            'case "$*" in *--version*|*--test-only*) exec $real "$@";; esac\n'
-            f"{lines}\n"
-        )
-        program.chmod(0o755)
+        answered = 'case "$*" in *--version*|*--test-only*) exec $real "$@";; esac'
+        put_program(folder, command, f"real={shutil.which(command)}\n{answered}\n{lines}")
 
     return put
 

@@ -3,6 +3,7 @@
 import errno
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from polars.testing import assert_frame_equal
 from rocrate.rocrate import ROCrate
 
-from mockruns import carried_out, carry_out, killed_at, tell
+from mockruns import carried_out, carry_out, killed_at, plan_of, tell_samples
 from pyscale.archive.archive import archive
 from pyscale.archive.mask import Mask
 from pyscale.archive.masking import masked_record
@@ -19,11 +20,9 @@ from pyscale.archive.names import own_code
 from pyscale.errors import UserError
 from pyscale.executors.mock import MockEnd, MockExecutor
 from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
 from pyscale.results import results_of
-from pyscale.settings import Settings
 from pyscale.store.crate import write_crate
-from pyscale.store.folder import RunFolder, find_run, new_run_id
+from pyscale.store.folder import RunFolder, find_run
 from pyscale.store.lock import run_lock
 from pyscale.suite import load_suite
 from pyscale_stages.contract import TaskError
@@ -84,12 +83,7 @@ def test_a_masked_archive_is_a_run_with_the_same_numbers(run, tmp_path):
 @pytest.mark.parametrize("masked", [False, True])
 def test_the_same_run_gives_the_same_bytes_and_a_crate_that_can_be_read(measured, tmp_path, masked):
     call = Call(frame=3, index=0, shape_yx=(8, 8), wall_s=1.5, parts={"network": 1.0})
-    tell(
-        measured,
-        measured.plan.trials[0].id,
-        "w0",
-        samples={"calls": [call.model_dump(mode="json")]},
-    )
+    tell_samples(measured, measured.plan.trials[0].id, "w0", call)
     before = texts(measured.path)
     first = archive(measured, tmp_path / "a", tables, masked=masked)
     second = archive(measured, tmp_path / "b", tables, masked=masked)
@@ -243,19 +237,10 @@ def test_code_of_ones_own_and_slides_have_no_name_in_a_masked_archive(own_slides
     entry = suite.stages["loader"].model_copy(
         update={"grid": {}, "threads": 1, "params": {"factory": factory}}
     )
-    settings = Settings(
-        repeats=1,
-        data=str(own_slides),
-        runs_folder=tmp_path / "runs",
-        stages={"loader": {"factory": factory}},
-    )
-    plan = make_plan(
-        suite.model_copy(update={"stages": {"loader": entry}}),
-        Dataset(own_slides, frames=2),
-        run_id=new_run_id(),
-        settings=settings.model_dump(mode="json"),
-        workers=(2,),
-    )
+    suite = suite.model_copy(update={"stages": {"loader": entry}})
+    slides, stages = Dataset(own_slides, frames=2), {"loader": {"factory": factory}}
+    given = {"repeats": 1, "data": str(own_slides), "stages": stages}
+    plan = plan_of(suite, slides, tmp_path / "runs", (2,), **given)
     run = RunFolder.create(tmp_path / "runs", plan)
     said = f"the module lab{TELL}.loading has no make_{TELL}, asked for as {factory}, in lab{TELL}"
     error = TaskError(kind="BadInput", message=said, exit_code=2)
@@ -297,15 +282,9 @@ def test_datasets_and_truth_of_the_users_own_are_masked(dataset, tmp_path, movie
         "truth = 'camera'\n[stages.track]\ninputs = {labels = 'movie'}\n"
         f"data = '{tmp_path}/{TELL}.ome.tif'\n"
     )
-    settings = Settings(repeats=1, runs_folder=tmp_path, data=str(own), truth=truth)
-    plan = make_plan(
-        load_suite(str(tmp_path / "own.toml")),
-        Dataset(own, frames=8, own_truth=truth),
-        run_id=new_run_id(),
-        settings=settings.model_dump(mode="json"),
-        workers=(1,),
-        own_data={str(own): Dataset(own, frames=8)},
-    )
+    suite, movie = load_suite(str(tmp_path / "own.toml")), Dataset(own, frames=8)
+    given = {"repeats": 1, "data": str(own), "truth": truth, "own_data": {str(own): movie}}
+    plan = plan_of(suite, replace(movie, own_truth=truth), tmp_path, **given)
     run = carried_out(plan, tmp_path)
     folder = unpacked(archive(run, tmp_path / "out", tables, masked=True))
     assert {name for name, text in texts(folder).items() if TELL in text.lower()} == set()

@@ -14,14 +14,12 @@ import pytest
 from PIL import Image
 from pydantic import BaseModel
 
-from mockruns import carry_out
+from mockruns import carry_out, plan_of
 from pyscale.archive.archive import archive
 from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
 from pyscale.runreport import report_run
-from pyscale.settings import Settings
 from pyscale.sites import Request, Site
-from pyscale.store.folder import RunFolder, new_run_id
+from pyscale.store.folder import RunFolder
 from pyscale.store.journal import Event
 from pyscale.store.provenance import Provenance
 from pyscale.store.records import (
@@ -186,23 +184,14 @@ def planted(planter, tmp_path, movie):
     home = tmp_path / "home" / planter.word("user")
     home.mkdir(parents=True)
     own = movie.rename(home / f"{planter.word('movie')}.ome.tif")
-    settings = Settings(
-        repeats=2,
-        runs_folder=home / "runs",
+    plan = plan_of(
+        *(own_suite(planter), Dataset(own, frames=8), home / "runs", (1, 2)),
+        on_site=own_site(planter),
         data=str(own),
         mirror=f"https://{planter.word('mirror')}:secret@mirror.example",
         stages={"segment": {"model": planter.word("model of settings")}},
         site=f"{planter.word('site file')}.toml",
         prices={"core_hour": 1, "currency": planter.word("currency of settings")},
-    )
-    plan = make_plan(
-        own_suite(planter),
-        Dataset(own, frames=8),
-        run_id=new_run_id(),
-        settings=settings.model_dump(mode="json"),
-        workers=(1, 2),
-        only=(),
-        site=own_site(planter),
     )
     run = RunFolder.create(home / "runs", plan)
     carry_out(run)

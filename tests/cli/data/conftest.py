@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import pytest
 
 from datamirror import LONG_S, NOISE, Talk, registry_of, row, serve
@@ -35,6 +37,16 @@ def data_root(tmp_path):
 @pytest.fixture
 def report():
     return Talk()
+
+
+@pytest.fixture
+def with_free(monkeypatch):
+    """Let every disk have so many bytes left."""
+
+    def left(free_bytes):
+        monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free_bytes))
+
+    return left
 
 
 @pytest.fixture

@@ -61,6 +61,16 @@ def tar_member(name, kind=tarfile.REGTYPE, link=""):
     return member
 
 
+def archive_of(path, *names, content=b"cells"):
+    """An archive of the kind that its name says."""
+    if path.suffix == ".zip":
+        return zip_of(path, dict.fromkeys(names, content))
+    return tar_of(path, *map(tar_member, names), content=content)
+
+
+KINDS = pytest.mark.parametrize("kind", ["zip", "tar.gz"])
+
+
 def test_an_archive_is_unpacked_whole_with_its_folders_and_links_that_stay_inside(
     tmp_path, unpacked
 ):
@@ -75,17 +85,13 @@ def test_an_archive_is_unpacked_whole_with_its_folders_and_links_that_stay_insid
     assert [path.name for path in folder.iterdir()] == ["01"]
 
 
-@pytest.mark.parametrize("kind", ["zip", "tar"])
+@KINDS
 @pytest.mark.parametrize(
     "name",
     ["../evil", "01/../../evil", "/tmp/evil", "..\\evil", "C:\\evil", "C:evil", "\\\\host\\evil"],
 )
 def test_an_archive_that_leaves_the_folder_is_refused(tmp_path, refused, kind, name):
-    archive = (
-        zip_of(tmp_path / "evil.zip", {"good.tif": b"a", name: b"evil"})
-        if kind == "zip"
-        else tar_of(tmp_path / "evil.tar.gz", tar_member("good.tif"), tar_member(name))
-    )
+    archive = archive_of(tmp_path / f"evil.{kind}", "good.tif", name)
     assert "would land outside" in refused(archive)
 
 
@@ -142,37 +148,32 @@ def test_a_zip_that_lies_about_its_sizes_is_refused(tmp_path, refused):
     assert "cannot be unpacked" in refused(archive, 1000)
 
 
-def test_an_archive_larger_than_the_disk_is_refused(tmp_path, refused, monkeypatch):
-    monkeypatch.setattr("shutil.disk_usage", lambda _: type("Usage", (), {"free": 10}))
+def test_an_archive_larger_than_the_disk_is_refused(tmp_path, refused, with_free):
+    with_free(10)
     archive = zip_of(tmp_path / "cells.zip", {"a": bytes(1000)})
-    assert "has 10 bytes left, but 1000 are needed for the contents of cells.zip" in refused(
-        archive
-    )
+    said = "has 10 bytes left, but 1000 are needed for the contents of cells.zip"
+    assert said in refused(archive)
 
 
-@pytest.mark.parametrize("kind", ["zip", "tar.gz"])
-@pytest.mark.parametrize("name", ["x" * 300, f"{'d' * 250}/" * 20 + "x"])
-def test_a_name_that_no_disk_takes_is_one_sentence(tmp_path, refused, kind, name):
-    archive = tmp_path / f"a.{kind}"
-    zip_of(archive, {name: b""}) if kind == "zip" else tar_of(archive, tarfile.TarInfo(name))
-    assert "cannot be written here (File name too long)" in refused(archive)
+@KINDS
+@pytest.mark.parametrize(
+    ("names", "why"),
+    [
+        (["x" * 300], " (File name too long)"),
+        ([f"{'d' * 250}/" * 20 + "x"], " (File name too long)"),
+        (["a", "a/b"], ""),
+        (["a/b", "a"], ""),
+    ],
+    ids=["a long name", "long folders", "a file is a folder too", "a folder is a file too"],
+)
+def test_names_that_the_disk_does_not_take_are_one_sentence(tmp_path, refused, kind, names, why):
+    archive = archive_of(tmp_path / f"a.{kind}", *names, content=b"")
+    assert f"cannot be written here{why}" in refused(archive)
 
 
-@pytest.mark.parametrize("names", [("a", "a/b"), ("a/b", "a")])
-def test_a_file_that_is_a_folder_too_is_one_sentence(tmp_path, refused, names):
-    assert "cannot be written here" in refused(
-        zip_of(tmp_path / "a.zip", dict.fromkeys(names, b""))
-    )
-
-
-@pytest.mark.parametrize("name", ["cells.zip", "cells.tar.gz"])
+@KINDS
 @pytest.mark.parametrize("keep", [0, 7, 90])
-def test_a_truncated_archive_is_one_sentence(tmp_path, refused, name, keep):
-    path = tmp_path / name
-    whole = (
-        zip_of(path, {"a": bytes(range(256)) * 9})
-        if path.suffix == ".zip"
-        else tar_of(path, tar_member("a"), content=bytes(range(256)) * 9)
-    )
-    path.write_bytes(whole.read_bytes()[:keep])
-    assert f"{name} cannot be unpacked" in refused(path)
+def test_a_truncated_archive_is_one_sentence(tmp_path, refused, kind, keep):
+    path = archive_of(tmp_path / f"cells.{kind}", "a", content=bytes(range(256)) * 9)
+    path.write_bytes(path.read_bytes()[:keep])
+    assert f"{path.name} cannot be unpacked" in refused(path)

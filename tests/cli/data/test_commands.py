@@ -138,20 +138,50 @@ def test_the_help_of_synth_shows_the_defaults_of_the_generator(run, monkeypatch)
     assert f"Random seed. (default: {default.seed})" in said
 
 
-def test_a_synthetic_movie_is_made_listed_found_and_verified(run, data_root):
-    # It needs no number of cells.
+SMALL_MOVIE = "--frames 3 --size 64x80 --cells 4 --cell-types 1 --seed 2 --density ramp"
+SMALL_SLIDES = "--slides 2 --size 512x600 --mpp 0.25 --seed 2"
+SIZE = {"slides": 2, "height_px": 512, "width_px": 600, "mpp": 0.25, "seed": 2, "tile_px": 128}
+OF_MOVIE = {"frames": 3, "height_px": 64, "width_px": 80, "cells": 4, "cell_types": 1}
+OF_MOVIE |= {"seed": 2, "density_profile": "ramp", "radius_px": 5.0}
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "place", "file", "params", "title"),
+    [
+        (
+            *("movie", f"{SMALL_MOVIE} --set radius_px=5", "movie.ome.tif", "movie.ome.tif"),
+            *(SynthParams(**OF_MOVIE), "A synthetic movie with its truth"),
+        ),
+        (
+            *("slides", f"{SMALL_SLIDES} --set tile_px=128", ".", "slide_001.svs"),
+            *(SlidesParams(**SIZE), "Synthetic slides"),
+        ),
+    ],
+    ids=["movie", "slides"],
+)
+def test_a_synthetic_dataset_of_ones_own_is_made_listed_found_and_verified(
+    run, data_root, kind, options, place, file, params, title
+):
+    said = run("synth", "mine", *options.split()).stdout
+    folder = data_root / "mine"
+    assert said == f"{folder / place}\n"
+    record = {"movie": "synth.json", "slides": "slides.json"}[kind]
+    assert type(params).model_validate_json((folder / record).read_text()) == params
+    rows = {row["name"]: row for row in json.loads(run("list", "--json").stdout)}
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    size_bytes = sum(file.stat().st_size for file in files)
+    listed = {"kind": kind, "state": "here", "title": title, "size_bytes": size_bytes}
+    assert rows["mine"].items() >= listed.items()
+    assert run("path", "mine").stdout == said
+    assert f"{len(files)} of {len(files)} files" in run("verify", "mine").stdout
+    (folder / file).write_bytes(b"short")
+    states = json.loads(run("verify", "mine", "--json", code=1).stdout)
+    assert [s["file"] for s in states if s["state"] == "changed"] == [file]
+
+
+def test_a_synthetic_movie_needs_no_number_of_cells(run, data_root):
     small = run("synth", "small", "--frames", "2", "--size", "64")
     assert small.stdout == f"{data_root / 'small' / 'movie.ome.tif'}\n"
-    line = "synth dense --frames 3 --size 64x80 --cells 4 --cell-types 1 --seed 2"
-    made = run(*line.split(), "--density", "ramp", "--set", "radius_px=5")
-    folder = data_root / "dense"
-    assert made.stdout == f"{folder / 'movie.ome.tif'}\n"
-    expected = {"frames": 3, "height_px": 64, "width_px": 80, "cells": 4, "cell_types": 1}
-    expected |= {"seed": 2, "density_profile": "ramp", "radius_px": 5.0}
-    assert json.loads((folder / "synth.json").read_text()).items() >= expected.items()
-    assert "dense" in run("list").stdout
-    assert run("path", "dense").stdout == made.stdout
-    assert "ok" in run("verify", "dense").stdout
 
 
 @pytest.mark.parametrize(
@@ -176,25 +206,6 @@ def test_a_synthetic_movie_is_made_listed_found_and_verified(run, data_root):
 def test_a_wrong_option_of_synth_is_one_sentence(run, more, said):
     with pytest.raises(UserError, match=said):
         run("synth", "dense", *more)
-
-
-def test_slides_are_made_listed_found_and_verified(run, data_root):
-    line = "synth mine --slides 2 --size 512x600 --mpp 0.25 --seed 2 --set tile_px=128"
-    folder = data_root / "mine"
-    assert run(*line.split()).stdout == f"{folder}\n"
-    params = SlidesParams.model_validate_json((folder / "slides.json").read_text())
-    assert params == SlidesParams(
-        slides=2, height_px=512, width_px=600, mpp=0.25, seed=2, tile_px=128
-    )
-    rows = {row["name"]: row for row in json.loads(run("list", "--json").stdout)}
-    assert (rows["mine"]["kind"], rows["mine"]["state"]) == ("slides", "here")
-    assert rows["mine"]["title"] == "Synthetic slides"
-    assert rows["mine"]["size_bytes"] == sum(file.stat().st_size for file in folder.iterdir())
-    assert run("path", "mine").stdout == f"{folder}\n"
-    assert "3 of 3 files" in run("verify", "mine").stdout
-    (folder / "slide_001.svs").write_bytes(b"short")
-    states = json.loads(run("verify", "mine", "--json", code=1).stdout)
-    assert [s["file"] for s in states if s["state"] == "changed"] == ["slide_001.svs"]
 
 
 def test_slides_larger_than_the_disk_are_refused_before_any_is_made(run, data_root):

@@ -57,8 +57,16 @@ def test_a_synthetic_movie_brings_its_truth_which_alone_holds_labels(find, make_
         find("dense", suite="loader")
 
 
-def test_a_synthetic_dataset_of_the_registry_is_made_with_its_truth(find, data_root, monkeypatch):
-    monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: MADE_MOVIE)
+@pytest.fixture
+def registered(monkeypatch):
+    """Let this be the registry."""
+    return lambda registry: monkeypatch.setattr(
+        "pyscale.data.ensure.load_registry", lambda _folder: registry
+    )
+
+
+def test_a_synthetic_dataset_of_the_registry_is_made_with_its_truth(find, data_root, registered):
+    registered(MADE_MOVIE)
     found = find("cells", mirror="http://127.0.0.1:9")
     assert found.movie == data_root / "cells" / "movie.ome.tif"
     assert found.truth == data_root / "cells" / "truth"
@@ -111,10 +119,18 @@ def test_what_is_no_movie_is_one_sentence(find, make_own, tmp_path, data, said):
         find(data)
 
 
-def test_slides_of_the_registry_are_made_and_counted(find, data_root, monkeypatch):
-    monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: MADE_SLIDES)
+def test_slides_of_the_registry_are_made_or_fetched_and_counted(
+    find, server, data_root, registered
+):
+    registered(MADE_SLIDES)
     found = find("cells", mirror="http://127.0.0.1:9", suite="loader")
     assert found == Dataset(movie=data_root / "cells", frames=2)
+    # A dataset of one slide is measured as slides.
+    name = "one.svs"
+    registered(registry_of([row(name, b"slide")], kind="slide", movie=name, axes="YXS"))
+    server.put(name, b"slide")
+    found = find("cells", mirror=server.address, suite="loader")
+    assert found == Dataset(movie=data_root / "cells" / name, frames=1)
 
 
 def test_own_slides_are_found_by_name_and_by_path_and_are_no_movie(find, make_own):
@@ -125,14 +141,6 @@ def test_own_slides_are_found_by_name_and_by_path_and_are_no_movie(find, make_ow
             find(data)
     slide = folder / "slide_000.svs"
     assert find(slide, suite="loader") == Dataset(movie=slide, frames=1)
-
-
-def test_a_dataset_of_one_slide_is_measured_as_slides(find, server, data_root, monkeypatch):
-    registry = registry_of([row("one.svs", b"slide")], kind="slide", movie="one.svs", axes="YXS")
-    server.put("one.svs", b"slide")
-    monkeypatch.setattr("pyscale.data.ensure.load_registry", lambda _folder: registry)
-    found = find("cells", mirror=server.address, suite="loader")
-    assert found == Dataset(movie=data_root / "cells" / "one.svs", frames=1)
 
 
 def test_a_folder_holds_slides_or_is_one_as_an_ome_zarr(find, tmp_path):

@@ -46,11 +46,7 @@ def test_a_file_has_a_short_form_and_lies_at_the_base_address_unless_it_has_its_
 @pytest.mark.parametrize(
     ("good", "bad", "said"),
     [
-        (
-            "licence =",
-            "license =",
-            "unknown key 'datasets.cells.license'; did you mean 'licence'?",
-        ),
+        ("licence =", "license =", "unknown key 'datasets.cells.license'; did you mean 'licence'?"),
         (FILES, '[{ name = "cells.tif", sha265 = "" }]', "did you mean 'sha256'?"),
         (FILES, '[{ name = "a", unpack = "zip" }]', "unpacked_limit_bytes go together"),
         ("licence_url", "# ", "'datasets.cells.licence_url' is missing"),
@@ -123,16 +119,13 @@ def test_what_a_synthetic_dataset_is_made_by_stands_in_place_of_files(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (SYNTHETIC, "one of files, synth, drifted and slides"),
-        (GOOD + SYNTH, "one of files, synth, drifted and slides"),
-        (
-            SYNTHETIC.replace('"movie"', '"labels"') + SYNTH,
-            'synth and drifted need the kind "movie"',
+        *(
+            (text, "one of files, synth, drifted and slides")
+            for text in (SYNTHETIC, GOOD + SYNTH, GOOD + SLIDES, SYNTHETIC + SYNTH + SLIDES)
         ),
+        (SYNTHETIC.replace('"movie"', '"labels"') + SYNTH, 'drifted need the kind "movie"'),
         (SYNTHETIC + "synth = { frmes = 4 }", "did you mean 'frames'"),
         (SYNTHETIC + "synth = { cells = 9999 }", "use at most"),
-        (GOOD + SLIDES, "one of files, synth, drifted and slides"),
-        (SYNTHETIC + SYNTH + SLIDES, "one of files, synth, drifted and slides"),
         (SYNTHETIC + SLIDES, 'slides need the kind "slides"'),
         (SYNTHETIC + "slides = { height = 600 }", "did you mean 'height_px'"),
     ],

@@ -161,14 +161,6 @@ def test_a_synthetic_dataset_that_changed_on_disk_is_made_again(made, data_root,
     assert left_of(data_root) == {"cells"}
 
 
-@of_a_movie
-def test_a_size_that_is_wrong_is_called_changed_before_anything_is_read(made, data_root):
-    made.fetch()
-    made.file.write_bytes(b"short")
-    assert made.presence() == "changed"
-    assert dataset_path("cells", made.registry, data_root) is None
-
-
 def test_something_else_in_the_place_of_a_synthetic_dataset_is_kept_and_named(
     made, data_root, report
 ):
@@ -216,11 +208,15 @@ def test_what_a_killed_process_left_is_cleared_or_completed(made, data_root):
 
 
 @of_a_movie
-def test_two_at_once_make_it_once(made, data_root):
+def test_two_at_once_make_it_once_and_a_wrong_size_is_called_changed(made, data_root):
     with ThreadPoolExecutor(2) as pool:
         first, second = pool.map(lambda _: made.fetch(SilentReport()), range(2))
     assert first == second
     assert left_of(data_root) == {"cells"}
+    # Before anything is read.
+    made.file.write_bytes(b"short")
+    assert made.presence() == "changed"
+    assert dataset_path("cells", made.registry, data_root) is None
 
 
 def test_own_slides_that_changed_are_not_passed_as_made(make_own):

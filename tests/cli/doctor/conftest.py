@@ -5,6 +5,7 @@ from itertools import count
 
 import pytest
 
+from programs import put_program
 from pyscale.doctor.subject import Subject
 from pyscale.settings import load_settings
 
@@ -26,13 +27,11 @@ def subject(tmp_path):
 def put_on_path(tmp_path, monkeypatch):
     """Put shell programs on PATH by name, in place of those of Slurm."""
     folder = tmp_path / "bin"
-    folder.mkdir()
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}/usr/bin{os.pathsep}/bin")
 
     def put(**programs):
         for name, body in programs.items():
-            (folder / name).write_text(f"#!/bin/sh\n{body}\n")
-            (folder / name).chmod(0o755)
+            put_program(folder, name, body)
 
     return put
 

@@ -4,14 +4,8 @@ import os
 
 import pytest
 
-from pyscale.doctor.containers import (
-    building,
-    containers,
-    fuse,
-    images,
-    installed_setuid,
-    user_namespaces,
-)
+from programs import put_program
+from pyscale.doctor import containers
 from pyscale.images.catalog import catalog
 from pyscale.images.content import content_sha256
 from pyscale.images.engine import Engine, lack_of_user_namespaces
@@ -25,15 +19,17 @@ def test_a_machine_without_container_program_says_how_to_get_one(
     subject, tmp_path, monkeypatch, runtime, status
 ):
     monkeypatch.setenv("PATH", str(tmp_path))
-    (found,) = containers(subject(runtime=runtime))
+    (found,) = containers.containers(subject(runtime=runtime))
     assert (found.check, found.status) == ("container.engine", status)
     assert "load its module" in found.remedy
 
 
 def test_the_program_of_this_machine_is_described(engine, subject):
-    by_check = {finding.check: finding for finding in containers(subject(runtime="apptainer"))}
+    by_check = {
+        finding.check: finding for finding in containers.containers(subject(runtime="apptainer"))
+    }
     assert by_check["container.engine"].sentence.startswith(f"{engine.name} {engine.version} at ")
-    if not installed_setuid(engine):
+    if not containers.installed_setuid(engine):
         assert {"container.user_namespaces", "container.fuse"} <= set(by_check)
 
 
@@ -41,22 +37,20 @@ def test_a_setuid_starter_is_found_where_the_program_says_it_is(tmp_path):
     starter = tmp_path / "libexec" / "apptainer" / "bin" / "starter-suid"
     starter.parent.mkdir(parents=True)
     starter.touch()
-    program = tmp_path / "apptainer"
-    program.write_text(f"#!/bin/sh\necho LIBEXECDIR={tmp_path}/libexec\n")
-    program.chmod(0o755)
+    program = put_program(tmp_path, "apptainer", f"echo LIBEXECDIR={tmp_path}/libexec")
     engine = Engine(str(program), "apptainer", "1.4.5")
-    assert not installed_setuid(engine)
+    assert not containers.installed_setuid(engine)
     starter.chmod(0o4755)
-    assert installed_setuid(engine)
+    assert containers.installed_setuid(engine)
 
 
 def test_a_kernel_without_user_namespaces_is_a_problem_where_images_are_run(tmp_path):
     (tmp_path / "user").mkdir()
     (tmp_path / "user" / "max_user_namespaces").write_text("0\n")
     lack = lack_of_user_namespaces(tmp_path)
-    assert user_namespaces(lack, needed=True).status == "problem"
-    assert user_namespaces(lack, needed=False).status == "warning"
-    assert user_namespaces(None, needed=True).status == "ok"
+    assert containers.user_namespaces(lack, needed=True).status == "problem"
+    assert containers.user_namespaces(lack, needed=False).status == "warning"
+    assert containers.user_namespaces(None, needed=True).status == "ok"
 
 
 def test_without_fuse_or_squashfuse_images_are_unpacked_at_each_start(tmp_path, monkeypatch):
@@ -65,19 +59,19 @@ def test_without_fuse_or_squashfuse_images_are_unpacked_at_each_start(tmp_path, 
     program.touch()
     monkeypatch.setenv("PATH", str(tmp_path))
     engine = Engine(str(program), "apptainer", "1.4.5")
-    found = fuse(device, engine, needed=True)
+    found = containers.fuse(device, engine, needed=True)
     assert found.status == "warning"
     assert "no such file" in found.sentence
     assert "container_start" in found.sentence
     device.touch()
-    assert "no squashfuse" in fuse(device, engine, needed=True).sentence
+    assert "no squashfuse" in containers.fuse(device, engine, needed=True).sentence
     (tmp_path / "squashfuse").touch(mode=0o755)
-    assert fuse(device, engine, needed=True).status == "ok"
+    assert containers.fuse(device, engine, needed=True).status == "ok"
 
 
 def test_what_building_lacks_is_named_and_no_problem(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    lacks = list(building(tmp_path))
+    lacks = list(containers.building(tmp_path))
     assert {finding.status for finding in lacks} <= {"ok", "not applicable"}
     if not os.access("/usr/sbin/mksquashfs", os.X_OK):
         assert "container.building.squashfs-tools" in {finding.check for finding in lacks}
@@ -86,7 +80,7 @@ def test_what_building_lacks_is_named_and_no_problem(tmp_path, monkeypatch):
 @pytest.fixture
 def look(subject):
     def look():
-        return {one.check: one for one in images(subject("labels", runtime="apptainer"))}
+        return {one.check: one for one in containers.images(subject("labels", runtime="apptainer"))}
 
     return look
 
@@ -104,7 +98,7 @@ def test_absent_images_are_problems_of_runs_in_images_with_the_command_that_buil
     assert set(found) == {"image.contact", "image.track"}
     assert {one.status for one in found.values()} == {"problem"}
     assert found["image.contact"].remedy.startswith("pyscale image build contact")
-    native = images(subject("labels", runtime="native"))
+    native = containers.images(subject("labels", runtime="native"))
     assert {one.status for one in native} == {"not applicable"}
 
 

@@ -4,15 +4,7 @@ import os
 
 import pytest
 
-from pyscale.doctor.cores import (
-    Bounds,
-    cores,
-    enough,
-    enough_memory,
-    hyperthreads,
-    thread_variables,
-    usable,
-)
+from pyscale.doctor import cores
 
 
 @pytest.fixture
@@ -33,7 +25,7 @@ def bounds(**changes):
         "usable": (0, 1, 2, 3),
         "cores": 4,
     }
-    return Bounds(**(given | changes))
+    return cores.Bounds(**(given | changes))
 
 
 def test_the_affinity_mask_bounds_the_cores_and_more_workers_are_a_warning(
@@ -41,17 +33,17 @@ def test_the_affinity_mask_bounds_the_cores_and_more_workers_are_a_warning(
 ):
     for name in ("SLURM_CPUS_PER_TASK", "SLURM_CPUS_ON_NODE"):
         monkeypatch.delenv(name, raising=False)
-    found = Bounds.of_this_process(os.environ)
+    found = cores.Bounds.of_this_process(os.environ)
     assert (found.affinity, list(found.usable), found.cores) == (1, [one_cpu], 1)
-    assert usable(found).sentence.startswith(f"1 of {os.cpu_count()} CPUs are usable")
-    by_check = {finding.check: finding for finding in cores(subject(workers=(1, 2)))}
+    assert cores.usable(found).sentence.startswith(f"1 of {os.cpu_count()} CPUs are usable")
+    by_check = {finding.check: finding for finding in cores.cores(subject(workers=(1, 2)))}
     assert by_check["cpu.workers"].status == "warning"
     assert by_check["cpu.workers"].remedy.startswith("use --workers up to 1,")
 
 
 def test_a_task_that_slurm_grants_one_cpu_has_one(monkeypatch):
     monkeypatch.setenv("SLURM_CPUS_PER_TASK", "1")
-    found = Bounds.of_this_process(os.environ)
+    found = cores.Bounds.of_this_process(os.environ)
     assert (found.slurm, len(found.usable)) == (1, 1)
 
 
@@ -64,21 +56,21 @@ def test_a_task_that_slurm_grants_one_cpu_has_one(monkeypatch):
     ],
 )
 def test_bounds_that_contradict_each_other_or_halt_workers_are_a_warning(changes, said):
-    found = usable(bounds(**changes))
+    found = cores.usable(bounds(**changes))
     assert found.status == "warning"
     assert said in found.sentence
 
 
 def test_second_threads_of_a_core_are_counted_apart(subject):
-    assert "2 of 4 usable CPUs are hyperthreads" in hyperthreads(bounds(cores=2)).sentence
-    assert enough(bounds(cores=2), workers=4, cpus_per_worker=1).status == "warning"
-    assert enough(bounds(cores=2), workers=1, cpus_per_worker=2).status == "ok"
+    assert "2 of 4 usable CPUs are hyperthreads" in cores.hyperthreads(bounds(cores=2)).sentence
+    assert cores.enough(bounds(cores=2), workers=4, cpus_per_worker=1).status == "warning"
+    assert cores.enough(bounds(cores=2), workers=1, cpus_per_worker=2).status == "ok"
     assert subject(workers=(1, 4), cpus_per_worker=2).widest == (4, 2)
 
 
 def test_threads_that_the_user_sets_are_said_to_have_no_effect(subject):
     environment = {"OMP_NUM_THREADS": "8", "ITK_GLOBAL_DEFAULT_NUMBER_OF_THREADS": "1"}
-    (found,) = thread_variables(environment, subject(cpus_per_worker=1))
+    (found,) = cores.thread_variables(environment, subject(cpus_per_worker=1))
     assert found.status == "warning"
     assert "OMP_NUM_THREADS=8 would have no effect" in found.sentence
     assert "ITK" not in found.sentence
@@ -89,23 +81,23 @@ def test_the_threads_of_every_point_are_told(subject):
     first, *others = plain.entries
     wide = first.model_copy(update={"name": "wide", "threads": 4})
     several = plain.model_copy(update={"entries": (first, wide, *others)})
-    (found,) = thread_variables({}, several)
+    (found,) = cores.thread_variables({}, several)
     assert found.sentence == "each task sets its libraries to 1 or 4 threads"
-    (found,) = thread_variables({"OMP_NUM_THREADS": "4"}, several)
+    (found,) = cores.thread_variables({"OMP_NUM_THREADS": "4"}, several)
     assert "its threads to 1 or 4 (the threads of the grid)" in found.sentence
 
 
 def test_variables_that_do_reach_a_task_are_named_unless_it_runs_in_an_image(subject):
     environment = {"OMP_PROC_BIND": "close", "CUDA_VISIBLE_DEVICES": "0"}
-    *_, native = thread_variables(environment, subject())
-    *_, image = thread_variables(environment, subject(runtime="apptainer"))
+    *_, native = cores.thread_variables(environment, subject())
+    *_, image = cores.thread_variables(environment, subject(runtime="apptainer"))
     assert (native.status, image.status) == ("warning", "not applicable")
     assert native.sentence.startswith("OMP_PROC_BIND=close reaches the tasks")
 
 
 def test_memory_is_compared_with_the_tightest_limit(subject):
     limits = {"free memory": 64 << 30, "the job's memory": 6 << 30}
-    tight = enough_memory(subject(workers=(1, 2)), limits)
+    tight = cores.enough_memory(subject(workers=(1, 2)), limits)
     assert tight.status == "warning"
     assert "may need 8 GiB, more than the job's memory of 6.0 GiB" in tight.sentence
-    assert enough_memory(subject(workers=(1,)), limits).status == "ok"
+    assert cores.enough_memory(subject(workers=(1,)), limits).status == "ok"

@@ -5,18 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from pyscale.doctor.disks import (
-    FULL_DISK,
-    NETWORK,
-    enough_files,
-    folder,
-    home,
-    page_cache,
-    place,
-    refusal,
-    scratch,
-    written_bytes,
-)
+from pyscale.doctor import disks
 from pyscale_stages.errors import ResourceExhausted
 from pyscale_stages.machine.place import refuse_lack_of_space
 
@@ -27,10 +16,10 @@ UNWRITABLE = Path("/proc/self")
 def test_a_folder_that_is_not_made_yet_is_judged_by_the_one_above_and_needs_room_for_files(
     tmp_path, small_disk
 ):
-    assert folder("runs", tmp_path / "a" / "b", OTHERWISE).status == "ok"
-    assert enough_files(tmp_path, tasks=10).status == "ok"
+    assert disks.folder("runs", tmp_path / "a" / "b", OTHERWISE).status == "ok"
+    assert disks.enough_files(tmp_path, tasks=10).status == "ok"
     assert list(tmp_path.iterdir()) == []
-    found = enough_files(small_disk("size=4m,nr_inodes=100"), tasks=10)
+    found = disks.enough_files(small_disk("size=4m,nr_inodes=100"), tasks=10)
     assert found.status == "problem"
     assert "room for 9" in found.sentence
 
@@ -46,7 +35,7 @@ def test_a_folder_that_is_not_made_yet_is_judged_by_the_one_above_and_needs_room
     ids=["unwritable", "read-only", "little room", "in memory"],
 )
 def test_a_disk_that_runs_cannot_use_well_is_said(small_disk, options, status, said):
-    found = folder("runs", UNWRITABLE if options is None else small_disk(options), OTHERWISE)
+    found = disks.folder("runs", UNWRITABLE if options is None else small_disk(options), OTHERWISE)
     assert found.status == status
     assert said in f"{found.sentence} {found.remedy} {found.value}"
     assert options is not None or found.remedy == OTHERWISE
@@ -55,37 +44,37 @@ def test_a_disk_that_runs_cannot_use_well_is_said(small_disk, options, status, s
 def test_a_full_disk_is_told_from_one_that_refuses_and_a_tiny_one_for_scratch(small_disk):
     disk = small_disk("size=1m")
     (disk / "filler").write_bytes(b"x" * (1 << 20))
-    assert refusal(disk) == "it is full, or this user's quota is used up"
-    found = scratch(small_disk("size=4m"))
+    assert disks.refusal(disk) == "it is full, or this user's quota is used up"
+    found = disks.scratch(small_disk("size=4m"))
     assert (found.status, found.remedy) == ("warning", "set TMPDIR to another disk")
 
 
 def test_a_home_folder_that_cannot_be_written_or_is_on_the_network_is_named(tmp_path):
-    unwritable = home(UNWRITABLE, NETWORK)
+    unwritable = disks.home(UNWRITABLE, disks.NETWORK)
     assert unwritable.status == "warning"
     assert "NUMBA_CACHE_DIR" in unwritable.remedy
     # The type of this disk stands in for one of the network's.
-    fs_type = home(tmp_path, NETWORK).value
-    assert "tasks that start at once share it" in home(tmp_path, {fs_type}).sentence
+    fs_type = disks.home(tmp_path, disks.NETWORK).value
+    assert "tasks that start at once share it" in disks.home(tmp_path, {fs_type}).sentence
 
 
 def test_the_page_cache_is_tried_with_a_file_that_does_not_stay(tmp_path, small_disk):
-    found = page_cache("runs", tmp_path, "cold")
+    found = disks.page_cache("runs", tmp_path, "cold")
     assert found.value in {"verified-cold", "evicted-unverified", "unsupported"}
     assert (found.status == "ok") == (found.value == "verified-cold")
     assert list(tmp_path.iterdir()) == []
     # What lies in memory cannot be made cold.
     disk = small_disk("size=4m")
-    cold, warm = page_cache("runs", disk, "cold"), page_cache("runs", disk, "warm")
+    cold, warm = disks.page_cache("runs", disk, "cold"), disks.page_cache("runs", disk, "warm")
     assert (cold.status, cold.value) == ("warning", "unsupported")
     assert cold.remedy == "use --cache warm or --cache asis"
     assert warm.status == "ok"
     for asked in ("cold", "asis"):
-        assert page_cache("data", UNWRITABLE, asked).status == "not applicable"
+        assert disks.page_cache("data", UNWRITABLE, asked).status == "not applicable"
 
 
 def found(subject):
-    (finding,) = place(subject)
+    (finding,) = disks.place(subject)
     return finding
 
 
@@ -95,7 +84,7 @@ def test_a_folder_with_room_is_well_and_that_of_the_runs_need_not_be_there_yet(s
     assert of_the_runs.status == "ok"
     assert str(tmp_path / "runs_folder") in of_the_runs.sentence
     # A suite on a movie measures none.
-    assert list(place(subject("labels"))) == []
+    assert list(disks.place(subject("labels"))) == []
 
 
 def test_what_is_no_folder_or_cannot_take_what_the_tests_write_is_refused(
@@ -107,7 +96,7 @@ def test_what_is_no_folder_or_cannot_take_what_the_tests_write_is_refused(
         assert (finding.status, finding.remedy) == ("problem", "give another folder by --path")
         assert what in finding.sentence
     full = found(subject("system_brief", path=small_disk("size=1m")))
-    assert (full.check, full.status) == (FULL_DISK, "problem")
+    assert (full.check, full.status) == (disks.FULL_DISK, "problem")
     read_only = found(subject("system_brief", path=small_disk("ro,size=1g")))
     assert read_only.status == "problem"
     assert "cannot be written: read-only file system" in read_only.sentence
@@ -116,12 +105,12 @@ def test_what_is_no_folder_or_cannot_take_what_the_tests_write_is_refused(
 def test_as_much_room_is_wanted_for_each_worker_as_the_stages_refuse_to_begin_without(
     subject, tmp_path, monkeypatch
 ):
-    one, three = (written_bytes(subject("system", workers=(n,))) for n in (1, 3))
+    one, three = (disks.written_bytes(subject("system", workers=(n,))) for n in (1, 3))
     assert three == 3 * one > 0
     # A file of one byte takes a block.
     tiny = {"storage": {"small_files": 10**9, "small_file_bytes": 1}}
     examined = subject("system", workers=(1,), stages=tiny)
-    wanted_bytes = written_bytes(examined)
+    wanted_bytes = disks.written_bytes(examined)
     assert wanted_bytes > 4096 * 10**9
     monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=wanted_bytes - 1))
     most = max(entry.room_bytes for entry in examined.entries)

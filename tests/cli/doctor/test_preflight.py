@@ -5,11 +5,10 @@ import time
 
 import pytest
 
+from mockruns import plan_of
 from pyscale.doctor.preflight import before_run, preflight, room
 from pyscale.errors import UserError
 from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
-from pyscale.settings import Settings
 from pyscale.suite import load_suite
 from pyscale_stages.errors import ResourceExhausted
 
@@ -46,14 +45,9 @@ def test_it_takes_less_than_a_second_and_imports_no_stage_library(make):
 def plan_of_one(suite, name, dataset, tmp_path, workers, **changes):
     """A plan of one entry of a suite, with some of its fields replaced."""
     suite = load_suite(suite)
-    entry = suite.stages[name].model_copy(update=changes)
-    return make_plan(
-        suite.model_copy(update={"stages": {name: entry}}),
-        dataset,
-        run_id="one",
-        settings=Settings(runs_folder=tmp_path / "runs").model_dump(mode="json"),
-        workers=workers,
-    )
+    stages = {name: suite.stages[name].model_copy(update=changes)}
+    suite = suite.model_copy(update={"stages": stages})
+    return plan_of(suite, dataset, tmp_path / "runs", workers)
 
 
 def of_loader(tmp_path, **params):
@@ -116,19 +110,15 @@ def test_sharing_a_gpu_at_once_needs_a_program(make, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("library", "check"),
-    [
-        ("ants", "stage.register_denoise.libraries"),
-        ("cellpose", "stage.segment.libraries"),
-        ("laptrack", "stage.track.libraries"),
-    ],
+    ("library", "stage"),
+    [("ants", "register_denoise"), ("cellpose", "segment"), ("laptrack", "track")],
 )
-def test_an_absent_library_is_a_problem(make, monkeypatch, library, check):
+def test_an_absent_library_is_a_problem(make, monkeypatch, library, stage):
     # Python's own way to make an import fail.
     monkeypatch.setitem(sys.modules, library, None)
-    found = problems(make())
-    assert set(found) == {check}
-    assert f"needs {library}, which is not installed here" in found[check]
+    ((check, said),) = problems(make()).items()
+    assert check == f"stage.{stage}.libraries"
+    assert f"needs {library}, which is not installed here" in said
 
 
 def test_absent_weights_end_the_run_in_one_sentence(make, tmp_path, monkeypatch):

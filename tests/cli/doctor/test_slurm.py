@@ -61,9 +61,13 @@ def test_a_machine_without_slurm_needs_none(tmp_path, monkeypatch):
         nodes_of("day")
 
 
-def test_nodes_come_once_each_and_in_the_order_of_their_numbers(cluster):
+def test_nodes_come_once_each_in_the_order_of_their_numbers_and_jobs_go_to_the_default(
+    cluster, subject
+):
     assert [node.name for node in nodes_of("day")] == ["n2", "n10"]
     assert on_login_node() == ("SLURM_JOB_ID" not in os.environ)
+    (request,) = job_requests(subject(), load_site("plain"), None)
+    assert request.partition == "night"
 
 
 def test_a_controller_that_is_down_is_a_problem_only_where_jobs_are_wanted(cluster, subject):
@@ -104,11 +108,6 @@ def test_stages_that_ask_for_the_same_share_a_request(cluster, subject):
     assert [entry.name for entry in gpu.entries] == ["segment", "contact"]
     assert (cpu.partition, gpu.partition) == ("cpu", "gpu")
     assert "--gres=gpu:a100:1" in gpu.directives()
-
-
-def test_jobs_that_name_no_partition_go_to_the_default(cluster, subject):
-    (request,) = job_requests(subject(), load_site("plain"), None)
-    assert request.partition == "night"
 
 
 def test_a_probe_begins_with_the_lines_of_its_site():

@@ -4,15 +4,7 @@ import resource
 
 import pytest
 
-from pyscale.doctor.system import (
-    CLOCK_FOLDER,
-    clock,
-    limits,
-    load,
-    open_files,
-    processes,
-    swap,
-)
+from pyscale.doctor import system
 from pyscale_stages.measure.stamp import Memory
 
 
@@ -31,7 +23,7 @@ def test_a_low_limit_is_a_warning_with_the_command_that_raises_it(
     changed = {getattr(resource, f"RLIMIT_{limit}"): (soft, hard)}
     real = resource.getrlimit
     monkeypatch.setattr(resource, "getrlimit", lambda which: changed.get(which) or real(which))
-    found = {one.check: one for one in limits(2)}[f"system.{check}"]
+    found = {one.check: one for one in system.limits(2)}[f"system.{check}"]
     assert found.status == "warning"
     assert found.remedy.startswith(remedy)
     assert limit != "AS" or "64.0 GiB" in found.sentence
@@ -39,22 +31,27 @@ def test_a_low_limit_is_a_warning_with_the_command_that_raises_it(
 
 def test_no_limit_is_no_number():
     everything = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-    assert open_files(*everything).sentence == "a process may open any number of files"
-    assert processes(*everything, 10**6).status == "ok"
-    assert processes(100, 4096, 128).remedy == "ulimit -u 128"
+    assert system.open_files(*everything).sentence == "a process may open any number of files"
+    assert system.processes(*everything, 10**6).status == "ok"
+    assert system.processes(100, 4096, 128).remedy == "ulimit -u 128"
 
 
 def test_a_slow_clock_is_a_warning_and_none_is_invented(tmp_path):
-    assert clock(tmp_path).status == "not applicable"
+    assert system.clock(tmp_path).status == "not applicable"
     (tmp_path / "available_clocksource").write_text("tsc hpet acpi_pm\n")
     for name, status in (("tsc", "ok"), ("hpet", "warning")):
         (tmp_path / "current_clocksource").write_text(f"{name}\n")
-        found = clock(tmp_path)
+        found = system.clock(tmp_path)
         assert (found.status, found.value) == (status, name)
+    here = (system.CLOCK_FOLDER / "current_clocksource").read_text().strip()
+    assert system.clock(system.CLOCK_FOLDER).value == here
 
 
-def test_the_clock_of_this_machine_is_named():
-    assert clock(CLOCK_FOLDER).value == (CLOCK_FOLDER / "current_clocksource").read_text().strip()
+@pytest.mark.parametrize(
+    ("load_1min", "cores", "status"), [(0.3, 2, "ok"), (1.9, 2, "warning"), (1.9, 128, "ok")]
+)
+def test_a_loaded_machine_is_a_warning(load_1min, cores, status):
+    assert system.load(load_1min, cores).status == status
 
 
 def test_swap_in_use_is_a_warning_but_for_a_little():
@@ -67,11 +64,5 @@ def test_swap_in_use_is_a_warning_but_for_a_little():
             transparent_hugepages="",
         )
 
-    assert swap(memory(20 << 20)).status == "ok"
-    assert swap(memory(4 << 30)).sentence.startswith("4.0 GiB of 8.0 GiB swap are in use")
-
-
-def test_a_loaded_machine_is_a_warning():
-    assert load(0.3, 2).status == "ok"
-    assert load(1.9, 2).status == "warning"
-    assert load(1.9, 128).status == "ok"
+    assert system.swap(memory(20 << 20)).status == "ok"
+    assert system.swap(memory(4 << 30)).sentence.startswith("4.0 GiB of 8.0 GiB swap are in use")

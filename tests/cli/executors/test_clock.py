@@ -18,6 +18,7 @@ PATIENCE_S = 600.0
 
 @pytest.fixture
 def answer_is_awaited(monkeypatch):
+    """Wait for an answer however late it is."""
     monkeypatch.setattr(clocks, "LIMIT_S", PATIENCE_S)
     monkeypatch.setattr(clocks, "PATIENCE_S", PATIENCE_S)
 

@@ -15,29 +15,26 @@ def log(tmp_path, *lines):
     return StepLog(path, "17", ASKED)
 
 
+KILLED = (
+    "Detected 1 oom-kill event(s) in StepId=17.4. Some of your processes may have been killed by "
+    "the cgroup out-of-memory handler."
+)
+NO_STEP = "Unable to create step for job 17: "
+TOO_MANY = "More processors requested than permitted"
+
+
 @pytest.mark.parametrize(
     ("said", "kind", "words"),
     [
-        (
-            "slurmstepd-n1: error: Detected 1 oom-kill event(s) in StepId=17.4. Some of your "
-            "processes may have been killed by the cgroup out-of-memory handler.",
-            "OutOfMemory",
-            "job step 17.4 ran out of memory, of 1 GiB",
-        ),
+        (f"slurmstepd-n1: error: {KILLED}", "OutOfMemory", "17.4 ran out of memory, of 1 GiB"),
         (
             "slurmstepd-n1: error: StepId=17.4 exceeded memory limit (2000 > 1000), being killed",
-            "OutOfMemory",
-            "memory_gib",
+            *("OutOfMemory", "memory_gib"),
         ),
         (f"{OF_STEP} DUE TO TIME LIMIT ***", "TimeLimit", "reached its time limit, of 10 min"),
         (f"{OF_STEP} DUE TO NODE FAILURE ***", "NodeFail", "lost its node"),
         (f"{OF_STEP} ***", "Cancelled", "job step 17.4 was cancelled"),
-        (
-            "srun: error: Unable to create step for job 17: More processors requested than "
-            "permitted",
-            "Failed",
-            "More processors requested than permitted",
-        ),
+        (f"srun: error: {NO_STEP}{TOO_MANY}", "Failed", TOO_MANY),
         ("", "Failed", "without a word of srun"),
     ],
 )

@@ -46,12 +46,6 @@ def test_a_trial_submits_its_windows_then_its_merge_then_its_check(make):
     ]
 
 
-def test_merge_and_check_of_a_gpu_trial_ask_for_no_gpu(make):
-    trial, place = make(device="cuda").trial("segment-n2-b1"), load_site("modules")
-    asked = [Submission(trial, batch, 1, 1) for batch in ("windows", "merge", "check")]
-    assert [each.requested(place).gpus for each in asked] == [1, 0, 0]
-
-
 def test_what_an_order_records_is_what_was_asked_for(make):
     trial = make().trial("segment-n2-b1")
     place = site(request={"cpus": 2, "memory_gib": 1.5, "time_min": 7})
@@ -59,28 +53,25 @@ def test_what_an_order_records_is_what_was_asked_for(make):
     assert (asked.cpus, asked.memory_bytes, asked.time_limit_s) == (4, 1536 << 20, 420)
     untold = Submission(trial, "windows", 2, 2).requested(site(memory_option="none"))
     assert untold.memory_bytes is None
+    # Merge and check of a GPU trial ask for no GPU.
+    trial, place = make(device="cuda").trial("segment-n2-b1"), load_site("modules")
+    asked = [Submission(trial, batch, 1, 1) for batch in ("windows", "merge", "check")]
+    assert [each.requested(place).gpus for each in asked] == [1, 0, 0]
 
 
 def test_a_job_begins_with_the_lines_of_its_site_or_ends():
     place = site(
         setup=["export A=1"], modules=["apptainer"], scratch="/disk/$USER", binds=["/data/$A"]
     )
-    native = [
-        "set -eo pipefail",
-        "export A=1",
-        "module load apptainer",
-        'export TMPDIR="/disk/$USER"',
-        'mkdir -p -- "$TMPDIR"',
-    ]
+    native = ["set -eo pipefail", "export A=1", "module load apptainer"]
+    native += ['export TMPDIR="/disk/$USER"', 'mkdir -p -- "$TMPDIR"']
     assert setup_lines(place, in_image=False) == native
     assert setup_lines(place, in_image=True) == [
         *native,
         'export APPTAINER_BIND="${APPTAINER_BIND:+$APPTAINER_BIND,}/data/$A:/data/$A:ro"',
     ]
     assert setup_lines(site(), in_image=True) == []
-
-
-def test_a_setup_that_fails_ends_the_job_before_anything_is_measured():
+    # One whose setup fails ends before anything is measured.
     lines = setup_lines(site(setup=["false"]), in_image=False)
     words = "\n".join([*lines, "echo on"])
     job = subprocess.run(["bash", "-c", words], capture_output=True, check=False)

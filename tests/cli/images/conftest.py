@@ -1,5 +1,8 @@
 """A folder of small real images with its lock."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
 from pyscale.images.lockfile import ImageFolder
@@ -17,9 +20,16 @@ def lock(folder, lock_image):
     return lambda name, **changes: lock_image(folder.sif(name), **changes)
 
 
+@pytest.fixture(scope="session")
+def small_sif(make_sif, tmp_path_factory):
+    """An image that is built once, and only copied."""
+    return make_sif(tmp_path_factory.mktemp("image") / "contact.sif")
+
+
 @pytest.fixture
-def contact(make_sif, folder, lock):
+def contact(small_sif, folder, lock):
     """An image in the folder that is as its lock says."""
-    sif = make_sif(folder.sif("contact"))
+    folder.make()
+    sif = Path(shutil.copy(small_sif, folder.sif("contact")))
     lock("contact")
     return sif

@@ -6,41 +6,21 @@ import pytest
 
 from pyscale.images.buildlog import BuildEvent, BuildLog, BuildProgress
 
+ENDED = "FATAL:   While performing build: while running engine: exit status"
+NO_NUMPY = "ERROR: No matching distribution found for numpy==1"
+NO_PACKAGE = "E: Unable to locate package nosuch"
+NO_FILE = "Unable to build from x.def: unable to open file x.def: no such file"
+PIP = ["INFO:    Running post scriptlet", "+ pip install numpy==1", NO_NUMPY, f"{ENDED} 1"]
+
 
 @pytest.mark.parametrize(
     ("said", "reason"),
     [
-        (
-            [
-                "INFO:    Running post scriptlet",
-                "+ pip install numpy==1",
-                "ERROR: No matching distribution found for numpy==1",
-                "FATAL:   While performing build: while running engine: exit status 1",
-            ],
-            "ERROR: No matching distribution found for numpy==1",
-        ),
-        (
-            [
-                "E: Unable to locate package nosuch",
-                "FATAL:   While performing build: while running engine: exit status 100",
-            ],
-            "E: Unable to locate package nosuch",
-        ),
-        (
-            ["FATAL:   Unable to build from x.def: unable to open file x.def: no such file"],
-            "Unable to build from x.def: unable to open file x.def: no such file",
-        ),
-        (
-            [
-                "half a sentence",
-                "FATAL:   While performing build: while running engine: exit status 3",
-            ],
-            "half a sentence",
-        ),
-        (
-            ["FATAL:   While performing build: while running engine: exit status 3"],
-            "While performing build: while running engine: exit status 3",
-        ),
+        (PIP, NO_NUMPY),
+        ([NO_PACKAGE, f"{ENDED} 100"], NO_PACKAGE),
+        ([f"FATAL:   {NO_FILE}"], NO_FILE),
+        (["half a sentence", f"{ENDED} 3"], "half a sentence"),
+        ([f"{ENDED} 3"], "While performing build: while running engine: exit status 3"),
         ([], "no output"),
         (["\x1b[31mFATAL:  \x1b[0m no such image"], "no such image"),
     ],

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import pyscale_stages
+from programs import put_program
 from pyscale.errors import UserError
 from pyscale.images import content
 from pyscale.images.catalog import ImageDefinition
@@ -215,11 +216,10 @@ def test_a_mirror_that_is_given_is_taken_and_else_that_of_the_machine(tmp_path, 
     monkeypatch.setenv("PATH", str(tmp_path))
     for apt in (None, "exit 100", "exit 0"):
         if apt is not None:
-            (tmp_path / "apt-get").write_text(f"#!/bin/sh\n{apt}\n")
-            (tmp_path / "apt-get").chmod(0o755)
+            put_program(tmp_path, "apt-get", apt)
         with pytest.raises(UserError, match=r"mirror of Debian.*--mirror.*docker://.*SIF"):
             choose_base(None, None).variables()
-    (tmp_path / "apt-get").write_text("#!/bin/sh\necho file:///first/; echo file:///second/\n")
+    put_program(tmp_path, "apt-get", "echo file:///first/; echo file:///second/")
     assert machine_mirror() == "file:///first/"
 
 

@@ -3,10 +3,12 @@ import platform
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from programs import put_program
 from pyscale.images.engine import (
     Engine,
     find_engine,
@@ -24,14 +26,7 @@ from pyscale_stages.errors import MissingPart
 def program(tmp_path, monkeypatch):
     """Put a program that answers so alone on PATH."""
     monkeypatch.setenv("PATH", str(tmp_path))
-
-    def make(name, body):
-        path = tmp_path / name
-        path.write_text(f"#!/bin/sh\n{body}\n")
-        path.chmod(0o755)
-        return path
-
-    return make
+    return partial(put_program, tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -52,16 +47,11 @@ def test_the_engine_is_known_by_its_answer(program, name, says, expected):
     assert (found.program, found.name, found.version) == (str(path), *expected)
 
 
-@pytest.mark.parametrize(
-    ("name", "prefix"), [("apptainer", "APPTAINER"), ("singularity-ce", "SINGULARITY")]
-)
-def test_variables_begin_as_the_engine_reads_them(name, prefix):
-    engine = Engine("program", name, "4.3.1")
-    assert (engine.environment_prefix, engine.option_prefix) == (f"{prefix}ENV_", f"{prefix}_")
-
-
-def test_root_needs_no_host_privileges_and_others_get_what_the_site_gives(monkeypatch):
-    engine = Engine("/bin/apptainer", "apptainer", "1.4.5")
+def test_variables_begin_as_the_engine_reads_them_and_root_needs_no_host_privileges(monkeypatch):
+    for name, prefix in (("apptainer", "APPTAINER"), ("singularity-ce", "SINGULARITY")):
+        engine = Engine("/bin/apptainer", name, "1.4.5")
+        assert (engine.environment_prefix, engine.option_prefix) == (f"{prefix}ENV_", f"{prefix}_")
+    # Others get what the site gives.
     for user, options in ((0, ["--userns"]), (1000, [])):
         monkeypatch.setattr(os, "geteuid", lambda user=user: user)
         command = engine.command("exec", "x.sif", "true")
@@ -132,18 +122,21 @@ def test_user_namespaces_are_tried_and_not_only_read(missing):
     )
 
 
+RANGE = "ada:100000:65536\n"
+
+
 @pytest.mark.parametrize(
     ("subuid", "subgid", "lacking"),
     [
-        ("ada:100000:65536\n", "ada:100000:65536\n", None),
-        ("1001:100000:65536\n", "ada:100000:65536\n", "subuid"),
-        ("ada:100000:1000\n", "ada:100000:65536\n", "subuid"),
-        ("ada:100000:1000\nada:300000:65536\n", "ada:100000:65536\n", None),
-        ("adam:100000:65536\n", "ada:100000:65536\n", "subuid"),
-        ("ada\n\nada:x:y\n", "ada:100000:65536\n", "subuid"),
-        ("", "ada:100000:65536\n", "subuid"),
-        (None, "ada:100000:65536\n", "subuid"),
-        ("ada:100000:65536\n", None, "subgid"),
+        (RANGE, RANGE, None),
+        ("1001:100000:65536\n", RANGE, "subuid"),
+        ("ada:100000:1000\n", RANGE, "subuid"),
+        ("ada:100000:1000\nada:300000:65536\n", RANGE, None),
+        ("adam:100000:65536\n", RANGE, "subuid"),
+        ("ada\n\nada:x:y\n", RANGE, "subuid"),
+        ("", RANGE, "subuid"),
+        (None, RANGE, "subuid"),
+        (RANGE, None, "subgid"),
     ],
 )
 def test_a_user_needs_a_range_of_ids_and_of_groups(tmp_path, subuid, subgid, lacking):
@@ -157,10 +150,8 @@ def test_a_user_needs_a_range_of_ids_and_of_groups(tmp_path, subuid, subgid, lac
         assert "usermod --add-subuids" in lack.remedy
 
 
-def test_all_lacks_are_told_in_one_go(tmp_path, monkeypatch):
-    (tmp_path / "mksquashfs").write_text("")
-    (tmp_path / "mksquashfs").chmod(0o755)
-    monkeypatch.setenv("PATH", str(tmp_path))
+def test_all_lacks_are_told_in_one_go(program, tmp_path, monkeypatch):
+    program("mksquashfs", "")
     programs = lack_of_programs(("mksquashfs", "no-such-program"), "squashfs-tools")
     assert programs is not None
     assert "not on PATH, but needed to build images: no-such-program" in programs.sentence

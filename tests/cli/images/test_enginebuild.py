@@ -2,6 +2,7 @@ import os
 
 import pytest
 
+from programs import put_program
 from pyscale.images.buildlog import BuildLog
 from pyscale.images.engine import Engine
 from pyscale.images.enginebuild import Builds
@@ -16,8 +17,7 @@ def test_what_this_machine_alone_reads_is_compressed_by_zstd_where_there_is_one(
 ):
     answers = 'case "$*" in *--help*) echo --build-arg --mksquashfs-args;; *) echo "$@";; esac'
     for name, body in (("apptainer", answers), ("mksquashfs", f"echo ' {compressors}' >&2")):
-        (tmp_path / name).write_text(f"#!/bin/sh\n{body}\n")
-        (tmp_path / name).chmod(0o755)
+        put_program(tmp_path, name, body)
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     definition, said = tmp_path / "tool.def", []
     definition.write_text("Bootstrap: scratch\n")

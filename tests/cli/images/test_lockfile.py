@@ -99,9 +99,6 @@ def test_a_folder_that_cannot_be_made_or_is_a_file_is_one_sentence(folder):
             ImageFolder(Path("/proc/images")).make()
 
 
-ARCHITECTURE_AT = 45
-
-
 def flip(sif, at):
     """Change one byte and nothing else, the time of the file included."""
     before = sif.stat()
@@ -125,28 +122,40 @@ def test_one_flipped_byte_in_the_middle_is_found(folder, contact):
     verify_image(folder, "contact")
 
 
-def test_a_file_of_another_size_is_changed(folder, contact):
+MAGIC_AT, ARCHITECTURE_AT = 33, 45
+
+
+def cut(left):
+    return lambda sif: sif.write_bytes(sif.read_bytes()[:left])
+
+
+CHANGES = {
+    "larger": (lambda sif: sif.write_bytes(sif.read_bytes() + b"x"), "changed", "bytes, but"),
+    "without its magic": (lambda sif: flip(sif, MAGIC_AT), "damaged", "is not a SIF image"),
+    **{f"cut to {left}": (cut(left), "damaged", "cut short") for left in (0, 40, 5000, -1)},
+}
+
+
+@pytest.mark.parametrize(("change", "state", "words"), CHANGES.values(), ids=CHANGES)
+def test_an_image_that_is_not_as_it_was_locked_is_judged(folder, contact, change, state, words):
     size_bytes = contact.stat().st_size
-    with contact.open("ab") as file:
-        file.write(b"x")
+    change(contact)
     verdict = verdict_on(folder, "contact")
-    assert verdict.state == "changed"
-    assert f"has {size_bytes + 1} bytes, but" in verdict.sentence
-    assert f"records {size_bytes}" in verdict.sentence
+    assert verdict.state == state
+    assert words in verdict.sentence
+    if state == "changed":
+        assert f"has {size_bytes + 1} bytes, but" in verdict.sentence
+        assert f"records {size_bytes}" in verdict.sentence
 
 
-@pytest.mark.parametrize("left", [0, 40, 5000, -1, None])
-def test_an_image_that_was_cut_short_or_lost_its_magic_is_damaged(folder, contact, left):
-    if left is None:
-        flip(contact, 33)
-    else:
-        contact.write_bytes(contact.read_bytes()[:left])
+def test_an_image_that_nothing_locks_is_unlocked_and_one_for_another_machine_foreign(
+    folder, contact, lock
+):
+    folder.lock_file.unlink()
+    with pytest.raises(UserError, match="has no entry for contact.*copy its images.lock"):
+        verify_image(folder, "contact")
     verdict = verdict_on(folder, "contact")
-    assert verdict.state == "damaged"
-    assert ("is not a SIF image" if left is None else "cut short") in verdict.sentence
-
-
-def test_an_image_for_another_machine_is_foreign(folder, contact, lock):
+    assert (verdict.state, verdict.sha256) == ("unlocked", sha256_of(contact))
     with contact.open("r+b") as file:
         file.seek(ARCHITECTURE_AT)
         file.write(b"04\0")
@@ -166,14 +175,6 @@ def test_an_absent_image_says_how_to_get_it(folder, contact):
         verify_image(folder, "track")
     # Everything that is locked or lies there is verified.
     assert folder.names() == ["contact", "mine"]
-
-
-def test_an_image_that_nothing_locks_is_unlocked(folder, make_sif):
-    sif = make_sif(folder.sif("contact"))
-    with pytest.raises(UserError, match="has no entry for contact.*copy its images.lock"):
-        verify_image(folder, "contact")
-    verdict = verdict_on(folder, "contact")
-    assert (verdict.state, verdict.sha256) == ("unlocked", sha256_of(sif))
 
 
 def test_a_file_is_compared_with_the_lock_beside_it_or_the_image_that_its_labels_name(

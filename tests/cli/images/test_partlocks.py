@@ -15,18 +15,6 @@ from pyscale.errors import UserError
 from pyscale.images import partlocks
 from pyscale.images.catalog import ImageDefinition, catalog
 from pyscale.images.content import libraries_sha256
-from pyscale.images.partlocks import (
-    BASE,
-    JARS_RECORD,
-    WheelPin,
-    debian_lock_file,
-    debian_text,
-    doubts,
-    jars_text,
-    lock_text,
-    read_debian,
-    read_pins,
-)
 from pyscale.images.parts import fetch_jars
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -36,9 +24,9 @@ CONTACT, TRACK, TRACKMATE = (catalog()[name] for name in ("contact", "track", "t
 def built(folder, definition, **changes):
     """Leave the list of an image that was built from the locked versions, but for changes."""
     folder.make()
-    own = read_debian(debian_lock_file(definition.name))
-    packages = read_debian(debian_lock_file(BASE)) | own | changes
-    folder.debian_list(definition.name).write_text(debian_text(packages))
+    own = partlocks.read_debian(partlocks.debian_lock_file(definition.name))
+    packages = partlocks.read_debian(partlocks.debian_lock_file(partlocks.BASE)) | own | changes
+    folder.debian_list(definition.name).write_text(partlocks.debian_text(packages))
 
 
 @pytest.fixture
@@ -61,10 +49,10 @@ def lock_file(tmp_path, monkeypatch):
 
 
 def test_debian_packages_are_locked_for_the_base_and_what_images_add_to_it():
-    base = read_debian(debian_lock_file(BASE))
+    base = partlocks.read_debian(partlocks.debian_lock_file(partlocks.BASE))
     assert {"libc6", "python3", "libgomp1"} <= base.keys()
     for definition in catalog().values():
-        own = read_debian(debian_lock_file(definition.name))
+        own = partlocks.read_debian(partlocks.debian_lock_file(definition.name))
         assert set(definition.debian) <= own.keys()
         assert bool(own) == bool(definition.debian)
         assert not own.keys() & base.keys()
@@ -72,18 +60,18 @@ def test_debian_packages_are_locked_for_the_base_and_what_images_add_to_it():
 
 def test_what_differs_from_the_locked_versions_is_told_once_for_all_images(folder):
     # One that was not built here is not compared.
-    assert doubts(folder, [CONTACT]) == []
+    assert partlocks.doubts(folder, [CONTACT]) == []
     built(folder, CONTACT)
-    assert doubts(folder, [CONTACT]) == []
+    assert partlocks.doubts(folder, [CONTACT]) == []
     for definition in (CONTACT, TRACK):
         built(folder, definition, libc6="9.9", extra="1")
-    locked = read_debian(debian_lock_file(BASE))["libc6"]
-    (said,) = doubts(folder, [CONTACT, TRACK])
+    locked = partlocks.read_debian(partlocks.debian_lock_file(partlocks.BASE))["libc6"]
+    (said,) = partlocks.doubts(folder, [CONTACT, TRACK])
     assert said.startswith("2 Debian packages differ from the locked version (extra 1 instead of ")
     assert f"libc6 9.9 instead of {locked})" in said
     # A package that an image lacks is told, and many are cut short.
     folder.debian_list("track").write_text("libc6=9.9\n")
-    (said,) = doubts(folder, [TRACK])
+    (said,) = partlocks.doubts(folder, [TRACK])
     assert "adduser absent instead of " in said
     assert ", …)" in said
 
@@ -99,41 +87,39 @@ def test_what_was_built_here_can_be_locked(folder, tmp_path, monkeypatch):
     runpy.run_path(str(ROOT / "scripts" / "lock_debian.py"), run_name="__main__")
     written = {path.name: path.read_text() for path in locks.iterdir()}
     assert written == {"base.txt": "libc6=2\n", "contact.txt": "llvm=15\n"}
-    assert doubts(folder, [CONTACT, TRACK]) == []
-
-
-def test_jars_without_a_lock_are_said_to_have_none(folder, lock_file):
-    (said,) = doubts(folder, [TRACKMATE])
-    assert "no locked checksums" in said
-    lock_file.touch()
-    assert doubts(folder, [TRACKMATE]) == []
+    assert partlocks.doubts(folder, [CONTACT, TRACK]) == []
 
 
 def test_without_a_lock_jars_must_still_be_those_that_were_fetched(jars, lock_file, tmp_path):
-    (jars / JARS_RECORD).write_text(jars_text(jars))
+    (jars / partlocks.JARS_RECORD).write_text(partlocks.jars_text(jars))
     # As sha256sum reads them.
-    subprocess.run(["sha256sum", "--check", "--quiet", JARS_RECORD], cwd=jars, check=True)
-    assert hashlib.sha256(b"trackmate").hexdigest() in (jars / JARS_RECORD).read_text()
+    subprocess.run(["sha256sum", "--check", "--quiet", partlocks.JARS_RECORD], cwd=jars, check=True)
+    assert hashlib.sha256(b"trackmate").hexdigest() in (jars / partlocks.JARS_RECORD).read_text()
     fetch_jars(TRACKMATE, tmp_path, print)
     (jars / "deeper" / "imagej-2.16.0.jar").unlink()
     (jars / "imagej-2.16.0.jar").write_bytes(b"imagej")
-    with pytest.raises(UserError, match=rf"{JARS_RECORD} \(deeper/imagej-2\.16\.0\.jar, imagej"):
+    with pytest.raises(
+        UserError, match=rf"{partlocks.JARS_RECORD} \(deeper/imagej-2\.16\.0\.jar, imagej"
+    ):
         fetch_jars(TRACKMATE, tmp_path, print)
 
 
 @pytest.mark.parametrize("name", ["TrackMate-7.14.0.jar", "more.jar"])
 def test_locked_jars_are_taken_and_others_refused(jars, lock_file, tmp_path, name):
-    lock_file.write_text(jars_text(jars))
+    lock_file.write_text(partlocks.jars_text(jars))
     fetch_jars(TRACKMATE, tmp_path, print)
     (jars / name).write_bytes(b"another")
     with pytest.raises(UserError, match=rf"differ from {lock_file} \({name}\): remove"):
         fetch_jars(TRACKMATE, tmp_path, print)
 
 
-def test_a_lock_of_jars_is_part_of_what_the_image_is_made_from(lock_file):
+def test_a_lock_of_jars_is_part_of_what_the_image_is_made_from(folder, lock_file):
     without = libraries_sha256(TRACKMATE)
+    (said,) = partlocks.doubts(folder, [TRACKMATE])
+    assert "no locked checksums" in said
     lock_file.write_text("a lock")
     assert libraries_sha256(TRACKMATE) != without
+    assert partlocks.doubts(folder, [TRACKMATE]) == []
 
 
 EXTRA_OF_DEFINITION = {
@@ -175,8 +161,8 @@ def constraints():
 
 @ALL
 def test_a_lock_is_as_it_would_be_written_from_one_wheel_of_each_package(definition):
-    pins, text = read_pins(definition), definition.lock_file.read_text()
-    assert lock_text(definition, reversed(pins)) == text
+    pins, text = partlocks.read_pins(definition), definition.lock_file.read_text()
+    assert partlocks.lock_text(definition, reversed(pins)) == text
     assert len({pin.key for pin in pins}) == len(pins) > 10
     # It tells no place, and how it was made.
     assert f"requirements/{definition.definition}.in" in text
@@ -185,7 +171,7 @@ def test_a_lock_is_as_it_would_be_written_from_one_wheel_of_each_package(definit
 
 @ALL
 def test_a_lock_meets_the_requirements_it_was_made_from(definition):
-    versions = {pin.key: pin.version for pin in read_pins(definition)}
+    versions = {pin.key: pin.version for pin in partlocks.read_pins(definition)}
     for wanted in requirements(definition.requirements_file):
         assert wanted.specifier.contains(versions[canonicalize_name(wanted.name)]), wanted
 
@@ -195,7 +181,7 @@ def test_a_lock_has_the_versions_that_pyscale_is_tested_with(definition):
     tested = constraints()
     differ = {
         pin.key: (pin.version, tested[pin.key])
-        for pin in read_pins(definition)
+        for pin in partlocks.read_pins(definition)
         if tested.get(pin.key, pin.version) != pin.version
     }
     if definition.device == "cuda":
@@ -226,7 +212,7 @@ def test_requirements_say_what_the_project_says(definition):
 
 def test_images_for_gpus_get_torch_with_cuda_and_versions_of_cellpose_are_apart():
     for definition in catalog().values():
-        versions = {pin.key: pin.version for pin in read_pins(definition)}
+        versions = {pin.key: pin.version for pin in partlocks.read_pins(definition)}
         assert any(key.startswith("nvidia-cu") for key in versions) == (definition.device == "cuda")
         if definition.stage == "segment":
             version = "3." if "cellpose3" in definition.name else "4."
@@ -234,7 +220,7 @@ def test_images_for_gpus_get_torch_with_cuda_and_versions_of_cellpose_are_apart(
 
 
 def test_a_build_of_torch_is_named_so_that_no_other_is_taken():
-    torch = WheelPin(name="torch", version="2.13.0", sha256="0" * 64)
-    other = WheelPin(name="torchvision", version="0.28.0", sha256="0" * 64)
+    torch = partlocks.WheelPin(name="torch", version="2.13.0", sha256="0" * 64)
+    other = partlocks.WheelPin(name="torchvision", version="0.28.0", sha256="0" * 64)
     assert torch.requirement.startswith("torch===2.13.0 ")
     assert other.requirement.startswith("torchvision==0.28.0 ")

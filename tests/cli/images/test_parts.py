@@ -3,6 +3,7 @@ import sys
 
 import pytest
 
+from programs import put_program
 from pyscale.errors import UserError
 from pyscale.images.catalog import catalog
 from pyscale.images.engine import Engine
@@ -20,14 +21,13 @@ def engine(tmp_path):
     """A container program that says what the base's dpkg says, and does what its apt would do."""
 
     def make(dpkg, apt):
-        program = tmp_path / "engine"
-        program.write_text(
-            "#!/bin/sh\n"
+        program = put_program(
+            tmp_path,
+            "engine",
             f'case "$*" in *dpkg-query*) {dpkg}; exit;; esac\n'
             'for word; do case "$word" in *:/fetched) out=${word%:/fetched};; esac; done\n'
-            f"{apt}\n"
+            f"{apt}",
         )
-        program.chmod(0o755)
         return Engine(str(program), "apptainer", "1.4.5")
 
     return make
@@ -57,18 +57,14 @@ def test_packages_are_fetched_once_for_a_base_and_where_one_is_damaged_again(tmp
     assert package.read_text() == "new\n"
 
 
-def test_what_apt_refuses_is_one_sentence_and_nothing_half_made(tmp_path, engine):
-    parts = tmp_path / "parts"
+def test_what_apt_refuses_and_a_base_that_is_no_debian_are_one_sentence(tmp_path, engine):
+    parts, base = tmp_path / "parts", tmp_path / "alpine.sif"
     with pytest.raises(UserError, match=r"packages of contact cannot be fetched \(E: odd\): conn"):
-        fetch_debian(CONTACT, tmp_path / "b", engine("echo libc6", FAILS), parts, print)
-    assert list(parts.rglob("*")) == []
-
-
-def test_a_base_that_is_no_debian_is_told(tmp_path, engine):
-    base = tmp_path / "alpine.sif"
+        fetch_debian(CONTACT, base, engine("echo libc6", FAILS), parts, print)
+    assert list(parts.rglob("*")) == [], "nothing is half made"
     program = engine("echo no dpkg >&2; false", FETCHES)
     with pytest.raises(UserError, match=re.escape(f"{base} is not a Debian system")):
-        fetch_debian(CONTACT, base, program, tmp_path / "parts", print)
+        fetch_debian(CONTACT, base, program, parts, print)
 
 
 TRACKMATE = catalog()["track_trackmate"]
@@ -101,11 +97,13 @@ def local_maven(folder):
         )
 
 
-def test_the_image_gets_the_coordinates_that_the_stage_asks_for():
-    assert TRACKMATE.maven == MAVEN_COORDINATES
-
-
-def test_jars_that_were_put_there_by_hand_are_taken(tmp_path):
+def test_without_the_resolver_its_way_is_told_or_jars_put_there_by_hand_are_taken(
+    tmp_path, monkeypatch
+):
+    assert TRACKMATE.maven == MAVEN_COORDINATES, "those that the stage asks for"
+    monkeypatch.setitem(sys.modules, "jgo", None)
+    with pytest.raises(MissingPart, match="pip install pyimagej=="):
+        fetch_jars(TRACKMATE, tmp_path, print)
     jars = tmp_path / "track_trackmate" / "jars"
     put(jars / "deeper", "imagej-2.16.0.jar")
     put(jars, "TrackMate-7.14.0.jar", "other-1.jar")
@@ -142,12 +140,6 @@ def test_what_maven_does_not_have_is_one_sentence_and_nothing_half_made(tmp_path
     ):
         fetch_jars(wanted, tmp_path, print)
     assert [p for p in tmp_path.rglob("*") if p.is_file()] == []
-
-
-def test_without_the_resolver_the_way_to_it_is_told(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "jgo", None)
-    with pytest.raises(MissingPart, match="pip install pyimagej=="):
-        fetch_jars(TRACKMATE, tmp_path, print)
 
 
 @pytest.fixture

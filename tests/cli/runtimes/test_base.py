@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from baseenvironment import base_environment, replace_in
+from mockruns import plan_of
 from pyscale.baseversion import read_base, with_base
 from pyscale.errors import UserError
 from pyscale.planentry import Dataset
-from pyscale.planning import make_plan
 from pyscale.runtimes.base import fitted_to_base, refuse_changed_base
-from pyscale.settings import Settings
 from pyscale.suite import load_suite
 from pyscale_stages.moviewriter import write_movie
 
@@ -32,17 +31,8 @@ def plan(tmp_path):
 
     def planned(base=tmp_path / "env", **settings):
         found = read_base(base, "native")
-        return fitted_to_base(
-            make_plan(
-                with_base(LABELS, found),
-                Dataset(movie, frames=4),
-                run_id="both",
-                settings=Settings.model_validate({"repeats": 1} | settings).model_dump(mode="json"),
-                workers=(1,),
-                only=("track",),
-                base=found,
-            )
-        )
+        what = (with_base(LABELS, found), Dataset(movie, frames=4), tmp_path / "runs")
+        return fitted_to_base(plan_of(*what, only=("track",), base=found, repeats=1, **settings))
 
     return planned
 
@@ -93,24 +83,13 @@ def test_an_interpreter_that_does_not_start_is_refused(plan, packages):
 
 
 @pytest.mark.slow
-def test_another_contract_is_refused(plan, packages):
-    replace_in(
-        packages / "pyscale_stages" / "contract.py",
-        "schema_version: Literal[2] = 2",
-        "schema_version: Literal[3] = 3",
-    )
+def test_records_of_the_schema_before_are_measured_and_those_of_a_later_one_refused(plan, packages):
+    contract = packages / "pyscale_stages" / "contract.py"
+    before, now, later = (f"schema_version: Literal[{n}] = {n}" for n in (1, 2, 3))
+    replace_in(contract, now, before)
+    assert plan().base.identities["base"].code_folder == packages / "pyscale_stages"
+    replace_in(contract, before, later)
     assert "writes records of version 3, but this pyscale reads versions up to 2" in refusal(plan)
-
-
-@pytest.mark.slow
-def test_a_base_with_records_of_the_schema_before_is_measured(plan, packages):
-    replace_in(
-        packages / "pyscale_stages" / "contract.py",
-        "schema_version: Literal[2] = 2",
-        "schema_version: Literal[1] = 1",
-    )
-    older = plan().base.identities["base"]
-    assert older.code_folder == packages / "pyscale_stages"
 
 
 @pytest.mark.slow

@@ -10,77 +10,58 @@ from pyscale.runtimes.words import unpacked_its_image, why_no_container
 NOISE = "INFO:    gocryptfs not found, will not be able to use gocryptfs\n"
 
 
+NO_SPACE = "while extracting /x.sif: write /tmp/r: No space left on device"
+NO_NAMESPACE = (
+    "\x1b[91mERROR  : Failed to create user namespace: maximum number of user namespaces "
+    "exceeded, check /proc/sys/user/max_user_namespaces\n\x1b[0m"
+)
+NO_FUSE = (
+    "image driver mount failure: image driver squashfuse_ll instance exited with error: "
+    "squashfuse_ll exited: fuse: mount failed: Invalid argument"
+)
+SESSION = "/var/lib/apptainer/mnt/session"
+
+
+def created(why):
+    return f"FATAL:   container creation failed: {why}\n"
+
+
+def mounted(source, where, why):
+    failed = f"mount hook function failure: mount {source}->{where} error: while mounting {source}"
+    return created(f"{failed}: {why}")
+
+
+def opened(image, why, check="container encryption"):
+    return f"FATAL:   While checking {check}: could not open image {image}: {why}\n"
+
+
+GONE = "failed to retrieve path for /i/a b.sif: lstat /i/a b.sif: no such file or directory"
+OTHER_MACHINE = "the image's architecture (arm64) could not run on the host's (amd64)"
+IN_DEV = f"destination {SESSION}/dev/shm/d doesn't exist in container"
+
+
 @pytest.mark.parametrize(
-    ("said", "returncode", "words", "exit_code"),
+    ("said", "words", "exit_code"),
     [
+        (created(NO_FUSE), "FUSE does not work here", 2),
+        (opened("/i/a b.sif", GONE), "the image /i/a b.sif does not exist", 2),
+        (mounted("/d", "/d", "mount source /d doesn't exist"), "/d does not exist on the node", 2),
         (
-            "\x1b[91mERROR  : Failed to create user namespace: maximum number of user namespaces "
-            "exceeded, check /proc/sys/user/max_user_namespaces\n\x1b[0m",
-            1,
-            "cannot create user namespaces",
-            2,
+            mounted("/dev/shm/d", f"{SESSION}/dev/shm/d", IN_DEV),
+            *("/dev/shm/d cannot be mounted in an image, which has its own /dev", 2),
         ),
+        (opened("/x.sif", "image format not recognized"), "the image is damaged", 2),
         (
-            "FATAL:   container creation failed: image driver mount failure: image driver "
-            "squashfuse_ll instance exited with error: squashfuse_ll exited: fuse: mount failed: "
-            "Invalid argument\n",
-            255,
-            "FUSE does not work here",
-            2,
+            opened("/x.sif", OTHER_MACHINE, check="image"),
+            *("the image is for arm64, but this machine is amd64", 2),
         ),
-        (
-            "FATAL:   While checking container encryption: could not open image /i/a b.sif: failed "
-            "to retrieve path for /i/a b.sif: lstat /i/a b.sif: no such file or directory\n",
-            255,
-            "the image /i/a b.sif does not exist",
-            2,
-        ),
-        (
-            "FATAL:   container creation failed: mount hook function failure: mount /d->/d error: "
-            "while mounting /d: mount source /d doesn't exist\n",
-            255,
-            "/d does not exist on the node",
-            2,
-        ),
-        (
-            "FATAL:   container creation failed: mount hook function failure: mount "
-            "/dev/shm/d->/var/lib/apptainer/mnt/session/dev/shm/d error: while mounting "
-            "/dev/shm/d: destination /var/lib/apptainer/mnt/session/dev/shm/d doesn't exist in "
-            "container\n",
-            255,
-            "/dev/shm/d cannot be mounted in an image, which has its own /dev",
-            2,
-        ),
-        (
-            "FATAL:   While checking container encryption: could not open image /x.sif: image "
-            "format not recognized\n",
-            255,
-            "the image is damaged",
-            2,
-        ),
-        (
-            "FATAL:   While checking image: could not open image /x.sif: the image's architecture "
-            "(arm64) could not run on the host's (amd64)\n",
-            255,
-            "the image is for arm64, but this machine is amd64",
-            2,
-        ),
-        (
-            "FATAL:   while extracting /x.sif: write /tmp/r: No space left on device\n",
-            255,
-            "disk is full",
-            3,
-        ),
-        (
-            "FATAL:   something new\n",
-            255,
-            "the container did not start: something new",
-            1,
-        ),
+        (f"FATAL:   {NO_SPACE}\n", "disk is full", 3),
+        ("FATAL:   something new\n", "the container did not start: something new", 1),
+        (NO_NAMESPACE, "cannot create user namespaces", 2),
     ],
 )
-def test_each_known_cause_has_its_sentence(said, returncode, words, exit_code):
-    why = why_no_container(NOISE + said, returncode)
+def test_each_known_cause_has_its_sentence(said, words, exit_code):
+    why = why_no_container(NOISE + said, 1 if said == NO_NAMESPACE else 255)
     assert words in str(why)
     assert "\n" not in str(why)
     assert why.exit_code == exit_code

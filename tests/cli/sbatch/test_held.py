@@ -2,13 +2,10 @@
 
 import pytest
 
+from mockruns import site
+from pyscale.benchmark import with_allocation
+from pyscale.errors import UserError
 from pyscale.sbatch.held import PILOT_MIB, PILOT_SHARE_MIB, held_by, times_min, why_not_held
-from pyscale.sites import Site
-
-
-def site(override=(), **request):
-    given = {"name": "mine", "summary": "a cluster", "request": request, "override": override}
-    return Site.model_validate(given)
 
 
 @pytest.mark.parametrize(
@@ -22,7 +19,7 @@ def site(override=(), **request):
     ],
 )
 def test_the_job_is_as_large_as_the_largest_trial(make, workers, request_, cores, nodes):
-    held = held_by(make(only=("contact",), workers=workers), site(**request_))
+    held = held_by(make(only=("contact",), workers=workers), site(request=request_))
     assert (held.cores, held.nodes_option) == (cores, nodes)
 
 
@@ -32,26 +29,49 @@ def test_several_small_tasks_share_the_cores_of_a_large_one(make):
         trial.model_copy(update={"threads": 4 if trial.workers == 1 else 1})
         for trial in plan.trials
     )
-    held = held_by(plan.model_copy(update={"trials": trials}), site(memory_gib=1))
+    held = held_by(plan.model_copy(update={"trials": trials}), site(request={"memory_gib": 1}))
     # Four tasks of a core have the cores of one of four, and the memory of one alone.
     assert (held.slot.cpus, held.slots) == (4, 4)
 
 
 @pytest.mark.parametrize(("workers", "more"), [((1,), PILOT_MIB), ((2,), PILOT_SHARE_MIB)])
 def test_the_pilot_has_memory_beside_the_tasks(make, workers, more):
-    held = held_by(make(only=("contact",), workers=workers), site(memory_gib=2))
+    held = held_by(make(only=("contact",), workers=workers), site(request={"memory_gib": 2}))
     assert held.slot.memory_mib == 2048 + more
 
 
-def test_a_plan_of_two_partitions_is_not_held(make):
-    two = site(({"stage": "track", "partition": "gpu"},), partition="cpu")
-    why = why_not_held(make(), two)
-    assert why == "its trials need more than one partition (cpu and gpu)"
+TWO_PARTITIONS = site(
+    request={"partition": "cpu"}, override=[{"stage": "track", "partition": "gpu"}]
+)
+TWO_NODES = site(request={"tasks_per_node": 1, "max_nodes": 2})
 
 
-def test_a_plan_for_more_nodes_than_the_site_allows_is_not_held(make):
-    why = why_not_held(make(workers=(4,)), site(tasks_per_node=1, max_nodes=2))
-    assert why == "it needs 4 nodes, and max_nodes of the site mine is 2"
+@pytest.mark.parametrize(
+    ("place", "workers", "why"),
+    [
+        (TWO_PARTITIONS, (1, 2), "its trials need more than one partition (cpu and gpu)"),
+        (TWO_NODES, (4,), "it needs 4 nodes, and max_nodes of the site mine is 2"),
+    ],
+)
+def test_a_plan_that_no_job_can_hold_says_why(make, place, workers, why):
+    assert why_not_held(make(workers=workers), place) == why
+
+
+def test_trials_of_two_partitions_have_jobs_of_their_own(make):
+    assert with_allocation(make(), TWO_PARTITIONS).settings["allocation"] == "each"
+
+
+@pytest.mark.parametrize(
+    ("start", "allocation", "told"),
+    [("cold", "hold", "cannot hold the trials"), ("warm", None, "--start warm needs one alloc")],
+)
+def test_what_needs_one_allocation_is_refused_where_there_can_be_none(
+    make, start, allocation, told
+):
+    plan = make(allocation=allocation)
+    trials = tuple(trial.model_copy(update={"start": start}) for trial in plan.trials)
+    with pytest.raises(UserError, match=told):
+        with_allocation(plan.model_copy(update={"trials": trials}), TWO_PARTITIONS)
 
 
 @pytest.mark.parametrize(

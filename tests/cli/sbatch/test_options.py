@@ -11,8 +11,8 @@ from pyscale_stages.registry import load_stage
 SEGMENT = load_stage("segment")
 
 
-def options(site, device="cpu", threads=1, ranks=1):
-    return slurm_options(site, allocation(site, SEGMENT, device, threads), ranks)
+def options(site, device="cpu", threads=1, ranks=1, nodes=()):
+    return slurm_options(site, allocation(site, SEGMENT, device, threads), ranks, nodes)
 
 
 def test_a_plain_site_asks_for_what_the_stage_says_of_itself():
@@ -25,33 +25,80 @@ def test_a_plain_site_asks_for_what_the_stage_says_of_itself():
     }
 
 
-@pytest.mark.parametrize(
-    ("fields", "threads", "asked", "absent"),
-    [
-        ({"request": {"cpus": 4}}, 2, {"cpus-per-task": "4"}, set()),
-        ({"request": {"cpus": 4}}, 6, {"cpus-per-task": "6"}, set()),
-        # By the core: 3 x 3414 MiB are at least 10 GiB, and 3 x 3413 are not.
-        (
-            {"memory_option": "mem-per-cpu", "request": {"memory_gib": 10}},
-            3,
-            {"mem-per-cpu": "3414M"},
-            {"mem"},
-        ),
-        ({"memory_option": "none"}, 1, {}, {"mem", "mem-per-cpu"}),
-        (
-            {"options": ["--reservation=spring", "--spread-job"]},
-            1,
-            {"reservation": "spring", "spread-job": None},
-            set(),
-        ),
-        ({"request": {"time_min": 3 * 1440 + 61}}, 1, {"time": "3-01:01:00"}, set()),
-    ],
-    ids=["more cores", "more threads", "memory by core", "no memory", "options", "days"],
-)
-def test_a_task_asks_in_the_dialect_of_its_site(fields, threads, asked, absent):
-    found = options(site(**fields), threads=threads)
-    assert {name: found[name] for name in asked} == asked
-    assert not absent & set(found)
+BY_TYPE = "--gres=gpu:{type}:{count}"
+BY_TASK = {"gpu_option": "--gpus-per-task={count}", "request": {"gpus": 2}}
+TYPED = {"gpu_option": BY_TYPE, "request": {"gpus": 2, "gpu_type": "a100"}}
+TWO_GPUS = {"request": {"memory_gib": 4, "cpus": 2, "gpus": 2}}
+FOUR_A_NODE = {"request": {"memory_gib": 4, "tasks_per_node": 4}}
+BY_THE_CORE = {"memory_option": "mem-per-cpu", "request": {"memory_gib": 10}}
+ON_GPUS = {"device": "cuda"}
+THREE = ON_GPUS | {"ranks": 3, "nodes": ("n1", "n2", "n10")}
+OPTIONS = {"options": ["--reservation=spring", "--spread-job"]}
+
+
+def spread_by(gpu_option):
+    """A site that spreads ranks and counts GPUs in its own way."""
+    return {"gpu_option": gpu_option, "request": {"gpu_type": "a100", "tasks_per_node": 4}}
+
+
+ASKED = {
+    "more cores": ({"request": {"cpus": 4}}, {"threads": 2}, "cpus-per-task=4", ""),
+    "more threads": ({"request": {"cpus": 4}}, {"threads": 6}, "cpus-per-task=6", ""),
+    # By the core: 3 x 3414 MiB are at least 10 GiB, and 3 x 3413 are not.
+    "memory by core": (BY_THE_CORE, {"threads": 3}, "mem-per-cpu=3414M", "mem"),
+    "no memory": ({"memory_option": "none"}, {}, "", "mem mem-per-cpu"),
+    "options": (OPTIONS, {}, "reservation=spring spread-job", ""),
+    "days": ({"request": {"time_min": 3 * 1440 + 61}}, {}, "time=3-01:01:00", ""),
+    "GPUs of a type": (TYPED, ON_GPUS, "gres=gpu:a100:2", ""),
+    "GPUs by task": (BY_TASK, ON_GPUS, "gpus-per-task=2", ""),
+    "no GPUs of a type for the CPU": (TYPED, {}, "", "gres"),
+    "no GPUs by task for the CPU": (BY_TASK, {}, "", "gpus-per-task"),
+    # Memory and GPUs by node would be for a node, however many ranks it has.
+    "ranks of one job": (
+        *(TWO_GPUS, ON_GPUS | {"ranks": 4}),
+        "nodes=1-4 ntasks=4 cpus-per-task=2 mem-per-cpu=2048M gpus-per-task=2",
+        "mem gres",
+    ),
+    "whole nodes": ({"request": {"exclusive": True}}, {"ranks": 4}, "mem=0", "mem-per-cpu"),
+    "ranks on GPUs of a type": (
+        *({"gpu_option": BY_TYPE, "request": {"gpu_type": "a100"}}, ON_GPUS | {"ranks": 2}),
+        *("gpus-per-task=a100:1", ""),
+    ),
+    "ranks, no memory": ({"memory_option": "none"}, {"ranks": 2}, "", "mem mem-per-cpu"),
+    "ranks on named nodes": (
+        *(TWO_GPUS, THREE),
+        "nodes=3 ntasks=3 ntasks-per-node=1 nodelist=n1,n2,n10 mem=4096M gpus-per-task=2",
+        "",
+    ),
+    "a named node": (
+        *(TWO_GPUS, ON_GPUS | {"nodes": ("n7",)}),
+        *("nodes=1 nodelist=n7 gres=gpu:2", ""),
+    ),
+    "ranks on any nodes": (TWO_GPUS, {"ranks": 3}, "", "nodelist ntasks-per-node"),
+    "one task is not spread": (FOUR_A_NODE, ON_GPUS, "", "ntasks-per-node"),
+    "ranks on named nodes are not spread": (
+        *(FOUR_A_NODE, ON_GPUS | {"ranks": 2, "nodes": ("n1", "n2")}),
+        *("nodes=2 ntasks-per-node=1 mem=4096M", ""),
+    ),
+    # GPUs of spread ranks are counted as the site's option counts.
+    "GPUs of 4 ranks": (spread_by(BY_TYPE), ON_GPUS | {"ranks": 8}, "gres=gpu:a100:4", ""),
+    **{
+        f"GPUs by {option}": (
+            *(spread_by(f"--{option}={{type}}:{{count}}"), ON_GPUS | {"ranks": 8}),
+            *(f"{option}=a100:{count}", ""),
+        )
+        for option, count in (("gpus-per-node", 4), ("gpus-per-task", 1), ("gpus", 8))
+    },
+}
+"""Fields of a site, what a task is, what it asks for then, and what it does not."""
+
+
+@pytest.mark.parametrize(("fields", "task", "asked", "absent"), ASKED.values(), ids=ASKED)
+def test_a_task_asks_in_the_dialect_of_its_site(fields, task, asked, absent):
+    found = options(site(**fields), **task)
+    wanted = dict(part.partition("=")[::2] for part in asked.split())
+    assert {name: found[name] or "" for name in wanted} == wanted
+    assert not {*absent.split()} & set(found)
 
 
 def test_the_last_override_that_fits_decides():
@@ -71,47 +118,6 @@ def test_the_last_override_that_fits_decides():
 
 
 @pytest.mark.parametrize(
-    ("gpu_option", "option", "value"),
-    [
-        ("--gres=gpu:{type}:{count}", "gres", "gpu:a100:2"),
-        ("--gpus-per-task={count}", "gpus-per-task", "2"),
-    ],
-)
-def test_gpus_are_asked_for_as_the_site_wants_and_never_for_the_cpu(gpu_option, option, value):
-    gpu_type = "a100" if "{type}" in gpu_option else None
-    cluster = site(gpu_option=gpu_option, request={"gpus": 2, "gpu_type": gpu_type})
-    assert options(cluster, "cuda")[option] == value
-    assert option not in options(cluster, "cpu")
-
-
-def test_ranks_of_one_job_ask_for_what_each_of_them_needs():
-    cluster = site(request={"memory_gib": 4, "cpus": 2, "gpus": 2})
-    asked = options(cluster, "cuda", ranks=4)
-    assert (asked["nodes"], asked["ntasks"], asked["cpus-per-task"]) == ("1-4", "4", "2")
-    assert asked["mem-per-cpu"] == "2048M"
-    assert asked["gpus-per-task"] == "2"
-    # These would be for a node, however many ranks it has.
-    assert not {"mem", "gres"} & set(asked)
-    alone = options(site(request={"exclusive": True}), ranks=4)
-    assert (alone["mem"], "mem-per-cpu" in alone) == ("0", False)
-    typed = site(gpu_option="--gres=gpu:{type}:{count}", request={"gpu_type": "a100"})
-    assert options(typed, "cuda", ranks=2)["gpus-per-task"] == "a100:1"
-    assert not {"mem", "mem-per-cpu"} & set(options(site(memory_option="none"), ranks=2))
-
-
-def test_ranks_on_named_nodes_have_one_each_and_its_memory():
-    cluster = site(request={"memory_gib": 4, "cpus": 2, "gpus": 2})
-    wanted = allocation(cluster, SEGMENT, "cuda", 1)
-    asked = slurm_options(cluster, wanted, 3, ("n1", "n2", "n10"))
-    assert (asked["nodes"], asked["ntasks"], asked["ntasks-per-node"]) == ("3", "3", "1")
-    assert asked["nodelist"] == "n1,n2,n10"
-    assert (asked["mem"], asked["gpus-per-task"]) == ("4096M", "2")
-    alone = slurm_options(cluster, wanted, 1, ("n7",))
-    assert (alone["nodes"], alone["nodelist"], alone["gres"]) == ("1", "n7", "gpu:2")
-    assert not {"nodelist", "ntasks-per-node"} & set(options(cluster, ranks=3))
-
-
-@pytest.mark.parametrize(
     ("ranks", "nodes", "each"), [(2, "1", "2"), (4, "1", "4"), (6, "2", "4"), (16, "4", "4")]
 )
 def test_ranks_go_to_as_few_nodes_as_the_site_lets_them(ranks, nodes, each):
@@ -123,27 +129,6 @@ def test_ranks_go_to_as_few_nodes_as_the_site_lets_them(ranks, nodes, each):
     assert asked["gres"] == f"gpu:{2 * int(each)}"
     assert asked["mem"] == f"{4096 * int(each)}M"
     assert not {"mem-per-cpu", "gpus-per-task"} & set(asked)
-
-
-def test_one_task_and_ranks_on_named_nodes_are_spread_as_without_it():
-    cluster = site(request={"memory_gib": 4, "tasks_per_node": 4})
-    assert "ntasks-per-node" not in options(cluster, "cuda")
-    named = slurm_options(cluster, allocation(cluster, SEGMENT, "cuda", 1), 2, ("n1", "n2"))
-    assert (named["nodes"], named["ntasks-per-node"], named["mem"]) == ("2", "1", "4096M")
-
-
-@pytest.mark.parametrize(
-    ("gpu_option", "option", "value"),
-    [
-        ("--gres=gpu:{type}:{count}", "gres", "gpu:a100:4"),
-        ("--gpus-per-node={type}:{count}", "gpus-per-node", "a100:4"),
-        ("--gpus-per-task={type}:{count}", "gpus-per-task", "a100:1"),
-        ("--gpus={type}:{count}", "gpus", "a100:8"),
-    ],
-)
-def test_gpus_of_spread_ranks_are_counted_as_the_sites_option_counts(gpu_option, option, value):
-    cluster = site(gpu_option=gpu_option, request={"gpu_type": "a100", "tasks_per_node": 4})
-    assert options(cluster, "cuda", ranks=8)[option] == value
 
 
 @pytest.mark.parametrize(

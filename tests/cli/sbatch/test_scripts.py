@@ -38,10 +38,10 @@ def shellchecked(tmp_path, missing):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("runtime", ["native", "apptainer"])
-@pytest.mark.parametrize("device", ["cpu", "cuda"])
 @pytest.mark.parametrize("name", shipped_names("site"))
-def test_every_script_passes_shellcheck(name, device, runtime, shellchecked):
-    texts = texts_for(load_site(name), runtime=runtime, device=device)
+def test_every_script_passes_shellcheck(name, runtime, shellchecked):
+    """Of them, those of two stages compute on the CPU all the same."""
+    texts = texts_for(load_site(name), runtime=runtime, device="cuda")
     assert shellchecked(texts) == 4 + 4 + 4 + 1
 
 

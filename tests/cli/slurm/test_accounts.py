@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from programs import put_program
 from pyscale.slurm import accounts
 from pyscale.slurm.accounts import ask_accounts, ends_of, parse
 from pyscale.slurm.queue import SlurmSilent
@@ -104,9 +105,7 @@ def sacct(tmp_path, monkeypatch):
     """A stand-in that knows the text above, and says what it was asked; returns where."""
     asked = tmp_path / "asked"
     (tmp_path / "said").write_text(SACCT)
-    program = tmp_path / "sacct"
-    program.write_text(f"#!/bin/sh\necho \"$@\" >> '{asked}'\ncat '{tmp_path}/said'\n")
-    program.chmod(0o755)
+    put_program(tmp_path, "sacct", f"echo \"$@\" >> '{asked}'\ncat '{tmp_path}/said'")
     monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
     # It answers, however busy the machine is.
     monkeypatch.setattr(accounts, "TIME_LIMIT_S", 600.0)

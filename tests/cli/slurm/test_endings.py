@@ -11,29 +11,14 @@ from pyscale.slurm.queue import QueuedJob
 
 
 def ended(state, **known):
-    usual = {
-        "cancelled_by": None,
-        "exit_code": 0,
-        "signal": 0,
-        "node": "n1",
-        "elapsed_s": 20,
-        "time_limit_s": 300,
-        "memory_bytes": 3 << 29,
-        "peak_memory_bytes": None,
-    }
+    usual = {"cancelled_by": None, "exit_code": 0, "signal": 0, "node": "n1", "elapsed_s": 20}
+    usual |= {"time_limit_s": 300, "memory_bytes": 3 << 29, "peak_memory_bytes": None}
     return JobEnd(state=state, **(usual | known))
 
 
 def queued(state, node="n2"):
-    return QueuedJob(
-        job_id="17_3",
-        name="pyscale-a",
-        state=state,
-        reason="None",
-        node=node,
-        start=None,
-        comment="",
-    )
+    unknown = {"reason": "None", "start": None, "comment": ""}
+    return QueuedJob(job_id="17_3", name="pyscale-a", state=state, node=node, **unknown)
 
 
 @pytest.mark.parametrize(

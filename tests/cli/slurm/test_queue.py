@@ -6,16 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyscale.slurm.queue import (
-    ENDED,
-    QueuedJob,
-    SlurmSilent,
-    array_of,
-    elements,
-    job_of,
-    parse,
-    why_it_waits,
-)
+from pyscale.slurm import queue
 
 RUNNING = "\x1e17_0\x1fRUNNING\x1fn1\x1f1795249404\x1fNone\x1ft 1/win|dows\n"
 WAITING = "\x1e17_[3,8-9%8]\x1fPENDING\x1f\x1fN/A\x1fResources\x1f(null)\n"
@@ -23,10 +14,10 @@ GANG = "\x1e18\x1fCOMPLETED\x1fn[1-2]\x1f1795249404\x1fNone\x1f\n"
 
 
 def test_each_element_of_an_array_is_a_job_and_a_running_one_has_a_node_and_a_start():
-    assert parse("", "pyscale-a") == {}
-    jobs = parse(RUNNING + WAITING + GANG, "pyscale-a")
+    assert queue.parse("", "pyscale-a") == {}
+    jobs = queue.parse(RUNNING + WAITING + GANG, "pyscale-a")
     assert list(jobs) == ["17_0", "17_3", "17_8", "17_9", "18"]
-    assert jobs["17_0"] == QueuedJob(
+    assert jobs["17_0"] == queue.QueuedJob(
         job_id="17_0",
         name="pyscale-a",
         state="RUNNING",
@@ -46,31 +37,31 @@ TEXTS = st.text(st.characters(exclude_characters="\x1e\x1f\x00"))
 
 @given(TEXTS, TEXTS)
 def test_reasons_and_comments_may_hold_what_they_like(reason, comment):
-    (job,) = parse(f"\x1e5\x1fPENDING\x1f\x1fN/A\x1f{reason}\x1f{comment}.\n", "a").values()
+    (job,) = queue.parse(f"\x1e5\x1fPENDING\x1f\x1fN/A\x1f{reason}\x1f{comment}.\n", "a").values()
     assert (job.reason, job.comment) == (reason, f"{comment}.")
 
 
 @pytest.mark.parametrize("text", ["\x1e17\x1fRUNNING\n", WAITING.replace("8-9", "...")])
 def test_an_answer_in_another_form_is_no_answer(text):
-    with pytest.raises(SlurmSilent, match="unexpected line"):
-        parse(text, "pyscale-a")
+    with pytest.raises(queue.SlurmSilent, match="unexpected line"):
+        queue.parse(text, "pyscale-a")
 
 
 LIVES = ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED", "REQUEUED")
 
 
-@pytest.mark.parametrize("state", [*LIVES, *sorted(ENDED)])
+@pytest.mark.parametrize("state", [*LIVES, *sorted(queue.ENDED)])
 def test_a_job_lives_until_nothing_of_it_follows(state):
-    (job,) = parse(RUNNING.replace("RUNNING", state), "a").values()
+    (job,) = queue.parse(RUNNING.replace("RUNNING", state), "a").values()
     assert job.alive == (state in LIVES)
 
 
 def test_elements_that_slurm_forgot_are_known_by_their_array():
-    jobs = parse(RUNNING + GANG.replace("18", "17"), "a")
-    assert job_of(jobs, "17_5").job_id == "17"
-    assert job_of(jobs, "17_0") == jobs["17_0"]
-    assert job_of(jobs, "19") is None
-    assert [array_of(job_id) for job_id in ("17", "17_3")] == ["17", "17"]
+    jobs = queue.parse(RUNNING + GANG.replace("18", "17"), "a")
+    assert queue.job_of(jobs, "17_5").job_id == "17"
+    assert queue.job_of(jobs, "17_0") == jobs["17_0"]
+    assert queue.job_of(jobs, "19") is None
+    assert [queue.array_of(job_id) for job_id in ("17", "17_3")] == ["17", "17"]
 
 
 @pytest.mark.parametrize(
@@ -85,7 +76,7 @@ def test_elements_that_slurm_forgot_are_known_by_their_array():
     ],
 )
 def test_an_expression_means_its_elements(told, meant):
-    assert elements(told) == meant
+    assert queue.elements(told) == meant
 
 
 PARTS = st.tuples(st.integers(0, 999), st.integers(0, 40), st.integers(1, 9))
@@ -95,12 +86,12 @@ PARTS = st.tuples(st.integers(0, 999), st.integers(0, 40), st.integers(1, 9))
 def test_every_element_of_every_part_is_found(parts, at_once):
     told = ",".join(f"{first}-{first + more * step}:{step}" for first, more, step in parts)
     meant = [first + i * step for first, more, step in parts for i in range(more + 1)]
-    assert elements(f"8_[{told}{at_once}]") == [f"8_{index}" for index in meant]
+    assert queue.elements(f"8_[{told}{at_once}]") == [f"8_{index}" for index in meant]
 
 
 def test_an_expression_that_was_cut_short_is_refused():
     with pytest.raises(ValueError, match="invalid literal"):
-        elements("17_[1,3,5,...]")
+        queue.elements("17_[1,3,5,...]")
 
 
 @pytest.mark.parametrize(
@@ -132,4 +123,4 @@ def test_an_expression_that_was_cut_short_is_refused():
     ],
 )
 def test_a_reason_is_said_in_plain_words(reason, words):
-    assert why_it_waits(reason) == words
+    assert queue.why_it_waits(reason) == words

@@ -23,6 +23,7 @@ TERMS = set(
     "softwareRequirements softwareVersion startTime url version".split()
 )
 """Terms that the two contexts define, as far as a crate of ours has any use for them."""
+SIF = "https://w3id.org/ro/terms/workflow-run#SIFImage"
 DONE, FAILED = (f"http://schema.org/{word}ActionStatus" for word in ("Completed", "Failed"))
 
 
@@ -68,12 +69,7 @@ def test_every_reference_is_resolved_every_term_defined_and_every_file_a_part(me
     (measured.report / "figures" / "speedup.pdf").write_bytes(b"%PDF")
     (measured.report / "run.zip").write_bytes(b"PK")
     entities = crate_of(measured)
-    known = entities.keys() | {
-        "https://w3id.org/ro/crate/1.1",
-        "https://w3id.org/ro/terms/workflow-run#SIFImage",
-        DONE,
-        FAILED,
-    }
+    known = entities.keys() | {"https://w3id.org/ro/crate/1.1", SIF, DONE, FAILED}
     parts = set(references(entities["./"]["hasPart"]))
     for identity, entity in entities.items():
         assert entity.keys() <= TERMS
@@ -120,5 +116,4 @@ def test_images_are_named_with_their_checksums(measured):
     document = json.loads(write_crate(measured).read_text())
     found = {entity["@id"]: entity for entity in document["@graph"]}["#image-segment"]
     assert (found["@type"], found["sha256"]) == ("ContainerImage", "5" * 64)
-    sif = "https://w3id.org/ro/terms/workflow-run#SIFImage"
-    assert found["additionalType"] == {"@id": sif}
+    assert found["additionalType"] == {"@id": SIF}

@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from mockruns import carried_out, tell
+from mockruns import carried_out, tell, tell_samples
 from pyscale.analysis.grid.findings import GridFindings
 from pyscale.analysis.machine.findings import MachineFindings
 from pyscale.analysis.ranks.loader import LoaderFindings
@@ -62,7 +62,7 @@ def run(make_of, tmp_path):
 
 
 def loaded(run, trial, task, loading=LOADED):
-    tell(run, trial, task, samples={"loading": [loading.model_dump(mode="json")]})
+    tell_samples(run, trial, task, loading)
 
 
 def row(run, trial, task):
@@ -97,35 +97,16 @@ def test_a_rank_says_what_it_was_and_where(run):
     assert (settings["pool_size"], settings["batch_size"], found["batch_size"]) == (5, 64, 64)
 
 
-def test_the_batches_of_both_windows_are_summed_up(run):
+def test_the_batches_of_both_windows_are_summed_up_beside_memory_and_diversity(run):
     loaded(run, BOTH, "w0")
     found = row(run, BOTH, "w0")
-    expected = {
-        "free_wall_s": 4.0,
-        "free_batches": 5,
-        "free_patches": 320,
-        "free_prefetched": 6,
-        "free_wait_p50_s": 0.3,
-        "free_wait_max_s": 3.0,
-        "free_read_bytes": 1000,
-        "free_storage_read_bytes": 900,
-        "free_cpu_s": 7.5,
-        "together_wall_s": 5.0,
-        "together_batches": 2,
-        "together_patches": 128,
-        "together_wait_p50_s": 1.5,
-        "together_step_p50_s": 2.5,
-        "together_copy_mean_s": 0.5,
-    }
-    assert {name: found[name] for name in expected} == pytest.approx(expected)
-    # Between the last two of five waits, 0.4 and 3.0: at 0.95 * 4 = 3.8 and at 3.96.
-    assert found["free_wait_p95_s"] == pytest.approx(0.4 + 0.8 * 2.6)
-    assert found["free_wait_p99_s"] == pytest.approx(0.4 + 0.96 * 2.6)
-
-
-def test_memory_diversity_and_the_checksum_stand_in_the_row(run):
-    loaded(run, BOTH, "w0")
-    found = row(run, BOTH, "w0")
+    free = {"wall_s": 4.0, "batches": 5, "patches": 320, "prefetched": 6, "wait_p50_s": 0.3}
+    free |= {"wait_max_s": 3.0, "read_bytes": 1000, "storage_read_bytes": 900, "cpu_s": 7.5}
+    together = {"wall_s": 5.0, "batches": 2, "patches": 128, "wait_p50_s": 1.5}
+    together |= {"step_p50_s": 2.5, "copy_mean_s": 0.5}
+    for window, expected in (("free", free), ("together", together)):
+        told = {name: found[f"{window}_{name}"] for name in expected}
+        assert told == pytest.approx(expected)
     expected = LOADED.model_dump(include={"slides", "cores", "patch_bytes", "checksum", "consumer"})
     expected |= {"pss_bytes": 500, "rss_bytes": 800, "consumed_per_s": 90.0, "checksum_patches": 64}
     expected |= {"diversity_patches": 300, "slides_per_batch": 3.5, "effective_slides": 3.2}
@@ -133,6 +114,9 @@ def test_memory_diversity_and_the_checksum_stand_in_the_row(run):
     assert found["distance_px"] is None
     # What a user wrote, and not where it was found.
     assert found["factory"] == "pyscale"
+    # Between the last two of five waits, 0.4 and 3.0: at 0.95 * 4 = 3.8 and at 3.96.
+    assert found["free_wait_p95_s"] == pytest.approx(0.4 + 0.8 * 2.6)
+    assert found["free_wait_p99_s"] == pytest.approx(0.4 + 0.96 * 2.6)
 
 
 def test_one_rank_has_no_others_to_wait_for(run):

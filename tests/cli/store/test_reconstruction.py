@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from mockruns import carried_out, tell
+from mockruns import carried_out, tell, tell_samples
 from pyscale.store.ranktables import reconstruction_schema
 from pyscale.store.tables import RECONSTRUCTION_FILE, build_tables, write_tables
 from pyscale.suite import Suite, SuiteStage
@@ -52,7 +52,7 @@ def run(make_of, tmp_path):
 
 
 def measured(run, trial, task, found=FOUND):
-    tell(run, trial, task, samples={"reconstruction": [found.model_dump(mode="json")]})
+    tell_samples(run, trial, task, found)
 
 
 def rows(run, trial, task):
@@ -134,13 +134,8 @@ def test_a_rank_that_failed_has_one_row_that_says_whether_its_own_memory_ran_out
     measured(run, BOTH, "w0")
     # It may have iterated, and failed when it wrote the image.
     measured(run, BOTH, "w1")
-    tell(
-        run,
-        BOTH,
-        "w1",
-        status="failed",
-        error={"kind": kind, "message": message, "exit_code": 3},
-    )
+    error = {"kind": kind, "message": message, "exit_code": 3}
+    tell(run, BOTH, "w1", status="failed", error=error)
     (found,) = rows(run, BOTH, "w1")
     assert (found["status"], found["error"], found["exhausted"]) == ("failed", message, exhausted)
     assert (found["size_px"], found["iteration"], found["wall_s"]) == (128, None, None)

@@ -5,7 +5,7 @@ import json
 import polars as pl
 import pytest
 
-from mockruns import carried_out, tell
+from mockruns import carried_out, tell, tell_samples
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
 from pyscale.store.tables import build_tables
@@ -40,10 +40,6 @@ def run(make, tmp_path):
         update={"suite": plan.suite.model_copy(update={"stages": steps}), "trials": tuple(trials)}
     )
     return carried_out(plan, tmp_path)
-
-
-def record_calls(run):
-    tell(run, TRIAL, "w1", samples={"calls": [call.model_dump(mode="json") for call in CALLS]})
 
 
 def test_a_task_says_which_point_of_which_grid_it_is(run):
@@ -99,7 +95,7 @@ def test_what_is_set_beside_another_point_is_no_check_of_agreement(run):
 
 def test_each_call_has_a_row_and_one_for_each_of_its_parts(run):
     assert build_tables(run).calls.is_empty()
-    record_calls(run)
+    tell_samples(run, TRIAL, "w1", *CALLS)
     calls = build_tables(run).calls
     header = calls.select("trial", "stage", "family", "workers", "block", "task", "frame", "pixels")
     assert header.unique().rows() == [(TRIAL, ENTRY, "registration", 2, 1, "w1", 4, 60_000)]

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import polars as pl
 import pytest
 
-from mockruns import carried_out, tell
+from mockruns import carried_out, tell, tell_samples
 from pyscale.store.folder import RunFolder
 from pyscale.store.records import Bystanders, NodeRecord, Surroundings, TrialCache
 from pyscale.store.tables import (
@@ -56,18 +56,17 @@ def test_the_tables_have_the_columns_that_they_say(run):
 
 
 PARTS = {
-    CALLS_FILE: {"calls": [Call(frame=0, index=0, shape_yx=(8, 8), wall_s=1.0)]},
-    TIMINGS_FILE: {"timings": [Timing(test="fft_3d", repeat=0, wall_s=None, why_not="no memory")]},
-    LOADING_FILE: {},
-    RECONSTRUCTION_FILE: {},
+    CALLS_FILE: [Call(frame=0, index=0, shape_yx=(8, 8), wall_s=1.0)],
+    TIMINGS_FILE: [Timing(test="fft_3d", repeat=0, wall_s=None, why_not="no memory")],
+    LOADING_FILE: [],
+    RECONSTRUCTION_FILE: [],
 }
 
 
 @pytest.mark.parametrize(("name", "told"), PARTS.items())
 def test_a_table_of_what_not_all_stages_do_is_written_while_there_are_any_rows(run, name, told):
-    for rows in (told, {}) if told else ({},):
-        given = {field: [one.model_dump(mode="json") for one in rows[field]] for field in rows}
-        change(run, "w1", "result.json", samples=given)
+    for rows in (told, []) if told else ([],):
+        tell_samples(run, TRIAL, "w1", *rows)
         write_tables(run.path, build_tables(run))
         assert (run.path / name).exists() == bool(rows)
         if rows:
@@ -153,6 +152,8 @@ def test_each_node_of_a_trial_has_its_own_page_cache_and_its_own_bystanders(run)
     change(run, "w0", "launch.json", node="a")
     change(run, "w1", "launch.json", node="b")
     tell_of_node(run, "a", "verified-cold", runnable=3)
+    # What was seen on another node says nothing of this one.
+    assert [row(run, task)["disturbed"] for task in ("w0", "w1")] == [False, None]
     tell_of_node(run, "b", "evicted-unverified", runnable=4)
     found = [row(run, task) for task in ("w0", "w1")]
     assert [task["cache_state"] for task in found] == ["verified-cold", "evicted-unverified"]
@@ -171,12 +172,6 @@ def test_only_the_windows_at_work_on_a_node_count_against_its_cores(run):
     later = ended.end_utc + timedelta(seconds=1)
     change(run, "w1", "result.json", start_utc=later, end_utc=later + timedelta(seconds=1))
     assert row(run, "w0")["disturbed"] is False
-
-
-def test_what_was_seen_on_another_node_says_nothing(run):
-    change(run, "w0", "launch.json", node="elsewhere")
-    assert row(run, "w0")["disturbed"] is None
-    assert row(run, "w1")["disturbed"] is not None
 
 
 def test_a_task_that_failed_has_a_row_without_times(run):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from mockruns import carried_out, tell
+from mockruns import carried_out, tell_samples
 from pyscale.store.tables import build_tables
 from pyscale_stages.timing import Timing
 
@@ -33,42 +33,17 @@ def run(make, tmp_path):
 
 def record(run, *timings, task="w1", **keys):
     """Let a task have timed this, and said more."""
-    tell(
-        run,
-        TRIAL,
-        task,
-        samples={"timings": [one.model_dump(mode="json") for one in timings]},
-        **keys,
-    )
+    tell_samples(run, TRIAL, task, *timings, **keys)
 
 
 def test_each_timing_has_a_row(run):
     record(run, READ, ABSENT, stamp={"label": "xeon"})
     first, second = build_tables(run).timings.to_dicts()
     (node,) = build_tables(run).tasks.filter(trial=TRIAL, task="w1")["node"]
-    assert first == {
-        "trial": TRIAL,
-        "stage": ENTRY,
-        "kind": ENTRY,
-        "suite": "pipeline",
-        "workers": 2,
-        "block": 1,
-        "task": "w1",
-        "node": node,
-        "hardware": "xeon",
-        "device": "H200",
-        "test": "parallel_read_cold",
-        "step": None,
-        "repeat": 1,
-        "at_once": 4,
-        "wall_s": 2.0,
-        "amount": 300.0,
-        "unit": "B",
-        "bottleneck": "storage",
-        "cache": "verified-cold",
-        "why_not": "",
-        "details": '{"files": 3.0, "overlap_s": 1.5}',
-    }
+    where = {"trial": TRIAL, "stage": ENTRY, "kind": ENTRY, "suite": "pipeline", "workers": 2}
+    where |= {"block": 1, "task": "w1", "node": node, "hardware": "xeon"}
+    told = READ.model_dump(exclude={"workers", "details"}) | {"at_once": 4}
+    assert first == where | told | {"details": '{"files": 3.0, "overlap_s": 1.5}'}
     assert (second["wall_s"], second["amount"], second["why_not"]) == (None, None, "no memory")
 
 

@@ -52,31 +52,21 @@ def test_what_a_job_held_can_be_its_workers(write, imported, column, workers):
     assert rows(table) == [("segment", workers, 0, 90)]
 
 
-def test_nodes_are_added_up(write, imported):
-    row = imported("jobstats", write(json.dumps(job(90, nodes=2))), workers="1", stage="a")[0]
-    assert row.select("cpus", "cpu_s", "peak_memory_bytes", "requested_memory_bytes").row(0) == (
-        4,
-        180,
-        6 << 30,
-        16 << 30,
-    )
-
-
-def test_what_a_node_does_not_tell_is_not_guessed(write, imported):
+def test_nodes_are_added_up_and_what_one_does_not_tell_is_not_guessed(write, imported):
     told = job(90, nodes=2)
+    columns = ("cpus", "cpu_s", "peak_memory_bytes", "requested_memory_bytes")
+    row = imported("jobstats", write(json.dumps(told)), workers="1", stage="a")[0]
+    assert row.select(columns).row(0) == (4, 180, 6 << 30, 16 << 30)
     told["nodes"]["n1"] = {"cpus": 2}
     row = imported("jobstats", write(json.dumps(told)), workers="1", stage="a")[0]
     assert row.select("cpus", "peak_memory_bytes").row(0) == (4, None)
 
 
-def test_packed_figures_and_several_objects_are_read(write, imported):
+def test_packed_figures_and_several_objects_are_read_and_jobs_without_left_out(write, imported):
     lines = write(packed(job(90)) + "\n" + packed(job(91)).removeprefix("JS1:") + "\n", "a.txt")
     objects = write(json.dumps(job(92)) + "\n" + json.dumps(job(93)) + "\n", "b.json")
     table = imported("jobstats", lines, objects, workers="1", stage="a")[0]
     assert table["wall_s"].to_list() == [90, 91, 92, 93]
-
-
-def test_a_job_without_figures_is_left_out(write, imported):
     path = write(f"{packed(job(90))}\nJS1:Short\nJS1:None\n")
     table, said = imported("jobstats", path, workers="1", stage="a")
     assert len(table) == 1

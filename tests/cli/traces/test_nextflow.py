@@ -44,19 +44,16 @@ def test_a_process_is_a_stage_and_the_tasks_that_ran_at_once_its_workers(write, 
     assert "found 1 trial of LAB:SEGMENT in 4 tasks" in said
 
 
-def test_what_waited_in_the_queue_is_no_part_of_the_time(write, imported):
+def test_what_waited_is_no_part_of_the_time_and_what_followed_is_one_workers(write, imported):
     # Seen to be complete 70 s after it was submitted, of which it ran 60 s.
-    table = imported("nextflow", write(trace(HEADER, default(1, "11:42:00.000"))))[0]
+    first = default(1, "11:42:00.000")
+    table = imported("nextflow", write(trace(HEADER, first)))[0]
     assert table["start"][0] == "2026-03-17T11:42:09.500000"
     assert rows(table) == [("LAB:SEGMENT", 1, 0, 60)]
-
-
-def test_tasks_that_followed_each_other_are_one_workers_in_spite_of_rounding(write, imported):
     # 70.4 s are printed as 1m 10s; the next is submitted as soon as the first is seen to end.
-    lines = [default(1, "11:42:00.000"), default(2, "11:43:09.600", duration="1m 1s")]
-    assert rows(imported("nextflow", write(trace(HEADER, *lines)))[0]) == [
-        ("LAB:SEGMENT", 1, 0, 120)
-    ]
+    lines = [first, default(2, "11:43:09.600", duration="1m 1s")]
+    table = imported("nextflow", write(trace(HEADER, *lines)))[0]
+    assert rows(table) == [("LAB:SEGMENT", 1, 0, 120)]
 
 
 def test_raw_times_are_milliseconds_and_sizes_bytes(write, imported):
