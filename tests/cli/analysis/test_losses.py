@@ -5,7 +5,6 @@ from hypothesis import strategies as st
 
 from pyscale.analysis.losses import factors, loss_table, middle_trials, sums
 from pyscale.analysis.scaling import configurations
-from pyscale.analysis.trials import trial_table
 
 SECONDS = st.floats(0.05, 1000)
 WORKER = st.fixed_dictionaries(
@@ -45,12 +44,13 @@ def curves(draw):
 def trials_of(new_run, curve, scale=1.0):
     builder = new_run()
     for block, workers, merge, lanes, frames in curve:
-        scaled = [{phase: s * scale for phase, s in worker.items()} for worker in workers]
-        merged = {phase: s * scale for phase, s in merge.items()}
-        builder.trial(
-            "segment", scaled, block=block, merge=merged, lanes=lanes, movie_frames=frames
+        scaled, (merged,) = (
+            [{phase: s * scale for phase, s in task.items()} for task in tasks]
+            for tasks in (workers, [merge])
         )
-    return trial_table(builder.tasks, builder.spans)
+        how = {"block": block, "lanes": lanes, "movie_frames": frames}
+        builder.trial("segment", scaled, merge=merged, **how)
+    return builder.trials
 
 
 property_test = settings(max_examples=30)
@@ -121,38 +121,32 @@ def test_a_configuration_is_represented_by_the_trials_in_the_middle():
 
 
 def test_where_the_time_went_is_told_phase_by_phase(new_run):
-    builder = new_run()
-    builder.trial("track", [{"model_load": 60.0, "compute": 400.0}])
-    builder.trial(
-        "track",
-        [{"model_load": 60.0, "compute": 200.0}, {"model_load": 60.0, "compute": 220.0}],
-        merge={"merge": 10.0},
-    )
-    table = loss_table(trial_table(builder.tasks, builder.spans)).filter(pl.col("workers") == 2)
+    load = {"model_load": 60.0}
+    builder = new_run().trial("track", [load | {"compute": 400.0}])
+    workers = [load | {"compute": compute_s} for compute_s in (200.0, 220.0)]
+    builder.trial("track", workers, merge={"merge": 10.0})
+    table = loss_table(builder.trials).filter(pl.col("workers") == 2)
     growth = dict(zip(table["part"], table["growth_s"], strict=True))
     # 2 * 290 - 460 = 120 worker-seconds more than one worker needed.
-    assert growth["idle"] == pytest.approx(30)
-    assert growth["compute"] == pytest.approx(20)
-    assert growth["model_load"] == pytest.approx(60)
-    assert growth["merge"] == pytest.approx(10)
+    expected = {"idle": 30, "compute": 20, "model_load": 60, "merge": 10}
+    assert {part: growth[part] for part in expected} == pytest.approx(expected)
     assert sum(growth.values()) == pytest.approx(120)
 
 
-def test_without_phases_whole_tasks_stand_in_for_useful_work(new_run):
-    builder = new_run().trial("track", [{"compute": 4.0}])
-    unknown = pl.lit(None, pl.Float64)
-    trials = trial_table(builder.tasks, builder.spans).with_columns(useful_s=unknown)
-    own = sums(trials)
-    assert list(factors(own, own).values()) == [1, 1, None]
-    assert loss_table(trials)["part"].to_list() == ["idle", "busy"]
-
-
-def test_without_times_of_tasks_nothing_is_split(new_run):
-    builder = new_run().trial("track", [{"compute": 4.0}])
-    unknown = pl.lit(None, pl.Float64)
-    trials = trial_table(builder.tasks, builder.spans).with_columns(
-        useful_s=unknown, busy_s=unknown
+@pytest.mark.parametrize(
+    ("unknown", "told", "parts"),
+    [
+        # Without phases whole tasks stand in for useful work; without their times nothing does.
+        (("useful_s",), [1, 1, None], ["idle", "busy"]),
+        (("useful_s", "busy_s"), [None, None, None], []),
+    ],
+)
+def test_what_is_not_known_is_not_split(new_run, unknown, told, parts):
+    trials = (
+        new_run()
+        .trial("track", [{"compute": 4.0}])
+        .trials.with_columns(**dict.fromkeys(unknown, pl.lit(None, pl.Float64)))
     )
     own = sums(trials)
-    assert list(factors(own, own).values()) == [None, None, None]
-    assert loss_table(trials).is_empty()
+    assert list(factors(own, own).values()) == told
+    assert loss_table(trials)["part"].to_list() == parts

@@ -5,7 +5,6 @@ import pytest
 
 from pyscale.analysis.measured import measured_points, measured_trials
 from pyscale.analysis.samples import compared_samples, is_primary, samples
-from pyscale.analysis.trials import trial_table
 from pyscale.store.tables import measure_schema
 
 REPEATS = 6
@@ -23,11 +22,7 @@ def told(trial, verb, *values, **declared):
 @pytest.fixture
 def trials(new_run):
     """Six trials of one worker and six of two."""
-    run = new_run()
-    for block in range(REPEATS):
-        for workers in (1, 2):
-            run.trial("segment", [{"compute": 8.0 / workers}] * workers, block=block)
-    return trial_table(run.tasks, run.spans)
+    return new_run().curve("segment", lambda n, _: 8.0 / n, blocks=REPEATS).trials
 
 
 def measures(*rows):

@@ -5,14 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pyscale.analysis.trials import trial_table
 from pyscale.analysis.workers import TASK_PHASES, worker_table
 
 PHASES = [f"phase_{phase}_s" for phase in TASK_PHASES]
 
 
 def workers_of(builder):
-    return worker_table(builder.tasks, builder.spans)
+    return builder.workers
 
 
 def test_a_worker_has_the_sum_of_its_windows(new_run):
@@ -77,7 +76,7 @@ def test_workers_sum_to_their_trial(new_run, windows, data):
     builder = new_run().trial("segment", windows, lanes=lanes, merge={"merge": 3.0})
     workers, (trial,) = (
         workers_of(builder),
-        trial_table(builder.tasks, builder.spans).to_dicts(),
+        builder.trials.to_dicts(),
     )
     assert workers["wall_s"].max() == pytest.approx(trial["slowest_s"])
     assert workers["wall_s"].sum() + trial["merge_s"] == pytest.approx(trial["busy_s"])
