@@ -45,20 +45,16 @@ def test_a_wait_that_one_window_does_not_know_is_not_known_of_its_worker(new_run
     assert workers["cpu_s"].to_list() == [2, 1]
 
 
-def test_the_last_attempt_of_a_task_counts(new_run):
-    builder = new_run().trial("segment", [{"compute": 5.0}])
-    first = builder.tasks
-    again = first.with_columns(attempt=pl.col("attempt") + 1, wall_s=pl.col("wall_s") + 1)
-    (worker,) = worker_table(pl.concat([first, again]), builder.spans).to_dicts()
-    assert worker["wall_s"] == 6
-
-
-def test_a_window_without_times_has_no_worker_and_one_without_spans_is_unattributed(new_run):
+def test_a_window_without_times_has_no_worker_and_of_others_the_last_attempt_counts(new_run):
     builder = new_run().trial("segment", [{"compute": 5.0}, {"unattributed": 4.0}])
+    # One without spans is unattributed.
     unknown = pl.when(pl.col("task") == "w1").then("lane").alias("lane")
     (worker,) = worker_table(builder.tasks.with_columns(unknown), builder.spans).to_dicts()
     assert worker["unattributed_s"] == worker["wall_s"] == 4
     assert all(worker[phase] == 0 for phase in PHASES)
+    again = builder.tasks.with_columns(attempt=pl.col("attempt") + 1, wall_s=pl.col("wall_s") + 1)
+    workers = worker_table(pl.concat([builder.tasks, again]), builder.spans)
+    assert workers["wall_s"].to_list() == [6, 5]
 
 
 SECONDS = st.floats(0.05, 1000)

@@ -96,15 +96,12 @@ def test_what_is_sped_up_bounds_nothing(grid, cpu, cuda, slow, unaided_s, bound)
     assert (row["parts"], row["unaided_s"], row["bound"]) == (slow, unaided_s, bound)
 
 
-def test_parts_are_medians_over_timed_trials(grid):
-    for block, network_s in ((1, 1.0), (2, 3.0), (3, 2.0)):
-        grid.at(CPU, [9.0, 4.0], block=block, parts={"network": network_s})
-    grid.at(CPU, [9.0, 4.0], block=4, parts={"network": 4.0}, attempt=2)
-    assert grid.found().parts["part_s"][0] == 2
-
-
-def test_calls_without_parts_have_none(grid):
+def test_parts_are_medians_over_timed_trials_and_calls_without_parts_have_none(grid):
     grid.at(CPU, [4.0, 3.0], builds=[1.0])
     found = grid.found()
     assert found.parts.is_empty()
     assert found.unaided.is_empty()
+    for block, network_s in ((2, 1.0), (3, 3.0), (4, 2.0)):
+        grid.at(CPU, [9.0, 4.0], block=block, parts={"network": network_s})
+    grid.at(CPU, [9.0, 4.0], block=5, parts={"network": 4.0}, attempt=2)
+    assert grid.found().parts["part_s"][0] == 2

@@ -17,10 +17,14 @@ def only(grid, **how):
 
 def test_the_first_call_is_told_apart_from_the_later_ones(grid):
     grid.at(CPU, [5.0, 2.0, 4.0], builds=[1.5])
-    row = only(grid)
+    # One call a process is a first one.
+    grid.at(CUDA, [5.0])
+    row, alone = grid.found().points.to_dicts()
     assert (row["first_s"], row["steady_s"], row["start_s"]) == (5, 3, 1.5)
     assert (row["trials"], row["calls"]) == (1, 3)
     assert list(row) == list(POINT_SCHEMA)
+    assert (alone["first_s"], alone["steady_s"]) == (5, None)
+    assert alone["throughput_mp_s"] == pytest.approx(224**2 / 1e6 / 5)
 
 
 def test_the_median_over_trials_has_an_interval_from_six_on(grid):
@@ -33,14 +37,6 @@ def test_the_median_over_trials_has_an_interval_from_six_on(grid):
     # Throughput falls where times rise, and its ends change places.
     assert row["throughput_mp_s_low"] == pytest.approx(row["megapixels"] / 6)
     assert row["throughput_mp_s_high"] == pytest.approx(row["megapixels"] / 1)
-
-
-def test_one_call_a_process_is_a_first_one(grid):
-    grid.at(CPU, [5.0])
-    row = only(grid)
-    assert row["steady_s"] is None
-    assert row["first_s"] == 5
-    assert row["throughput_mp_s"] == pytest.approx(224**2 / 1e6 / 5)
 
 
 def test_the_size_is_that_of_what_the_call_was_given(grid):
@@ -76,13 +72,6 @@ def test_a_trial_that_was_tried_again_is_not_timed_unless_asked_for(grid):
     assert (counted["steady_s"], counted["trials"]) == (5, 2)
 
 
-def test_a_point_whose_trials_all_failed_has_a_row_without_times(grid):
-    grid.at(CPU, [5.0, 2.0], failed=["w0"])
-    row = only(grid)
-    assert (row["trials"], row["calls"], row["steady_s"]) == (0, 0, None)
-    assert row["flags"] == ["few-repeats", "failed-trials"]
-
-
 def test_what_a_task_held_and_used_are_medians_over_tasks(grid):
     for block, (peak, energy_j) in enumerate([(100, 5.0), (300, 9.0), (200, 7.0)], start=1):
         grid.at(CUDA, [2.0, 1.0], block=block, gpu_own_peak_bytes=peak, gpu_energy_j=energy_j)
@@ -112,29 +101,25 @@ def test_a_series_is_named_by_what_varies_beside_size_and_device(grid):
     assert points["batch_size"].to_list() == [1, 1, 8, 8]
 
 
-def test_a_value_that_is_a_number_says_what_it_counts(grid):
+def test_a_value_that_is_a_number_says_what_it_counts_and_without_versus_nothing_has_a_base(grid):
     for threads in (1, 2):
         grid.at({"length_px": 64, "threads": threads}, [2.0, 1.0])
     points = grid.found(versus="threads").points
     assert points["value"].to_list() == ["threads 1", "threads 2"]
     assert points["base"].to_list() == [None, "threads 1"]
-
-
-def test_without_versus_nothing_has_a_base(grid):
-    grid.at(CPU, [2.0, 1.0]).at(CUDA, [2.0, 1.0])
     points = grid.found(versus=None).points
-    assert points["base"].null_count() == 2
-    assert points["value"].null_count() == 2
-    assert set(points["series"]) == {"device cpu", "device cuda"}
+    assert points["base"].null_count() == points["value"].null_count() == 2
+    assert set(points["series"]) == {"threads 1", "threads 2"}
 
 
 def test_a_point_of_which_every_trial_failed_is_there_with_the_size_asked_for(grid):
-    grid.at(CPU, [2.0, 1.0]).at(CUDA, [], failed=["w0"])
+    grid.at(CPU, [2.0, 1.0]).at(CUDA, [5.0, 2.0], failed=["w0"])
     grid.at(CPU | {"length_px": "full"}, [], failed=["w0"])
     found = grid.found()
     assert found.points["length_px"].to_list() == [224, 224, None]
-    assert found.points["trials"].to_list() == [1, 0, 0]
-    assert found.points["steady_s"].to_list() == [1.0, None, None]
+    columns = {"trials": [1, 0, 0], "calls": [2, 0, 0], "steady_s": [1.0, None, None]}
+    assert {name: found.points[name].to_list() for name in columns} == columns
+    assert found.points["flags"][1].to_list() == ["few-repeats", "failed-trials"]
     assert found.ratios.is_empty()
 
 

@@ -82,17 +82,15 @@ def test_what_cannot_run_says_why_and_is_never_zero(shown):
     assert all(one.wall_s != 0 for each in shown.rows for one in each.cells if one is not None)
 
 
-def test_a_speedup_of_the_slower_node_is_below_one(shown):
+def test_a_speedup_of_the_slower_node_is_below_one_and_a_ratio_of_rates_is_marked(shown):
     found = cell(shown, "particle_sequential_read_cold", column=1).speedups[0]
     assert found.value == pytest.approx(1 / 1.5)
     assert found.low < 1 / 1.5 < found.high
     assert cell(shown, "particle_sequential_read_cold").speedups[0] is None
-
-
-def test_a_ratio_of_rates_is_marked_and_other_maps_have_none(shown):
     on_cpu = "kernels on the processor"
     assert cell(shown, "fft_3d", on_cpu, 1).speedups[0].of_rates
     assert "Ratio of rates" in shown.of_rates
+    # Maps of another size have none.
     none = cell(shown, "fsc_tight", on_cpu, 1).speedups[0]
     assert (none.value, none.why_not) == (None, "other-size")
     assert "other-size" in shown.why_not
