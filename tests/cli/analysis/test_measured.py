@@ -51,17 +51,13 @@ def test_windows_are_taken_together_as_the_number_says(trials, over, value):
     ]
 
 
-def test_what_a_merge_tells_counts_in_place_of_what_windows_tell(trials):
+def test_a_merge_counts_in_place_of_windows_and_a_trial_that_does_not_count_tells_nothing(trials):
     first = trials["trial"][0]
     table = measures(told(first, "run", 1.0, 2.0), told(first, "merge", 2.5))
     assert measured_trials(table, trials)["value"].to_list() == [2.5]
-
-
-def test_trials_that_do_not_count_tell_nothing(trials):
-    failed = trials.with_columns(valid=pl.lit(False))
-    table = measures(told(trials["trial"][0], "run", 1.0))
-    assert measured_trials(table, failed).is_empty()
-    assert measured_points(measured_trials(table, failed)).is_empty()
+    failed = measured_trials(table, trials.with_columns(valid=pl.lit(False)))
+    assert failed.is_empty()
+    assert measured_points(failed).is_empty()
 
 
 @pytest.mark.parametrize(

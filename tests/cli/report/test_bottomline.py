@@ -130,22 +130,19 @@ def test_of_one_n_it_right_sizes_and_speaks_of_no_best_value(full):
     assert bottom_line(empty).stages == ()
 
 
-def test_what_asks_for_care_is_told_once_with_its_stages(thin, broken):
+def test_what_asks_for_care_is_told_once_with_its_stages_and_the_next_run_that_has_a_line(
+    thin, broken
+):
     line = bottom_line(thin)
-    assert line.trust == "with care"
+    assert (line.trust, line.notes, line.next_run) == ("with care", ("fewer than 6 trials",), None)
     assert any("more workers than cores" in one and ":" not in one for one in line.care)
-    assert line.notes == ("fewer than 6 trials",)
     assert any(one.startswith("track: ") for one in bottom_line(broken).care)
-
-
-def test_the_next_run_is_the_first_that_has_a_line(thin):
-    without, first, second = (
+    runs = [
         Experiment(code="few-repeats", reason=name, workers=(1,), repeats=6, command=command)
         for name, command in (("a", None), ("b", "pyscale run b"), ("c", "pyscale run c"))
-    )
-    line = bottom_line(replace(thin, next_runs=(without, first, second)))
+    ]
+    line = bottom_line(replace(thin, next_runs=tuple(runs)))
     assert line.next_run.command == "pyscale run b"
-    assert bottom_line(thin).next_run is None
 
 
 def test_an_n_whose_output_is_wrong_is_shown_neither_as_a_speedup_nor_as_a_limit(new_run):

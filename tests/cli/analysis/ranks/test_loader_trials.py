@@ -73,9 +73,17 @@ def test_ranks_with_slides_of_their_own_are_as_diverse_as_all_of_these():
     row = only(of_ranks(4))
     assert row["effective_slides"] == pytest.approx(4 * 3.9)
     assert row["diversity_patches"] == 4 * 2000
-    # Shares of a sixth three times and a half: 1 / (3/36 + 1/4).
-    single = of_ranks(2).with_columns(effective_slides=pl.Series([3.0, 1.0]))
-    assert only(single)["effective_slides"] == pytest.approx(3.0)
+    # Shares of a sixth three times and a half: 1 / (3/36 + 1/4). A step has the slides of all
+    # ranks, and their mean distance.
+    row = only(
+        of_ranks(2).with_columns(
+            effective_slides=pl.Series([3.0, 1.0]),
+            slides_per_batch=pl.Series([4.0, 3.0]),
+            distance_px=pl.Series([100.0, 300.0]),
+        )
+    )
+    assert row["effective_slides"] == pytest.approx(3.0)
+    assert (row["slides_per_batch"], row["distance_px"]) == (7, 200)
 
 
 @pytest.mark.slow
@@ -87,14 +95,6 @@ def test_effective_slides_are_the_inverse_of_simpsons_index_over_all_ranks(count
     table = of_ranks(len(counts)).with_columns(effective_slides=pl.Series(each))
     over_all = 1 / sum((share / len(counts)) ** 2 for own in shares for share in own)
     assert only(table)["effective_slides"] == pytest.approx(over_all)
-
-
-def test_a_step_has_the_slides_of_all_ranks_and_their_mean_distance():
-    table = of_ranks(2).with_columns(
-        slides_per_batch=pl.Series([4.0, 3.0]), distance_px=pl.Series([100.0, 300.0])
-    )
-    row = only(table)
-    assert (row["slides_per_batch"], row["distance_px"]) == (7, 200)
 
 
 def test_what_is_read_for_a_patch_is_of_all_ranks():
