@@ -11,7 +11,7 @@ from pyscale.analysis.scaling import configurations
 from pyscale.analysis.walltimes import trials_from_wall_times
 from pyscale.analysis.workers import TASK_PHASES
 
-SEEDS, BLOCKS, NOISE = 200, 6, 0.03
+SEEDS, BLOCKS, NOISE = 100, 6, 0.03
 PARTS = [*(f"phase_{phase}_s" for phase in TASK_PHASES), "unattributed_s"]
 WHOLE = {"read": 4.0, "compute": 100.0, "write": 2.0, "import": 0.5, "python_start": 0.1}
 METERED = ("phase_import_s", "phase_read_s", "phase_compute_s", "phase_write_s")

@@ -84,30 +84,25 @@ def test_parts_of_the_loss_sum_up_and_factors_multiply_to_the_efficiency(new_run
 
 
 @pytest.mark.slow
-@given(curve=curves(), scale=st.floats(0.01, 100))
+@given(curve=curves(), scale=st.floats(0.01, 100), order=st.randoms(use_true_random=False))
 @property_test
-def test_a_faster_clock_changes_no_ratio(new_run, curve, scale):
-    before = configurations(trials_of(new_run, curve))
-    after = configurations(trials_of(new_run, curve, scale))
+def test_a_faster_clock_changes_no_ratio_and_the_order_of_workers_nothing(
+    new_run, curve, scale, order
+):
+    trials = trials_of(new_run, curve)
+    before, after = configurations(trials), configurations(trials_of(new_run, curve, scale))
     for column in ("speedup", "efficiency", "load_balance", "computation_scaling", "useful_share"):
         assert after[column].to_list() == pytest.approx(before[column].to_list(), rel=1e-6)
     assert after["flags"].to_list() == before["flags"].to_list()
-
-
-@pytest.mark.slow
-@given(curve=curves(), order=st.randoms(use_true_random=False))
-@property_test
-def test_the_order_of_workers_changes_nothing(new_run, curve, order):
     shuffled = []
     for block, windows, merge, lanes, frames in curve:
         dealt = list(zip(windows, lanes, strict=True))
         mixed, mixed_lanes = zip(*order.sample(dealt, len(dealt)), strict=True)
         shuffled.append((block, mixed, merge, mixed_lanes, frames))
-    before = loss_table(trials_of(new_run, curve))
-    after = loss_table(trials_of(new_run, shuffled))
-    assert after["part"].to_list() == before["part"].to_list()
-    assert after["worker_seconds"].to_list() == pytest.approx(
-        before["worker_seconds"].to_list(), rel=1e-9, abs=1e-6
+    lost, found = loss_table(trials), loss_table(trials_of(new_run, shuffled))
+    assert found["part"].to_list() == lost["part"].to_list()
+    assert found["worker_seconds"].to_list() == pytest.approx(
+        lost["worker_seconds"].to_list(), rel=1e-9, abs=1e-6
     )
 
 

@@ -83,21 +83,13 @@ def test_each_number_is_put_as_sure_as_it_is(counts, law, amdahl, usl):
         assert parts or "highest" not in sentence
 
 
-def test_an_interval_of_the_whole_range_determines_nothing():
+def test_an_interval_of_the_whole_range_determines_nothing_and_too_few_counts_give_no_fit():
     amdahl = fit("amdahl", FOUR, [1000, 600, 400, 310])
     whole = {"f": Parameter(value=0.2, low=0.0, high=1.0, at_bound=False)}
-    found = CurveFits(
-        suite=None,
-        stage="a",
-        device=None,
-        amdahl=amdahl.model_copy(update={"parameters": whole}),
-        usl=amdahl,
-    )
+    told_of = {"suite": None, "stage": "a", "device": None, "usl": amdahl}
+    found = CurveFits(amdahl=amdahl.model_copy(update={"parameters": whole}), **told_of)
     told_of_f = "serial part f is undetermined: anything from 0 to 1 fits (estimate 0.2)."
     assert told_of_f in next(sentences(found))
-
-
-def test_too_few_counts_are_the_reason_for_no_fit():
     assert told([1, 2] * 6, sigma=0.05, noise=0.01) == [
         "Not fitted: Amdahl's law needs at least 3 values of N; 2 were measured.",
         "Not fitted: the universal scalability law needs at least 4 values of N; 2 were measured.",
